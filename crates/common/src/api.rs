@@ -1,0 +1,143 @@
+//! What the service offers, read from its own OpenAPI document: the document cannot say one thing and the
+//! service do another, since routing fallbacks, content negotiation and validation all come from here.
+
+mod body;
+mod params;
+mod validator;
+
+use std::collections::HashMap;
+
+use actix_web::http::Method;
+use serde_json::Value;
+use utoipa::openapi::OpenApi;
+
+pub use body::{Body, JsonLimit};
+pub use params::{PathId, Query};
+use validator::Schema;
+
+/// Every operation of a service, by route pattern and method.
+pub struct Api {
+    /// The OpenAPI 3.1 document as JSON.
+    pub document: String,
+    operations: HashMap<String, HashMap<Method, Operation>>,
+}
+
+/// One operation, as its documentation describes it.
+pub(crate) struct Operation {
+    /// `create_load_as_organiser`
+    pub(crate) id: String,
+    /// Media types of the answer to success; `*/*` where content is passed through.
+    offers: Vec<String>,
+    /// The schema of the JSON request body.
+    body: Option<Schema>,
+    /// True where an array of exactly one object stands for the object.
+    one_or_array: bool,
+    /// The query parameters, as an object.
+    params: Option<Schema>,
+}
+
+impl Api {
+    /// Compiles the document; an error is a mistake in the document.
+    pub fn new(openapi: &OpenApi) -> anyhow::Result<Self> {
+        let document = serde_json::to_value(openapi)?;
+        let mut operations = HashMap::<_, HashMap<_, _>>::new();
+        for (pattern, item) in document["paths"].as_object().into_iter().flatten() {
+            for (method, operation) in item.as_object().into_iter().flatten() {
+                let method: Method = method.to_uppercase().parse()?;
+                operations
+                    .entry(pattern.clone())
+                    .or_default()
+                    .insert(method, Operation::new(operation, &document)?);
+            }
+        }
+        Ok(Self { document: document.to_string(), operations })
+    }
+
+    pub(crate) fn operation(&self, pattern: &str, method: &Method) -> Option<&Operation> {
+        self.operations.get(pattern)?.get(method)
+    }
+
+    /// The methods of a pattern as an `Allow` header; nothing if the pattern has none.
+    pub(crate) fn allowed(&self, pattern: &str) -> Option<String> {
+        let methods = self.operations.get(pattern)?;
+        let mut names: Vec<_> = methods.keys().map(Method::as_str).collect();
+        if methods.contains_key(&Method::GET) {
+            names.push("HEAD");
+        }
+        names.sort_unstable();
+        Some(names.join(", "))
+    }
+}
+
+impl Operation {
+    fn new(operation: &Value, document: &Value) -> anyhow::Result<Self> {
+        let components = &document["components"];
+        let content = &operation["requestBody"]["content"]["application/json"]["schema"];
+        let single = single_of_one_or_array(content);
+        let body = single.unwrap_or(content);
+        let success = operation["responses"]["200"]["content"].as_object();
+        Ok(Self {
+            id: operation["operationId"].as_str().unwrap_or_default().to_owned(),
+            offers: success.into_iter().flat_map(|content| content.keys().cloned()).collect(),
+            body: (!body.is_null()).then(|| Schema::new(body, components)).transpose()?,
+            one_or_array: single.is_some(),
+            params: params::schema(operation).map(|s| Schema::new(&s, components)).transpose()?,
+        })
+    }
+
+    /// The media types on offer if the `Accept` header rules all of them out.
+    pub(crate) fn ruled_out(&self, accept: &str) -> Option<String> {
+        // Errors are JSON, so JSON may always be named, whatever success looks like.
+        let mut offers = self.offers.iter().map(String::as_str).chain(["application/json"]);
+        let wanted = |range: &str| {
+            let mut parts = range.split(';').map(str::trim);
+            let range = parts.next().unwrap_or_default().to_ascii_lowercase();
+            let refused = parts.any(|p| p.strip_prefix("q=").and_then(|q| q.parse().ok()) == Some(0.0_f32));
+            (!refused).then_some(range)
+        };
+        let ranges: Vec<_> = accept.split(',').filter_map(wanted).collect();
+        let matches = |offer: &str| {
+            offer == "*/*"
+                || ranges.iter().any(|range| {
+                    range == "*/*"
+                        || range == offer
+                        || range.strip_suffix('*').is_some_and(|p| offer.starts_with(p))
+                })
+        };
+        if accept.trim().is_empty() || offers.any(matches) {
+            return None;
+        }
+        Some(if self.offers.is_empty() { "application/json".into() } else { self.offers.join(" or ") })
+    }
+}
+
+/// `oneOf: [object, array of exactly that object]`, written by [`crate::wire::OneOrArray`].
+fn single_of_one_or_array(schema: &Value) -> Option<&Value> {
+    match schema["oneOf"].as_array()?.as_slice() {
+        [single, array] if array["items"] == *single && array["maxItems"] == 1 => Some(single),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accept() {
+        let operation = Operation {
+            id: String::new(),
+            offers: vec!["application/json".into(), "text/csv".into()],
+            body: None,
+            one_or_array: false,
+            params: None,
+        };
+        for accepted in ["", "*/*", "text/*", "text/html, text/csv;q=0.1", "Application/JSON; charset=utf-8"]
+        {
+            assert_eq!(operation.ruled_out(accepted), None, "{accepted}");
+        }
+        for refused in ["text/html", "image/*", "application/json;q=0, text/csv;q=0"] {
+            assert!(operation.ruled_out(refused).is_some(), "{refused}");
+        }
+    }
+}

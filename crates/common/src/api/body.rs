@@ -1,0 +1,108 @@
+//! JSON request bodies: read within the limit, validated by the operation's published schema.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use actix_web::dev::Payload;
+use actix_web::http::header;
+use actix_web::{FromRequest, HttpMessage, HttpRequest, web};
+use futures_util::StreamExt;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::Api;
+use crate::Error;
+use crate::idempotency::Fingerprint;
+use crate::problem::{Code, Problems};
+
+/// The most bytes of a JSON body; part of the app's data.
+#[derive(Clone, Copy)]
+pub struct JsonLimit(pub usize);
+
+/// A JSON body that was checked against its schema, but not yet against the rules that no schema can state:
+/// only [`Body::check`] gives it out.
+pub struct Body<T> {
+    value: T,
+    problems: Problems,
+    /// What a repeat of this request must equal.
+    pub fingerprint: Fingerprint,
+}
+
+impl<T> Body<T> {
+    /// Adds what the rules find to what the schema found. Members that failed have their default value here;
+    /// a further entry for them is dropped.
+    pub fn check(mut self, rules: impl FnOnce(&T, &mut Problems)) -> Result<(T, Fingerprint), Error> {
+        rules(&self.value, &mut self.problems);
+        self.problems.check()?;
+        Ok((self.value, self.fingerprint))
+    }
+}
+
+impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
+    type Error = Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, Error>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (request, payload) = (request.clone(), payload.take());
+        Box::pin(async move {
+            let bytes = read(&request, payload).await?;
+            let fingerprint = Fingerprint::of(&request, &bytes);
+            parse(&request, &bytes, fingerprint)
+        })
+    }
+}
+
+async fn read(request: &HttpRequest, mut payload: Payload) -> Result<web::BytesMut, Error> {
+    let encoded = request.headers().get(header::CONTENT_ENCODING).is_some_and(|v| v != "identity");
+    if request.content_type().to_ascii_lowercase() != "application/json" || encoded {
+        return Err(Error::UnsupportedMediaType("application/json, not compressed"));
+    }
+    let limit = request.app_data::<web::Data<JsonLimit>>().map_or(1 << 20, |l| l.0);
+    let announced =
+        request.headers().get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > limit) {
+        return Err(Error::PayloadTooLarge(limit));
+    }
+    let mut bytes = web::BytesMut::with_capacity(announced.unwrap_or(0));
+    while let Some(chunk) = payload.next().await {
+        let chunk = chunk.map_err(|_| Error::MalformedBody("it was cut off".into()))?;
+        if bytes.len() + chunk.len() > limit {
+            return Err(Error::PayloadTooLarge(limit));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes)
+}
+
+fn parse<T: DeserializeOwned>(
+    request: &HttpRequest,
+    bytes: &[u8],
+    fingerprint: Fingerprint,
+) -> Result<Body<T>, Error> {
+    let mut value: Value = serde_json::from_slice(bytes).map_err(|e| {
+        Error::MalformedBody(if bytes.is_empty() { "it is empty".into() } else { e.to_string() })
+    })?;
+    let pattern = request.match_pattern().unwrap_or_default();
+    let api = request.app_data::<web::Data<Api>>();
+    let operation = api.and_then(|api| api.operation(&pattern, request.method()));
+    let Some((operation, schema)) = operation.and_then(|o| Some((o, o.body.as_ref()?))) else {
+        return Err(Error::Internal(anyhow::anyhow!("{pattern} documents no JSON body")));
+    };
+    if operation.one_or_array
+        && let Value::Array(items) = &mut value
+    {
+        if items.len() != 1 {
+            return Err(Problems::one("", Code::Length, "must be one object, or an array of exactly one"));
+        }
+        value = items.remove(0);
+    }
+    let mut problems = schema.check(&mut value);
+    match serde_json::from_value(value) {
+        Ok(value) => Ok(Body { value, problems, fingerprint }),
+        Err(error) => {
+            // The schema says more than the type can hold: only when the body as a whole is of another type.
+            problems.push("", Code::Type, error.to_string());
+            Err(Error::Validation(problems))
+        }
+    }
+}

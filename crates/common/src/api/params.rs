@@ -1,0 +1,125 @@
+//! Query parameters, validated by the schema that the document publishes for them, and ids in paths.
+
+use std::future::{Ready, ready};
+
+use actix_web::dev::Payload;
+use actix_web::{FromRequest, HttpRequest, web};
+use database::Id;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::{Api, validator::Schema};
+use crate::Error;
+use crate::problem::{Code, Problems};
+
+/// Query parameters that were checked against their schema, but not yet against the rules that no schema can
+/// state: only [`Query::check`] gives them out.
+pub struct Query<T> {
+    value: T,
+    problems: Problems,
+}
+
+impl<T> Query<T> {
+    /// Adds what the rules find to what the schema found.
+    pub fn check(mut self, rules: impl FnOnce(&T, &mut Problems)) -> Result<T, Error> {
+        rules(&self.value, &mut self.problems);
+        self.problems.check()?;
+        Ok(self.value)
+    }
+}
+
+impl<T: DeserializeOwned> FromRequest for Query<T> {
+    type Error = Error;
+    type Future = Ready<Result<Self, Error>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(parse(request))
+    }
+}
+
+fn parse<T: DeserializeOwned>(request: &HttpRequest) -> Result<Query<T>, Error> {
+    let pattern = request.match_pattern().unwrap_or_default();
+    let api = request.app_data::<web::Data<Api>>();
+    let schema = api.and_then(|api| api.operation(&pattern, request.method())?.params.as_ref());
+    let Some(schema) = schema else {
+        return Err(Error::Internal(anyhow::anyhow!("{pattern} documents no query parameters")));
+    };
+    let mut value = Value::Object(read(request.query_string(), schema));
+    let mut problems = schema.check(&mut value);
+    match serde_json::from_value(value) {
+        Ok(value) => Ok(Query { value, problems }),
+        Err(error) => {
+            problems.push("", Code::Type, error.to_string());
+            Err(Error::Validation(problems))
+        }
+    }
+}
+
+/// Texts become what their schema asks for where they can; where they cannot the schema says so. An empty value
+/// counts as absent; of several the last counts, but an array takes them all, comma-separated ones too.
+fn read(query: &str, schema: &Schema) -> Map<String, Value> {
+    let mut members = Map::new();
+    for (name, text) in url::form_urlencoded::parse(query.as_bytes()) {
+        let Some(schema) = schema.property(&name).filter(|_| !text.is_empty()) else { continue };
+        if has_type(schema, "array") {
+            let list = members.entry(name.into_owned()).or_insert_with(|| json!([]));
+            let items = text.split(',').filter(|item| !item.trim().is_empty()).map(|item| json!(item.trim()));
+            list.as_array_mut().into_iter().for_each(|list| list.extend(items.clone()));
+            continue;
+        }
+        let value = match &*text {
+            "true" | "false" if has_type(schema, "boolean") => json!(text == "true"),
+            _ if has_type(schema, "integer") => {
+                text.parse::<i64>().map_or_else(|_| json!(text), |n| json!(n))
+            }
+            _ if has_type(schema, "number") => {
+                text.parse::<f64>().ok().filter(|n| n.is_finite()).map_or_else(|| json!(text), |n| json!(n))
+            }
+            _ => json!(text),
+        };
+        members.insert(name.into_owned(), value);
+    }
+    members
+}
+
+fn has_type(schema: &Value, name: &str) -> bool {
+    match &schema["type"] {
+        Value::Array(types) => types.iter().any(|t| t == name),
+        one => one == name,
+    }
+}
+
+/// The query parameters of an operation as the schema of an object.
+pub(super) fn schema(operation: &Value) -> Option<Value> {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for parameter in operation["parameters"].as_array()?.iter().filter(|p| p["in"] == "query") {
+        let name = parameter["name"].as_str()?;
+        properties.insert(name.to_owned(), parameter["schema"].clone());
+        if parameter["required"] == true {
+            required.push(name);
+        }
+    }
+    (!properties.is_empty())
+        .then(|| json!({"type": "object", "properties": properties, "required": required}))
+}
+
+/// An id in the path. One that is no UUID names nothing, which is found out where the thing is looked up: what
+/// is wrong with the rest of the request comes first (contract, section 6, "Order of checks").
+pub struct PathId(Option<Id>);
+
+impl PathId {
+    /// The id, or 404.
+    pub fn id(&self) -> Result<Id, Error> {
+        self.0.ok_or(Error::NotFound)
+    }
+}
+
+impl FromRequest for PathId {
+    type Error = Error;
+    type Future = Ready<Result<Self, Error>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(Ok(Self(request.match_info().get("id").and_then(Id::parse))))
+    }
+}

@@ -1,0 +1,266 @@
+//! Validation by the published JSON Schema, with every failed field at once.
+
+use database::Ts;
+use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
+use jsonschema::{Draft, ValidationError, Validator};
+use serde_json::{Value, json};
+
+use crate::problem::{Code, Problems};
+
+/// A compiled schema and the text it was compiled from.
+pub(super) struct Schema {
+    validator: Validator,
+    root: Value,
+}
+
+impl Schema {
+    pub(super) fn new(schema: &Value, components: &Value) -> anyhow::Result<Self> {
+        let mut root = schema.clone();
+        root["components"] = components.clone();
+        let validator = jsonschema::options()
+            .with_draft(Draft::Draft202012)
+            .should_validate_formats(true)
+            .should_ignore_unknown_formats(true)
+            // The one reading of dates that the rest of the code has too.
+            .with_format("date", |text: &str| text.len() == 10 && Ts::parse(text).is_some())
+            .with_format("date-time", |text: &str| text.len() != 10 && Ts::parse(text).is_some())
+            .offline()
+            .build(&root)
+            .map_err(|e| anyhow::anyhow!("a schema of the OpenAPI document does not compile: {e}"))?;
+        Ok(Self { validator, root })
+    }
+
+    /// Checks a value and takes the failed members out of it, so that what is left can be looked at further.
+    pub(super) fn check(&self, value: &mut Value) -> Problems {
+        tidy(value, &self.root, &self.root);
+        let mut found = Vec::new();
+        for error in self.validator.iter_errors(value) {
+            collect(&error, &mut found);
+        }
+        let mut problems = Problems::default();
+        for (pointer, code, message, data) in found {
+            problems.push_with(path(&pointer), code, message, data);
+            prune(value, &pointer);
+        }
+        problems
+    }
+
+    /// The schema of a member of the root object.
+    pub(super) fn property(&self, name: &str) -> Option<&Value> {
+        self.root["properties"].get(name).map(|schema| resolve(schema, &self.root))
+    }
+}
+
+/// A blank text counts as empty, and an optional member that is empty or null as absent (contract, section 6).
+fn tidy(value: &mut Value, schema: &Value, root: &Value) {
+    let schema = resolve(schema, root);
+    for key in ["oneOf", "anyOf", "allOf"] {
+        for branch in schema[key].as_array().into_iter().flatten() {
+            tidy(value, branch, root);
+        }
+    }
+    match value {
+        Value::Object(members) => {
+            let Some(properties) = schema["properties"].as_object() else { return };
+            let required =
+                |name: &str| schema["required"].as_array().is_some_and(|r| r.iter().any(|n| n == name));
+            for (name, schema) in properties {
+                let Some(member) = members.get_mut(name) else { continue };
+                let empty = member.is_null() || member.as_str().is_some_and(|text| text.trim().is_empty());
+                if empty && !required(name) {
+                    members.remove(name);
+                } else {
+                    tidy(member, schema, root);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| tidy(item, &schema["items"], root)),
+        Value::String(text) if text.trim().is_empty() => text.clear(),
+        _ => {}
+    }
+}
+
+fn resolve<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
+    let target = schema["$ref"].as_str().and_then(|r| r.strip_prefix('#')).and_then(|r| root.pointer(r));
+    target.unwrap_or(schema)
+}
+
+type Found = (Vec<String>, Code, String, Value);
+
+fn collect(error: &ValidationError<'_>, found: &mut Vec<Found>) {
+    let mut pointer: Vec<String> = error
+        .instance_path()
+        .as_str()
+        .split('/')
+        .skip(1)
+        .map(|s| s.replace("~1", "/").replace("~0", "~"))
+        .collect();
+    let (code, message, data) = match error.kind() {
+        // "null or an object": what is wrong is wrong with the object.
+        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+            let deepest =
+                context.iter().filter(|branch| !branch.iter().all(only_wants_null)).collect::<Vec<_>>();
+            if let [branch] = deepest[..] {
+                for error in branch {
+                    collect(error, found);
+                }
+                return;
+            }
+            match deepest.first().and_then(|branch| branch.first()) {
+                Some(first) if is_type(first) => describe(first.kind()),
+                _ => (Code::Format, "has not the form that is asked for".into(), json!({})),
+            }
+        }
+        Kind::Required { property } => {
+            pointer.push(property.as_str().unwrap_or_default().to_owned());
+            (Code::Required, "is required".into(), json!({}))
+        }
+        kind => describe(kind),
+    };
+    found.push((pointer, code, message, data));
+}
+
+fn is_type(error: &ValidationError<'_>) -> bool {
+    matches!(error.kind(), Kind::Type { .. })
+}
+
+fn only_wants_null(error: &ValidationError<'_>) -> bool {
+    matches!(error.kind(), Kind::Type { kind: TypeKind::Single(t) } if t.to_string() == "null")
+}
+
+fn describe(kind: &Kind) -> (Code, String, Value) {
+    match kind {
+        Kind::Type { kind } => {
+            let types = match kind {
+                TypeKind::Single(t) => t.to_string(),
+                TypeKind::Multiple(set) => set.iter().map(|t| t.to_string()).collect::<Vec<_>>().join(" or "),
+            };
+            (Code::Type, format!("must be of type {types}"), json!({ "type": types }))
+        }
+        Kind::Enum { options } => {
+            let names: Vec<_> = options.as_array().into_iter().flatten().map(plain).collect();
+            (Code::Enum, format!("must be one of {}", names.join(", ")), json!({ "allowed": **options }))
+        }
+        Kind::Minimum { limit } => {
+            (Code::Range, format!("must be at least {limit}"), json!({ "minimum": limit }))
+        }
+        Kind::Maximum { limit } => {
+            (Code::Range, format!("must be at most {limit}"), json!({ "maximum": limit }))
+        }
+        Kind::ExclusiveMinimum { limit } => {
+            (Code::Range, format!("must be more than {limit}"), json!({ "exclusiveMinimum": limit }))
+        }
+        Kind::MinLength { limit: 1 } => (Code::Length, "must not be empty".into(), json!({ "minimum": 1 })),
+        Kind::MinLength { limit } => {
+            (Code::Length, format!("must have at least {limit} characters"), json!({ "minimum": limit }))
+        }
+        Kind::MaxLength { limit } => {
+            (Code::Length, format!("must have at most {limit} characters"), json!({ "maximum": limit }))
+        }
+        Kind::MinItems { limit } => {
+            (Code::Length, format!("must have at least {limit} entries"), json!({ "minimum": limit }))
+        }
+        Kind::MaxItems { limit } => {
+            (Code::Length, format!("must have at most {limit} entries"), json!({ "maximum": limit }))
+        }
+        Kind::Format { format } => (Code::Format, format!("must be a {format}"), json!({ "format": format })),
+        Kind::Pattern { pattern } => {
+            (Code::Format, "has characters that are not allowed here".into(), json!({ "pattern": pattern }))
+        }
+        _ => (Code::Format, "has not the form that is asked for".into(), json!({})),
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// `files/0/id` as the client writes it: `files[0].id`.
+fn path(pointer: &[String]) -> String {
+    let mut path = String::new();
+    for part in pointer {
+        if part.bytes().all(|b| b.is_ascii_digit()) {
+            path.extend(["[", part, "]"]);
+        } else {
+            if !path.is_empty() {
+                path.push('.');
+            }
+            path.push_str(part);
+        }
+    }
+    path
+}
+
+/// Removes the member at the pointer, or the nearest member that holds it.
+fn prune(value: &mut Value, pointer: &[String]) {
+    let Some((last, parents)) = pointer.split_last() else { return };
+    let parent = parents.iter().try_fold(&mut *value, |v, part| match v {
+        Value::Array(items) => part.parse::<usize>().ok().and_then(|i| items.get_mut(i)),
+        other => other.get_mut(part),
+    });
+    match parent {
+        Some(Value::Object(members)) => {
+            members.remove(last);
+        }
+        Some(Value::Array(_)) => prune(value, parents),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(value: Value) -> (Value, Vec<(String, Code)>) {
+        let components = json!({"schemas": {
+            "File": {"type": "object", "required": ["id"], "properties": {"id": {"type": "string", "minLength": 1}}},
+            "Day": {"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]},
+        }});
+        let schema = json!({"type": "object", "required": ["name", "tags", "weight"], "properties": {
+            "name": {"type": "string", "minLength": 1, "maxLength": 5},
+            "note": {"type": "string", "maxLength": 5},
+            "day": {"$ref": "#/components/schemas/Day"},
+            "weight": {"type": ["number", "null"], "maximum": 10},
+            "tags": {"type": "array", "items": {"type": "string", "pattern": "^[a-z]*$"}},
+            "files": {"type": "array", "items": {"$ref": "#/components/schemas/File"}},
+            "proof": {"oneOf": [{"type": "null"}, {"$ref": "#/components/schemas/File"}]},
+        }});
+        let mut value = value;
+        let problems = Schema::new(&schema, &components).unwrap().check(&mut value);
+        let mut found: Vec<_> = problems.iter().map(|p| (p.path.clone(), p.code)).collect();
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        (value, found)
+    }
+
+    #[test]
+    fn every_failed_field_at_once_and_the_rest_stays() {
+        let (rest, found) = check(json!({
+            "name": "  ", "day": "2026-13-01", "weight": 11, "tags": ["ok", "NO"], "files": [{"id": "1"}, {}],
+            "proof": {"id": 5}, "note": "fine",
+        }));
+        let expected = [
+            ("day", Code::Format),
+            ("files[1].id", Code::Required),
+            ("name", Code::Length),
+            ("proof.id", Code::Type),
+            ("tags[1]", Code::Format),
+            ("weight", Code::Range),
+        ];
+        assert_eq!(found, expected.map(|(p, c)| (p.to_owned(), c)));
+        assert_eq!(rest, json!({"files": [{"id": "1"}, {}], "note": "fine", "proof": {}}));
+    }
+
+    #[test]
+    fn empty_and_null_optional_members_are_absent() {
+        let (rest, found) =
+            check(json!({"name": "a", "note": " ", "day": null, "weight": null, "tags": [], "proof": null}));
+        assert_eq!(found, []);
+        assert_eq!(rest, json!({"name": "a", "weight": null, "tags": []}));
+    }
+
+    #[test]
+    fn another_type() {
+        assert_eq!(check(json!(5)).1, [(String::new(), Code::Type)]);
+        assert_eq!(check(json!({"name": "a", "weight": "1", "tags": null})).1.len(), 2);
+    }
+}

@@ -1,0 +1,123 @@
+//! Verifying a bearer token.
+
+use actix_web::http::header::{self, HeaderMap};
+use anyhow::bail;
+use jsonwebtoken::{Validation, decode, decode_header, errors::ErrorKind};
+use serde_json::{Map, Value};
+
+use super::keys::{KeySet, Source};
+use super::{Caller, Organisation, Refusal};
+use crate::config::{Auth, Claims};
+use crate::request::RequestContext;
+
+/// Checks tokens against the configured keys, issuer and audience.
+pub struct Verifier {
+    keys: KeySet,
+    issuer: Option<String>,
+    audience: Option<String>,
+    leeway: u64,
+    claims: Claims,
+}
+
+impl Verifier {
+    /// Reads the keys.
+    ///
+    /// # Errors
+    /// A sentence that says which setting is missing, or which file cannot be read.
+    pub async fn open(config: &Auth) -> anyhow::Result<Self> {
+        let source = match (&config.jwks_file, &config.jwks_url) {
+            (Some(path), None) => Source::File(path.clone()),
+            (None, Some(url)) => {
+                Source::Url(crate::http::client(std::time::Duration::from_secs(5))?, url.clone())
+            }
+            (Some(_), Some(_)) => bail!("set auth.jwks_file or auth.jwks_url, not both"),
+            (None, None) => bail!(
+                "no verification keys: set auth.jwks_url (DROVER_AUTH__JWKS_URL) to the JWKS address of your identity \
+                 provider, or auth.jwks_file (DROVER_AUTH__JWKS_FILE) to a JWKS file"
+            ),
+        };
+        if config.issuer.is_none() || config.audience.is_none() {
+            bail!(
+                "set auth.issuer (DROVER_AUTH__ISSUER) and auth.audience (DROVER_AUTH__AUDIENCE): tokens for others \
+                 must not pass"
+            );
+        }
+        Ok(Self {
+            keys: KeySet::open(source).await?,
+            issuer: config.issuer.clone(),
+            audience: config.audience.clone(),
+            leeway: config.leeway_seconds,
+            claims: config.claims.clone(),
+        })
+    }
+
+    /// The caller that the `Authorization` header proves.
+    pub(crate) async fn authenticate(
+        &self,
+        headers: &HeaderMap,
+        request: RequestContext,
+    ) -> Result<Caller, Refusal> {
+        let Some(value) = headers.get(header::AUTHORIZATION) else { return Err(Refusal::NoToken) };
+        let token = value
+            .to_str()
+            .ok()
+            .and_then(|v| v.split_once(' '))
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+            .map(|(_, token)| token.trim())
+            .ok_or(Refusal::BadToken("the scheme must be Bearer"))?;
+        let claims = self.verify(token).await?;
+        caller(&claims, &self.claims, token, request)
+    }
+
+    async fn verify(&self, token: &str) -> Result<Map<String, Value>, Refusal> {
+        let header = decode_header(token).map_err(|_| Refusal::BadToken("the token cannot be read"))?;
+        let Some(key) = self.keys.find(header.kid.as_deref()).await else {
+            return Err(if self.keys.is_empty() {
+                Refusal::NoKeys
+            } else {
+                Refusal::BadToken("the key is unknown")
+            });
+        };
+        let mut validation = Validation::new(key.algorithm);
+        validation.leeway = self.leeway;
+        validation.validate_nbf = true;
+        validation.set_required_spec_claims(&["exp", "sub", "iss", "aud"]);
+        validation.iss = self.issuer.clone().map(|issuer| [issuer].into());
+        validation.aud = self.audience.clone().map(|audience| [audience].into());
+        let decoded = decode::<Map<String, Value>>(token, &key.decoding, &validation);
+        decoded.map(|data| data.claims).map_err(|e| {
+            Refusal::BadToken(match e.kind() {
+                ErrorKind::ExpiredSignature => "the token has expired",
+                ErrorKind::ImmatureSignature => "the token is not valid yet",
+                ErrorKind::InvalidAudience => "the token is for another audience",
+                ErrorKind::InvalidIssuer => "the token is from another issuer",
+                ErrorKind::MissingRequiredClaim(_) => "the token lacks a claim",
+                ErrorKind::InvalidAlgorithm => "the token uses another algorithm than its key",
+                _ => "the signature is wrong",
+            })
+        })
+    }
+}
+
+fn caller(
+    claims: &Map<String, Value>,
+    names: &Claims,
+    token: &str,
+    request: RequestContext,
+) -> Result<Caller, Refusal> {
+    let text = |name: &str| {
+        claims.get(name).and_then(Value::as_str).filter(|t| !t.trim().is_empty()).map(str::to_owned)
+    };
+    let user_id = text(&names.sub).ok_or(Refusal::BadToken("the token names nobody"))?;
+    let organisation =
+        text(&names.org).map(|id| Organisation { name: text(&names.org_name).unwrap_or(id.clone()), id });
+    let roles = claims.get(&names.roles).and_then(Value::as_array);
+    Ok(Caller {
+        user_name: text(&names.name).unwrap_or_else(|| user_id.clone()),
+        user_id,
+        organisation,
+        admin: roles.is_some_and(|roles| roles.iter().any(|role| role == "admin")),
+        token: token.into(),
+        request,
+    })
+}

@@ -1,0 +1,186 @@
+//! The outermost layer of every request: its ids, its caller, what no handler should have to think of (HEAD, 405,
+//! 406, headers of every answer, panics), the one place where errors become bodies, one log line and the metrics.
+
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use actix_web::body::{BodySize, BoxBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::{self, HeaderName, HeaderValue};
+use actix_web::http::{Method, StatusCode};
+use actix_web::middleware::Next;
+use actix_web::{HttpMessage, HttpResponse, web};
+use futures_util::FutureExt;
+use tracing_actix_web::RootSpanBuilder;
+
+use crate::Error;
+use crate::api::Api;
+use crate::auth::{Authentication, Verifier};
+use crate::request::{REQUEST_ID, RequestContext};
+
+const API_VERSION: HeaderName = HeaderName::from_static("api-version");
+
+/// The span that every log line of a request stands in.
+pub(crate) struct RequestSpan;
+
+impl RootSpanBuilder for RequestSpan {
+    fn on_request_start(request: &ServiceRequest) -> tracing::Span {
+        let context = RequestContext::new(request.headers());
+        let span = tracing::info_span!(
+            "request",
+            request_id = context.id,
+            trace_id = context.trace_id,
+            method = %request.method(),
+            route = request.match_pattern().unwrap_or_default(),
+        );
+        request.extensions_mut().insert(context);
+        span
+    }
+
+    fn on_request_end<B: MessageBody>(_: tracing::Span, _: &Result<ServiceResponse<B>, actix_web::Error>) {}
+}
+
+/// See the module.
+pub(crate) async fn boundary(
+    mut request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
+    let started = Instant::now();
+    let context = RequestContext::of(&request);
+    let head = request.method() == Method::HEAD;
+    if head {
+        request.head_mut().method = Method::GET;
+    }
+    let (mut operation, pattern) = ("none".to_owned(), request.match_pattern());
+    let refused = refuse(&request, pattern.as_deref(), &mut operation).err();
+    if refused.is_none() {
+        authenticate(&request, &context).await;
+    }
+    let http = request.request().clone();
+    let answered = match refused {
+        Some(error) => Err(error.into()),
+        None => AssertUnwindSafe(next.call(request)).catch_unwind().await.unwrap_or_else(|panic| {
+            let text = panic
+                .downcast_ref::<&str>()
+                .map(|s| (*s).to_owned())
+                .or(panic.downcast_ref::<String>().cloned());
+            Err(Error::Internal(anyhow::anyhow!("a panic: {}", text.unwrap_or_default())).into())
+        }),
+    };
+    let mut response = match answered {
+        Ok(response) => render(response, &context),
+        Err(error) => ServiceResponse::new(http, respond(&error, &context)),
+    };
+    finish(&mut response, &context);
+    observe(&response, &operation, started);
+    Ok(if head { response.map_body(|_, body| BoxBody::new(Headless(body.size()))) } else { response })
+}
+
+/// What can be said before anybody looks at the request: a method or an `Accept` that no operation here takes.
+fn refuse(request: &ServiceRequest, pattern: Option<&str>, operation: &mut String) -> Result<(), Error> {
+    let (Some(pattern), Some(api)) = (pattern, request.app_data::<web::Data<Api>>()) else { return Ok(()) };
+    let Some(found) = api.operation(pattern, request.method()) else {
+        return match api.allowed(pattern) {
+            Some(_) if request.method() == Method::OPTIONS => Ok(()),
+            Some(allowed) => Err(Error::MethodNotAllowed(allowed)),
+            None => Ok(()),
+        };
+    };
+    operation.clone_from(&found.id);
+    let accept = request.headers().get(header::ACCEPT).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    found.ruled_out(accept).map_or(Ok(()), |offers| Err(Error::NotAcceptable(offers)))
+}
+
+async fn authenticate(request: &ServiceRequest, context: &RequestContext) {
+    if let Some(verifier) = request.app_data::<web::Data<Verifier>>() {
+        let found = verifier.authenticate(request.headers(), context.clone()).await;
+        request.extensions_mut().insert(Authentication(found));
+    }
+}
+
+/// An error of a handler, of an extractor or of actix itself gets the contract's body.
+fn render<B: MessageBody + 'static>(
+    response: ServiceResponse<B>,
+    context: &RequestContext,
+) -> ServiceResponse<BoxBody> {
+    if let Some(answer) = response.response().error().map(|error| respond(error, context)) {
+        return response.into_response(answer);
+    }
+    let bare = !response.headers().contains_key(header::CONTENT_TYPE);
+    match bare.then(|| by_status(response.status())).flatten() {
+        Some(error) => {
+            let answer = error.respond(&context.id);
+            response.into_response(answer)
+        }
+        None => response.map_into_boxed_body(),
+    }
+}
+
+fn respond(error: &actix_web::Error, context: &RequestContext) -> HttpResponse {
+    if let Some(own) = error.as_error::<Error>() {
+        match own {
+            Error::Internal(cause) => tracing::error!(error = format!("{cause:#}"), "an internal error"),
+            Error::Unavailable(cause, _) => {
+                tracing::warn!(error = format!("{cause:#}"), "a dependency is unavailable")
+            }
+            _ => {}
+        }
+        return own.respond(&context.id);
+    }
+    let status = error.as_response_error().status_code();
+    let ours = by_status(status).unwrap_or_else(|| Error::Internal(anyhow::anyhow!("{status}")));
+    tracing::debug!(%error, %status, "refused by the framework");
+    ours.respond(&context.id)
+}
+
+/// What actix means by a status.
+fn by_status(status: StatusCode) -> Option<Error> {
+    match status {
+        StatusCode::NOT_FOUND => Some(Error::NotFound),
+        StatusCode::METHOD_NOT_ALLOWED => Some(Error::MethodNotAllowed("another method".into())),
+        StatusCode::NOT_ACCEPTABLE => Some(Error::NotAcceptable("another content coding".into())),
+        StatusCode::PAYLOAD_TOO_LARGE => Some(Error::PayloadTooLarge(0)),
+        status if status.is_client_error() => Some(Error::MalformedBody(status.to_string())),
+        status if status.is_server_error() => Some(Error::Internal(anyhow::anyhow!("{status}"))),
+        _ => None,
+    }
+}
+
+/// The headers that every answer carries.
+fn finish(response: &mut ServiceResponse<BoxBody>, context: &RequestContext) {
+    let api = response.request().path().starts_with("/v1");
+    let headers = response.headers_mut();
+    if let Ok(id) = HeaderValue::from_str(&context.id) {
+        headers.insert(REQUEST_ID, id);
+    }
+    headers.insert(API_VERSION, HeaderValue::from_static("1.0.0"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if api && !headers.contains_key(header::CACHE_CONTROL) {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
+    }
+}
+
+fn observe(response: &ServiceResponse<BoxBody>, operation: &str, started: Instant) {
+    let (status, seconds) = (response.status().as_u16(), started.elapsed().as_secs_f64());
+    tracing::info!(status, operation, ms = (seconds * 1e6).round() / 1e3, "answered");
+    let labels = [("operation", operation.to_owned()), ("status", status.to_string())];
+    metrics::counter!("drover_requests_total", &labels).increment(1);
+    metrics::histogram!("drover_request_seconds", &labels[..1]).record(seconds);
+}
+
+/// The answer to HEAD: as long as GET's, and empty.
+struct Headless(BodySize);
+
+impl MessageBody for Headless {
+    type Error = std::convert::Infallible;
+
+    fn size(&self) -> BodySize {
+        self.0
+    }
+
+    fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<web::Bytes, Self::Error>>> {
+        Poll::Ready(None)
+    }
+}

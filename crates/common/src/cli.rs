@@ -1,0 +1,114 @@
+//! The command line that every service has.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::{Arg, ArgMatches, Command, value_parser};
+use database::Database;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::auth::Verifier;
+use crate::config::Config;
+use crate::server::{self, Service};
+use crate::{openapi, telemetry};
+
+/// Runs a service by its command line; the exit code says how it went.
+pub fn main<S: Service>() -> ExitCode {
+    let matches = command::<S>().get_matches();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let result = runtime.context("cannot start").and_then(|runtime| runtime.block_on(run::<S>(&matches)));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{}: {error:#}", S::NAME);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn command<S: Service>() -> Command {
+    let environment = format!(
+        "Every setting is an environment variable, or a member of the TOML file (DROVER_SERVER__PORT is port in \
+         [server]). The variables and their defaults:\n\n{}",
+        defaults::<S>().describe()
+    );
+    Command::new(S::NAME)
+        .about(S::ABOUT)
+        .version(env!("CARGO_PKG_VERSION"))
+        .after_long_help(environment)
+        .arg(
+            Arg::new("config")
+                .long("config")
+                .global(true)
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .help("A TOML file with settings"),
+        )
+        .subcommand(Command::new("serve").about("Answers requests until SIGTERM or Ctrl-C (the default)"))
+        .subcommand(Command::new("migrate").about("Brings the database schema up to date and ends"))
+        .subcommand(Command::new("check-config").about("Shows the settings in force and checks them"))
+        .subcommand(Command::new("openapi").about("Prints the OpenAPI document"))
+        .subcommand(Command::new("healthcheck").about("Asks the running service whether it is ready"))
+}
+
+fn defaults<S: Service>() -> Config<S::Settings> {
+    let mut defaults = Config::default();
+    defaults.server.port = S::PORT;
+    defaults.database.url = format!("sqlite://{}.sqlite", S::NAME).into();
+    defaults
+}
+
+async fn run<S: Service>(matches: &ArgMatches) -> anyhow::Result<()> {
+    if matches.subcommand_name() == Some("openapi") {
+        println!("{}", openapi::<S>().to_pretty_json()?);
+        return Ok(());
+    }
+    let file = matches.get_one::<PathBuf>("config").cloned();
+    let config = Config::load(defaults::<S>(), file.as_deref())?;
+    match matches.subcommand_name() {
+        Some("migrate") => {
+            let applied =
+                Database::migrate(&server::options::<S>(&config.database), server::migrations::<S>())?;
+            println!(
+                "{} migrations applied{}",
+                applied.len(),
+                applied.iter().fold(String::new(), |all, name| all + "\n" + name)
+            );
+            Ok(())
+        }
+        Some("check-config") => {
+            println!("{}", config.describe());
+            Verifier::open(&config.auth).await?;
+            Database::open(server::options::<S>(&config.database), Vec::new).await?;
+            println!("# all is well: the keys and the database can be opened");
+            Ok(())
+        }
+        Some("healthcheck") => healthcheck(&config.server.host, config.server.port).await,
+        _ => serve::<S>(config).await,
+    }
+}
+
+async fn serve<S: Service>(config: Config<S::Settings>) -> anyhow::Result<()> {
+    telemetry::start(&config.log);
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let running = server::start::<S>(config).await?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    tracing::info!("stopping: requests in flight may finish");
+    running.stop().await;
+    Ok(())
+}
+
+async fn healthcheck(host: &str, port: u16) -> anyhow::Result<()> {
+    let host = if host == "0.0.0.0" { "127.0.0.1" } else { host };
+    let url = format!("http://{host}:{port}/readyz");
+    let response = crate::http::client(Duration::from_secs(5))?.get(&url).send().await?;
+    let status = response.status();
+    println!("{}", response.text().await?);
+    anyhow::ensure!(status.is_success(), "{url} answered {status}");
+    Ok(())
+}

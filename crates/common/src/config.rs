@@ -1,0 +1,215 @@
+//! Configuration: read once, in main, into these structs. Defaults in code, then a TOML file, then environment
+//! variables (`DROVER_SERVER__PORT` is `server.port`).
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use secrecy::{ExposeSecret, SecretString};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+use url::Url;
+
+/// Everything a service is told: the sections that all services have, and its own.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config<S: Default> {
+    /// Listening.
+    pub server: Server,
+    /// The database.
+    pub database: DatabaseConfig,
+    /// Who may call.
+    pub auth: Auth,
+    /// Logging until the settings document says otherwise.
+    pub log: Log,
+    /// What this service alone needs.
+    pub service: S,
+}
+
+/// Section `server`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Server {
+    /// Address to listen on.
+    pub host: String,
+    /// Port to listen on; 0 takes a free one. Each service has its own default.
+    pub port: u16,
+    /// The base URL that clients use, for links in answers; by default `http://<host>:<port>`.
+    pub public_url: Option<Url>,
+    /// Threads that serve requests; 0: one for each core.
+    pub workers: usize,
+    /// How long requests in flight may take to finish at shutdown, in seconds.
+    pub shutdown_seconds: u64,
+    /// The most bytes of a JSON body.
+    pub json_bytes: usize,
+    /// Origins that browsers may call from; none: no CORS headers.
+    pub cors_origins: Vec<String>,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self {
+            host: "127.0.0.1".into(),
+            port: 0,
+            public_url: None,
+            workers: 0,
+            shutdown_seconds: 30,
+            json_bytes: 1 << 20,
+            cors_origins: Vec::new(),
+        }
+    }
+}
+
+/// Section `database`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DatabaseConfig {
+    /// `sqlite://PATH` or `postgres://USER:PASSWORD@HOST/NAME`.
+    #[serde(serialize_with = "without_password")]
+    pub url: SecretString,
+    /// Connections.
+    pub pool_size: u32,
+    /// How long a request waits for a free connection, in milliseconds.
+    pub wait_ms: u64,
+}
+
+impl Default for DatabaseConfig {
+    fn default() -> Self {
+        Self { url: SecretString::default(), pool_size: 8, wait_ms: 5000 }
+    }
+}
+
+fn without_password<S: Serializer>(url: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
+    match database::Target::parse(url.expose_secret()) {
+        Ok(target) => serializer.collect_str(&target),
+        Err(_) => serializer.serialize_str(""),
+    }
+}
+
+/// Section `auth`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Auth {
+    /// JWKS file with the verification keys.
+    pub jwks_file: Option<PathBuf>,
+    /// JWKS address of the identity provider.
+    pub jwks_url: Option<Url>,
+    /// The only issuer (`iss`) whose tokens pass.
+    pub issuer: Option<String>,
+    /// The audience (`aud`) that tokens must be for.
+    pub audience: Option<String>,
+    /// How far clocks may differ, in seconds.
+    pub leeway_seconds: u64,
+    /// Names of the claims.
+    pub claims: Claims,
+}
+
+impl Default for Auth {
+    fn default() -> Self {
+        Self {
+            jwks_file: None,
+            jwks_url: None,
+            issuer: None,
+            audience: None,
+            leeway_seconds: 30,
+            claims: Claims::default(),
+        }
+    }
+}
+
+/// Section `auth.claims`: what the identity provider calls what we call `sub`, `name`, ….
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Claims {
+    /// User id.
+    pub sub: String,
+    /// User name.
+    pub name: String,
+    /// Organisation id.
+    pub org: String,
+    /// Organisation name.
+    pub org_name: String,
+    /// Array of roles.
+    pub roles: String,
+}
+
+impl Default for Claims {
+    fn default() -> Self {
+        let [sub, name, org, org_name, roles] = ["sub", "name", "org", "orgName", "roles"].map(str::to_owned);
+        Self { sub, name, org, org_name, roles }
+    }
+}
+
+/// Section `log`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Log {
+    /// How lines look.
+    pub format: LogFormat,
+    /// `off`, `error`, `warn`, `info`, `debug` or `trace`.
+    pub level: String,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { format: LogFormat::Json, level: "info".into() }
+    }
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// One JSON object a line, for machines.
+    Json,
+    /// For a person at a terminal.
+    Pretty,
+}
+
+impl<S: Default + Serialize + DeserializeOwned> Config<S> {
+    /// Reads all layers over the defaults.
+    ///
+    /// # Errors
+    /// A sentence that names the setting that is unknown or has a wrong value.
+    pub fn load(defaults: Self, file: Option<&Path>) -> anyhow::Result<Self> {
+        let mut layers = config::Config::builder().add_source(config::Config::try_from(&defaults)?);
+        if let Some(path) = file {
+            layers = layers.add_source(config::File::from(path).format(config::FileFormat::Toml));
+        }
+        let environment = config::Environment::with_prefix("DROVER")
+            .prefix_separator("_")
+            .separator("__")
+            .try_parsing(true)
+            .list_separator(",")
+            .with_list_parse_key("server.cors_origins")
+            .ignore_empty(true);
+        let merged = layers.add_source(environment).build().context("the configuration cannot be read")?;
+        merged.try_deserialize().context("the configuration is wrong")
+    }
+
+    /// One line for each setting: its environment variable and its value. Secrets are not among them.
+    pub fn describe(&self) -> String {
+        let mut lines = Vec::new();
+        flatten("DROVER_", &serde_json::to_value(self).unwrap_or_default(), &mut lines);
+        lines.join("\n")
+    }
+}
+
+fn flatten(name: &str, value: &Value, lines: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => {
+            for (member, value) in members {
+                let separator = if name.ends_with('_') { "" } else { "__" };
+                flatten(&format!("{name}{separator}{}", member.to_uppercase()), value, lines);
+            }
+        }
+        Value::Null => lines.push(format!("{name}=")),
+        Value::String(text) => lines.push(format!("{name}={text}")),
+        Value::Array(items) => {
+            let items: Vec<_> =
+                items.iter().map(|i| i.as_str().map_or_else(|| i.to_string(), str::to_owned)).collect();
+            lines.push(format!("{name}={}", items.join(",")));
+        }
+        other => lines.push(format!("{name}={other}")),
+    }
+}

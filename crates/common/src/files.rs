@@ -1,0 +1,140 @@
+//! The client of the system service: what a load or a listing needs to know of the files it names.
+//!
+//! Each request asks anew, with the caller's own token: archiving and sharing hold at once.
+
+mod breaker;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use anyhow::anyhow;
+use reqwest::StatusCode;
+use secrecy::ExposeSecret;
+use serde::Deserialize;
+use serde_json::json;
+use url::Url;
+
+use crate::Error;
+use crate::auth::Caller;
+use crate::problem::{Code, Problems};
+use crate::request::{REQUEST_ID, TRACEPARENT};
+use crate::wire::FileReference;
+use breaker::Breaker;
+
+/// Each try is given up after this long.
+const TIMEOUT: Duration = Duration::from_secs(2);
+const TRIES: u32 = 3;
+
+/// Asks the system service about files.
+pub struct FileClient {
+    http: reqwest::Client,
+    resolve: Url,
+    ready: Url,
+    breaker: Breaker,
+}
+
+/// The members of File info that a reference shows.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FileInfo {
+    id: String,
+    name: String,
+    url: String,
+    #[serde(default)]
+    user_name: String,
+    #[serde(rename = "createdAtUTC")]
+    created_at: String,
+}
+
+impl FileClient {
+    /// A client of the system service at this base URL.
+    pub fn new(system: &Url) -> anyhow::Result<Self> {
+        let base = system.as_str().trim_end_matches('/');
+        Ok(Self {
+            http: crate::http::client(TIMEOUT)?,
+            resolve: format!("{base}/v1/files/resolve").parse()?,
+            ready: format!("{base}/healthz").parse()?,
+            breaker: Breaker::default(),
+        })
+    }
+
+    /// True when the system service answers.
+    pub async fn is_reachable(&self) -> bool {
+        self.http.get(self.ready.clone()).send().await.is_ok_and(|response| response.status().is_success())
+    }
+
+    /// The files that a request names, complete; the caller's own among them are shared with these organisations
+    /// (`*`: everybody). No files, no call.
+    ///
+    /// # Errors
+    /// 400 `unknown_reference` at `files[i].id` for each that is not there, archived or not readable for the
+    /// caller; 503 when the system service cannot be reached.
+    pub async fn resolve(
+        &self,
+        caller: &Caller,
+        files: &[FileReference],
+        share_with: &[&str],
+    ) -> Result<Vec<FileReference>, Error> {
+        if files.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ids: Vec<_> = files.iter().map(|file| file.id.as_str()).collect();
+        let found = self.ask(caller, &json!({ "ids": ids, "shareWith": share_with })).await?;
+        let mut found: HashMap<_, _> = found.into_iter().map(|info| (info.id.clone(), info)).collect();
+        let mut problems = Problems::default();
+        let mut resolved = Vec::with_capacity(files.len());
+        for (i, file) in files.iter().enumerate() {
+            match found.remove(&file.id.to_ascii_lowercase()) {
+                Some(FileInfo { id, name, url, user_name, created_at }) => {
+                    resolved.push(FileReference { id, name, url, user_name, created_at });
+                }
+                None if ids[..i].contains(&file.id.as_str()) => {}
+                None => problems.push(
+                    format!("files[{i}].id"),
+                    Code::UnknownReference,
+                    "names no file that you may use: upload it first, or ask its owner to share it",
+                ),
+            }
+        }
+        problems.check().map(|()| resolved)
+    }
+
+    async fn ask(&self, caller: &Caller, body: &serde_json::Value) -> Result<Vec<FileInfo>, Error> {
+        let unavailable = |cause| Error::Unavailable(cause, "The system service, which knows the files,");
+        let mut last = anyhow!("the circuit breaker is open");
+        for attempt in 0..TRIES {
+            let Some(permit) = self.breaker.permit() else { break };
+            let sent = self
+                .http
+                .post(self.resolve.clone())
+                .bearer_auth(caller.token.expose_secret())
+                .header(REQUEST_ID.as_str(), &caller.request.id)
+                .header(TRACEPARENT.as_str(), caller.request.traceparent())
+                .json(body)
+                .send()
+                .await;
+            match sent {
+                Ok(response) if response.status().is_server_error() => {
+                    last = anyhow!("{}", response.status())
+                }
+                Ok(response) => {
+                    permit.success();
+                    return match response.status() {
+                        StatusCode::OK => response.json().await.map_err(|e| unavailable(e.into())),
+                        StatusCode::UNAUTHORIZED => {
+                            Err(Error::Unauthenticated(Some("the token is not good for files")))
+                        }
+                        status => Err(unavailable(anyhow!("resolving files was answered with {status}"))),
+                    };
+                }
+                Err(error) => last = error.into(),
+            }
+            permit.failure();
+            let pause = Duration::from_millis(rand::random_range(50..150) << attempt);
+            if attempt + 1 < TRIES {
+                tokio::time::sleep(pause).await;
+            }
+        }
+        Err(unavailable(last))
+    }
+}

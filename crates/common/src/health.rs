@@ -1,0 +1,79 @@
+//! What operators and browsers ask outside `/v1`.
+
+use std::time::Duration;
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::ContentType;
+use actix_web::web::{self, Data};
+use actix_web::{HttpResponse, Responder};
+use database::Database;
+use serde_json::{Map, Value, json};
+use utoipa_swagger_ui::SwaggerUi;
+
+use crate::api::Api;
+use crate::server::Service;
+use crate::{Error, telemetry};
+
+/// A probe that takes longer than this counts as failed.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+pub(crate) fn routes<S: Service>(config: &mut web::ServiceConfig) {
+    config
+        .route("/", web::get().to(index::<S>))
+        .route("/healthz", web::get().to(async || HttpResponse::Ok().json(json!({ "status": "ok" }))))
+        .route("/readyz", web::get().to(ready::<S>))
+        .route("/metrics", web::get().to(metrics))
+        .route("/openapi.json", web::get().to(document))
+        .route("/docs", web::get().to(async || web::Redirect::to("docs/")))
+        .service(SwaggerUi::new("/docs/{_:.*}").config(utoipa_swagger_ui::Config::from("../openapi.json")));
+}
+
+async fn index<S: Service>() -> impl Responder {
+    web::Json(json!({
+        "name": S::TITLE,
+        "version": env!("CARGO_PKG_VERSION"),
+        "links": {"operations": "/v1", "openapi": "/openapi.json", "documentation": "/docs/", "health": "/healthz",
+            "readiness": "/readyz", "metrics": "/metrics"},
+    }))
+}
+
+async fn ready<S: Service>(db: Data<Database>, service: Data<S>) -> HttpResponse {
+    let database = tokio::time::timeout(
+        PATIENCE,
+        db.read(|c| diesel::dsl::sql::<diesel::sql_types::Integer>("SELECT 1").probe(c)),
+    );
+    let reachable = matches!(database.await, Ok(Ok(())));
+    let word = |ok| json!(if ok { "ok" } else { "degraded" });
+    let mut body = Map::<String, Value>::new();
+    body.insert("status".into(), json!(if reachable { "ok" } else { "unavailable" }));
+    body.insert("database".into(), json!(if reachable { "ok" } else { "unavailable" }));
+    let others = tokio::time::timeout(PATIENCE, service.dependencies()).await.unwrap_or_default();
+    body.extend(others.into_iter().map(|(name, ok)| (name.to_owned(), word(ok))));
+    let status = if reachable { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    HttpResponse::build(status).json(body)
+}
+
+/// A query whose result nobody wants.
+trait Probe {
+    fn probe(self, c: &mut database::AnyConnection) -> Result<(), Error>;
+}
+
+impl<Q> Probe for Q
+where
+    Q: diesel::query_builder::QueryFragment<database::MultiBackend>
+        + diesel::query_builder::QueryId
+        + diesel::RunQueryDsl<database::AnyConnection>,
+{
+    fn probe(self, c: &mut database::AnyConnection) -> Result<(), Error> {
+        diesel::RunQueryDsl::execute(self, c)?;
+        Ok(())
+    }
+}
+
+async fn metrics() -> impl Responder {
+    HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(telemetry::metrics())
+}
+
+async fn document(api: Data<Api>) -> impl Responder {
+    HttpResponse::Ok().content_type(ContentType::json()).body(api.document.clone())
+}

@@ -1,0 +1,14 @@
+//! Outgoing HTTP: one way to make a client, timeouts always.
+
+use std::time::Duration;
+
+/// A client that follows no redirect and waits at most this long for a whole answer.
+pub fn client(timeout: Duration) -> anyhow::Result<reqwest::Client> {
+    Ok(reqwest::Client::builder()
+        .timeout(timeout)
+        .connect_timeout(timeout)
+        .redirect(reqwest::redirect::Policy::none())
+        .pool_idle_timeout(Duration::from_secs(60))
+        .user_agent(concat!("drover/", env!("CARGO_PKG_VERSION")))
+        .build()?)
+}

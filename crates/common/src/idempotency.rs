@@ -1,0 +1,157 @@
+//! `Idempotency-Key`: a repeated POST is answered as the first was, and does nothing.
+//!
+//! The key is a row that is inserted in the transaction of the effect itself. So there is no moment at which one is
+//! stored without the other, and two replicas that run the same request at once cannot both commit: the unique key
+//! makes the second wait for the first, then fail and replay. Within a process they queue before that.
+
+mod store;
+
+use std::collections::HashMap;
+use std::future::{Ready, ready};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
+
+use actix_web::dev::Payload;
+use actix_web::{FromRequest, HttpRequest};
+use database::{AnyConnection, Database};
+use sha2::{Digest, Sha256};
+
+pub(crate) use store::prune;
+
+use crate::auth::Caller;
+use crate::problem::{Code, Problems};
+use crate::{Answer, Error};
+
+const HEADER: &str = "idempotency-key";
+/// How long a repeat waits for the first request to finish.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What two requests share if they are the same: method, path, query and body.
+#[derive(Clone, Debug, Default)]
+pub struct Fingerprint(String);
+
+impl Fingerprint {
+    /// Of a request with this body; nothing is computed for a request without a key.
+    pub fn of(request: &HttpRequest, body: &[u8]) -> Self {
+        Self::start(request).map_or_else(Self::default, |hash| Self::finish(hash.chain_update(body)))
+    }
+
+    /// The hash of method, path and query, to be fed with what the body is; nothing without a key.
+    pub fn start(request: &HttpRequest) -> Option<Sha256> {
+        request.headers().contains_key(HEADER).then(|| {
+            let head = format!("{} {}\n", request.method(), request.uri());
+            Sha256::new_with_prefix(head)
+        })
+    }
+
+    /// Closes a hash made by [`Fingerprint::start`].
+    pub fn finish(hash: Sha256) -> Self {
+        Self(format!("{:x}", hash.finalize()))
+    }
+}
+
+/// Runs the effect of a POST once for each `Idempotency-Key` of a caller and operation; every time without a key.
+pub struct Once(Option<Scope>);
+
+/// What a key is unique within.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Scope {
+    caller: String,
+    operation: String,
+    key: String,
+}
+
+impl FromRequest for Once {
+    type Error = Error;
+    type Future = Ready<Result<Self, Error>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let Some(value) = request.headers().get(HEADER) else { return ready(Ok(Self(None))) };
+        let key = value.to_str().ok().filter(|key| (1..=255).contains(&key.len()));
+        let Some(key) = key else {
+            return ready(Err(Problems::one(
+                "Idempotency-Key",
+                Code::Length,
+                "must have 1 to 255 ASCII characters",
+            )));
+        };
+        let operation = format!("{} {}", request.method(), request.match_pattern().unwrap_or_default());
+        let caller = Caller::from_request(request, payload).into_inner();
+        ready(
+            caller.map(|caller| Self(Some(Scope { caller: caller.user_id, operation, key: key.to_owned() }))),
+        )
+    }
+}
+
+impl Once {
+    /// Prepares (asks other services, streams content) and then runs what `prepare` returns in one transaction;
+    /// or, when this was done before, does neither and gives the first answer.
+    ///
+    /// # Errors
+    /// What either returns, which leaves the key free; 409 for a key that is in use otherwise.
+    pub async fn run<W>(
+        self,
+        db: &Database,
+        fingerprint: Fingerprint,
+        prepare: impl AsyncFnOnce() -> Result<W, Error>,
+    ) -> Result<Answer, Error>
+    where
+        W: FnMut(&mut AnyConnection) -> Result<Answer, Error> + Send + 'static,
+    {
+        let Some(scope) = self.0 else { return db.write(prepare().await?).await };
+        let _turn = Turn::wait(&scope).await?;
+        if let Some(answer) = replay(db, &scope, &fingerprint).await? {
+            return Ok(answer);
+        }
+        let mut effect = prepare().await?;
+        let (row, print) = (scope.clone(), fingerprint.clone());
+        let written = db.write(move |c| store::record(c, &row, &print.0, &mut effect)).await;
+        match written {
+            // Another replica was faster.
+            Err(Error::IdempotencyInProgress) => {
+                replay(db, &scope, &fingerprint).await?.ok_or(Error::IdempotencyInProgress)
+            }
+            other => other,
+        }
+    }
+}
+
+async fn replay(db: &Database, scope: &Scope, fingerprint: &Fingerprint) -> Result<Option<Answer>, Error> {
+    let row = scope.clone();
+    match db.read(move |c| store::find(c, &row)).await? {
+        None => Ok(None),
+        Some((print, _)) if print != fingerprint.0 => Err(Error::IdempotencyKeyReused),
+        Some((_, answer)) => Ok(Some(answer.header("Idempotency-Replayed", "true"))),
+    }
+}
+
+type Queue = Arc<tokio::sync::Mutex<()>>;
+static RUNNING: LazyLock<Mutex<HashMap<Scope, Queue>>> = LazyLock::new(Mutex::default);
+
+/// The right to run, one at a time for each scope in this process.
+struct Turn {
+    scope: Scope,
+    guard: Option<tokio::sync::OwnedMutexGuard<()>>,
+}
+
+impl Turn {
+    async fn wait(scope: &Scope) -> Result<Self, Error> {
+        let queue =
+            RUNNING.lock().unwrap_or_else(PoisonError::into_inner).entry(scope.clone()).or_default().clone();
+        let mut turn = Self { scope: scope.clone(), guard: None };
+        let guard = tokio::time::timeout(PATIENCE, queue.lock_owned()).await;
+        turn.guard = Some(guard.map_err(|_| Error::IdempotencyInProgress)?);
+        Ok(turn)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        self.guard = None;
+        // The map's own reference is the last one: nobody else waits.
+        if running.get(&self.scope).is_some_and(|queue| Arc::strong_count(queue) == 1) {
+            running.remove(&self.scope);
+        }
+    }
+}

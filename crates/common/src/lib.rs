@@ -1,0 +1,34 @@
+//! What all three services need and nothing of their domains: read it once.
+//!
+//! A service implements [`Service`] and calls [`main`] from its `main.rs`; its handlers take extractors from here
+//! ([`Caller`], [`Granted`], [`Body`], [`Query`], [`Once`]) and return an [`Answer`] or an [`Error`].
+
+mod answer;
+mod api;
+mod auth;
+mod boundary;
+pub mod cli;
+pub mod config;
+mod error;
+pub mod files;
+mod health;
+pub mod http;
+mod idempotency;
+mod paging;
+pub mod problem;
+mod request;
+mod schema;
+mod server;
+mod settings;
+pub mod telemetry;
+pub mod wire;
+
+pub use answer::Answer;
+pub use api::{Api, Body, PathId, Query};
+pub use auth::{Admin, Caller, Granted, Member, MemberOrAdmin, Organisation, Policy};
+pub use config::Config;
+pub use error::{Error, ErrorBody, Failures};
+pub use idempotency::{Fingerprint, Once};
+pub use paging::{Cursor, Key, Page, Rows};
+pub use request::RequestContext;
+pub use server::{Context, Running, Service, migrations, openapi, start};

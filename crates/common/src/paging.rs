@@ -1,0 +1,155 @@
+//! Pages of a search: limit and offset, or a cursor that goes on after the last row at the same cost on any page.
+
+use actix_web::HttpRequest;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use database::Id;
+use serde::{Deserialize, Serialize};
+
+use crate::Answer;
+use crate::problem::{Code, Problems};
+
+/// Which rows of a search to give.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// Rows on a page, 1..100.
+    pub limit: i64,
+    /// Rows to skip, 0..1,000,000; 0 with a cursor.
+    pub offset: i64,
+    /// Where the last page ended.
+    pub after: Option<Cursor>,
+}
+
+/// The place of a row in an order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cursor {
+    /// The key that is sorted by, and whether it descends: a cursor is of no use in another order.
+    #[serde(rename = "s")]
+    pub sort: String,
+    /// The row's value of that key; nothing where it has none.
+    #[serde(rename = "v")]
+    pub value: Option<Key>,
+    /// The row's id, which breaks ties.
+    #[serde(rename = "i")]
+    pub id: Id,
+}
+
+/// A value that rows are sorted by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Key {
+    /// Instants (as milliseconds), amounts (as ten-thousandths), whole numbers.
+    Number(i64),
+    /// Distances.
+    Real(f64),
+    /// Texts, in lower case.
+    Text(String),
+}
+
+impl Cursor {
+    /// Opaque text for a link.
+    pub fn encode(&self) -> String {
+        URL_SAFE_NO_PAD.encode(serde_json::to_vec(self).unwrap_or_default())
+    }
+
+    fn decode(text: &str) -> Option<Self> {
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(text).ok()?).ok()
+    }
+}
+
+impl Page {
+    /// From the parameters `limit`, `offset` and `cursor`; `sort` names the order of this search.
+    pub fn new(
+        limit: Option<i64>,
+        offset: Option<i64>,
+        cursor: Option<&str>,
+        sort: &str,
+        problems: &mut Problems,
+    ) -> Self {
+        let after = cursor.and_then(|text| {
+            let found = Cursor::decode(text).filter(|cursor| cursor.sort == sort);
+            if found.is_none() {
+                problems.push(
+                    "cursor",
+                    Code::Format,
+                    "must come from the next link of a search in the same order",
+                );
+            }
+            found
+        });
+        let offset = if after.is_some() { 0 } else { offset.unwrap_or(0) };
+        Self { limit: limit.unwrap_or(20), offset, after }
+    }
+}
+
+/// One page of rows that are JSON already, and where the next begins.
+#[derive(Debug)]
+pub struct Rows {
+    /// The rows' documents.
+    pub documents: Vec<String>,
+    /// The last row's place, if more follow.
+    pub next: Option<Cursor>,
+    /// How many rows match, if that was asked.
+    pub total: Option<i64>,
+}
+
+impl Rows {
+    /// The answer, with its `Link` header (RFC 8288).
+    pub fn answer(&self, request: &HttpRequest, public_url: &str, page: &Page) -> Answer {
+        let mut links = vec![link(request, public_url, "first", &[])];
+        if page.after.is_none() && page.offset > 0 {
+            let offset = (page.offset - page.limit).max(0).to_string();
+            links.push(link(request, public_url, "prev", &[("offset", &offset)]));
+        }
+        if let Some(cursor) = &self.next {
+            links.push(link(request, public_url, "next", &[("cursor", &cursor.encode())]));
+        }
+        let answer =
+            Answer::array(self.documents.iter().map(String::as_str)).header("Link", links.join(", "));
+        match self.total {
+            Some(total) => answer.header("X-Total-Count", total.to_string()),
+            None => answer,
+        }
+    }
+}
+
+/// This request's address with another place to begin at.
+fn link(request: &HttpRequest, public_url: &str, relation: &str, place: &[(&str, &str)]) -> String {
+    let kept = url::form_urlencoded::parse(request.query_string().as_bytes());
+    let kept = kept.filter(|(name, _)| name != "offset" && name != "cursor");
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    query.extend_pairs(kept).extend_pairs(place);
+    let query = query.finish();
+    let separator = if query.is_empty() { "" } else { "?" };
+    format!("<{public_url}{}{separator}{query}>; rel=\"{relation}\"", request.path())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cursors_survive_and_are_checked() {
+        for value in [None, Some(Key::Number(5)), Some(Key::Real(0.25)), Some(Key::Text("ä".into()))] {
+            let cursor = Cursor { sort: "-createdAt".into(), value, id: Id::new() };
+            assert_eq!(Cursor::decode(&cursor.encode()), Some(cursor));
+        }
+        let mut problems = Problems::default();
+        Page::new(None, None, Some("nonsense"), "createdAt", &mut problems);
+        assert!(problems.failed("cursor"));
+    }
+
+    #[test]
+    fn links_keep_the_search() {
+        let request =
+            actix_web::test::TestRequest::with_uri("/v1/loads?limit=2&f%3Astatus=upcoming&offset=4");
+        let rows = Rows { documents: vec!["{}".into(), "{}".into()], next: None, total: Some(6) };
+        let page = Page { limit: 2, offset: 4, after: None };
+        let answer = rows.answer(&request.to_http_request(), "http://h", &page);
+        assert_eq!(answer.body, "[{},{}]");
+        let expected = "<http://h/v1/loads?limit=2&f%3Astatus=upcoming>; rel=\"first\", \
+                        <http://h/v1/loads?limit=2&f%3Astatus=upcoming&offset=2>; rel=\"prev\"";
+        assert_eq!(answer.headers[0].1, expected);
+        assert_eq!(answer.headers[1], ("X-Total-Count".to_owned(), "6".to_owned()));
+    }
+}

@@ -1,0 +1,187 @@
+//! A running service: what it is made of, how it starts and how it stops.
+
+use std::future::Future;
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+
+use actix_cors::Cors;
+use actix_web::dev::ServerHandle;
+use actix_web::middleware::{Compress, Condition, from_fn};
+use actix_web::web::{self, Data};
+use actix_web::{App, HttpServer};
+use anyhow::Context as _;
+use database::{Database, EmbeddedMigrations, Migrations, Options};
+use diesel_migrations::embed_migrations;
+use secrecy::ExposeSecret;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::task::JoinHandle;
+use tracing_actix_web::TracingLogger;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{InfoBuilder, OpenApi};
+use utoipa_actix_web::AppExt;
+use utoipa_actix_web::scope::scope;
+use utoipa_actix_web::service_config::ServiceConfig;
+
+use crate::api::{Api, JsonLimit};
+use crate::auth::Verifier;
+use crate::boundary::{RequestSpan, boundary};
+use crate::config::{Config, DatabaseConfig};
+use crate::settings::Settings;
+use crate::{Error, health, idempotency, settings};
+
+const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
+const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
+
+/// What makes a service itself. The implementing type is the state that its handlers share.
+pub trait Service: Sized + Send + Sync + 'static {
+    /// Its name, which is also its schema on PostgreSQL.
+    const NAME: &'static str;
+    /// Its name for people.
+    const TITLE: &'static str;
+    /// One sentence on what it does.
+    const ABOUT: &'static str;
+    /// The port it listens on unless told otherwise.
+    const PORT: u16;
+    /// Its own section of the configuration.
+    type Settings: Default + Clone + std::fmt::Debug + Serialize + DeserializeOwned + Send;
+
+    /// Its tables.
+    fn migrations() -> Migrations;
+    /// Its operations, under `/v1`.
+    fn routes(v1: &mut ServiceConfig);
+    /// Builds the state.
+    fn open(settings: &Self::Settings, context: &Context) -> impl Future<Output = anyhow::Result<Self>>;
+    /// What else it depends on, and whether it can be reached: shown by `/readyz`.
+    fn dependencies(&self) -> impl Future<Output = Vec<(&'static str, bool)>> {
+        async { Vec::new() }
+    }
+}
+
+/// What a service is given to build its state from.
+pub struct Context {
+    /// Its database.
+    pub db: Database,
+    /// The base URL that clients use, without a slash at the end.
+    pub public_url: String,
+}
+
+/// The OpenAPI document of a service, from its handlers.
+pub fn openapi<S: Service>() -> OpenApi {
+    let (_, mut document) = App::new().into_utoipa_app().configure(operations::<S>).split_for_parts();
+    document.info = InfoBuilder::new()
+        .title(S::TITLE)
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some(S::ABOUT))
+        .license(Some(utoipa::openapi::License::new("MIT OR Apache-2.0")))
+        .build();
+    let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
+    document.components.get_or_insert_default().add_security_scheme("bearer", SecurityScheme::Http(bearer));
+    document
+}
+
+fn operations<S: Service>(config: &mut ServiceConfig) {
+    config.service(scope("/v1").configure(S::routes).service(settings::update).service(settings::find));
+}
+
+/// All tables of a service: the common ones first.
+pub fn migrations<S: Service>() -> Vec<Migrations> {
+    vec![Migrations { sqlite: SQLITE, postgres: POSTGRES }, S::migrations()]
+}
+
+pub(crate) fn options<S: Service>(config: &DatabaseConfig) -> Options {
+    Options {
+        url: config.url.expose_secret().to_owned(),
+        schema: S::NAME,
+        pool_size: config.pool_size.max(1),
+        wait: Duration::from_millis(config.wait_ms),
+    }
+}
+
+/// A service that answers.
+pub struct Running {
+    /// Where it listens.
+    pub address: SocketAddr,
+    handle: ServerHandle,
+    server: JoinHandle<std::io::Result<()>>,
+    background: Vec<JoinHandle<()>>,
+}
+
+impl Running {
+    /// Takes no more connections, lets requests in flight finish, and ends.
+    pub async fn stop(self) {
+        self.handle.stop(true).await;
+        self.background.iter().for_each(JoinHandle::abort);
+        let _ = self.server.await;
+    }
+}
+
+/// Opens everything a service needs and begins to answer.
+///
+/// # Errors
+/// One sentence on what to change: a port in use, a database that cannot be opened, keys that are missing.
+pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Running> {
+    let server = &config.server;
+    let listener = TcpListener::bind((server.host.as_str(), server.port)).with_context(|| {
+        format!(
+            "cannot listen on {}:{}: stop what uses that port, or set server.port (DROVER_SERVER__PORT)",
+            server.host, server.port
+        )
+    })?;
+    let address = listener.local_addr()?;
+    let public_url =
+        server.public_url.as_ref().map_or_else(|| format!("http://{address}"), ToString::to_string);
+    let context = Context {
+        db: Database::open(options::<S>(&config.database), migrations::<S>).await?,
+        public_url: public_url.trim_end_matches('/').to_owned(),
+    };
+    let db = Data::new(context.db.clone());
+    let api = Data::new(Api::new(&openapi::<S>())?);
+    let verifier = Data::new(Verifier::open(&config.auth).await?);
+    let settings = Data::new(Settings::open(&context.db, &config.log.level).await?);
+    let service = Data::new(S::open(&config.service, &context).await?);
+    let limit = Data::new(JsonLimit(server.json_bytes));
+
+    let background =
+        vec![tokio::spawn(Settings::watch(settings.clone())), tokio::spawn(prune(context.db.clone()))];
+    let origins = server.cors_origins.clone();
+    let factory = move || {
+        let (app, _) = App::new().into_utoipa_app().configure(operations::<S>).split_for_parts();
+        app.app_data(db.clone())
+            .app_data(api.clone())
+            .app_data(verifier.clone())
+            .app_data(settings.clone())
+            .app_data(service.clone())
+            .app_data(limit.clone())
+            .configure(health::routes::<S>)
+            .default_service(web::to(async || Err::<&str, _>(Error::NotFound)))
+            .wrap(Compress::default())
+            .wrap(Condition::new(!origins.is_empty(), cors(&origins)))
+            .wrap(from_fn(boundary))
+            .wrap(TracingLogger::<RequestSpan>::new())
+    };
+    let mut http = HttpServer::new(factory).disable_signals().shutdown_timeout(server.shutdown_seconds);
+    http = http.keep_alive(Duration::from_secs(75)).client_request_timeout(Duration::from_secs(10));
+    if server.workers > 0 {
+        http = http.workers(server.workers);
+    }
+    let running = http.listen(listener)?.run();
+    let handle = running.handle();
+    tracing::info!(service = S::NAME, %address, "ready");
+    Ok(Running { address, handle, server: tokio::spawn(running), background })
+}
+
+fn cors(origins: &[String]) -> Cors {
+    let cors = Cors::default().allow_any_method().allow_any_header().expose_any_header().max_age(3600);
+    origins.iter().fold(cors, |cors, origin| cors.allowed_origin(origin))
+}
+
+/// Forgets expired idempotency keys for as long as the service runs.
+async fn prune(db: Database) {
+    loop {
+        tokio::time::sleep(Duration::from_secs(600)).await;
+        if let Err(error) = db.write(idempotency::prune).await {
+            tracing::warn!(error = format!("{error:?}"), "expired idempotency keys could not be removed");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The settings document of a service: log level and filter, in force at once here and within seconds elsewhere.
+
+mod store;
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use actix_web::web::Data;
+use actix_web::{get, put};
+use database::Database;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::auth::{Admin, Granted};
+use crate::problem::{Code, Problems};
+use crate::wire::ActionResult;
+use crate::{Answer, Body, Error, Failures, telemetry};
+
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+/// How often other replicas look; the contract promises 5 s.
+const INTERVAL: Duration = Duration::from_secs(2);
+
+/// The settings document.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(as = Settings)]
+pub struct Document {
+    /// What is logged.
+    #[schema(required = true)]
+    pub logging: Logging,
+}
+
+/// What is logged.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct Logging {
+    /// `off`, `error`, `warn`, `info`, `debug` or `trace`, in any case.
+    #[schema(required = true, min_length = 1, example = "info")]
+    pub level: String,
+    /// Tracing directives such as `logistics=debug,actix_web=warn`; `*` or nothing: the level holds everywhere.
+    #[schema(max_length = 1000)]
+    pub filter: String,
+}
+
+/// The settings in force in this process.
+pub struct Settings {
+    db: Database,
+    current: Mutex<Document>,
+}
+
+impl Settings {
+    /// Those that were stored, or the configured level; puts them in force.
+    pub(crate) async fn open(db: &Database, level: &str) -> Result<Self, Error> {
+        let logging = Logging { level: level.to_owned(), filter: String::new() };
+        let settings = Self { db: db.clone(), current: Mutex::new(Document { logging }) };
+        settings.reload().await?;
+        Ok(settings)
+    }
+
+    /// Takes over what another replica stored.
+    async fn reload(&self) -> Result<(), Error> {
+        if let Some(stored) = self.db.read(store::find).await? {
+            self.enforce(stored);
+        }
+        Ok(())
+    }
+
+    fn enforce(&self, document: Document) {
+        let mut current = self.current.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if *current != document {
+            telemetry::set_level(&document.logging.level, &document.logging.filter);
+            *current = document;
+        }
+    }
+
+    fn current(&self) -> Document {
+        self.current.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// Looks for changes for as long as the service runs.
+    pub(crate) async fn watch(settings: Data<Self>) {
+        loop {
+            tokio::time::sleep(INTERVAL).await;
+            if let Err(error) = settings.reload().await {
+                tracing::debug!(%error, "the settings could not be read");
+            }
+        }
+    }
+}
+
+fn rules(document: &Document, problems: &mut Problems) {
+    let Logging { level, filter } = &document.logging;
+    if !LEVELS.contains(&level.to_lowercase().as_str()) {
+        let message = format!("must be one of {}", LEVELS.join(", "));
+        problems.push_with("logging.level", Code::Enum, message, serde_json::json!({ "allowed": LEVELS }));
+    }
+    if !telemetry::are_directives(filter) {
+        problems.push("logging.filter", Code::Format, "must be tracing directives, such as logistics=debug");
+    }
+}
+
+/// Update system settings
+///
+/// In force at once in the replica that answers and within 5 s in the others.
+#[utoipa::path(operation_id = "update_settings", tag = "settings", security(("bearer" = [])),
+    request_body = Document,
+    responses((status = 200, body = ActionResult), Failures))]
+#[put("/settings")]
+pub(crate) async fn update(
+    _admin: Granted<Admin>,
+    body: Body<Document>,
+    settings: Data<Settings>,
+) -> Result<Answer, Error> {
+    let (mut document, _) = body.check(rules)?;
+    document.logging.level = document.logging.level.to_lowercase();
+    let stored = document.clone();
+    settings.db.write(move |c| store::update(c, &stored)).await?;
+    settings.enforce(document);
+    Answer::json(&ActionResult::new("The settings are in force."))
+}
+
+/// Get system settings
+#[utoipa::path(operation_id = "get_settings", tag = "settings", security(("bearer" = [])),
+    responses((status = 200, body = Document), Failures))]
+#[get("/settings")]
+pub(crate) async fn find(_admin: Granted<Admin>, settings: Data<Settings>) -> Result<Answer, Error> {
+    settings.reload().await?;
+    Answer::json(&settings.current())
+}

@@ -1,0 +1,65 @@
+//! Logs, with a level that can change while the service runs, and the metrics that `/metrics` shows.
+
+use std::sync::OnceLock;
+
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
+
+use crate::config::{Log, LogFormat};
+
+static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
+static METRICS: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
+
+/// Starts logging to standard output and counting. Once in a process; later calls change nothing.
+pub fn start(log: &Log) {
+    let (filter, handle) = reload::Layer::new(filter(&log.level, ""));
+    let lines = match log.format {
+        LogFormat::Json => {
+            fmt::layer().json().flatten_event(true).with_current_span(true).with_span_list(false).boxed()
+        }
+        LogFormat::Pretty => fmt::layer().compact().with_ansi(false).boxed(),
+    };
+    if tracing_subscriber::registry().with(filter).with(lines).try_init().is_ok() {
+        let _ = FILTER.set(handle);
+    }
+    recorder();
+}
+
+/// Puts another level in force, at once.
+pub fn set_level(level: &str, directives: &str) {
+    if let Some(Err(error)) = FILTER.get().map(|handle| handle.reload(filter(level, directives))) {
+        tracing::error!(%error, "the log level could not be changed");
+    }
+}
+
+/// True when these are tracing directives (`logistics=debug,actix_web=warn`), `*` or nothing.
+pub fn are_directives(text: &str) -> bool {
+    let text = text.trim();
+    text.is_empty() || text == "*" || EnvFilter::builder().parse(text).is_ok()
+}
+
+fn filter(level: &str, directives: &str) -> EnvFilter {
+    let directives = if directives.trim() == "*" { "" } else { directives };
+    EnvFilter::builder().parse_lossy(format!("{level},{directives}"))
+}
+
+/// What has been counted, in Prometheus text format.
+pub fn metrics() -> String {
+    recorder().map(PrometheusHandle::render).unwrap_or_default()
+}
+
+fn recorder() -> Option<&'static PrometheusHandle> {
+    let install = || {
+        const SECONDS: [f64; 12] =
+            [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
+        const COUNTS: [f64; 8] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 256.0];
+        PrometheusBuilder::new()
+            .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &SECONDS)
+            .and_then(|b| b.set_buckets_for_metric(Matcher::Suffix("_size".into()), &COUNTS))
+            .and_then(PrometheusBuilder::install_recorder)
+            .ok()
+    };
+    METRICS.get_or_init(install).as_ref()
+}

@@ -1,0 +1,97 @@
+//! The wire models that services share. Members and their meaning: interface.md, section 2.
+
+mod text;
+
+use serde::{Deserialize, Serialize};
+use utoipa::openapi::schema::{ArrayBuilder, OneOfBuilder, Schema};
+use utoipa::openapi::{Ref, RefOr};
+use utoipa::{PartialSchema, ToSchema};
+
+pub use text::{Iso, Name, Note, Reference, Registration, Tag, Word};
+
+/// The answer of operations that do something (interface.md, 2.13).
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ActionResult {
+    /// One sentence for a person.
+    pub message: String,
+    /// Always `success`.
+    #[schema(value_type = String)]
+    pub status: &'static str,
+    /// The id of what was made, where something was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub id: Option<String>,
+}
+
+impl ActionResult {
+    /// Success, in words.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), status: "success", id: None }
+    }
+
+    /// Success that made something.
+    pub fn made(message: impl Into<String>, id: impl ToString) -> Self {
+        Self { id: Some(id.to_string()), ..Self::new(message) }
+    }
+}
+
+/// A file that a load, proof or listing refers to (interface.md, 2.4). In requests only `id` counts: the rest
+/// comes from the system service.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct FileReference {
+    /// The file's id.
+    #[schema(required = true, min_length = 1, max_length = 200)]
+    pub id: String,
+    /// The name it was uploaded under.
+    pub name: String,
+    /// Where its content is downloaded.
+    pub url: String,
+    /// Who uploaded it.
+    pub user_name: String,
+    /// When.
+    #[serde(rename = "createdAtUTC")]
+    pub created_at: String,
+}
+
+/// A weight (interface.md, 2.5).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct WeightMeasure {
+    /// The unit, such as `tonne`.
+    #[schema(value_type = String)]
+    pub name: std::borrow::Cow<'static, str>,
+    /// Kilograms in one of it.
+    pub conversion: f64,
+    /// The weight in that unit.
+    #[schema(value_type = f64, minimum = 0)]
+    pub weight: database::Amount,
+}
+
+impl WeightMeasure {
+    /// A weight in tonnes.
+    pub fn tonnes(weight: database::Amount) -> Self {
+        Self { name: "tonne".into(), conversion: 1000.0, weight }
+    }
+}
+
+/// For documentation only: one object, or an array of exactly one (contract, section 4, "Bodies").
+pub struct OneOrArray<T>(std::marker::PhantomData<T>);
+
+impl<T: ToSchema> PartialSchema for OneOrArray<T> {
+    fn schema() -> RefOr<Schema> {
+        let one = Ref::from_schema_name(T::name());
+        let array = ArrayBuilder::new().items(one.clone()).min_items(Some(1)).max_items(Some(1));
+        OneOfBuilder::new().item(one).item(array).into()
+    }
+}
+
+impl<T: ToSchema> ToSchema for OneOrArray<T> {
+    fn name() -> std::borrow::Cow<'static, str> {
+        format!("OneOrArrayOf{}", T::name()).into()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((T::name().into_owned(), T::schema()));
+        T::schemas(schemas);
+    }
+}

@@ -1,0 +1,88 @@
+//! The connection that queries are written against, and how each kind is opened.
+#![allow(missing_docs, reason = "the MultiConnection derive makes undocumented items")]
+
+use std::path::Path;
+
+use diesel::connection::SimpleConnection;
+use diesel::pg::PgConnection;
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+
+use crate::{Error, Target};
+
+/// A connection to either database. Queries built with Diesel run on it unchanged.
+#[derive(diesel::MultiConnection)]
+pub enum AnyConnection {
+    /// PostgreSQL 13 or later.
+    Postgres(PgConnection),
+    /// SQLite, compiled in.
+    Sqlite(SqliteConnection),
+}
+
+/// Writes an expression once and compiles it for each database: for what the multi backend lacks
+/// (an INSERT of many rows, ON CONFLICT).
+#[macro_export]
+macro_rules! dispatch {
+    ($connection:expr, $c:ident => $e:expr) => {
+        match $connection {
+            $crate::AnyConnection::Postgres($c) => $e,
+            $crate::AnyConnection::Sqlite($c) => $e,
+        }
+    };
+}
+
+/// What a SQLite connection is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Reader,
+    Writer,
+}
+
+/// Opens the file; WAL, and every commit on the disk before it is answered.
+pub(crate) fn sqlite(path: &Path, role: Role) -> Result<SqliteConnection, Error> {
+    let mut connection = SqliteConnection::establish(&path.to_string_lossy()).map_err(|e| {
+        Error::Setup(format!(
+            "cannot open the database {}: {e}: check that the folder and the file can be written",
+            path.display()
+        ))
+    })?;
+    let query_only = if role == Role::Reader { "ON" } else { "OFF" };
+    connection
+        .batch_execute(&format!(
+            "PRAGMA busy_timeout=5000; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;
+             PRAGMA cache_size=-65536; PRAGMA mmap_size=268435456; PRAGMA temp_store=MEMORY;
+             PRAGMA query_only={query_only};"
+        ))
+        .map_err(|e| {
+            Error::Setup(format!(
+                "cannot use the database {}: {e}: check that the folder and the file can be written and that the \
+                 file is a SQLite database",
+                path.display()
+            ))
+        })?;
+    Ok(connection)
+}
+
+/// Connects, within 5 s, and selects the service's schema. A dead network is noticed after 10 s.
+pub(crate) fn postgres(url: &str, schema: &str) -> Result<PgConnection, Error> {
+    let mut connection = PgConnection::establish(&with_timeouts(url)).map_err(|e| {
+        let reason = e.to_string().replace('\n', " ");
+        let target = Target::Postgres(url.to_owned());
+        Error::Setup(format!("cannot open the database {target}: {}: check database.url", reason.trim()))
+    })?;
+    connection.batch_execute(&format!(
+        "SET search_path TO \"{schema}\"; SET TIME ZONE 'UTC'; SET statement_timeout = '60s'; SET lock_timeout = '5s'"
+    ))?;
+    Ok(connection)
+}
+
+fn with_timeouts(url: &str) -> String {
+    let mut url = url.to_owned();
+    for (name, value) in [("connect_timeout", 5), ("tcp_user_timeout", 10_000), ("keepalives_idle", 30)] {
+        if !url.contains(name) {
+            url.push(if url.contains('?') { '&' } else { '?' });
+            url.extend([name, "=", &value.to_string()]);
+        }
+    }
+    url
+}

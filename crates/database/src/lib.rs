@@ -1,0 +1,112 @@
+//! SQLite and PostgreSQL behind one connection type, chosen by URL when a service starts.
+//!
+//! A service writes each query once, against [`AnyConnection`], and runs it through [`Database::read`] or
+//! [`Database::write`]. What the two databases do differently (column types, transactions, migrations,
+//! constraint errors) is settled here and nowhere else.
+
+mod connection;
+mod error;
+mod migrate;
+mod pool;
+mod target;
+mod types;
+mod writer;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use connection::{AnyConnection, MultiBackend};
+pub use diesel_migrations::EmbeddedMigrations;
+pub use error::{Error, Failure};
+pub use migrate::Migrations;
+pub use target::Target;
+pub use types::{Amount, AmountError, Id, IdSql, Json, JsonSql, Ts, TsSql};
+
+/// How to reach a database and how much of it to use.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// `sqlite://PATH` or `postgres://USER:PASSWORD@HOST[:PORT]/NAME`.
+    pub url: String,
+    /// The schema of this service on PostgreSQL; SQLite has one file per service instead.
+    pub schema: &'static str,
+    /// Connections, and with them the number of statements that run at once.
+    pub pool_size: u32,
+    /// How long a request waits for a free connection before it is answered with 503.
+    pub wait: Duration,
+}
+
+/// An open database. Cheap to clone; all clones share one pool.
+#[derive(Clone)]
+pub struct Database(Arc<Inner>);
+
+struct Inner {
+    pool: pool::Pool,
+    /// On SQLite, whose pool only reads.
+    writer: Option<writer::Writer>,
+}
+
+impl Database {
+    /// Connects, brings the schema up to date and fills the pool.
+    ///
+    /// # Errors
+    /// One sentence for the person who starts the service: a malformed URL, an unwritable folder, a wrong
+    /// password, a server out of reach, a migration that fails.
+    pub async fn open(options: Options, migrations: fn() -> Vec<Migrations>) -> Result<Self, Error> {
+        let opened = tokio::task::spawn_blocking(move || {
+            let target = Target::parse(&options.url)?;
+            migrate::run(&target, options.schema, migrations())?;
+            let writer = match &target {
+                Target::Sqlite(path) => Some(writer::Writer::open(path, &options)?),
+                Target::Postgres(_) => None,
+            };
+            Ok::<_, Error>(Inner { pool: pool::Pool::open(target, &options)?, writer })
+        });
+        let inner = opened.await.map_err(|_| Error::Panicked)??;
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// Brings the schema up to date and returns the names of the migrations that were applied.
+    ///
+    /// # Errors
+    /// As [`Database::open`].
+    pub fn migrate(options: &Options, migrations: Vec<Migrations>) -> Result<Vec<String>, Error> {
+        migrate::run(&Target::parse(&options.url)?, options.schema, migrations)
+    }
+
+    /// Runs a closure that only reads. It may run again on a fresh connection if the first had died.
+    ///
+    /// # Errors
+    /// What the closure returns, or [`Error::Unavailable`] through `E`.
+    pub async fn read<T, E, F>(&self, f: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Failure,
+        F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
+    {
+        self.0.pool.read(f).await
+    }
+
+    /// Runs a closure in a transaction that is durable before this returns `Ok`, and leaves nothing on `Err`.
+    ///
+    /// Between its reads and its writes nobody else's write comes in: SQLite has one writer, PostgreSQL runs it
+    /// at REPEATABLE READ and again when another transaction won. So the closure may run more than once.
+    ///
+    /// # Errors
+    /// What the closure returns, or [`Error::Unavailable`] through `E`.
+    pub async fn write<T, E, F>(&self, f: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Failure,
+        F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
+    {
+        match &self.0.writer {
+            Some(writer) => writer.write(f).await,
+            None => self.0.pool.write(f).await,
+        }
+    }
+}
+
+/// A count for a metric.
+fn small(n: usize) -> f64 {
+    f64::from(u32::try_from(n).unwrap_or(u32::MAX))
+}

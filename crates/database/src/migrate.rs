@@ -1,0 +1,65 @@
+//! Migrations: applied at start, under a lock, so that replicas that start together apply each once.
+
+use diesel::connection::{AnsiTransactionManager, SimpleConnection, TransactionManager};
+use diesel::migration::{Migration, MigrationSource};
+use diesel::pg::Pg;
+use diesel::sqlite::Sqlite;
+use diesel_migrations::{EmbeddedMigrations, MigrationHarness};
+
+use crate::connection::{self, Role};
+use crate::{Error, Target};
+
+/// The same steps for each database, embedded in the binary.
+pub struct Migrations {
+    /// `migrations/sqlite`
+    pub sqlite: EmbeddedMigrations,
+    /// `migrations/postgres`
+    pub postgres: EmbeddedMigrations,
+}
+
+pub(crate) fn run(target: &Target, schema: &str, all: Vec<Migrations>) -> Result<Vec<String>, Error> {
+    match target {
+        Target::Sqlite(path) => {
+            let mut c = connection::sqlite(path, Role::Writer)?;
+            let sources: Vec<_> = all.into_iter().map(|m| m.sqlite).collect();
+            AnsiTransactionManager::begin_transaction_sql(&mut c, "BEGIN IMMEDIATE")?;
+            let applied = pending::<Sqlite, _>(&mut c, &sources)?;
+            AnsiTransactionManager::commit_transaction(&mut c)?;
+            Ok(applied)
+        }
+        Target::Postgres(url) => {
+            let mut c = connection::postgres(url, schema)?;
+            let sources: Vec<_> = all.into_iter().map(|m| m.postgres).collect();
+            // The lock belongs to this connection alone: closing it, however this ends, releases the lock.
+            c.batch_execute(&format!(
+                "SET lock_timeout = '120s'; SET statement_timeout = 0;
+                 SELECT pg_advisory_lock(hashtext('drover migrations {schema}'));
+                 CREATE SCHEMA IF NOT EXISTS \"{schema}\""
+            ))?;
+            pending::<Pg, _>(&mut c, &sources)
+        }
+    }
+}
+
+fn pending<DB, C>(c: &mut C, sources: &[EmbeddedMigrations]) -> Result<Vec<String>, Error>
+where
+    DB: diesel::backend::Backend,
+    C: MigrationHarness<DB>,
+    EmbeddedMigrations: MigrationSource<DB>,
+{
+    let failed = |e: Box<dyn std::error::Error + Send + Sync>| {
+        Error::Setup(format!("a migration failed and was rolled back: {}", e.to_string().replace('\n', " ")))
+    };
+    let mut applied = Vec::new();
+    for source in sources {
+        let known = c.applied_migrations().map_err(failed)?;
+        let migrations: Vec<Box<dyn Migration<DB>>> = source.migrations().map_err(failed)?;
+        for migration in migrations {
+            if !known.contains(&migration.name().version()) {
+                c.run_migration(&migration).map_err(failed)?;
+                applied.push(migration.name().to_string());
+            }
+        }
+    }
+    Ok(applied)
+}

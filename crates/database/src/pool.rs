@@ -1,0 +1,176 @@
+//! The connection pool: as many statements at once as there are connections, each on a blocking thread.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use diesel::connection::{AnsiTransactionManager, TransactionManager};
+use diesel::r2d2::{self, ManageConnection, PooledConnection, R2D2Connection};
+use tokio::sync::Semaphore;
+use tracing::Span;
+
+use crate::connection::{self, Role};
+use crate::{AnyConnection, Error, Failure, Options, Target};
+
+/// Opens connections by the URL and nothing else. (Diesel's own manager tries each backend in turn: a wrong
+/// password becomes "invalid URL", a mistyped URL a new SQLite file.)
+struct Manager {
+    target: Target,
+    schema: &'static str,
+}
+
+impl ManageConnection for Manager {
+    type Connection = AnyConnection;
+    type Error = Error;
+
+    fn connect(&self) -> Result<AnyConnection, Error> {
+        match &self.target {
+            Target::Sqlite(path) => connection::sqlite(path, Role::Reader).map(AnyConnection::Sqlite),
+            Target::Postgres(url) => connection::postgres(url, self.schema).map(AnyConnection::Postgres),
+        }
+    }
+
+    fn is_valid(&self, connection: &mut AnyConnection) -> Result<(), Error> {
+        Ok(connection.ping()?)
+    }
+
+    fn has_broken(&self, connection: &mut AnyConnection) -> bool {
+        std::thread::panicking() || connection.is_broken()
+    }
+}
+
+#[derive(Debug)]
+struct LogFailure;
+
+impl diesel::r2d2::HandleError<Error> for LogFailure {
+    fn handle_error(&self, error: Error) {
+        tracing::warn!(%error, "a database connection could not be opened");
+    }
+}
+
+type Checkout = PooledConnection<Manager>;
+
+/// Connections and the permits that keep more closures than connections from piling up on threads.
+pub(crate) struct Pool {
+    connections: r2d2::Pool<Manager>,
+    permits: Arc<Semaphore>,
+    wait: Duration,
+}
+
+/// Transactions that lost against another are run again this often before the caller hears of it.
+const ATTEMPTS: u32 = 10;
+
+impl Pool {
+    pub(crate) fn open(target: Target, options: &Options) -> Result<Self, Error> {
+        let connections = r2d2::Pool::builder()
+            .max_size(options.pool_size)
+            .min_idle(Some(1))
+            .connection_timeout(options.wait)
+            .idle_timeout(None)
+            .test_on_check_out(false)
+            .error_handler(Box::new(LogFailure))
+            .build(Manager { target, schema: options.schema })
+            .map_err(|e| Error::Setup(e.to_string()))?;
+        let permits = Arc::new(Semaphore::new(options.pool_size as usize));
+        Ok(Self { connections, permits, wait: options.wait })
+    }
+
+    pub(crate) async fn read<T, E, F>(&self, mut f: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Failure,
+        F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
+    {
+        self.run(move |connection| f(connection)).await
+    }
+
+    /// One transaction on PostgreSQL, at REPEATABLE READ: a row that another transaction changed meanwhile fails
+    /// the statement, and the closure is run again on the new state.
+    pub(crate) async fn write<T, E, F>(&self, mut f: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Failure,
+        F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
+    {
+        self.run(move |connection| {
+            let mut attempt = 0;
+            loop {
+                attempt += 1;
+                match transaction(connection, &mut f) {
+                    Err(e) if attempt < ATTEMPTS && lost(&e) => {
+                        metrics::counter!("drover_database_retries_total").increment(1);
+                        std::thread::sleep(Duration::from_micros(rand::random_range(
+                            500..2_000 * u64::from(attempt),
+                        )));
+                    }
+                    result => return result,
+                }
+            }
+        })
+        .await
+    }
+
+    /// Runs `f` on a blocking thread; again on another connection if the first turns out to be dead.
+    async fn run<T, E, F>(&self, mut f: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Failure,
+        F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
+    {
+        let waited = tokio::time::timeout(self.wait, self.permits.clone().acquire_owned()).await;
+        let Ok(Ok(permit)) = waited else {
+            return Err(Error::Unavailable("all connections are busy".into()).into());
+        };
+        let pool = self.connections.clone();
+        let (span, deadline) = (Span::current(), Instant::now() + self.wait);
+        let task = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            let _entered = span.entered();
+            loop {
+                let mut connection = checkout(&pool)?;
+                let result = f(&mut connection);
+                // A server that was restarted leaves dead connections behind: one is found out at each call.
+                let died = result.as_ref().is_err_and(is_unavailable) && connection.is_broken();
+                if !died || Instant::now() > deadline {
+                    return result;
+                }
+            }
+        });
+        task.await.unwrap_or_else(|_| Err(Error::Panicked.into()))
+    }
+}
+
+fn checkout(pool: &r2d2::Pool<Manager>) -> Result<Checkout, Error> {
+    pool.get().map_err(|e| Error::Unavailable(e.to_string().replace('\n', " ")))
+}
+
+fn is_unavailable<E: Failure>(error: &E) -> bool {
+    matches!(error.database(), Some(Error::Unavailable(_)))
+}
+
+fn lost<E: Failure>(error: &E) -> bool {
+    error.database().is_some_and(Error::is_serialisation_failure)
+}
+
+fn transaction<T, E: Failure>(
+    connection: &mut AnyConnection,
+    f: &mut impl FnMut(&mut AnyConnection) -> Result<T, E>,
+) -> Result<T, E> {
+    let sql = |e: diesel::result::Error| E::from(Error::from(e));
+    if let AnyConnection::Postgres(c) = connection {
+        AnsiTransactionManager::begin_transaction_sql(c, "BEGIN ISOLATION LEVEL REPEATABLE READ")
+            .map_err(sql)?;
+    }
+    match f(connection) {
+        Ok(value) => {
+            <AnyConnection as diesel::Connection>::TransactionManager::commit_transaction(connection)
+                .map_err(sql)?;
+            Ok(value)
+        }
+        Err(error) => {
+            // A connection that cannot even roll back is broken, and the pool drops it.
+            let _ =
+                <AnyConnection as diesel::Connection>::TransactionManager::rollback_transaction(connection);
+            Err(error)
+        }
+    }
+}

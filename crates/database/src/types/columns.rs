@@ -1,0 +1,130 @@
+//! How each column type is written to and read from each database.
+
+use std::io::Write;
+
+use chrono::DateTime;
+use diesel::backend::Backend;
+use diesel::deserialize::{self, FromSql};
+use diesel::pg::Pg;
+use diesel::query_builder::QueryId;
+use diesel::serialize::{self, IsNull, Output, ToSql};
+use diesel::sql_types::{BigInt, Binary, HasSqlType, SqlType, Text, Timestamptz, Uuid as PgUuid};
+use diesel::sqlite::Sqlite;
+use uuid::Uuid;
+
+use super::{Id, Json, Ts};
+use crate::MultiBackend;
+
+/// SQL type of [`Id`].
+#[derive(Debug, Clone, Copy, SqlType, QueryId)]
+#[diesel(postgres_type(oid = 2950, array_oid = 2951), sqlite_type(name = "Binary"))]
+pub struct IdSql;
+
+/// SQL type of [`Ts`].
+#[derive(Debug, Clone, Copy, SqlType, QueryId)]
+#[diesel(postgres_type(oid = 1184, array_oid = 1185), sqlite_type(name = "Long"))]
+pub struct TsSql;
+
+/// SQL type of [`Json`].
+#[derive(Debug, Clone, Copy, SqlType, QueryId)]
+#[diesel(postgres_type(oid = 114, array_oid = 199), sqlite_type(name = "Text"))]
+pub struct JsonSql;
+
+/// The multi backend finds the type of the connection at hand.
+macro_rules! on_both {
+    ($sql:ty, $rust:ty) => {
+        impl HasSqlType<$sql> for MultiBackend {
+            fn metadata(lookup: &mut Self::MetadataLookup) -> Self::TypeMetadata {
+                MultiBackend::lookup_sql_type::<$sql>(lookup)
+            }
+        }
+        impl FromSql<$sql, MultiBackend> for $rust {
+            fn from_sql(value: <MultiBackend as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
+                value.from_sql::<$rust, $sql>()
+            }
+        }
+        impl ToSql<$sql, MultiBackend> for $rust {
+            fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, MultiBackend>) -> serialize::Result {
+                out.set_value((<$sql as Default>::default(), self));
+                Ok(IsNull::No)
+            }
+        }
+        impl Default for $sql {
+            fn default() -> Self {
+                Self
+            }
+        }
+    };
+}
+on_both!(IdSql, Id);
+on_both!(TsSql, Ts);
+on_both!(JsonSql, Json);
+
+impl ToSql<IdSql, Pg> for Id {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        ToSql::<PgUuid, Pg>::to_sql(&self.0, out)
+    }
+}
+impl FromSql<IdSql, Pg> for Id {
+    fn from_sql(value: <Pg as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
+        FromSql::<PgUuid, Pg>::from_sql(value).map(Self)
+    }
+}
+impl ToSql<IdSql, Sqlite> for Id {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(&self.0.as_bytes()[..]);
+        Ok(IsNull::No)
+    }
+}
+impl FromSql<IdSql, Sqlite> for Id {
+    fn from_sql(value: <Sqlite as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
+        let bytes = <Vec<u8> as FromSql<Binary, Sqlite>>::from_sql(value)?;
+        Ok(Self(Uuid::from_slice(&bytes)?))
+    }
+}
+
+impl ToSql<TsSql, Pg> for Ts {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        ToSql::<Timestamptz, Pg>::to_sql(&self.0, &mut out.reborrow())
+    }
+}
+impl FromSql<TsSql, Pg> for Ts {
+    fn from_sql(value: <Pg as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
+        FromSql::<Timestamptz, Pg>::from_sql(value).map(Self)
+    }
+}
+impl ToSql<TsSql, Sqlite> for Ts {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(self.0.timestamp_millis());
+        Ok(IsNull::No)
+    }
+}
+impl FromSql<TsSql, Sqlite> for Ts {
+    fn from_sql(value: <Sqlite as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
+        let millis = <i64 as FromSql<BigInt, Sqlite>>::from_sql(value)?;
+        DateTime::from_timestamp_millis(millis).map(Self).ok_or_else(|| "a timestamp out of range".into())
+    }
+}
+
+impl ToSql<JsonSql, Pg> for Json {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        out.write_all(self.0.as_bytes())?;
+        Ok(IsNull::No)
+    }
+}
+impl FromSql<JsonSql, Pg> for Json {
+    fn from_sql(value: <Pg as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
+        Ok(Self(std::str::from_utf8(value.as_bytes())?.to_owned()))
+    }
+}
+impl ToSql<JsonSql, Sqlite> for Json {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(self.0.as_str());
+        Ok(IsNull::No)
+    }
+}
+impl FromSql<JsonSql, Sqlite> for Json {
+    fn from_sql(value: <Sqlite as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
+        <String as FromSql<Text, Sqlite>>::from_sql(value).map(Self)
+    }
+}

@@ -1,0 +1,150 @@
+//! Group commit for SQLite: one thread runs the waiting writes, each in a savepoint, and one fsync commits them.
+//!
+//! A write is answered only after the commit that holds it. One that fails is rolled back to its savepoint and
+//! harms no other; if the commit itself fails, every write of the group is told so and none has happened.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use diesel::connection::{AnsiTransactionManager, TransactionManager};
+use diesel::sqlite::SqliteConnection;
+use tokio::sync::{mpsc, oneshot};
+use tracing::Span;
+
+use crate::connection::{self, Role};
+use crate::{AnyConnection, Error, Failure, Options};
+
+/// A group is closed after this many writes or this long, so that the first does not wait for ever.
+const GROUP: usize = 256;
+const GROUP_TIME: Duration = Duration::from_millis(20);
+const QUEUE: usize = 1024;
+
+/// Runs one write in its savepoint and returns what answers it once the group is committed (or was not).
+type Job = Box<dyn FnOnce(&mut AnyConnection) -> Ran + Send>;
+
+/// Tells whoever waits how it went, given how the commit went.
+type Answer = Box<dyn FnOnce(Result<(), &Error>) + Send>;
+
+struct Ran {
+    answer: Answer,
+    /// The savepoint could not be rolled back: the whole transaction is lost.
+    lost: bool,
+}
+
+/// The handle to the writing thread. The thread ends, after the last write, when this is dropped.
+pub(crate) struct Writer {
+    queue: mpsc::Sender<Job>,
+    wait: Duration,
+}
+
+impl Writer {
+    pub(crate) fn open(path: &Path, options: &Options) -> Result<Self, Error> {
+        let (queue, jobs) = mpsc::channel(QUEUE);
+        let connection = AnyConnection::Sqlite(connection::sqlite(path, Role::Writer)?);
+        let path = path.to_owned();
+        std::thread::Builder::new()
+            .name("sqlite-writer".into())
+            .spawn(move || work(jobs, connection, &path))
+            .map_err(|e| Error::Setup(format!("cannot start the writing thread: {e}")))?;
+        Ok(Self { queue, wait: options.wait })
+    }
+
+    pub(crate) async fn write<T, E, F>(&self, mut f: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Failure,
+        F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
+    {
+        let (send, receive) = oneshot::channel();
+        let span = Span::current();
+        let job: Job = Box::new(move |connection| {
+            let (result, lost) = span.in_scope(|| in_savepoint(connection, &mut f));
+            let answer = move |committed: Result<(), &Error>| {
+                let answer = match committed {
+                    Ok(()) => result,
+                    Err(error) => result.and_then(|_| Err(Error::Unavailable(error.to_string()).into())),
+                };
+                // Nobody waits any more when the client has gone; the write stands all the same.
+                let _ = send.send(answer);
+            };
+            Ran { answer: Box::new(answer), lost }
+        });
+        if !tokio::time::timeout(self.wait, self.queue.send(job)).await.is_ok_and(|sent| sent.is_ok()) {
+            return Err(Error::Unavailable("too many writes are waiting".into()).into());
+        }
+        receive.await.unwrap_or_else(|_| Err(Error::Unavailable("the writer has stopped".into()).into()))
+    }
+}
+
+fn in_savepoint<T, E: Failure>(
+    connection: &mut AnyConnection,
+    f: &mut impl FnMut(&mut AnyConnection) -> Result<T, E>,
+) -> (Result<T, E>, bool) {
+    type Manager = <AnyConnection as diesel::Connection>::TransactionManager;
+    if let Err(e) = Manager::begin_transaction(connection) {
+        return (Err(Error::from(e).into()), true);
+    }
+    let result =
+        catch_unwind(AssertUnwindSafe(|| f(connection))).unwrap_or_else(|_| Err(Error::Panicked.into()));
+    let released = match &result {
+        Ok(_) => Manager::commit_transaction(connection),
+        Err(_) => Manager::rollback_transaction(connection),
+    };
+    match released {
+        Ok(()) => (result, false),
+        Err(e) => (result.and_then(|_| Err(Error::from(e).into())), true),
+    }
+}
+
+fn work(mut jobs: mpsc::Receiver<Job>, mut connection: AnyConnection, path: &Path) {
+    while let Some(first) = jobs.blocking_recv() {
+        let mut answers = Vec::new();
+        let committed = group(&mut connection, first, &mut jobs, &mut answers);
+        if let Err(error) = &committed {
+            tracing::error!(%error, writes = answers.len(), "a group of writes was not committed");
+            // A fresh connection: whatever state the old one was left in goes with it.
+            match connection::sqlite(path, Role::Writer) {
+                Ok(fresh) => connection = AnyConnection::Sqlite(fresh),
+                Err(error) => tracing::error!(%error, "the writer keeps its old connection"),
+            }
+        }
+        metrics::histogram!("drover_database_group_size").record(crate::small(answers.len()));
+        for answer in answers {
+            answer(committed.as_ref().copied());
+        }
+    }
+}
+
+fn group(
+    connection: &mut AnyConnection,
+    first: Job,
+    jobs: &mut mpsc::Receiver<Job>,
+    answers: &mut Vec<Answer>,
+) -> Result<(), Error> {
+    let begun = begin(connection);
+    let started = Instant::now();
+    let mut next = Some(first);
+    while let Some(job) = next {
+        let ran = match &begun {
+            Ok(()) => job(connection),
+            // Not begun: the job is not run either; dropping it answers "the writer has stopped".
+            Err(_) => break,
+        };
+        answers.push(ran.answer);
+        if ran.lost {
+            return Err(Error::Unavailable("the transaction was lost".into()));
+        }
+        let open = answers.len() < GROUP && started.elapsed() < GROUP_TIME;
+        next = if open { jobs.try_recv().ok() } else { None };
+    }
+    begun?;
+    let AnyConnection::Sqlite(c) = connection else { return Ok(()) };
+    <AnsiTransactionManager as TransactionManager<SqliteConnection>>::commit_transaction(c)
+        .map_err(Error::from)
+}
+
+fn begin(connection: &mut AnyConnection) -> Result<(), Error> {
+    let AnyConnection::Sqlite(c) = connection else { return Ok(()) };
+    Ok(AnsiTransactionManager::begin_transaction_sql(c, "BEGIN IMMEDIATE")?)
+}

@@ -1,0 +1,74 @@
+//! A running service.
+
+use common::config::{Auth, Config, DatabaseConfig, Server};
+use common::{Running, Service};
+
+use crate::client::Call;
+use crate::{AUDIENCE, Backend, ISSUER, TestDatabase, jwks_file};
+
+/// A service that listens on a free port, the real thing but for its database.
+pub struct App {
+    /// Its base URL.
+    pub url: String,
+    client: reqwest::Client,
+    running: Running,
+    /// Gone when this is dropped.
+    pub database: TestDatabase,
+}
+
+impl App {
+    /// Starts a service over a fresh database.
+    pub async fn start<S: Service>(backend: Backend, settings: S::Settings) -> Self {
+        let database = TestDatabase::new::<S>(backend).await;
+        Self::start_on::<S>(database, settings).await
+    }
+
+    /// Starts a service over a given database.
+    pub async fn start_on<S: Service>(database: TestDatabase, settings: S::Settings) -> Self {
+        let config = config::<S>(&database, settings);
+        let running = common::start::<S>(config).await.expect("the service starts");
+        Self { url: format!("http://{}", running.address), client: reqwest::Client::new(), running, database }
+    }
+
+    /// A request with this method to this path.
+    pub fn call(&self, method: &str, path: &str) -> Call {
+        let method = method.parse().expect("a method");
+        Call::new(self.client.request(method, format!("{}{path}", self.url)))
+    }
+
+    /// `GET path`
+    pub fn get(&self, path: &str) -> Call {
+        self.call("GET", path)
+    }
+
+    /// `POST path`
+    pub fn post(&self, path: &str) -> Call {
+        self.call("POST", path)
+    }
+
+    /// Stops the service and keeps its database.
+    pub async fn stop(self) -> TestDatabase {
+        self.running.stop().await;
+        self.database
+    }
+}
+
+/// What a service is told in tests: this database, the test users' keys.
+pub fn config<S: Service>(database: &TestDatabase, settings: S::Settings) -> Config<S::Settings> {
+    Config {
+        server: Server { workers: 2, shutdown_seconds: 5, ..Server::default() },
+        database: DatabaseConfig {
+            url: database.url.clone().into(),
+            pool_size: 4,
+            ..DatabaseConfig::default()
+        },
+        auth: Auth {
+            jwks_file: Some(jwks_file().to_owned()),
+            issuer: Some(ISSUER.into()),
+            audience: Some(AUDIENCE.into()),
+            ..Auth::default()
+        },
+        service: settings,
+        ..Config::default()
+    }
+}

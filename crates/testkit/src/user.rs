@@ -1,0 +1,84 @@
+//! Test users and the key that signs their tokens.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ed25519_dalek::SigningKey;
+use ed25519_dalek::pkcs8::EncodePrivateKey;
+use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use serde_json::{Value, json};
+
+/// The issuer that test services accept.
+pub const ISSUER: &str = "drover-test";
+/// The audience that test services are.
+pub const AUDIENCE: &str = "drover";
+const KID: &str = "test";
+
+struct Keys {
+    signing: EncodingKey,
+    jwks: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+static KEYS: LazyLock<Keys> = LazyLock::new(|| {
+    let key = SigningKey::from_bytes(&rand::random());
+    let x = URL_SAFE_NO_PAD.encode(key.verifying_key().as_bytes());
+    let folder = tempfile::tempdir().unwrap();
+    let jwks = folder.path().join("jwks.json");
+    let set =
+        json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "use": "sig", "kid": KID, "x": x}]});
+    std::fs::write(&jwks, set.to_string()).unwrap();
+    let signing = EncodingKey::from_ed_der(key.to_pkcs8_der().unwrap().as_bytes());
+    Keys { signing, jwks, _folder: folder }
+});
+
+/// The JWKS file with the key of all test users.
+pub fn jwks_file() -> &'static Path {
+    &KEYS.jwks
+}
+
+/// Somebody who calls.
+#[derive(Clone, Debug)]
+pub struct User {
+    /// The claims of the token, to be changed at will.
+    pub claims: Value,
+}
+
+impl User {
+    /// A user of this organisation; the names follow from the id.
+    pub fn of(organisation: &str) -> Self {
+        Self::alone(&format!("user-of-{organisation}"))
+            .with("org", organisation)
+            .with("orgName", &format!("Organisation {organisation}"))
+    }
+
+    /// A user who acts for nobody.
+    pub fn alone(id: &str) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        let claims = json!({"sub": id, "name": format!("Name of {id}"), "iss": ISSUER, "aud": AUDIENCE, "exp": now + 3600});
+        Self { claims }
+    }
+
+    /// An administrator without an organisation.
+    pub fn admin() -> Self {
+        let mut admin = Self::alone("admin");
+        admin.claims["roles"] = json!(["admin"]);
+        admin
+    }
+
+    /// The same user with another claim.
+    #[must_use]
+    pub fn with(mut self, claim: &str, value: &str) -> Self {
+        self.claims[claim] = json!(value);
+        self
+    }
+
+    /// The signed token.
+    pub fn token(&self) -> String {
+        let header = Header { kid: Some(KID.into()), ..Header::new(Algorithm::EdDSA) };
+        jsonwebtoken::encode(&header, &self.claims, &KEYS.signing).unwrap()
+    }
+}

@@ -1,0 +1,119 @@
+//! The command line: every command and option with its help text, and nothing else.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+
+/// What a person does with this repository, one command each.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Build and run the three services on this machine until Ctrl-C
+    Up(UpArgs),
+    /// Start the services, walk through a day of haulage and farming over HTTP, check every answer, stop
+    Demo(DemoArgs),
+    /// Print a token for calling the services that `up` started, and nothing else
+    Token(TokenArgs),
+    /// Run every check: format, lints, licences, tidy, all tests on SQLite and PostgreSQL, OpenAPI documents
+    Test(TestArgs),
+    /// Run a private PostgreSQL cluster until Ctrl-C, for running `cargo test` by hand
+    Postgres,
+    /// Write the OpenAPI document of each service to services/<service>/openapi.json
+    Openapi(OpenapiArgs),
+    /// Check the rules of the house: dependency direction, file sizes, the shape of a service
+    Tidy,
+}
+
+/// Options of `up`.
+#[derive(Debug, Args)]
+pub struct UpArgs {
+    /// Folder for databases, files, keys and logs; made if it is missing
+    #[arg(long, value_name = "DIR", default_value = "data")]
+    pub data: PathBuf,
+    /// Port of the system service; logistics and livestock take the next two
+    #[arg(long, value_name = "PORT", default_value_t = 8081, value_parser = clap::value_parser!(u16).range(1..=65533))]
+    pub port: u16,
+    /// Database for all three services, such as postgres://user:password@host/name [default: a SQLite file each in DIR]
+    #[arg(long, value_name = "URL")]
+    pub database: Option<String>,
+    /// First do what `demo` does, then leave the services running with its sample data
+    #[arg(long)]
+    pub demo: bool,
+}
+
+/// Options of `demo`.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Folder for databases, files, keys and logs; kept [default: a temporary folder, removed at the end]
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Port of the system service; logistics and livestock take the next two
+    #[arg(long, value_name = "PORT", default_value_t = 18081, value_parser = clap::value_parser!(u16).range(1..=65533))]
+    pub port: u16,
+    /// Database for all three services, such as postgres://user:password@host/name [default: a SQLite file each]
+    #[arg(long, value_name = "URL")]
+    pub database: Option<String>,
+}
+
+/// Options of `token`.
+#[derive(Debug, Args)]
+pub struct TokenArgs {
+    /// Data folder of `up`, where the development key is; the key is made if it is missing
+    #[arg(long, value_name = "DIR", default_value = "data")]
+    pub data: PathBuf,
+    /// User id (claim `sub`)
+    #[arg(long, value_name = "ID")]
+    pub user: String,
+    /// Name of the user
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Id of the organisation that the user acts for; without it the user acts for nobody
+    #[arg(long, value_name = "ID")]
+    pub org: Option<String>,
+    /// Name of that organisation
+    #[arg(long, value_name = "NAME", requires = "org")]
+    pub org_name: Option<String>,
+    /// A role, may be repeated; `admin` is the only one with meaning
+    #[arg(long = "role", value_name = "ROLE")]
+    pub roles: Vec<String>,
+    /// How long the token is valid: 90s, 15m, 1h, 7d
+    #[arg(long, default_value = "1h", value_parser = crate::token::parse_ttl)]
+    pub ttl: Duration,
+}
+
+/// Options of `test`.
+#[derive(Debug, Args)]
+pub struct TestArgs {
+    /// Run only `cargo test` with these arguments, with the PostgreSQL cluster at hand: `-- -p logistics batch`
+    #[arg(last = true, value_name = "CARGO TEST ARGS")]
+    pub args: Vec<String>,
+}
+
+/// Options of `openapi`.
+#[derive(Debug, Args)]
+pub struct OpenapiArgs {
+    /// Write nothing; fail if a checked-in document is not what its service says
+    #[arg(long)]
+    pub check: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Cli;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

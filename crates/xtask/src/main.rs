@@ -1,0 +1,52 @@
+//! `cargo xtask`: everything a person does with this repository, one command each.
+
+mod build_release;
+mod cli;
+mod client;
+mod demo;
+mod keys;
+mod multipart;
+mod openapi;
+mod ports;
+mod postgres;
+mod process;
+mod services;
+mod stop;
+mod table;
+mod test;
+mod tidy;
+mod token;
+mod up;
+mod walk;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+use crate::stop::{Interrupted, Stop};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = Stop::install().and_then(|stop| match cli.command {
+        Command::Up(args) => up::run(&args, &stop),
+        Command::Demo(args) => demo::run(&args, &stop),
+        Command::Token(args) => token::run(&args),
+        Command::Test(args) => test::run(&args, &stop),
+        Command::Postgres => postgres::run(&stop),
+        Command::Openapi(args) => openapi::run(args.check, &stop),
+        Command::Tidy => tidy::run(),
+    });
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.is::<Interrupted>() => {
+            eprintln!("stopped");
+            ExitCode::from(130)
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Are the ports free? Asked before minutes of building, not after.
+
+use std::io::ErrorKind;
+use std::net::TcpListener;
+
+use anyhow::{Context, Result, anyhow};
+
+/// Fails with a sentence that names the first port that cannot be had, out of `count` from `first`.
+pub fn check_free(first: u16, count: u16) -> Result<()> {
+    let last = first.saturating_add(count - 1);
+    for port in first..=last {
+        TcpListener::bind(("127.0.0.1", port)).map_err(|error| match error.kind() {
+            ErrorKind::AddrInUse => anyhow!(
+                "port {port} is in use by another program: stop that program or choose other ports with --port \
+                 (ports {first} to {last} were wanted)"
+            ),
+            _ => anyhow!("port {port} cannot be opened ({error}): choose other ports with --port"),
+        })?;
+    }
+    Ok(())
+}
+
+/// A port that is free right now.
+pub fn find_free() -> Result<u16> {
+    let listener =
+        TcpListener::bind(("127.0.0.1", 0)).context("no free port on 127.0.0.1: stop some programs")?;
+    Ok(listener.local_addr().context("cannot read the address of a listener")?.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_in_use_is_named() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let message = check_free(port, 1).unwrap_err().to_string();
+        assert!(message.contains(&format!("port {port} is in use")), "{message}");
+        assert!(message.contains("--port"), "{message}");
+    }
+}

@@ -1,0 +1,85 @@
+//! Child processes: each in a process group of its own, ended by its id and nobody else's.
+
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use crate::stop::{Interrupted, Stop};
+
+const POLL: Duration = Duration::from_millis(50);
+
+/// Runs a command to its end with the terminal's own output; a signal to us ends it and what it started.
+pub fn run(command: &mut Command, stop: &Stop) -> Result<ExitStatus> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let mut child = command
+        .stdin(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .with_context(|| format!("cannot run {name}: install it or put it on PATH"))?;
+    loop {
+        if let Some(status) = child.try_wait().with_context(|| format!("cannot wait for {name}"))? {
+            stop.check()?;
+            return Ok(status);
+        }
+        if stop.requested() {
+            end_group(&mut child);
+            return Err(Interrupted.into());
+        }
+        sleep(POLL);
+    }
+}
+
+/// Sends a signal to a child that has not been waited for, so its id is still its own.
+pub fn signal(child: &Child, signal: Signal) {
+    // The child may just have ended by itself, which is what we wanted.
+    let _ = kill_process(Pid::from_child(child), signal);
+}
+
+/// Waits until the child has ended, at most so long, or until `give_up` says so.
+pub fn wait(child: &mut Child, limit: Duration, give_up: impl Fn() -> bool) -> Option<ExitStatus> {
+    let deadline = Instant::now() + limit;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if Instant::now() < deadline && !give_up() => sleep(POLL),
+            Ok(None) | Err(_) => return None,
+        }
+    }
+}
+
+fn end_group(child: &mut Child) {
+    let group = Pid::from_child(child);
+    let _ = kill_process_group(group, Signal::TERM);
+    if wait(child, Duration::from_secs(10), || false).is_none() {
+        let _ = kill_process_group(group, Signal::KILL);
+        let _ = child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_runs_to_its_end() {
+        let status = run(Command::new("sh").args(["-c", "exit 3"]), &Stop::default()).unwrap();
+        assert_eq!(status.code(), Some(3));
+    }
+
+    #[test]
+    fn a_command_that_is_not_there_is_named() {
+        let error = run(&mut Command::new("no-such-program"), &Stop::default()).unwrap_err();
+        assert!(error.to_string().contains("no-such-program"));
+    }
+
+    #[test]
+    fn a_child_is_ended_by_its_id() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        signal(&child, Signal::TERM);
+        assert!(wait(&mut child, Duration::from_secs(5), || false).is_some());
+    }
+}

@@ -1,0 +1,205 @@
+//! The three services as child processes: started with their configuration, watched, stopped.
+
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use rustix::process::Signal;
+
+use crate::client::{Body, Client};
+use crate::keys::JWKS_FILE;
+use crate::stop::Stop;
+use crate::workspace::SERVICES;
+use crate::{postgres, process, token};
+
+const READY_LIMIT: Duration = Duration::from_secs(30);
+/// A little more than a service gives its own requests to end.
+const STOP_LIMIT: Duration = Duration::from_secs(35);
+
+/// Where the services run and what they keep their data in.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Data folder, absolute.
+    pub data: PathBuf,
+    /// Port of the first service.
+    pub port: u16,
+    /// One database for all, or a SQLite file each.
+    pub database: Option<String>,
+}
+
+impl Place {
+    /// Base address of the service with this number.
+    pub fn url(&self, index: u16) -> String {
+        format!("http://127.0.0.1:{}", self.port + index)
+    }
+
+    /// Log file of a service.
+    pub fn log(&self, service: &str) -> PathBuf {
+        self.data.join("log").join(format!("{service}.log"))
+    }
+
+    /// The whole configuration of a service, by environment only.
+    fn environment(&self, service: &str, index: u16) -> Vec<(&'static str, String)> {
+        let data = self.data.display();
+        let sqlite = || format!("sqlite://{data}/{service}.sqlite");
+        let mut variables = vec![
+            ("DROVER_SERVER__HOST", "127.0.0.1".to_owned()),
+            ("DROVER_SERVER__PORT", (self.port + index).to_string()),
+            ("DROVER_SERVER__PUBLIC_URL", self.url(index)),
+            ("DROVER_DATABASE__URL", self.database.clone().unwrap_or_else(sqlite)),
+            ("DROVER_AUTH__JWKS_FILE", format!("{data}/{JWKS_FILE}")),
+            ("DROVER_AUTH__ISSUER", token::ISSUER.to_owned()),
+            ("DROVER_AUTH__AUDIENCE", token::AUDIENCE.to_owned()),
+            ("DROVER_LOG__FORMAT", "pretty".to_owned()),
+            ("NO_COLOR", "1".to_owned()), // the log is a file
+        ];
+        variables.push(match service {
+            "system" => ("DROVER_SERVICE__STORE_URL", format!("file://{data}/files")),
+            _ => ("DROVER_SERVICE__SYSTEM_URL", self.url(0)),
+        });
+        variables
+    }
+}
+
+/// The running services. Dropped, it stops them.
+#[derive(Debug)]
+pub struct Fleet {
+    place: Place,
+    running: Vec<(&'static str, Child)>,
+}
+
+impl Fleet {
+    /// Starts the binaries of a folder.
+    pub fn start(place: &Place, binaries: &Path) -> Result<Self> {
+        let mut fleet = Self { place: place.clone(), running: Vec::new() };
+        fs::create_dir_all(place.data.join("log"))
+            .context("cannot make the log folder: choose another with --data")?;
+        for (index, service) in (0..).zip(SERVICES) {
+            let path = place.log(service);
+            let log = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+            let child = Command::new(binaries.join(service))
+                .arg("serve")
+                .env_remove(postgres::ENV)
+                .envs(place.environment(service, index))
+                .stdin(Stdio::null())
+                .stderr(log.try_clone().with_context(|| format!("cannot write {}", path.display()))?)
+                .stdout(log)
+                .process_group(0) // Ctrl-C is ours to pass on
+                .spawn()
+                .with_context(|| {
+                    format!("cannot start {}: build it again", binaries.join(service).display())
+                })?;
+            fleet.running.push((service, child));
+        }
+        Ok(fleet)
+    }
+
+    /// Waits until every service answers that it is ready.
+    pub fn wait_ready(&mut self, stop: &Stop) -> Result<()> {
+        let client = Client::new(Duration::from_secs(2));
+        let deadline = Instant::now() + READY_LIMIT;
+        for (index, service) in (0..).zip(SERVICES) {
+            let url = format!("{}/readyz", self.place.url(index));
+            loop {
+                stop.check()?;
+                self.check()?;
+                let answer = client.send("GET", &url, None, &Body::Empty);
+                if answer.as_ref().is_ok_and(|answer| answer.status == 200) {
+                    break;
+                }
+                if Instant::now() > deadline {
+                    let said =
+                        answer.map_or_else(|error| format!("{error:#}"), |answer| answer.status.to_string());
+                    bail!(
+                        "{service} was not ready after {} s ({url}: {said}); {}",
+                        READY_LIMIT.as_secs(),
+                        self.log_end(service)
+                    );
+                }
+                sleep(Duration::from_millis(100));
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails with the last log lines if a service has ended by itself.
+    pub fn check(&mut self) -> Result<()> {
+        let mut ended = None;
+        for (service, child) in &mut self.running {
+            if let Some(status) = child.try_wait().with_context(|| format!("cannot wait for {service}"))? {
+                ended = Some((*service, status));
+                break;
+            }
+        }
+        match ended {
+            None => Ok(()),
+            Some((service, status)) => {
+                bail!("{service} ended by itself ({status}); {}", self.log_end(service))
+            }
+        }
+    }
+
+    /// Stops all of them; a second Ctrl-C ends the waiting. Fails naming those that did not stop cleanly.
+    pub fn stop(&mut self, stop: &Stop) -> Result<()> {
+        let signals = stop.count();
+        let mut problems = Vec::new();
+        for (_, child) in &mut self.running {
+            if matches!(child.try_wait(), Ok(None)) {
+                process::signal(child, Signal::TERM);
+            }
+        }
+        let deadline = Instant::now() + STOP_LIMIT;
+        for (service, mut child) in self.running.drain(..) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match process::wait(&mut child, left, || stop.count() > signals) {
+                Some(status) if status.success() => {}
+                Some(status) => problems.push(format!("{service} stopped with {status}")),
+                None => {
+                    process::signal(&child, Signal::KILL);
+                    let _ = child.wait();
+                    problems.push(format!("{service} did not stop and was killed"));
+                }
+            }
+        }
+        if problems.is_empty() {
+            return Ok(());
+        }
+        bail!("{}: read its log in {}", problems.join(", "), self.place.data.join("log").display())
+    }
+
+    fn log_end(&self, service: &str) -> String {
+        let path = self.place.log(service);
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        let last = lines[lines.len().saturating_sub(15)..].join("\n  ");
+        format!("mend what its log says ({}):\n  {last}", path.display())
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        let _ = self.stop(&Stop::default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_service_is_told_where_it_is_and_where_the_others_are() {
+        let place = Place { data: "/d".into(), port: 8081, database: None };
+        let has = |service, index, name, value: &str| {
+            assert!(place.environment(service, index).contains(&(name, value.to_owned())), "{name}={value}");
+        };
+        has("system", 0, "DROVER_SERVICE__STORE_URL", "file:///d/files");
+        has("logistics", 1, "DROVER_SERVER__PORT", "8082");
+        has("logistics", 1, "DROVER_DATABASE__URL", "sqlite:///d/logistics.sqlite");
+        has("livestock", 2, "DROVER_SERVICE__SYSTEM_URL", "http://127.0.0.1:8081");
+        has("livestock", 2, "DROVER_SERVER__PUBLIC_URL", "http://127.0.0.1:8083");
+    }
+}
