@@ -123,7 +123,7 @@ fn respond(error: &actix_web::Error, context: &RequestContext) -> HttpResponse {
         match own {
             Error::Internal(cause) => tracing::error!(error = format!("{cause:#}"), "an internal error"),
             Error::Unavailable(cause, _) => {
-                tracing::warn!(error = format!("{cause:#}"), "a dependency is unavailable")
+                tracing::warn!(error = format!("{cause:#}"), "a dependency is unavailable");
             }
             _ => {}
         }

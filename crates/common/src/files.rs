@@ -115,7 +115,7 @@ impl FileClient {
                 .await;
             match sent {
                 Ok(response) if response.status().is_server_error() => {
-                    last = anyhow!("{}", response.status())
+                    last = anyhow!("{}", response.status());
                 }
                 Ok(response) => {
                     permit.success();

@@ -13,6 +13,8 @@ use std::time::Duration;
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use database::{AnyConnection, Database};
 use sha2::{Digest, Sha256};
 
@@ -46,7 +48,7 @@ impl Fingerprint {
 
     /// Closes a hash made by [`Fingerprint::start`].
     pub fn finish(hash: Sha256) -> Self {
-        Self(format!("{:x}", hash.finalize()))
+        Self(URL_SAFE_NO_PAD.encode(hash.finalize()))
     }
 }
 

@@ -54,7 +54,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
 
 async fn read(request: &HttpRequest, mut payload: Payload) -> Result<web::BytesMut, Error> {
     let encoded = request.headers().get(header::CONTENT_ENCODING).is_some_and(|v| v != "identity");
-    if request.content_type().to_ascii_lowercase() != "application/json" || encoded {
+    if !request.content_type().eq_ignore_ascii_case("application/json") || encoded {
         return Err(Error::UnsupportedMediaType("application/json, not compressed"));
     }
     let limit = request.app_data::<web::Data<JsonLimit>>().map_or(1 << 20, |l| l.0);
