@@ -2,6 +2,7 @@
 //! service do another, since routing fallbacks, content negotiation and validation all come from here.
 
 mod body;
+mod document;
 mod params;
 mod validator;
 
@@ -9,9 +10,9 @@ use std::collections::HashMap;
 
 use actix_web::http::Method;
 use serde_json::Value;
-use utoipa::openapi::OpenApi;
 
 pub use body::{Body, JsonLimit};
+pub(crate) use document::finish;
 pub use params::{PathId, Query};
 use validator::Schema;
 
@@ -38,8 +39,7 @@ pub(crate) struct Operation {
 
 impl Api {
     /// Compiles the document; an error is a mistake in the document.
-    pub fn new(openapi: &OpenApi) -> anyhow::Result<Self> {
-        let document = serde_json::to_value(openapi)?;
+    pub fn new(document: &Value) -> anyhow::Result<Self> {
         let mut operations = HashMap::<_, HashMap<_, _>>::new();
         for (pattern, item) in document["paths"].as_object().into_iter().flatten() {
             for (method, operation) in item.as_object().into_iter().flatten() {
@@ -47,7 +47,7 @@ impl Api {
                 operations
                     .entry(pattern.clone())
                     .or_default()
-                    .insert(method, Operation::new(operation, &document)?);
+                    .insert(method, Operation::new(operation, document)?);
             }
         }
         Ok(Self { document: document.to_string(), operations })
@@ -111,7 +111,7 @@ impl Operation {
     }
 }
 
-/// `oneOf: [object, array of exactly that object]`, written by [`crate::wire::OneOrArray`].
+/// `oneOf: [object, array of exactly that object]`, as [`document`] writes it.
 fn single_of_one_or_array(schema: &Value) -> Option<&Value> {
     match schema["oneOf"].as_array()?.as_slice() {
         [single, array] if array["items"] == *single && array["maxItems"] == 1 => Some(single),

@@ -62,7 +62,7 @@ fn defaults<S: Service>() -> Config<S::Settings> {
 
 async fn run<S: Service>(matches: &ArgMatches) -> anyhow::Result<()> {
     if matches.subcommand_name() == Some("openapi") {
-        println!("{}", openapi::<S>().to_pretty_json()?);
+        println!("{}", serde_json::to_string_pretty(&openapi::<S>()?)?);
         return Ok(());
     }
     let file = matches.get_one::<PathBuf>("config").cloned();

@@ -7,7 +7,7 @@ mod breaker;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use reqwest::StatusCode;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
@@ -47,9 +47,11 @@ struct FileInfo {
 }
 
 impl FileClient {
-    /// A client of the system service at this base URL.
-    pub fn new(system: &Url) -> anyhow::Result<Self> {
-        let base = system.as_str().trim_end_matches('/');
+    /// A client of the system service at this base URL (`service.system_url`).
+    pub fn new(system: &str) -> anyhow::Result<Self> {
+        let base = system.trim_end_matches('/');
+        let parsed: Url = base.parse().with_context(|| format!("service.system_url is no URL: {system}"))?;
+        anyhow::ensure!(parsed.has_host(), "service.system_url names no host: {system}");
         Ok(Self {
             http: crate::http::client(TIMEOUT)?,
             resolve: format!("{base}/v1/files/resolve").parse()?,

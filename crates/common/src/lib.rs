@@ -14,6 +14,7 @@ pub mod files;
 mod health;
 pub mod http;
 mod idempotency;
+mod keyset;
 mod paging;
 pub mod problem;
 mod request;

@@ -17,8 +17,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::task::JoinHandle;
 use tracing_actix_web::TracingLogger;
+use utoipa::openapi::InfoBuilder;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{InfoBuilder, OpenApi};
 use utoipa_actix_web::AppExt;
 use utoipa_actix_web::scope::scope;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -28,7 +28,7 @@ use crate::auth::Verifier;
 use crate::boundary::{RequestSpan, boundary};
 use crate::config::{Config, DatabaseConfig};
 use crate::settings::Settings;
-use crate::{Error, health, idempotency, settings};
+use crate::{Error, api, health, idempotency, settings};
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
@@ -67,7 +67,7 @@ pub struct Context {
 }
 
 /// The OpenAPI document of a service, from its handlers.
-pub fn openapi<S: Service>() -> OpenApi {
+pub fn openapi<S: Service>() -> anyhow::Result<serde_json::Value> {
     let (_, mut document) = App::new().into_utoipa_app().configure(operations::<S>).split_for_parts();
     document.info = InfoBuilder::new()
         .title(S::TITLE)
@@ -77,7 +77,7 @@ pub fn openapi<S: Service>() -> OpenApi {
         .build();
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
     document.components.get_or_insert_default().add_security_scheme("bearer", SecurityScheme::Http(bearer));
-    document
+    api::finish(&document)
 }
 
 fn operations<S: Service>(config: &mut ServiceConfig) {
@@ -136,7 +136,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
         public_url: public_url.trim_end_matches('/').to_owned(),
     };
     let db = Data::new(context.db.clone());
-    let api = Data::new(Api::new(&openapi::<S>())?);
+    let api = Data::new(Api::new(&openapi::<S>()?)?);
     let verifier = Data::new(Verifier::open(&config.auth).await?);
     let settings = Data::new(Settings::open(&context.db, &config.log.level).await?);
     let service = Data::new(S::open(&config.service, &context).await?);

@@ -3,9 +3,7 @@
 mod text;
 
 use serde::{Deserialize, Serialize};
-use utoipa::openapi::schema::{ArrayBuilder, OneOfBuilder, Schema};
-use utoipa::openapi::{Ref, RefOr};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::ToSchema;
 
 pub use text::{Iso, Name, Note, Reference, Registration, Tag, Word};
 
@@ -71,27 +69,5 @@ impl WeightMeasure {
     /// A weight in tonnes.
     pub fn tonnes(weight: database::Amount) -> Self {
         Self { name: "tonne".into(), conversion: 1000.0, weight }
-    }
-}
-
-/// For documentation only: one object, or an array of exactly one (contract, section 4, "Bodies").
-pub struct OneOrArray<T>(std::marker::PhantomData<T>);
-
-impl<T: ToSchema> PartialSchema for OneOrArray<T> {
-    fn schema() -> RefOr<Schema> {
-        let one = Ref::from_schema_name(T::name());
-        let array = ArrayBuilder::new().items(one.clone()).min_items(Some(1)).max_items(Some(1));
-        OneOfBuilder::new().item(one).item(array).into()
-    }
-}
-
-impl<T: ToSchema> ToSchema for OneOrArray<T> {
-    fn name() -> std::borrow::Cow<'static, str> {
-        format!("OneOrArrayOf{}", T::name()).into()
-    }
-
-    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        schemas.push((T::name().into_owned(), T::schema()));
-        T::schemas(schemas);
     }
 }

@@ -71,7 +71,8 @@ pub(crate) fn postgres(url: &str, schema: &str) -> Result<PgConnection, Error> {
         Error::Setup(format!("cannot open the database {target}: {}: check database.url", reason.trim()))
     })?;
     connection.batch_execute(&format!(
-        "SET search_path TO \"{schema}\"; SET TIME ZONE 'UTC'; SET statement_timeout = '60s'; SET lock_timeout = '5s'"
+        "SET search_path TO \"{schema}\"; SET TIME ZONE 'UTC'; SET statement_timeout = '60s'; SET lock_timeout = '5s';
+         SET client_min_messages = warning"
     ))?;
     Ok(connection)
 }

@@ -11,6 +11,9 @@ pub enum Error {
     /// The database is out of reach, full, or too busy: nothing was changed and a repeat may succeed.
     #[error("the database is unavailable: {0}")]
     Unavailable(String),
+    /// The connection was lost during COMMIT: whether the transaction happened, nobody can say.
+    #[error("the connection was lost during the commit: {0}")]
+    Undecided(String),
     /// The closure panicked; its transaction was rolled back.
     #[error("a database closure panicked")]
     Panicked,
@@ -32,7 +35,7 @@ impl Failure for Error {
 }
 
 /// What SQLite and PostgreSQL say when the trouble is theirs and passes (lower case, parts of the message).
-const PASSING: [&str; 12] = [
+const PASSING: [&str; 13] = [
     "database is locked",
     "database or disk is full",
     "disk i/o error",
@@ -45,7 +48,10 @@ const PASSING: [&str; 12] = [
     "the database system is",
     "too many clients",
     "statement timeout",
+    LOCK_TIMEOUT,
 ];
+/// PostgreSQL gave up waiting for a lock.
+const LOCK_TIMEOUT: &str = "lock timeout";
 
 impl From<Diesel> for Error {
     fn from(error: Diesel) -> Self {
@@ -82,7 +88,7 @@ impl Error {
 
     /// True when PostgreSQL gave up waiting for a lock (`lock_timeout`).
     pub fn is_lock_timeout(&self) -> bool {
-        matches!(self, Self::Query(Diesel::DatabaseError(_, info)) if info.message().contains("lock timeout"))
+        matches!(self, Self::Unavailable(reason) if reason.contains(LOCK_TIMEOUT))
     }
 
     /// True when the same transaction, run again, may go through.

@@ -56,9 +56,6 @@ pub(crate) struct Pool {
     wait: Duration,
 }
 
-/// Transactions that lost against another are run again this often before the caller hears of it.
-const ATTEMPTS: u32 = 10;
-
 impl Pool {
     pub(crate) fn open(target: Target, options: &Options) -> Result<Self, Error> {
         let connections = r2d2::Pool::builder()
@@ -91,16 +88,20 @@ impl Pool {
         E: Failure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
+        let patience = self.wait;
         self.run(move |connection| {
-            let mut attempt = 0;
+            let started = Instant::now();
+            let mut longest = 1_000;
             loop {
-                attempt += 1;
                 match transaction(connection, &mut f) {
-                    Err(e) if attempt < ATTEMPTS && lost(&e) => {
+                    Err(e) if lost(&e) => {
+                        if started.elapsed() > patience {
+                            return Err(Error::Unavailable("others change the same rows".into()).into());
+                        }
                         metrics::counter!("drover_database_retries_total").increment(1);
-                        std::thread::sleep(Duration::from_micros(rand::random_range(
-                            500..2_000 * u64::from(attempt),
-                        )));
+                        // Those that lost against one another must not meet again.
+                        std::thread::sleep(Duration::from_micros(rand::random_range(500..=longest)));
+                        longest = (longest * 2).min(50_000);
                     }
                     result => return result,
                 }
@@ -163,7 +164,11 @@ fn transaction<T, E: Failure>(
     match f(connection) {
         Ok(value) => {
             <AnyConnection as diesel::Connection>::TransactionManager::commit_transaction(connection)
-                .map_err(sql)?;
+                .map_err(|e| match Error::from(e) {
+                    // Not to be run again: it may have happened.
+                    Error::Unavailable(reason) => Error::Undecided(reason).into(),
+                    other => E::from(other),
+                })?;
             Ok(value)
         }
         Err(error) => {

@@ -81,20 +81,35 @@ fn in_savepoint<T, E: Failure>(
     connection: &mut AnyConnection,
     f: &mut impl FnMut(&mut AnyConnection) -> Result<T, E>,
 ) -> (Result<T, E>, bool) {
-    type Manager = <AnyConnection as diesel::Connection>::TransactionManager;
     if let Err(e) = Manager::begin_transaction(connection) {
         return (Err(Error::from(e).into()), true);
     }
-    let result =
+    let own = depth(connection);
+    let mut result =
         catch_unwind(AssertUnwindSafe(|| f(connection))).unwrap_or_else(|_| Err(Error::Panicked.into()));
+    // A panic within a savepoint of the closure's own leaves that open too; the group must not end inside it.
+    while result.is_err() && depth(connection) > own && Manager::rollback_transaction(connection).is_ok() {}
+    if depth(connection) != own {
+        let lost = Error::Unavailable("the closure left its transaction".into());
+        return (result.and_then(|_| Err(lost.into())), true);
+    }
     let released = match &result {
         Ok(_) => Manager::commit_transaction(connection),
         Err(_) => Manager::rollback_transaction(connection),
     };
-    match released {
-        Ok(()) => (result, false),
-        Err(e) => (result.and_then(|_| Err(Error::from(e).into())), true),
+    if let Err(e) = released {
+        result = result.and_then(|_| Err(Error::from(e).into()));
+        return (result, true);
     }
+    (result, false)
+}
+
+type Manager = <AnyConnection as diesel::Connection>::TransactionManager;
+
+/// How many transactions and savepoints are open; nothing if that is not known any more.
+fn depth(connection: &mut AnyConnection) -> Option<u32> {
+    let status = Manager::transaction_manager_status_mut(connection);
+    status.transaction_depth().ok().flatten().map(u32::from)
 }
 
 fn work(mut jobs: mpsc::Receiver<Job>, mut connection: AnyConnection, path: &Path) {

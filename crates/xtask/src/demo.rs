@@ -13,9 +13,19 @@ pub fn run(args: &DemoArgs, stop: &Stop) -> Result<()> {
     let fresh = fresh.context("cannot make a temporary folder: set TMPDIR or name a folder with --data")?;
     let data = up::data_folder(args.data.as_deref().unwrap_or(fresh.path()))?;
     let place = Place { data, port: args.port, database: args.database.clone() };
-    let (mut fleet, keys) = up::launch(&place, stop)?;
+    let result = walk_through(&place, stop);
+    if result.is_err() && args.data.is_none() && place.data.join("log").exists() {
+        eprintln!(
+            "the data folder was a temporary one and is gone: add --data DIR to keep logs and databases"
+        );
+    }
+    result
+}
+
+fn walk_through(place: &Place, stop: &Stop) -> Result<()> {
+    let (mut fleet, keys) = up::launch(place, stop)?;
     // A service that died explains more than the call that it did not answer.
-    let walked = walk::run(&place, &keys, stop).or_else(|error| fleet.check().and(Err(error)));
+    let walked = walk::run(place, &keys, stop).or_else(|error| fleet.check().and(Err(error)));
     up::finish(fleet, walked, stop)?;
     println!("every step answered as the contract says");
     Ok(())

@@ -16,7 +16,9 @@ pub fn run(check: bool, stop: &Stop) -> Result<()> {
     let mut stale = Vec::new();
     for service in SERVICES {
         stop.check()?;
-        let document = generate(service)?;
+        let generated = generate(service);
+        stop.check()?; // Ctrl-C reaches cargo too
+        let document = generated?;
         let name = format!("services/{service}/openapi.json");
         let path = workspace::root().join(&name);
         let old = fs::read_to_string(&path).unwrap_or_default();

@@ -1,1 +1,55 @@
-//! skeleton
+//! Loads of a commodity, from an organiser, carried by a carrier: created, found, proven delivered.
+
+mod commodities;
+mod config;
+mod loads;
+mod schema;
+
+use common::files::FileClient;
+use common::{Context, Service};
+use database::{Database, Migrations};
+use diesel_migrations::{EmbeddedMigrations, embed_migrations};
+use utoipa_actix_web::service_config::ServiceConfig;
+
+pub use config::Settings;
+
+const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
+const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
+
+/// What the handlers share.
+pub struct Logistics {
+    db: Database,
+    public_url: String,
+    files: FileClient,
+    commodities: commodities::Catalogue,
+}
+
+impl Service for Logistics {
+    const NAME: &'static str = "logistics";
+    const TITLE: &'static str = "Drover logistics";
+    const ABOUT: &'static str = "Loads, batches, exports, notifications and proof of delivery";
+    const PORT: u16 = 8082;
+    type Settings = Settings;
+
+    fn migrations() -> Migrations {
+        Migrations { sqlite: SQLITE, postgres: POSTGRES }
+    }
+
+    fn routes(v1: &mut ServiceConfig) {
+        loads::routes(v1);
+        commodities::routes(v1);
+    }
+
+    async fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
+        Ok(Self {
+            db: context.db.clone(),
+            public_url: context.public_url.clone(),
+            files: FileClient::new(&settings.system_url)?,
+            commodities: commodities::Catalogue::open(settings.commodities_file.as_deref())?,
+        })
+    }
+
+    async fn dependencies(&self) -> Vec<(&'static str, bool)> {
+        vec![("system", self.files.is_reachable().await)]
+    }
+}

@@ -1,1 +1,5 @@
-fn main(){}
+//! The logistics service.
+
+fn main() -> std::process::ExitCode {
+    common::cli::main::<logistics::Logistics>()
+}

@@ -70,6 +70,11 @@ impl Amount {
         Self::parse(&number.to_string())
     }
 
+    /// The amount in ten-thousandths: what is stored, and what cursors compare.
+    pub fn scaled(self) -> i64 {
+        self.0
+    }
+
     /// The number for JSON; exact, since every amount has at most fifteen digits.
     #[expect(clippy::cast_precision_loss, reason = "at most 2^50")]
     pub fn to_f64(self) -> f64 {

@@ -30,9 +30,8 @@ impl Ts {
     /// A date (`2026-03-01`: midnight UTC) or a date-time with offset.
     pub fn parse(text: &str) -> Option<Self> {
         Self::date(text).or_else(|| {
-            // RFC 3339 has a four-digit year and so does chrono's parser; the year in UTC may still leave the range.
-            let instant = DateTime::parse_from_rfc3339(text).ok()?.with_timezone(&Utc).trunc_subsecs(3);
-            (1..=9999).contains(&instant.year()).then_some(Self(instant))
+            // By way of milliseconds, which have no leap seconds: what is shown is what is stored.
+            Self::from_millis(DateTime::parse_from_rfc3339(text).ok()?.timestamp_millis())
         })
     }
 

@@ -12,14 +12,14 @@ mod show;
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use serde_json::Value;
 
 use crate::client::{Answer, Body, Client};
 use crate::keys::DevKeys;
 use crate::multipart::Form;
 use crate::services::Place;
-use crate::stop::Stop;
+use crate::stop::{Interrupted, Stop};
 
 use self::people::{People, Person};
 use self::samples::Sample;
@@ -34,13 +34,17 @@ pub fn run(place: &Place, keys: &DevKeys, stop: &Stop) -> Result<()> {
         livestock: place.url(2),
         stamp: date::stamp(),
         step: 0,
+        heading: "",
         calls: 0,
         stop,
     };
-    let load = loads::run(&mut walk, &people)?;
-    proof::run(&mut walk, &people, &load)?;
-    listings::run(&mut walk, &people)?;
-    mistakes::run(&mut walk, &people)?;
+    if let Err(error) = walk.all(&people) {
+        if error.is::<Interrupted>() {
+            return Err(error);
+        }
+        let logs = place.data.join("log");
+        bail!("step {}, \"{}\": {error:#}; the logs are in {}", walk.step, walk.heading, logs.display());
+    }
     println!("\n{} steps, {} calls: all as the contract says.", walk.step, walk.calls);
     Ok(())
 }
@@ -54,13 +58,22 @@ struct Walk<'a> {
     /// Makes references unique, so that the walk can be repeated over the same data.
     stamp: String,
     step: usize,
+    heading: &'static str,
     calls: usize,
     stop: &'a Stop,
 }
 
 impl Walk<'_> {
-    fn step(&mut self, heading: &str) {
+    fn all(&mut self, people: &People) -> Result<()> {
+        let load = loads::run(self, people)?;
+        proof::run(self, people, &load)?;
+        listings::run(self, people)?;
+        mistakes::run(self, people)
+    }
+
+    fn step(&mut self, heading: &'static str) {
         self.step += 1;
+        self.heading = heading;
         show::heading(self.step, heading);
     }
 

@@ -1,0 +1,61 @@
+//! The last touches to the OpenAPI document that no attribute can give.
+
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+use utoipa::openapi::OpenApi;
+
+use crate::ErrorBody;
+
+/// Marks an operation whose body is one object or an array of exactly one (contract, section 4, "Bodies"):
+/// `extensions(("x-one-or-array" = json!(true)))`.
+const ONE_OR_ARRAY: &str = "x-one-or-array";
+
+/// The finished document as JSON.
+pub(crate) fn finish(openapi: &OpenApi) -> anyhow::Result<Value> {
+    let mut document = serde_json::to_value(openapi)?;
+    add_schema::<ErrorBody>(&mut document)?;
+    for (_, schema) in document["components"]["schemas"].as_object_mut().into_iter().flatten() {
+        // What a Rust type begins with is no promise to a client.
+        for (_, property) in schema["properties"].as_object_mut().into_iter().flatten() {
+            property.as_object_mut().map(|p| p.remove("default"));
+        }
+    }
+    for (_, item) in document["paths"].as_object_mut().into_iter().flatten() {
+        for (_, operation) in item.as_object_mut().into_iter().flatten() {
+            one_or_array(operation);
+            responses(operation);
+        }
+    }
+    Ok(document)
+}
+
+fn add_schema<T: ToSchema>(document: &mut Value) -> anyhow::Result<()> {
+    let mut schemas = vec![(T::name().into_owned(), T::schema())];
+    T::schemas(&mut schemas);
+    for (name, schema) in schemas {
+        document["components"]["schemas"][name] = serde_json::to_value(schema)?;
+    }
+    Ok(())
+}
+
+fn one_or_array(operation: &mut Value) {
+    let marked = operation.as_object_mut().and_then(|o| o.remove(ONE_OR_ARRAY)).is_some();
+    if let Some(schema) =
+        operation.pointer_mut("/requestBody/content/application~1json/schema").filter(|_| marked)
+    {
+        let one = schema.take();
+        *schema = json!({"oneOf": [one, {"type": "array", "items": one, "minItems": 1, "maxItems": 1}]});
+    }
+}
+
+fn responses(operation: &mut Value) {
+    for (status, response) in operation["responses"].as_object_mut().into_iter().flatten() {
+        if response["description"].as_str().unwrap_or_default().is_empty() {
+            response["description"] = json!("Success");
+        }
+        if status.as_str() > "300" {
+            response["content"]["application/json"]["schema"] =
+                json!({"$ref": "#/components/schemas/ErrorBody"});
+        }
+    }
+}

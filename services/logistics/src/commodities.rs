@@ -1,0 +1,80 @@
+//! The catalogue of commodities that loads are of.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use actix_web::get;
+use actix_web::web::Data;
+use anyhow::Context;
+use common::{Answer, Caller, Error, Failures};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_actix_web::service_config::ServiceConfig;
+
+use crate::Logistics;
+
+const EMBEDDED: &str = include_str!("../data/commodities.csv");
+
+/// A commodity of the catalogue.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct CatalogueEntry {
+    /// Stable for ever.
+    pub id: i32,
+    /// `Feed Wheat`
+    pub name: String,
+    /// `cereals`
+    pub category: String,
+}
+
+/// All commodities, by id.
+pub struct Catalogue(BTreeMap<i32, CatalogueEntry>);
+
+impl Catalogue {
+    /// The embedded catalogue, or the one in this CSV file of the same columns.
+    ///
+    /// # Errors
+    /// If the file cannot be read or lacks a column.
+    pub fn open(file: Option<&Path>) -> anyhow::Result<Self> {
+        let text = match file {
+            None => EMBEDDED.to_owned(),
+            Some(path) => std::fs::read_to_string(path)
+                .with_context(|| format!("cannot read {} (service.commodities_file)", path.display()))?,
+        };
+        let rows = csv::Reader::from_reader(text.as_bytes()).into_deserialize::<CatalogueEntry>();
+        let entries = rows.collect::<Result<Vec<_>, _>>().context("the commodities are not as expected")?;
+        Ok(Self(entries.into_iter().map(|entry| (entry.id, entry)).collect()))
+    }
+
+    /// The commodity with this id, which clients give as a JSON number.
+    pub fn find(&self, id: f64) -> Option<&CatalogueEntry> {
+        #[expect(clippy::cast_possible_truncation, reason = "checked by the comparison")]
+        let whole = id as i32;
+        (f64::from(whole) - id == 0.0).then(|| self.0.get(&whole)).flatten()
+    }
+}
+
+pub(crate) fn routes(v1: &mut ServiceConfig) {
+    v1.service(list);
+}
+
+/// List commodities
+#[utoipa::path(operation_id = "list_commodities", tag = "commodities", security(("bearer" = [])),
+    responses((status = 200, body = [CatalogueEntry]), Failures))]
+#[get("/commodities")]
+async fn list(_caller: Caller, app: Data<Logistics>) -> Result<Answer, Error> {
+    Answer::json(&app.commodities.0.values().collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_embedded_catalogue() {
+        let catalogue = Catalogue::open(None).unwrap();
+        assert_eq!(catalogue.find(1.0).unwrap().name, "Feed Wheat");
+        for id in [0.0, 1.5, -1.0, 1e300, f64::NAN] {
+            assert!(catalogue.find(id).is_none(), "{id}");
+        }
+    }
+}

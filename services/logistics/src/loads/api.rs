@@ -1,0 +1,89 @@
+//! Reading loads.
+
+use actix_web::web::Data;
+use actix_web::{HttpRequest, get};
+use common::problem::Code;
+use common::wire::Word;
+use common::{Answer, Caller, Error, Failures, PathId, Query};
+use database::Id;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::model::Load;
+use super::search::Parameters;
+use super::store;
+use crate::Logistics;
+
+/// Search for loads (by organisation, carrier and date range)
+#[utoipa::path(operation_id = "search_loads", tag = "loads", security(("bearer" = [])), params(Parameters),
+    responses((status = 200, body = [Load]), Failures))]
+#[get("/loads")]
+pub(super) async fn search(
+    caller: Caller,
+    query: Query<Parameters>,
+    request: HttpRequest,
+    app: Data<Logistics>,
+) -> Result<Answer, Error> {
+    let mut search = None;
+    query.check(|parameters, problems| search = Some(parameters.understand(problems)))?;
+    let Some(search) = search else {
+        return Err(Error::Internal(anyhow::anyhow!("a search that was not checked")));
+    };
+    let page = search.page.clone();
+    let rows = app.db.read(move |c| store::search(c, &caller, &search)).await?;
+    Ok(rows.answer(&request, &app.public_url, &page))
+}
+
+/// Gets the details of a load
+#[utoipa::path(operation_id = "find_load", tag = "loads", security(("bearer" = [])),
+    params(("id" = String, Path, description = "The load's id")), responses((status = 200, body = Load), Failures))]
+#[get("/loads/{id}")]
+pub(super) async fn find(caller: Caller, path: PathId, app: Data<Logistics>) -> Result<Answer, Error> {
+    let id = path.id()?;
+    let document = app.db.read(move |c| store::find(c, &caller, id)).await?;
+    Ok(Answer::raw(document.0))
+}
+
+/// Query parameters of the listing by ids.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+struct Ids {
+    /// Comma-separated, at most 100.
+    #[param(required = true, max_length = 10_000)]
+    ids: Word,
+}
+
+const MOST_IDS: usize = 100;
+
+/// Gets loads by IDs
+///
+/// In the order asked, each once. Unknown ids and those of other organisations are named in `X-Missing-Ids`.
+#[utoipa::path(operation_id = "list_loads_by_ids", tag = "loads", security(("bearer" = [])), params(Ids),
+    responses((status = 200, body = [Load]), Failures))]
+#[get("/loads/by-ids")]
+pub(super) async fn list_by_ids(
+    caller: Caller,
+    query: Query<Ids>,
+    app: Data<Logistics>,
+) -> Result<Answer, Error> {
+    let wanted = query.check(|query, problems| {
+        if query.ids.split(',').count() > MOST_IDS {
+            let most = serde_json::json!({ "maximum": MOST_IDS });
+            problems.push_with("ids", Code::Length, format!("must name at most {MOST_IDS} loads"), most);
+        }
+    })?;
+    let mut ids: Vec<Id> = Vec::new();
+    for id in wanted.ids.split(',').filter_map(|id| Id::parse(id.trim())) {
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    let asked = ids.clone();
+    let mut found = app.db.read(move |c| store::list_by_ids(c, &caller, &asked)).await?;
+    found.sort_by_key(|(id, _)| ids.iter().position(|asked| asked == id));
+    let missing: Vec<_> =
+        ids.iter().filter(|id| !found.iter().any(|(f, _)| f == *id)).map(Id::to_string).collect();
+    let answer = Answer::array(found.iter().map(|(_, document)| document.0.as_str()));
+    Ok(if missing.is_empty() { answer } else { answer.header("X-Missing-Ids", missing.join(",")) })
+}

@@ -1,0 +1,63 @@
+//! Creating a load, by its organiser or by its carrier.
+
+use actix_web::post;
+use actix_web::web::Data;
+use common::{Answer, Body, Caller, Error, Failures, Fingerprint, Granted, MemberOrAdmin, Once};
+
+use super::form::{CarrierForm, OrganiserForm};
+use super::model::{Load, NewLoad, parties};
+use super::store;
+use crate::Logistics;
+
+/// Create a new load (organiser form)
+#[utoipa::path(operation_id = "create_load_as_organiser", tag = "loads", security(("bearer" = [])),
+    request_body = OrganiserForm, extensions(("x-one-or-array" = json!(true))), responses((status = 200, body = Load), Failures))]
+#[post("/loads/organiser")]
+pub(super) async fn create_as_organiser(
+    caller: Granted<MemberOrAdmin>,
+    once: Once,
+    body: Body<OrganiserForm>,
+    app: Data<Logistics>,
+) -> Result<Answer, Error> {
+    let (form, print) = body.check(|form, problems| form.rules(&app.commodities, problems))?;
+    allow(&caller, &form.organiser_id)?;
+    create(&app, &caller, once, print, form.into_new(&app.commodities)).await
+}
+
+/// Create a new load (carrier form)
+#[utoipa::path(operation_id = "create_load_as_carrier", tag = "loads", security(("bearer" = [])),
+    request_body = CarrierForm, extensions(("x-one-or-array" = json!(true))), responses((status = 200, body = Load), Failures))]
+#[post("/loads/carrier")]
+pub(super) async fn create_as_carrier(
+    caller: Granted<MemberOrAdmin>,
+    once: Once,
+    body: Body<CarrierForm>,
+    app: Data<Logistics>,
+) -> Result<Answer, Error> {
+    let (form, print) = body.check(|form, problems| form.rules(&app.commodities, problems))?;
+    allow(&caller, &form.carrier_id)?;
+    create(&app, &caller, once, print, form.into_new(&app.commodities)).await
+}
+
+fn allow(caller: &Caller, owner: &str) -> Result<(), Error> {
+    if caller.admin || caller.acts_for(owner) {
+        return Ok(());
+    }
+    Err(Error::Forbidden("Loads are created for one's own organisation only."))
+}
+
+async fn create(
+    app: &Logistics,
+    caller: &Caller,
+    once: Once,
+    print: Fingerprint,
+    new: Option<NewLoad>,
+) -> Result<Answer, Error> {
+    let new = new.ok_or_else(|| Error::Internal(anyhow::anyhow!("a form that was not checked")))?;
+    once.run(&app.db, print, async || {
+        let files = app.files.resolve(caller, &new.files, &parties(&new.organiser, &new.carrier)).await?;
+        let load = new.into_load(files);
+        Ok(move |c: &mut _| store::create(c, &load))
+    })
+    .await
+}

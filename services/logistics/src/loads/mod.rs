@@ -1,0 +1,22 @@
+//! Loads.
+
+mod api;
+mod create;
+mod form;
+mod model;
+mod postcode;
+mod proof;
+mod search;
+mod store;
+
+use utoipa_actix_web::service_config::ServiceConfig;
+
+pub(crate) fn routes(v1: &mut ServiceConfig) {
+    v1.service(api::search)
+        .service(create::create_as_organiser)
+        .service(create::create_as_carrier)
+        .service(api::list_by_ids)
+        .service(proof::prove_in_body)
+        .service(proof::prove)
+        .service(api::find);
+}

@@ -1,0 +1,219 @@
+//! What a load is.
+
+use common::Key;
+use common::wire::{FileReference, WeightMeasure};
+use database::{Amount, Id, Ts};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A consignment of a commodity from an organiser, carried by a carrier (interface.md, 2.6).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Load {
+    /// UUIDv7.
+    #[schema(value_type = String, format = Uuid)]
+    pub id: Id,
+    /// The parties' own name for it.
+    pub reference: String,
+    /// Whose goods they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub organiser: Option<Party>,
+    /// Who carries them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub carrier: Option<Party>,
+    /// What they are.
+    pub commodity: Commodity,
+    /// When they are due.
+    #[serde(rename = "deliveryDateISO")]
+    #[schema(value_type = String, format = DateTime)]
+    pub delivery_date: Ts,
+    /// Where to, as given, normalised where it has the UK or Irish form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub dropoff_postcode: Option<String>,
+    /// Where from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub pickup_postcode: Option<String>,
+    /// The weight agreed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub weight: Option<WeightMeasure>,
+    /// The weight of the goods alone, by the weighbridge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub weight_net: Option<WeightMeasure>,
+    /// The lorry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub vehicle_registration: Option<String>,
+    /// The weighbridge ticket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub ticket_number: Option<String>,
+    /// `upcoming` until it is proven delivered.
+    pub status: Status,
+    /// Tickets, contracts, photographs.
+    pub files: Vec<FileReference>,
+    /// Free labels.
+    pub tags: Vec<String>,
+    /// When it was created.
+    #[serde(rename = "createdAtUTC")]
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Ts,
+    /// When it was delivered.
+    #[serde(rename = "completedAtUTC", default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime, nullable = false)]
+    pub completed_at: Option<Ts>,
+}
+
+/// An organisation that takes part in a load.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Party {
+    /// The organisation's id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub id: Option<String>,
+    /// Its name.
+    pub name: String,
+}
+
+/// What a load is of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Commodity {
+    /// Id in the catalogue.
+    pub id: i32,
+    /// Its name there.
+    pub name: String,
+}
+
+/// How far a load has come (contract, section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Created.
+    Upcoming,
+    /// Proven delivered.
+    Completed,
+}
+
+impl Status {
+    /// As stored and shown.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Upcoming => "upcoming",
+            Self::Completed => "completed",
+        }
+    }
+}
+
+/// What a search may be sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    DeliveryDate,
+    CreatedAt,
+    Reference,
+    Status,
+    Organiser,
+    Carrier,
+    Commodity,
+    Weight,
+    WeightNet,
+}
+
+impl Load {
+    /// The value that a row is sorted by: instants in milliseconds, weights in ten-thousandths of a tonne, texts
+    /// in lower case. What is stored in columns and what a cursor holds both come from here.
+    pub fn key(&self, sort: Sort) -> Option<Key> {
+        let text = |text: &str| Key::Text(text.to_lowercase());
+        let weight = |weight: &Option<WeightMeasure>| Some(Key::Number(weight.as_ref()?.weight.scaled()));
+        let party = |party: &Option<Party>| Some(text(&party.as_ref()?.name));
+        match sort {
+            Sort::DeliveryDate => Some(Key::Number(self.delivery_date.millis())),
+            Sort::CreatedAt => Some(Key::Number(self.created_at.millis())),
+            Sort::Reference => Some(text(&self.reference)),
+            Sort::Status => Some(text(self.status.as_str())),
+            Sort::Organiser => party(&self.organiser),
+            Sort::Carrier => party(&self.carrier),
+            Sort::Commodity => Some(text(&self.commodity.name)),
+            Sort::Weight => weight(&self.weight),
+            Sort::WeightNet => weight(&self.weight_net),
+        }
+    }
+
+    /// All that a free-text query looks at, in lower case, a line for each field.
+    pub fn search_text(&self) -> String {
+        let name = |party: &Option<Party>| party.as_ref().map(|p| p.name.clone());
+        let fields = [
+            Some(self.reference.clone()),
+            self.ticket_number.clone(),
+            self.vehicle_registration.clone(),
+            name(&self.organiser),
+            name(&self.carrier),
+            Some(self.commodity.name.clone()),
+            self.pickup_postcode.clone(),
+            self.dropoff_postcode.clone(),
+        ];
+        let all: Vec<_> = fields.into_iter().flatten().chain(self.tags.iter().cloned()).collect();
+        all.join("\n").to_lowercase()
+    }
+
+    /// The ids of the organisations that take part.
+    pub fn parties(&self) -> Vec<&str> {
+        parties(&self.organiser, &self.carrier)
+    }
+}
+
+/// The ids of the organisations that take part, each once.
+pub fn parties<'a>(organiser: &'a Option<Party>, carrier: &'a Option<Party>) -> Vec<&'a str> {
+    let mut ids: Vec<_> =
+        [organiser, carrier].into_iter().flatten().filter_map(|p| p.id.as_deref()).collect();
+    ids.dedup();
+    ids
+}
+
+/// What a load begins with; its files are only references yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewLoad {
+    /// See [`Load`].
+    pub reference: String,
+    pub organiser: Option<Party>,
+    pub carrier: Option<Party>,
+    pub commodity: Commodity,
+    pub delivery_date: Ts,
+    pub pickup_postcode: Option<String>,
+    pub dropoff_postcode: Option<String>,
+    pub weight: Option<Amount>,
+    pub weight_net: Option<Amount>,
+    pub vehicle_registration: Option<String>,
+    pub ticket_number: Option<String>,
+    pub files: Vec<FileReference>,
+    pub tags: Vec<String>,
+}
+
+impl NewLoad {
+    /// The load, as it is stored and shown.
+    pub fn into_load(self, files: Vec<FileReference>) -> Load {
+        Load {
+            id: Id::new(),
+            reference: self.reference,
+            organiser: self.organiser,
+            carrier: self.carrier,
+            commodity: self.commodity,
+            delivery_date: self.delivery_date,
+            dropoff_postcode: self.dropoff_postcode,
+            pickup_postcode: self.pickup_postcode,
+            weight: self.weight.map(WeightMeasure::tonnes),
+            weight_net: self.weight_net.map(WeightMeasure::tonnes),
+            vehicle_registration: self.vehicle_registration,
+            ticket_number: self.ticket_number,
+            status: Status::Upcoming,
+            files,
+            tags: self.tags,
+            created_at: Ts::now(),
+            completed_at: None,
+        }
+    }
+}

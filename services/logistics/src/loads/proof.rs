@@ -1,0 +1,168 @@
+//! Proof of delivery: the weighbridge ticket that completes a load.
+
+use actix_web::post;
+use actix_web::web::Data;
+use chrono::TimeDelta;
+use common::problem::{Code, Problems};
+use common::wire::{FileReference, Iso, Reference, Registration, WeightMeasure, Word};
+use common::{Answer, Body, Caller, Error, Failures, Fingerprint, Once, PathId};
+use database::{Amount, Id, Ts};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::form::{registration, reword_tonnes};
+use super::model::{Load, Status};
+use super::store;
+use crate::Logistics;
+
+/// What is proven (interface.md, 4.2).
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schema(as = ProofOfDelivery)]
+pub(super) struct Form {
+    /// The load; may be left out where the path names it.
+    load_id: Option<Word>,
+    /// Tonnes.
+    #[schema(required = true, minimum = 0, maximum = 1000)]
+    weight_net: f64,
+    #[schema(required = true)]
+    ticket_number: Reference,
+    #[schema(required = true)]
+    vehicle_registration: Registration,
+    #[schema(required = true, max_items = 50)]
+    files: Option<Vec<FileReference>>,
+    /// When it was signed, for a driver who was offline; by default now.
+    #[serde(rename = "capturedAtUTC")]
+    captured_at: Option<Iso>,
+}
+
+/// The values by which a repeated proof is told from another one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Proof {
+    weight_net: Amount,
+    ticket_number: String,
+    vehicle_registration: String,
+    files: Vec<String>,
+}
+
+impl Form {
+    /// What the schema cannot state.
+    fn rules(&self, in_path: Option<&PathId>, problems: &mut Problems) {
+        reword_tonnes("weightNet", problems);
+        match (&self.load_id, in_path) {
+            (None, None) => problems.push("loadId", Code::Required, "is required"),
+            (Some(named), Some(path)) if Id::parse(named) != path.id().ok() => {
+                problems.push(
+                    "loadId",
+                    Code::Inconsistent,
+                    "must name the load that the path names, or be left out",
+                );
+            }
+            _ => {}
+        }
+        let latest = Ts::now().plus(TimeDelta::minutes(5));
+        if self.captured_at.as_ref().and_then(Iso::start).is_some_and(|at| at > latest) {
+            problems.push("capturedAtUTC", Code::Range, "must not be in the future");
+        }
+    }
+
+    fn proof(&self) -> Result<Proof, Error> {
+        let mut files: Vec<_> =
+            self.files.iter().flatten().map(|file| file.id.to_ascii_lowercase()).collect();
+        files.sort();
+        files.dedup();
+        Ok(Proof {
+            weight_net: Amount::from_f64(self.weight_net).map_err(|e| Error::Internal(e.into()))?,
+            ticket_number: self.ticket_number.trim().to_owned(),
+            vehicle_registration: registration(&self.vehicle_registration),
+            files,
+        })
+    }
+}
+
+/// Upload proof of delivery (load named in body)
+#[utoipa::path(operation_id = "prove_delivery", tag = "loads", security(("bearer" = [])),
+    request_body = Form, extensions(("x-one-or-array" = json!(true))), responses((status = 200, body = Load), Failures))]
+#[post("/loads/proof-of-delivery")]
+pub(super) async fn prove_in_body(
+    caller: Caller,
+    once: Once,
+    body: Body<Form>,
+    app: Data<Logistics>,
+) -> Result<Answer, Error> {
+    let (form, print) = body.check(|form, problems| form.rules(None, problems))?;
+    let unknown = || Problems::one("loadId", Code::UnknownReference, "names no load");
+    let id = form.load_id.as_deref().and_then(Id::parse).ok_or_else(unknown)?;
+    record(&app, caller, once, print, id, form)
+        .await
+        .map_err(|e| if matches!(e, Error::NotFound) { unknown() } else { e })
+}
+
+/// Upload proof of delivery (load named in path)
+#[utoipa::path(operation_id = "prove_delivery_of_load", tag = "loads", security(("bearer" = [])),
+    params(("id" = String, Path, description = "The load's id")),
+    request_body = Form, extensions(("x-one-or-array" = json!(true))), responses((status = 200, body = Load), Failures))]
+#[post("/loads/{id}/proof-of-delivery")]
+pub(super) async fn prove(
+    caller: Caller,
+    path: PathId,
+    once: Once,
+    body: Body<Form>,
+    app: Data<Logistics>,
+) -> Result<Answer, Error> {
+    let (form, print) = body.check(|form, problems| form.rules(Some(&path), problems))?;
+    record(&app, caller, once, print, path.id()?, form).await
+}
+
+async fn record(
+    app: &Logistics,
+    caller: Caller,
+    once: Once,
+    print: Fingerprint,
+    id: Id,
+    form: Form,
+) -> Result<Answer, Error> {
+    let proof = form.proof()?;
+    let captured_at = form.captured_at.as_ref().and_then(Iso::start).unwrap_or_else(Ts::now);
+    once.run(&app.db, print, async || {
+        let reader = caller.clone();
+        let (load, proven) = app.db.read(move |c| store::find_with_proof(c, &reader, id)).await?;
+        // A repeat changes nothing and asks nobody; a contradiction is found before files are shared.
+        let repeated = repeats(&load, proven.as_ref(), &proof)?;
+        let files = form.files.unwrap_or_default();
+        let files =
+            if repeated { Vec::new() } else { app.files.resolve(&caller, &files, &load.parties()).await? };
+        Ok(move |c: &mut _| {
+            let (mut load, proven) = store::find_with_proof(c, &caller, id)?;
+            if repeats(&load, proven.as_ref(), &proof)? {
+                return Answer::json(&load);
+            }
+            complete(&mut load, &proof, &files, captured_at);
+            store::complete(c, &load, &proof)
+        })
+    })
+    .await
+}
+
+/// True when the load was proven with these very values; 409 when with others.
+fn repeats(load: &Load, proven: Option<&Proof>, proof: &Proof) -> Result<bool, Error> {
+    match proven {
+        Some(proven) if proven == proof => Ok(true),
+        Some(_) => Err(Error::conflict("This load was proven delivered with other values.")),
+        None if load.status == Status::Completed => Err(Error::conflict("This load is completed.")),
+        None => Ok(false),
+    }
+}
+
+fn complete(load: &mut Load, proof: &Proof, files: &[FileReference], at: Ts) {
+    load.status = Status::Completed;
+    load.completed_at = Some(at);
+    load.weight_net = Some(WeightMeasure::tonnes(proof.weight_net));
+    load.ticket_number = Some(proof.ticket_number.clone());
+    load.vehicle_registration = Some(proof.vehicle_registration.clone());
+    for file in files {
+        if load.files.iter().all(|known| known.id != file.id) {
+            load.files.push(file.clone());
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Every query on loads. Each begins from [`visible`].
+
+use common::{Answer, Caller, Cursor, Error, Key, Rows, order_by, order_by_nullable};
+use database::{AnyConnection, Id, Json, MultiBackend, Ts};
+use diesel::prelude::*;
+
+use super::model::{Load, Sort};
+use super::proof::Proof;
+use super::search::Search;
+use crate::schema::loads::{self, dsl as l};
+
+type Query<'a> = loads::BoxedQuery<'a, MultiBackend>;
+
+/// The loads that a caller may see: those that its organisation organises or carries, all for `admin`.
+fn visible(caller: &Caller) -> Query<'_> {
+    let all = loads::table.into_boxed();
+    if caller.admin {
+        return all;
+    }
+    let org = caller.organisation_id();
+    all.filter(l::organiser_id.eq(org).or(l::carrier_id.eq(org)))
+}
+
+/// A row: what is searched or sorted by, and the document.
+#[derive(Insertable, AsChangeset)]
+#[diesel(table_name = loads, treat_none_as_default_value = false, treat_none_as_null = true)]
+struct Row {
+    id: Id,
+    organiser_id: Option<String>,
+    carrier_id: Option<String>,
+    status: &'static str,
+    delivery_at: Ts,
+    created_at: Ts,
+    completed_at: Option<Ts>,
+    reference_key: String,
+    organiser_key: Option<String>,
+    carrier_key: Option<String>,
+    commodity_key: String,
+    weight: Option<i64>,
+    weight_net: Option<i64>,
+    search_text: String,
+    document: Json,
+}
+
+impl Row {
+    fn of(load: &Load) -> Result<Self, Error> {
+        let text = |sort| if let Some(Key::Text(text)) = load.key(sort) { Some(text) } else { None };
+        let number = |sort| if let Some(Key::Number(number)) = load.key(sort) { Some(number) } else { None };
+        Ok(Self {
+            id: load.id,
+            organiser_id: load.organiser.as_ref().and_then(|p| p.id.clone()),
+            carrier_id: load.carrier.as_ref().and_then(|p| p.id.clone()),
+            status: load.status.as_str(),
+            delivery_at: load.delivery_date,
+            created_at: load.created_at,
+            completed_at: load.completed_at,
+            reference_key: text(Sort::Reference).unwrap_or_default(),
+            organiser_key: text(Sort::Organiser),
+            carrier_key: text(Sort::Carrier),
+            commodity_key: text(Sort::Commodity).unwrap_or_default(),
+            weight: number(Sort::Weight),
+            weight_net: number(Sort::WeightNet),
+            search_text: load.search_text(),
+            document: Json::of(load)?,
+        })
+    }
+}
+
+/// Stores a new load and gives it out.
+pub fn create(c: &mut AnyConnection, load: &Load) -> Result<Answer, Error> {
+    let row = Row::of(load)?;
+    let answer = Answer::raw(row.document.0.clone());
+    diesel::insert_into(loads::table).values(row).execute(c)?;
+    Ok(answer)
+}
+
+/// The document of a load.
+///
+/// # Errors
+/// 404 if there is none, 403 if it is not the caller's.
+pub fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Json, Error> {
+    let found = visible(caller).filter(l::id.eq(id)).select(l::document).first(c).optional()?;
+    found.map_or_else(|| Err(missing(c, id)), Ok)
+}
+
+/// A load with its proof, if it has one, to be changed.
+pub fn find_with_proof(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    id: Id,
+) -> Result<(Load, Option<Proof>), Error> {
+    let query = visible(caller).filter(l::id.eq(id)).select((l::document, l::proof));
+    let Some((load, proof)) = query.first::<(Json, Option<Json>)>(c).optional()? else {
+        return Err(missing(c, id));
+    };
+    Ok((load.parse()?, proof.as_ref().map(Json::parse).transpose()?))
+}
+
+/// Why a caller does not see a load.
+fn missing(c: &mut AnyConnection, id: Id) -> Error {
+    match diesel::select(diesel::dsl::exists(loads::table.find(id))).get_result(c) {
+        Ok(true) => Error::Forbidden("This load is another organisation's."),
+        Ok(false) => Error::NotFound,
+        Err(error) => error.into(),
+    }
+}
+
+/// Those of the ids that the caller may see, with their documents, in no order.
+pub fn list_by_ids(c: &mut AnyConnection, caller: &Caller, ids: &[Id]) -> Result<Vec<(Id, Json)>, Error> {
+    Ok(visible(caller).filter(l::id.eq_any(ids.to_vec())).select((l::id, l::document)).load(c)?)
+}
+
+/// Stores what a proof changed.
+pub fn complete(c: &mut AnyConnection, load: &Load, proof: &Proof) -> Result<Answer, Error> {
+    let row = Row::of(load)?;
+    let answer = Answer::raw(row.document.0.clone());
+    diesel::update(loads::table.find(load.id)).set((row, l::proof.eq(Json::of(proof)?))).execute(c)?;
+    Ok(answer)
+}
+
+/// One page of a search, and its cursor. One query; two if a count was asked for.
+pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<Rows, Error> {
+    let limit = usize::try_from(search.page.limit).unwrap_or(0);
+    let page =
+        ordered(matching(caller, search), search).limit(search.page.limit + 1).offset(search.page.offset);
+    let mut documents: Vec<Json> = page.select(l::document).load(c)?;
+    let more = documents.len() > limit;
+    documents.truncate(limit);
+    let next = match documents.last().filter(|_| more) {
+        Some(last) => {
+            let load: Load = last.parse()?;
+            Some(Cursor { sort: search.order.clone(), value: load.key(search.sort), id: load.id })
+        }
+        None => None,
+    };
+    let total = if search.count { Some(matching(caller, search).count().get_result(c)?) } else { None };
+    Ok(Rows { documents: documents.into_iter().map(|json| json.0).collect(), next, total })
+}
+
+fn matching<'a>(caller: &'a Caller, search: &'a Search) -> Query<'a> {
+    let mut query = visible(caller);
+    if let Some(id) = &search.organiser_id {
+        query = query.filter(l::organiser_id.eq(id));
+    }
+    if let Some(id) = &search.carrier_id {
+        query = query.filter(l::carrier_id.eq(id));
+    }
+    if let Some(status) = &search.status {
+        query = query.filter(l::status.eq(status));
+    }
+    if let Some(start) = search.start {
+        query = query.filter(l::delivery_at.ge(start));
+    }
+    if let Some(end) = search.end {
+        query = query.filter(l::delivery_at.le(end));
+    }
+    for word in &search.words {
+        let literal = word.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+        query = query.filter(l::search_text.like(format!("%{literal}%")).escape('\\'));
+    }
+    query
+}
+
+fn ordered<'a>(query: Query<'a>, search: &Search) -> Query<'a> {
+    let desc = search.desc;
+    let after = search.page.after.as_ref();
+    let text =
+        || after.map(|a| (if let Some(Key::Text(t)) = &a.value { Some(t.clone()) } else { None }, a.id));
+    let number = || after.map(|a| (if let Some(Key::Number(n)) = a.value { Some(n) } else { None }, a.id));
+    let instant = || number().map(|(n, id)| (n.and_then(Ts::from_millis), id));
+    match search.sort {
+        Sort::DeliveryDate => order_by!(query, l::delivery_at, l::id, desc, instant()),
+        Sort::CreatedAt => order_by!(query, l::created_at, l::id, desc, instant()),
+        Sort::Reference => order_by!(query, l::reference_key, l::id, desc, text()),
+        Sort::Status => order_by!(query, l::status, l::id, desc, text()),
+        Sort::Commodity => order_by!(query, l::commodity_key, l::id, desc, text()),
+        Sort::Organiser => order_by_nullable!(query, l::organiser_key, l::id, desc, text()),
+        Sort::Carrier => order_by_nullable!(query, l::carrier_key, l::id, desc, text()),
+        Sort::Weight => order_by_nullable!(query, l::weight, l::id, desc, number()),
+        Sort::WeightNet => order_by_nullable!(query, l::weight_net, l::id, desc, number()),
+    }
+}
