@@ -14,11 +14,13 @@
 mod app;
 mod client;
 mod database;
+mod system;
 mod user;
 
 pub use app::App;
 pub use client::{Call, Reply};
 pub use database::{Backend, TestDatabase};
+pub use system::SystemStub;
 pub use user::{AUDIENCE, ISSUER, User, jwks_file};
 
 /// Runs a test on SQLite and on PostgreSQL, as `name::sqlite` and `name::postgres`.
