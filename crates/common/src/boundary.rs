@@ -1,6 +1,7 @@
 //! The outermost layer of every request: its ids, its caller, what no handler should have to think of (HEAD, 405,
 //! 406, headers of every answer, panics), the one place where errors become bodies, one log line and the metrics.
 
+use std::cell::RefCell;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -11,7 +12,7 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{self, HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
-use actix_web::{HttpMessage, HttpResponse, web};
+use actix_web::{HttpMessage, HttpResponse, ResponseError, web};
 use futures_util::FutureExt;
 use tracing_actix_web::RootSpanBuilder;
 
@@ -58,24 +59,56 @@ pub(crate) async fn boundary(
     if refused.is_none() {
         authenticate(&request, &context).await;
     }
-    let http = request.request().clone();
     let answered = match refused {
-        Some(error) => Err(error.into()),
-        None => AssertUnwindSafe(next.call(request)).catch_unwind().await.unwrap_or_else(|panic| {
-            let text = panic
-                .downcast_ref::<&str>()
-                .map(|s| (*s).to_owned())
-                .or(panic.downcast_ref::<String>().cloned());
-            Err(Error::Internal(anyhow::anyhow!("a panic: {}", text.unwrap_or_default())).into())
-        }),
+        Some(error) => Ok(request.into_response(error.respond(&context.id))),
+        None => match AssertUnwindSafe(next.call(request)).catch_unwind().await {
+            Ok(answered) => answered.map(ServiceResponse::map_into_boxed_body),
+            Err(panic) => {
+                let text = panic.downcast_ref::<&str>().copied();
+                let text = text.or(panic.downcast_ref::<String>().map(String::as_str)).unwrap_or_default();
+                Err(Error::Internal(anyhow::anyhow!("a panic: {text}")).into())
+            }
+        },
     };
     let mut response = match answered {
         Ok(response) => render(response, &context),
-        Err(error) => ServiceResponse::new(http, respond(&error, &context)),
+        Err(error) => {
+            // The request is gone, so actix makes the response: from this, which knows what it must look like.
+            let answer = respond(&error, &context);
+            observe(answer.status(), &operation, started);
+            return Err(Rendered(answer.status(), RefCell::new(Some(answer)), context).into());
+        }
     };
-    finish(&mut response, &context);
-    observe(&response, &operation, started);
+    finish(response.response_mut(), &context);
+    observe(response.status(), &operation, started);
     Ok(if head { response.map_body(|_, body| BoxBody::new(Headless(body.size()))) } else { response })
+}
+
+/// An answer on its way out as an error.
+struct Rendered(StatusCode, RefCell<Option<HttpResponse>>, RequestContext);
+
+impl ResponseError for Rendered {
+    fn status_code(&self) -> StatusCode {
+        self.0
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let mut answer = self.1.take().unwrap_or_else(|| HttpResponse::new(self.0));
+        finish(&mut answer, &self.2);
+        answer
+    }
+}
+
+impl std::fmt::Debug for Rendered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl std::fmt::Display for Rendered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)
+    }
 }
 
 /// What can be said before anybody looks at the request: a method or an `Accept` that no operation here takes.
@@ -101,10 +134,7 @@ async fn authenticate(request: &ServiceRequest, context: &RequestContext) {
 }
 
 /// An error of a handler, of an extractor or of actix itself gets the contract's body.
-fn render<B: MessageBody + 'static>(
-    response: ServiceResponse<B>,
-    context: &RequestContext,
-) -> ServiceResponse<BoxBody> {
+fn render(response: ServiceResponse<BoxBody>, context: &RequestContext) -> ServiceResponse<BoxBody> {
     if let Some(answer) = response.response().error().map(|error| respond(error, context)) {
         return response.into_response(answer);
     }
@@ -114,7 +144,7 @@ fn render<B: MessageBody + 'static>(
             let answer = error.respond(&context.id);
             response.into_response(answer)
         }
-        None => response.map_into_boxed_body(),
+        None => response,
     }
 }
 
@@ -149,21 +179,20 @@ fn by_status(status: StatusCode) -> Option<Error> {
 }
 
 /// The headers that every answer carries.
-fn finish(response: &mut ServiceResponse<BoxBody>, context: &RequestContext) {
-    let api = response.request().path().starts_with("/v1");
+fn finish(response: &mut HttpResponse, context: &RequestContext) {
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(&context.id) {
         headers.insert(REQUEST_ID, id);
     }
     headers.insert(API_VERSION, HeaderValue::from_static("1.0.0"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    if api && !headers.contains_key(header::CACHE_CONTROL) {
+    if !headers.contains_key(header::CACHE_CONTROL) {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
     }
 }
 
-fn observe(response: &ServiceResponse<BoxBody>, operation: &str, started: Instant) {
-    let (status, seconds) = (response.status().as_u16(), started.elapsed().as_secs_f64());
+fn observe(status: StatusCode, operation: &str, started: Instant) {
+    let (status, seconds) = (status.as_u16(), started.elapsed().as_secs_f64());
     tracing::info!(status, operation, ms = (seconds * 1e6).round() / 1e3, "answered");
     let labels = [("operation", operation.to_owned()), ("status", status.to_string())];
     metrics::counter!("drover_requests_total", &labels).increment(1);

@@ -16,7 +16,8 @@ pub(crate) fn finish(openapi: &OpenApi) -> anyhow::Result<Value> {
     add_schema::<ErrorBody>(&mut document)?;
     for (_, schema) in document["components"]["schemas"].as_object_mut().into_iter().flatten() {
         // What a Rust type begins with is no promise to a client.
-        for (_, property) in schema["properties"].as_object_mut().into_iter().flatten() {
+        let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+        for (_, property) in properties.into_iter().flatten() {
             property.as_object_mut().map(|p| p.remove("default"));
         }
     }

@@ -55,7 +55,10 @@ async fn create(
 ) -> Result<Answer, Error> {
     let new = new.ok_or_else(|| Error::Internal(anyhow::anyhow!("a form that was not checked")))?;
     once.run(&app.db, print, async || {
-        let files = app.files.resolve(caller, &new.files, &parties(&new.organiser, &new.carrier)).await?;
+        let files = app
+            .files
+            .resolve(caller, &new.files, &parties(new.organiser.as_ref(), new.carrier.as_ref()))
+            .await?;
         let load = new.into_load(files);
         Ok(move |c: &mut _| store::create(c, &load))
     })

@@ -162,12 +162,12 @@ impl Load {
 
     /// The ids of the organisations that take part.
     pub fn parties(&self) -> Vec<&str> {
-        parties(&self.organiser, &self.carrier)
+        parties(self.organiser.as_ref(), self.carrier.as_ref())
     }
 }
 
 /// The ids of the organisations that take part, each once.
-pub fn parties<'a>(organiser: &'a Option<Party>, carrier: &'a Option<Party>) -> Vec<&'a str> {
+pub fn parties<'a>(organiser: Option<&'a Party>, carrier: Option<&'a Party>) -> Vec<&'a str> {
     let mut ids: Vec<_> =
         [organiser, carrier].into_iter().flatten().filter_map(|p| p.id.as_deref()).collect();
     ids.dedup();

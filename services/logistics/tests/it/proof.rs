@@ -1,0 +1,89 @@
+//! Proof of delivery.
+
+use super::*;
+
+fn proof() -> Value {
+    json!({"weightNet": 28.62, "ticketNumber": "T-77 ", "vehicleRegistration": "vx21abc", "files": null})
+}
+
+testkit::on_both! {
+    async fn a_proof_completes_the_load(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let (id, ticket) = (created(&app).await, system.add("signed.jpg"));
+        let form = with(proof(), "files", json!([{"id": ticket}]));
+        let form = with(form, "capturedAtUTC", json!("2026-03-02T08:00:00Z"));
+        let path = format!("/v1/loads/{id}/proof-of-delivery");
+        let load = app.post(&path).by(&User::of("grain")).json(&json!([form])).send().await.ok();
+        assert_eq!(load["status"], "completed");
+        assert_eq!(load["completedAtUTC"], "2026-03-02T08:00:00.000Z");
+        assert_eq!(load["weightNet"]["weight"], 28.62);
+        assert_eq!((&load["ticketNumber"], &load["vehicleRegistration"]), (&json!("T-77"), &json!("VX21ABC")));
+        assert_eq!(load["files"][0]["name"], "signed.jpg");
+        assert_eq!(app.get(&format!("/v1/loads/{id}")).by(&User::of("haul")).send().await.ok(), load);
+        let found = app.get("/v1/loads?query=t-77&f:status=completed").by(&User::of("haul")).send().await.ok();
+        assert_eq!(found, json!([load]));
+
+        let repeated = app.post(&path).by(&User::of("haul")).json(&form).send().await.ok();
+        assert_eq!(repeated, load, "a repeat changes nothing");
+        assert_eq!(system.calls().await.len(), 1, "and asks nobody");
+        for (member, value) in [("weightNet", json!(1)), ("ticketNumber", json!("x")), ("files", json!(null))] {
+            let other = with(form.clone(), member, value);
+            assert_eq!(app.post(&path).by(&User::of("haul")).json(&other).send().await.error(409), "conflict");
+        }
+    }
+
+    async fn the_load_may_be_named_in_the_body(backend) {
+        let app = app(backend).await;
+        let id = created(&app).await;
+        let post = |form: &Value| app.post("/v1/loads/proof-of-delivery").by(&User::of("haul")).json(form);
+        assert_eq!(post(&proof()).send().await.problems(), ["loadId required"]);
+        for unknown in ["nonsense", "0190f5fe-0000-7000-8000-000000000000"] {
+            let form = with(proof(), "loadId", json!(unknown));
+            assert_eq!(post(&form).send().await.problems(), ["loadId unknown_reference"]);
+        }
+        let form = with(proof(), "loadId", json!(id));
+        let stranger = app.post("/v1/loads/proof-of-delivery").by(&User::of("stranger")).json(&form);
+        assert_eq!(stranger.send().await.error(403), "forbidden");
+        assert_eq!(post(&form).send().await.ok()["status"], "completed");
+    }
+
+    async fn what_is_refused(backend) {
+        let app = app(backend).await;
+        let path = format!("/v1/loads/{}/proof-of-delivery", created(&app).await);
+        let post = |form: &Value| app.post(&path).by(&User::of("haul")).json(form);
+        assert_eq!(post(&json!({})).send().await.problems(), [
+            "files required", "ticketNumber required", "vehicleRegistration required", "weightNet required",
+        ]);
+        let wrong = json!({
+            "loadId": "another", "weightNet": null, "ticketNumber": "", "vehicleRegistration": "V", "files": [],
+            "capturedAtUTC": "2999-01-01",
+        });
+        assert_eq!(post(&wrong).send().await.problems(), [
+            "capturedAtUTC range", "loadId inconsistent", "ticketNumber length", "weightNet type",
+        ]);
+        // What is wrong with the body comes before what is wrong with the path.
+        let nowhere = app.post("/v1/loads/nonsense/proof-of-delivery").by(&User::of("haul"));
+        assert_eq!(nowhere.json(&json!({})).send().await.status, 400);
+        let nowhere = app.post("/v1/loads/nonsense/proof-of-delivery").by(&User::of("haul"));
+        assert_eq!(nowhere.json(&proof()).send().await.error(404), "not_found");
+        assert_eq!(app.post(&path).by(&User::of("other")).json(&proof()).send().await.error(403), "forbidden");
+        assert_eq!(app.post(&path).json(&proof()).send().await.error(401), "unauthenticated");
+    }
+
+    async fn of_concurrent_proofs_exactly_one_wins(backend) {
+        let app = app(backend).await;
+        let id = created(&app).await;
+        let path = format!("/v1/loads/{id}/proof-of-delivery");
+        let mut tasks = tokio::task::JoinSet::new();
+        for n in 1..=16 {
+            let form = with(proof(), "weightNet", json!(n));
+            tasks.spawn(app.post(&path).by(&User::of("haul")).json(&form).send());
+        }
+        let replies = tasks.join_all().await;
+        let won: Vec<_> = replies.iter().filter(|reply| reply.status == 200).collect();
+        assert_eq!(won.len(), 1);
+        assert!(replies.iter().all(|reply| matches!(reply.status, 200 | 409)));
+        let load = app.get(&format!("/v1/loads/{id}")).by(&User::of("haul")).send().await.ok();
+        assert_eq!(load, won[0].json());
+    }
+}

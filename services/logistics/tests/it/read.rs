@@ -1,0 +1,46 @@
+//! Reading one load, several by id, and the catalogue.
+
+use super::*;
+
+testkit::on_both! {
+    async fn who_may_read(backend) {
+        let app = app(backend).await;
+        let path = format!("/v1/loads/{}", created(&app).await);
+        for user in [User::of("grain"), User::of("haul"), User::admin()] {
+            assert_eq!(app.get(&path).by(&user).send().await.status, 200);
+        }
+        for user in [User::of("stranger"), User::alone("nobody")] {
+            assert_eq!(app.get(&path).by(&user).send().await.error(403), "forbidden");
+        }
+        assert_eq!(app.get(&path).send().await.error(401), "unauthenticated");
+        for id in ["0190f5fe-0000-7000-8000-000000000000", "nonsense", "%00", "{x}"] {
+            assert_eq!(app.get(&format!("/v1/loads/{id}")).by(&User::of("grain")).send().await.error(404), "not_found");
+        }
+    }
+
+    async fn by_ids_in_the_order_asked(backend) {
+        let app = app(backend).await;
+        let (first, second) = (created(&app).await, created(&app).await);
+        let unknown = "0190f5fe-0000-7000-8000-000000000000";
+        let path = format!("/v1/loads/by-ids?ids={second},nonsense,{unknown},{first},{second}");
+        let reply = app.get(&path).by(&User::of("grain")).send().await;
+        assert_eq!(reply.header("x-missing-ids"), unknown);
+        let loads = reply.ok();
+        let ids: Vec<_> = loads.as_array().unwrap().iter().map(|l| l["id"].as_str().unwrap()).collect();
+        assert_eq!(ids, [second.as_str(), first.as_str()]);
+        let strange = app.get(&format!("/v1/loads/by-ids?ids={first}")).by(&User::of("stranger")).send().await;
+        assert_eq!(strange.header("x-missing-ids"), first);
+        assert_eq!(strange.ok(), json!([]));
+        assert_eq!(app.get("/v1/loads/by-ids").by(&User::of("grain")).send().await.problems(), ["ids required"]);
+        let many = vec![unknown; 101].join(",");
+        let reply = app.get(&format!("/v1/loads/by-ids?ids={many}")).by(&User::of("grain")).send().await;
+        assert_eq!(reply.problems(), ["ids length"]);
+    }
+
+    async fn commodities(backend) {
+        let app = app(backend).await;
+        let list = app.get("/v1/commodities").by(&User::alone("anybody")).send().await.ok();
+        assert_eq!(list[0], json!({"id": 1, "name": "Feed Wheat", "category": "cereals"}));
+        assert_eq!(list.as_array().unwrap().len(), 210);
+    }
+}

@@ -1,0 +1,96 @@
+//! The search's parameters and paging.
+
+use super::*;
+
+/// Creates so many loads of `grain`, with references that begin with `R`, ten for each delivery day.
+async fn many(app: &App, count: usize) {
+    for n in 0..count {
+        let form = with(organiser_form(), "reference", json!(format!("R{n:03}")));
+        let form = with(form, "deliveryDateISO", json!(format!("2026-03-{:02}", 1 + n / 10)));
+        app.post("/v1/loads/organiser").by(&User::of("grain")).json(&form).send().await.ok();
+    }
+}
+
+fn references(loads: &Value) -> Vec<String> {
+    loads.as_array().unwrap().iter().map(|load| load["reference"].as_str().unwrap().to_owned()).collect()
+}
+
+fn next(link: &str) -> Option<String> {
+    let url = link.split(", ").find(|part| part.ends_with("rel=\"next\""))?;
+    Some(url[1..url.find('>')?].to_owned())
+}
+
+testkit::on_both! {
+    async fn pages_by_cursor_never_overlap_or_skip(backend) {
+        let app = app(backend).await;
+        many(&app, 25).await;
+        for sort in ["sortBy=deliveryDateISO", "sortBy=deliveryDateISO&sortDesc=true", "sortDesc=false", "sortBy=carrier"] {
+            let all = app.get(&format!("/v1/loads?limit=100&{sort}")).by(&User::of("grain")).send().await.ok();
+            let mut seen = Vec::new();
+            let mut path = format!("/v1/loads?limit=4&{sort}");
+            loop {
+                let reply = app.get(&path).by(&User::of("grain")).send().await;
+                let link = reply.header("link").to_owned();
+                seen.extend(references(&reply.ok()));
+                match next(&link) {
+                    Some(url) => url.strip_prefix(&app.url).unwrap().clone_into(&mut path),
+                    None => break,
+                }
+            }
+            assert_eq!(seen, references(&all), "{sort}");
+        }
+    }
+
+    async fn pages_by_offset(backend) {
+        let app = app(backend).await;
+        many(&app, 5).await;
+        let reply = app.get("/v1/loads?limit=2&offset=2&sortBy=reference&count=true").by(&User::of("grain")).send().await;
+        assert_eq!(reply.header("x-total-count"), "5");
+        let link = reply.header("link").to_owned();
+        for relation in ["first", "prev", "next"] {
+            assert!(link.contains(&format!("rel=\"{relation}\"")), "{link}");
+        }
+        assert_eq!(references(&reply.ok()), ["R002", "R003"]);
+        let newest = app.get("/v1/loads").by(&User::of("grain")).send().await;
+        assert_eq!(newest.header("x-total-count"), "", "counted only when asked");
+        assert_eq!(references(&newest.ok()), ["R004", "R003", "R002", "R001", "R000"]);
+    }
+
+    async fn filters(backend) {
+        let app = app(backend).await;
+        many(&app, 30).await;
+        let id = created(&app).await;
+        let count = async |query: &str| {
+            let reply = app.get(&format!("/v1/loads?limit=100&{query}")).by(&User::of("grain")).send().await;
+            references(&reply.ok()).len()
+        };
+        assert_eq!(count("").await, 31);
+        assert_eq!(count("f:organiserId=grain").await, 31);
+        assert_eq!(count("f%3AcarrierId=haul").await, 1);
+        assert_eq!(count("f:status=completed").await, 0);
+        assert_eq!(count("startDateISO=2026-03-02&endDateISO=2026-03-02").await, 10);
+        assert_eq!(count("startDateISO=2026-03-02T00:00:00.001Z").await, 10);
+        assert_eq!(count("query=hereford%20WHEAT").await, 1);
+        assert_eq!(count("query=r00%20harvest").await, 10);
+        assert_eq!(count("query=%25").await, 0, "a wildcard is a letter like any other");
+        assert_eq!(count("query=&f:status=").await, 31, "an empty value counts as absent");
+        let stranger = app.get("/v1/loads").by(&User::of("stranger")).send().await.ok();
+        assert_eq!(stranger, json!([]));
+        assert_eq!(app.get("/v1/loads").by(&User::alone("nobody")).send().await.ok(), json!([]));
+        let admin = app.get("/v1/loads?f:carrierId=haul").by(&User::admin()).send().await.ok();
+        assert_eq!(admin[0]["id"], id.as_str());
+    }
+
+    async fn every_wrong_parameter_at_once(backend) {
+        let app = app(backend).await;
+        let query = "limit=0&offset=x&cursor=nonsense&sortBy=colour&sortDesc=perhaps&startDateISO=soon&query=%00";
+        let reply = app.get(&format!("/v1/loads?{query}")).by(&User::of("grain")).send().await;
+        assert_eq!(reply.problems(), [
+            "cursor format", "limit range", "offset type", "query format", "sortBy enum", "sortDesc type",
+            "startDateISO format",
+        ]);
+        let reply = app.get("/v1/loads?startDateISO=2026-03-02&endDateISO=2026-03-01").by(&User::of("grain")).send();
+        assert_eq!(reply.await.problems(), ["startDateISO inconsistent"]);
+        assert_eq!(app.get("/v1/loads?limit=0").send().await.error(401), "unauthenticated");
+    }
+}
