@@ -136,16 +136,26 @@ async fn authenticate(request: &ServiceRequest, context: &RequestContext) {
 /// An error of a handler, of an extractor or of actix itself gets the contract's body.
 fn render(response: ServiceResponse<BoxBody>, context: &RequestContext) -> ServiceResponse<BoxBody> {
     if let Some(answer) = response.response().error().map(|error| respond(error, context)) {
-        return response.into_response(answer);
+        return replace(response, answer);
     }
     let bare = !response.headers().contains_key(header::CONTENT_TYPE);
     match bare.then(|| by_status(response.status())).flatten() {
         Some(error) => {
             let answer = error.respond(&context.id);
-            response.into_response(answer)
+            replace(response, answer)
         }
         None => response,
     }
+}
+
+/// Another answer instead of this one, readable for the same origins.
+fn replace(response: ServiceResponse<BoxBody>, mut answer: HttpResponse) -> ServiceResponse<BoxBody> {
+    for (name, value) in response.headers() {
+        if name == header::VARY || name.as_str().starts_with("access-control-") {
+            answer.headers_mut().append(name.clone(), value.clone());
+        }
+    }
+    response.into_response(answer)
 }
 
 fn respond(error: &actix_web::Error, context: &RequestContext) -> HttpResponse {
@@ -169,7 +179,8 @@ fn respond(error: &actix_web::Error, context: &RequestContext) -> HttpResponse {
 fn by_status(status: StatusCode) -> Option<Error> {
     match status {
         StatusCode::NOT_FOUND => Some(Error::NotFound),
-        StatusCode::METHOD_NOT_ALLOWED => Some(Error::MethodNotAllowed("another method".into())),
+        // Those under /v1 were refused before; the others are there to be read.
+        StatusCode::METHOD_NOT_ALLOWED => Some(Error::MethodNotAllowed("GET, HEAD".into())),
         StatusCode::NOT_ACCEPTABLE => Some(Error::NotAcceptable("another content coding".into())),
         StatusCode::PAYLOAD_TOO_LARGE => Some(Error::PayloadTooLarge(0)),
         status if status.is_client_error() => Some(Error::MalformedBody(status.to_string())),

@@ -81,7 +81,7 @@ async fn run<S: Service>(matches: &ArgMatches) -> anyhow::Result<()> {
         Some("check-config") => {
             println!("{}", config.describe());
             Verifier::open(&config.auth).await?;
-            Database::open(server::options::<S>(&config.database), Vec::new).await?;
+            Database::check(&server::options::<S>(&config.database))?;
             println!("# all is well: the keys and the database can be opened");
             Ok(())
         }

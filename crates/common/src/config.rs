@@ -1,6 +1,10 @@
 //! Configuration: read once, in main, into these structs. Defaults in code, then a TOML file, then environment
 //! variables (`DROVER_SERVER__PORT` is `server.port`).
 
+mod environment;
+#[cfg(test)]
+mod tests;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -172,18 +176,23 @@ impl<S: Default + Serialize + DeserializeOwned> Config<S> {
     /// # Errors
     /// A sentence that names the setting that is unknown or has a wrong value.
     pub fn load(defaults: Self, file: Option<&Path>) -> anyhow::Result<Self> {
-        let mut layers = config::Config::builder().add_source(config::Config::try_from(&defaults)?);
+        // What is no UTF-8 is no setting of ours either.
+        let variables = std::env::vars_os().filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?)));
+        Self::merge(&defaults, file, variables)
+    }
+
+    fn merge(
+        defaults: &Self,
+        file: Option<&Path>,
+        variables: impl Iterator<Item = (String, String)>,
+    ) -> anyhow::Result<Self> {
+        let mut layers = config::Config::builder().add_source(config::Config::try_from(defaults)?);
         if let Some(path) = file {
             layers = layers.add_source(config::File::from(path).format(config::FileFormat::Toml));
         }
-        let environment = config::Environment::with_prefix("DROVER")
-            .prefix_separator("_")
-            .separator("__")
-            .try_parsing(true)
-            .list_separator(",")
-            .with_list_parse_key("server.cors_origins")
-            .ignore_empty(true);
-        let merged = layers.add_source(environment).build().context("the configuration cannot be read")?;
+        let merged = environment::lay_over(layers, &serde_json::to_value(defaults)?, variables)
+            .and_then(config::ConfigBuilder::build)
+            .context("the configuration cannot be read")?;
         merged.try_deserialize().context("the configuration is wrong")
     }
 

@@ -8,10 +8,11 @@ mod store;
 
 use std::collections::HashMap;
 use std::future::{Ready, ready};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use actix_web::dev::Payload;
+use actix_web::web::Data;
 use actix_web::{FromRequest, HttpRequest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -53,7 +54,7 @@ impl Fingerprint {
 }
 
 /// Runs the effect of a POST once for each `Idempotency-Key` of a caller and operation; every time without a key.
-pub struct Once(Option<Scope>);
+pub struct Once(Option<(Scope, Data<Turns>)>);
 
 /// What a key is unique within.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -78,10 +79,12 @@ impl FromRequest for Once {
             )));
         };
         let operation = format!("{} {}", request.method(), request.match_pattern().unwrap_or_default());
+        let Some(turns) = request.app_data::<Data<Turns>>().cloned() else {
+            return ready(Err(Error::Internal(anyhow::anyhow!("the app has no turns"))));
+        };
         let caller = Caller::from_request(request, payload).into_inner();
-        ready(
-            caller.map(|caller| Self(Some(Scope { caller: caller.user_id, operation, key: key.to_owned() }))),
-        )
+        let scope = |caller: Caller| Scope { caller: caller.user_id, operation, key: key.to_owned() };
+        ready(caller.map(|caller| Self(Some((scope(caller), turns)))))
     }
 }
 
@@ -100,8 +103,8 @@ impl Once {
     where
         W: FnMut(&mut AnyConnection) -> Result<Answer, Error> + Send + 'static,
     {
-        let Some(scope) = self.0 else { return db.write(prepare().await?).await };
-        let _turn = Turn::wait(&scope).await?;
+        let Some((scope, turns)) = self.0 else { return db.write(prepare().await?).await };
+        let _turn = turns.wait(&scope).await?;
         if let Some(answer) = replay(db, &scope, &fingerprint).await? {
             return Ok(answer);
         }
@@ -128,32 +131,39 @@ async fn replay(db: &Database, scope: &Scope, fingerprint: &Fingerprint) -> Resu
 }
 
 type Queue = Arc<tokio::sync::Mutex<()>>;
-static RUNNING: LazyLock<Mutex<HashMap<Scope, Queue>>> = LazyLock::new(Mutex::default);
 
-/// The right to run, one at a time for each scope in this process.
-struct Turn {
-    scope: Scope,
+/// Who runs and who waits in this process, by scope.
+#[derive(Default)]
+pub(crate) struct Turns(Mutex<HashMap<Scope, Queue>>);
+
+/// The right to run, one at a time for each scope.
+struct Turn<'a> {
+    turns: &'a Turns,
+    scope: &'a Scope,
     guard: Option<tokio::sync::OwnedMutexGuard<()>>,
 }
 
-impl Turn {
-    async fn wait(scope: &Scope) -> Result<Self, Error> {
-        let queue =
-            RUNNING.lock().unwrap_or_else(PoisonError::into_inner).entry(scope.clone()).or_default().clone();
-        let mut turn = Self { scope: scope.clone(), guard: None };
+impl Turns {
+    async fn wait<'a>(&'a self, scope: &'a Scope) -> Result<Turn<'a>, Error> {
+        let queue = self.map().entry(scope.clone()).or_default().clone();
+        let mut turn = Turn { turns: self, scope, guard: None };
         let guard = tokio::time::timeout(PATIENCE, queue.lock_owned()).await;
         turn.guard = Some(guard.map_err(|_| Error::IdempotencyInProgress)?);
         Ok(turn)
     }
+
+    fn map(&self) -> std::sync::MutexGuard<'_, HashMap<Scope, Queue>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-impl Drop for Turn {
+impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.turns.map();
         self.guard = None;
         // The map's own reference is the last one: nobody else waits.
-        if running.get(&self.scope).is_some_and(|queue| Arc::strong_count(queue) == 1) {
-            running.remove(&self.scope);
+        if running.get(self.scope).is_some_and(|queue| Arc::strong_count(queue) == 1) {
+            running.remove(self.scope);
         }
     }
 }

@@ -28,7 +28,7 @@ use crate::auth::Verifier;
 use crate::boundary::{RequestSpan, boundary};
 use crate::config::{Config, DatabaseConfig};
 use crate::settings::Settings;
-use crate::{Error, api, health, idempotency, settings};
+use crate::{Error, api, health, idempotency, settings, telemetry};
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
@@ -131,19 +131,24 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
     let address = listener.local_addr()?;
     let public_url =
         server.public_url.as_ref().map_or_else(|| format!("http://{address}"), ToString::to_string);
+    // Before the database, which would be made: a service that cannot tell callers apart leaves no trace.
+    let verifier = Data::new(Verifier::open(&config.auth).await?);
     let context = Context {
         db: Database::open(options::<S>(&config.database), migrations::<S>).await?,
         public_url: public_url.trim_end_matches('/').to_owned(),
     };
     let db = Data::new(context.db.clone());
     let api = Data::new(Api::new(&openapi::<S>()?)?);
-    let verifier = Data::new(Verifier::open(&config.auth).await?);
     let settings = Data::new(Settings::open(&context.db, &config.log.level).await?);
     let service = Data::new(S::open(&config.service, &context).await?);
     let limit = Data::new(JsonLimit(server.json_bytes));
+    let turns = Data::new(idempotency::Turns::default());
 
-    let background =
-        vec![tokio::spawn(Settings::watch(settings.clone())), tokio::spawn(prune(context.db.clone()))];
+    let background = vec![
+        tokio::spawn(Settings::watch(settings.clone())),
+        tokio::spawn(prune(context.db.clone())),
+        tokio::spawn(telemetry::tidy()),
+    ];
     let origins = server.cors_origins.clone();
     let factory = move || {
         let (app, _) = App::new().into_utoipa_app().configure(operations::<S>).split_for_parts();
@@ -153,6 +158,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
             .app_data(settings.clone())
             .app_data(service.clone())
             .app_data(limit.clone())
+            .app_data(turns.clone())
             .configure(health::routes::<S>)
             .default_service(web::to(async || Err::<&str, _>(Error::NotFound)))
             .wrap(Compress::default())

@@ -1,6 +1,7 @@
 //! Logs, with a level that can change while the service runs, and the metrics that `/metrics` shows.
 
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::layer::SubscriberExt;
@@ -48,6 +49,16 @@ fn filter(level: &str, directives: &str) -> EnvFilter {
 /// What has been counted, in Prometheus text format.
 pub fn metrics() -> String {
     recorder().map(PrometheusHandle::render).unwrap_or_default()
+}
+
+/// Sums up what was counted: every single value is kept until then, or until somebody asks for the metrics.
+pub(crate) async fn tidy() {
+    loop {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        if let Some(recorder) = recorder() {
+            recorder.run_upkeep();
+        }
+    }
 }
 
 fn recorder() -> Option<&'static PrometheusHandle> {

@@ -73,6 +73,18 @@ impl Database {
         migrate::run(&Target::parse(&options.url)?, options.schema, migrations)
     }
 
+    /// Connects once and changes nothing: no schema, no file.
+    ///
+    /// # Errors
+    /// As [`Database::open`].
+    pub fn check(options: &Options) -> Result<(), Error> {
+        match Target::parse(&options.url)? {
+            Target::Sqlite(path) if !path.exists() => Ok(()),
+            Target::Sqlite(path) => connection::sqlite(&path, connection::Role::Reader).map(drop),
+            Target::Postgres(url) => connection::postgres(&url, options.schema).map(drop),
+        }
+    }
+
     /// Runs a closure that only reads. It may run again on a fresh connection if the first had died.
     ///
     /// # Errors

@@ -12,14 +12,16 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod app;
+mod authorization;
 mod client;
 mod database;
 mod system;
 mod user;
 
 pub use app::App;
+pub use authorization::every_operation_needs_a_caller;
 pub use client::{Call, Reply};
-pub use database::{Backend, TestDatabase};
+pub use database::{Backend, TestDatabase, on_server};
 pub use system::SystemStub;
 pub use user::{AUDIENCE, ISSUER, User, jwks_file};
 

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
-use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, JwkSet};
+use anyhow::{Context, bail, ensure};
+use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 /// A key and the one algorithm it is good for: the token has no say in it.
 pub(super) struct Key {
@@ -24,23 +25,28 @@ pub(super) enum Source {
 }
 
 /// The keys of a source, read again when a token names one that is not there.
-pub(super) struct KeySet {
+pub(super) struct KeySet(Arc<Inner>);
+
+struct Inner {
     source: Source,
     keys: RwLock<Keys>,
     /// When the source was last asked; held while it is.
-    asked: tokio::sync::Mutex<Option<Instant>>,
+    asked: Arc<Mutex<Option<Instant>>>,
 }
 
 /// An unknown `kid` makes the source be asked at most this often.
 const PAUSE: Duration = Duration::from_secs(10);
 /// A key that was withdrawn is forgotten after this long.
 const LIFETIME: Duration = Duration::from_secs(600);
+/// A key set is smaller than this many bytes.
+const MOST: usize = 1 << 20;
 
 impl KeySet {
     /// Reads the keys once. A file must be readable; a URL may be out of reach for now.
     pub(super) async fn open(source: Source) -> anyhow::Result<Self> {
-        let set = Self { source, keys: RwLock::default(), asked: tokio::sync::Mutex::default() };
-        match (set.refresh(PAUSE).await, &set.source) {
+        let asked = Arc::new(Mutex::new(Some(Instant::now())));
+        let set = Self(Arc::new(Inner { source, keys: RwLock::default(), asked }));
+        match (set.0.read().await, &set.0.source) {
             (Err(error), Source::File(_)) => Err(error),
             (Err(error), Source::Url(..)) => {
                 tracing::warn!(error = format!("{error:#}"), "no verification keys yet");
@@ -52,18 +58,41 @@ impl KeySet {
 
     /// The key of that name; with no name, the only key.
     pub(super) async fn find(&self, kid: Option<&str>) -> Option<Arc<Key>> {
-        let found = self.known(kid);
-        let refreshed = self.refresh(if found.is_some() { LIFETIME } else { PAUSE }).await;
-        if let Err(error) = refreshed {
-            tracing::warn!(error = format!("{error:#}"), "the verification keys could not be read again");
+        let asked = self.0.asked.clone();
+        match self.0.known(kid) {
+            None => self.refresh(asked.lock_owned().await, PAUSE).await,
+            // Whoever comes while another asks does with the keys at hand.
+            Some(key) => match asked.try_lock_owned() {
+                Ok(asked) => self.refresh(asked, LIFETIME).await,
+                Err(_) => return Some(key),
+            },
         }
-        found.or_else(|| self.known(kid))
+        self.0.known(kid)
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.keys.read().map_or(true, |keys| keys.is_empty())
+        self.0.keys.read().map_or(true, |keys| keys.is_empty())
     }
 
+    /// Reads the source unless it was read less than `pause` ago.
+    async fn refresh(&self, mut asked: OwnedMutexGuard<Option<Instant>>, pause: Duration) {
+        if asked.is_some_and(|at| at.elapsed() < pause) {
+            return;
+        }
+        *asked = Some(Instant::now());
+        let inner = self.0.clone();
+        // A task of its own: a client that goes away must not break it off for all who wait.
+        let task = tokio::spawn(async move {
+            let _asked = asked;
+            if let Err(error) = inner.read().await {
+                tracing::warn!(error = format!("{error:#}"), "the verification keys could not be read again");
+            }
+        });
+        let _ = task.await;
+    }
+}
+
+impl Inner {
     fn known(&self, kid: Option<&str>) -> Option<Arc<Key>> {
         let keys = self.keys.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         match kid {
@@ -73,21 +102,7 @@ impl KeySet {
         }
     }
 
-    /// Reads the source unless it was read less than `pause` ago.
-    async fn refresh(&self, pause: Duration) -> anyhow::Result<()> {
-        // Whoever comes while another asks does with the keys at hand, unless it needs one that is not there.
-        let mut asked = if pause == LIFETIME {
-            match self.asked.try_lock() {
-                Ok(guard) => guard,
-                Err(_) => return Ok(()),
-            }
-        } else {
-            self.asked.lock().await
-        };
-        if asked.is_some_and(|at| at.elapsed() < pause) {
-            return Ok(());
-        }
-        *asked = Some(Instant::now());
+    async fn read(&self) -> anyhow::Result<()> {
         let fresh = parse(&self.load().await?)?;
         *self.keys.write().unwrap_or_else(std::sync::PoisonError::into_inner) = fresh;
         Ok(())
@@ -99,23 +114,35 @@ impl KeySet {
                 .await
                 .with_context(|| format!("cannot read the key file {} (auth.jwks_file)", path.display())),
             Source::Url(client, url) => {
-                let response = client.get(url.clone()).send().await?.error_for_status()?;
-                Ok(response.bytes().await?.to_vec())
+                let mut response = client.get(url.clone()).send().await?.error_for_status()?;
+                let mut bytes = Vec::new();
+                while let Some(chunk) = response.chunk().await? {
+                    bytes.extend_from_slice(&chunk);
+                    ensure!(bytes.len() <= MOST, "the key set has more than {MOST} bytes");
+                }
+                Ok(bytes)
             }
         }
     }
 }
 
+/// The key set as it stands in JSON.
+#[derive(serde::Deserialize)]
+struct Document {
+    keys: Vec<serde_json::Value>,
+}
+
 fn parse(json: &[u8]) -> anyhow::Result<Keys> {
-    let set: JwkSet = serde_json::from_slice(json).context("the key set is not a JWKS document")?;
+    let set: Document = serde_json::from_slice(json).context("the key set is not a JWKS document")?;
     let mut keys = Keys::new();
-    for jwk in &set.keys {
-        match key(jwk) {
+    for value in set.keys {
+        let kid = value["kid"].as_str().unwrap_or_default().to_owned();
+        match serde_json::from_value(value).map_err(Into::into).and_then(|jwk| key(&jwk)) {
             Ok(key) => {
-                keys.insert(jwk.common.key_id.clone().unwrap_or_default(), Arc::new(key));
+                keys.insert(kid, Arc::new(key));
             }
             // A provider may publish keys for other purposes beside those that sign tokens.
-            Err(error) => tracing::info!(%error, kid = jwk.common.key_id, "a key of the key set is left out"),
+            Err(error) => tracing::info!(%error, kid, "a key of the key set is left out"),
         }
     }
     if keys.is_empty() {
@@ -125,11 +152,18 @@ fn parse(json: &[u8]) -> anyhow::Result<Keys> {
 }
 
 fn key(jwk: &Jwk) -> anyhow::Result<Key> {
-    let algorithm = match &jwk.algorithm {
-        AlgorithmParameters::RSA(_) => Algorithm::RS256,
-        AlgorithmParameters::EllipticCurve(p) if p.curve == EllipticCurve::P256 => Algorithm::ES256,
-        AlgorithmParameters::OctetKeyPair(p) if p.curve == EllipticCurve::Ed25519 => Algorithm::EdDSA,
+    let (algorithm, name) = match &jwk.algorithm {
+        AlgorithmParameters::RSA(_) => (Algorithm::RS256, KeyAlgorithm::RS256),
+        AlgorithmParameters::EllipticCurve(p) if p.curve == EllipticCurve::P256 => {
+            (Algorithm::ES256, KeyAlgorithm::ES256)
+        }
+        AlgorithmParameters::OctetKeyPair(p) if p.curve == EllipticCurve::Ed25519 => {
+            (Algorithm::EdDSA, KeyAlgorithm::EdDSA)
+        }
         _ => bail!("only RSA, P-256 and Ed25519 keys are used"),
     };
+    let stated = jwk.common.key_algorithm.unwrap_or(name);
+    ensure!(stated == name, "it is for {stated}, which is not used");
+    ensure!(jwk.common.public_key_use != Some(PublicKeyUse::Encryption), "it is for encryption");
     Ok(Key { algorithm, decoding: DecodingKey::from_jwk(jwk)? })
 }

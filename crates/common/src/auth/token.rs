@@ -81,7 +81,8 @@ impl Verifier {
         let mut validation = Validation::new(key.algorithm);
         validation.leeway = self.leeway;
         validation.validate_nbf = true;
-        validation.set_required_spec_claims(&["exp", "sub", "iss", "aud"]);
+        // Not `sub`: the configuration may call it otherwise.
+        validation.set_required_spec_claims(&["exp", "iss", "aud"]);
         validation.iss = self.issuer.clone().map(|issuer| [issuer].into());
         validation.aud = self.audience.clone().map(|audience| [audience].into());
         let decoded = decode::<Map<String, Value>>(token, &key.decoding, &validation);

@@ -7,7 +7,7 @@ testkit::on_both! {
         let app = app(backend).await;
         let form = json!({
             "organiserId": "grain", "organiserName": "Border Grain", "commodityId": 1, "reference": "BG-1",
-            "deliveryDateISO": "2026-03-01", "weight": 29.400000000000002, "weightNet": 28, "files": [],
+            "deliveryDateISO": "2026-03-01", "weight": 29.400_000_000_000_002, "weightNet": 28, "files": [],
             "ticketNumber": " T-1 ", "vehicleRegistration": " vx21 abc ", "tags": ["harvest", "wheat"],
             "pickupPostcode": "hr49ar", "dropoffPostcode": "h91e2k3", "unknown": {"is": "ignored"},
         });

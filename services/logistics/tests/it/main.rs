@@ -1,6 +1,7 @@
 //! The logistics service over HTTP, on both databases.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "a test fails by panicking")]
 
+mod authorization;
 mod create;
 mod proof;
 mod read;

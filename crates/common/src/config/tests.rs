@@ -1,0 +1,93 @@
+use super::*;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Own {
+    hook_secret: String,
+    countries: Vec<String>,
+    ports: Vec<u16>,
+    nested: Nested,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Nested {
+    on: bool,
+    share: f64,
+    place: Option<Url>,
+}
+
+fn load(file: Option<&str>, variables: &[(&str, &str)]) -> anyhow::Result<Config<Own>> {
+    let mut defaults = Config::<Own>::default();
+    defaults.service.countries = vec!["GB".into()];
+    defaults.database.url = "sqlite://x.sqlite".into();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("drover.toml");
+    std::fs::write(&path, file.unwrap_or_default()).unwrap();
+    let variables = variables.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
+    Config::merge(&defaults, file.map(|_| path.as_path()), variables)
+}
+
+#[test]
+fn later_layers_win() {
+    let file = "[server]\nport = 1\nworkers = 3\n[service]\ncountries = ['FR']\n[service.nested]\non = true";
+    let config = load(Some(file), &[("DROVER_SERVER__PORT", "2")]).unwrap();
+    assert_eq!((config.server.port, config.server.workers, config.server.json_bytes), (2, 3, 1 << 20));
+    assert_eq!(config.service.countries, ["FR"]);
+    assert!(config.service.nested.on);
+}
+
+#[test]
+fn variables_become_what_the_field_is() {
+    let config = load(
+        None,
+        &[
+            ("DROVER_SERVER__CORS_ORIGINS", "https://a.example, https://b.example,"),
+            ("DROVER_SERVICE__COUNTRIES", "IE"),
+            ("DROVER_SERVICE__PORTS", "80,443"),
+            ("DROVER_SERVICE__HOOK_SECRET", "0012345678901234567890"),
+            ("DROVER_SERVICE__NESTED__ON", "true"),
+            ("DROVER_SERVICE__NESTED__SHARE", "0.5"),
+            ("DROVER_SERVICE__NESTED__PLACE", "http://h/"),
+            ("DROVER_AUTH__AUDIENCE", "1e3"),
+            ("DROVER_AUTH__ISSUER", ""),
+            ("DROVER_DATABASE__URL", "postgres://u:1,2@h/d"),
+        ],
+    );
+    let Config { server, database, auth, service, .. } = config.unwrap();
+    assert_eq!(server.cors_origins, ["https://a.example", "https://b.example"]);
+    assert_eq!((service.countries, service.ports), (vec!["IE".to_owned()], vec![80, 443]));
+    assert_eq!(service.hook_secret, "0012345678901234567890");
+    assert!(service.nested.on && service.nested.place.is_some());
+    assert!((service.nested.share - 0.5).abs() < 1e-9);
+    assert_eq!((auth.audience.as_deref(), auth.issuer), (Some("1e3"), None));
+    assert_eq!(database.url.expose_secret(), "postgres://u:1,2@h/d");
+}
+
+#[test]
+fn variables_of_others_are_left_alone() {
+    load(None, &[("DROVER_TEST_POSTGRES", "x"), ("DROVER_SYSTEM_PORT", "tcp://10.0.0.1:80"), ("HOME", "/")]).unwrap();
+}
+
+#[test]
+fn a_mistake_is_named() {
+    for (name, value, part) in [
+        ("DROVER_SERVER__PROT", "1", "prot"),
+        ("DROVER_SERVER__PORT", "eighty", "port"),
+        ("DROVER_NONSENSE__X", "1", "nonsense"),
+        ("DROVER_LOG__FORMAT", "xml", "format"),
+    ] {
+        let error = format!("{:#}", load(None, &[(name, value)]).unwrap_err());
+        assert!(error.contains(part), "{name}: {error}");
+    }
+    let error = format!("{:#}", load(Some("[server]\nport = 'x"), &[]).unwrap_err());
+    assert!(error.contains("TOML") && error.contains("drover.toml"), "{error}");
+}
+
+#[test]
+fn a_description_has_no_password() {
+    let config = load(None, &[("DROVER_DATABASE__URL", "postgres://u:s3cret@h/d")]).unwrap();
+    let lines = config.describe();
+    assert!(!lines.contains("s3cret") && lines.contains("DROVER_DATABASE__URL=postgres://u:…@h/d"), "{lines}");
+    assert!(lines.contains("DROVER_AUTH__CLAIMS__ORG_NAME=orgName"), "{lines}");
+}

@@ -1,0 +1,52 @@
+//! What happens when something is wrong between the services.
+
+use serde_json::json;
+
+use super::*;
+
+fn form(file: &str) -> Value {
+    json!({
+        "carrierId": "haul", "carrierName": "Hereford Haulage", "commodityId": 1, "reference": "HH-1",
+        "deliveryDateISO": "2026-03-01", "weight": null, "tags": [], "files": [{"id": file}],
+    })
+}
+
+testkit::on_both! {
+    async fn files_that_may_not_be_used(backend) {
+        let drover = Drover::start(backend).await;
+        let (haulier, other) = (User::of("haul"), User::of("other"));
+        let theirs = drover.upload(&other, "contract", "theirs").await;
+        let archived = drover.upload(&haulier, "weighbridge", "old").await;
+        drover.system.call("DELETE", &format!("/v1/files/{archived}")).by(&haulier).send().await.ok();
+        for file in [theirs.as_str(), archived.as_str(), "0190f5fe-0000-7000-8000-000000000000", "nonsense"] {
+            let reply = drover.logistics.post("/v1/loads/carrier").by(&haulier).json(&form(file)).send().await;
+            assert_eq!(reply.problems(), ["files[0].id unknown_reference"], "{file}");
+        }
+        assert_eq!(drover.logistics.get("/v1/loads").by(&haulier).send().await.ok(), json!([]));
+    }
+
+    async fn system_stopped_means_503_and_nothing_stored(backend) {
+        let drover = Drover::start(backend).await;
+        let haulier = User::of("haul");
+        let file = drover.upload(&haulier, "weighbridge", "ticket").await;
+        let Drover { system, logistics, .. } = drover;
+        system.stop().await;
+        let reply = logistics.post("/v1/loads/carrier").by(&haulier).json(&form(&file)).send().await;
+        assert!(!reply.header("retry-after").is_empty());
+        assert_eq!(reply.error(503), "dependency_unavailable");
+        assert_eq!(logistics.get("/v1/loads").by(&haulier).send().await.ok(), json!([]));
+        assert_eq!(logistics.get("/readyz").send().await.ok()["system"], "degraded");
+    }
+
+    async fn a_token_for_one_is_a_token_for_all(backend) {
+        let drover = Drover::start(backend).await;
+        let expired = { let mut user = User::of("haul"); user.claims["exp"] = json!(1_000_000); user };
+        for app in [&drover.system, &drover.logistics, &drover.livestock] {
+            assert_eq!(app.get("/v1/settings").by(&User::admin()).send().await.status, 200);
+            assert_eq!(app.get("/v1/settings").by(&User::of("haul")).send().await.error(403), "forbidden");
+            let refused = app.get("/v1/settings").by(&expired).send().await;
+            assert!(refused.header("www-authenticate").starts_with("Bearer error="));
+            assert_eq!(refused.error(401), "unauthenticated");
+        }
+    }
+}
