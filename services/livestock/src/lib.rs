@@ -1,1 +1,55 @@
-//! skeleton
+//! Listings of animals and supplies, offered or wanted: created, found, read.
+
+mod categories;
+mod config;
+mod listings;
+mod schema;
+
+use common::files::FileClient;
+use common::{Context, Service};
+use database::{Database, Migrations};
+use diesel_migrations::{EmbeddedMigrations, embed_migrations};
+use utoipa_actix_web::service_config::ServiceConfig;
+
+pub use config::Settings;
+
+const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
+const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
+
+/// What the handlers share.
+pub struct Livestock {
+    db: Database,
+    public_url: String,
+    files: FileClient,
+    categories: categories::Categories,
+}
+
+impl Service for Livestock {
+    const NAME: &'static str = "livestock";
+    const TITLE: &'static str = "Drover livestock";
+    const ABOUT: &'static str = "Listings of animals and supplies, offered or wanted";
+    const PORT: u16 = 8083;
+    type Settings = Settings;
+
+    fn migrations() -> Migrations {
+        Migrations { sqlite: SQLITE, postgres: POSTGRES }
+    }
+
+    fn routes(v1: &mut ServiceConfig) {
+        listings::routes(v1);
+        categories::routes(v1);
+    }
+
+    async fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
+        Ok(Self {
+            db: context.db.clone(),
+            public_url: context.public_url.clone(),
+            files: FileClient::new(&settings.system_url)?,
+            categories: categories::Categories::open(settings.categories_file.as_deref())?,
+        })
+    }
+
+    async fn dependencies(&self) -> Vec<(&'static str, bool)> {
+        vec![("system", self.files.is_reachable().await)]
+    }
+}

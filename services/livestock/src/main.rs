@@ -1,1 +1,5 @@
-fn main(){}
+//! The livestock service.
+
+fn main() -> std::process::ExitCode {
+    common::cli::main::<livestock::Livestock>()
+}

@@ -1,0 +1,21 @@
+//! What the livestock service is told beyond what all services are.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Section `service`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Base URL of the system service, which knows the files.
+    pub system_url: String,
+    /// A CSV file with columns `id`, `parent_id` and `name` that replaces the embedded categories.
+    pub categories_file: Option<PathBuf>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { system_url: "http://127.0.0.1:8081".into(), categories_file: None }
+    }
+}

@@ -1,0 +1,41 @@
+//! Reading listings.
+
+use actix_web::web::Data;
+use actix_web::{HttpRequest, get};
+use common::{Answer, Caller, Error, Failures, PathId, Query};
+
+use super::model::Listing;
+use super::search::Parameters;
+use super::store;
+use crate::Livestock;
+
+/// Search listings
+#[utoipa::path(operation_id = "search_listings", tag = "listings", security(("bearer" = [])), params(Parameters),
+    responses((status = 200, body = [Listing]), Failures))]
+#[get("/listings")]
+pub(super) async fn search(
+    caller: Caller,
+    query: Query<Parameters>,
+    request: HttpRequest,
+    app: Data<Livestock>,
+) -> Result<Answer, Error> {
+    let mut search = None;
+    query.check(|parameters, problems| search = Some(parameters.understand(&app.categories, problems)))?;
+    let Some(search) = search else {
+        return Err(Error::Internal(anyhow::anyhow!("a search that was not checked")));
+    };
+    let page = search.page.clone();
+    let rows = app.db.read(move |c| store::search(c, &caller, &search)).await?;
+    Ok(rows.answer(&request, &app.public_url, &page))
+}
+
+/// Get listing
+#[utoipa::path(operation_id = "find_listing", tag = "listings", security(("bearer" = [])),
+    params(("id" = String, Path, description = "The listing's id")),
+    responses((status = 200, body = Listing), Failures))]
+#[get("/listings/{id}")]
+pub(super) async fn find(caller: Caller, path: PathId, app: Data<Livestock>) -> Result<Answer, Error> {
+    let id = path.id()?;
+    let document = app.db.read(move |c| store::find(c, &caller, id)).await?;
+    Ok(Answer::raw(document.0))
+}

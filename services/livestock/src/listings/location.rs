@@ -1,0 +1,78 @@
+//! Where animals or goods stand (interface.md, 2.7): kept as the lister gave it.
+
+use common::wire::{Name, Registration};
+use serde::{Deserialize, Serialize};
+use serde_json::Number;
+use utoipa::ToSchema;
+
+/// A place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Location {
+    /// Its three-word address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub three_words: Option<Name>,
+    /// Its postal address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub address: Option<Address>,
+    /// Where it is on the globe; without, no search by distance finds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub coordinates: Option<Coordinates>,
+}
+
+/// A postal address.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Address {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    name: Option<Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    line1: Option<Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    line2: Option<Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    line3: Option<Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    city: Option<Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    region: Option<Name>,
+    #[serde(rename = "regionISO", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    region_iso: Option<Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    postcode: Option<Registration>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    country_name: Option<Name>,
+    #[serde(rename = "countryISO", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    country_iso: Option<Name>,
+}
+
+/// Degrees, WGS 84.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct Coordinates {
+    /// North positive.
+    #[schema(required = true, value_type = f64, minimum = -90, maximum = 90)]
+    pub lat: Number,
+    /// East positive.
+    #[schema(required = true, value_type = f64, minimum = -180, maximum = 180)]
+    pub lon: Number,
+}
+
+impl Default for Coordinates {
+    fn default() -> Self {
+        Self { lat: 0.into(), lon: 0.into() }
+    }
+}

@@ -1,0 +1,176 @@
+//! What a listing is.
+
+use common::Key;
+use common::wire::FileReference;
+use database::{Id, Ts};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use super::location::Location;
+use super::particulars::Particulars;
+use super::price::Price;
+
+/// Animals or supplies offered or wanted (interface.md, 2.11).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Listing {
+    /// UUIDv7.
+    #[schema(value_type = String, format = Uuid)]
+    pub id: Id,
+    /// Who created it.
+    pub user_id: String,
+    /// For which organisation.
+    pub organisation_id: String,
+    /// The organisation's name at that time.
+    pub organisation_name: String,
+    #[serde(rename = "type")]
+    pub kind: Kind,
+    pub status: Status,
+    /// A main category or parts of it: see `GET /v1/categories`.
+    pub category_ids: Vec<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub location: Option<Location>,
+    pub price: Price,
+    pub files: Vec<FileReference>,
+    pub description: String,
+    /// Free labels.
+    pub tags: Vec<String>,
+    /// What the category asks besides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Object, required = false)]
+    pub properties: Option<Map<String, Value>>,
+    #[serde(rename = "createdAtUTC")]
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Ts,
+}
+
+/// Offered or wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(as = ListingType)]
+pub enum Kind {
+    #[default]
+    Selling,
+    Buying,
+}
+
+impl Kind {
+    /// As stored and shown.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Selling => "selling",
+            Self::Buying => "buying",
+        }
+    }
+}
+
+/// How far a listing has come (contract, section 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(as = ListingStatus)]
+pub enum Status {
+    /// For its organisation only.
+    Draft,
+    /// On the market.
+    Active,
+    /// Closed: what was offered is sold.
+    Sold,
+    /// Closed: what was wanted is found.
+    Found,
+    /// Closed: neither.
+    Cancelled,
+}
+
+impl Status {
+    /// As stored and shown.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Draft => "draft",
+            Self::Active => "active",
+            Self::Sold => "sold",
+            Self::Found => "found",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// What a search may be sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    CreatedAt,
+    Price,
+    Age,
+    Quantity,
+    OrganisationName,
+}
+
+impl Listing {
+    /// What a search compares of its properties.
+    pub fn particulars(&self) -> Particulars {
+        Particulars::of(self.properties.as_ref())
+    }
+
+    /// The value that a row is sorted by: instants in milliseconds, numbers in ten-thousandths, texts in lower
+    /// case. What is stored in columns and what a cursor holds both come from here.
+    pub fn key(&self, sort: Sort) -> Option<Key> {
+        let number = match sort {
+            Sort::CreatedAt => return Some(Key::Number(self.created_at.millis())),
+            Sort::OrganisationName => return Some(Key::Text(self.organisation_name.to_lowercase())),
+            Sort::Price => self.price.sort_amount(),
+            Sort::Age => self.particulars().age(),
+            Sort::Quantity => self.particulars().quantity,
+        };
+        number.map(|number| Key::Number(number.scaled()))
+    }
+}
+
+/// What a listing begins with; its files are only references yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewListing {
+    /// See [`Listing`].
+    pub kind: Kind,
+    pub is_draft: bool,
+    /// The main category.
+    pub category: i32,
+    pub category_ids: Vec<i32>,
+    pub location: Option<Location>,
+    pub price: Price,
+    pub files: Vec<FileReference>,
+    pub description: String,
+    pub tags: Vec<String>,
+    pub properties: Option<Map<String, Value>>,
+}
+
+impl NewListing {
+    /// The organisations that its files are to be shared with: everybody, once it is no draft.
+    pub fn audience(&self) -> &'static [&'static str] {
+        if self.is_draft { &[] } else { &["*"] }
+    }
+
+    /// The listing, as it is stored and shown.
+    pub fn into_listing(
+        self,
+        user_id: &str,
+        organisation: &common::Organisation,
+        files: Vec<FileReference>,
+    ) -> Listing {
+        Listing {
+            id: Id::new(),
+            user_id: user_id.to_owned(),
+            organisation_id: organisation.id.clone(),
+            organisation_name: organisation.name.clone(),
+            kind: self.kind,
+            status: if self.is_draft { Status::Draft } else { Status::Active },
+            category_ids: self.category_ids,
+            location: self.location,
+            price: self.price,
+            files,
+            description: self.description,
+            tags: self.tags,
+            properties: self.properties,
+            created_at: Ts::now(),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What a search compares of a listing's properties, whatever its category.
+
+use database::Amount;
+use serde_json::{Map, Value};
+
+use super::terms::entries;
+
+/// Read from the stored properties. Texts are trimmed and in lower case.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Particulars {
+    /// `store`, `calves`
+    pub types: Vec<String>,
+    pub breed: Option<String>,
+    pub breed_type: Option<String>,
+    pub breed_society: Option<String>,
+    pub sexes: Vec<String>,
+    pub additional_info: Vec<String>,
+    /// Head.
+    pub quantity: Option<Amount>,
+    /// Months.
+    pub min_age: Option<Amount>,
+    /// Months.
+    pub max_age: Option<Amount>,
+}
+
+impl Particulars {
+    /// What these properties say; nothing where a category has none.
+    pub fn of(properties: Option<&Map<String, Value>>) -> Self {
+        let Some(properties) = properties else { return Self::default() };
+        let plain = |text: &str| text.trim().to_lowercase();
+        let text = |name| properties.get(name).and_then(Value::as_str).map(plain);
+        let number = |name| Amount::from_f64(properties.get(name)?.as_f64()?).ok();
+        let texts = |name| {
+            // One category gives one text where another gives several.
+            let several = properties.get(name).and_then(Value::as_array);
+            let several = several.into_iter().flatten().filter_map(Value::as_str).map(plain);
+            text(name).into_iter().chain(several).collect()
+        };
+        Self {
+            types: texts("type"),
+            breed: text("breed"),
+            breed_type: text("breedType"),
+            breed_society: text("breedSociety"),
+            sexes: entries(&text("sexes").unwrap_or_default()).map(str::to_owned).collect(),
+            additional_info: texts("additionalInfo"),
+            quantity: number("quantity"),
+            min_age: number("minAge"),
+            max_age: number("maxAge"),
+        }
+    }
+
+    /// What an age is sorted by.
+    pub fn age(&self) -> Option<Amount> {
+        self.min_age.or(self.max_age)
+    }
+}
+
+/// Several texts as one column: a line for each, with line breaks around them, which none of them can have. So
+/// a text is among them exactly if the column contains [`line`] of it.
+pub fn lines(texts: &[String]) -> String {
+    if texts.is_empty() { String::new() } else { format!("\n{}\n", texts.join("\n")) }
+}
+
+/// What a column of [`lines`] contains if it has this text.
+pub fn line(text: &str) -> String {
+    format!("\n{text}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn one_or_several() {
+        let of = |value: Value| Particulars::of(value.as_object());
+        assert_eq!(of(json!({"type": " Store"})).types, ["store"]);
+        assert_eq!(of(json!({"type": ["store", "Calves, weaned"]})).types, ["store", "calves, weaned"]);
+        assert_eq!(of(json!({"sexes": "heifers, steers"})).sexes, ["heifers", "steers"]);
+        assert_eq!(of(json!({"maxAge": 7, "breedType": "CROSS"})).age(), Amount::from_f64(7.0).ok());
+        assert_eq!(of(json!({})), Particulars::default());
+    }
+
+    #[test]
+    fn a_text_is_among_others_or_not() {
+        let column = lines(&["store".into(), "bulling heifers".into()]);
+        for (text, there) in [("store", true), ("bulling heifers", true), ("heifers", false), ("", false)] {
+            assert_eq!(column.contains(&line(text)), there, "{text}");
+        }
+    }
+}

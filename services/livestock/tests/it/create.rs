@@ -1,0 +1,136 @@
+use serde_json::{Value, json};
+use testkit::User;
+
+use crate::sample::{CATTLE, create, full, plain, search, start, with};
+
+testkit::on_both! {
+    async fn a_listing_is_created_and_read(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let reply = app.post(CATTLE).by(&farm).json(&full()).send().await;
+        let location = reply.header("location").to_owned();
+        let made = reply.ok();
+        let id = made["id"].as_str().unwrap();
+        assert_eq!(made["status"], "success");
+        assert_eq!(made["message"], "The listing is published.");
+        assert_eq!(location, format!("{}/v1/listings/{id}", app.url));
+
+        let read = app.get(&format!("/v1/listings/{id}")).by(&User::alone("anybody")).send().await.ok();
+        let mut expected = full();
+        let members = expected.as_object_mut().unwrap();
+        members.remove("isDraft");
+        members.insert("files".into(), json!([]));
+        members.insert("id".into(), json!(id));
+        members.insert("userId".into(), json!("user-of-farm"));
+        members.insert("organisationId".into(), json!("farm"));
+        members.insert("organisationName".into(), json!("Organisation farm"));
+        members.insert("status".into(), json!("active"));
+        members.insert("createdAtUTC".into(), read["createdAtUTC"].clone());
+        assert_eq!(read, expected);
+        let created = read["createdAtUTC"].as_str().unwrap();
+        assert!(created.len() == 24 && created.ends_with('Z'), "{created}");
+
+        let found = app.get("/v1/listings").by(&User::alone("anybody")).send().await.ok();
+        assert_eq!(found, json!([read]));
+    }
+
+    async fn what_is_absent_stays_away_and_arrays_stay(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let sent = plain(&json!({"breed": " ", "sexes": null, "colour": "red", "health": {}}));
+        let id = create(&app, &farm, &with(sent, "/vat", json!(true))).await;
+        let mut read = app.get(&format!("/v1/listings/{id}")).by(&farm).send().await.ok();
+        for member in ["id", "userId", "organisationId", "organisationName", "createdAtUTC"] {
+            read.as_object_mut().unwrap().remove(member).unwrap();
+        }
+        let expected = json!({
+            "type": "selling", "status": "active", "categoryIds": [2], "price": {"type": "poa"}, "files": [],
+            "description": "", "tags": [], "properties": {"additionalInfo": [], "health": {}},
+        });
+        assert_eq!(read, expected);
+    }
+
+    async fn amounts_are_exact_and_currencies_in_upper_case(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        for (sent, kept) in [
+            ("29.400000000000002", "29.4"), ("0.00005", "0.0001"), ("0", "0"), ("12.0", "12"),
+            ("99999999999.9999", "99999999999.9999"), ("0.1", "0.1"), ("1e3", "1000"),
+        ] {
+            let listing = plain(&json!({})).to_string().replace(
+                r#"{"type":"poa"}"#,
+                &format!(r#"{{"type":"fixed","pricePerUnit":{{"amount":{sent},"currency":"gbp"}}}}"#),
+            );
+            let made = app.post(CATTLE).by(&farm).body("application/json", listing).send().await.ok();
+            let path = format!("/v1/listings/{}", made["id"].as_str().unwrap());
+            let read = app.get(&path).by(&farm).send().await.text();
+            let price = format!(r#""pricePerUnit":{{"amount":{kept},"currency":"GBP"}}"#);
+            assert!(read.contains(&price), "{sent}: {read}");
+        }
+    }
+
+    async fn a_draft_is_its_organisations_own(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let (colleague, stranger) = (User::of("farm").with("sub", "colleague"), User::of("other"));
+        let reply = app.post(CATTLE).by(&farm).json(&with(full(), "/isDraft", json!(true))).send().await.ok();
+        let id = reply["id"].as_str().unwrap().to_owned();
+        let path = format!("/v1/listings/{id}");
+        for reader in [&farm, &colleague, &User::admin()] {
+            assert_eq!(app.get(&path).by(reader).send().await.ok()["status"], "draft");
+        }
+        for reader in [&stranger, &User::alone("user-of-farm")] {
+            assert_eq!(app.get(&path).by(reader).send().await.error(403), "forbidden");
+        }
+        for everybody in [&farm, &stranger, &User::admin()] {
+            assert!(search(&app, everybody, "").await.is_empty());
+            assert!(search(&app, everybody, "f:organisationId=farm").await.is_empty());
+        }
+        assert_eq!(search(&app, &colleague, "f:status=draft").await, [id]);
+        for outsider in [&stranger, &User::alone("user-of-farm"), &User::admin()] {
+            assert!(search(&app, outsider, "f:status=draft").await.is_empty());
+            assert!(search(&app, outsider, "f:status=draft&f:organisationId=farm").await.is_empty());
+        }
+    }
+
+    async fn who_may(backend) {
+        let app = start(backend).await;
+        let create = |user: Option<User>| {
+            let call = app.post(CATTLE).json(&json!({}));
+            async move { if let Some(user) = user { call.by(&user) } else { call }.send().await }
+        };
+        // 401 and 403 come before anything that is wrong with the body.
+        assert_eq!(create(None).await.error(401), "unauthenticated");
+        assert_eq!(create(Some(User::alone("u"))).await.error(403), "forbidden");
+        assert_eq!(create(Some(User::admin())).await.error(403), "forbidden");
+        assert_eq!(create(Some(User::of("farm"))).await.error(400), "validation_failed");
+        for path in ["/v1/listings", "/v1/listings/018f0000-0000-7000-8000-000000000000"] {
+            assert_eq!(app.get(path).send().await.error(401), "unauthenticated");
+        }
+        for nothing in ["018f0000-0000-7000-8000-000000000000", "nonsense", "1"] {
+            let reply = app.get(&format!("/v1/listings/{nothing}")).by(&User::admin()).send().await;
+            assert_eq!(reply.error(404), "not_found");
+        }
+    }
+
+    async fn a_repeat_is_answered_as_the_first(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let post = |user: &User, listing: Value| {
+            app.post(CATTLE).by(user).header("idempotency-key", "k-1").json(&listing).send()
+        };
+        let first = post(&farm, full()).await;
+        let again = post(&farm, full()).await;
+        assert_eq!(first.header("idempotency-replayed"), "");
+        assert_eq!(again.header("idempotency-replayed"), "true");
+        assert_eq!(again.header("location"), first.header("location"));
+        assert!(!again.header("location").is_empty());
+        assert_eq!(again.ok(), first.ok());
+        let other = post(&farm, with(full(), "/description", json!("other"))).await;
+        assert_eq!(other.error(409), "idempotency_key_reused");
+        post(&User::of("other"), full()).await.ok();
+        assert_eq!(search(&app, &farm, "").await.len(), 2);
+    }
+
+    async fn a_refused_request_leaves_the_key_free(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let post = |listing: Value| app.post(CATTLE).by(&farm).header("idempotency-key", "k").json(&listing).send();
+        assert_eq!(post(with(full(), "/type", json!("lending"))).await.error(400), "validation_failed");
+        assert_eq!(post(full()).await.status, 200);
+    }
+}

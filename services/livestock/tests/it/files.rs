@@ -1,0 +1,66 @@
+use livestock::{Livestock, Settings};
+use serde_json::json;
+use testkit::{App, Backend, SystemStub, User};
+
+use crate::sample::{CATTLE, create, full, search, start, with};
+
+async fn start_with(backend: Backend, system: &SystemStub) -> App {
+    let settings = Settings { system_url: system.url(), ..Settings::default() };
+    App::start::<Livestock>(backend, settings).await
+}
+
+testkit::on_both! {
+    async fn files_are_completed_and_shared_with_everybody(backend) {
+        let system = SystemStub::start().await;
+        let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
+        let (front, side) = (system.add("front.jpg"), system.add("side.jpg"));
+        let files = json!([{"id": side}, {"id": front, "name": "made up", "url": "http://example.org"}, {"id": side}]);
+        let id = create(&app, &farm, &with(full(), "/files", files)).await;
+        let read = app.get(&format!("/v1/listings/{id}")).by(&farm).send().await.ok();
+        let expected = [(side.clone(), "side.jpg"), (front.clone(), "front.jpg")].map(|(id, name)| json!({
+            "id": id, "name": name, "url": format!("{}/v1/files/{id}", system.url()), "userName": "Ruth",
+            "createdAtUTC": "2026-03-01T09:30:00.000Z",
+        }));
+        assert_eq!(read["files"], json!(expected));
+        assert_eq!(system.calls().await, [json!({"ids": [side, front, side], "shareWith": ["*"]})]);
+    }
+
+    async fn a_drafts_files_are_shared_with_nobody(backend) {
+        let system = SystemStub::start().await;
+        let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
+        let photo = system.add("front.jpg");
+        let draft = with(with(full(), "/isDraft", json!(true)), "/files", json!([{"id": photo}]));
+        create(&app, &farm, &draft).await;
+        assert_eq!(system.calls().await, [json!({"ids": [photo], "shareWith": []})]);
+    }
+
+    async fn without_files_nobody_is_asked(backend) {
+        let system = SystemStub::start().await;
+        let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
+        create(&app, &farm, &full()).await;
+        create(&app, &farm, &with(full(), "/files", json!([]))).await;
+        assert!(system.calls().await.is_empty());
+    }
+
+    async fn an_unknown_file(backend) {
+        let system = SystemStub::start().await;
+        let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
+        let files = json!([{"id": "gone"}, {"id": system.add("front.jpg")}, {"id": "no uuid"}]);
+        let reply = app.post(CATTLE).by(&farm).json(&with(full(), "/files", files)).send().await;
+        assert_eq!(reply.problems(), ["files[0].id unknown_reference", "files[2].id unknown_reference"]);
+        assert!(search(&app, &farm, "").await.is_empty());
+    }
+
+    async fn a_system_service_out_of_reach(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let listing = with(full(), "/files", json!([{"id": "018f0000-0000-7000-8000-000000000000"}]));
+        let post = || app.post(CATTLE).by(&farm).header("idempotency-key", "k").json(&listing).send();
+        let reply = post().await;
+        assert!(!reply.header("retry-after").is_empty());
+        assert_eq!(reply.error(503), "dependency_unavailable");
+        assert!(search(&app, &farm, "").await.is_empty());
+        // The key stays free, and listings without files are none of system's business.
+        assert_eq!(post().await.status, 503);
+        create(&app, &farm, &full()).await;
+    }
+}

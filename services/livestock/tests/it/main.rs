@@ -1,0 +1,11 @@
+//! The livestock service over HTTP, on both databases.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "a test fails by panicking")]
+
+mod categories;
+mod create;
+mod files;
+mod filters;
+mod model;
+mod pages;
+mod refusals;
+mod sample;

@@ -1,0 +1,83 @@
+use serde_json::json;
+use testkit::{App, Reply, User};
+
+use crate::sample::{create, ids, link, plain, start};
+
+/// Seven listings: two with quantity 1, two with 2, three without.
+async fn seven(app: &App) -> Vec<String> {
+    let mut made = Vec::new();
+    for quantity in [json!(2), json!(null), json!(1), json!(2), json!(null), json!(1), json!(null)] {
+        made.push(create(app, &User::of("farm"), &plain(&json!({ "quantity": quantity }))).await);
+    }
+    made
+}
+
+async fn get(app: &App, path: &str) -> Reply {
+    app.get(path).by(&User::alone("u")).send().await
+}
+
+testkit::on_both! {
+    async fn by_cursor_without_overlap_or_gap(backend) {
+        let app = start(backend).await;
+        let made = seven(&app).await;
+        for (query, order) in [
+            ("sortBy=quantity", [2, 5, 0, 3, 1, 4, 6]),
+            ("sortBy=quantity&sortDesc=true", [3, 0, 5, 2, 6, 4, 1]),
+            ("sortBy=organisationName", [0, 1, 2, 3, 4, 5, 6]),
+            ("sortBy=price&sortDesc=true", [6, 5, 4, 3, 2, 1, 0]),
+        ] {
+            let expected = order.map(|i: usize| made[i].clone());
+            for limit in 1..=8 {
+                let mut path = format!("/v1/listings?{query}&limit={limit}");
+                let mut seen = Vec::new();
+                loop {
+                    let reply = get(&app, &path).await;
+                    let next = link(reply.header("link"), "next");
+                    let page = ids(&reply.ok());
+                    assert!(page.len() <= limit && !page.is_empty());
+                    seen.extend(page);
+                    let Some(next) = next else { break };
+                    path = next;
+                }
+                assert_eq!(seen, expected, "{query} limit={limit}");
+            }
+        }
+    }
+
+    async fn by_offset_with_its_links(backend) {
+        let app = start(backend).await;
+        let made = seven(&app).await;
+        let reply = get(&app, "/v1/listings?sortDesc=false&offset=2&limit=3&f:status=active-selling").await;
+        let links = reply.header("link").to_owned();
+        assert_eq!(reply.header("x-total-count"), "");
+        assert_eq!(ids(&reply.ok()), made[2..5]);
+        for (relation, expected) in [("first", 0..3), ("prev", 0..3), ("next", 5..7)] {
+            let found = get(&app, &link(&links, relation).unwrap()).await;
+            assert_eq!(ids(&found.ok()), made[expected], "{relation}");
+        }
+        let last = get(&app, "/v1/listings?offset=4&limit=3").await;
+        assert_eq!(link(last.header("link"), "next"), None);
+        let past = get(&app, "/v1/listings?offset=7").await;
+        assert_eq!(past.ok(), json!([]));
+    }
+
+    async fn a_count_only_where_it_is_asked_for(backend) {
+        let app = start(backend).await;
+        seven(&app).await;
+        for (query, total) in [
+            ("count=true&limit=2", "7"), ("count=true&f:status=sold", "0"), ("count=false", ""), ("", ""),
+        ] {
+            let reply = get(&app, &format!("/v1/listings?{query}")).await;
+            assert_eq!(reply.header("x-total-count"), total, "{query}");
+        }
+    }
+
+    async fn a_cursor_is_of_no_use_in_another_order(backend) {
+        let app = start(backend).await;
+        seven(&app).await;
+        let first = get(&app, "/v1/listings?limit=2&sortBy=quantity").await;
+        let next = link(first.header("link"), "next").unwrap();
+        let reply = get(&app, &next.replace("quantity", "price")).await;
+        assert_eq!(reply.problems(), ["cursor format"]);
+    }
+}

@@ -1,0 +1,150 @@
+use serde_json::{Value, json};
+use testkit::User;
+
+use crate::sample::{CATTLE, full, search, start, with, without};
+
+/// `pointer`, a value that is refused there (`null` where absence is), the problem.
+fn rules() -> Vec<(&'static str, Value, &'static str)> {
+    let (long, many) = ("x".repeat(201), vec!["t"; 51]);
+    vec![
+        ("/type", json!("lending"), "type enum"),
+        ("/type", json!(5), "type type"),
+        ("/isDraft", json!("yes"), "isDraft type"),
+        ("/categoryIds", json!([2, 101]), "categoryIds[1] unknown_reference"),
+        ("/categoryIds", json!([1]), "categoryIds[0] unknown_reference"),
+        ("/categoryIds", json!([2.5]), "categoryIds[0] unknown_reference"),
+        ("/categoryIds", json!(["2"]), "categoryIds[0] type"),
+        ("/categoryIds", json!(vec![2; 51]), "categoryIds length"),
+        ("/location/coordinates", json!({"lat": 1}), "location.coordinates.lon required"),
+        ("/location/coordinates", json!({"lon": 1}), "location.coordinates.lat required"),
+        ("/location/coordinates/lat", json!(90.0001), "location.coordinates.lat range"),
+        ("/location/coordinates/lat", json!("51"), "location.coordinates.lat type"),
+        ("/location/coordinates/lon", json!(-180.0001), "location.coordinates.lon range"),
+        ("/location/address/line1", json!(long), "location.address.line1 length"),
+        ("/location/address/postcode", json!("x".repeat(21)), "location.address.postcode length"),
+        ("/location", json!("here"), "location type"),
+        ("/price", json!(5), "price type"),
+        ("/price", json!({}), "price.type required"),
+        ("/price/type", json!("offers"), "price.type enum"),
+        ("/price", json!({"type": "fixed"}), "price.pricePerUnit required"),
+        ("/price/minPrice", json!(null), "price.minPrice required"),
+        ("/price/maxPrice", json!(null), "price.maxPrice required"),
+        ("/price/minPrice", json!({"currency": "GBP"}), "price.minPrice.amount required"),
+        ("/price/minPrice", json!({"amount": 1}), "price.minPrice.currency required"),
+        ("/price/minPrice/amount", json!(1200.01), "price.minPrice.amount inconsistent"),
+        ("/price/minPrice/amount", json!(-0.01), "price.minPrice.amount range"),
+        ("/price/minPrice/amount", json!(1e11), "price.minPrice.amount range"),
+        ("/price/minPrice/amount", json!("1"), "price.minPrice.amount type"),
+        ("/price/maxPrice/currency", json!("EUR"), "price.maxPrice.currency inconsistent"),
+        ("/price/maxPrice/currency", json!("pounds"), "price.maxPrice.currency enum"),
+        ("/price/pricePerUnit/currency", json!(" "), "price.pricePerUnit.currency length"),
+        ("/files", json!([{"name": "x"}]), "files[0].id required"),
+        ("/files", json!("x"), "files type"),
+        ("/files", json!(vec![json!({"id": "x"}); 51]), "files length"),
+        ("/description", json!("x".repeat(10_001)), "description length"),
+        ("/description", json!("a\u{0}b"), "description format"),
+        ("/description", json!(null), "description type"),
+        ("/tags", json!(["a;b"]), "tags[0] format"),
+        ("/tags", json!([" "]), "tags[0] length"),
+        ("/tags", json!(["x".repeat(51)]), "tags[0] length"),
+        ("/tags", json!(many), "tags length"),
+        ("/properties", json!([]), "properties type"),
+        ("/properties/title", json!(long), "properties.title length"),
+        ("/properties/breed", json!("a\nb"), "properties.breed format"),
+        ("/properties/type", json!(["store"]), "properties.type type"),
+        ("/properties/sexes", json!("heifers,goats"), "properties.sexes enum"),
+        ("/properties/sexes", json!(["heifers"]), "properties.sexes type"),
+        ("/properties/additionalInfo", json!(["organic", "vegan"]), "properties.additionalInfo[1] enum"),
+        ("/properties/additionalInfo", json!("organic"), "properties.additionalInfo type"),
+        ("/properties/quantity", json!(0), "properties.quantity range"),
+        ("/properties/quantity", json!(1.5), "properties.quantity type"),
+        ("/properties/quantity", json!(1e15), "properties.quantity range"),
+        ("/properties/minAge", json!(19), "properties.minAge inconsistent"),
+        ("/properties/minAge", json!(-1), "properties.minAge range"),
+        ("/properties/maxAge", json!(600.1), "properties.maxAge range"),
+        ("/properties/health", json!("good"), "properties.health type"),
+        ("/properties/health/tbStatus", json!(1), "properties.health.tbStatus type"),
+        (
+            "/properties/performance/averageWeight/weight",
+            json!(-1),
+            "properties.performance.averageWeight.weight range",
+        ),
+        (
+            "/properties/performance/averageWeight/weight",
+            json!(1e300),
+            "properties.performance.averageWeight.weight range",
+        ),
+        (
+            "/properties/performance/averageWeight/conversion",
+            json!("1"),
+            "properties.performance.averageWeight.conversion type",
+        ),
+    ]
+}
+
+testkit::on_both! {
+    async fn every_rule_by_its_path_and_code(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        for (pointer, value, problem) in rules() {
+            let listing = with(full(), pointer, value.clone());
+            let reply = app.post(CATTLE).by(&farm).json(&listing).send().await;
+            assert_eq!(reply.problems(), [problem], "{pointer} {value}");
+        }
+        for member in
+            ["type", "isDraft", "categoryIds", "location", "price", "files", "description", "tags", "properties"]
+        {
+            let listing = without(full(), &format!("/{member}"));
+            let reply = app.post(CATTLE).by(&farm).json(&listing).send().await;
+            assert_eq!(reply.problems(), [format!("{member} required")]);
+        }
+        assert!(search(&app, &farm, "").await.is_empty(), "nothing of it is stored");
+    }
+
+    async fn all_failed_fields_at_once(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let listing = with(full(), "/price/minPrice/amount", json!("cheap"));
+        let listing = with(listing, "/properties/sexes", json!("unicorns"));
+        let listing = with(listing, "/location/coordinates/lat", json!(91));
+        let listing = with(listing, "/categoryIds", json!([9]));
+        let reply = app.post(CATTLE).by(&farm).json(&without(listing, "/tags")).send().await;
+        let expected = [
+            "categoryIds[0] unknown_reference",
+            "location.coordinates.lat range",
+            "price.minPrice.amount type",
+            "properties.sexes enum",
+            "tags required",
+        ];
+        assert_eq!(reply.problems(), expected);
+    }
+
+    async fn bodies_that_are_none(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let post = |kind: &str, body: &str| app.post(CATTLE).by(&farm).body(kind, body.to_owned()).send();
+        assert_eq!(post("application/json", "{").await.error(400), "malformed_body");
+        assert_eq!(post("text/csv", "{}").await.error(415), "unsupported_media_type");
+        assert_eq!(post("application/json", "5").await.problems(), [" type"]);
+        assert_eq!(post("application/json", "[]").await.problems(), [" type"]);
+    }
+
+    async fn searches(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        for (query, problems) in [
+            ("limit=0", &["limit range"][..]),
+            ("limit=101&offset=-1", &["limit range", "offset range"]),
+            ("sortBy=colour", &["sortBy enum"]),
+            ("sortDesc=perhaps", &["sortDesc type"]),
+            ("f:status=active", &["f:status enum"]),
+            ("f:commoditySexes=mares", &["f:commoditySexes enum"]),
+            ("f:commodityAdditionalInfo=vegan&minAge=old", &["f:commodityAdditionalInfo enum", "minAge type"]),
+            ("minAge=-1", &["minAge range"]),
+            ("minAge=5&maxAge=4", &["minAge inconsistent"]),
+            ("cursor=nonsense", &["cursor format"]),
+        ] {
+            let reply = app.get(&format!("/v1/listings?{query}")).by(&farm).send().await;
+            assert_eq!(reply.problems(), problems, "{query}");
+        }
+        for nothing in ["", "limit=&sortBy=&f:status=&f:commodityBreed=&minAge=", "unknown=1"] {
+            assert!(search(&app, &farm, nothing).await.is_empty());
+        }
+    }
+}

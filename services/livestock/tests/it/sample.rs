@@ -1,0 +1,103 @@
+//! Listings to send, and what many tests do with them.
+
+use livestock::{Livestock, Settings};
+use serde_json::{Value, json};
+use testkit::{App, Backend, User};
+
+pub const CATTLE: &str = "/v1/listings/cattle";
+
+/// A service whose system service is nowhere: without files nobody asks it.
+pub async fn start(backend: Backend) -> App {
+    let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
+    App::start::<Livestock>(backend, settings).await
+}
+
+/// Everything that a cattle listing may say, but files.
+pub fn full() -> Value {
+    json!({
+        "type": "selling",
+        "isDraft": false,
+        "categoryIds": [206, 208],
+        "location": {
+            "threeWords": "amber.barn.clover",
+            "address": {
+                "name": "Lower House", "line1": "Lower House Farm", "line2": "Lane", "line3": "x", "city": "Brecon",
+                "region": "Powys", "regionISO": "GB-POW", "postcode": "LD3 7EG", "countryName": "United Kingdom",
+                "countryISO": "GB",
+            },
+            "coordinates": {"lat": 51.9469, "lon": -3},
+        },
+        "price": {
+            "type": "range",
+            "pricePerUnit": {"amount": 1100, "currency": "GBP"},
+            "minPrice": {"amount": 1000.5, "currency": "GBP"},
+            "maxPrice": {"amount": 1200, "currency": "GBP"},
+        },
+        "files": null,
+        "description": "Twelve heifers,\nquiet to handle.",
+        "tags": ["store", "hereford"],
+        "properties": {
+            "title": "Store heifers",
+            "type": "store",
+            "breed": "Hereford",
+            "breedType": "cross",
+            "breedSociety": "Hereford Cattle Society",
+            "societyNumber": "HCS 12",
+            "additionalInfo": ["crossbred", "in-calf"],
+            "sexes": "heifers, steers",
+            "quantity": 12,
+            "minAge": 14,
+            "maxAge": 18.5,
+            "health": {"tbStatus": "restricted", "tbDetails": "March", "tbInterval": "unspecified", "data": "x"},
+            "performance": {
+                "averageWeight": {"name": "kilogram", "conversion": 1, "weight": 410},
+                "dailyLiveWeightGain": {"name": "kilogram", "conversion": 1, "weight": 0.85},
+            },
+        },
+    })
+}
+
+/// The least that a cattle listing must say, with these properties.
+pub fn plain(properties: &Value) -> Value {
+    json!({
+        "type": "selling", "isDraft": false, "categoryIds": [], "location": null, "price": {"type": "poa"},
+        "files": null, "description": "", "tags": [], "properties": properties,
+    })
+}
+
+/// The same with another value at this pointer.
+pub fn with(mut listing: Value, pointer: &str, value: Value) -> Value {
+    let (parent, member) = pointer.rsplit_once('/').unwrap();
+    listing.pointer_mut(parent).unwrap()[member] = value;
+    listing
+}
+
+/// The same without the member at this pointer.
+pub fn without(mut listing: Value, pointer: &str) -> Value {
+    let (parent, member) = pointer.rsplit_once('/').unwrap();
+    listing.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(member).unwrap();
+    listing
+}
+
+/// Creates a cattle listing and gives its id.
+pub async fn create(app: &App, user: &User, listing: &Value) -> String {
+    let made = app.post(CATTLE).by(user).json(listing).send().await.ok();
+    made["id"].as_str().unwrap().to_owned()
+}
+
+/// What a search for this query finds, as ids.
+pub async fn search(app: &App, user: &User, query: &str) -> Vec<String> {
+    ids(&app.get(&format!("/v1/listings?{query}")).by(user).send().await.ok())
+}
+
+pub fn ids(listings: &Value) -> Vec<String> {
+    listings.as_array().unwrap().iter().map(|l| l["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Path and query of the link with this relation, if there is one.
+pub fn link(header: &str, relation: &str) -> Option<String> {
+    let rel = format!("; rel=\"{relation}\"");
+    let link = header.split(", ").find_map(|link| link.strip_suffix(rel.as_str()))?;
+    let address = link.strip_prefix('<')?.strip_suffix('>')?;
+    Some(address[address.find("/v1/")?..].to_owned())
+}
