@@ -1,6 +1,7 @@
 //! The livestock service over HTTP, on both databases.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "a test fails by panicking")]
 
+mod authorization;
 mod categories;
 mod create;
 mod files;

@@ -1,0 +1,118 @@
+//! The operations on files.
+
+use actix_multipart::Multipart;
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse, delete, get, post};
+use common::wire::ActionResult;
+use common::{Answer, Body, Caller, Error, Failures, Once, PathId};
+use database::AnyConnection;
+
+use super::answer::{Binary, FileInfo, Uploaded};
+use super::download::respond;
+use super::resolve::{ResolveFiles, resolved};
+use super::store;
+use super::upload::{fingerprint, receive};
+use crate::System;
+
+/// Upload a file
+///
+/// At most 10 `file` parts of 25 MiB each, none empty; each becomes a file of its own.
+#[utoipa::path(operation_id = "upload_file", tag = "files", security(("bearer" = [])),
+    request_body(content = super::form::FileUploadForm, content_type = "multipart/form-data"),
+    responses((status = 200, body = Uploaded), Failures))]
+#[post("/files")]
+pub(super) async fn upload(
+    caller: Caller,
+    once: Once,
+    request: HttpRequest,
+    multipart: Multipart,
+    system: Data<System>,
+) -> Result<Answer, Error> {
+    let form = receive(&request, multipart, &system).await?;
+    let files = form.check(&caller)?;
+    let fingerprint = fingerprint(&request, &form)?;
+    let public_url = system.public_url.clone();
+    once.run(&system.db, fingerprint, async || {
+        for part in form.files {
+            system.store.keep(part.content).await?;
+        }
+        Ok(move |c: &mut AnyConnection| {
+            store::create(c, &files)?;
+            Answer::json(&Uploaded::of(&files, &public_url))
+        })
+    })
+    .await
+}
+
+/// Download a file
+///
+/// Images and PDF are for showing, all else is for saving. `Range` takes one range; an archived file is for `admin`.
+#[utoipa::path(operation_id = "download_file", tag = "files", security(("bearer" = [])),
+    params(("id" = String, Path, description = "The file's id")),
+    responses(
+        (status = 200, content_type = "*/*", body = inline(Binary)),
+        (status = 206, content_type = "*/*", body = inline(Binary), description = "The range that was asked for"),
+        (status = 304, description = "The client has it"),
+        Failures))]
+#[get("/files/{id}")]
+pub(super) async fn download(
+    caller: Caller,
+    path: PathId,
+    request: HttpRequest,
+    system: Data<System>,
+) -> Result<HttpResponse, Error> {
+    let id = path.id()?;
+    let file = system.db.read(move |c| store::find_content(c, &caller, id)).await?;
+    respond(&request, &system.store, &file).await
+}
+
+/// Request file information
+#[utoipa::path(operation_id = "find_file", tag = "files", security(("bearer" = [])),
+    params(("id" = String, Path, description = "The file's id")),
+    responses((status = 200, body = FileInfo), Failures))]
+#[get("/files/{id}/info")]
+pub(super) async fn info(caller: Caller, path: PathId, system: Data<System>) -> Result<Answer, Error> {
+    let id = path.id()?;
+    let file = system.db.read(move |c| store::find(c, &caller, id)).await?;
+    Answer::json(&FileInfo::of(&file, &system.public_url))
+}
+
+/// Delete file (archives the file)
+///
+/// What refers to it still finds its information; its content is for `admin` only from now on.
+#[utoipa::path(operation_id = "archive_file", tag = "files", security(("bearer" = [])),
+    params(("id" = String, Path, description = "The file's id")),
+    responses((status = 200, body = ActionResult), Failures))]
+#[delete("/files/{id}")]
+pub(super) async fn archive(caller: Caller, path: PathId, system: Data<System>) -> Result<Answer, Error> {
+    let id = path.id()?;
+    system.db.write(move |c| store::archive(c, &caller, id)).await?;
+    Answer::json(&ActionResult::new("The file is archived."))
+}
+
+/// Resolve files
+///
+/// What loads and listings need to know of the files they name. Ids that are unknown, archived or not readable are
+/// left out and named in `X-Missing-Ids`.
+#[utoipa::path(operation_id = "resolve_files", tag = "files", security(("bearer" = [])),
+    request_body = ResolveFiles,
+    responses(
+        (status = 200, body = Vec<FileInfo>, headers(("X-Missing-Ids" = String, description = "Comma-separated ids"))),
+        Failures))]
+#[post("/files/resolve")]
+pub(super) async fn resolve(
+    caller: Caller,
+    once: Once,
+    body: Body<ResolveFiles>,
+    system: Data<System>,
+) -> Result<Answer, Error> {
+    let (wanted, fingerprint) = body.check(ResolveFiles::rules)?;
+    let (ids, share_with) = wanted.into_parts();
+    let url = system.public_url.clone();
+    if share_with.is_empty() {
+        return system.db.read(move |c| resolved(&ids, &store::find_usable(c, &caller, &ids)?, &url)).await;
+    }
+    let share =
+        move |c: &mut AnyConnection| resolved(&ids, &store::share(c, &caller, &ids, &share_with)?, &url);
+    once.run(&system.db, fingerprint, async || Ok(share)).await
+}

@@ -1,0 +1,106 @@
+//! Content on its way in: written to a temporary file and hashed in pieces, never whole in memory.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use common::Error;
+use sha2::{Digest, Sha256};
+use tempfile::{NamedTempFile, TempPath};
+
+use super::{CHUNK, blocking};
+
+/// As much of the beginning as is needed to tell what the content is.
+const HEAD: usize = 8 << 10;
+
+/// Content that is being taken in.
+pub struct Staging {
+    folder: PathBuf,
+    head: Vec<u8>,
+    size: u64,
+    /// What came since the last piece was written.
+    buffer: Vec<u8>,
+    written: Written,
+}
+
+/// What has left memory. The temporary file goes when this is dropped.
+#[derive(Default)]
+struct Written {
+    file: Option<NamedTempFile>,
+    hash: Sha256,
+}
+
+impl Staging {
+    pub(super) fn new(folder: PathBuf) -> Self {
+        Self { folder, head: Vec::new(), size: 0, buffer: Vec::new(), written: Written::default() }
+    }
+
+    /// Bytes taken in so far.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Takes in more.
+    ///
+    /// # Errors
+    /// 503 when the disk does not take it.
+    pub async fn push(&mut self, chunk: &[u8]) -> Result<(), Error> {
+        if self.buffer.len() + chunk.len() > CHUNK {
+            self.flush().await?;
+        }
+        let missing = HEAD - self.head.len();
+        self.head.extend_from_slice(&chunk[..missing.min(chunk.len())]);
+        self.size += chunk.len() as u64;
+        self.buffer.extend_from_slice(chunk);
+        Ok(())
+    }
+
+    /// That was all.
+    ///
+    /// # Errors
+    /// As [`Staging::push`].
+    pub async fn finish(mut self) -> Result<Staged, Error> {
+        self.flush().await?;
+        let hash = base16ct::lower::encode_string(&self.written.hash.finalize());
+        let path = self.written.file.map(NamedTempFile::into_temp_path);
+        Ok(Staged { head: self.head, size: self.size, hash, path })
+    }
+
+    async fn flush(&mut self) -> Result<(), Error> {
+        let (mut written, mut buffer) = (std::mem::take(&mut self.written), std::mem::take(&mut self.buffer));
+        let folder = self.folder.clone();
+        (self.written, self.buffer) = blocking(move || {
+            let file = match &mut written.file {
+                Some(file) => file,
+                none => none.insert(NamedTempFile::new_in(folder)?),
+            };
+            file.write_all(&buffer)?;
+            written.hash.update(&buffer);
+            buffer.clear();
+            Ok((written, buffer))
+        })
+        .await?;
+        Ok(())
+    }
+}
+
+/// Content that is complete but not kept yet: gone when this is dropped.
+#[derive(Debug)]
+pub struct Staged {
+    /// The first bytes.
+    pub head: Vec<u8>,
+    /// Bytes.
+    pub size: u64,
+    /// SHA-256 in hex.
+    pub hash: String,
+    path: Option<TempPath>,
+}
+
+impl Staged {
+    /// Puts the content on the disk under this path, in one step.
+    pub(super) fn persist(self, path: &Path) -> io::Result<()> {
+        let Some(staged) = self.path else { return Err(io::ErrorKind::InvalidInput.into()) };
+        fs::File::open(&staged)?.sync_all()?;
+        Ok(staged.persist(path)?)
+    }
+}

@@ -1,0 +1,189 @@
+//! The form of an upload and its rules (interface.md, 2.1; contract, sections 3 and 6).
+
+mod text;
+
+use std::fmt::Display;
+
+use common::problem::{Code, Problems};
+use common::{Caller, Error};
+use database::{Id, Ts};
+use serde_json::json;
+use utoipa::ToSchema;
+
+use super::content::Staged;
+use super::kind::{Bucket, FileType};
+use super::model::{File, Organisations, Upload};
+use super::sniff;
+use text::{accept, base_name, length, line};
+
+/// The fields that are text.
+pub(super) const TEXTS: [&str; 5] = ["bucket", "type", "name", "organisationId", "organisations"];
+const ORGANISATIONS_MAX: usize = 50;
+const MISSING: &str = "is required";
+
+/// The form of an upload.
+#[derive(ToSchema)]
+#[schema(as = FileUploadForm)]
+#[expect(dead_code, reason = "only its schema is used: a multipart form is read as it streams in")]
+pub(super) struct FileUploadForm {
+    bucket: Bucket,
+    r#type: FileType,
+    /// The content; several parts make several files.
+    file: Vec<super::answer::Binary>,
+    /// The name of the first file; the others take their part's file name.
+    #[schema(min_length = 1, max_length = 200)]
+    name: String,
+    /// The owner: the caller's organisation, which is also the default; any for `admin`.
+    #[schema(rename = "organisationId", nullable = false, min_length = 1, max_length = 200)]
+    organisation_id: Option<String>,
+    /// Comma-separated ids of organisations that may read the files too; `*` is everybody.
+    #[schema(nullable = false)]
+    organisations: Option<String>,
+}
+
+/// What was sent.
+#[derive(Default)]
+pub(super) struct Form {
+    /// Text fields, in their order.
+    pub texts: Vec<(String, String)>,
+    /// `file` parts, in their order.
+    pub files: Vec<Part>,
+}
+
+/// A `file` part.
+pub(super) struct Part {
+    /// The file name it came with.
+    pub name: Option<String>,
+    /// The media type it came with.
+    pub declared: Option<String>,
+    /// What is in it.
+    pub content: Staged,
+}
+
+/// The text fields, understood. One that was refused has its default value.
+#[derive(Default)]
+struct Fields {
+    bucket: Bucket,
+    kind: FileType,
+    name: String,
+    organisation_id: Option<String>,
+    organisations: Organisations,
+}
+
+impl Form {
+    /// The files to be stored.
+    ///
+    /// # Errors
+    /// 400 with every failed field; then 403 for another's organisation.
+    pub(super) fn check(&self, caller: &Caller) -> Result<Upload, Error> {
+        let mut problems = Problems::default();
+        let fields = self.fields(&mut problems);
+        let names = self.names(&fields, &mut problems);
+        problems.check()?;
+        if fields.organisation_id.as_deref().is_some_and(|o| !caller.admin && !caller.acts_for(o)) {
+            return Err(Error::Forbidden("You may upload files for your own organisation only."));
+        }
+        let own = caller.organisation.as_ref().map(|o| o.id.clone());
+        let owner = fields.organisation_id.or(own);
+        let now = Ts::now();
+        let mut files = self.files.iter().zip(names).map(|(part, name)| File {
+            id: Id::new(),
+            bucket: fields.bucket,
+            kind: fields.kind,
+            organisation_id: owner.clone(),
+            name,
+            hash: part.content.hash.clone(),
+            content_type: sniff::content_type(&part.content.head, part.declared.as_deref()),
+            size: part.content.size.cast_signed(),
+            user_id: caller.user_id.clone(),
+            user_name: caller.user_name.clone(),
+            organisations: fields.organisations.clone(),
+            created_at: now,
+            archived_at: None,
+        });
+        let first = files.next().ok_or_else(|| Problems::one("file", Code::Required, MISSING))?;
+        Ok(Upload { first, additional: files.collect() })
+    }
+
+    fn fields(&self, problems: &mut Problems) -> Fields {
+        let owner = self.last("organisationId").filter(|text| !text.trim().is_empty());
+        Fields {
+            bucket: self.word("bucket", &Bucket::ALL, problems),
+            kind: self.word("type", &FileType::ALL, problems),
+            name: self
+                .required("name", problems)
+                .and_then(|n| accept(base_name(n), "name", problems))
+                .unwrap_or_default(),
+            organisation_id: owner.and_then(|id| accept(line(id), "organisationId", problems)),
+            organisations: self.organisations(problems),
+        }
+    }
+
+    fn organisations(&self, problems: &mut Problems) -> Organisations {
+        let mut found = Organisations::default();
+        let lists = self.texts.iter().filter(|(name, _)| name == "organisations");
+        for id in lists.flat_map(|(_, list)| list.split(',')).map(str::trim).filter(|id| !id.is_empty()) {
+            let id = accept(line(id), "organisations", problems);
+            found.add(id.as_slice());
+            if found.0.len() > ORGANISATIONS_MAX {
+                let refusal = length(0, ORGANISATIONS_MAX, "organisations");
+                accept::<()>(Err(refusal), "organisations", problems);
+                break;
+            }
+        }
+        found
+    }
+
+    /// The name of each file, where its part is good.
+    fn names(&self, fields: &Fields, problems: &mut Problems) -> Vec<String> {
+        if self.files.is_empty() {
+            problems.push("file", Code::Required, MISSING);
+        }
+        let mut names = Vec::with_capacity(self.files.len());
+        for (i, part) in self.files.iter().enumerate() {
+            if part.content.size == 0 {
+                problems.push_with(
+                    "file",
+                    Code::Length,
+                    "must not be empty",
+                    json!({ "minimum": 1, "index": i }),
+                );
+            } else if fields.bucket == Bucket::Images && sniff::image(&part.content.head).is_none() {
+                let data = json!({ "allowed": sniff::IMAGES, "index": i });
+                problems.push_with("file", Code::Format, "must be an image in the bucket images", data);
+            }
+            let own = part.name.as_deref().filter(|name| i > 0 && !name.trim().is_empty());
+            let own = own.and_then(|name| accept(base_name(name), "file", problems));
+            names.push(own.unwrap_or_else(|| fields.name.clone()));
+        }
+        names
+    }
+
+    /// Of several fields of a name the last counts.
+    fn last(&self, name: &str) -> Option<&str> {
+        self.texts.iter().rfind(|(field, _)| field == name).map(|(_, text)| text.as_str())
+    }
+
+    fn required(&self, name: &str, problems: &mut Problems) -> Option<&str> {
+        let found = self.last(name);
+        if found.is_none() {
+            problems.push(name, Code::Required, MISSING);
+        }
+        found
+    }
+
+    fn word<T: TryFrom<String> + Display + Default>(
+        &self,
+        name: &str,
+        all: &[T],
+        problems: &mut Problems,
+    ) -> T {
+        let Some(word) = self.required(name, problems) else { return T::default() };
+        T::try_from(word.trim().to_owned()).unwrap_or_else(|_| {
+            let allowed: Vec<_> = all.iter().map(ToString::to_string).collect();
+            let message = format!("must be one of {}", allowed.join(", "));
+            problems.push_with(name, Code::Enum, message, json!({ "allowed": allowed }));
+            T::default()
+        })
+    }
+}

@@ -1,0 +1,58 @@
+//! Texts of a form, field by field: what is kept of them and why one is refused.
+
+use common::problem::{Code, Problems};
+use serde_json::{Value, json};
+
+const NAME_MAX: usize = 200;
+
+/// What is wrong with a text, and what helps to mend it.
+pub(super) type Refusal = (Code, String, Value);
+
+/// What was kept; nothing, and an entry for the field, if it was refused.
+pub(super) fn accept<T>(result: Result<T, Refusal>, path: &str, problems: &mut Problems) -> Option<T> {
+    let refused = |(code, message, data)| problems.push_with(path, code, message, data);
+    result.map_err(refused).ok()
+}
+
+/// Too few or too many.
+pub(super) fn length(minimum: usize, maximum: usize, what: &str) -> Refusal {
+    let message = format!("must have {minimum} to {maximum} {what}");
+    (Code::Length, message, json!({ "minimum": minimum, "maximum": maximum }))
+}
+
+/// A name or an id: one line, trimmed.
+pub(super) fn line(text: &str) -> Result<String, Refusal> {
+    let line = text.trim();
+    if text.chars().any(char::is_control) {
+        return Err((Code::Format, "must not have control characters".into(), json!({})));
+    }
+    if line.is_empty() || line.chars().count() > NAME_MAX {
+        return Err(length(1, NAME_MAX, "characters"));
+    }
+    Ok(line.to_owned())
+}
+
+/// The name itself, where a client sent the path to it.
+pub(super) fn base_name(path: &str) -> Result<String, Refusal> {
+    line(
+        path.rsplit(['/', '\\']).next().filter(|name| !matches!(name.trim(), "." | "..")).unwrap_or_default(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_last_components() {
+        let kept = |path: &str| base_name(path).ok();
+        assert_eq!(kept("C:\\tickets\\ 7.pdf "), Some("7.pdf".into()));
+        assert_eq!(kept("../../etc/passwd"), Some("passwd".into()));
+        assert_eq!(kept("Wiegeschein \u{1f411} \"7\".pdf"), Some("Wiegeschein \u{1f411} \"7\".pdf".into()));
+        for refused in ["", " ", "a/", "..", "a\\.", "a\nb", "a\u{0}", "\u{85}"] {
+            assert_eq!(kept(refused), None, "{refused:?}");
+        }
+        assert_eq!(kept(&"\u{e9}".repeat(200)).map(|n| n.chars().count()), Some(200));
+        assert_eq!(kept(&"x".repeat(201)), None);
+    }
+}

@@ -1,0 +1,28 @@
+//! A file: content that somebody uploaded for an organisation, and who may use it. It is never changed; deleting
+//! archives it, since loads and listings go on naming it.
+//!
+//! The content lies in the [content store](content) under its hash, the rest in one row. The row is written last,
+//! so that whatever has a row has its whole content.
+
+pub mod answer;
+mod api;
+pub mod content;
+mod download;
+mod form;
+pub mod kind;
+pub mod model;
+mod resolve;
+mod sniff;
+mod store;
+mod upload;
+
+use utoipa_actix_web::service_config::ServiceConfig;
+
+pub(crate) fn routes(v1: &mut ServiceConfig) {
+    // Before the paths with an id, which `resolve` would be taken for.
+    v1.service(api::resolve);
+    v1.service(api::upload);
+    v1.service(api::download);
+    v1.service(api::info);
+    v1.service(api::archive);
+}

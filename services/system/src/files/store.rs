@@ -1,0 +1,100 @@
+//! Every query on files.
+
+use std::collections::HashMap;
+
+use common::{Caller, Error};
+use database::{AnyConnection, Id, Json, Ts};
+use diesel::prelude::*;
+
+use super::model::{File, Upload};
+use crate::schema::files::dsl as f;
+
+/// Stores what was uploaded; its content is in the content store by now.
+pub(super) fn create(c: &mut AnyConnection, upload: &Upload) -> Result<(), Error> {
+    let rows = upload.files().map(|file| {
+        Ok((
+            f::id.eq(file.id),
+            f::bucket.eq(file.bucket.to_string()),
+            f::kind.eq(file.kind.to_string()),
+            f::organisation_id.eq(&file.organisation_id),
+            f::name.eq(&file.name),
+            f::hash.eq(&file.hash),
+            f::content_type.eq(&file.content_type),
+            f::size.eq(file.size),
+            f::user_id.eq(&file.user_id),
+            f::user_name.eq(&file.user_name),
+            f::organisations.eq(Json::of(&file.organisations)?),
+            f::created_at.eq(file.created_at),
+        ))
+    });
+    let rows = rows.collect::<Result<Vec<_>, Error>>()?;
+    database::dispatch!(c, c => diesel::insert_into(f::files).values(&rows).execute(c))?;
+    Ok(())
+}
+
+/// A file that the caller may read; 404, 403.
+pub(super) fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<File, Error> {
+    let file = any(c, id)?;
+    if file.is_readable_by(caller) {
+        Ok(file)
+    } else {
+        Err(Error::Forbidden("This file belongs to another organisation, which has not shared it with you."))
+    }
+}
+
+/// A file whose content the caller may read: as [`find`], but an archived one only for `admin`.
+pub(super) fn find_content(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<File, Error> {
+    let file = find(c, caller, id)?;
+    if file.archived_at.is_some() && !caller.admin { Err(Error::NotFound) } else { Ok(file) }
+}
+
+/// Archives a file; 404, 403, 409.
+pub(super) fn archive(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(), Error> {
+    let file = any(c, id)?;
+    if !file.is_own_of(caller) {
+        return Err(Error::Forbidden("Only the organisation that owns this file, or who uploaded it, may."));
+    }
+    if file.archived_at.is_some() {
+        return Err(Error::conflict("This file is archived already."));
+    }
+    diesel::update(f::files.find(id)).set(f::archived_at.eq(Ts::now())).execute(c)?;
+    Ok(())
+}
+
+/// Those of these files that are in use and that the caller may read, in the order asked.
+pub(super) fn find_usable(c: &mut AnyConnection, caller: &Caller, ids: &[Id]) -> Result<Vec<File>, Error> {
+    let found: Vec<File> = f::files
+        .filter(f::id.eq_any(ids))
+        .filter(f::archived_at.is_null())
+        .select(File::as_select())
+        .load(c)?;
+    let mut found: HashMap<_, _> = found.into_iter().map(|file| (file.id, file)).collect();
+    let found = ids.iter().filter_map(|id| found.remove(id));
+    Ok(found.filter(|file| file.is_readable_by(caller)).collect())
+}
+
+/// As [`find_usable`]; the caller's own among them are shared with these organisations.
+pub(super) fn share(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    ids: &[Id],
+    organisations: &[String],
+) -> Result<Vec<File>, Error> {
+    let mut files = find_usable(c, caller, ids)?;
+    // Files of one load are mostly shared with the same organisations: one statement for all of those.
+    let mut changes = HashMap::<String, Vec<Id>>::new();
+    for file in files.iter_mut().filter(|file| file.is_own_of(caller)) {
+        if file.organisations.add(organisations) {
+            changes.entry(Json::of(&file.organisations)?.0).or_default().push(file.id);
+        }
+    }
+    for (list, ids) in changes {
+        diesel::update(f::files.filter(f::id.eq_any(ids))).set(f::organisations.eq(Json(list))).execute(c)?;
+    }
+    Ok(files)
+}
+
+fn any(c: &mut AnyConnection, id: Id) -> Result<File, Error> {
+    let file: Option<File> = f::files.find(id).select(File::as_select()).first(c).optional()?;
+    file.ok_or(Error::NotFound)
+}

@@ -1,0 +1,19 @@
+//! The tables of this service.
+
+diesel::table! {
+    files (id) {
+        id -> database::IdSql,
+        bucket -> Text,
+        kind -> Text,
+        organisation_id -> Nullable<Text>,
+        name -> Text,
+        hash -> Text,
+        content_type -> Text,
+        size -> BigInt,
+        user_id -> Text,
+        user_name -> Text,
+        organisations -> database::JsonSql,
+        created_at -> database::TsSql,
+        archived_at -> Nullable<database::TsSql>,
+    }
+}

@@ -1,0 +1,50 @@
+//! Deleting archives.
+
+use serde_json::json;
+use testkit::User;
+
+use super::{PNG, start};
+
+testkit::on_both! {
+    async fn an_archived_file_has_information_but_no_content(backend) {
+        let files = start(backend).await;
+        let (user, admin) = (User::of("farm"), User::admin());
+        let id = files.make(&user, "image", PNG).await;
+        let before = files.info(&user, &id).await.ok();
+        assert_eq!(before["status"], "active");
+        let answer = files.archive(&user, &id).await.ok();
+        assert_eq!(answer, json!({"message": "The file is archived.", "status": "success"}));
+        let mut archived = before;
+        archived["status"] = json!("archived");
+        assert_eq!(files.info(&user, &id).await.ok(), archived);
+        assert_eq!(files.info(&User::of("stranger"), &id).await.ok(), archived);
+        assert_eq!(files.get(&user, &id).await.error(404), "not_found");
+        assert_eq!(files.get(&admin, &id).await.bytes, PNG);
+        assert_eq!(files.archive(&user, &id).await.error(409), "conflict");
+        assert_eq!(files.archive(&admin, &id).await.error(409), "conflict");
+        assert_eq!(files.stored().len(), 1);
+    }
+
+    async fn only_its_own_may(backend) {
+        let files = start(backend).await;
+        let uploader = User::of("farm").with("sub", "ann");
+        for allowed in [User::of("farm"), User::admin(), User::of("other").with("sub", "ann")] {
+            let id = files.make(&uploader, "image", PNG).await;
+            assert_eq!(files.archive(&User::of("stranger"), &id).await.error(403), "forbidden");
+            assert_eq!(files.archive(&User::alone("bob"), &id).await.error(403), "forbidden");
+            assert_eq!(files.archive(&allowed, &id).await.status, 200);
+            // Whose it is comes before the state it is in.
+            assert_eq!(files.archive(&User::of("stranger"), &id).await.error(403), "forbidden");
+        }
+    }
+
+    async fn two_at_once_archive_it_once(backend) {
+        let files = start(backend).await;
+        let user = User::of("farm");
+        let id = files.make(&user, "image", PNG).await;
+        let (a, b) = tokio::join!(files.archive(&user, &id), files.archive(&user, &id));
+        let mut statuses = [a.status, b.status];
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 409]);
+    }
+}

@@ -1,0 +1,72 @@
+//! Uploads and shares that are sent again.
+
+use serde_json::json;
+use testkit::{Reply, User};
+
+use super::{Files, PNG, encode, start};
+
+async fn send(files: &Files, user: &User, key: &str, boundary: &str, content: &[u8]) -> Reply {
+    let body = encode(
+        boundary,
+        &[
+            ("name=\"bucket\"", b"files"),
+            ("name=\"type\"", b"misc"),
+            ("name=\"name\"", b"a name"),
+            ("name=\"file\"; filename=\"a\"", content),
+        ],
+    );
+    let call = files.app.post("/v1/files").by(user).header("idempotency-key", key);
+    call.body(&format!("multipart/form-data; boundary={boundary}"), body).send().await
+}
+
+testkit::on_both! {
+    async fn an_upload_is_replayed(backend) {
+        let files = start(backend).await;
+        let user = User::of("farm");
+        let first = send(&files, &user, "key", "x", PNG).await;
+        assert_eq!(first.header("idempotency-replayed"), "");
+        let first = first.ok();
+        // The boundary is no part of what was asked for.
+        let again = send(&files, &user, "key", "another", PNG).await;
+        assert_eq!(again.header("idempotency-replayed"), "true");
+        assert_eq!(again.ok(), first);
+        let other = send(&files, &user, "key", "x", b"other").await;
+        assert_eq!(other.error(409), "idempotency_key_reused");
+        assert_eq!(files.stored().len(), 1);
+        // Another key, another caller: other files.
+        assert_ne!(send(&files, &user, "key 2", "x", PNG).await.ok()["id"], first["id"]);
+        assert_ne!(send(&files, &User::of("mart"), "key", "x", PNG).await.ok()["id"], first["id"]);
+    }
+
+    async fn a_refused_upload_leaves_the_key_free(backend) {
+        let files = start(backend).await;
+        let user = User::of("farm");
+        assert_eq!(send(&files, &user, "key", "x", b"").await.problems(), ["file length"]);
+        let stored = send(&files, &user, "key", "x", PNG).await;
+        assert_eq!(stored.header("idempotency-replayed"), "");
+        assert_eq!(stored.status, 200);
+    }
+
+    async fn two_at_once_make_one_file(backend) {
+        let files = start(backend).await;
+        let user = User::of("farm");
+        let send = || send(&files, &user, "key", "x", PNG);
+        let (a, b) = tokio::join!(send(), send());
+        assert_eq!(a.ok()["id"], b.ok()["id"]);
+    }
+
+    async fn sharing_is_replayed(backend) {
+        let files = start(backend).await;
+        let user = User::of("farm");
+        let id = files.make(&user, "misc", b"x").await;
+        let share = async |with: &'static str| {
+            let call = files.app.post("/v1/files/resolve").by(&user).header("idempotency-key", "key");
+            call.json(&json!({"ids": [id], "shareWith": [with]})).send().await
+        };
+        let first = share("haulier").await.ok();
+        let again = share("haulier").await;
+        assert_eq!(again.header("idempotency-replayed"), "true");
+        assert_eq!(again.ok(), first);
+        assert_eq!(share("mart").await.error(409), "idempotency_key_reused");
+    }
+}

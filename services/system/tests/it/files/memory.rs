@@ -1,0 +1,86 @@
+//! Content never passes through memory whole: measured on the program itself.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use testkit::User;
+
+use super::{form, id, noise, part};
+
+const ROUNDS: usize = 50;
+const GROWTH_MAX: u64 = 32 << 20;
+
+/// The service as a process, killed when this is dropped.
+struct Process {
+    child: Child,
+    url: String,
+}
+
+impl Process {
+    fn start(folder: &Path) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_system"))
+            .env("DROVER_SERVER__PORT", "0")
+            .env("DROVER_DATABASE__URL", format!("sqlite://{}/system.sqlite", folder.display()))
+            .env("DROVER_SERVICE__STORE_URL", format!("file://{}/files", folder.display()))
+            .env("DROVER_AUTH__JWKS_FILE", testkit::jwks_file())
+            .env("DROVER_AUTH__ISSUER", testkit::ISSUER)
+            .env("DROVER_AUTH__AUDIENCE", testkit::AUDIENCE)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let ready = lines.by_ref().map(|line| line.unwrap()).find(|line| line.contains("\"ready\"")).unwrap();
+        // Somebody must read the log, or the service would wait for ever to write it.
+        std::thread::spawn(move || lines.for_each(drop));
+        let ready: Value = serde_json::from_str(&ready).unwrap();
+        let url = format!("http://{}", ready["address"].as_str().unwrap());
+        Self { child, url }
+    }
+
+    /// Resident memory in bytes.
+    fn memory(&self) -> u64 {
+        let pages = std::fs::read_to_string(format!("/proc/{}/statm", self.child.id())).unwrap();
+        pages.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn large_files_up_and_down_take_little_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Process::start(folder.path());
+    testkit::block_on(async {
+        let (client, token) = (reqwest::Client::new(), User::of("farm").token());
+        let files = format!("{}/v1/files", service.url);
+        let mut content = noise(25 << 20);
+        let mut round = async || {
+            content[0] = content[0].wrapping_add(1);
+            let form = form("files", "misc", "large").part("file", part(&content));
+            let sent = client.post(&files).bearer_auth(&token).multipart(form).send().await.unwrap();
+            let id = id(&sent.json().await.unwrap());
+            let mut answer = client.get(format!("{files}/{id}")).bearer_auth(&token).send().await.unwrap();
+            let mut read = 0;
+            while let Some(chunk) = answer.chunk().await.unwrap() {
+                assert!(chunk == content[read..read + chunk.len()]);
+                read += chunk.len();
+            }
+            assert_eq!(read, content.len());
+        };
+        // Threads, connections and pools are there after the first ones.
+        let before = service.memory();
+        for _ in 0..ROUNDS {
+            round().await;
+        }
+        let after = service.memory();
+        println!("{} KiB, then {} KiB", before >> 10, after >> 10);
+        assert!(after < before + GROWTH_MAX, "from {before} to {after}");
+    });
+}

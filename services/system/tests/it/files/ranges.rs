@@ -1,0 +1,74 @@
+//! Parts of content.
+
+use testkit::{Reply, User};
+
+use super::{Files, noise, start};
+
+async fn ask(files: &Files, id: &str, headers: &[(&str, &str)]) -> Reply {
+    let call = files.app.get(&format!("/v1/files/{id}")).by(&User::of("farm"));
+    headers.iter().fold(call, |call, (name, value)| call.header(name, value)).send().await
+}
+
+testkit::on_both! {
+    async fn one_range(backend) {
+        let files = start(backend).await;
+        // Read in one piece, in several, and across the border of two.
+        let content = noise(3_000_000);
+        let id = files.make(&User::of("farm"), "misc", &content).await;
+        for (range, first, last) in [
+            ("bytes=0-0", 0, 0),
+            ("bytes=10-19", 10, 19),
+            ("bytes=1048000-1049000", 1_048_000, 1_049_000),
+            ("bytes=100-2999999", 100, 2_999_999),
+            ("bytes=2999000-", 2_999_000, 2_999_999),
+            ("bytes=2999000-99999999", 2_999_000, 2_999_999),
+            ("bytes=-500", 2_999_500, 2_999_999),
+            ("bytes=-99999999", 0, 2_999_999),
+        ] {
+            let reply = ask(&files, &id, &[("range", range)]).await;
+            assert_eq!(reply.status, 206, "{range}");
+            assert_eq!(reply.header("content-range"), format!("bytes {first}-{last}/3000000"));
+            assert_eq!(reply.header("content-length"), (last - first + 1).to_string());
+            assert_eq!(reply.header("content-type"), "application/octet-stream");
+            assert!(reply.bytes == content[first..=last], "{range}");
+        }
+    }
+
+    async fn ranges_outside(backend) {
+        let files = start(backend).await;
+        let id = files.make(&User::of("farm"), "misc", b"0123456789").await;
+        for range in ["bytes=10-", "bytes=10-12", "bytes=-0"] {
+            let reply = ask(&files, &id, &[("range", range)]).await;
+            assert_eq!(reply.header("content-range"), "bytes */10");
+            assert_eq!(reply.error(416), "range_not_satisfiable", "{range}");
+        }
+    }
+
+    async fn ranges_that_are_ignored(backend) {
+        let files = start(backend).await;
+        let id = files.make(&User::of("farm"), "misc", b"0123456789").await;
+        for range in ["bytes=0-1,3-4", "bytes=0-1,x", "bytes=5-2", "bytes=a-b", "bytes=", "lines=1-2", "0-1"] {
+            let reply = ask(&files, &id, &[("range", range)]).await;
+            assert_eq!((reply.status, reply.text().as_str()), (200, "0123456789"), "{range}");
+            assert_eq!(reply.header("content-range"), "");
+        }
+    }
+
+    async fn a_range_continues_the_same_version_only(backend) {
+        let files = start(backend).await;
+        let id = files.make(&User::of("farm"), "misc", b"0123456789").await;
+        let whole = ask(&files, &id, &[]).await;
+        let (tag, modified) = (whole.header("etag"), whole.header("last-modified"));
+        for (condition, status) in [
+            (tag, 206),
+            (modified, 206),
+            ("\"other\"", 200),
+            (&format!("W/{tag}"), 200),
+            ("Mon, 01 Jan 2024 00:00:00 GMT", 200),
+            ("nonsense", 200),
+        ] {
+            let reply = ask(&files, &id, &[("range", "bytes=2-3"), ("if-range", condition)]).await;
+            assert_eq!(reply.status, status, "{condition}");
+        }
+    }
+}

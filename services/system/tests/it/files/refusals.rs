@@ -1,0 +1,90 @@
+//! What an upload refuses, and that it says so field by field and leaves nothing behind.
+
+use reqwest::multipart::Form;
+use testkit::User;
+
+use super::{PNG, form, part, start};
+
+testkit::on_both! {
+    async fn every_failed_field_at_once(backend) {
+        let files = start(backend).await;
+        let user = User::of("farm");
+        let all = ["bucket required", "file required", "name required", "type required"];
+        assert_eq!(files.upload(&user, Form::new().text("other", "x")).await.problems(), all);
+        let long = "x".repeat(201);
+        let form = form("pictures", "invoice", " ").part("file", part(b""));
+        let form = form.text("organisationId", long.clone()).text("organisations", format!("a,{long}"));
+        let bad = ["bucket enum", "file length", "name length", "organisationId length", "organisations length", "type enum"];
+        let reply = files.upload(&user, form).await;
+        assert_eq!(reply.json()["code"], "validation_failed");
+        let validation = reply.json()["validation"].clone();
+        let bucket = validation.as_array().unwrap().iter().find(|e| e["path"] == "bucket").unwrap().clone();
+        assert_eq!(bucket["data"]["allowed"], serde_json::json!(["images", "files"]));
+        assert_eq!(reply.problems(), bad);
+        assert_eq!(files.stored(), [""; 0].map(std::path::PathBuf::from));
+    }
+
+    async fn names_with_control_characters(backend) {
+        let files = start(backend).await;
+        let user = User::of("farm");
+        for name in ["a\r\nSet-Cookie: b", "a\0b", "\u{85}"] {
+            let reply = files.upload(&user, form("files", "misc", name).part("file", part(b"x"))).await;
+            assert_eq!(reply.problems(), ["name format"], "{name:?}");
+        }
+        let long = "é".repeat(201);
+        let reply = files.upload(&user, form("files", "misc", &long).part("file", part(b"x"))).await;
+        assert_eq!(reply.problems(), ["name length"]);
+        let fits = "é".repeat(200);
+        assert_eq!(files.upload(&user, form("files", "misc", &fits).part("file", part(b"x"))).await.status, 200);
+        // The names of further parts become names too.
+        let two = form("files", "misc", "x").part("file", part(b"x")).part("file", part(b"x").file_name(long));
+        assert_eq!(files.upload(&user, two).await.problems(), ["file length"]);
+    }
+
+    async fn images_must_be_images(backend) {
+        let files = start(backend).await;
+        let user = User::of("farm");
+        for content in [&b"<svg xmlns='http://www.w3.org/2000/svg'/>"[..], b"%PDF-1.7", b"GIF vouchers", b"BM\0\0"] {
+            let part = part(content).mime_str("image/png").unwrap();
+            let reply = files.upload(&user, form("images", "image", "x.png").part("file", part)).await;
+            assert_eq!(reply.problems(), ["file format"]);
+        }
+        let second = form("images", "image", "x").part("file", part(PNG)).part("file", part(b"text"));
+        let reply = files.upload(&user, second).await;
+        assert_eq!(reply.json()["validation"][0]["data"]["index"], 1);
+        assert_eq!(reply.problems(), ["file format"]);
+        assert_eq!(files.stored().len(), 0);
+    }
+
+    async fn checks_come_in_order(backend) {
+        let files = start(backend).await;
+        let bad = || form("pictures", "misc", "x").text("organisationId", "mart").part("file", part(b"x"));
+        let reply = files.app.post("/v1/files").form(bad()).send().await;
+        assert_eq!(reply.header("www-authenticate"), "Bearer realm=\"drover\"");
+        assert_eq!(reply.error(401), "unauthenticated");
+        // What is wrong with the form comes before whose it is.
+        assert_eq!(files.upload(&User::of("farm"), bad()).await.problems(), ["bucket enum"]);
+        let good = form("files", "misc", "x").text("organisationId", "mart").part("file", part(b"x"));
+        assert_eq!(files.upload(&User::of("farm"), good).await.error(403), "forbidden");
+        assert_eq!(files.stored().len(), 0);
+        let key = files.app.post("/v1/files").by(&User::of("farm")).header("idempotency-key", "");
+        let good = form("files", "misc", "x").part("file", part(b"x"));
+        assert_eq!(key.form(good).send().await.problems(), ["Idempotency-Key length"]);
+    }
+
+    async fn without_a_token_nothing(backend) {
+        let files = start(backend).await;
+        let id = files.make(&User::of("farm"), "image", PNG).await;
+        let called = testkit::every_operation_needs_a_caller(&files.app, &[]).await;
+        assert_eq!(called, 7);
+        for path in [format!("/v1/files/{id}"), format!("/v1/files/{id}/info")] {
+            assert_eq!(files.app.call("HEAD", &path).send().await.status, 401, "{path}");
+        }
+        let user = User::of("farm");
+        for (method, path) in [("GET", "/v1/files/7"), ("GET", "/v1/files/7/info"), ("DELETE", "/v1/files/7")] {
+            let reply = files.app.call(method, path).by(&user).send().await;
+            assert_eq!(reply.error(404), "not_found", "{method} {path}");
+        }
+        assert_eq!(files.app.call("PUT", "/v1/files").by(&user).send().await.error(405), "method_not_allowed");
+    }
+}

@@ -1,0 +1,164 @@
+//! What an upload stores and answers.
+
+use serde_json::{Value, json};
+use testkit::User;
+
+use super::{PDF, PNG, encode, form, id, part, start};
+
+testkit::on_both! {
+    async fn a_file_is_described(backend) {
+        let files = start(backend).await;
+        let user = User::of("farm");
+        let form = form("images", "weighbridge", "Ticket 7").text("organisations", "haulier, mart,haulier");
+        let record = files.upload(&user, form.text("organisations", "*").part("file", part(PNG))).await.ok();
+        let id = id(&record);
+        let mut info = json!({
+            "bucket": "images",
+            "type": "weighbridge",
+            "organisationId": "farm",
+            "name": "Ticket 7",
+            "hash": format!("sha256:{}", hash(PNG)),
+            "contentType": "image/png",
+            "url": format!("{}/v1/files/{id}", files.app.url),
+            "userId": "user-of-farm",
+            "userName": "Name of user-of-farm",
+            "organisations": ["haulier", "mart", "*"],
+            "createdAtUTC": record["info"]["createdAtUTC"],
+        });
+        let expected = json!({
+            "id": id, "tags": [], "info": info, "organisationId": "farm", "userId": "user-of-farm",
+            "type": "weighbridge", "status": "active", "additional": [],
+        });
+        assert_eq!(record, expected);
+        let created = info["createdAtUTC"].as_str().unwrap();
+        assert!(created.len() == 24 && created.ends_with('Z'), "{created}");
+        info["status"] = json!("active");
+        assert_eq!(files.info(&user, &id).await.ok(), info);
+        assert_eq!(files.get(&user, &id).await.bytes, PNG);
+        let upper = id.to_uppercase();
+        assert_eq!(files.info(&user, &upper).await.ok(), info);
+    }
+
+    async fn several_parts_are_several_files(backend) {
+        let files = start(backend).await;
+        let user = User::of("farm");
+        let form = form("files", "misc", "the first")
+            .part("file", part(PNG))
+            .part("file", part(PDF).file_name("C:\\papers\\second.pdf"))
+            .part("file", reqwest::multipart::Part::bytes(b"third".to_vec()));
+        let record = files.upload(&user, form).await.ok();
+        let additional = record["additional"].as_array().unwrap();
+        assert_eq!(record["info"]["name"], "the first");
+        let names: Vec<_> = additional.iter().map(|r| r["info"]["name"].clone()).collect();
+        assert_eq!(names, ["second.pdf", "the first"]);
+        assert!(additional.iter().all(|r| r.get("additional").is_none() && r["status"] == "active"));
+        assert_eq!(files.get(&user, &id(&additional[0])).await.bytes, PDF);
+        assert_eq!(files.get(&user, &id(&additional[1])).await.bytes, b"third");
+    }
+
+    async fn fields_come_in_any_order(backend) {
+        let files = start(backend).await;
+        let body = encode("x", &[
+            ("name=\"file\"; filename=\"a.bin\"", b"content\r\n--y"),
+            ("name=\"colour\"", b"ignored"),
+            ("name=\"thumbnail\"; filename=\"t.png\"", PNG),
+            ("name=\"name\"", b"a name"),
+            ("name=\"type\"", b"misc"),
+            ("name=\"bucket\"", b"files"),
+        ]);
+        let call = files.app.post("/v1/files").by(&User::of("farm"));
+        let record = call.body("multipart/form-data; boundary=x", body).send().await.ok();
+        assert_eq!(record["additional"], json!([]));
+        assert_eq!(files.get(&User::of("farm"), &id(&record)).await.bytes, b"content\r\n--y");
+    }
+
+    async fn the_owner_is_the_callers_organisation(backend) {
+        let files = start(backend).await;
+        let upload = async |user: User, owner: &'static str| {
+            let form = form("files", "misc", "x").text("organisationId", owner).part("file", part(b"x"));
+            files.upload(&user, form).await
+        };
+        assert_eq!(upload(User::of("farm"), " farm ").await.ok()["organisationId"], "farm");
+        assert_eq!(upload(User::of("farm"), " ").await.ok()["organisationId"], "farm");
+        assert_eq!(upload(User::admin(), "mart").await.ok()["info"]["organisationId"], "mart");
+        assert_eq!(upload(User::of("farm"), "mart").await.error(403), "forbidden");
+        assert_eq!(upload(User::alone("ann"), "mart").await.error(403), "forbidden");
+        let alone = upload(User::alone("ann"), "").await.ok();
+        assert_eq!(alone.get("organisationId"), None);
+        assert_eq!(alone["info"].get("organisationId"), None);
+        assert_eq!(alone["userId"], "ann");
+        let id = id(&alone);
+        assert_eq!(files.info(&User::of("farm"), &id).await.error(403), "forbidden");
+        assert_eq!(files.info(&User::alone("ann"), &id).await.status, 200);
+    }
+
+    async fn the_same_content_is_kept_once(backend) {
+        let files = start(backend).await;
+        let user = User::of("farm");
+        let first = files.make(&user, "misc", b"same").await;
+        let second = files.make(&user, "misc", b"same").await;
+        assert_ne!(first, second);
+        let stored = files.stored();
+        assert_eq!(stored.len(), 1, "{stored:?}");
+        let hash = hash(b"same");
+        assert!(stored[0].ends_with(format!("{}/{hash}", &hash[..2])), "{stored:?}");
+        files.archive(&user, &first).await.ok();
+        assert_eq!(files.get(&user, &second).await.bytes, b"same");
+    }
+
+    async fn names_are_kept_as_people_write_them(backend) {
+        let files = start(backend).await;
+        let user = User::of("farm");
+        for (sent, kept) in [
+            ("../../etc/passwd", "passwd"),
+            ("C:\\scans\\ticket \"7\".png ", "ticket \"7\".png"),
+            ("Wägeschein 秤量 🐑; a=b.pdf", "Wägeschein 秤量 🐑; a=b.pdf"),
+            ("%0d%0aSet-Cookie: a=b", "%0d%0aSet-Cookie: a=b"),
+        ] {
+            let record = files.upload(&user, form("files", "misc", sent).part("file", part(b"x"))).await.ok();
+            assert_eq!(record["info"]["name"], kept);
+            let reply = files.get(&user, &id(&record)).await;
+            assert_eq!(reply.status, 200);
+            assert!(reply.headers.get("set-cookie").is_none());
+        }
+    }
+
+    async fn the_type_is_found_in_the_content(backend) {
+        let files = start(backend).await;
+        let user = User::of("farm");
+        for (content, declared, found) in [
+            (PNG, "text/html", "image/png"),
+            (b"\xff\xd8\xff\xe0\0\x10JFIF\0", "application/octet-stream", "image/jpeg"),
+            (b"<!DOCTYPE html><script>alert(1)</script>", "image/png", "text/html"),
+            (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "image/svg+xml", "image/svg+xml"),
+            (b"alert(1)", "application/pdf", "application/octet-stream"),
+            (b"BM;1\nGIF;2\n", "text/csv; charset=utf-8", "text/csv; charset=utf-8"),
+        ] {
+            let part = part(content).mime_str(declared).unwrap();
+            let record = files.upload(&user, form("files", "misc", "x").part("file", part)).await.ok();
+            assert_eq!(record["info"]["contentType"], found, "{declared}");
+            let reply = files.get(&user, &id(&record)).await;
+            assert_eq!(reply.header("content-type"), found);
+            let disposition = if found.starts_with("image/") && found != "image/svg+xml" { "inline" } else { "attachment" };
+            assert!(reply.header("content-disposition").starts_with(disposition), "{found}");
+        }
+    }
+}
+
+#[test]
+fn the_document_says_what_is_sent() {
+    let document = common::openapi::<system::System>().unwrap();
+    let upload = &document["paths"]["/v1/files"]["post"];
+    assert_eq!(upload["summary"], "Upload a file");
+    assert!(upload["requestBody"]["content"]["multipart/form-data"].is_object(), "{upload}");
+    let form = &document["components"]["schemas"]["FileUploadForm"];
+    let mut required: Vec<_> = form["required"].as_array().unwrap().iter().map(Value::to_string).collect();
+    required.sort();
+    assert_eq!(required, ["\"bucket\"", "\"file\"", "\"name\"", "\"type\""]);
+    assert_eq!(document["components"]["schemas"]["FileType"]["enum"].as_array().unwrap().len(), 10);
+}
+
+fn hash(content: &[u8]) -> String {
+    use sha2::Digest;
+    base16ct::lower::encode_string(&sha2::Sha256::digest(content))
+}
