@@ -1,7 +1,7 @@
 //! The system service: files that loads and listings refer to.
 
-pub mod config;
-pub mod files;
+mod config;
+mod files;
 mod schema;
 
 use common::{Context, Service};
@@ -9,7 +9,7 @@ use database::{Database, EmbeddedMigrations, Migrations};
 use diesel_migrations::embed_migrations;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use config::Settings;
+pub use config::Settings;
 use files::content::ContentStore;
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
@@ -26,7 +26,7 @@ pub struct System {
 
 impl Service for System {
     const NAME: &'static str = "system";
-    const TITLE: &'static str = "Drover system service";
+    const TITLE: &'static str = "Drover system";
     const ABOUT: &'static str = "Keeps uploaded files and tells what is known of them.";
     const PORT: u16 = 8081;
     type Settings = Settings;

@@ -5,6 +5,8 @@
 //! is not kept is gone when it is dropped. Content is never deleted, so two files can share it without a count.
 
 mod staging;
+#[cfg(test)]
+mod tests;
 
 use std::fs::{self, File};
 use std::io;

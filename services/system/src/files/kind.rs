@@ -26,7 +26,6 @@ impl Bucket {
 /// What a file is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
-#[expect(missing_docs, reason = "interface.md, 2.1, names them and says no more")]
 pub enum FileType {
     Sample,
     Avatar,

@@ -4,13 +4,13 @@
 //! The content lies in the [content store](content) under its hash, the rest in one row. The row is written last,
 //! so that whatever has a row has its whole content.
 
-pub mod answer;
+mod answer;
 mod api;
-pub mod content;
+pub(crate) mod content;
 mod download;
 mod form;
-pub mod kind;
-pub mod model;
+mod kind;
+mod model;
 mod resolve;
 mod sniff;
 mod store;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::net::TcpStream;
 
-use system::config::Settings;
+use system::Settings;
 use testkit::User;
 
 use super::{PNG, encode, form, noise, part, start, start_with};

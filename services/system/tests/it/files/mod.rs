@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 
 use reqwest::multipart::{Form, Part};
 use serde_json::Value;
+use system::Settings;
 use system::System;
-use system::config::Settings;
 use testkit::{App, Backend, Reply, User};
 
 pub const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01";
