@@ -29,7 +29,8 @@ impl Drover {
     async fn start(backend: Backend) -> Self {
         let files = tempfile::tempdir().unwrap();
         let store_url = format!("file://{}", files.path().display());
-        let system = App::start::<System>(backend, system::Settings { store_url, ..Default::default() }).await;
+        let system =
+            App::start::<System>(backend, system::Settings { store_url, ..Default::default() }).await;
         let settings = logistics::Settings { system_url: system.url.clone(), ..Default::default() };
         let logistics = App::start::<Logistics>(backend, settings).await;
         let settings = livestock::Settings { system_url: system.url.clone(), ..Default::default() };
@@ -39,8 +40,10 @@ impl Drover {
 
     /// Uploads a photograph and gives the file's id.
     async fn upload(&self, user: &User, kind: &str, name: &str) -> String {
-        let part = Part::bytes(photograph(name)).file_name(format!("{name}.jpg")).mime_str("image/jpeg").unwrap();
-        let form = Form::new().text("bucket", "images").text("type", kind.to_owned()).text("name", name.to_owned());
+        let part =
+            Part::bytes(photograph(name)).file_name(format!("{name}.jpg")).mime_str("image/jpeg").unwrap();
+        let form =
+            Form::new().text("bucket", "images").text("type", kind.to_owned()).text("name", name.to_owned());
         let record = self.system.post("/v1/files").by(user).form(form.part("file", part)).send().await.ok();
         record["id"].as_str().unwrap().to_owned()
     }

@@ -116,7 +116,7 @@ fn refuse(request: &ServiceRequest, pattern: Option<&str>, operation: &mut Strin
     let (Some(pattern), Some(api)) = (pattern, request.app_data::<web::Data<Api>>()) else { return Ok(()) };
     let Some(found) = api.operation(pattern, request.method()) else {
         return match api.allowed(pattern) {
-            Some(_) if request.method() == Method::OPTIONS => Ok(()),
+            Some(_) if is_preflight(request) => Ok(()),
             Some(allowed) => Err(Error::MethodNotAllowed(allowed)),
             None => Ok(()),
         };
@@ -124,6 +124,11 @@ fn refuse(request: &ServiceRequest, pattern: Option<&str>, operation: &mut Strin
     operation.clone_from(&found.id);
     let accept = request.headers().get(header::ACCEPT).and_then(|v| v.to_str().ok()).unwrap_or_default();
     found.ruled_out(accept).map_or(Ok(()), |offers| Err(Error::NotAcceptable(offers)))
+}
+
+fn is_preflight(request: &ServiceRequest) -> bool {
+    request.method() == Method::OPTIONS
+        && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
 }
 
 async fn authenticate(request: &ServiceRequest, context: &RequestContext) {

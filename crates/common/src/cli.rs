@@ -104,7 +104,12 @@ async fn serve<S: Service>(config: Config<S::Settings>) -> anyhow::Result<()> {
 }
 
 async fn healthcheck(host: &str, port: u16) -> anyhow::Result<()> {
-    let host = if host == "0.0.0.0" { "127.0.0.1" } else { host };
+    let host = match host {
+        "0.0.0.0" => "127.0.0.1".to_owned(),
+        "::" => "[::1]".to_owned(),
+        host if host.contains(':') => format!("[{host}]"),
+        host => host.to_owned(),
+    };
     let url = format!("http://{host}:{port}/readyz");
     let response = crate::http::client(Duration::from_secs(5))?.get(&url).send().await?;
     let status = response.status();

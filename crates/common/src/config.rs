@@ -177,7 +177,8 @@ impl<S: Default + Serialize + DeserializeOwned> Config<S> {
     /// A sentence that names the setting that is unknown or has a wrong value.
     pub fn load(defaults: Self, file: Option<&Path>) -> anyhow::Result<Self> {
         // What is no UTF-8 is no setting of ours either.
-        let variables = std::env::vars_os().filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?)));
+        let variables =
+            std::env::vars_os().filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?)));
         Self::merge(&defaults, file, variables)
     }
 
@@ -190,9 +191,9 @@ impl<S: Default + Serialize + DeserializeOwned> Config<S> {
         if let Some(path) = file {
             layers = layers.add_source(config::File::from(path).format(config::FileFormat::Toml));
         }
-        let merged = environment::lay_over(layers, &serde_json::to_value(defaults)?, variables)
-            .and_then(config::ConfigBuilder::build)
-            .context("the configuration cannot be read")?;
+        let layers = environment::lay_over(layers, &serde_json::to_value(defaults)?, variables)
+            .context("an environment variable cannot be read")?;
+        let merged = layers.build().context("the configuration cannot be read")?;
         merged.try_deserialize().context("the configuration is wrong")
     }
 

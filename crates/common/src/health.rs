@@ -5,7 +5,7 @@ use std::time::Duration;
 use actix_web::http::StatusCode;
 use actix_web::http::header::ContentType;
 use actix_web::web::{self, Data};
-use actix_web::{HttpResponse, Responder};
+use actix_web::{HttpResponse, Resource, Responder, Route};
 use database::Database;
 use serde_json::{Map, Value, json};
 use utoipa_swagger_ui::SwaggerUi;
@@ -19,13 +19,18 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) fn routes<S: Service>(config: &mut web::ServiceConfig) {
     config
-        .route("/", web::get().to(index::<S>))
-        .route("/healthz", web::get().to(async || HttpResponse::Ok().json(json!({ "status": "ok" }))))
-        .route("/readyz", web::get().to(ready::<S>))
-        .route("/metrics", web::get().to(metrics))
-        .route("/openapi.json", web::get().to(document))
-        .route("/docs", web::get().to(async || web::Redirect::to("docs/")))
+        .service(at("/", web::get().to(index::<S>)))
+        .service(at("/healthz", web::get().to(async || HttpResponse::Ok().json(json!({ "status": "ok" })))))
+        .service(at("/readyz", web::get().to(ready::<S>)))
+        .service(at("/metrics", web::get().to(metrics)))
+        .service(at("/openapi.json", web::get().to(document)))
+        .service(at("/docs", web::get().to(async || web::Redirect::to("docs/"))))
         .service(SwaggerUi::new("/docs/{_:.*}").config(utoipa_swagger_ui::Config::from("../openapi.json")));
+}
+
+/// A resource, so that other methods are answered with 405 and not with 404.
+fn at(path: &str, route: Route) -> Resource {
+    web::resource(path).route(route)
 }
 
 async fn index<S: Service>() -> impl Responder {

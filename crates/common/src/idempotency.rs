@@ -5,6 +5,8 @@
 //! makes the second wait for the first, then fail and replay. Within a process they queue before that.
 
 mod store;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::future::{Ready, ready};

@@ -3,11 +3,11 @@
 use actix_web::HttpRequest;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use database::Id;
+use database::{Id, Json, Ts};
 use serde::{Deserialize, Serialize};
 
-use crate::Answer;
 use crate::problem::{Code, Problems};
+use crate::{Answer, Error};
 
 /// Which rows of a search to give.
 #[derive(Clone, Debug)]
@@ -80,6 +80,30 @@ impl Page {
         let offset = if after.is_some() { 0 } else { offset.unwrap_or(0) };
         Self { limit: limit.unwrap_or(20), offset, after }
     }
+
+    /// How many rows to ask the database for: one more than the page has, to know whether more follow.
+    pub fn fetch(&self) -> i64 {
+        self.limit + 1
+    }
+
+    /// The cursor's place in an order by text.
+    pub fn after_text(&self) -> Option<(Option<String>, Id)> {
+        let text =
+            |value: &Option<Key>| if let Some(Key::Text(text)) = value { Some(text.clone()) } else { None };
+        self.after.as_ref().map(|cursor| (text(&cursor.value), cursor.id))
+    }
+
+    /// The cursor's place in an order by whole numbers.
+    pub fn after_number(&self) -> Option<(Option<i64>, Id)> {
+        let number =
+            |value: &Option<Key>| if let Some(Key::Number(number)) = value { Some(*number) } else { None };
+        self.after.as_ref().map(|cursor| (number(&cursor.value), cursor.id))
+    }
+
+    /// The cursor's place in an order by instants.
+    pub fn after_instant(&self) -> Option<(Option<Ts>, Id)> {
+        self.after_number().map(|(millis, id)| (millis.and_then(Ts::from_millis), id))
+    }
 }
 
 /// One page of rows that are JSON already, and where the next begins.
@@ -94,6 +118,19 @@ pub struct Rows {
 }
 
 impl Rows {
+    /// A page of the rows that [`Page::fetch`] asked for; `cursor` tells the last one's place.
+    pub fn new(
+        mut documents: Vec<Json>,
+        page: &Page,
+        cursor: impl FnOnce(&Json) -> Result<Cursor, Error>,
+    ) -> Result<Self, Error> {
+        let limit = usize::try_from(page.limit).unwrap_or(0);
+        let more = documents.len() > limit;
+        documents.truncate(limit);
+        let next = documents.last().filter(|_| more).map(cursor).transpose()?;
+        Ok(Self { documents: documents.into_iter().map(|json| json.0).collect(), next, total: None })
+    }
+
     /// The answer, with its `Link` header (RFC 8288).
     pub fn answer(&self, request: &HttpRequest, public_url: &str, page: &Page) -> Answer {
         let mut links = vec![link(request, public_url, "first", &[])];

@@ -122,6 +122,7 @@ impl Running {
 /// One sentence on what to change: a port in use, a database that cannot be opened, keys that are missing.
 pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Running> {
     let server = &config.server;
+    anyhow::ensure!(settings::is_level(&config.log.level), "log.level is no level: {}", config.log.level);
     let listener = TcpListener::bind((server.host.as_str(), server.port)).with_context(|| {
         format!(
             "cannot listen on {}:{}: stop what uses that port, or set server.port (DROVER_SERVER__PORT)",
@@ -189,5 +190,17 @@ async fn prune(db: Database) {
         if let Err(error) = db.write(idempotency::prune).await {
             tracing::warn!(error = format!("{error:?}"), "expired idempotency keys could not be removed");
         }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A database that has the common tables only.
+    pub(crate) async fn open(test: &testkit::TestDatabase) -> Database {
+        let wait = Duration::from_secs(5);
+        let options = Options { url: test.url.clone(), schema: "common", pool_size: 2, wait };
+        Database::open(options, || vec![Migrations { sqlite: SQLITE, postgres: POSTGRES }]).await.unwrap()
     }
 }

@@ -1,6 +1,8 @@
 //! The settings document of a service: log level and filter, in force at once here and within seconds elsewhere.
 
 mod store;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -88,9 +90,14 @@ impl Settings {
     }
 }
 
+/// True for the levels, in any case.
+pub(crate) fn is_level(level: &str) -> bool {
+    LEVELS.contains(&level.to_lowercase().as_str())
+}
+
 fn rules(document: &Document, problems: &mut Problems) {
     let Logging { level, filter } = &document.logging;
-    if !LEVELS.contains(&level.to_lowercase().as_str()) {
+    if !is_level(level) {
         let message = format!("must be one of {}", LEVELS.join(", "));
         problems.push_with("logging.level", Code::Enum, message, serde_json::json!({ "allowed": LEVELS }));
     }

@@ -1,5 +1,7 @@
 //! Migrations: applied at start, under a lock, so that replicas that start together apply each once.
 
+use std::collections::BTreeSet;
+
 use diesel::connection::{AnsiTransactionManager, SimpleConnection, TransactionManager};
 use diesel::migration::{Migration, MigrationSource};
 use diesel::pg::Pg;
@@ -50,11 +52,15 @@ where
     let failed = |e: Box<dyn std::error::Error + Send + Sync>| {
         Error::Setup(format!("a migration failed and was rolled back: {}", e.to_string().replace('\n', " ")))
     };
-    let mut applied = Vec::new();
+    let (mut applied, mut seen) = (Vec::new(), BTreeSet::new());
     for source in sources {
         let known = c.applied_migrations().map_err(failed)?;
         let migrations: Vec<Box<dyn Migration<DB>>> = source.migrations().map_err(failed)?;
         for migration in migrations {
+            // The second one would be taken for applied, and be missing for ever.
+            if !seen.insert(migration.name().version().as_owned()) {
+                return Err(Error::Setup(format!("two migrations have the version of {}", migration.name())));
+            }
             if !known.contains(&migration.name().version()) {
                 c.run_migration(&migration).map_err(failed)?;
                 applied.push(migration.name().to_string());

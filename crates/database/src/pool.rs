@@ -129,8 +129,10 @@ impl Pool {
             loop {
                 let mut connection = checkout(&pool)?;
                 let result = f(&mut connection);
-                // A server that was restarted leaves dead connections behind: one is found out at each call.
-                let died = result.as_ref().is_err_and(is_unavailable) && connection.is_broken();
+                // A server that was restarted leaves dead connections behind: one is found out at each call. Diesel
+                // does not always notice; a failed ping makes it, and the pool then drops the connection.
+                let died = result.as_ref().is_err_and(is_unavailable)
+                    && (connection.is_broken() || connection.ping().is_err());
                 if !died || Instant::now() > deadline {
                     return result;
                 }

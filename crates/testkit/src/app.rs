@@ -26,6 +26,16 @@ impl App {
     /// Starts a service over a given database.
     pub async fn start_on<S: Service>(database: TestDatabase, settings: S::Settings) -> Self {
         let config = config::<S>(&database, settings);
+        Self::start_with::<S>(database, config).await
+    }
+
+    /// Starts another instance over the database of this one, which keeps it.
+    pub async fn start_beside<S: Service>(other: &Self, settings: S::Settings) -> Self {
+        Self::start_on::<S>(other.database.shared(), settings).await
+    }
+
+    /// Starts a service that is told more than the usual, beginning from [`config`].
+    pub async fn start_with<S: Service>(database: TestDatabase, config: Config<S::Settings>) -> Self {
         let running = common::start::<S>(config).await.expect("the service starts");
         Self { url: format!("http://{}", running.address), client: reqwest::Client::new(), running, database }
     }

@@ -1,12 +1,12 @@
 //! Fresh databases in milliseconds: a new file on SQLite, a clone of a migrated template on PostgreSQL.
 
 use std::collections::HashSet;
-use std::sync::{LazyLock, Mutex};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use common::Service;
 use database::{Database, Options};
 use diesel::connection::SimpleConnection;
-use diesel::{Connection, PgConnection};
+use diesel::{Connection, PgConnection, SqliteConnection};
 use uuid::Uuid;
 
 /// Which database a test runs on.
@@ -29,27 +29,58 @@ pub struct TestDatabase {
 }
 
 impl TestDatabase {
-    /// An empty database with the tables of this service.
+    /// An empty database with the tables of this service; on SQLite the service makes them when it starts.
     pub async fn new<S: Service>(backend: Backend) -> Self {
         match backend {
-            Backend::Sqlite => {
-                let folder = tempfile::tempdir().unwrap();
-                let url = format!("sqlite://{}", folder.path().join("test.sqlite").display());
-                Self { url, _folder: Some(folder), name: None }
-            }
+            Backend::Sqlite => Self::file(),
             Backend::Postgres => tokio::task::spawn_blocking(clone_template::<S>).await.unwrap(),
         }
+    }
+
+    /// A database without tables.
+    pub async fn empty(backend: Backend) -> Self {
+        match backend {
+            Backend::Sqlite => Self::file(),
+            Backend::Postgres => tokio::task::spawn_blocking(|| clone_of("template0")).await.unwrap(),
+        }
+    }
+
+    fn file() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("test.sqlite").display());
+        Self { url, _folder: Some(folder), name: None }
+    }
+
+    /// The same database, which stays when this is dropped.
+    pub(crate) fn shared(&self) -> Self {
+        Self { url: self.url.clone(), _folder: None, name: None }
+    }
+
+    /// Runs statements behind the service's back.
+    pub fn execute(&self, sql: &str) {
+        match self.url.strip_prefix("sqlite://") {
+            Some(file) => {
+                let mut c = SqliteConnection::establish(file).unwrap();
+                c.batch_execute(&format!("PRAGMA busy_timeout=5000; {sql}")).unwrap();
+            }
+            None => PgConnection::establish(&self.url).unwrap().batch_execute(sql).unwrap(),
+        }
+    }
+
+    /// The name of the database on the PostgreSQL server.
+    pub fn name(&self) -> &str {
+        self.name.as_deref().expect("a PostgreSQL database")
     }
 }
 
 static TEMPLATES: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 
 fn clone_template<S: Service>() -> TestDatabase {
-    let template = format!("template_{}_{}", S::NAME, std::process::id());
-    let mut templates = TEMPLATES.lock().unwrap();
-    let mut admin = PgConnection::establish(&server_url()).expect("the test server answers");
+    static RUN: LazyLock<Uuid> = LazyLock::new(Uuid::new_v4);
+    let template = format!("template_{}_{}", S::NAME, RUN.simple());
+    let mut templates = TEMPLATES.lock().unwrap_or_else(PoisonError::into_inner);
     if !templates.contains(&template) {
-        admin.batch_execute(&format!("CREATE DATABASE {template}")).unwrap();
+        on_server(&format!("CREATE DATABASE {template} TEMPLATE template0"));
         let options = Options {
             url: url_of(&template),
             schema: S::NAME,
@@ -59,9 +90,20 @@ fn clone_template<S: Service>() -> TestDatabase {
         Database::migrate(&options, common::migrations::<S>()).expect("the migrations run");
         templates.insert(template.clone());
     }
+    drop(templates);
+    clone_of(&template)
+}
+
+fn clone_of(template: &str) -> TestDatabase {
     let name = format!("test_{}", Uuid::new_v4().simple());
-    admin.batch_execute(&format!("CREATE DATABASE {name} TEMPLATE {template}")).unwrap();
+    on_server(&format!("CREATE DATABASE {name} TEMPLATE {template}"));
     TestDatabase { url: url_of(&name), _folder: None, name: Some(name) }
+}
+
+/// Runs statements on the test server as its superuser, outside of any test's database.
+pub fn on_server(sql: &str) {
+    let mut admin = PgConnection::establish(&server_url()).expect("the test server answers");
+    admin.batch_execute(sql).unwrap();
 }
 
 impl Drop for TestDatabase {

@@ -18,7 +18,7 @@ mod database;
 mod system;
 mod user;
 
-pub use app::App;
+pub use app::{App, config};
 pub use authorization::every_operation_needs_a_caller;
 pub use client::{Call, Reply};
 pub use database::{Backend, TestDatabase, on_server};

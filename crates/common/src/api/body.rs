@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
 use actix_web::dev::Payload;
 use actix_web::http::header;
@@ -14,6 +15,9 @@ use super::Api;
 use crate::Error;
 use crate::idempotency::Fingerprint;
 use crate::problem::{Code, Problems};
+
+/// A client that sends nothing more for this long is given up.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The most bytes of a JSON body; part of the app's data.
 #[derive(Clone, Copy)]
@@ -64,7 +68,8 @@ async fn read(request: &HttpRequest, mut payload: Payload) -> Result<web::BytesM
         return Err(Error::PayloadTooLarge(limit));
     }
     let mut bytes = web::BytesMut::with_capacity(announced.unwrap_or(0));
-    while let Some(chunk) = payload.next().await {
+    let late = |_| Error::MalformedBody("it stopped coming".into());
+    while let Some(chunk) = tokio::time::timeout(PATIENCE, payload.next()).await.map_err(late)? {
         let chunk = chunk.map_err(|_| Error::MalformedBody("it was cut off".into()))?;
         if bytes.len() + chunk.len() > limit {
             return Err(Error::PayloadTooLarge(limit));
@@ -100,8 +105,10 @@ fn parse<T: DeserializeOwned>(
     match serde_json::from_value(value) {
         Ok(value) => Ok(Body { value, problems, fingerprint }),
         Err(error) => {
-            // The schema says more than the type can hold: only when the body as a whole is of another type.
-            problems.push("", Code::Type, error.to_string());
+            // The schema leaves nothing that the type cannot hold, unless it found too much to take it all out.
+            if problems.is_empty() {
+                problems.push("", Code::Type, error.to_string());
+            }
             Err(Error::Validation(problems))
         }
     }

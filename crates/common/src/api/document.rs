@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::OpenApi;
 
-use crate::ErrorBody;
+use crate::{ErrorBody, wire};
 
 /// Marks an operation whose body is one object or an array of exactly one (contract, section 4, "Bodies"):
 /// `extensions(("x-one-or-array" = json!(true)))`.
@@ -14,6 +14,7 @@ const ONE_OR_ARRAY: &str = "x-one-or-array";
 pub(crate) fn finish(openapi: &OpenApi) -> anyhow::Result<Value> {
     let mut document = serde_json::to_value(openapi)?;
     add_schema::<ErrorBody>(&mut document)?;
+    add_texts(&mut document)?;
     for (_, schema) in document["components"]["schemas"].as_object_mut().into_iter().flatten() {
         // What a Rust type begins with is no promise to a client.
         let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
@@ -39,6 +40,20 @@ fn add_schema<T: ToSchema>(document: &mut Value) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The shared texts that only parameters refer to, which utoipa does not collect.
+fn add_texts(document: &mut Value) -> anyhow::Result<()> {
+    let text = document["paths"].to_string();
+    macro_rules! add {
+        ($($name:ident),+) => { $(
+            if text.contains(concat!("\"#/components/schemas/", stringify!($name), "\"")) {
+                add_schema::<wire::$name>(document)?;
+            }
+        )+ };
+    }
+    add!(Iso, Name, Note, Reference, Registration, Tag, Word);
+    Ok(())
+}
+
 fn one_or_array(operation: &mut Value) {
     let marked = operation.as_object_mut().and_then(|o| o.remove(ONE_OR_ARRAY)).is_some();
     if let Some(schema) =
@@ -54,7 +69,7 @@ fn responses(operation: &mut Value) {
         if response["description"].as_str().unwrap_or_default().is_empty() {
             response["description"] = json!("Success");
         }
-        if status.as_str() > "300" {
+        if status.as_str() >= "400" {
             response["content"]["application/json"]["schema"] =
                 json!({"$ref": "#/components/schemas/ErrorBody"});
         }

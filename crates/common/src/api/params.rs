@@ -49,7 +49,9 @@ fn parse<T: DeserializeOwned>(request: &HttpRequest) -> Result<Query<T>, Error> 
     match serde_json::from_value(value) {
         Ok(value) => Ok(Query { value, problems }),
         Err(error) => {
-            problems.push("", Code::Type, error.to_string());
+            if problems.is_empty() {
+                problems.push("", Code::Type, error.to_string());
+            }
             Err(Error::Validation(problems))
         }
     }

@@ -66,7 +66,8 @@ fn variables_become_what_the_field_is() {
 
 #[test]
 fn variables_of_others_are_left_alone() {
-    load(None, &[("DROVER_TEST_POSTGRES", "x"), ("DROVER_SYSTEM_PORT", "tcp://10.0.0.1:80"), ("HOME", "/")]).unwrap();
+    load(None, &[("DROVER_TEST_POSTGRES", "x"), ("DROVER_SYSTEM_PORT", "tcp://10.0.0.1:80"), ("HOME", "/")])
+        .unwrap();
 }
 
 #[test]
@@ -88,6 +89,9 @@ fn a_mistake_is_named() {
 fn a_description_has_no_password() {
     let config = load(None, &[("DROVER_DATABASE__URL", "postgres://u:s3cret@h/d")]).unwrap();
     let lines = config.describe();
-    assert!(!lines.contains("s3cret") && lines.contains("DROVER_DATABASE__URL=postgres://u:…@h/d"), "{lines}");
+    assert!(
+        !lines.contains("s3cret") && lines.contains("DROVER_DATABASE__URL=postgres://u:…@h/d"),
+        "{lines}"
+    );
     assert!(lines.contains("DROVER_AUTH__CLAIMS__ORG_NAME=orgName"), "{lines}");
 }

@@ -101,21 +101,16 @@ fn missing(c: &mut AnyConnection, id: Id) -> Error {
 
 /// One page of a search, and its cursor. One query; two if a count was asked for.
 pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<Rows, Error> {
-    let limit = usize::try_from(search.page.limit).unwrap_or(0);
     let page =
-        ordered(matching(caller, search), search).limit(search.page.limit + 1).offset(search.page.offset);
-    let mut documents: Vec<Json> = page.select(l::document).load(c)?;
-    let more = documents.len() > limit;
-    documents.truncate(limit);
-    let next = match documents.last().filter(|_| more) {
-        Some(last) => {
-            let listing: Listing = last.parse()?;
-            Some(Cursor { sort: search.order.clone(), value: listing.key(search.sort), id: listing.id })
-        }
-        None => None,
-    };
-    let total = if search.count { Some(matching(caller, search).count().get_result(c)?) } else { None };
-    Ok(Rows { documents: documents.into_iter().map(|json| json.0).collect(), next, total })
+        ordered(matching(caller, search), search).limit(search.page.fetch()).offset(search.page.offset);
+    let mut rows = Rows::new(page.select(l::document).load(c)?, &search.page, |last| {
+        let listing: Listing = last.parse()?;
+        Ok(Cursor { sort: search.order.clone(), value: listing.key(search.sort), id: listing.id })
+    })?;
+    if search.count {
+        rows.total = Some(matching(caller, search).count().get_result(c)?);
+    }
+    Ok(rows)
 }
 
 fn matching<'a>(caller: &'a Caller, search: &'a Search) -> Query<'a> {
@@ -171,17 +166,12 @@ fn containing(text: &str) -> String {
 }
 
 fn ordered<'a>(query: Query<'a>, search: &Search) -> Query<'a> {
-    let desc = search.desc;
-    let after = search.page.after.as_ref();
-    let text =
-        || after.map(|a| (if let Some(Key::Text(t)) = &a.value { Some(t.clone()) } else { None }, a.id));
-    let number = || after.map(|a| (if let Some(Key::Number(n)) = a.value { Some(n) } else { None }, a.id));
-    let instant = || number().map(|(n, id)| (n.and_then(Ts::from_millis), id));
+    let (desc, page) = (search.desc, &search.page);
     match search.sort {
-        Sort::CreatedAt => order_by!(query, l::created_at, l::id, desc, instant()),
-        Sort::OrganisationName => order_by!(query, l::organisation_key, l::id, desc, text()),
-        Sort::Price => order_by_nullable!(query, l::price, l::id, desc, number()),
-        Sort::Age => order_by_nullable!(query, l::age, l::id, desc, number()),
-        Sort::Quantity => order_by_nullable!(query, l::quantity, l::id, desc, number()),
+        Sort::CreatedAt => order_by!(query, l::created_at, l::id, desc, page.after_instant()),
+        Sort::OrganisationName => order_by!(query, l::organisation_key, l::id, desc, page.after_text()),
+        Sort::Price => order_by_nullable!(query, l::price, l::id, desc, page.after_number()),
+        Sort::Age => order_by_nullable!(query, l::age, l::id, desc, page.after_number()),
+        Sort::Quantity => order_by_nullable!(query, l::quantity, l::id, desc, page.after_number()),
     }
 }

@@ -3,7 +3,6 @@
 use actix_web::web::Data;
 use actix_web::{HttpRequest, get};
 use common::problem::Code;
-use common::wire::Word;
 use common::{Answer, Caller, Error, Failures, PathId, Query};
 use database::Id;
 use serde::Deserialize;
@@ -51,7 +50,7 @@ pub(super) async fn find(caller: Caller, path: PathId, app: Data<Logistics>) -> 
 struct Ids {
     /// Comma-separated, at most 100.
     #[param(required = true, max_length = 10_000)]
-    ids: Word,
+    ids: String,
 }
 
 const MOST_IDS: usize = 100;

@@ -120,21 +120,16 @@ pub fn complete(c: &mut AnyConnection, load: &Load, proof: &Proof) -> Result<Ans
 
 /// One page of a search, and its cursor. One query; two if a count was asked for.
 pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<Rows, Error> {
-    let limit = usize::try_from(search.page.limit).unwrap_or(0);
     let page =
-        ordered(matching(caller, search), search).limit(search.page.limit + 1).offset(search.page.offset);
-    let mut documents: Vec<Json> = page.select(l::document).load(c)?;
-    let more = documents.len() > limit;
-    documents.truncate(limit);
-    let next = match documents.last().filter(|_| more) {
-        Some(last) => {
-            let load: Load = last.parse()?;
-            Some(Cursor { sort: search.order.clone(), value: load.key(search.sort), id: load.id })
-        }
-        None => None,
-    };
-    let total = if search.count { Some(matching(caller, search).count().get_result(c)?) } else { None };
-    Ok(Rows { documents: documents.into_iter().map(|json| json.0).collect(), next, total })
+        ordered(matching(caller, search), search).limit(search.page.fetch()).offset(search.page.offset);
+    let mut rows = Rows::new(page.select(l::document).load(c)?, &search.page, |last| {
+        let load: Load = last.parse()?;
+        Ok(Cursor { sort: search.order.clone(), value: load.key(search.sort), id: load.id })
+    })?;
+    if search.count {
+        rows.total = Some(matching(caller, search).count().get_result(c)?);
+    }
+    Ok(rows)
 }
 
 fn matching<'a>(caller: &'a Caller, search: &'a Search) -> Query<'a> {
@@ -162,21 +157,16 @@ fn matching<'a>(caller: &'a Caller, search: &'a Search) -> Query<'a> {
 }
 
 fn ordered<'a>(query: Query<'a>, search: &Search) -> Query<'a> {
-    let desc = search.desc;
-    let after = search.page.after.as_ref();
-    let text =
-        || after.map(|a| (if let Some(Key::Text(t)) = &a.value { Some(t.clone()) } else { None }, a.id));
-    let number = || after.map(|a| (if let Some(Key::Number(n)) = a.value { Some(n) } else { None }, a.id));
-    let instant = || number().map(|(n, id)| (n.and_then(Ts::from_millis), id));
+    let (desc, page) = (search.desc, &search.page);
     match search.sort {
-        Sort::DeliveryDate => order_by!(query, l::delivery_at, l::id, desc, instant()),
-        Sort::CreatedAt => order_by!(query, l::created_at, l::id, desc, instant()),
-        Sort::Reference => order_by!(query, l::reference_key, l::id, desc, text()),
-        Sort::Status => order_by!(query, l::status, l::id, desc, text()),
-        Sort::Commodity => order_by!(query, l::commodity_key, l::id, desc, text()),
-        Sort::Organiser => order_by_nullable!(query, l::organiser_key, l::id, desc, text()),
-        Sort::Carrier => order_by_nullable!(query, l::carrier_key, l::id, desc, text()),
-        Sort::Weight => order_by_nullable!(query, l::weight, l::id, desc, number()),
-        Sort::WeightNet => order_by_nullable!(query, l::weight_net, l::id, desc, number()),
+        Sort::DeliveryDate => order_by!(query, l::delivery_at, l::id, desc, page.after_instant()),
+        Sort::CreatedAt => order_by!(query, l::created_at, l::id, desc, page.after_instant()),
+        Sort::Reference => order_by!(query, l::reference_key, l::id, desc, page.after_text()),
+        Sort::Status => order_by!(query, l::status, l::id, desc, page.after_text()),
+        Sort::Commodity => order_by!(query, l::commodity_key, l::id, desc, page.after_text()),
+        Sort::Organiser => order_by_nullable!(query, l::organiser_key, l::id, desc, page.after_text()),
+        Sort::Carrier => order_by_nullable!(query, l::carrier_key, l::id, desc, page.after_text()),
+        Sort::Weight => order_by_nullable!(query, l::weight, l::id, desc, page.after_number()),
+        Sort::WeightNet => order_by_nullable!(query, l::weight_net, l::id, desc, page.after_number()),
     }
 }

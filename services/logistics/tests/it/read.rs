@@ -32,6 +32,9 @@ testkit::on_both! {
         assert_eq!(strange.header("x-missing-ids"), first);
         assert_eq!(strange.ok(), json!([]));
         assert_eq!(app.get("/v1/loads/by-ids").by(&User::of("grain")).send().await.problems(), ["ids required"]);
+        let most = vec![unknown; 100].join(",");
+        let reply = app.get(&format!("/v1/loads/by-ids?ids={most}")).by(&User::of("grain")).send().await;
+        assert_eq!(reply.header("x-missing-ids"), unknown);
         let many = vec![unknown; 101].join(",");
         let reply = app.get(&format!("/v1/loads/by-ids?ids={many}")).by(&User::of("grain")).send().await;
         assert_eq!(reply.problems(), ["ids length"]);

@@ -1,0 +1,75 @@
+use super::*;
+
+fn check(value: Value) -> (Value, Vec<(String, Code)>) {
+    let components = json!({"schemas": {
+        "File": {"type": "object", "required": ["id"], "properties": {"id": {"type": "string", "minLength": 1}}},
+        "Day": {"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]},
+    }});
+    let schema = json!({"type": "object", "required": ["name", "tags", "weight"], "properties": {
+        "name": {"type": "string", "minLength": 1, "maxLength": 5},
+        "note": {"type": "string", "maxLength": 5},
+        "day": {"$ref": "#/components/schemas/Day"},
+        "weight": {"type": ["number", "null"], "maximum": 10},
+        "tags": {"type": "array", "items": {"type": "string", "pattern": "^[a-z]*$"}},
+        "files": {"type": "array", "items": {"$ref": "#/components/schemas/File"}},
+        "proof": {"oneOf": [{"type": "null"}, {"$ref": "#/components/schemas/File"}]},
+    }});
+    let mut value = value;
+    let problems = Schema::new(&schema, &components).unwrap().check(&mut value);
+    let mut found: Vec<_> = problems.iter().map(|p| (p.path.clone(), p.code)).collect();
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    (value, found)
+}
+
+#[test]
+fn every_failed_field_at_once_and_the_rest_stays() {
+    let (rest, found) = check(json!({
+        "name": "  ", "day": "2026-13-01", "weight": 11, "tags": ["ok", "NO"], "files": [{"id": "1"}, {}],
+        "proof": {"id": 5}, "note": "fine",
+    }));
+    let expected = [
+        ("day", Code::Format),
+        ("files[1].id", Code::Required),
+        ("name", Code::Length),
+        ("proof.id", Code::Type),
+        ("tags[1]", Code::Format),
+        ("weight", Code::Range),
+    ];
+    assert_eq!(found, expected.map(|(p, c)| (p.to_owned(), c)));
+    assert_eq!(rest, json!({"files": [{"id": "1"}, {}], "note": "fine", "proof": {}}));
+}
+
+#[test]
+fn empty_and_null_optional_members_are_absent() {
+    let (rest, found) =
+        check(json!({"name": "a", "note": " ", "day": null, "weight": null, "tags": [], "proof": null}));
+    assert_eq!(found, []);
+    assert_eq!(rest, json!({"name": "a", "weight": null, "tags": []}));
+}
+
+#[test]
+fn dates_are_read_as_the_rest_of_the_code_reads_them() {
+    for bad in ["0000-01-01", "0000-01-01T00:00:00Z", "0001-01-01T00:00:00+01:00", "2026-03-01T10:30:00", "x"]
+    {
+        let (_, found) = check(json!({"name": "a", "day": bad, "weight": null, "tags": []}));
+        assert_eq!(found, [("day".to_owned(), Code::Format)], "{bad}");
+    }
+    for good in ["2026-03-01", "2026-03-01t10:30:00z", "2016-12-31T23:59:60Z", "9999-12-31T23:59:59.999999Z"]
+    {
+        let (_, found) = check(json!({"name": "a", "day": good, "weight": null, "tags": []}));
+        assert!(found.is_empty() && Ts::parse(good).is_some(), "{good}");
+    }
+}
+
+#[test]
+fn another_type() {
+    assert_eq!(check(json!(5)).1, [(String::new(), Code::Type)]);
+    assert_eq!(check(json!({"name": "a", "weight": "1", "tags": null})).1.len(), 2);
+}
+
+#[test]
+fn an_array_without_a_limit_gets_one() {
+    let tags = |count| check(json!({"name": "a", "weight": null, "tags": vec!["x"; count]})).1;
+    assert_eq!(tags(10_000), []);
+    assert_eq!(tags(10_001), [("tags".to_owned(), Code::Length)]);
+}

@@ -1,0 +1,46 @@
+use database::{Json, Ts};
+use diesel::prelude::*;
+use testkit::TestDatabase;
+
+use super::*;
+use crate::schema::idempotency_keys::dsl as k;
+
+testkit::on_both! {
+    async fn expired_keys_are_forgotten_and_others_kept(backend) {
+        let test = TestDatabase::empty(backend).await;
+        let db = crate::server::tests::open(&test).await;
+        let write = |key: &'static str, hours: i64| db.write(move |c| {
+            let row = (k::caller.eq("a"), k::operation.eq("POST /x"), k::key.eq(key), k::fingerprint.eq("f"),
+                k::answer.eq(Json::of(&Answer::raw("1".into()))?),
+                k::created_at.eq(Ts::now().plus(-chrono::TimeDelta::hours(hours))));
+            diesel::insert_into(k::idempotency_keys).values(row).execute(c)?;
+            Ok::<_, Error>(())
+        });
+        write("new", 0).await.unwrap();
+        write("day", 23).await.unwrap();
+        write("old", 25).await.unwrap();
+        let find = async |key: &str| {
+            let scope = Scope { caller: "a".into(), operation: "POST /x".into(), key: key.into() };
+            db.read(move |c| store::find(c, &scope)).await.unwrap().is_some()
+        };
+        assert_eq!([find("new").await, find("day").await, find("old").await], [true, true, false]);
+        assert_eq!(db.write(prune).await.unwrap(), 1);
+        assert_eq!(db.write(prune).await.unwrap(), 0);
+        assert_eq!([find("new").await, find("day").await], [true, true]);
+    }
+}
+
+#[test]
+fn a_turn_that_is_over_is_forgotten() {
+    testkit::block_on(async {
+        let turns = Turns::default();
+        let scope = Scope { caller: "a".into(), operation: "o".into(), key: "k".into() };
+        let first = turns.wait(&scope).await.unwrap();
+        let second = tokio::time::timeout(Duration::from_millis(20), turns.wait(&scope)).await;
+        assert!(second.is_err(), "two at once");
+        assert_eq!(turns.map().len(), 1);
+        drop(first);
+        drop(turns.wait(&scope).await.unwrap());
+        assert!(turns.map().is_empty());
+    });
+}

@@ -1,0 +1,135 @@
+//! What goes wrong, takes long, or only says what it heard.
+
+use std::time::Duration;
+
+use actix_web::web::Data;
+use actix_web::{HttpResponse, get};
+use common::problem::Code;
+use common::wire::{Iso, Word};
+use common::{Admin, Answer, Caller, Error, Failures, Granted, Member, PathId, Query};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_actix_web::service_config::ServiceConfig;
+
+use super::Echo;
+
+#[utoipa::path(operation_id = "panic", responses((status = 200, body = String), Failures))]
+#[get("/panic")]
+async fn panics() -> Result<Answer, Error> {
+    panic!("a secret that a panic tells")
+}
+
+#[utoipa::path(operation_id = "bug", responses((status = 200, body = String), Failures))]
+#[get("/bug")]
+async fn bug() -> Result<Answer, Error> {
+    Err(Error::Internal(anyhow::anyhow!("a secret that a bug tells")))
+}
+
+/// Half an answer.
+#[utoipa::path(operation_id = "big", responses((status = 200, body = String), Failures))]
+#[get("/big")]
+async fn big() -> Result<Answer, Error> {
+    Answer::json(&"lorem ipsum ".repeat(5_000))
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+struct Pause {
+    #[param(minimum = 0, maximum = 60_000)]
+    ms: u64,
+}
+
+#[utoipa::path(operation_id = "sleep", params(Pause), responses((status = 200, body = u64), Failures))]
+#[get("/sleep")]
+async fn sleep(pause: Query<Pause>) -> Result<Answer, Error> {
+    let ms = pause.check(|_, _| {})?.ms;
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+    Answer::json(&ms)
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Colour {
+    Red,
+    Green,
+}
+
+/// Every kind of parameter.
+#[derive(Debug, Default, Serialize, Deserialize, IntoParams)]
+#[serde(default, rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+struct Heard {
+    #[param(minimum = -5, maximum = 5)]
+    whole: Option<i64>,
+    #[param(minimum = -90, maximum = 90)]
+    real: Option<f64>,
+    flag: Option<bool>,
+    #[param(max_items = 3)]
+    many: Vec<Word>,
+    #[serde(rename = "f:name")]
+    filter: Option<Word>,
+    day: Option<Iso>,
+    #[param(inline)]
+    colour: Option<Colour>,
+    #[param(required = true, min_length = 2)]
+    must: String,
+}
+
+#[utoipa::path(operation_id = "hear", params(Heard), responses((status = 200, body = String), Failures))]
+#[get("/hear")]
+async fn hear(query: Query<Heard>) -> Result<Answer, Error> {
+    let heard = query.check(|heard, problems| {
+        if heard.filter.as_deref() == Some("inconsistent") {
+            problems.push("f:name", Code::Inconsistent, "contradicts itself");
+        }
+    })?;
+    Answer::json(&heard)
+}
+
+/// An id in the path after the query: a bad query comes first.
+#[utoipa::path(operation_id = "hear_of", params(("id" = String, Path), Pause),
+    responses((status = 200, body = String), Failures))]
+#[get("/hear/{id}")]
+async fn hear_of(path: PathId, query: Query<Pause>) -> Result<Answer, Error> {
+    query.check(|_, _| {})?;
+    Answer::json(&path.id()?.to_string())
+}
+
+#[utoipa::path(operation_id = "who", security(("bearer" = [])), responses((status = 200, body = String), Failures))]
+#[get("/who")]
+async fn who(caller: Caller) -> Result<Answer, Error> {
+    Answer::json(&json!({
+        "id": caller.user_id, "name": caller.user_name, "admin": caller.admin,
+        "org": caller.organisation.as_ref().map(|o| &o.id), "orgName": caller.organisation.as_ref().map(|o| &o.name),
+        "requestId": caller.request.id, "traceparent": caller.request.traceparent(),
+    }))
+}
+
+#[utoipa::path(operation_id = "only_admin", params(Pause), security(("bearer" = [])),
+    responses((status = 200, body = String), Failures))]
+#[get("/admin")]
+async fn only_admin(_: Granted<Admin>, query: Query<Pause>) -> Result<Answer, Error> {
+    query.check(|_, _| {})?;
+    Answer::json("admin")
+}
+
+#[utoipa::path(operation_id = "only_member", security(("bearer" = [])),
+    responses((status = 200, body = String), Failures))]
+#[get("/member")]
+async fn only_member(caller: Granted<Member>) -> Result<Answer, Error> {
+    Answer::json(caller.organisation_id())
+}
+
+/// An answer that shared caches may keep.
+#[utoipa::path(operation_id = "public", responses((status = 200, body = String), Failures))]
+#[get("/public")]
+async fn public(_: Data<Echo>) -> HttpResponse {
+    HttpResponse::Ok().insert_header(("Cache-Control", "public, max-age=60")).json("public")
+}
+
+pub(super) fn routes(v1: &mut ServiceConfig) {
+    v1.service(panics).service(bug).service(big).service(sleep).service(hear).service(hear_of);
+    v1.service(who).service(only_admin).service(only_member).service(public);
+}

@@ -1,0 +1,178 @@
+//! Things: made, changed, found.
+
+use std::time::Duration;
+
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse, Responder, get, post, put};
+use common::problem::{Code, Problems};
+use common::wire::{Name, Tag, Word};
+use common::{Answer, Body, Caller, Cursor, Error, Failures, Key, Once, Page, PathId, Query, Rows};
+use database::{AnyConnection, Id, Json};
+use diesel::prelude::*;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_actix_web::service_config::ServiceConfig;
+
+use super::Echo;
+
+diesel::table! {
+    things (id) {
+        id -> database::IdSql,
+        name -> Text,
+        document -> database::JsonSql,
+    }
+}
+
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+struct Price {
+    #[schema(required = true, minimum = 0)]
+    amount: f64,
+    #[schema(required = true, pattern = "^[A-Z]{3}$")]
+    currency: String,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase")]
+struct NewThing {
+    #[schema(required = true)]
+    name: Name,
+    #[schema(required = true)]
+    price: Price,
+    #[schema(required = true)]
+    tags: Vec<Tag>,
+    note: Option<String>,
+    /// How long preparing takes.
+    #[schema(minimum = 0)]
+    delay_ms: Option<u64>,
+    /// Fails after the row is written.
+    fail: bool,
+}
+
+fn rules(thing: &NewThing, problems: &mut Problems) {
+    if thing.name.starts_with('-') {
+        problems.push("name", Code::Format, "must not begin with a dash");
+    }
+    if thing.price.amount > 1000.0 {
+        problems.push("price.amount", Code::Range, "must not be dear");
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+struct Made {
+    id: String,
+    by: String,
+}
+
+#[utoipa::path(operation_id = "make_thing", security(("bearer" = [])), request_body = NewThing,
+    responses((status = 200, body = Made), Failures))]
+#[post("/things")]
+async fn make(caller: Caller, once: Once, body: Body<NewThing>, app: Data<Echo>) -> Result<Answer, Error> {
+    let (thing, print) = body.check(rules)?;
+    once.run(&app.db, print, async || {
+        tokio::time::sleep(Duration::from_millis(thing.delay_ms.unwrap_or(0))).await;
+        let (id, document) = (Id::new(), Json::of(&thing)?);
+        Ok(move |c: &mut AnyConnection| {
+            let row =
+                (things::id.eq(id), things::name.eq(thing.name.0.clone()), things::document.eq(&document));
+            diesel::insert_into(things::table).values(row).execute(c)?;
+            if thing.fail {
+                return Err(Error::conflict("It was asked to fail."));
+            }
+            let answer = Answer::json(&Made { id: id.to_string(), by: caller.user_id.clone() })?;
+            Ok(answer.header("Location", format!("/v1/things/{id}")))
+        })
+    })
+    .await
+}
+
+/// The same body, as one object or an array of it.
+#[utoipa::path(operation_id = "check_one", request_body = NewThing, extensions(("x-one-or-array" = json!(true))),
+    responses((status = 200, body = NewThing), Failures))]
+#[post("/one")]
+async fn check_one(body: Body<NewThing>) -> Result<Answer, Error> {
+    Answer::json(&body.check(rules)?.0)
+}
+
+#[utoipa::path(operation_id = "change_thing", security(("bearer" = [])), request_body = NewThing,
+    params(("id" = String, Path)), responses((status = 200, body = NewThing), Failures))]
+#[put("/things/{id}")]
+async fn change(_: Caller, path: PathId, body: Body<NewThing>, app: Data<Echo>) -> Result<Answer, Error> {
+    let (thing, _) = body.check(rules)?;
+    let (id, document) = (path.id()?, Json::of(&thing)?);
+    let (name, new) = (thing.name.0.clone(), document.clone());
+    let changed = app.db.write(move |c| {
+        let new = (things::name.eq(&name), things::document.eq(&new));
+        Ok::<_, Error>(diesel::update(things::table.find(id)).set(new).execute(c)?)
+    });
+    if changed.await? == 0 { Err(Error::NotFound) } else { Ok(Answer::raw(document.0)) }
+}
+
+#[utoipa::path(operation_id = "get_thing", security(("bearer" = [])), params(("id" = String, Path)),
+    responses((status = 200, body = NewThing), Failures))]
+#[get("/things/{id}")]
+async fn find(_: Caller, path: PathId, app: Data<Echo>) -> Result<Answer, Error> {
+    let id = path.id()?;
+    let row = app.db.read(move |c| {
+        let row = things::table.find(id).select(things::document).first::<Json>(c).optional()?;
+        row.ok_or(Error::NotFound)
+    });
+    Ok(Answer::raw(row.await?.0))
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default, rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+struct Search {
+    #[param(minimum = 1, maximum = 100)]
+    limit: Option<i64>,
+    #[param(minimum = 0, maximum = 1_000_000)]
+    offset: Option<i64>,
+    cursor: Option<Word>,
+    count: bool,
+    format: Option<Word>,
+}
+
+#[utoipa::path(operation_id = "list_things", security(("bearer" = [])), params(Search),
+    responses((status = 200, content((Vec<NewThing> = "application/json"), (String = "text/csv"))), Failures))]
+#[get("/things")]
+async fn list(
+    _: Caller,
+    query: Query<Search>,
+    request: HttpRequest,
+    app: Data<Echo>,
+) -> Result<HttpResponse, Error> {
+    let mut page = None;
+    let search = query.check(|q, problems| {
+        page = Some(Page::new(q.limit, q.offset, q.cursor.as_deref(), "name", problems));
+    })?;
+    let page = page.unwrap();
+    if search.format.is_some_and(|f| f.eq_ignore_ascii_case("csv")) {
+        return Ok(HttpResponse::Ok().content_type("text/csv; charset=utf-8").body("name\r\n"));
+    }
+    let (wanted, count) = (page.clone(), search.count);
+    let rows = app.db.read(move |c| {
+        let after = wanted.after.as_ref().map(|cursor| match &cursor.value {
+            Some(Key::Text(name)) => (Some(name.clone()), cursor.id),
+            _ => (None, cursor.id),
+        });
+        let all = things::table.limit(wanted.limit + 1).offset(wanted.offset).into_boxed();
+        let ordered = common::order_by!(all, things::name, things::id, false, after);
+        let mut found: Vec<(Id, String, Json)> = ordered.load(c)?;
+        let more = i64::try_from(found.len()).unwrap() > wanted.limit;
+        found.truncate(usize::try_from(wanted.limit).unwrap());
+        let place = |(id, name, _): &(Id, String, Json)| Cursor {
+            sort: "name".into(),
+            value: Some(Key::Text(name.clone())),
+            id: *id,
+        };
+        let next = found.last().filter(|_| more).map(place);
+        let total = if count { Some(things::table.count().get_result(c)?) } else { None };
+        Ok::<_, Error>(Rows { documents: found.into_iter().map(|row| row.2.0).collect(), next, total })
+    });
+    Ok(rows.await?.answer(&request, &app.public_url, &page).respond_to(&request))
+}
+
+pub(super) fn routes(v1: &mut ServiceConfig) {
+    v1.service(make).service(list).service(find).service(change).service(check_one);
+}

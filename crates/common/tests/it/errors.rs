@@ -1,0 +1,143 @@
+//! The error body, and which error it is.
+
+use serde_json::json;
+use testkit::{App, User};
+
+use crate::echo::{start, thing};
+
+/// Every error has exactly the members of interface.md 2.14.
+fn members(reply: &testkit::Reply) {
+    let body = reply.json();
+    let names: Vec<_> = body.as_object().unwrap().keys().cloned().collect();
+    assert_eq!(names, ["body", "code", "message", "stack", "status", "validation"], "{body}");
+    assert_eq!((&body["status"], &body["stack"]), (&json!("error"), &json!("")));
+    assert_eq!(body["body"]["requestId"], reply.header("x-request-id"));
+    assert!(body["message"].as_str().unwrap().ends_with('.'), "{body}");
+    assert!(body["validation"].is_array());
+    assert_eq!(reply.header("content-type"), "application/json");
+    assert_eq!(reply.header("api-version"), "1.0.0");
+}
+
+async fn expect(app: &App, call: testkit::Call, status: u16, code: &str) -> testkit::Reply {
+    let reply = call.send().await;
+    assert_eq!(reply.status, status, "{}", reply.text());
+    members(&reply);
+    assert_eq!(reply.json()["code"], code);
+    assert!(app.get("/healthz").send().await.status == 200);
+    reply
+}
+
+#[test]
+fn each_code_of_the_framework() {
+    testkit::block_on(async {
+        let app = start().await;
+        let user = User::of("a");
+        for path in [
+            "/v1/nothing",
+            "/nothing",
+            "/v1",
+            "/v1/",
+            "/v1/things/",
+            "/v1//things",
+            "/v2/things",
+            "/v1/things/a/b",
+        ] {
+            expect(&app, app.get(path), 404, "not_found").await;
+        }
+        let refused = expect(&app, app.call("DELETE", "/v1/things"), 405, "method_not_allowed").await;
+        assert_eq!(refused.header("allow"), "GET, HEAD, POST");
+        let refused = expect(&app, app.post("/healthz"), 405, "method_not_allowed").await;
+        assert_eq!(refused.header("allow"), "GET, HEAD");
+        let refused = expect(&app, app.call("PATCH", "/v1/settings"), 405, "method_not_allowed").await;
+        assert_eq!(refused.header("allow"), "GET, HEAD, PUT");
+        expect(&app, app.call("OPTIONS", "/v1/things"), 405, "method_not_allowed").await;
+        expect(&app, app.get("/v1/things").header("accept", "image/png"), 406, "not_acceptable").await;
+        for accept in ["text/csv", "application/json", "*/*", "text/html, */*;q=0.1"] {
+            assert_eq!(app.get("/v1/things").by(&user).header("accept", accept).send().await.status, 200);
+        }
+        expect(&app, app.get("/v1/who").header("accept", "text/csv"), 406, "not_acceptable").await;
+        let coding = app.get("/v1/public").header("accept-encoding", "identity;q=0, *;q=0");
+        expect(&app, coding, 406, "not_acceptable").await;
+    });
+}
+
+#[test]
+fn each_code_of_bodies() {
+    testkit::block_on(async {
+        let app = start().await;
+        let user = User::of("a");
+        let post = || app.post("/v1/things").by(&user);
+        let json = thing("x").to_string();
+        for kind in [
+            "text/plain",
+            "application/x-www-form-urlencoded",
+            "multipart/form-data",
+            "application/jsonp",
+            "nonsense",
+        ] {
+            expect(&app, post().body(kind, json.clone()), 415, "unsupported_media_type").await;
+        }
+        expect(&app, post(), 415, "unsupported_media_type").await;
+        let packed = post().body("application/json", json.clone()).header("content-encoding", "gzip");
+        expect(&app, packed, 415, "unsupported_media_type").await;
+        for kind in ["application/json; charset=utf-8", "Application/JSON"] {
+            assert_eq!(post().body(kind, json.clone()).send().await.status, 200, "{kind}");
+        }
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        let huge = json.replace("\"amount\":5", "\"amount\":1e999");
+        assert_ne!(huge, json);
+        let bad: [&[u8]; 8] = [
+            b"",
+            b"  ",
+            &json.as_bytes()[..20],
+            b"{'name': 1}",
+            b"\"\xff\xfe\"",
+            deep.as_bytes(),
+            huge.as_bytes(),
+            b"{\"name\": \"\\ud800\"}",
+        ];
+        for body in bad {
+            let call = post().body("application/json", body.to_vec());
+            let refused = expect(&app, call, 400, "malformed_body").await;
+            assert_eq!(refused.json()["validation"], json!([]));
+        }
+    });
+}
+
+#[test]
+fn a_body_past_the_limit() {
+    testkit::block_on(async {
+        let app = start().await;
+        let post = || app.post("/v1/things").by(&User::of("a"));
+        let limit = 1 << 20;
+        let mut exact = thing("x");
+        exact["note"] = json!("");
+        let room = limit - exact.to_string().len();
+        exact["note"] = json!("x".repeat(room));
+        assert_eq!(post().json(&exact).send().await.status, 200);
+        exact["note"] = json!("x".repeat(room + 1));
+        expect(&app, post().json(&exact), 413, "payload_too_large").await;
+        // Without a Content-Length: found out when the limit is passed, not when it ends.
+        let chunks = (0..17).map(|_| Ok::<_, std::io::Error>(vec![b' '; 64 * 1024]));
+        let body = reqwest::Body::wrap_stream(futures_util::stream::iter(chunks));
+        let streamed = post().body("application/json", body);
+        expect(&app, streamed, 413, "payload_too_large").await;
+    });
+}
+
+#[test]
+fn a_bug_tells_nothing_and_the_service_lives_on() {
+    testkit::block_on(async {
+        let app = start().await;
+        for path in ["/v1/panic", "/v1/bug"] {
+            for _ in 0..5 {
+                let reply = expect(&app, app.get(path).header("x-request-id", "mine"), 500, "internal").await;
+                assert!(!reply.text().contains("secret"), "{}", reply.text());
+                assert_eq!(reply.header("x-request-id"), "mine");
+                assert_eq!(reply.header("cache-control"), "private, no-store");
+            }
+        }
+        let head = app.call("HEAD", "/v1/panic").send().await;
+        assert_eq!((head.status, head.bytes.len()), (500, 0));
+    });
+}

@@ -1,0 +1,143 @@
+//! What every answer carries.
+
+use serde_json::Value;
+use testkit::User;
+
+use crate::echo::start;
+
+#[test]
+fn request_ids_are_kept_or_replaced() {
+    testkit::block_on(async {
+        let app = start().await;
+        let longest = "x".repeat(128);
+        for kept in ["a", "1;2/3 4".replace(' ', "").as_str(), longest.as_str()] {
+            let reply = app.get("/v1/nothing").header("x-request-id", kept).send().await;
+            assert_eq!(reply.header("x-request-id"), kept);
+            assert_eq!(reply.json()["body"]["requestId"], kept);
+        }
+        let long = "x".repeat(129);
+        for replaced in ["", "a b", "tab\tx", "é", long.as_str()] {
+            let reply = app.get("/healthz").header("x-request-id", replaced).send().await;
+            let id = reply.header("x-request-id");
+            assert!(!id.is_empty() && id != replaced && id.bytes().all(|b| b.is_ascii_graphic()), "{id}");
+        }
+        let [a, b] = [app.get("/"), app.get("/")].map(testkit::Call::send);
+        assert_ne!(a.await.header("x-request-id"), b.await.header("x-request-id"));
+    });
+}
+
+#[test]
+fn every_answer_has_the_version() {
+    testkit::block_on(async {
+        let app = start().await;
+        for path in [
+            "/",
+            "/healthz",
+            "/readyz",
+            "/metrics",
+            "/openapi.json",
+            "/docs/",
+            "/v1/public",
+            "/v1/who",
+            "/v1/panic",
+            "/x",
+        ] {
+            let reply = app.get(path).send().await;
+            assert_eq!(reply.header("api-version"), "1.0.0", "{path}");
+            assert_eq!(reply.header("x-content-type-options"), "nosniff", "{path}");
+            assert!(!reply.header("x-request-id").is_empty(), "{path}");
+        }
+        for path in ["/v1/hear?must=ab", "/v1/who", "/v1/bug"] {
+            assert_eq!(app.get(path).send().await.header("cache-control"), "private, no-store", "{path}");
+        }
+        assert_eq!(app.get("/v1/public").send().await.header("cache-control"), "public, max-age=60");
+    });
+}
+
+#[test]
+fn head_is_get_without_a_body() {
+    testkit::block_on(async {
+        let app = start().await;
+        let user = User::of("a");
+        for path in [
+            "/",
+            "/healthz",
+            "/openapi.json",
+            "/v1/hear?must=ab",
+            "/v1/hear",
+            "/v1/who",
+            "/v1/nothing",
+            "/v1/big",
+            "/v1/things",
+        ] {
+            let get = app.get(path).by(&user).send().await;
+            let head = app.call("HEAD", path).by(&user).send().await;
+            assert_eq!((head.status, head.bytes.len()), (get.status, 0), "{path}");
+            for name in ["content-type", "content-length", "cache-control", "vary"] {
+                assert_eq!(head.header(name), get.header(name), "{path} {name}");
+            }
+            assert_eq!(head.header("content-length"), get.bytes.len().to_string(), "{path}");
+        }
+        assert_eq!(app.call("HEAD", "/v1/one").send().await.status, 405);
+    });
+}
+
+#[test]
+fn answers_are_compressed_as_asked() {
+    testkit::block_on(async {
+        let app = start().await;
+        let plain = app.get("/v1/big").send().await;
+        assert_eq!((plain.header("content-encoding"), plain.bytes.len()), ("", 60_002));
+        for coding in ["gzip", "br", "zstd"] {
+            let reply = app.get("/v1/big").header("accept-encoding", coding).send().await;
+            assert_eq!((reply.status, reply.header("content-encoding")), (200, coding));
+            assert!(reply.bytes.len() < 5_000, "{coding}: {}", reply.bytes.len());
+            assert!(reply.header("vary").to_lowercase().contains("accept-encoding"), "{coding}");
+            let error = app.get("/v1/nothing").header("accept-encoding", coding).send().await;
+            assert_eq!((error.header("content-encoding"), error.status), ("", 404));
+        }
+    });
+}
+
+#[test]
+fn a_trace_goes_on() {
+    testkit::block_on(async {
+        let app = start().await;
+        let trace = "0af7651916cd43dd8448eb211c80319c";
+        let who = async |traceparent: &str| -> Value {
+            app.get("/v1/who").by(&User::of("a")).header("traceparent", traceparent).send().await.ok()
+        };
+        let heard =
+            who(&format!("00-{trace}-b7ad6b7169203331-01")).await["traceparent"].as_str().unwrap().to_owned();
+        let parts: Vec<_> = heard.split('-').collect();
+        assert_eq!((parts[0], parts[1], parts[3]), ("00", trace, "01"));
+        assert_ne!(parts[2], "b7ad6b7169203331");
+        let other = who("nonsense").await["traceparent"].as_str().unwrap().to_owned();
+        assert!(!other.contains(trace) && other.len() == 55, "{other}");
+    });
+}
+
+#[test]
+fn browsers_of_configured_origins_may_read_everything() {
+    testkit::block_on(async {
+        let database = testkit::TestDatabase::new::<crate::echo::Echo>(testkit::Backend::Sqlite).await;
+        let mut config = testkit::config::<crate::echo::Echo>(&database, ());
+        config.server.cors_origins = vec!["https://app.example".into()];
+        let app = testkit::App::start_with::<crate::echo::Echo>(database, config).await;
+        for path in ["/v1/public", "/v1/who", "/v1/hear", "/v1/nothing"] {
+            let reply = app.get(path).header("origin", "https://app.example").send().await;
+            assert_eq!(reply.header("access-control-allow-origin"), "https://app.example", "{path}");
+            let other = app.get(path).header("origin", "https://evil.example").send().await;
+            assert_eq!(other.header("access-control-allow-origin"), "", "{path}");
+        }
+        let preflight = app
+            .call("OPTIONS", "/v1/things")
+            .header("origin", "https://app.example")
+            .header("access-control-request-method", "POST")
+            .header("access-control-request-headers", "authorization,idempotency-key");
+        let reply = preflight.send().await;
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        assert!(reply.header("access-control-allow-methods").contains("POST"));
+        assert_eq!(reply.header("api-version"), "1.0.0");
+    });
+}

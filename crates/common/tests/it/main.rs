@@ -1,0 +1,17 @@
+//! The plumbing over real HTTP, through a toy service: contract, sections 1, 2 and 6.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "a test fails by panicking")]
+
+mod bodies;
+mod caller;
+mod echo;
+mod errors;
+mod headers;
+mod idempotency;
+mod keys;
+mod outside;
+mod paging;
+mod queries;
+mod raw;
+mod settings;
+mod starting;
+mod stopping;

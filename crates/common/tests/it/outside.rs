@@ -1,0 +1,91 @@
+//! What is served outside of `/v1`.
+
+use serde_json::json;
+use testkit::{App, Backend, TestDatabase, on_server};
+
+use crate::echo::{Echo, start};
+
+#[test]
+fn index_document_and_metrics() {
+    testkit::block_on(async {
+        let app = start().await;
+        let index = app.get("/").send().await.ok();
+        assert_eq!((&index["name"], &index["version"]), (&json!("Echo"), &json!("1.0.0")));
+        for link in ["openapi", "documentation", "health", "readiness", "metrics"] {
+            let path = index["links"][link].as_str().unwrap();
+            assert_eq!(app.get(path).send().await.status, 200, "{path}");
+        }
+        let document = app.get("/openapi.json").send().await.ok();
+        assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
+        let paths = document["paths"].as_object().unwrap();
+        assert!(paths.contains_key("/v1/things/{id}") && paths.contains_key("/v1/settings"));
+        app.get("/v1/nothing").send().await;
+        app.get("/v1/public").send().await;
+        let metrics = app.get("/metrics").send().await;
+        assert!(metrics.header("content-type").starts_with("text/plain"));
+        let text = metrics.text();
+        assert!(text.contains(r#"drover_requests_total{operation="public",status="200"}"#), "{text}");
+        assert!(text.contains(r#"drover_requests_total{operation="none",status="404"}"#), "{text}");
+        assert!(text.contains("drover_request_seconds_bucket"), "{text}");
+    });
+}
+
+#[test]
+fn the_documentation_needs_nobody_else() {
+    testkit::block_on(async {
+        let app = start().await;
+        let moved = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+        let moved = moved.get(format!("{}/docs", app.url)).send().await.unwrap();
+        assert!(moved.status().is_redirection());
+        assert_eq!(moved.headers()["location"], "docs/");
+        let page = app.get("/docs/").send().await;
+        assert!(page.header("content-type").starts_with("text/html"));
+        let html = page.text();
+        assert!(!html.contains("http://") && !html.contains("https://"), "{html}");
+        let sources = html
+            .split(['"', '\''])
+            .filter(|s| [Some("js"), Some("css")].contains(&s.rsplit_once('.').map(|(_, end)| end)));
+        let sources: Vec<_> = sources.map(|s| s.trim_start_matches("./").to_owned()).collect();
+        assert!(sources.len() >= 3, "{html}");
+        for source in sources {
+            let asset = app.get(&format!("/docs/{source}")).send().await;
+            assert_eq!(asset.status, 200, "{source}");
+            assert!(!asset.bytes.is_empty());
+        }
+        let start = app.get("/docs/swagger-initializer.js").send().await.text();
+        assert!(start.contains("../openapi.json"), "{start}");
+        assert_eq!(app.get("/docs/no-such-file").send().await.error(404), "not_found");
+    });
+}
+
+#[test]
+fn readiness_names_what_is_ill() {
+    testkit::block_on(async {
+        let app = start().await;
+        let body = app.get("/readyz").send().await.ok();
+        assert_eq!(body, json!({"status": "ok", "database": "ok", "well": "ok", "ill": "degraded"}));
+    });
+}
+
+#[test]
+fn without_its_database_a_service_is_alive_but_not_ready() {
+    testkit::block_on(async {
+        let database = TestDatabase::new::<Echo>(Backend::Postgres).await;
+        let mut config = testkit::config::<Echo>(&database, ());
+        config.database.wait_ms = 1000;
+        let app = App::start_with::<Echo>(database, config).await;
+        assert_eq!(app.get("/readyz").send().await.status, 200);
+        on_server(&format!("DROP DATABASE {} WITH (FORCE)", app.database.name()));
+        let (ready, alive, found) = tokio::join!(
+            app.get("/readyz").send(),
+            app.get("/healthz").send(),
+            app.get("/v1/things").by(&testkit::User::of("a")).send()
+        );
+        assert_eq!((ready.status, alive.status), (503, 200));
+        assert_eq!(ready.json()["database"], "unavailable");
+        assert_eq!(found.header("retry-after"), "2");
+        let body = found.json();
+        assert!(body["message"].as_str().unwrap().starts_with("The database cannot be reached"), "{body}");
+        assert_eq!(found.error(503), "dependency_unavailable");
+    });
+}

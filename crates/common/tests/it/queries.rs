@@ -1,0 +1,75 @@
+//! Query parameters.
+
+use serde_json::{Value, json};
+
+use crate::echo::start;
+
+#[test]
+fn texts_become_what_the_parameter_is() {
+    testkit::block_on(async {
+        let app = start().await;
+        let hear = async |query: &str| app.get(&format!("/v1/hear?{query}")).send().await.ok();
+        let all = hear(
+            "must=ab&whole=-5&real=1e1&flag=true&many=a,b&many=c&f%3Aname=x%20y&day=2026-03-01&colour=red&unknown=1",
+        );
+        assert_eq!(
+            all.await,
+            json!({"must": "ab", "whole": -5, "real": 10.0, "flag": true, "many": ["a", "b", "c"],
+                "f:name": "x y", "day": "2026-03-01", "colour": "red"})
+        );
+        let empty = hear("must=ab&whole=&real=&flag=&many=&f:name=&day=&colour=").await;
+        let absent = json!({"must": "ab", "whole": null, "real": null, "flag": null, "many": [], "f:name": null,
+            "day": null, "colour": null});
+        assert_eq!(empty, absent);
+        assert_eq!(hear("must=ab&whole=1&whole=2").await["whole"], 2);
+        assert_eq!(hear("must=ab&f:name=%F0%9F%90%84&must=cd").await["f:name"], "🐄");
+    });
+}
+
+#[test]
+fn every_bad_parameter_at_once() {
+    testkit::block_on(async {
+        let app = start().await;
+        let hear = |query: &str| app.get(&format!("/v1/hear?{query}"));
+        let all =
+            hear("whole=1.5&real=NaN&flag=yes&many=a,b,c,d&f:name=inconsistent&day=tomorrow&colour=blue");
+        let found = [
+            "colour enum",
+            "day format",
+            "f:name inconsistent",
+            "flag type",
+            "many length",
+            "must required",
+            "real type",
+            "whole type",
+        ];
+        assert_eq!(all.send().await.problems(), found);
+        let bounds = hear("must=a&whole=6&real=-90.5").send().await.problems();
+        assert_eq!(bounds, ["must length", "real range", "whole range"]);
+        for number in ["inf", "-inf", "1e400", "0x10", "1,5"] {
+            let problems = hear(&format!("must=ab&real={number}")).send().await.problems();
+            assert_eq!(problems, ["real type"], "{number}");
+        }
+        let whole = hear("must=ab&whole=99999999999999999999").send().await.problems();
+        assert_eq!(whole, ["whole type"]);
+        assert_eq!(hear("must=ab&f:name=a%00b").send().await.problems(), ["f:name format"]);
+        assert_eq!(hear("must=%20%20%20").send().await.problems(), ["must length"]);
+        let body: Value = hear("must=ab&colour=blue").send().await.json();
+        assert_eq!(body["validation"][0]["data"], json!({"allowed": ["red", "green"]}));
+    });
+}
+
+#[test]
+fn a_bad_query_comes_before_a_path_that_names_nothing() {
+    testkit::block_on(async {
+        let app = start().await;
+        assert_eq!(app.get("/v1/hear/nonsense?ms=x").send().await.problems(), ["ms type"]);
+        assert_eq!(app.get("/v1/hear/nonsense").send().await.error(404), "not_found");
+        let id = "0192F0C1-0000-7000-8000-00000000ABCD";
+        let heard = app.get(&format!("/v1/hear/{id}")).send().await.ok();
+        assert_eq!(heard, id.to_lowercase());
+        for other in ["0192f0c1000070008000000000000000", "%7B0192f0c1-0000-7000-8000-000000000000%7D"] {
+            assert_eq!(app.get(&format!("/v1/hear/{other}")).send().await.status, 404);
+        }
+    });
+}

@@ -1,0 +1,5 @@
+CREATE TABLE things (
+    id UUID NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    document JSON NOT NULL
+);

@@ -1,0 +1,5 @@
+CREATE TABLE things (
+    id BLOB NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    document TEXT NOT NULL
+) STRICT;

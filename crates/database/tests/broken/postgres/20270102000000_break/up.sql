@@ -1,0 +1,2 @@
+CREATE TABLE half (id INTEGER);
+INSERT INTO nowhere VALUES (1);

@@ -1,0 +1,60 @@
+//! What makes an answered write outlive a power failure.
+
+use database::{AnyConnection, Error};
+use diesel::prelude::*;
+use diesel::sql_types::{Integer, Text};
+use testkit::{Backend, block_on};
+
+use crate::support::open;
+
+fn pragma(c: &mut AnyConnection, name: &str) -> Result<String, Error> {
+    let one =
+        |c: &mut AnyConnection| diesel::dsl::sql::<Integer>(&format!("PRAGMA {name}")).get_result::<i32>(c);
+    let text =
+        |c: &mut AnyConnection| diesel::dsl::sql::<Text>(&format!("PRAGMA {name}")).get_result::<String>(c);
+    Ok(if name == "journal_mode" { text(c)? } else { one(c)?.to_string() })
+}
+
+#[test]
+fn every_sqlite_connection_has_its_pragmas() {
+    block_on(async {
+        let (db, _test) = open(Backend::Sqlite).await;
+        let both = ["journal_mode", "synchronous", "foreign_keys", "busy_timeout", "query_only"];
+        let all = move |c: &mut AnyConnection| -> Result<Vec<String>, Error> {
+            both.iter().map(|name| pragma(c, name)).collect()
+        };
+        // synchronous=2 is FULL: the log is synced with every commit.
+        assert_eq!(db.write(all).await.unwrap(), ["wal", "2", "1", "5000", "0"]);
+        assert_eq!(db.read(all).await.unwrap(), ["wal", "2", "1", "5000", "1"]);
+    });
+}
+
+#[test]
+fn a_reader_cannot_write() {
+    block_on(async {
+        let (db, _test) = open(Backend::Sqlite).await;
+        let refused = db.read(|c| {
+            diesel::delete(crate::support::counters::table).execute(c)?;
+            Ok::<_, Error>(())
+        });
+        assert!(refused.await.is_err());
+    });
+}
+
+#[test]
+fn every_postgres_connection_has_its_settings() {
+    block_on(async {
+        let (db, _test) = open(Backend::Postgres).await;
+        let settings = db.read(|c| {
+            let sql = "current_setting('search_path') || ' ' || current_setting('TimeZone') || ' ' || \
+                       current_setting('statement_timeout') || ' ' || current_setting('lock_timeout')";
+            Ok::<_, Error>(diesel::select(diesel::dsl::sql::<Text>(sql)).get_result::<String>(c)?)
+        });
+        assert_eq!(settings.await.unwrap(), "things UTC 1min 5s");
+        let level = db.write(|c| {
+            let sql = diesel::dsl::sql::<Text>("current_setting('transaction_isolation')");
+            Ok::<_, Error>(diesel::select(sql).get_result::<String>(c)?)
+        });
+        assert_eq!(level.await.unwrap(), "repeatable read");
+    });
+}

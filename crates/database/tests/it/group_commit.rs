@@ -1,0 +1,76 @@
+//! SQLite: many writes, few commits, and nobody's failure is a neighbour's.
+
+use std::time::Duration;
+
+use database::Error;
+use futures_util::future::join_all;
+use testkit::{Backend, block_on};
+
+use crate::support::{Thing, add, insert, names, open};
+
+/// The commits that a write-ahead log holds: frames whose header tells the size of the database.
+fn commits(url: &str) -> usize {
+    let path = format!("{}-wal", url.trim_start_matches("sqlite://"));
+    let log = std::fs::read(path).unwrap();
+    let page = u32::from_be_bytes(log[8..12].try_into().unwrap()) as usize;
+    log[32..].chunks(24 + page).filter(|frame| frame[4..8] != [0; 4]).count()
+}
+
+#[test]
+fn waiting_writes_share_a_commit() {
+    block_on(async {
+        let (db, test) = open(Backend::Sqlite).await;
+        add(&db, "a first write makes the log").await.unwrap();
+        let before = commits(&test.url);
+        // While the first one is slow, the others queue up behind it.
+        let slow = db.write(|c| {
+            std::thread::sleep(Duration::from_millis(60));
+            insert(c, &Thing::named("first"))
+        });
+        let mut failed = Vec::new();
+        let others = join_all((0..64).map(|i| {
+            let db = db.clone();
+            async move {
+                if i % 8 == 3 {
+                    let thing = Thing::named(&format!("bad {i:02}"));
+                    let refused = db.write(move |c| {
+                        insert(c, &thing)?;
+                        Err::<(), _>(Error::Setup("no".into()))
+                    });
+                    return refused.await;
+                }
+                add(&db, &format!("good {i:02}")).await
+            }
+        }));
+        let (first, others) = tokio::join!(slow, others);
+        first.unwrap();
+        for (i, result) in others.into_iter().enumerate() {
+            match result {
+                Ok(()) => assert!(i % 8 != 3),
+                Err(error) => {
+                    assert!(matches!(error, Error::Setup(_)), "{error:?}");
+                    failed.push(i);
+                }
+            }
+        }
+        assert_eq!(failed.len(), 8);
+        let there = names(&db).await;
+        assert_eq!(there.len(), 58);
+        assert!(there.iter().all(|name| !name.starts_with("bad")));
+        let commits = commits(&test.url) - before;
+        assert!((1..30).contains(&commits), "{commits} commits for 57 writes");
+    });
+}
+
+#[test]
+fn a_write_that_nobody_else_waits_for_commits_at_once() {
+    block_on(async {
+        let (db, _test) = open(Backend::Sqlite).await;
+        add(&db, "warm").await.unwrap();
+        let started = std::time::Instant::now();
+        for i in 0..20 {
+            add(&db, &i.to_string()).await.unwrap();
+        }
+        assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+    });
+}

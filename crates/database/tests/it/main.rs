@@ -1,0 +1,11 @@
+//! The database crate against a real SQLite file and a real PostgreSQL server.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "a test fails by panicking")]
+
+mod columns;
+mod durability;
+mod group_commit;
+mod migrations;
+mod outages;
+mod refusals;
+mod support;
+mod writes;

@@ -1,0 +1,65 @@
+//! Migrations: once each, whoever starts at the same time; a broken one leaves nothing, not even its lock.
+
+use std::time::{Duration, Instant};
+
+use database::{Database, Error, Migrations};
+use diesel::prelude::*;
+use diesel_migrations::{EmbeddedMigrations, embed_migrations};
+use futures_util::future::join_all;
+use testkit::TestDatabase;
+
+use crate::support::{add, migrations, names, options};
+
+fn with_broken() -> Vec<Migrations> {
+    const SQLITE: EmbeddedMigrations = embed_migrations!("tests/broken/sqlite");
+    const POSTGRES: EmbeddedMigrations = embed_migrations!("tests/broken/postgres");
+    migrations().into_iter().chain([Migrations { sqlite: SQLITE, postgres: POSTGRES }]).collect()
+}
+
+testkit::on_both! {
+    async fn openers_at_once_apply_each_migration_once(backend) {
+        let test = TestDatabase::empty(backend).await;
+        let opened = join_all((0..6).map(|_| {
+            let options = options(&test.url);
+            async move { tokio::spawn(Database::open(options, migrations)).await.unwrap() }
+        })).await;
+        for (i, db) in opened.into_iter().enumerate() {
+            add(&db.unwrap(), &i.to_string()).await.unwrap();
+        }
+        let db = Database::open(options(&test.url), migrations).await.unwrap();
+        assert_eq!(names(&db).await.len(), 6);
+    }
+
+    async fn migrate_tells_what_it_applied(backend) {
+        let test = TestDatabase::empty(backend).await;
+        let options = options(&test.url);
+        let applied = Database::migrate(&options, migrations()).unwrap();
+        assert_eq!(applied, ["20270101000000_create_things"]);
+        assert_eq!(Database::migrate(&options, migrations()).unwrap(), [""; 0]);
+    }
+
+    async fn two_migrations_of_one_version_are_refused(backend) {
+        let test = TestDatabase::empty(backend).await;
+        let twice = || migrations().into_iter().chain(migrations()).collect();
+        let Some(Error::Setup(sentence)) = Database::open(options(&test.url), twice).await.err() else {
+            panic!("opened");
+        };
+        assert!(sentence.contains("20270101000000_create_things"), "{sentence}");
+    }
+
+    async fn a_broken_migration_leaves_nothing_and_no_lock(backend) {
+        let test = TestDatabase::empty(backend).await;
+        let broken = Database::open(options(&test.url), with_broken).await.err();
+        let Some(Error::Setup(sentence)) = broken else { panic!("{broken:?}") };
+        assert!(sentence.contains("migration") && sentence.contains("nowhere"), "{sentence}");
+        assert!(!sentence.contains('\n'), "{sentence}");
+        let started = Instant::now();
+        let db = Database::open(options(&test.url), migrations).await.unwrap();
+        assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+        let half = db.read(|c| {
+            diesel::sql_query("SELECT * FROM half").execute(c)?;
+            Ok::<_, Error>(())
+        });
+        assert!(half.await.is_err());
+    }
+}

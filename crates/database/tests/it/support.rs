@@ -1,0 +1,74 @@
+//! A small schema, and a database that has it.
+
+use std::time::Duration;
+
+use database::{Amount, AnyConnection, Database, Error, Id, Json, Migrations, Options, Ts};
+use diesel::prelude::*;
+use diesel_migrations::{EmbeddedMigrations, embed_migrations};
+use testkit::{Backend, TestDatabase};
+
+diesel::table! {
+    things (id) {
+        id -> database::IdSql,
+        name -> Text,
+        at -> database::TsSql,
+        document -> database::JsonSql,
+        amount -> BigInt,
+    }
+}
+
+diesel::table! {
+    counters (id) {
+        id -> Integer,
+        n -> BigInt,
+        name -> Nullable<Text>,
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Queryable, Insertable, Selectable)]
+#[diesel(table_name = things)]
+pub(crate) struct Thing {
+    pub(crate) id: Id,
+    pub(crate) name: String,
+    pub(crate) at: Ts,
+    pub(crate) document: Json,
+    pub(crate) amount: Amount,
+}
+
+impl Thing {
+    pub(crate) fn named(name: &str) -> Self {
+        let (document, amount) = (Json("{}".into()), Amount::default());
+        Self { id: Id::new(), name: name.to_owned(), at: Ts::now(), document, amount }
+    }
+}
+
+pub(crate) fn migrations() -> Vec<Migrations> {
+    const SQLITE: EmbeddedMigrations = embed_migrations!("tests/migrations/sqlite");
+    const POSTGRES: EmbeddedMigrations = embed_migrations!("tests/migrations/postgres");
+    vec![Migrations { sqlite: SQLITE, postgres: POSTGRES }]
+}
+
+pub(crate) fn options(url: &str) -> Options {
+    Options { url: url.to_owned(), schema: "things", pool_size: 4, wait: Duration::from_secs(5) }
+}
+
+pub(crate) async fn open(backend: Backend) -> (Database, TestDatabase) {
+    let test = TestDatabase::empty(backend).await;
+    (Database::open(options(&test.url), migrations).await.unwrap(), test)
+}
+
+pub(crate) fn insert(c: &mut AnyConnection, thing: &Thing) -> Result<(), Error> {
+    diesel::insert_into(things::table).values(thing.clone()).execute(c)?;
+    Ok(())
+}
+
+pub(crate) async fn add(db: &Database, name: &str) -> Result<(), Error> {
+    let thing = Thing::named(name);
+    db.write(move |c| insert(c, &thing)).await
+}
+
+/// The names of all things, in order.
+pub(crate) async fn names(db: &Database) -> Vec<String> {
+    let read = db.read(|c| Ok::<_, Error>(things::table.select(things::name).order(things::name).load(c)?));
+    read.await.unwrap()
+}

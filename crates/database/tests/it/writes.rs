@@ -1,0 +1,125 @@
+//! What `write` promises on both databases.
+
+use database::Error;
+use diesel::prelude::*;
+use futures_util::future::join_all;
+
+use crate::support::{Thing, add, counters, insert, names, open};
+
+testkit::on_both! {
+    async fn what_was_answered_is_there(backend) {
+        let (db, _test) = open(backend).await;
+        for i in 0..20 {
+            add(&db, &format!("{i:02}")).await.unwrap();
+            assert_eq!(names(&db).await.len(), i + 1);
+        }
+    }
+
+    async fn an_error_leaves_nothing(backend) {
+        let (db, _test) = open(backend).await;
+        let refused = db.write(|c| -> Result<(), Error> {
+            insert(c, &Thing::named("half"))?;
+            Err(Error::Setup("no".into()))
+        });
+        assert!(matches!(refused.await, Err(Error::Setup(_))));
+        assert_eq!(names(&db).await, [""; 0]);
+    }
+
+    async fn a_failed_statement_leaves_nothing(backend) {
+        let (db, _test) = open(backend).await;
+        add(&db, "taken").await.unwrap();
+        let refused = db.write(|c| {
+            insert(c, &Thing::named("half"))?;
+            insert(c, &Thing::named("taken"))
+        });
+        assert!(refused.await.unwrap_err().is_unique_violation("things"));
+        assert_eq!(names(&db).await, ["taken"]);
+        add(&db, "next").await.unwrap();
+    }
+
+    async fn increments_are_never_lost(backend) {
+        let (db, _test) = open(backend).await;
+        let increment = |_| db.write(|c| {
+            let n: i64 = counters::table.find(1).select(counters::n).first(c)?;
+            diesel::update(counters::table.find(1)).set(counters::n.eq(n + 1)).execute(c)?;
+            Ok::<_, Error>(())
+        });
+        for result in join_all((0..100).map(increment)).await {
+            result.unwrap();
+        }
+        let n = db.read(|c| Ok::<_, Error>(counters::table.find(1).select(counters::n).first::<i64>(c)?));
+        assert_eq!(n.await.unwrap(), 100);
+    }
+
+    async fn a_panic_is_an_error_and_others_go_on(backend) {
+        let (db, _test) = open(backend).await;
+        let panicking = |i: usize| {
+            let db = db.clone();
+            async move {
+                let name = format!("{i:02}");
+                db.write(move |c| {
+                    insert(c, &Thing::named(&name))?;
+                    assert!(!i.is_multiple_of(4), "a panic that the test asks for");
+                    Ok::<_, Error>(())
+                }).await
+            }
+        };
+        for (i, result) in join_all((0..12).map(panicking)).await.into_iter().enumerate() {
+            match i % 4 {
+                0 => assert!(matches!(result, Err(Error::Panicked)), "{result:?}"),
+                _ => result.unwrap(),
+            }
+        }
+        assert_eq!(names(&db).await.len(), 9);
+        let read = db.read(|_| -> Result<(), Error> { panic!("a panic that the test asks for") });
+        assert!(matches!(read.await, Err(Error::Panicked)));
+        assert_eq!(names(&db).await.len(), 9);
+    }
+
+    async fn a_panic_within_a_savepoint_rolls_back_all_of_its_write(backend) {
+        let (db, test) = open(backend).await;
+        let panicking = db.write(|c| {
+            insert(c, &Thing::named("outer"))?;
+            c.transaction(|c| -> Result<(), Error> {
+                insert(c, &Thing::named("inner"))?;
+                panic!("a panic that the test asks for")
+            })
+        });
+        let good = add(&db, "good");
+        let (panicked, good) = tokio::join!(panicking, good);
+        assert!(matches!(panicked, Err(Error::Panicked)));
+        good.unwrap();
+        assert_eq!(names(&db).await, ["good"]);
+        // Not only in an open transaction of ours: another opener sees it too.
+        drop(db);
+        let again = database::Database::open(crate::support::options(&test.url), crate::support::migrations);
+        assert_eq!(names(&again.await.unwrap()).await, ["good"]);
+    }
+
+    async fn unique_violations_name_their_table(backend) {
+        let (db, _test) = open(backend).await;
+        add(&db, "taken").await.unwrap();
+        let error = add(&db, "taken").await.unwrap_err();
+        assert!(error.is_unique_violation("things") && !error.is_unique_violation("counters"), "{error:?}");
+        assert!(!error.is_unique_violation("thing"));
+        let error = db.write(|c| {
+            let row = (counters::id.eq(1), counters::n.eq(5));
+            diesel::insert_into(counters::table).values(row).execute(c)?;
+            Ok::<_, Error>(())
+        }).await.unwrap_err();
+        assert!(error.is_unique_violation("counters") && !error.is_unique_violation("things"), "{error:?}");
+    }
+
+    async fn whoever_stops_waiting_changes_nothing_about_the_write(backend) {
+        let (db, _test) = open(backend).await;
+        let thing = Thing::named("slow");
+        let write = db.write(move |c| {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            insert(c, &thing)
+        });
+        assert!(tokio::time::timeout(std::time::Duration::from_millis(10), write).await.is_err());
+        add(&db, "next").await.unwrap();
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        assert_eq!(names(&db).await, ["next", "slow"]);
+    }
+}
