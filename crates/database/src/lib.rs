@@ -7,6 +7,7 @@
 mod connection;
 mod error;
 mod migrate;
+mod ordered;
 mod pool;
 mod target;
 mod types;
@@ -19,6 +20,7 @@ pub use connection::{AnyConnection, MultiBackend};
 pub use diesel_migrations::EmbeddedMigrations;
 pub use error::{Error, Failure};
 pub use migrate::Migrations;
+pub use ordered::{By, Ordered};
 pub use target::Target;
 pub use types::{Amount, AmountError, Id, IdSql, Json, JsonSql, Ts, TsSql};
 

@@ -1,7 +1,7 @@
 //! Every query on listings. Each begins from [`visible`].
 
-use common::{Caller, Cursor, Error, Key, Rows, order_by, order_by_nullable};
-use database::{AnyConnection, Id, Json, MultiBackend, Ts};
+use common::{Caller, Cursor, Error, Key, Rows, after, after_nullable};
+use database::{AnyConnection, By, Id, Json, MultiBackend, Ordered, Ts};
 use diesel::prelude::*;
 
 use super::model::{Listing, Sort, Status};
@@ -101,9 +101,10 @@ fn missing(c: &mut AnyConnection, id: Id) -> Error {
 
 /// One page of a search, and its cursor. One query; two if a count was asked for.
 pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<Rows, Error> {
-    let page =
-        ordered(matching(caller, search), search).limit(search.page.fetch()).offset(search.page.offset);
-    let mut rows = Rows::new(page.select(l::document).load(c)?, &search.page, |last| {
+    let columns = (l::created_at, l::organisation_key, l::price, l::age, l::quantity, l::id, l::document);
+    let branch = remaining(matching(caller, search), search).select(columns);
+    let page = Ordered::new(vec![branch], by(search), search.page.fetch(), search.page.offset);
+    let mut rows = Rows::new(page.load(c)?, &search.page, |last| {
         let listing: Listing = last.parse()?;
         Ok(Cursor { sort: search.order.clone(), value: listing.key(search.sort), id: listing.id })
     })?;
@@ -165,13 +166,25 @@ fn containing(text: &str) -> String {
     format!("%{literal}%")
 }
 
-fn ordered<'a>(query: Query<'a>, search: &Search) -> Query<'a> {
+/// Those after the cursor.
+fn remaining<'a>(query: Query<'a>, search: &Search) -> Query<'a> {
     let (desc, page) = (search.desc, &search.page);
     match search.sort {
-        Sort::CreatedAt => order_by!(query, l::created_at, l::id, desc, page.after_instant()),
-        Sort::OrganisationName => order_by!(query, l::organisation_key, l::id, desc, page.after_text()),
-        Sort::Price => order_by_nullable!(query, l::price, l::id, desc, page.after_number()),
-        Sort::Age => order_by_nullable!(query, l::age, l::id, desc, page.after_number()),
-        Sort::Quantity => order_by_nullable!(query, l::quantity, l::id, desc, page.after_number()),
+        Sort::CreatedAt => after!(query, l::created_at, l::id, desc, page.after_instant()),
+        Sort::OrganisationName => after!(query, l::organisation_key, l::id, desc, page.after_text()),
+        Sort::Price => after_nullable!(query, l::price, l::id, desc, page.after_number()),
+        Sort::Age => after_nullable!(query, l::age, l::id, desc, page.after_number()),
+        Sort::Quantity => after_nullable!(query, l::quantity, l::id, desc, page.after_number()),
     }
+}
+
+fn by(search: &Search) -> By {
+    let (column, nullable) = match search.sort {
+        Sort::CreatedAt => ("created_at", false),
+        Sort::OrganisationName => ("organisation_key", false),
+        Sort::Price => ("price", true),
+        Sort::Age => ("age", true),
+        Sort::Quantity => ("quantity", true),
+    };
+    By { column, nullable, desc: search.desc }
 }

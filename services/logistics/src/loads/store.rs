@@ -1,7 +1,7 @@
 //! Every query on loads. Each begins from [`visible`].
 
-use common::{Answer, Caller, Cursor, Error, Key, Rows, order_by, order_by_nullable};
-use database::{AnyConnection, Id, Json, MultiBackend, Ts};
+use common::{Answer, Caller, Cursor, Error, Key, Rows, after, after_nullable};
+use database::{AnyConnection, By, Id, Json, MultiBackend, Ordered, Ts};
 use diesel::prelude::*;
 
 use super::model::{Load, Sort};
@@ -11,14 +11,29 @@ use crate::schema::loads::{self, dsl as l};
 
 type Query<'a> = loads::BoxedQuery<'a, MultiBackend>;
 
+/// In which role a caller's organisation sees a load.
+#[derive(Clone, Copy)]
+enum Role {
+    /// All loads, as `admin`; as one who organises or carries them, else.
+    Any,
+    Organiser,
+    /// And not organiser too.
+    Carrier,
+}
+
 /// The loads that a caller may see: those that its organisation organises or carries, all for `admin`.
-fn visible(caller: &Caller) -> Query<'_> {
+fn visible(caller: &Caller, role: Role) -> Query<'_> {
     let all = loads::table.into_boxed();
-    if caller.admin {
-        return all;
-    }
     let org = caller.organisation_id();
-    all.filter(l::organiser_id.eq(org).or(l::carrier_id.eq(org)))
+    match role {
+        Role::Any if caller.admin => all,
+        Role::Any => all.filter(l::organiser_id.eq(org).or(l::carrier_id.eq(org))),
+        Role::Organiser => all.filter(l::organiser_id.eq(org)),
+        Role::Carrier => {
+            let not_organiser = l::organiser_id.is_null().or(l::organiser_id.ne(org));
+            all.filter(l::carrier_id.eq(org).and(not_organiser))
+        }
+    }
 }
 
 /// A row: what is searched or sorted by, and the document.
@@ -79,7 +94,7 @@ pub fn create(c: &mut AnyConnection, load: &Load) -> Result<Answer, Error> {
 /// # Errors
 /// 404 if there is none, 403 if it is not the caller's.
 pub fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Json, Error> {
-    let found = visible(caller).filter(l::id.eq(id)).select(l::document).first(c).optional()?;
+    let found = visible(caller, Role::Any).filter(l::id.eq(id)).select(l::document).first(c).optional()?;
     found.map_or_else(|| Err(missing(c, id)), Ok)
 }
 
@@ -89,7 +104,7 @@ pub fn find_with_proof(
     caller: &Caller,
     id: Id,
 ) -> Result<(Load, Option<Proof>), Error> {
-    let query = visible(caller).filter(l::id.eq(id)).select((l::document, l::proof));
+    let query = visible(caller, Role::Any).filter(l::id.eq(id)).select((l::document, l::proof));
     let Some((load, proof)) = query.first::<(Json, Option<Json>)>(c).optional()? else {
         return Err(missing(c, id));
     };
@@ -107,7 +122,7 @@ fn missing(c: &mut AnyConnection, id: Id) -> Error {
 
 /// Those of the ids that the caller may see, with their documents, in no order.
 pub fn list_by_ids(c: &mut AnyConnection, caller: &Caller, ids: &[Id]) -> Result<Vec<(Id, Json)>, Error> {
-    Ok(visible(caller).filter(l::id.eq_any(ids.to_vec())).select((l::id, l::document)).load(c)?)
+    Ok(visible(caller, Role::Any).filter(l::id.eq_any(ids.to_vec())).select((l::id, l::document)).load(c)?)
 }
 
 /// Stores what a proof changed.
@@ -120,20 +135,26 @@ pub fn complete(c: &mut AnyConnection, load: &Load, proof: &Proof) -> Result<Ans
 
 /// One page of a search, and its cursor. One query; two if a count was asked for.
 pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<Rows, Error> {
-    let page =
-        ordered(matching(caller, search), search).limit(search.page.fetch()).offset(search.page.offset);
-    let mut rows = Rows::new(page.select(l::document).load(c)?, &search.page, |last| {
+    let roles: &[Role] = if caller.admin { &[Role::Any] } else { &[Role::Organiser, Role::Carrier] };
+    let columns = (
+        (l::delivery_at, l::created_at, l::reference_key, l::status, l::organiser_key),
+        (l::carrier_key, l::commodity_key, l::weight, l::weight_net, l::id, l::document),
+    );
+    let branches =
+        roles.iter().map(|role| remaining(matching(caller, *role, search), search).select(columns));
+    let page = Ordered::new(branches.collect(), by(search), search.page.fetch(), search.page.offset);
+    let mut rows = Rows::new(page.load(c)?, &search.page, |last| {
         let load: Load = last.parse()?;
         Ok(Cursor { sort: search.order.clone(), value: load.key(search.sort), id: load.id })
     })?;
     if search.count {
-        rows.total = Some(matching(caller, search).count().get_result(c)?);
+        rows.total = Some(matching(caller, Role::Any, search).count().get_result(c)?);
     }
     Ok(rows)
 }
 
-fn matching<'a>(caller: &'a Caller, search: &'a Search) -> Query<'a> {
-    let mut query = visible(caller);
+fn matching<'a>(caller: &'a Caller, role: Role, search: &'a Search) -> Query<'a> {
+    let mut query = visible(caller, role);
     if let Some(id) = &search.organiser_id {
         query = query.filter(l::organiser_id.eq(id));
     }
@@ -156,17 +177,33 @@ fn matching<'a>(caller: &'a Caller, search: &'a Search) -> Query<'a> {
     query
 }
 
-fn ordered<'a>(query: Query<'a>, search: &Search) -> Query<'a> {
+/// Those after the cursor.
+fn remaining<'a>(query: Query<'a>, search: &Search) -> Query<'a> {
     let (desc, page) = (search.desc, &search.page);
     match search.sort {
-        Sort::DeliveryDate => order_by!(query, l::delivery_at, l::id, desc, page.after_instant()),
-        Sort::CreatedAt => order_by!(query, l::created_at, l::id, desc, page.after_instant()),
-        Sort::Reference => order_by!(query, l::reference_key, l::id, desc, page.after_text()),
-        Sort::Status => order_by!(query, l::status, l::id, desc, page.after_text()),
-        Sort::Commodity => order_by!(query, l::commodity_key, l::id, desc, page.after_text()),
-        Sort::Organiser => order_by_nullable!(query, l::organiser_key, l::id, desc, page.after_text()),
-        Sort::Carrier => order_by_nullable!(query, l::carrier_key, l::id, desc, page.after_text()),
-        Sort::Weight => order_by_nullable!(query, l::weight, l::id, desc, page.after_number()),
-        Sort::WeightNet => order_by_nullable!(query, l::weight_net, l::id, desc, page.after_number()),
+        Sort::DeliveryDate => after!(query, l::delivery_at, l::id, desc, page.after_instant()),
+        Sort::CreatedAt => after!(query, l::created_at, l::id, desc, page.after_instant()),
+        Sort::Reference => after!(query, l::reference_key, l::id, desc, page.after_text()),
+        Sort::Status => after!(query, l::status, l::id, desc, page.after_text()),
+        Sort::Commodity => after!(query, l::commodity_key, l::id, desc, page.after_text()),
+        Sort::Organiser => after_nullable!(query, l::organiser_key, l::id, desc, page.after_text()),
+        Sort::Carrier => after_nullable!(query, l::carrier_key, l::id, desc, page.after_text()),
+        Sort::Weight => after_nullable!(query, l::weight, l::id, desc, page.after_number()),
+        Sort::WeightNet => after_nullable!(query, l::weight_net, l::id, desc, page.after_number()),
     }
+}
+
+fn by(search: &Search) -> By {
+    let (column, nullable) = match search.sort {
+        Sort::DeliveryDate => ("delivery_at", false),
+        Sort::CreatedAt => ("created_at", false),
+        Sort::Reference => ("reference_key", false),
+        Sort::Status => ("status", false),
+        Sort::Commodity => ("commodity_key", false),
+        Sort::Organiser => ("organiser_key", true),
+        Sort::Carrier => ("carrier_key", true),
+        Sort::Weight => ("weight", true),
+        Sort::WeightNet => ("weight_net", true),
+    };
+    By { column, nullable, desc: search.desc }
 }

@@ -1,0 +1,75 @@
+//! A page of documents in an order, from one query or from several that have no row in common.
+//!
+//! "Mine as organiser or mine as carrier" as one condition makes a database read and sort all of either. As two
+//! queries put together, each in index order, both databases merge them and stop after the page.
+
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::sql_types::BigInt;
+
+use crate::types::JsonSql;
+use crate::{AnyConnection, MultiBackend};
+
+/// The column `document` of so many rows of all branches, sorted.
+#[derive(Debug)]
+pub struct Ordered<Q> {
+    branches: Vec<Q>,
+    order: String,
+    limit: i64,
+    offset: i64,
+}
+
+impl<Q> Ordered<Q> {
+    /// Each branch selects `document`, `id` and the column sorted by, and nothing is in two of them. Rows without a
+    /// value in a `nullable` column come last both ways; ties are broken by id.
+    pub fn new(branches: Vec<Q>, by: By, limit: i64, offset: i64) -> Self {
+        let By { column, nullable, desc } = by;
+        let direction = if desc { "DESC" } else { "ASC" };
+        let missing_last = if nullable { " NULLS LAST" } else { "" };
+        let order = format!("{column} {direction}{missing_last}, id {direction}");
+        Self { branches, order, limit, offset }
+    }
+}
+
+/// What rows are sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct By {
+    /// The name of the column, a constant of the code.
+    pub column: &'static str,
+    /// Some rows may lack a value.
+    pub nullable: bool,
+    /// Descending.
+    pub desc: bool,
+}
+
+impl<Q> QueryId for Ordered<Q> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<Q> Query for Ordered<Q> {
+    type SqlType = JsonSql;
+}
+
+impl<Q> RunQueryDsl<AnyConnection> for Ordered<Q> {}
+
+impl<Q: QueryFragment<MultiBackend>> QueryFragment<MultiBackend> for Ordered<Q> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
+        out.push_sql("SELECT document FROM (");
+        for (i, branch) in self.branches.iter().enumerate() {
+            if i > 0 {
+                out.push_sql(" UNION ALL ");
+            }
+            branch.walk_ast(out.reborrow())?;
+        }
+        // Within the parentheses, or SQLite sorts all rows before it cuts the page.
+        out.push_sql(" ORDER BY ");
+        out.push_sql(&self.order);
+        out.push_sql(" LIMIT ");
+        out.push_bind_param::<BigInt, _>(&self.limit)?;
+        out.push_sql(" OFFSET ");
+        out.push_bind_param::<BigInt, _>(&self.offset)?;
+        out.push_sql(") AS page");
+        Ok(())
+    }
+}
