@@ -27,6 +27,8 @@ pub struct Api {
 pub(crate) struct Operation {
     /// `create_load_as_organiser`
     pub(crate) id: String,
+    /// It needs a caller.
+    pub(crate) secured: bool,
     /// Media types of the answer to success; `*/*` where content is passed through.
     offers: Vec<String>,
     /// The schema of the JSON request body.
@@ -78,6 +80,9 @@ impl Operation {
         let success = operation["responses"]["200"]["content"].as_object();
         Ok(Self {
             id: operation["operationId"].as_str().unwrap_or_default().to_owned(),
+            secured: operation["security"]
+                .as_array()
+                .is_some_and(|s| s.iter().any(|s| s.get("bearer").is_some())),
             offers: success.into_iter().flat_map(|content| content.keys().cloned()).collect(),
             body: (!body.is_null()).then(|| Schema::new(body, components)).transpose()?,
             one_or_array: single.is_some(),
@@ -127,6 +132,7 @@ mod tests {
     fn accept() {
         let operation = Operation {
             id: String::new(),
+            secured: true,
             offers: vec!["application/json".into(), "text/csv".into()],
             body: None,
             one_or_array: false,

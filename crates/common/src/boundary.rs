@@ -17,7 +17,7 @@ use futures_util::FutureExt;
 use tracing_actix_web::RootSpanBuilder;
 
 use crate::Error;
-use crate::api::Api;
+use crate::api::{Api, Operation};
 use crate::auth::{Authentication, Verifier};
 use crate::request::{REQUEST_ID, RequestContext};
 
@@ -29,7 +29,8 @@ pub(crate) struct RequestSpan;
 impl RootSpanBuilder for RequestSpan {
     fn on_request_start(request: &ServiceRequest) -> tracing::Span {
         let context = RequestContext::new(request.headers());
-        let span = tracing::info_span!(
+        // Of the highest level, or a filter for warnings would take the request id off them.
+        let span = tracing::error_span!(
             "request",
             request_id = context.id,
             trace_id = context.trace_id,
@@ -54,11 +55,14 @@ pub(crate) async fn boundary(
     if head {
         request.head_mut().method = Method::GET;
     }
-    let (mut operation, pattern) = ("none".to_owned(), request.match_pattern());
-    let refused = refuse(&request, pattern.as_deref(), &mut operation).err();
-    if refused.is_none() {
-        authenticate(&request, &context).await;
-    }
+    let (api, pattern) = (request.app_data::<web::Data<Api>>().cloned(), request.match_pattern());
+    let operation = api.as_ref().and_then(|api| api.operation(pattern.as_deref()?, request.method()));
+    let secured = operation.is_some_and(|operation| operation.secured);
+    let known = !secured || authenticate(&request, &context).await;
+    let refused = refuse(&request, api.as_ref().map(|api| &***api), pattern.as_deref(), operation).err();
+    // Who is not known hears of that first, from the handler.
+    let refused = refused.filter(|error| known || !matches!(error, Error::NotAcceptable(_)));
+    let operation = operation.map_or("none", |operation| &operation.id);
     let answered = match refused {
         Some(error) => Ok(request.into_response(error.respond(&context.id))),
         None => match AssertUnwindSafe(next.call(request)).catch_unwind().await {
@@ -75,12 +79,12 @@ pub(crate) async fn boundary(
         Err(error) => {
             // The request is gone, so actix makes the response: from this, which knows what it must look like.
             let answer = respond(&error, &context);
-            observe(answer.status(), &operation, started);
+            observe(answer.status(), operation, started);
             return Err(Rendered(answer.status(), RefCell::new(Some(answer)), context).into());
         }
     };
     finish(response.response_mut(), &context);
-    observe(response.status(), &operation, started);
+    observe(response.status(), operation, started);
     Ok(if head { response.map_body(|_, body| BoxBody::new(Headless(body.size()))) } else { response })
 }
 
@@ -112,18 +116,22 @@ impl std::fmt::Display for Rendered {
 }
 
 /// What can be said before anybody looks at the request: a method or an `Accept` that no operation here takes.
-fn refuse(request: &ServiceRequest, pattern: Option<&str>, operation: &mut String) -> Result<(), Error> {
-    let (Some(pattern), Some(api)) = (pattern, request.app_data::<web::Data<Api>>()) else { return Ok(()) };
-    let Some(found) = api.operation(pattern, request.method()) else {
-        return match api.allowed(pattern) {
-            Some(_) if is_preflight(request) => Ok(()),
-            Some(allowed) => Err(Error::MethodNotAllowed(allowed)),
-            None => Ok(()),
+fn refuse(
+    request: &ServiceRequest,
+    api: Option<&Api>,
+    pattern: Option<&str>,
+    operation: Option<&Operation>,
+) -> Result<(), Error> {
+    let Some(operation) = operation else {
+        return match api.zip(pattern).and_then(|(api, pattern)| api.allowed(pattern)) {
+            Some(allowed) if !is_preflight(request) => Err(Error::MethodNotAllowed(allowed)),
+            _ => Ok(()),
         };
     };
-    operation.clone_from(&found.id);
-    let accept = request.headers().get(header::ACCEPT).and_then(|v| v.to_str().ok()).unwrap_or_default();
-    found.ruled_out(accept).map_or(Ok(()), |offers| Err(Error::NotAcceptable(offers)))
+    let lines = request.headers().get_all(header::ACCEPT).filter_map(|line| line.to_str().ok());
+    operation
+        .ruled_out(&lines.collect::<Vec<_>>().join(","))
+        .map_or(Ok(()), |offers| Err(Error::NotAcceptable(offers)))
 }
 
 fn is_preflight(request: &ServiceRequest) -> bool {
@@ -131,11 +139,13 @@ fn is_preflight(request: &ServiceRequest) -> bool {
         && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-async fn authenticate(request: &ServiceRequest, context: &RequestContext) {
-    if let Some(verifier) = request.app_data::<web::Data<Verifier>>() {
-        let found = verifier.authenticate(request.headers(), context.clone()).await;
-        request.extensions_mut().insert(Authentication(found));
-    }
+/// Leaves what was found for the extractors; true if it is a caller.
+async fn authenticate(request: &ServiceRequest, context: &RequestContext) -> bool {
+    let Some(verifier) = request.app_data::<web::Data<Verifier>>() else { return false };
+    let found = verifier.authenticate(request.headers(), context.clone()).await;
+    let known = found.is_ok();
+    request.extensions_mut().insert(Authentication(found));
+    known
 }
 
 /// An error of a handler, of an extractor or of actix itself gets the contract's body.
@@ -199,6 +209,10 @@ fn finish(response: &mut HttpResponse, context: &RequestContext) {
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(&context.id) {
         headers.insert(REQUEST_ID, id);
+    }
+    // It only kept the content from being compressed.
+    if headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding == "identity") {
+        headers.remove(header::CONTENT_ENCODING);
     }
     headers.insert(API_VERSION, HeaderValue::from_static("1.0.0"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -93,8 +93,9 @@ async fn run<S: Service>(matches: &ArgMatches) -> anyhow::Result<()> {
 async fn serve<S: Service>(config: Config<S::Settings>) -> anyhow::Result<()> {
     telemetry::start(&config.log);
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let running = server::start::<S>(config).await?;
+    let mut running = server::start::<S>(config).await?;
     tokio::select! {
+        error = running.failed() => return Err(error),
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }

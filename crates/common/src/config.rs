@@ -46,7 +46,7 @@ pub struct Server {
     pub shutdown_seconds: u64,
     /// The most bytes of a JSON body.
     pub json_bytes: usize,
-    /// Origins that browsers may call from; none: no CORS headers.
+    /// Origins that browsers may call from, `*` for any; none: no CORS headers.
     pub cors_origins: Vec<String>,
 }
 

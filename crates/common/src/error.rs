@@ -19,7 +19,7 @@ pub enum Error {
     #[error("The body cannot be read: {0}.")]
     MalformedBody(String),
     /// 401 `unauthenticated`; what is wrong with the credential, nothing if there is none.
-    #[error("{}", .0.unwrap_or("A bearer token is needed: send it as Authorization: Bearer <token>."))]
+    #[error("{}", refusal(*.0))]
     Unauthenticated(Option<&'static str>),
     /// 403 `forbidden`
     #[error("{0}")]
@@ -57,6 +57,11 @@ pub enum Error {
     /// 503 `dependency_unavailable`: nothing was changed. The cause goes to the log only.
     #[error("{1} cannot be reached at the moment and nothing was changed: try again.")]
     Unavailable(#[source] anyhow::Error, &'static str),
+}
+
+fn refusal(reason: Option<&str>) -> String {
+    let needed = "A bearer token is needed: send it as Authorization: Bearer <token>.";
+    reason.map_or_else(|| needed.to_owned(), |reason| format!("The bearer token was refused: {reason}."))
 }
 
 fn summary(problems: &Problems) -> String {

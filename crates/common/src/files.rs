@@ -60,9 +60,10 @@ impl FileClient {
         })
     }
 
-    /// True when the system service answers.
+    /// True when the system service answers soon.
     pub async fn is_reachable(&self) -> bool {
-        self.http.get(self.ready.clone()).send().await.is_ok_and(|response| response.status().is_success())
+        let asked = self.http.get(self.ready.clone()).timeout(Duration::from_millis(700)).send();
+        asked.await.is_ok_and(|response| response.status().is_success())
     }
 
     /// The files that a request names, complete; the caller's own among them are shared with these organisations
@@ -80,17 +81,17 @@ impl FileClient {
         if files.is_empty() {
             return Ok(Vec::new());
         }
-        let ids: Vec<_> = files.iter().map(|file| file.id.as_str()).collect();
+        let ids: Vec<_> = files.iter().map(|file| file.id.to_ascii_lowercase()).collect();
         let found = self.ask(caller, &json!({ "ids": ids, "shareWith": share_with })).await?;
         let mut found: HashMap<_, _> = found.into_iter().map(|info| (info.id.clone(), info)).collect();
         let mut problems = Problems::default();
         let mut resolved = Vec::with_capacity(files.len());
-        for (i, file) in files.iter().enumerate() {
-            match found.remove(&file.id.to_ascii_lowercase()) {
+        for (i, id) in ids.iter().enumerate() {
+            match found.remove(id) {
                 Some(FileInfo { id, name, url, user_name, created_at }) => {
                     resolved.push(FileReference { id, name, url, user_name, created_at });
                 }
-                None if ids[..i].contains(&file.id.as_str()) => {}
+                None if ids[..i].contains(id) => {}
                 None => problems.push(
                     format!("files[{i}].id"),
                     Code::UnknownReference,

@@ -85,7 +85,9 @@ impl FromRequest for Once {
             return ready(Err(Error::Internal(anyhow::anyhow!("the app has no turns"))));
         };
         let caller = Caller::from_request(request, payload).into_inner();
-        let scope = |caller: Caller| Scope { caller: caller.user_id, operation, key: key.to_owned() };
+        // Somebody who acts for two organisations is two callers.
+        let who = |caller: &Caller| serde_json::json!([caller.user_id, caller.organisation_id()]).to_string();
+        let scope = |caller: Caller| Scope { caller: who(&caller), operation, key: key.to_owned() };
         ready(caller.map(|caller| Self(Some((scope(caller), turns)))))
     }
 }

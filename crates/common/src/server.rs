@@ -15,7 +15,7 @@ use diesel_migrations::embed_migrations;
 use secrecy::ExposeSecret;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tracing_actix_web::TracingLogger;
 use utoipa::openapi::InfoBuilder;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -104,15 +104,24 @@ pub struct Running {
     pub address: SocketAddr,
     handle: ServerHandle,
     server: JoinHandle<std::io::Result<()>>,
-    background: Vec<JoinHandle<()>>,
+    /// Ended when this is dropped.
+    background: JoinSet<()>,
 }
 
 impl Running {
     /// Takes no more connections, lets requests in flight finish, and ends.
-    pub async fn stop(self) {
+    pub async fn stop(mut self) {
         self.handle.stop(true).await;
-        self.background.iter().for_each(JoinHandle::abort);
+        self.background.shutdown().await;
         let _ = self.server.await;
+    }
+
+    /// Waits until the server ends by itself, which it never should.
+    pub async fn failed(&mut self) -> anyhow::Error {
+        match (&mut self.server).await {
+            Ok(Err(error)) => anyhow::Error::new(error).context("the server ended"),
+            _ => anyhow::anyhow!("the server ended"),
+        }
     }
 }
 
@@ -145,11 +154,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
     let limit = Data::new(JsonLimit(server.json_bytes));
     let turns = Data::new(idempotency::Turns::default());
 
-    let background = vec![
-        tokio::spawn(Settings::watch(settings.clone())),
-        tokio::spawn(prune(context.db.clone())),
-        tokio::spawn(telemetry::tidy()),
-    ];
+    let watch = Settings::watch(settings.clone());
     let origins = server.cors_origins.clone();
     let factory = move || {
         let (app, _) = App::new().into_utoipa_app().configure(operations::<S>).split_for_parts();
@@ -174,12 +179,19 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
     }
     let running = http.listen(listener)?.run();
     let handle = running.handle();
+    let mut background = JoinSet::new();
+    background.spawn(watch);
+    background.spawn(prune(context.db.clone()));
+    background.spawn(telemetry::tidy());
     tracing::info!(service = S::NAME, %address, "ready");
     Ok(Running { address, handle, server: tokio::spawn(running), background })
 }
 
 fn cors(origins: &[String]) -> Cors {
     let cors = Cors::default().allow_any_method().allow_any_header().expose_any_header().max_age(3600);
+    if origins.iter().any(|origin| origin == "*") {
+        return cors.allow_any_origin();
+    }
     origins.iter().fold(cors, |cors, origin| cors.allowed_origin(origin))
 }
 

@@ -40,7 +40,7 @@ pub struct Logging {
     #[schema(required = true, min_length = 1, example = "info")]
     pub level: String,
     /// Tracing directives such as `logistics=debug,actix_web=warn`; `*` or nothing: the level holds everywhere.
-    #[schema(max_length = 1000)]
+    #[schema(max_length = 1000, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
     pub filter: String,
 }
 
@@ -127,7 +127,7 @@ pub(crate) async fn update(
 }
 
 /// Get system settings
-#[utoipa::path(operation_id = "get_settings", tag = "settings", security(("bearer" = [])),
+#[utoipa::path(operation_id = "find_settings", tag = "settings", security(("bearer" = [])),
     responses((status = 200, body = Document), Failures))]
 #[get("/settings")]
 pub(crate) async fn find(_admin: Granted<Admin>, settings: Data<Settings>) -> Result<Answer, Error> {

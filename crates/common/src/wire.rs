@@ -1,10 +1,12 @@
 //! The wire models that services share. Members and their meaning: interface.md, section 2.
 
+mod postcode;
 mod text;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+pub use postcode::Postcode;
 pub use text::{Iso, Name, Note, Reference, Registration, Tag, Word};
 
 /// The answer of operations that do something (interface.md, 2.13).

@@ -16,6 +16,8 @@ mod writer;
 use std::sync::Arc;
 use std::time::Duration;
 
+use diesel::r2d2::R2D2Connection;
+
 pub use connection::{AnyConnection, MultiBackend};
 pub use diesel_migrations::EmbeddedMigrations;
 pub use error::{Error, Failure};
@@ -87,6 +89,11 @@ impl Database {
         }
     }
 
+    /// True when the database answers, or has so much to do that nobody can ask it.
+    pub async fn ping(&self) -> bool {
+        self.0.pool.is_busy() || self.read(|c| Ok::<_, Error>(c.ping()?)).await.is_ok()
+    }
+
     /// Runs a closure that only reads. It may run again on a fresh connection if the first had died.
     ///
     /// # Errors
@@ -102,8 +109,9 @@ impl Database {
 
     /// Runs a closure in a transaction that is durable before this returns `Ok`, and leaves nothing on `Err`.
     ///
-    /// Between its reads and its writes nobody else's write comes in: SQLite has one writer, PostgreSQL runs it
-    /// at REPEATABLE READ and again when another transaction won. So the closure may run more than once.
+    /// SQLite has one writer. PostgreSQL runs the closure at REPEATABLE READ, on one snapshot, and again when another
+    /// transaction changed a row that this one changes too. So the closure may run more than once; and what must hold
+    /// between different rows needs a constraint, which both databases enforce.
     ///
     /// # Errors
     /// What the closure returns, or [`Error::Unavailable`] through `E`.

@@ -62,7 +62,8 @@ impl<Q: QueryFragment<MultiBackend>> QueryFragment<MultiBackend> for Ordered<Q> 
             }
             branch.walk_ast(out.reborrow())?;
         }
-        // Within the parentheses, or SQLite sorts all rows before it cuts the page.
+        // Within the parentheses, or SQLite sorts all rows before it cuts the page. The outer SELECT only drops
+        // columns: neither database reorders what it reads from a sorted subquery (the order tests would tell).
         out.push_sql(" ORDER BY ");
         out.push_sql(&self.order);
         out.push_sql(" LIMIT ");

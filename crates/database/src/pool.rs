@@ -110,6 +110,11 @@ impl Pool {
         .await
     }
 
+    /// True when every connection is in use.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.permits.available_permits() == 0
+    }
+
     /// Runs `f` on a blocking thread; again on another connection if the first turns out to be dead.
     async fn run<T, E, F>(&self, mut f: F) -> Result<T, E>
     where
@@ -117,17 +122,18 @@ impl Pool {
         E: Failure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
+        let deadline = Instant::now() + self.wait;
         let waited = tokio::time::timeout(self.wait, self.permits.clone().acquire_owned()).await;
         let Ok(Ok(permit)) = waited else {
             return Err(Error::Unavailable("all connections are busy".into()).into());
         };
         let pool = self.connections.clone();
-        let (span, deadline) = (Span::current(), Instant::now() + self.wait);
+        let span = Span::current();
         let task = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             let _entered = span.entered();
             loop {
-                let mut connection = checkout(&pool)?;
+                let mut connection = checkout(&pool, deadline)?;
                 let result = f(&mut connection);
                 // A server that was restarted leaves dead connections behind: one is found out at each call. Diesel
                 // does not always notice; a failed ping makes it, and the pool then drops the connection.
@@ -142,8 +148,9 @@ impl Pool {
     }
 }
 
-fn checkout(pool: &r2d2::Pool<Manager>) -> Result<Checkout, Error> {
-    pool.get().map_err(|e| Error::Unavailable(e.to_string().replace('\n', " ")))
+fn checkout(pool: &r2d2::Pool<Manager>, deadline: Instant) -> Result<Checkout, Error> {
+    pool.get_timeout(deadline.saturating_duration_since(Instant::now()))
+        .map_err(|e| Error::Unavailable(e.to_string().replace('\n', " ")))
 }
 
 fn is_unavailable<E: Failure>(error: &E) -> bool {

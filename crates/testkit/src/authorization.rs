@@ -56,5 +56,7 @@ fn bad_tokens() -> Vec<Option<String>> {
         changed("nbf", json!(32_000_000_000_u64)),
         changed("aud", json!("somebody-else")),
         changed("iss", json!("somebody-else")),
+        changed("name", json!("a\u{0}b")),
+        changed("org", json!("x".repeat(201))),
     ]
 }

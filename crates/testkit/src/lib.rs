@@ -1,6 +1,6 @@
 //! For tests only: a service on a free port over a fresh database, users with tokens, and requests.
 //!
-//! ```ignore
+//! ```text
 //! testkit::on_both! {
 //!     async fn a_stranger_sees_nothing(backend) {
 //!         let app = App::start::<Logistics>(backend, Settings::default()).await;

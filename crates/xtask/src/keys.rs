@@ -9,7 +9,7 @@ use anyhow::{Context, Result, anyhow};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
-use ed25519_dalek::pkcs8::{DecodePrivateKey, EncodePrivateKey};
+use ed25519_dalek::pkcs8::{DecodePrivateKey, EncodePrivateKey, KeypairBytes};
 use ed25519_dalek::{Signer, SigningKey};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -91,7 +91,8 @@ fn create(pem: &Path) -> Result<DevKeys> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(|error| anyhow!("the system gives no random bytes: {error}"))?;
     let signing = SigningKey::from_bytes(&seed);
-    let text = signing
+    // Version 1 of PKCS#8, without the public key: OpenSSL and what builds on it read no other.
+    let text = KeypairBytes { secret_key: seed, public_key: None }
         .to_pkcs8_pem(LineEnding::LF)
         .map_err(|error| anyhow!("the new key cannot be written as PKCS#8: {error}"))?;
     let file = temporary(pem, text.as_bytes())?; // mode 0600
@@ -128,6 +129,8 @@ fn encode(bytes: impl AsRef<[u8]>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use base64::engine::general_purpose::STANDARD;
+
     use super::*;
 
     #[test]
@@ -137,6 +140,13 @@ mod tests {
         let second = DevKeys::load_or_create(folder.path()).unwrap();
         assert!(first.created && !second.created);
         assert_eq!(first.kid(), second.kid());
+        let pem = fs::read_to_string(folder.path().join(PEM_FILE)).unwrap();
+        let der = STANDARD.decode(pem.lines().nth(1).unwrap()).unwrap();
+        assert_eq!(
+            der[..16],
+            *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20",
+            "PKCS#8 v1"
+        );
         let mode = fs::metadata(folder.path().join(PEM_FILE)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         let jwks: Value = serde_json::from_slice(&fs::read(folder.path().join(JWKS_FILE)).unwrap()).unwrap();

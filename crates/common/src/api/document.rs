@@ -23,9 +23,10 @@ pub(crate) fn finish(openapi: &OpenApi) -> anyhow::Result<Value> {
         }
     }
     for (_, item) in document["paths"].as_object_mut().into_iter().flatten() {
-        for (_, operation) in item.as_object_mut().into_iter().flatten() {
+        for (method, operation) in item.as_object_mut().into_iter().flatten() {
             one_or_array(operation);
             responses(operation);
+            headers(operation, method == "post");
         }
     }
     Ok(document)
@@ -50,7 +51,7 @@ fn add_texts(document: &mut Value) -> anyhow::Result<()> {
             }
         )+ };
     }
-    add!(Iso, Name, Note, Reference, Registration, Tag, Word);
+    add!(Iso, Name, Note, Postcode, Reference, Registration, Tag, Word);
     Ok(())
 }
 
@@ -64,7 +65,51 @@ fn one_or_array(operation: &mut Value) {
     }
 }
 
+/// The request and answer headers that the plumbing adds.
+fn headers(operation: &mut Value, post: bool) {
+    let header = |about: &str| json!({"description": about, "schema": {"type": "string"}});
+    let paged = operation["parameters"].as_array().is_some_and(|p| p.iter().any(|p| p["name"] == "cursor"));
+    let success = &mut operation["responses"]["200"]["headers"];
+    success["X-Request-Id"] = header("The request's own, or a new one");
+    if paged {
+        success["Link"] = header("RFC 8288: first, prev, next");
+        success["X-Total-Count"] = header("All matches, if `count=true`");
+    }
+    if post {
+        success["Idempotency-Replayed"] = header("`true` where a first answer is repeated");
+        let key = json!({"name": "Idempotency-Key", "in": "header", "required": false,
+            "description": "A repeat with the same key is answered as the first was, and does nothing",
+            "schema": {"type": "string", "minLength": 1, "maxLength": 255}});
+        match operation.get_mut("parameters").and_then(Value::as_array_mut) {
+            Some(parameters) => parameters.push(key),
+            None => operation["parameters"] = json!([key]),
+        }
+    }
+}
+
+/// The statuses that an operation answers beside those that all have.
+fn others(operation: &Value) -> Vec<(&'static str, &'static str)> {
+    let parameters = operation["parameters"].as_array().into_iter().flatten();
+    let named = parameters.into_iter().any(|p| p["in"] == "path");
+    let body = operation.get("requestBody").is_some();
+    let mut others = vec![
+        ("406", "The Accept header rules the answer out."),
+        ("503", "A dependency is out of reach; nothing was changed."),
+    ];
+    others.extend(named.then_some(("404", "There is nothing by that id.")));
+    others.extend(body.then_some(("413", "The body is larger than is taken.")));
+    others.extend(body.then_some(("415", "The body is of another type.")));
+    others
+}
+
 fn responses(operation: &mut Value) {
+    for (status, about) in others(operation) {
+        let response = operation["responses"][status].as_object().cloned().unwrap_or_default();
+        if response.is_empty() {
+            operation["responses"][status] = json!({ "description": about });
+        }
+    }
+
     for (status, response) in operation["responses"].as_object_mut().into_iter().flatten() {
         if response["description"].as_str().unwrap_or_default().is_empty() {
             response["description"] = json!("Success");

@@ -13,18 +13,18 @@ use crate::Error;
 use crate::problem::{Code, Problems};
 
 /// Query parameters that were checked against their schema, but not yet against the rules that no schema can
-/// state: only [`Query::check`] gives them out.
+/// state: only [`Query::check`] gives out what they mean.
 pub struct Query<T> {
     value: T,
     problems: Problems,
 }
 
 impl<T> Query<T> {
-    /// Adds what the rules find to what the schema found.
-    pub fn check(mut self, rules: impl FnOnce(&T, &mut Problems)) -> Result<T, Error> {
-        rules(&self.value, &mut self.problems);
+    /// Adds what the rules find to what the schema found, and gives what the rules made of it.
+    pub fn check<R>(mut self, rules: impl FnOnce(&T, &mut Problems) -> R) -> Result<R, Error> {
+        let understood = rules(&self.value, &mut self.problems);
         self.problems.check()?;
-        Ok(self.value)
+        Ok(understood)
     }
 }
 
@@ -71,9 +71,8 @@ fn read(query: &str, schema: &Schema) -> Map<String, Value> {
         }
         let value = match &*text {
             "true" | "false" if has_type(schema, "boolean") => json!(text == "true"),
-            _ if has_type(schema, "integer") => {
-                text.parse::<i64>().map_or_else(|_| json!(text), |n| json!(n))
-            }
+            _ if has_type(schema, "integer") => integer(&text),
+
             _ if has_type(schema, "number") => {
                 text.parse::<f64>().ok().filter(|n| n.is_finite()).map_or_else(|| json!(text), |n| json!(n))
             }
@@ -82,6 +81,14 @@ fn read(query: &str, schema: &Schema) -> Map<String, Value> {
         members.insert(name.into_owned(), value);
     }
     members
+}
+
+/// A whole number, however large: its range is the schema's to judge.
+fn integer(text: &str) -> Value {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let whole = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    let large = || text.parse::<f64>().ok().filter(|n| whole && n.is_finite());
+    text.parse::<i64>().map_or_else(|_| large().map_or_else(|| json!(text), |n| json!(n)), |n| json!(n))
 }
 
 fn has_type(schema: &Value, name: &str) -> bool {

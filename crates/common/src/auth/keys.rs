@@ -9,6 +9,7 @@ use anyhow::{Context, bail, ensure};
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey};
 use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::task::JoinHandle;
 
 /// A key and the one algorithm it is good for: the token has no say in it.
 pub(super) struct Key {
@@ -60,12 +61,18 @@ impl KeySet {
     pub(super) async fn find(&self, kid: Option<&str>) -> Option<Arc<Key>> {
         let asked = self.0.asked.clone();
         match self.0.known(kid) {
-            None => self.refresh(asked.lock_owned().await, PAUSE).await,
-            // Whoever comes while another asks does with the keys at hand.
-            Some(key) => match asked.try_lock_owned() {
-                Ok(asked) => self.refresh(asked, LIFETIME).await,
-                Err(_) => return Some(key),
-            },
+            None => {
+                if let Some(asking) = self.refresh(asked.lock_owned().await, PAUSE) {
+                    let _ = asking.await;
+                }
+            }
+            // A key at hand is good until the source says otherwise; nobody waits for the source meanwhile.
+            Some(key) => {
+                if let Ok(asked) = asked.try_lock_owned() {
+                    self.refresh(asked, LIFETIME);
+                }
+                return Some(key);
+            }
         }
         self.0.known(kid)
     }
@@ -74,21 +81,24 @@ impl KeySet {
         self.0.keys.read().map_or(true, |keys| keys.is_empty())
     }
 
-    /// Reads the source unless it was read less than `pause` ago.
-    async fn refresh(&self, mut asked: OwnedMutexGuard<Option<Instant>>, pause: Duration) {
+    /// Begins to read the source, unless it was read less than `pause` ago.
+    fn refresh(
+        &self,
+        mut asked: OwnedMutexGuard<Option<Instant>>,
+        pause: Duration,
+    ) -> Option<JoinHandle<()>> {
         if asked.is_some_and(|at| at.elapsed() < pause) {
-            return;
+            return None;
         }
         *asked = Some(Instant::now());
         let inner = self.0.clone();
         // A task of its own: a client that goes away must not break it off for all who wait.
-        let task = tokio::spawn(async move {
+        Some(tokio::spawn(async move {
             let _asked = asked;
             if let Err(error) = inner.read().await {
                 tracing::warn!(error = format!("{error:#}"), "the verification keys could not be read again");
             }
-        });
-        let _ = task.await;
+        }))
     }
 }
 

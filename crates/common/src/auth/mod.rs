@@ -125,13 +125,6 @@ impl Policy for MemberOrAdmin {
 /// A caller who meets a policy. As a handler's argument: only such a caller may.
 pub struct Granted<P>(Caller, PhantomData<P>);
 
-impl<P> Granted<P> {
-    /// The caller.
-    pub fn into_inner(self) -> Caller {
-        self.0
-    }
-}
-
 impl<P> Deref for Granted<P> {
     type Target = Caller;
     fn deref(&self) -> &Caller {

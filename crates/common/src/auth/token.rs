@@ -106,6 +106,11 @@ fn caller(
     token: &str,
     request: RequestContext,
 ) -> Result<Caller, Refusal> {
+    let texts = [&names.sub, &names.name, &names.org, &names.org_name]
+        .map(|name| claims.get(name).and_then(Value::as_str));
+    if texts.iter().flatten().any(|text| text.chars().count() > 200 || text.chars().any(char::is_control)) {
+        return Err(Refusal::BadToken("a claim is longer than 200 characters or has control characters"));
+    }
     let text = |name: &str| {
         claims.get(name).and_then(Value::as_str).filter(|t| !t.trim().is_empty()).map(str::to_owned)
     };

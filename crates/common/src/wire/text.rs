@@ -9,8 +9,8 @@ use utoipa::{PartialSchema, ToSchema};
 
 /// No control characters.
 const LINE: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
-/// No control characters but tabs and line breaks.
-const LINES: &str = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$";
+/// No control characters but line breaks.
+const LINES: &str = r"^[^\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]*$";
 /// No control characters, no semicolon (which separates tags in CSV).
 const TAG: &str = r"^[^;\x00-\x1f\x7f-\x9f]*$";
 
@@ -51,7 +51,7 @@ text!(
     Reference, 1..100, LINE
 );
 text!(
-    /// A vehicle registration or a postcode: 1..20 characters.
+    /// A vehicle registration: 1..20 characters.
     Registration, 1..20, LINE
 );
 text!(

@@ -1,7 +1,7 @@
 //! The error body, and which error it is.
 
 use serde_json::json;
-use testkit::{App, User};
+use testkit::{App, Call, User};
 
 use crate::echo::{start, thing};
 
@@ -51,11 +51,15 @@ fn each_code_of_the_framework() {
         let refused = expect(&app, app.call("PATCH", "/v1/settings"), 405, "method_not_allowed").await;
         assert_eq!(refused.header("allow"), "GET, HEAD, PUT");
         expect(&app, app.call("OPTIONS", "/v1/things"), 405, "method_not_allowed").await;
-        expect(&app, app.get("/v1/things").header("accept", "image/png"), 406, "not_acceptable").await;
+        let picture = |call: Call| call.header("accept", "image/png");
+        expect(&app, picture(app.get("/v1/things").by(&user)), 406, "not_acceptable").await;
+        expect(&app, picture(app.get("/v1/things")), 401, "unauthenticated").await;
+        let two_lines = picture(app.get("/v1/things").by(&user)).header("accept", "application/json");
+        assert_eq!(two_lines.send().await.status, 200);
         for accept in ["text/csv", "application/json", "*/*", "text/html, */*;q=0.1"] {
             assert_eq!(app.get("/v1/things").by(&user).header("accept", accept).send().await.status, 200);
         }
-        expect(&app, app.get("/v1/who").header("accept", "text/csv"), 406, "not_acceptable").await;
+        expect(&app, app.get("/v1/who").by(&user).header("accept", "text/csv"), 406, "not_acceptable").await;
         let coding = app.get("/v1/public").header("accept-encoding", "identity;q=0, *;q=0");
         expect(&app, coding, 406, "not_acceptable").await;
     });

@@ -51,7 +51,7 @@ fn every_bad_parameter_at_once() {
             assert_eq!(problems, ["real type"], "{number}");
         }
         let whole = hear("must=ab&whole=99999999999999999999").send().await.problems();
-        assert_eq!(whole, ["whole type"]);
+        assert_eq!(whole, ["whole range"]);
         assert_eq!(hear("must=ab&f:name=a%00b").send().await.problems(), ["f:name format"]);
         assert_eq!(hear("must=%20%20%20").send().await.problems(), ["must length"]);
         let body: Value = hear("must=ab&colour=blue").send().await.json();

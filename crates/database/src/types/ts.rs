@@ -68,11 +68,6 @@ impl Ts {
     pub fn plus(self, delta: chrono::TimeDelta) -> Self {
         Self(self.0.checked_add_signed(delta).unwrap_or(self.0))
     }
-
-    /// The instant as chrono has it.
-    pub fn utc(self) -> DateTime<Utc> {
-        self.0
-    }
 }
 
 impl std::fmt::Display for Ts {

@@ -19,11 +19,7 @@ pub(super) async fn search(
     request: HttpRequest,
     app: Data<Livestock>,
 ) -> Result<Answer, Error> {
-    let mut search = None;
-    query.check(|parameters, problems| search = Some(parameters.understand(&app.categories, problems)))?;
-    let Some(search) = search else {
-        return Err(Error::Internal(anyhow::anyhow!("a search that was not checked")));
-    };
+    let search = query.check(|parameters, problems| parameters.understand(&app.categories, problems))?;
     let page = search.page.clone();
     let rows = app.db.read(move |c| store::search(c, &caller, &search)).await?;
     Ok(rows.answer(&request, &app.public_url, &page))

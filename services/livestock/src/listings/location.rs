@@ -1,6 +1,7 @@
-//! Where animals or goods stand (interface.md, 2.7): kept as the lister gave it.
+//! Where animals or goods stand (interface.md, 2.7): kept as the lister gave it, but for the postcode, which is
+//! normalised.
 
-use common::wire::{Name, Registration};
+use common::wire::{Name, Postcode};
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 use utoipa::ToSchema;
@@ -50,7 +51,7 @@ pub struct Address {
     region_iso: Option<Name>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    postcode: Option<Registration>,
+    postcode: Option<Postcode>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     country_name: Option<Name>,

@@ -1,8 +1,8 @@
 //! The search for listings: its parameters and what they mean.
 
-use common::Page;
 use common::problem::{Code, Problems};
 use common::wire::Word;
+use common::{Page, Sorting};
 use database::Amount;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
@@ -23,7 +23,8 @@ pub struct Parameters {
     #[param(minimum = 0, maximum = 1_000_000)]
     offset: Option<i64>,
     /// Where the last page ended: from the `next` link.
-    cursor: Option<Word>,
+    #[param(max_length = 4096)]
+    cursor: Option<String>,
     /// `true`: count all matches, in `X-Total-Count`.
     count: bool,
     /// One of `createdAt`, `price`, `age`, `quantity`, `organisationName`; by default newest first.
@@ -99,10 +100,7 @@ pub struct Search {
     pub min_age: Option<Amount>,
     pub max_age: Option<Amount>,
     pub organisation_id: Option<String>,
-    pub sort: Sort,
-    pub desc: bool,
-    /// Names the order in cursors.
-    pub order: String,
+    pub sorting: Sorting<Sort>,
     pub page: Page,
     pub count: bool,
 }
@@ -127,11 +125,8 @@ const SORTS: [(&str, Sort); 5] = [
 impl Parameters {
     /// The search that is meant, and what is wrong with it.
     pub fn understand(&self, categories: &Categories, problems: &mut Problems) -> Search {
-        let (name, sort) = self.sort(problems);
-        // Neither given: newest first. `sortBy` alone ascends.
-        let desc = self.sort_desc.unwrap_or(self.sort_by.is_none());
-        let order = format!("{}{name}", if desc { "-" } else { "" });
-        let page = Page::new(self.limit, self.offset, self.cursor.as_deref(), &order, problems);
+        let sorting = Sorting::new(self.sort_by.as_deref(), self.sort_desc, &SORTS, problems);
+        let page = Page::new(self.limit, self.offset, self.cursor.as_deref(), &sorting.order, problems);
         if self.min_age.zip(self.max_age).is_some_and(|(min, max)| min > max) {
             problems.push("minAge", Code::Inconsistent, "must not be more than maxAge");
         }
@@ -151,24 +146,10 @@ impl Parameters {
             min_age: self.min_age.map(months),
             max_age: self.max_age.map(months),
             organisation_id: self.organisation_id.as_ref().map(|id| id.0.clone()),
-            sort,
-            desc,
-            order,
+            sorting,
             page,
             count: self.count,
         }
-    }
-
-    fn sort(&self, problems: &mut Problems) -> (&'static str, Sort) {
-        let asked = self.sort_by.as_deref();
-        let asked = asked.map(|name| if name == "createdAtUTC" { "createdAt" } else { name });
-        let found = SORTS.iter().find(|(name, _)| Some(*name) == asked);
-        if asked.is_some() && found.is_none() {
-            let names = SORTS.map(|(name, _)| name);
-            let message = format!("must be one of {}", names.join(", "));
-            problems.push_with("sortBy", Code::Enum, message, serde_json::json!({ "allowed": names }));
-        }
-        found.copied().unwrap_or(("createdAt", Sort::CreatedAt))
     }
 }
 

@@ -106,7 +106,11 @@ pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result
     let page = Ordered::new(vec![branch], by(search), search.page.fetch(), search.page.offset);
     let mut rows = Rows::new(page.load(c)?, &search.page, |last| {
         let listing: Listing = last.parse()?;
-        Ok(Cursor { sort: search.order.clone(), value: listing.key(search.sort), id: listing.id })
+        Ok(Cursor {
+            sort: search.sorting.order.clone(),
+            value: listing.key(search.sorting.sort),
+            id: listing.id,
+        })
     })?;
     if search.count {
         rows.total = Some(matching(caller, search).count().get_result(c)?);
@@ -168,8 +172,8 @@ fn containing(text: &str) -> String {
 
 /// Those after the cursor.
 fn remaining<'a>(query: Query<'a>, search: &Search) -> Query<'a> {
-    let (desc, page) = (search.desc, &search.page);
-    match search.sort {
+    let (desc, page) = (search.sorting.desc, &search.page);
+    match search.sorting.sort {
         Sort::CreatedAt => after!(query, l::created_at, l::id, desc, page.after_instant()),
         Sort::OrganisationName => after!(query, l::organisation_key, l::id, desc, page.after_text()),
         Sort::Price => after_nullable!(query, l::price, l::id, desc, page.after_number()),
@@ -179,12 +183,12 @@ fn remaining<'a>(query: Query<'a>, search: &Search) -> Query<'a> {
 }
 
 fn by(search: &Search) -> By {
-    let (column, nullable) = match search.sort {
+    let (column, nullable) = match search.sorting.sort {
         Sort::CreatedAt => ("created_at", false),
         Sort::OrganisationName => ("organisation_key", false),
         Sort::Price => ("price", true),
         Sort::Age => ("age", true),
         Sort::Quantity => ("quantity", true),
     };
-    By { column, nullable, desc: search.desc }
+    By { column, nullable, desc: search.sorting.desc }
 }

@@ -127,6 +127,22 @@ testkit::on_both! {
         assert_eq!(search(&app, &farm, "").await.len(), 2);
     }
 
+    async fn somebody_of_two_farms_is_two_callers(backend) {
+        let app = start(backend).await;
+        let post = |farm: &User| app.post(CATTLE).by(farm).header("idempotency-key", "k").json(&full()).send();
+        let (one, two) = (User::of("one").with("sub", "ann"), User::of("two").with("sub", "ann"));
+        let (first, second) = (post(&one).await, post(&two).await);
+        assert_eq!(second.header("idempotency-replayed"), "");
+        assert_ne!(first.ok()["id"], second.ok()["id"]);
+    }
+
+    async fn a_postcode_is_normalised(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let id = create(&app, &farm, &with(full(), "/location/address/postcode", json!("ld37eg"))).await;
+        let read = app.get(&format!("/v1/listings/{id}")).by(&farm).send().await.ok();
+        assert_eq!(read["location"]["address"]["postcode"], "LD3 7EG");
+    }
+
     async fn a_refused_request_leaves_the_key_free(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let post = |listing: Value| app.post(CATTLE).by(&farm).header("idempotency-key", "k").json(&listing).send();

@@ -4,6 +4,7 @@
 mod authorization;
 mod categories;
 mod create;
+mod document;
 mod files;
 mod filters;
 mod model;

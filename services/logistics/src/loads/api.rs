@@ -2,7 +2,7 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, get};
-use common::problem::Code;
+use common::problem::{Code, Problems};
 use common::{Answer, Caller, Error, Failures, PathId, Query};
 use database::Id;
 use serde::Deserialize;
@@ -23,11 +23,7 @@ pub(super) async fn search(
     request: HttpRequest,
     app: Data<Logistics>,
 ) -> Result<Answer, Error> {
-    let mut search = None;
-    query.check(|parameters, problems| search = Some(parameters.understand(problems)))?;
-    let Some(search) = search else {
-        return Err(Error::Internal(anyhow::anyhow!("a search that was not checked")));
-    };
+    let search = query.check(Parameters::understand)?;
     let page = search.page.clone();
     let rows = app.db.read(move |c| store::search(c, &caller, &search)).await?;
     Ok(rows.answer(&request, &app.public_url, &page))
@@ -49,11 +45,28 @@ pub(super) async fn find(caller: Caller, path: PathId, app: Data<Logistics>) -> 
 #[into_params(parameter_in = Query)]
 struct Ids {
     /// Comma-separated, at most 100.
-    #[param(required = true, max_length = 10_000)]
+    #[param(required = true)]
     ids: String,
 }
 
 const MOST_IDS: usize = 100;
+
+impl Ids {
+    /// The ids, each once; what is no UUID is left out.
+    fn understand(&self, problems: &mut Problems) -> Vec<Id> {
+        if self.ids.split(',').count() > MOST_IDS {
+            let most = serde_json::json!({ "maximum": MOST_IDS });
+            problems.push_with("ids", Code::Length, format!("must name at most {MOST_IDS} loads"), most);
+        }
+        let mut ids = Vec::new();
+        for id in self.ids.split(',').filter_map(|id| Id::parse(id.trim())) {
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        ids
+    }
+}
 
 /// Gets loads by IDs
 ///
@@ -66,18 +79,7 @@ pub(super) async fn list_by_ids(
     query: Query<Ids>,
     app: Data<Logistics>,
 ) -> Result<Answer, Error> {
-    let wanted = query.check(|query, problems| {
-        if query.ids.split(',').count() > MOST_IDS {
-            let most = serde_json::json!({ "maximum": MOST_IDS });
-            problems.push_with("ids", Code::Length, format!("must name at most {MOST_IDS} loads"), most);
-        }
-    })?;
-    let mut ids: Vec<Id> = Vec::new();
-    for id in wanted.ids.split(',').filter_map(|id| Id::parse(id.trim())) {
-        if !ids.contains(&id) {
-            ids.push(id);
-        }
-    }
+    let ids = query.check(Ids::understand)?;
     let asked = ids.clone();
     let mut found = app.db.read(move |c| store::list_by_ids(c, &caller, &asked)).await?;
     found.sort_by_key(|(id, _)| ids.iter().position(|asked| asked == id));

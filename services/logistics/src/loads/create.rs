@@ -20,7 +20,7 @@ pub(super) async fn create_as_organiser(
     app: Data<Logistics>,
 ) -> Result<Answer, Error> {
     let (form, print) = body.check(|form, problems| form.rules(&app.commodities, problems))?;
-    allow(&caller, &form.organiser_id)?;
+    allow(&caller, form.organiser_id.trim())?;
     create(&app, &caller, once, print, form.into_new(&app.commodities)).await
 }
 
@@ -35,7 +35,7 @@ pub(super) async fn create_as_carrier(
     app: Data<Logistics>,
 ) -> Result<Answer, Error> {
     let (form, print) = body.check(|form, problems| form.rules(&app.commodities, problems))?;
-    allow(&caller, &form.carrier_id)?;
+    allow(&caller, form.carrier_id.trim())?;
     create(&app, &caller, once, print, form.into_new(&app.commodities)).await
 }
 

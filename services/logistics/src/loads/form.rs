@@ -1,13 +1,12 @@
 //! The two forms that a load is created by.
 
 use common::problem::{Code, Problems};
-use common::wire::{FileReference, Iso, Name, Reference, Registration, Tag};
+use common::wire::{FileReference, Iso, Name, Postcode, Reference, Registration, Tag};
 use database::Amount;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::model::{Commodity, NewLoad, Party};
-use super::postcode::normalise;
 use crate::commodities::Catalogue;
 
 /// A load as its organiser creates it (interface.md, 4.2).
@@ -35,8 +34,8 @@ pub struct OrganiserForm {
     weight_net: Option<f64>,
     ticket_number: Option<Reference>,
     vehicle_registration: Option<Registration>,
-    pickup_postcode: Option<Registration>,
-    dropoff_postcode: Option<Registration>,
+    pickup_postcode: Option<Postcode>,
+    dropoff_postcode: Option<Postcode>,
     #[schema(required = true, max_items = 50)]
     files: Option<Vec<FileReference>>,
     #[schema(required = true, max_items = 50)]
@@ -71,8 +70,8 @@ pub struct CarrierForm {
     weight_net: Option<f64>,
     ticket_number: Option<Reference>,
     vehicle_registration: Option<Registration>,
-    pickup_postcode: Option<Registration>,
-    dropoff_postcode: Option<Registration>,
+    pickup_postcode: Option<Postcode>,
+    dropoff_postcode: Option<Postcode>,
     #[schema(max_items = 50)]
     files: Option<Vec<FileReference>>,
     #[schema(required = true, max_items = 50)]
@@ -91,7 +90,7 @@ fn rules(commodity_id: f64, catalogue: &Catalogue, problems: &mut Problems) {
 
 /// The usual mistake with a weight gets a message of its own.
 pub(super) fn reword_tonnes(path: &str, problems: &mut Problems) {
-    problems.reword(path, Code::Range, "must be between 0 and 1000 tonnes: were kilograms meant?");
+    problems.reword(path, Code::Range, "must be between 0 and 1000 tonnes (were kilograms meant?)");
 }
 
 impl OrganiserForm {
@@ -104,12 +103,12 @@ impl OrganiserForm {
     pub fn into_new(self, catalogue: &Catalogue) -> Option<NewLoad> {
         Some(NewLoad {
             reference: self.reference.0,
-            organiser: Some(Party { id: Some(self.organiser_id.0), name: self.organiser_name.0 }),
+            organiser: Some(party(&self.organiser_id, &self.organiser_name)),
             carrier: None,
             commodity: commodity(self.commodity_id, catalogue)?,
             delivery_date: self.delivery_date.start()?,
-            pickup_postcode: self.pickup_postcode.map(|p| normalise(&p)),
-            dropoff_postcode: self.dropoff_postcode.map(|p| normalise(&p)),
+            pickup_postcode: self.pickup_postcode.map(|p| p.0),
+            dropoff_postcode: self.dropoff_postcode.map(|p| p.0),
             weight: tonnes(self.weight)?,
             weight_net: tonnes(self.weight_net)?,
             vehicle_registration: self.vehicle_registration.map(|r| registration(&r)),
@@ -128,16 +127,17 @@ impl CarrierForm {
 
     /// The load that is meant; nothing if the form was not checked.
     pub fn into_new(self, catalogue: &Catalogue) -> Option<NewLoad> {
-        let (id, name) = (self.organisation_id.map(|i| i.0), self.organisation_name.map(|n| n.0));
+        let trimmed = |text: Option<Name>| text.map(|text| text.trim().to_owned());
+        let (id, name) = (trimmed(self.organisation_id), trimmed(self.organisation_name));
         let organiser = name.or_else(|| id.clone()).map(|name| Party { id, name });
         Some(NewLoad {
             reference: self.reference.0,
             organiser,
-            carrier: Some(Party { id: Some(self.carrier_id.0), name: self.carrier_name.0 }),
+            carrier: Some(party(&self.carrier_id, &self.carrier_name)),
             commodity: commodity(self.commodity_id, catalogue)?,
             delivery_date: self.delivery_date.start()?,
-            pickup_postcode: self.pickup_postcode.map(|p| normalise(&p)),
-            dropoff_postcode: self.dropoff_postcode.map(|p| normalise(&p)),
+            pickup_postcode: self.pickup_postcode.map(|p| p.0),
+            dropoff_postcode: self.dropoff_postcode.map(|p| p.0),
             weight: tonnes(self.weight)?,
             weight_net: tonnes(self.weight_net)?,
             vehicle_registration: self.vehicle_registration.map(|r| registration(&r)),
@@ -146,6 +146,10 @@ impl CarrierForm {
             tags: self.tags.into_iter().map(|t| t.0).collect(),
         })
     }
+}
+
+fn party(id: &Name, name: &Name) -> Party {
+    Party { id: Some(id.trim().to_owned()), name: name.trim().to_owned() }
 }
 
 fn commodity(id: f64, catalogue: &Catalogue) -> Option<Commodity> {

@@ -4,7 +4,6 @@ mod api;
 mod create;
 mod form;
 mod model;
-mod postcode;
 mod proof;
 mod search;
 mod store;

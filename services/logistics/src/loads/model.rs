@@ -169,7 +169,8 @@ impl Load {
 /// The ids of the organisations that take part, each once.
 pub fn parties<'a>(organiser: Option<&'a Party>, carrier: Option<&'a Party>) -> Vec<&'a str> {
     let mut ids: Vec<_> =
-        [organiser, carrier].into_iter().flatten().filter_map(|p| p.id.as_deref()).collect();
+        // `*` is nobody's id, but everybody where files are shared.
+        [organiser, carrier].into_iter().flatten().filter_map(|p| p.id.as_deref()).filter(|id| *id != "*").collect();
     ids.dedup();
     ids
 }

@@ -18,10 +18,8 @@ use crate::Logistics;
 /// What is proven (interface.md, 4.2).
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
-#[schema(as = ProofOfDelivery)]
-pub(super) struct Form {
-    /// The load; may be left out where the path names it.
-    load_id: Option<Word>,
+#[schema(as = Delivery)]
+pub(super) struct Delivery {
     /// Tonnes.
     #[schema(required = true, minimum = 0, maximum = 1000)]
     weight_net: f64,
@@ -36,6 +34,29 @@ pub(super) struct Form {
     captured_at: Option<Iso>,
 }
 
+/// What is proven of the load that the path names.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(as = ProofOfDelivery)]
+pub(super) struct PathForm {
+    /// May be left out; else the same load.
+    #[serde(default, rename = "loadId")]
+    load_id: Option<Word>,
+    #[serde(flatten)]
+    delivery: Delivery,
+}
+
+/// What is proven of the load that the body names.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(as = ProofOfDeliveryOfLoad)]
+pub(super) struct BodyForm {
+    /// The load.
+    #[serde(default, rename = "loadId")]
+    #[schema(required = true, min_length = 1)]
+    load_id: String,
+    #[serde(flatten)]
+    delivery: Delivery,
+}
+
 /// The values by which a repeated proof is told from another one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Proof {
@@ -45,21 +66,10 @@ pub(super) struct Proof {
     files: Vec<String>,
 }
 
-impl Form {
+impl Delivery {
     /// What the schema cannot state.
-    fn rules(&self, in_path: Option<&PathId>, problems: &mut Problems) {
+    fn rules(&self, problems: &mut Problems) {
         reword_tonnes("weightNet", problems);
-        match (&self.load_id, in_path) {
-            (None, None) => problems.push("loadId", Code::Required, "is required"),
-            (Some(named), Some(path)) if Id::parse(named) != path.id().ok() => {
-                problems.push(
-                    "loadId",
-                    Code::Inconsistent,
-                    "must name the load that the path names, or be left out",
-                );
-            }
-            _ => {}
-        }
         let latest = Ts::now().plus(TimeDelta::minutes(5));
         if self.captured_at.as_ref().and_then(Iso::start).is_some_and(|at| at > latest) {
             problems.push("capturedAtUTC", Code::Range, "must not be in the future");
@@ -82,18 +92,18 @@ impl Form {
 
 /// Upload proof of delivery (load named in body)
 #[utoipa::path(operation_id = "prove_delivery", tag = "loads", security(("bearer" = [])),
-    request_body = Form, extensions(("x-one-or-array" = json!(true))), responses((status = 200, body = Load), Failures))]
+    request_body = BodyForm, extensions(("x-one-or-array" = json!(true))), responses((status = 200, body = Load), Failures))]
 #[post("/loads/proof-of-delivery")]
 pub(super) async fn prove_in_body(
     caller: Caller,
     once: Once,
-    body: Body<Form>,
+    body: Body<BodyForm>,
     app: Data<Logistics>,
 ) -> Result<Answer, Error> {
-    let (form, print) = body.check(|form, problems| form.rules(None, problems))?;
+    let (form, print) = body.check(|form, problems| form.delivery.rules(problems))?;
     let unknown = || Problems::one("loadId", Code::UnknownReference, "names no load");
-    let id = form.load_id.as_deref().and_then(Id::parse).ok_or_else(unknown)?;
-    record(&app, caller, once, print, id, form)
+    let id = Id::parse(&form.load_id).ok_or_else(unknown)?;
+    record(&app, caller, once, print, id, form.delivery)
         .await
         .map_err(|e| if matches!(e, Error::NotFound) { unknown() } else { e })
 }
@@ -101,17 +111,23 @@ pub(super) async fn prove_in_body(
 /// Upload proof of delivery (load named in path)
 #[utoipa::path(operation_id = "prove_delivery_of_load", tag = "loads", security(("bearer" = [])),
     params(("id" = String, Path, description = "The load's id")),
-    request_body = Form, extensions(("x-one-or-array" = json!(true))), responses((status = 200, body = Load), Failures))]
+    request_body = PathForm, extensions(("x-one-or-array" = json!(true))), responses((status = 200, body = Load), Failures))]
 #[post("/loads/{id}/proof-of-delivery")]
 pub(super) async fn prove(
     caller: Caller,
     path: PathId,
     once: Once,
-    body: Body<Form>,
+    body: Body<PathForm>,
     app: Data<Logistics>,
 ) -> Result<Answer, Error> {
-    let (form, print) = body.check(|form, problems| form.rules(Some(&path), problems))?;
-    record(&app, caller, once, print, path.id()?, form).await
+    let (form, print) = body.check(|form, problems| {
+        form.delivery.rules(problems);
+        if form.load_id.as_deref().is_some_and(|named| Id::parse(named) != path.id().ok()) {
+            let message = "must name the load that the path names, or be left out";
+            problems.push("loadId", Code::Inconsistent, message);
+        }
+    })?;
+    record(&app, caller, once, print, path.id()?, form.delivery).await
 }
 
 async fn record(
@@ -120,16 +136,16 @@ async fn record(
     once: Once,
     print: Fingerprint,
     id: Id,
-    form: Form,
+    delivery: Delivery,
 ) -> Result<Answer, Error> {
-    let proof = form.proof()?;
-    let captured_at = form.captured_at.as_ref().and_then(Iso::start).unwrap_or_else(Ts::now);
+    let proof = delivery.proof()?;
+    let captured_at = delivery.captured_at.as_ref().and_then(Iso::start).unwrap_or_else(Ts::now);
     once.run(&app.db, print, async || {
         let reader = caller.clone();
         let (load, proven) = app.db.read(move |c| store::find_with_proof(c, &reader, id)).await?;
         // A repeat changes nothing and asks nobody; a contradiction is found before files are shared.
         let repeated = repeats(&load, proven.as_ref(), &proof)?;
-        let files = form.files.unwrap_or_default();
+        let files = delivery.files.unwrap_or_default();
         let files =
             if repeated { Vec::new() } else { app.files.resolve(&caller, &files, &load.parties()).await? };
         Ok(move |c: &mut _| {

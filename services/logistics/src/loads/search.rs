@@ -1,8 +1,8 @@
 //! The search for loads: its parameters and what they mean.
 
-use common::Page;
 use common::problem::{Code, Problems};
 use common::wire::{Iso, Word};
+use common::{Page, Sorting};
 use database::Ts;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -21,7 +21,8 @@ pub struct Parameters {
     #[param(minimum = 0, maximum = 1_000_000)]
     offset: Option<i64>,
     /// Where the last page ended: from the `next` link.
-    cursor: Option<Word>,
+    #[param(max_length = 4096)]
+    cursor: Option<String>,
     /// `true`: count all matches, in `X-Total-Count`.
     count: bool,
     /// One of `deliveryDateISO`, `createdAt`, `reference`, `status`, `organiser`, `carrier`, `commodity`, `weight`,
@@ -56,17 +57,17 @@ pub struct Search {
     pub end: Option<Ts>,
     /// In lower case.
     pub words: Vec<String>,
-    pub sort: Sort,
-    pub desc: bool,
-    /// Names the order in cursors.
-    pub order: String,
+    pub sorting: Sorting<Sort>,
     pub page: Page,
     pub count: bool,
 }
 
+/// Each word is looked for in every text of the caller's loads.
+const MOST_WORDS: usize = 16;
+
 const SORTS: [(&str, Sort); 9] = [
-    ("deliveryDateISO", Sort::DeliveryDate),
     ("createdAt", Sort::CreatedAt),
+    ("deliveryDateISO", Sort::DeliveryDate),
     ("reference", Sort::Reference),
     ("status", Sort::Status),
     ("organiser", Sort::Organiser),
@@ -79,24 +80,19 @@ const SORTS: [(&str, Sort); 9] = [
 impl Parameters {
     /// The search that is meant, and what is wrong with it.
     pub fn understand(&self, problems: &mut Problems) -> Search {
-        let sort =
-            self.sort_by.as_deref().map(|name| if name == "createdAtUTC" { "createdAt" } else { name });
-        let found = SORTS.iter().find(|(name, _)| Some(*name) == sort);
-        if sort.is_some() && found.is_none() {
-            let names = SORTS.map(|(name, _)| name);
-            let message = format!("must be one of {}", names.join(", "));
-            problems.push_with("sortBy", Code::Enum, message, serde_json::json!({ "allowed": names }));
-        }
-        let (name, sort) = found.copied().unwrap_or(("createdAt", Sort::CreatedAt));
-        // Neither given: newest first. `sortBy` alone ascends.
-        let desc = self.sort_desc.unwrap_or(self.sort_by.is_none());
-        let order = format!("{}{name}", if desc { "-" } else { "" });
+        let sorting = Sorting::new(self.sort_by.as_deref(), self.sort_desc, &SORTS, problems);
         let (start, end) =
             (self.start_date.as_ref().and_then(Iso::start), self.end_date.as_ref().and_then(Iso::end));
         if start.zip(end).is_some_and(|(start, end)| start > end) {
             problems.push("startDateISO", Code::Inconsistent, "must not be after endDateISO");
         }
-        let page = Page::new(self.limit, self.offset, self.cursor.as_deref(), &order, problems);
+        let page = Page::new(self.limit, self.offset, self.cursor.as_deref(), &sorting.order, problems);
+        let words = self.query.as_deref().unwrap_or_default().to_lowercase();
+        let words: Vec<_> = words.split_whitespace().map(str::to_owned).collect();
+        if words.len() > MOST_WORDS {
+            let most = serde_json::json!({ "maximum": MOST_WORDS });
+            problems.push_with("query", Code::Length, format!("must have at most {MOST_WORDS} words"), most);
+        }
         let text = |word: &Option<Word>| word.as_ref().map(|w| w.0.clone());
         Search {
             organiser_id: text(&self.organiser_id),
@@ -104,17 +100,8 @@ impl Parameters {
             status: text(&self.status),
             start,
             end,
-            words: self
-                .query
-                .as_deref()
-                .unwrap_or_default()
-                .to_lowercase()
-                .split_whitespace()
-                .map(str::to_owned)
-                .collect(),
-            sort,
-            desc,
-            order,
+            words,
+            sorting,
             page,
             count: self.count,
         }

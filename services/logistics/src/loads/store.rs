@@ -135,7 +135,7 @@ pub fn complete(c: &mut AnyConnection, load: &Load, proof: &Proof) -> Result<Ans
 
 /// One page of a search, and its cursor. One query; two if a count was asked for.
 pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<Rows, Error> {
-    let roles: &[Role] = if caller.admin { &[Role::Any] } else { &[Role::Organiser, Role::Carrier] };
+    let roles = roles(caller, search);
     let columns = (
         (l::delivery_at, l::created_at, l::reference_key, l::status, l::organiser_key),
         (l::carrier_key, l::commodity_key, l::weight, l::weight_net, l::id, l::document),
@@ -145,12 +145,28 @@ pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result
     let page = Ordered::new(branches.collect(), by(search), search.page.fetch(), search.page.offset);
     let mut rows = Rows::new(page.load(c)?, &search.page, |last| {
         let load: Load = last.parse()?;
-        Ok(Cursor { sort: search.order.clone(), value: load.key(search.sort), id: load.id })
+        Ok(Cursor { sort: search.sorting.order.clone(), value: load.key(search.sorting.sort), id: load.id })
     })?;
     if search.count {
         rows.total = Some(matching(caller, Role::Any, search).count().get_result(c)?);
     }
     Ok(rows)
+}
+
+/// The roles in which a caller can have what is searched for: one wherever the filters say so, since a branch without
+/// matches would be read to its end.
+fn roles(caller: &Caller, search: &Search) -> &'static [Role] {
+    let (organiser, carrier) = (search.organiser_id.as_deref(), search.carrier_id.as_deref());
+    let own = |id: Option<&str>| id.is_some_and(|id| caller.acts_for(id));
+    if caller.admin || own(organiser) || own(carrier) {
+        &[Role::Any]
+    } else if organiser.is_some() {
+        &[Role::Carrier]
+    } else if carrier.is_some() {
+        &[Role::Organiser]
+    } else {
+        &[Role::Organiser, Role::Carrier]
+    }
 }
 
 fn matching<'a>(caller: &'a Caller, role: Role, search: &'a Search) -> Query<'a> {
@@ -179,8 +195,8 @@ fn matching<'a>(caller: &'a Caller, role: Role, search: &'a Search) -> Query<'a>
 
 /// Those after the cursor.
 fn remaining<'a>(query: Query<'a>, search: &Search) -> Query<'a> {
-    let (desc, page) = (search.desc, &search.page);
-    match search.sort {
+    let (desc, page) = (search.sorting.desc, &search.page);
+    match search.sorting.sort {
         Sort::DeliveryDate => after!(query, l::delivery_at, l::id, desc, page.after_instant()),
         Sort::CreatedAt => after!(query, l::created_at, l::id, desc, page.after_instant()),
         Sort::Reference => after!(query, l::reference_key, l::id, desc, page.after_text()),
@@ -194,7 +210,7 @@ fn remaining<'a>(query: Query<'a>, search: &Search) -> Query<'a> {
 }
 
 fn by(search: &Search) -> By {
-    let (column, nullable) = match search.sort {
+    let (column, nullable) = match search.sorting.sort {
         Sort::DeliveryDate => ("delivery_at", false),
         Sort::CreatedAt => ("created_at", false),
         Sort::Reference => ("reference_key", false),
@@ -205,5 +221,5 @@ fn by(search: &Search) -> By {
         Sort::Weight => ("weight", true),
         Sort::WeightNet => ("weight_net", true),
     };
-    By { column, nullable, desc: search.desc }
+    By { column, nullable, desc: search.sorting.desc }
 }

@@ -98,6 +98,18 @@ testkit::on_both! {
         assert_eq!(system.calls().await.len(), 2, "no files, no call");
     }
 
+    async fn a_star_is_no_party_to_share_with(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let ticket = system.add("ticket.jpg");
+        let form = with(with(carrier_form(), "organisationId", json!(" * ")), "files", json!([{"id": ticket}]));
+        app.post("/v1/loads/carrier").by(&User::of("haul")).json(&form).send().await.ok();
+        assert_eq!(system.calls().await, [json!({"ids": [ticket], "shareWith": ["haul"]})]);
+        let twice = json!([{"id": ticket}, {"id": ticket.to_uppercase()}]);
+        let form = with(carrier_form(), "files", twice);
+        let load = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&form).send().await.ok();
+        assert_eq!(load["files"].as_array().unwrap().len(), 1);
+    }
+
     async fn nothing_is_stored_while_system_is_away(backend) {
         // Port 9 (discard): nobody listens there.
         let settings = Settings { system_url: "http://127.0.0.1:9".into(), ..Settings::default() };

@@ -3,6 +3,7 @@
 
 mod authorization;
 mod create;
+mod document;
 mod proof;
 mod read;
 mod search;

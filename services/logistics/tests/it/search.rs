@@ -81,6 +81,26 @@ testkit::on_both! {
         assert_eq!(admin[0]["id"], id.as_str());
     }
 
+    async fn the_longest_name_has_a_next_page(backend) {
+        let app = app(backend).await;
+        for reference in ["1", "2"] {
+            let form = with(organiser_form(), "organiserName", json!("\u{1f404}".repeat(200)));
+            let form = with(form, "reference", json!(reference));
+            app.post("/v1/loads/organiser").by(&User::of("grain")).json(&form).send().await.ok();
+        }
+        let first = app.get("/v1/loads?sortBy=organiser&limit=1").by(&User::of("grain")).send().await;
+        let path = next(first.header("link")).unwrap().replace(&app.url, "");
+        assert_eq!(references(&first.ok()), ["1"]);
+        assert_eq!(references(&app.get(&path).by(&User::of("grain")).send().await.ok()), ["2"]);
+        // {"s":"reference","v":"\u0000","i":"…"}: no cursor that we give out.
+        let forged = "eyJzIjoicmVmZXJlbmNlIiwidiI6Ilx1MDAwMCIsImkiOiIwMTkwZjVmZS0wMDAwLTcwMDAtODAwMC0wMDAwMDAwMDAwMDAifQ";
+        let reply = app.get(&format!("/v1/loads?sortBy=reference&cursor={forged}")).by(&User::of("grain")).send().await;
+        assert_eq!(reply.problems(), ["cursor format"]);
+        let words = vec!["a"; 17].join("+");
+        let reply = app.get(&format!("/v1/loads?query={words}")).by(&User::of("grain")).send().await;
+        assert_eq!(reply.problems(), ["query length"]);
+    }
+
     async fn every_wrong_parameter_at_once(backend) {
         let app = app(backend).await;
         let query = "limit=0&offset=x&cursor=nonsense&sortBy=colour&sortDesc=perhaps&startDateISO=soon&query=%00";

@@ -42,10 +42,14 @@ pub(super) fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Fil
     }
 }
 
-/// A file whose content the caller may read: as [`find`], but an archived one only for `admin`.
+/// A file whose content the caller may read: as [`find`], but an archived one is there for `admin` only.
 pub(super) fn find_content(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<File, Error> {
-    let file = find(c, caller, id)?;
-    if file.archived_at.is_some() && !caller.admin { Err(Error::NotFound) } else { Ok(file) }
+    match find(c, caller, id) {
+        Ok(file) if file.archived_at.is_none() || caller.admin => Ok(file),
+        Ok(_) => Err(Error::NotFound),
+        Err(_) if any(c, id)?.archived_at.is_some() => Err(Error::NotFound),
+        Err(error) => Err(error),
+    }
 }
 
 /// Archives a file; 404, 403, 409.

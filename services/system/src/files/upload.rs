@@ -38,7 +38,7 @@ pub(super) async fn receive(
         return Err(Error::UnsupportedMediaType("multipart/form-data, not compressed"));
     }
     let mut form = Form::default();
-    let mut texts_left = TEXTS_BYTES;
+    let (mut texts_left, mut ignored_left) = (TEXTS_BYTES, system.settings.file_bytes);
     for _ in 0..PARTS {
         let Some(mut field) = next(&mut multipart).await? else { return Ok(form) };
         let name = field.name().unwrap_or_default().to_owned();
@@ -52,7 +52,7 @@ pub(super) async fn receive(
             texts_left -= text.len();
             form.texts.push((name, text));
         } else {
-            skip(&mut field, system.settings.file_bytes).await?;
+            ignored_left -= skip(&mut field, ignored_left).await?;
         }
     }
     Err(Error::MalformedBody(format!("it has more than {PARTS} parts")))
@@ -97,7 +97,8 @@ async fn receive_text(field: &mut Field, limit: usize) -> Result<String, Error> 
     String::from_utf8(bytes).map_err(|_| Error::MalformedBody("a field is not UTF-8".into()))
 }
 
-async fn skip(field: &mut Field, limit: usize) -> Result<(), Error> {
+/// Reads over a part that means nothing here, and tells its size.
+async fn skip(field: &mut Field, limit: usize) -> Result<usize, Error> {
     let mut size = 0;
     while let Some(chunk) = next(field).await? {
         size += chunk.len();
@@ -105,7 +106,7 @@ async fn skip(field: &mut Field, limit: usize) -> Result<(), Error> {
             return Err(Error::PayloadTooLarge(limit));
         }
     }
-    Ok(())
+    Ok(size)
 }
 
 async fn next<T>(

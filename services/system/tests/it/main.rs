@@ -1,4 +1,5 @@
 //! The system service over HTTP, on SQLite and on PostgreSQL.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "a test fails by panicking")]
 
+mod document;
 mod files;

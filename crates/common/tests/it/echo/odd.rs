@@ -44,7 +44,7 @@ struct Pause {
 #[utoipa::path(operation_id = "sleep", params(Pause), responses((status = 200, body = u64), Failures))]
 #[get("/sleep")]
 async fn sleep(pause: Query<Pause>) -> Result<Answer, Error> {
-    let ms = pause.check(|_, _| {})?.ms;
+    let ms = pause.check(|pause, _| pause.ms)?;
     tokio::time::sleep(Duration::from_millis(ms)).await;
     Answer::json(&ms)
 }
@@ -80,12 +80,12 @@ struct Heard {
 #[utoipa::path(operation_id = "hear", params(Heard), responses((status = 200, body = String), Failures))]
 #[get("/hear")]
 async fn hear(query: Query<Heard>) -> Result<Answer, Error> {
-    let heard = query.check(|heard, problems| {
+    query.check(|heard, problems| {
         if heard.filter.as_deref() == Some("inconsistent") {
             problems.push("f:name", Code::Inconsistent, "contradicts itself");
         }
-    })?;
-    Answer::json(&heard)
+        Answer::json(heard)
+    })?
 }
 
 /// An id in the path after the query: a bad query comes first.

@@ -7,7 +7,7 @@ use actix_web::{HttpRequest, HttpResponse, Responder, get, post, put};
 use common::problem::{Code, Problems};
 use common::wire::{Name, Tag, Word};
 use common::{Answer, Body, Caller, Cursor, Error, Failures, Key, Once, Page, PathId, Query, Rows};
-use database::{AnyConnection, Id, Json};
+use database::{AnyConnection, By, Id, Json, Ordered};
 use diesel::prelude::*;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -71,7 +71,9 @@ async fn make(caller: Caller, once: Once, body: Body<NewThing>, app: Data<Echo>)
     let (thing, print) = body.check(rules)?;
     once.run(&app.db, print, async || {
         tokio::time::sleep(Duration::from_millis(thing.delay_ms.unwrap_or(0))).await;
-        let (id, document) = (Id::new(), Json::of(&thing)?);
+        let (id, mut document) = (Id::new(), serde_json::to_value(&thing)?);
+        document["id"] = serde_json::json!(id);
+        let document = Json::of(&document)?;
         Ok(move |c: &mut AnyConnection| {
             let row =
                 (things::id.eq(id), things::name.eq(thing.name.0.clone()), things::document.eq(&document));
@@ -142,33 +144,28 @@ async fn list(
     request: HttpRequest,
     app: Data<Echo>,
 ) -> Result<HttpResponse, Error> {
-    let mut page = None;
-    let search = query.check(|q, problems| {
-        page = Some(Page::new(q.limit, q.offset, q.cursor.as_deref(), "name", problems));
+    let (page, count, csv) = query.check(|q, problems| {
+        let page = Page::new(q.limit, q.offset, q.cursor.as_deref(), "name", problems);
+        (page, q.count, q.format.as_deref().is_some_and(|f| f.eq_ignore_ascii_case("csv")))
     })?;
-    let page = page.unwrap();
-    if search.format.is_some_and(|f| f.eq_ignore_ascii_case("csv")) {
+    if csv {
         return Ok(HttpResponse::Ok().content_type("text/csv; charset=utf-8").body("name\r\n"));
     }
-    let (wanted, count) = (page.clone(), search.count);
+    let wanted = page.clone();
     let rows = app.db.read(move |c| {
-        let after = wanted.after.as_ref().map(|cursor| match &cursor.value {
-            Some(Key::Text(name)) => (Some(name.clone()), cursor.id),
-            _ => (None, cursor.id),
-        });
-        let all = things::table.limit(wanted.limit + 1).offset(wanted.offset).into_boxed();
-        let ordered = common::order_by!(all, things::name, things::id, false, after);
-        let mut found: Vec<(Id, String, Json)> = ordered.load(c)?;
-        let more = i64::try_from(found.len()).unwrap() > wanted.limit;
-        found.truncate(usize::try_from(wanted.limit).unwrap());
-        let place = |(id, name, _): &(Id, String, Json)| Cursor {
-            sort: "name".into(),
-            value: Some(Key::Text(name.clone())),
-            id: *id,
-        };
-        let next = found.last().filter(|_| more).map(place);
-        let total = if count { Some(things::table.count().get_result(c)?) } else { None };
-        Ok::<_, Error>(Rows { documents: found.into_iter().map(|row| row.2.0).collect(), next, total })
+        let all = things::table.into_boxed();
+        let rest = common::after!(all, things::name, things::id, false, wanted.after_text());
+        let by = By { column: "name", nullable: false, desc: false };
+        let columns = (things::name, things::id, things::document);
+        let page = Ordered::new(vec![rest.select(columns)], by, wanted.fetch(), wanted.offset);
+        let mut rows = Rows::new(page.load(c)?, &wanted, |last| {
+            let thing: serde_json::Value = last.parse()?;
+            let name = thing["name"].as_str().unwrap().to_owned();
+            let id = Id::parse(thing["id"].as_str().unwrap()).unwrap();
+            Ok(Cursor { sort: "name".into(), value: Some(Key::Text(name)), id })
+        })?;
+        rows.total = if count { Some(things::table.count().get_result(c)?) } else { None };
+        Ok::<_, Error>(rows)
     });
     Ok(rows.await?.answer(&request, &app.public_url, &page).respond_to(&request))
 }

@@ -20,9 +20,13 @@ testkit::on_both! {
         assert_eq!(files.info(&User::of("stranger"), &id).await.ok(), archived);
         assert_eq!(files.get(&user, &id).await.error(404), "not_found");
         assert_eq!(files.get(&admin, &id).await.bytes, PNG);
+        let closed = files.make(&user, "contract", PNG).await;
+        assert_eq!(files.get(&User::of("stranger"), &closed).await.error(403), "forbidden");
+        files.archive(&user, &closed).await.ok();
+        assert_eq!(files.get(&User::of("stranger"), &closed).await.error(404), "not_found");
         assert_eq!(files.archive(&user, &id).await.error(409), "conflict");
         assert_eq!(files.archive(&admin, &id).await.error(409), "conflict");
-        assert_eq!(files.stored().len(), 1);
+        assert_eq!(files.stored().len(), 1, "the same content is stored once");
     }
 
     async fn only_its_own_may(backend) {

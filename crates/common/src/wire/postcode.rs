@@ -1,7 +1,33 @@
 //! Postcodes, normalised by rule (contract, section 6, "Postcodes").
 
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{PartialSchema, ToSchema};
+
+use super::Registration;
+
+/// A postcode: up to 20 characters. Those of the UK and of Ireland are normalised as they are read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Postcode(pub String);
+
+impl<'de> Deserialize<'de> for Postcode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(|text| Self(normalise(&text)))
+    }
+}
+
+impl PartialSchema for Postcode {
+    fn schema() -> RefOr<Schema> {
+        // As long, and of the same characters.
+        Registration::schema()
+    }
+}
+impl ToSchema for Postcode {}
+
 /// UK and Irish postcodes in upper case with one space; anything else trimmed.
-pub fn normalise(text: &str) -> String {
+fn normalise(text: &str) -> String {
     let compact: String =
         text.chars().filter(|c| !c.is_whitespace()).collect::<String>().to_ascii_uppercase();
     let split = if is_uk(compact.as_bytes()) {

@@ -1,0 +1,17 @@
+//! What is checked in beside the code: the OpenAPI document and the sample configuration.
+
+#[test]
+fn the_document_says_what_the_code_says() {
+    let current = serde_json::to_string_pretty(&common::openapi::<system::System>().unwrap()).unwrap();
+    assert!(
+        include_str!("../../openapi.json").trim() == current,
+        "it is out of date: run `cargo xtask openapi`"
+    );
+}
+
+#[test]
+fn the_sample_configuration_is_understood() {
+    let sample = std::path::Path::new("../../deploy/system.toml");
+    let config = common::Config::<system::Settings>::load(common::Config::default(), Some(sample)).unwrap();
+    assert_eq!(config.server.public_url.unwrap().as_str(), "https://drover.example/system");
+}
