@@ -2,10 +2,10 @@
 
 use actix_web::post;
 use actix_web::web::Data;
-use common::{Answer, Body, Caller, Error, Failures, Fingerprint, Granted, MemberOrAdmin, Once};
+use common::{Answer, Body, Caller, Error, Failures, Granted, MemberOrAdmin, Once};
 
-use super::form::{CarrierForm, OrganiserForm};
-use super::model::{Load, NewLoad, parties};
+use super::form::{CarrierForm, Form, OrganiserForm};
+use super::model::{Load, parties};
 use super::store;
 use crate::Logistics;
 
@@ -19,9 +19,7 @@ pub(super) async fn create_as_organiser(
     body: Body<OrganiserForm>,
     app: Data<Logistics>,
 ) -> Result<Answer, Error> {
-    let (form, print) = body.check(|form, problems| form.rules(&app.commodities, problems))?;
-    allow(&caller, form.organiser_id.trim())?;
-    create(&app, &caller, once, print, form.into_new(&app.commodities)).await
+    create(&app, &caller, once, body).await
 }
 
 /// Create a new load (carrier form)
@@ -34,31 +32,24 @@ pub(super) async fn create_as_carrier(
     body: Body<CarrierForm>,
     app: Data<Logistics>,
 ) -> Result<Answer, Error> {
-    let (form, print) = body.check(|form, problems| form.rules(&app.commodities, problems))?;
-    allow(&caller, form.carrier_id.trim())?;
-    create(&app, &caller, once, print, form.into_new(&app.commodities)).await
+    create(&app, &caller, once, body).await
 }
 
-fn allow(caller: &Caller, owner: &str) -> Result<(), Error> {
-    if caller.admin || caller.acts_for(owner) {
-        return Ok(());
-    }
-    Err(Error::Forbidden("Loads are created for one's own organisation only."))
-}
-
-async fn create(
+async fn create<F: Form>(
     app: &Logistics,
     caller: &Caller,
     once: Once,
-    print: Fingerprint,
-    new: Option<NewLoad>,
+    body: Body<F>,
 ) -> Result<Answer, Error> {
+    let (form, print) = body.check(|form, problems| form.rules(&app.commodities, problems))?;
+    if !caller.admin && !caller.acts_for(form.owner()) {
+        return Err(Error::Forbidden("Loads are created for one's own organisation only."));
+    }
+    let new = form.into_new(&app.commodities);
     let new = new.ok_or_else(|| Error::Internal(anyhow::anyhow!("a form that was not checked")))?;
     once.run(&app.db, print, async || {
-        let files = app
-            .files
-            .resolve(caller, &new.files, &parties(new.organiser.as_ref(), new.carrier.as_ref()))
-            .await?;
+        let parties = parties(new.organiser.as_ref(), new.carrier.as_ref());
+        let files = app.files.resolve(caller, &new.files, &parties).await?;
         let load = new.into_load(files);
         Ok(move |c: &mut _| store::create(c, &load))
     })

@@ -11,49 +11,55 @@ use crate::commodities::Catalogue;
 
 /// A load as its organiser creates it (interface.md, 4.2).
 #[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(default, rename_all = "camelCase")]
 pub struct OrganiserForm {
     /// The caller's own organisation.
+    #[serde(default, rename = "organiserId")]
     #[schema(required = true)]
-    pub organiser_id: Name,
+    organiser_id: Name,
+    #[serde(default, rename = "organiserName")]
     #[schema(required = true)]
     organiser_name: Name,
-    /// Id in the catalogue of commodities.
-    #[schema(required = true)]
-    commodity_id: f64,
-    #[schema(required = true)]
-    reference: Reference,
-    #[serde(rename = "deliveryDateISO")]
-    #[schema(required = true)]
-    delivery_date: Iso,
     /// Tonnes.
-    #[schema(required = true, minimum = 0, maximum = 1000)]
-    weight: Option<f64>,
-    /// Tonnes.
+    #[serde(default, rename = "weightNet")]
     #[schema(required = true, minimum = 0, maximum = 1000)]
     weight_net: Option<f64>,
-    ticket_number: Option<Reference>,
-    vehicle_registration: Option<Registration>,
-    pickup_postcode: Option<Postcode>,
-    dropoff_postcode: Option<Postcode>,
+    #[serde(default)]
     #[schema(required = true, max_items = 50)]
     files: Option<Vec<FileReference>>,
-    #[schema(required = true, max_items = 50)]
-    tags: Vec<Tag>,
+    #[serde(flatten)]
+    goods: Goods,
 }
 
 /// A load as its carrier creates it (interface.md, 4.2).
 #[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(default, rename_all = "camelCase")]
 pub struct CarrierForm {
     /// The organiser, if the load has one: it then sees the load.
+    #[serde(default, rename = "organisationId")]
     organisation_id: Option<Name>,
+    #[serde(default, rename = "organisationName")]
     organisation_name: Option<Name>,
     /// The caller's own organisation.
+    #[serde(default, rename = "carrierId")]
     #[schema(required = true)]
-    pub carrier_id: Name,
+    carrier_id: Name,
+    #[serde(default, rename = "carrierName")]
     #[schema(required = true)]
     carrier_name: Name,
+    /// Tonnes.
+    #[serde(default, rename = "weightNet")]
+    #[schema(minimum = 0, maximum = 1000)]
+    weight_net: Option<f64>,
+    #[serde(default)]
+    #[schema(max_items = 50)]
+    files: Option<Vec<FileReference>>,
+    #[serde(flatten)]
+    goods: Goods,
+}
+
+/// What both forms say.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase")]
+struct Goods {
     /// Id in the catalogue of commodities.
     #[schema(required = true)]
     commodity_id: f64,
@@ -65,27 +71,12 @@ pub struct CarrierForm {
     /// Tonnes.
     #[schema(required = true, minimum = 0, maximum = 1000)]
     weight: Option<f64>,
-    /// Tonnes.
-    #[schema(minimum = 0, maximum = 1000)]
-    weight_net: Option<f64>,
     ticket_number: Option<Reference>,
     vehicle_registration: Option<Registration>,
     pickup_postcode: Option<Postcode>,
     dropoff_postcode: Option<Postcode>,
-    #[schema(max_items = 50)]
-    files: Option<Vec<FileReference>>,
     #[schema(required = true, max_items = 50)]
     tags: Vec<Tag>,
-}
-
-/// What the schema cannot state.
-fn rules(commodity_id: f64, catalogue: &Catalogue, problems: &mut Problems) {
-    if catalogue.find(commodity_id).is_none() {
-        problems.push("commodityId", Code::UnknownReference, "names no commodity: see GET /v1/commodities");
-    }
-    for weight in ["weight", "weightNet"] {
-        reword_tonnes(weight, problems);
-    }
 }
 
 /// The usual mistake with a weight gets a message of its own.
@@ -93,73 +84,88 @@ pub(super) fn reword_tonnes(path: &str, problems: &mut Problems) {
     problems.reword(path, Code::Range, "must be between 0 and 1000 tonnes (were kilograms meant?)");
 }
 
-impl OrganiserForm {
+/// What a load is created by, checked.
+pub trait Form {
     /// What the schema cannot state.
-    pub fn rules(&self, catalogue: &Catalogue, problems: &mut Problems) {
-        rules(self.commodity_id, catalogue, problems);
+    fn rules(&self, catalogue: &Catalogue, problems: &mut Problems);
+    /// The organisation that must be the caller's own.
+    fn owner(&self) -> &str;
+    /// The load that is meant; nothing if the form was not checked.
+    fn into_new(self, catalogue: &Catalogue) -> Option<NewLoad>;
+}
+
+impl Form for OrganiserForm {
+    fn rules(&self, catalogue: &Catalogue, problems: &mut Problems) {
+        self.goods.rules(catalogue, problems);
     }
 
-    /// The load that is meant; nothing if the form was not checked.
-    pub fn into_new(self, catalogue: &Catalogue) -> Option<NewLoad> {
-        Some(NewLoad {
-            reference: self.reference.0,
-            organiser: Some(party(&self.organiser_id, &self.organiser_name)),
-            carrier: None,
-            commodity: commodity(self.commodity_id, catalogue)?,
-            delivery_date: self.delivery_date.start()?,
-            pickup_postcode: self.pickup_postcode.map(|p| p.0),
-            dropoff_postcode: self.dropoff_postcode.map(|p| p.0),
-            weight: tonnes(self.weight)?,
-            weight_net: tonnes(self.weight_net)?,
-            vehicle_registration: self.vehicle_registration.map(|r| registration(&r)),
-            ticket_number: self.ticket_number.map(|t| t.trim().to_owned()),
-            files: self.files.unwrap_or_default(),
-            tags: self.tags.into_iter().map(|t| t.0).collect(),
-        })
+    fn owner(&self) -> &str {
+        self.organiser_id.trim()
+    }
+
+    fn into_new(self, catalogue: &Catalogue) -> Option<NewLoad> {
+        let organiser = party(Some(self.organiser_id), Some(self.organiser_name));
+        self.goods.into_new(catalogue, (organiser, None), self.weight_net, self.files)
     }
 }
 
-impl CarrierForm {
-    /// What the schema cannot state.
-    pub fn rules(&self, catalogue: &Catalogue, problems: &mut Problems) {
-        rules(self.commodity_id, catalogue, problems);
+impl Form for CarrierForm {
+    fn rules(&self, catalogue: &Catalogue, problems: &mut Problems) {
+        self.goods.rules(catalogue, problems);
     }
 
-    /// The load that is meant; nothing if the form was not checked.
-    pub fn into_new(self, catalogue: &Catalogue) -> Option<NewLoad> {
-        let trimmed = |text: Option<Name>| text.map(|text| text.trim().to_owned());
-        let (id, name) = (trimmed(self.organisation_id), trimmed(self.organisation_name));
-        let organiser = name.or_else(|| id.clone()).map(|name| Party { id, name });
+    fn owner(&self) -> &str {
+        self.carrier_id.trim()
+    }
+
+    fn into_new(self, catalogue: &Catalogue) -> Option<NewLoad> {
+        let organiser = party(self.organisation_id, self.organisation_name);
+        let carrier = party(Some(self.carrier_id), Some(self.carrier_name));
+        self.goods.into_new(catalogue, (organiser, carrier), self.weight_net, self.files)
+    }
+}
+
+impl Goods {
+    fn rules(&self, catalogue: &Catalogue, problems: &mut Problems) {
+        if catalogue.find(self.commodity_id).is_none() {
+            let message = "names no commodity: see GET /v1/commodities";
+            problems.push("commodityId", Code::UnknownReference, message);
+        }
+        reword_tonnes("weight", problems);
+        reword_tonnes("weightNet", problems);
+    }
+
+    fn into_new(
+        self,
+        catalogue: &Catalogue,
+        (organiser, carrier): (Option<Party>, Option<Party>),
+        weight_net: Option<f64>,
+        files: Option<Vec<FileReference>>,
+    ) -> Option<NewLoad> {
+        let entry = catalogue.find(self.commodity_id)?;
         Some(NewLoad {
             reference: self.reference.0,
             organiser,
-            carrier: Some(party(&self.carrier_id, &self.carrier_name)),
-            commodity: commodity(self.commodity_id, catalogue)?,
+            carrier,
+            commodity: Commodity { id: entry.id, name: entry.name.clone() },
             delivery_date: self.delivery_date.start()?,
             pickup_postcode: self.pickup_postcode.map(|p| p.0),
             dropoff_postcode: self.dropoff_postcode.map(|p| p.0),
-            weight: tonnes(self.weight)?,
-            weight_net: tonnes(self.weight_net)?,
+            weight: self.weight.map(Amount::from_f64).transpose().ok()?,
+            weight_net: weight_net.map(Amount::from_f64).transpose().ok()?,
             vehicle_registration: self.vehicle_registration.map(|r| registration(&r)),
             ticket_number: self.ticket_number.map(|t| t.trim().to_owned()),
-            files: self.files.unwrap_or_default(),
+            files: files.unwrap_or_default(),
             tags: self.tags.into_iter().map(|t| t.0).collect(),
         })
     }
 }
 
-fn party(id: &Name, name: &Name) -> Party {
-    Party { id: Some(id.trim().to_owned()), name: name.trim().to_owned() }
-}
-
-fn commodity(id: f64, catalogue: &Catalogue) -> Option<Commodity> {
-    catalogue.find(id).map(|entry| Commodity { id: entry.id, name: entry.name.clone() })
-}
-
-/// A weight that may be absent; nothing if it is out of range.
-#[expect(clippy::option_option, reason = "the outer one is failure")]
-fn tonnes(weight: Option<f64>) -> Option<Option<Amount>> {
-    weight.map(Amount::from_f64).transpose().ok()
+/// An organisation by its id and name; the name is the id where none was given.
+fn party(id: Option<Name>, name: Option<Name>) -> Option<Party> {
+    let trimmed = |text: Option<Name>| text.map(|text| text.trim().to_owned());
+    let (id, name) = (trimmed(id), trimmed(name));
+    name.or_else(|| id.clone()).map(|name| Party { id, name })
 }
 
 /// Registrations are stored trimmed and in upper case.
