@@ -2,7 +2,7 @@
 
 use actix_web::http::header::{self, HeaderMap};
 use anyhow::bail;
-use jsonwebtoken::{Validation, decode, decode_header, errors::ErrorKind};
+use jsonwebtoken::{Algorithm, Validation, decode, decode_header, errors::ErrorKind};
 use serde_json::{Map, Value};
 
 use super::keys::{KeySet, Source};
@@ -13,9 +13,8 @@ use crate::request::RequestContext;
 /// Checks tokens against the configured keys, issuer and audience.
 pub struct Verifier {
     keys: KeySet,
-    issuer: Option<String>,
-    audience: Option<String>,
-    leeway: u64,
+    /// What a token must meet, by the algorithm of its key.
+    validations: [Validation; 3],
     claims: Claims,
 }
 
@@ -36,17 +35,25 @@ impl Verifier {
                  provider, or auth.jwks_file (DROVER_AUTH__JWKS_FILE) to a JWKS file"
             ),
         };
-        if config.issuer.is_none() || config.audience.is_none() {
+        let (Some(issuer), Some(audience)) = (&config.issuer, &config.audience) else {
             bail!(
                 "set auth.issuer (DROVER_AUTH__ISSUER) and auth.audience (DROVER_AUTH__AUDIENCE): tokens for others \
                  must not pass"
             );
-        }
+        };
+        let validation = |algorithm| {
+            let mut validation = Validation::new(algorithm);
+            validation.leeway = config.leeway_seconds;
+            validation.validate_nbf = true;
+            // Not `sub`: the configuration may call it otherwise.
+            validation.set_required_spec_claims(&["exp", "iss", "aud"]);
+            validation.set_issuer(&[issuer]);
+            validation.set_audience(&[audience]);
+            validation
+        };
         Ok(Self {
             keys: KeySet::open(source).await?,
-            issuer: config.issuer.clone(),
-            audience: config.audience.clone(),
-            leeway: config.leeway_seconds,
+            validations: [Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA].map(validation),
             claims: config.claims.clone(),
         })
     }
@@ -78,14 +85,9 @@ impl Verifier {
                 Refusal::BadToken("the key is unknown")
             });
         };
-        let mut validation = Validation::new(key.algorithm);
-        validation.leeway = self.leeway;
-        validation.validate_nbf = true;
-        // Not `sub`: the configuration may call it otherwise.
-        validation.set_required_spec_claims(&["exp", "iss", "aud"]);
-        validation.iss = self.issuer.clone().map(|issuer| [issuer].into());
-        validation.aud = self.audience.clone().map(|audience| [audience].into());
-        let decoded = decode::<Map<String, Value>>(token, &key.decoding, &validation);
+        let validation = self.validations.iter().find(|v| v.algorithms == [key.algorithm]);
+        let validation = validation.ok_or(Refusal::BadToken("the key is of another algorithm"))?;
+        let decoded = decode::<Map<String, Value>>(token, &key.decoding, validation);
         decoded.map(|data| data.claims).map_err(|e| {
             Refusal::BadToken(match e.kind() {
                 ErrorKind::ExpiredSignature => "the token has expired",
