@@ -17,17 +17,22 @@ pub struct Ordered<Q> {
     order: String,
     limit: i64,
     offset: i64,
+    /// How far a branch is read at most, where the planner must be told.
+    reach: Option<i64>,
 }
 
 impl<Q> Ordered<Q> {
     /// Each branch selects `document`, `id` and the column sorted by, and nothing is in two of them. Rows without a
     /// value in a `nullable` column come last both ways; ties are broken by id.
-    pub fn new(branches: Vec<Q>, by: By, limit: i64, offset: i64) -> Self {
+    pub fn new(c: &AnyConnection, branches: Vec<Q>, by: By, limit: i64, offset: i64) -> Self {
         let By { column, nullable, desc } = by;
         let direction = if desc { "DESC" } else { "ASC" };
         let missing_last = if nullable { " NULLS LAST" } else { "" };
         let order = format!("{column} {direction}{missing_last}, id {direction}");
-        Self { branches, order, limit, offset }
+        // PostgreSQL merges branches in index order only if each is ordered and limited itself; SQLite merges them
+        // anyway, and would sort what comes out of a limited one once more.
+        let told = branches.len() > 1 && matches!(c, AnyConnection::Postgres(_));
+        Self { branches, order, limit, offset, reach: told.then(|| limit.saturating_add(offset)) }
     }
 }
 
@@ -60,7 +65,17 @@ impl<Q: QueryFragment<MultiBackend>> QueryFragment<MultiBackend> for Ordered<Q> 
             if i > 0 {
                 out.push_sql(" UNION ALL ");
             }
+            let Some(reach) = &self.reach else {
+                branch.walk_ast(out.reborrow())?;
+                continue;
+            };
+            out.push_sql("SELECT * FROM (");
             branch.walk_ast(out.reborrow())?;
+            out.push_sql(" ORDER BY ");
+            out.push_sql(&self.order);
+            out.push_sql(" LIMIT ");
+            out.push_bind_param::<BigInt, _>(reach)?;
+            out.push_sql(") AS branch");
         }
         // Within the parentheses, or SQLite sorts all rows before it cuts the page. The outer SELECT only drops
         // columns: neither database reorders what it reads from a sorted subquery (the order tests would tell).

@@ -54,7 +54,7 @@ fn broken(path: &str, line: &str) -> Option<(String, &'static str)> {
     if line.contains(IGNORE) {
         return Some(("a test is ignored without a reason".to_owned(), "say why: #[ignore = \"reason\"]"));
     }
-    let imports = line.contains("diesel::") || line.starts_with("use diesel");
+    let imports = line.contains("diesel::");
     if path.starts_with("services/")
         && path.contains("/src/")
         && !knows_diesel(path)

@@ -103,7 +103,7 @@ fn missing(c: &mut AnyConnection, id: Id) -> Error {
 pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<Rows, Error> {
     let columns = (l::created_at, l::organisation_key, l::price, l::age, l::quantity, l::id, l::document);
     let branch = remaining(matching(caller, search), search).select(columns);
-    let page = Ordered::new(vec![branch], by(search), search.page.fetch(), search.page.offset);
+    let page = Ordered::new(c, vec![branch], by(search), search.page.fetch(), search.page.offset);
     let mut rows = Rows::new(page.load(c)?, &search.page, |last| {
         let listing: Listing = last.parse()?;
         Ok(Cursor {

@@ -142,7 +142,7 @@ pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result
     );
     let branches =
         roles.iter().map(|role| remaining(matching(caller, *role, search), search).select(columns));
-    let page = Ordered::new(branches.collect(), by(search), search.page.fetch(), search.page.offset);
+    let page = Ordered::new(c, branches.collect(), by(search), search.page.fetch(), search.page.offset);
     let mut rows = Rows::new(page.load(c)?, &search.page, |last| {
         let load: Load = last.parse()?;
         Ok(Cursor { sort: search.sorting.order.clone(), value: load.key(search.sorting.sort), id: load.id })

@@ -157,7 +157,7 @@ async fn list(
         let rest = common::after!(all, things::name, things::id, false, wanted.after_text());
         let by = By { column: "name", nullable: false, desc: false };
         let columns = (things::name, things::id, things::document);
-        let page = Ordered::new(vec![rest.select(columns)], by, wanted.fetch(), wanted.offset);
+        let page = Ordered::new(c, vec![rest.select(columns)], by, wanted.fetch(), wanted.offset);
         let mut rows = Rows::new(page.load(c)?, &wanted, |last| {
             let thing: serde_json::Value = last.parse()?;
             let name = thing["name"].as_str().unwrap().to_owned();
