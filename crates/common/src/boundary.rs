@@ -54,6 +54,8 @@ pub(crate) async fn boundary(
     let head = request.method() == Method::HEAD;
     if head {
         request.head_mut().method = Method::GET;
+        // Ranges are defined for GET alone (RFC 9110, 14.2).
+        request.headers_mut().remove(header::RANGE);
     }
     let (api, pattern) = (request.app_data::<web::Data<Api>>().cloned(), request.match_pattern());
     let operation = api.as_ref().and_then(|api| api.operation(pattern.as_deref()?, request.method()));

@@ -16,8 +16,8 @@ use crate::Error;
 use crate::idempotency::Fingerprint;
 use crate::problem::{Code, Problems};
 
-/// A client that sends nothing more for this long is given up.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// A client that takes longer than this to send a body is given up.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The most bytes of a JSON body; part of the app's data.
 #[derive(Clone, Copy)]
@@ -49,7 +49,8 @@ impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let (request, payload) = (request.clone(), payload.take());
         Box::pin(async move {
-            let bytes = read(&request, payload).await?;
+            let late = |_| Error::MalformedBody("it stopped coming".into());
+            let bytes = tokio::time::timeout(PATIENCE, read(&request, payload)).await.map_err(late)??;
             let fingerprint = Fingerprint::of(&request, &bytes);
             parse(&request, &bytes, fingerprint)
         })
@@ -68,8 +69,7 @@ async fn read(request: &HttpRequest, mut payload: Payload) -> Result<web::BytesM
         return Err(Error::PayloadTooLarge(limit));
     }
     let mut bytes = web::BytesMut::with_capacity(announced.unwrap_or(0));
-    let late = |_| Error::MalformedBody("it stopped coming".into());
-    while let Some(chunk) = tokio::time::timeout(PATIENCE, payload.next()).await.map_err(late)? {
+    while let Some(chunk) = payload.next().await {
         let chunk = chunk.map_err(|_| Error::MalformedBody("it was cut off".into()))?;
         if bytes.len() + chunk.len() > limit {
             return Err(Error::PayloadTooLarge(limit));

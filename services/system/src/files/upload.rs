@@ -22,6 +22,8 @@ const TEXTS_BYTES: usize = 1 << 20;
 const PARTS: usize = 1000;
 /// A client that sends nothing for so long has gone.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// And one that has not finished after so long is given up: ten photographs take less on any line.
+const LONGEST: Duration = Duration::from_secs(3600);
 
 /// Reads the whole form. What a limit forbids is cut off there and then; whatever else is wrong is for
 /// [`Form::check`] to say.
@@ -37,10 +39,15 @@ pub(super) async fn receive(
     if encoded || !request.content_type().eq_ignore_ascii_case("multipart/form-data") {
         return Err(Error::UnsupportedMediaType("multipart/form-data, not compressed"));
     }
+    let late = |_| Error::MalformedBody("it took too long".into());
+    tokio::time::timeout(LONGEST, parts(&mut multipart, system)).await.map_err(late)?
+}
+
+async fn parts(multipart: &mut Multipart, system: &System) -> Result<Form, Error> {
     let mut form = Form::default();
     let (mut texts_left, mut ignored_left) = (TEXTS_BYTES, system.settings.file_bytes);
     for _ in 0..PARTS {
-        let Some(mut field) = next(&mut multipart).await? else { return Ok(form) };
+        let Some(mut field) = next(multipart).await? else { return Ok(form) };
         let name = field.name().unwrap_or_default().to_owned();
         if name == "file" {
             if form.files.len() == system.settings.file_count {
