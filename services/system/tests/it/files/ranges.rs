@@ -34,6 +34,15 @@ testkit::on_both! {
         }
     }
 
+    async fn head_knows_no_ranges(backend) {
+        let files = start(backend).await;
+        let id = files.make(&User::of("farm"), "misc", b"0123456789").await;
+        let head = files.app.call("HEAD", &format!("/v1/files/{id}")).by(&User::of("farm")).header("range", "bytes=0-1");
+        let reply = head.send().await;
+        assert_eq!((reply.status, reply.header("content-length")), (200, "10"));
+        assert_eq!(reply.header("content-encoding"), "");
+    }
+
     async fn ranges_outside(backend) {
         let files = start(backend).await;
         let id = files.make(&User::of("farm"), "misc", b"0123456789").await;
