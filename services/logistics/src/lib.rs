@@ -27,7 +27,7 @@ pub struct Logistics {
 impl Service for Logistics {
     const NAME: &'static str = "logistics";
     const TITLE: &'static str = "Drover logistics";
-    const ABOUT: &'static str = "Loads, batches, exports, notifications and proof of delivery";
+    const ABOUT: &'static str = "Loads of a commodity: created, found and proven delivered.";
     const PORT: u16 = 8082;
     type Settings = Settings;
 
