@@ -12,7 +12,7 @@ pub mod config;
 mod error;
 pub mod files;
 mod health;
-pub mod http;
+mod http;
 mod idempotency;
 mod keyset;
 mod paging;
@@ -21,7 +21,7 @@ mod request;
 mod schema;
 mod server;
 mod settings;
-pub mod telemetry;
+mod telemetry;
 pub mod wire;
 
 pub use answer::Answer;
