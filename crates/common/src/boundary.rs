@@ -16,10 +16,11 @@ use actix_web::{HttpMessage, HttpResponse, ResponseError, web};
 use futures_util::FutureExt;
 use tracing_actix_web::RootSpanBuilder;
 
-use crate::Error;
 use crate::api::{Api, Operation};
 use crate::auth::{Authentication, Verifier};
+use crate::rate::Rates;
 use crate::request::{REQUEST_ID, RequestContext};
+use crate::{Error, public};
 
 const API_VERSION: HeaderName = HeaderName::from_static("api-version");
 
@@ -61,12 +62,17 @@ pub(crate) async fn boundary(
     let operation = api.as_ref().and_then(|api| api.operation(pattern.as_deref()?, request.method()));
     let secured = operation.is_some_and(|operation| operation.secured);
     let known = !secured || authenticate(&request, &context).await;
+    let public = public::is(request.path());
     let refused = refuse(&request, api.as_ref().map(|api| &***api), pattern.as_deref(), operation).err();
     // Who is not known hears of that first, from the handler.
     let refused = refused.filter(|error| known || !matches!(error, Error::NotAcceptable(_)));
     let operation = operation.map_or("none", |operation| &operation.id);
     let answered = match refused {
         Some(error) => Ok(request.into_response(error.respond(&context.id))),
+        None if public && pattern.is_some() && is_preflight(&request) => {
+            let answer = public::preflight(&request);
+            Ok(request.into_response(answer))
+        }
         None => match AssertUnwindSafe(next.call(request)).catch_unwind().await {
             Ok(answered) => answered.map(ServiceResponse::map_into_boxed_body),
             Err(panic) => {
@@ -82,38 +88,44 @@ pub(crate) async fn boundary(
             // The request is gone, so actix makes the response: from this, which knows what it must look like.
             let answer = respond(&error, &context);
             observe(answer.status(), operation, started);
-            return Err(Rendered(answer.status(), RefCell::new(Some(answer)), context).into());
+            let status = answer.status();
+            return Err(Rendered { status, answer: RefCell::new(Some(answer)), context, public }.into());
         }
     };
-    finish(response.response_mut(), &context);
+    finish(response.response_mut(), &context, public);
     observe(response.status(), operation, started);
     Ok(if head { response.map_body(|_, body| BoxBody::new(Headless(body.size()))) } else { response })
 }
 
 /// An answer on its way out as an error.
-struct Rendered(StatusCode, RefCell<Option<HttpResponse>>, RequestContext);
+struct Rendered {
+    status: StatusCode,
+    answer: RefCell<Option<HttpResponse>>,
+    context: RequestContext,
+    public: bool,
+}
 
 impl ResponseError for Rendered {
     fn status_code(&self) -> StatusCode {
-        self.0
+        self.status
     }
 
     fn error_response(&self) -> HttpResponse {
-        let mut answer = self.1.take().unwrap_or_else(|| HttpResponse::new(self.0));
-        finish(&mut answer, &self.2);
+        let mut answer = self.answer.take().unwrap_or_else(|| HttpResponse::new(self.status));
+        finish(&mut answer, &self.context, self.public);
         answer
     }
 }
 
 impl std::fmt::Debug for Rendered {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.0)
+        write!(f, "{}", self.status)
     }
 }
 
 impl std::fmt::Display for Rendered {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.0)
+        write!(f, "{}", self.status)
     }
 }
 
@@ -130,6 +142,9 @@ fn refuse(
             _ => Ok(()),
         };
     };
+    if let Some(rates) = request.app_data::<web::Data<Rates>>().filter(|_| !operation.secured) {
+        rates.admit(request)?;
+    }
     let lines = request.headers().get_all(header::ACCEPT).filter_map(|line| line.to_str().ok());
     operation
         .ruled_out(&lines.collect::<Vec<_>>().join(","))
@@ -207,8 +222,12 @@ fn by_status(status: StatusCode) -> Option<Error> {
 }
 
 /// The headers that every answer carries.
-fn finish(response: &mut HttpResponse, context: &RequestContext) {
+fn finish(response: &mut HttpResponse, context: &RequestContext, public: bool) {
+    let success = response.status().is_success();
     let headers = response.headers_mut();
+    if public {
+        public::finish(headers, success);
+    }
     if let Ok(id) = HeaderValue::from_str(&context.id) {
         headers.insert(REQUEST_ID, id);
     }

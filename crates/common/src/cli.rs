@@ -51,6 +51,7 @@ fn command<S: Service>() -> Command {
         .subcommand(Command::new("check-config").about("Shows the settings in force and checks them"))
         .subcommand(Command::new("openapi").about("Prints the OpenAPI document"))
         .subcommand(Command::new("healthcheck").about("Asks the running service whether it is ready"))
+        .subcommands(S::commands())
 }
 
 fn defaults<S: Service>() -> Config<S::Settings> {
@@ -67,8 +68,8 @@ async fn run<S: Service>(matches: &ArgMatches) -> anyhow::Result<()> {
     }
     let file = matches.get_one::<PathBuf>("config").cloned();
     let config = Config::load(defaults::<S>(), file.as_deref())?;
-    match matches.subcommand_name() {
-        Some("migrate") => {
+    match matches.subcommand() {
+        Some(("migrate", _)) => {
             let applied =
                 Database::migrate(&server::options::<S>(&config.database), server::migrations::<S>())?;
             println!(
@@ -78,15 +79,19 @@ async fn run<S: Service>(matches: &ArgMatches) -> anyhow::Result<()> {
             );
             Ok(())
         }
-        Some("check-config") => {
+        Some(("check-config", _)) => {
             println!("{}", config.describe());
             Verifier::open(&config.auth).await?;
             Database::check(&server::options::<S>(&config.database))?;
             println!("# all is well: the keys and the database can be opened");
             Ok(())
         }
-        Some("healthcheck") => healthcheck(&config.server.host, config.server.port).await,
-        _ => serve::<S>(config).await,
+        Some(("healthcheck", _)) => healthcheck(&config.server.host, config.server.port).await,
+        None | Some(("serve", _)) => serve::<S>(config).await,
+        Some((name, arguments)) => {
+            let db = Database::open(server::options::<S>(&config.database), server::migrations::<S>).await?;
+            S::run(name, arguments, &config.service, db).await
+        }
     }
 }
 

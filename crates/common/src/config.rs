@@ -46,8 +46,14 @@ pub struct Server {
     pub shutdown_seconds: u64,
     /// The most bytes of a JSON body.
     pub json_bytes: usize,
-    /// Origins that browsers may call from, `*` for any; none: no CORS headers.
+    /// Origins that browsers may call from, `*` for any; none: no CORS headers but on the public route group.
     pub cors_origins: Vec<String>,
+    /// Requests a second that one address may make to operations without authorization; 0: no limit.
+    pub rate_per_second: u32,
+    /// How many of them may come at once.
+    pub rate_burst: u32,
+    /// Addresses and networks of proxies whose `Forwarded` and `X-Forwarded-For` are believed.
+    pub trusted_proxies: Vec<String>,
 }
 
 impl Default for Server {
@@ -60,6 +66,9 @@ impl Default for Server {
             shutdown_seconds: 30,
             json_bytes: 1 << 20,
             cors_origins: Vec::new(),
+            rate_per_second: 0,
+            rate_burst: 100,
+            trusted_proxies: Vec::new(),
         }
     }
 }

@@ -51,6 +51,9 @@ pub enum Error {
     /// 416 `range_not_satisfiable`; the size of the content in bytes.
     #[error("The content has {0} bytes; the range lies outside.")]
     RangeNotSatisfiable(u64),
+    /// 429 `rate_limited`; seconds until the next request is admitted.
+    #[error("Too many requests from this address: try again in {0} s.")]
+    RateLimited(u64),
     /// 500 `internal`: a bug. The cause goes to the log only.
     #[error("Something went wrong here; the request id finds it in the log.")]
     Internal(#[source] anyhow::Error),
@@ -93,6 +96,7 @@ impl Error {
             Self::PayloadTooLarge(_) => (413, "payload_too_large"),
             Self::UnsupportedMediaType(_) => (415, "unsupported_media_type"),
             Self::RangeNotSatisfiable(_) => (416, "range_not_satisfiable"),
+            Self::RateLimited(_) => (429, "rate_limited"),
             Self::Internal(_) => (500, "internal"),
             Self::Unavailable(..) => (503, "dependency_unavailable"),
         }
@@ -134,6 +138,7 @@ impl Error {
                 vec![(header::CONTENT_RANGE, text(&format!("bytes */{size}")))]
             }
             Self::Unavailable(..) => vec![(header::RETRY_AFTER, text("2"))],
+            Self::RateLimited(seconds) => vec![(header::RETRY_AFTER, HeaderValue::from(*seconds))],
             // What was not read of the body must not be taken for the next request.
             Self::PayloadTooLarge(_) => vec![(header::CONNECTION, text("close"))],
             _ => vec![],

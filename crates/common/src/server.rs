@@ -10,6 +10,7 @@ use actix_web::middleware::{Compress, Condition, from_fn};
 use actix_web::web::{self, Data};
 use actix_web::{App, HttpServer};
 use anyhow::Context as _;
+use clap::{ArgMatches, Command};
 use database::{Database, EmbeddedMigrations, Migrations, Options};
 use diesel_migrations::embed_migrations;
 use secrecy::ExposeSecret;
@@ -27,6 +28,7 @@ use crate::api::{Api, JsonLimit};
 use crate::auth::Verifier;
 use crate::boundary::{RequestSpan, boundary};
 use crate::config::{Config, DatabaseConfig};
+use crate::rate::Rates;
 use crate::settings::Settings;
 use crate::{Error, api, health, idempotency, settings, telemetry};
 
@@ -50,11 +52,28 @@ pub trait Service: Sized + Send + Sync + 'static {
     fn migrations() -> Migrations;
     /// Its operations, under `/v1`.
     fn routes(v1: &mut ServiceConfig);
+    /// Commands of its own beside those that every service has.
+    fn commands() -> Vec<Command> {
+        Vec::new()
+    }
+    /// Runs the one of these [`commands`](Service::commands) that was given.
+    fn run(
+        name: &str,
+        _arguments: &ArgMatches,
+        _settings: &Self::Settings,
+        _db: Database,
+    ) -> impl Future<Output = anyhow::Result<()>> {
+        std::future::ready(Err(anyhow::anyhow!("there is no command {name}")))
+    }
     /// Builds the state.
     fn open(settings: &Self::Settings, context: &Context) -> impl Future<Output = anyhow::Result<Self>>;
     /// What else it depends on, and whether it can be reached: shown by `/readyz`.
     fn dependencies(&self) -> impl Future<Output = Vec<(&'static str, bool)>> {
         async { Vec::new() }
+    }
+    /// What it does beside answering requests, for as long as it runs.
+    fn background(_service: Data<Self>) -> impl Future<Output = ()> + Send + 'static {
+        std::future::ready(())
     }
 }
 
@@ -64,6 +83,8 @@ pub struct Context {
     pub db: Database,
     /// The base URL that clients use, without a slash at the end.
     pub public_url: String,
+    /// What tells callers apart.
+    pub verifier: Data<Verifier>,
 }
 
 /// The OpenAPI document of a service, from its handlers.
@@ -146,6 +167,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
     let context = Context {
         db: Database::open(options::<S>(&config.database), migrations::<S>).await?,
         public_url: public_url.trim_end_matches('/').to_owned(),
+        verifier: verifier.clone(),
     };
     let db = Data::new(context.db.clone());
     let api = Data::new(Api::new(&openapi::<S>()?)?);
@@ -153,8 +175,10 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
     let service = Data::new(S::open(&config.service, &context).await?);
     let limit = Data::new(JsonLimit(server.json_bytes));
     let turns = Data::new(idempotency::Turns::default());
+    let rates = Data::new(Rates::open(server)?);
 
     let watch = Settings::watch(settings.clone());
+    let (own, tidying) = (S::background(service.clone()), rates.clone());
     let origins = server.cors_origins.clone();
     let factory = move || {
         let (app, _) = App::new().into_utoipa_app().configure(operations::<S>).split_for_parts();
@@ -165,6 +189,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
             .app_data(service.clone())
             .app_data(limit.clone())
             .app_data(turns.clone())
+            .app_data(rates.clone())
             .configure(health::routes::<S>)
             .default_service(web::to(async || Err::<&str, _>(Error::NotFound)))
             .wrap(Compress::default())
@@ -181,6 +206,8 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
     let handle = running.handle();
     let mut background = JoinSet::new();
     background.spawn(watch);
+    background.spawn(own);
+    background.spawn(async move { tidying.tidy().await });
     background.spawn(prune(context.db.clone()));
     background.spawn(telemetry::tidy());
     tracing::info!(service = S::NAME, %address, "ready");

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::OpenApi;
 
-use crate::{ErrorBody, wire};
+use crate::{ErrorBody, public, wire};
 
 /// Marks an operation whose body is one object or an array of exactly one (contract, section 4, "Bodies"):
 /// `extensions(("x-one-or-array" = json!(true)))`.
@@ -22,9 +22,14 @@ pub(crate) fn finish(openapi: &OpenApi) -> anyhow::Result<Value> {
             property.as_object_mut().map(|p| p.remove("default"));
         }
     }
-    for (_, item) in document["paths"].as_object_mut().into_iter().flatten() {
+    for (path, item) in document["paths"].as_object_mut().into_iter().flatten() {
         for (method, operation) in item.as_object_mut().into_iter().flatten() {
             one_or_array(operation);
+            if public::is(path) {
+                // The same operation by another way, and ids are unique.
+                operation["operationId"] =
+                    json!(format!("{}_public", operation["operationId"].as_str().unwrap_or_default()));
+            }
             responses(operation);
             headers(operation, method == "post");
         }
@@ -92,10 +97,12 @@ fn others(operation: &Value) -> Vec<(&'static str, &'static str)> {
     let parameters = operation["parameters"].as_array().into_iter().flatten();
     let named = parameters.into_iter().any(|p| p["in"] == "path");
     let body = operation.get("requestBody").is_some();
+    let open = operation.get("security").is_none();
     let mut others = vec![
         ("406", "The Accept header rules the answer out."),
         ("503", "A dependency is out of reach; nothing was changed."),
     ];
+    others.extend(open.then_some(("429", "Too many requests from this address.")));
     others.extend(named.then_some(("404", "There is nothing by that id.")));
     others.extend(body.then_some(("413", "The body is larger than is taken.")));
     others.extend(body.then_some(("415", "The body is of another type.")));

@@ -77,6 +77,14 @@ impl KeySet {
         self.0.known(kid)
     }
 
+    /// Reads the source now. What was known stays if it cannot be read.
+    pub(super) async fn reload(&self) -> anyhow::Result<()> {
+        let mut asked = self.0.asked.lock().await;
+        self.0.read().await?;
+        *asked = Some(Instant::now());
+        Ok(())
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.0.keys.read().map_or(true, |keys| keys.is_empty())
     }

@@ -58,6 +58,14 @@ impl Verifier {
         })
     }
 
+    /// Reads the keys again, whatever the time since the last.
+    ///
+    /// # Errors
+    /// The source cannot be read; the keys at hand stay in use.
+    pub async fn reload(&self) -> anyhow::Result<()> {
+        self.keys.reload().await
+    }
+
     /// The caller that the `Authorization` header proves.
     pub(crate) async fn authenticate(
         &self,

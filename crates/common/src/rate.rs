@@ -1,0 +1,161 @@
+//! How many requests one address may make to the operations that need no caller (contract, section 1, "Rate limits").
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use actix_web::dev::ServiceRequest;
+use actix_web::http::header::HeaderMap;
+use anyhow::Context;
+use governor::clock::{Clock, DefaultClock};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use ipnet::IpNet;
+
+use crate::Error;
+use crate::config::Server;
+
+/// Addresses that have been quiet are forgotten this often.
+const TIDY: Duration = Duration::from_secs(60);
+
+/// The limiter, if one is configured, and whose word on a client's address is believed.
+pub(crate) struct Rates {
+    limiter: Option<DefaultKeyedRateLimiter<IpAddr>>,
+    proxies: Vec<IpNet>,
+    clock: DefaultClock,
+}
+
+impl Rates {
+    pub(crate) fn open(server: &Server) -> anyhow::Result<Self> {
+        let limiter = NonZeroU32::new(server.rate_per_second).map(|rate| {
+            let burst = NonZeroU32::new(server.rate_burst).unwrap_or(rate);
+            RateLimiter::keyed(Quota::per_second(rate).allow_burst(burst))
+        });
+        let proxies = server.trusted_proxies.iter().map(|text| {
+            let network = text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
+            network.with_context(|| {
+                format!("server.trusted_proxies: {text} is neither an address nor a network")
+            })
+        });
+        Ok(Self { limiter, proxies: proxies.collect::<Result<_, _>>()?, clock: DefaultClock::default() })
+    }
+
+    /// 429 for a request too many.
+    pub(crate) fn admit(&self, request: &ServiceRequest) -> Result<(), Error> {
+        let Some((limiter, peer)) = self.limiter.as_ref().zip(request.peer_addr()) else { return Ok(()) };
+        limiter.check_key(&group(self.client(peer.ip(), request.headers()))).map_err(|until| {
+            let wait = until.wait_time_from(self.clock.now());
+            Error::RateLimited(wait.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX))
+        })
+    }
+
+    /// The last address that a trusted proxy names and that is no trusted proxy itself: what stands before it was
+    /// written by the client.
+    fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        let mut client = peer.to_canonical();
+        for hop in hops(headers).into_iter().rev() {
+            if !self.proxies.iter().any(|network| network.contains(&client)) {
+                break;
+            }
+            // `unknown`, or a name that hides one: the proxy that says so is all there is to go by.
+            let Some(hop) = hop else { break };
+            client = hop;
+        }
+        client
+    }
+
+    /// Forgets addresses that have been quiet, for as long as the service runs.
+    pub(crate) async fn tidy(&self) {
+        loop {
+            tokio::time::sleep(TIDY).await;
+            if let Some(limiter) = &self.limiter {
+                limiter.retain_recent();
+            }
+        }
+    }
+}
+
+/// Addresses on the way here, the client's first: `X-Forwarded-For`, or else `Forwarded` (RFC 7239).
+fn hops(headers: &HeaderMap) -> Vec<Option<IpAddr>> {
+    let items =
+        |name| headers.get_all(name).filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(','));
+    let listed: Vec<_> = items("x-forwarded-for").map(address).collect();
+    if !listed.is_empty() {
+        return listed;
+    }
+    let element = |element: &str| {
+        let mut pairs = element.split(';').filter_map(|pair| pair.trim().split_once('='));
+        pairs.find(|(name, _)| name.eq_ignore_ascii_case("for")).and_then(|(_, value)| address(value))
+    };
+    items("forwarded").map(element).collect()
+}
+
+/// `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `"[2001:db8::1]:80"`
+fn address(text: &str) -> Option<IpAddr> {
+    let text = text.trim().trim_matches('"');
+    let bare =
+        text.strip_prefix('[').and_then(|rest| rest.split_once(']')).map_or(text, |(address, _)| address);
+    let ip = bare.parse::<IpAddr>().ok().or_else(|| bare.parse().ok().map(|a: std::net::SocketAddr| a.ip()));
+    ip.map(|ip| ip.to_canonical())
+}
+
+/// What counts as one client: a subscriber has a whole /64 of IPv6 addresses.
+fn group(ip: IpAddr) -> IpAddr {
+    match ip {
+        IpAddr::V4(_) => ip,
+        IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    fn rates(trusted: &[&str]) -> Rates {
+        let trusted_proxies = trusted.iter().map(ToString::to_string).collect();
+        Rates::open(&Server { rate_per_second: 1, rate_burst: 2, trusted_proxies, ..Server::default() })
+            .unwrap()
+    }
+
+    #[test]
+    fn only_proxies_are_believed() {
+        let cases: [(&[&str], &str, &str, &str); 8] = [
+            (&[], "x-forwarded-for", "198.51.100.7", "10.0.0.1"),
+            (&["10.0.0.0/8"], "x-forwarded-for", "198.51.100.7", "198.51.100.7"),
+            (&["10.0.0.1"], "x-forwarded-for", "1.1.1.1, 198.51.100.7", "198.51.100.7"),
+            (&["10.0.0.0/8"], "x-forwarded-for", "198.51.100.7, 10.0.0.2", "198.51.100.7"),
+            (&["10.0.0.0/8"], "x-forwarded-for", "unknown", "10.0.0.1"),
+            (&["10.0.0.0/8"], "forwarded", "for=198.51.100.7;proto=https, For=10.9.9.9", "198.51.100.7"),
+            (&["10.0.0.0/8"], "forwarded", "for=\"[2001:db8::1]:443\"", "2001:db8::1"),
+            (&["10.0.0.0/8"], "x-forwarded-for", "198.51.100.7:1234", "198.51.100.7"),
+        ];
+        for (trusted, name, value, client) in cases {
+            let request = TestRequest::default().insert_header((name, value)).to_http_request();
+            let found = rates(trusted).client("10.0.0.1".parse().unwrap(), request.headers());
+            assert_eq!(found, client.parse::<IpAddr>().unwrap(), "{trusted:?} {name}: {value}");
+        }
+    }
+
+    #[test]
+    fn a_burst_and_then_no_more() {
+        let rates = rates(&[]);
+        let from = |ip: &str| {
+            let request =
+                TestRequest::default().peer_addr(format!("{ip}:1").parse().unwrap()).to_srv_request();
+            rates.admit(&request)
+        };
+        assert!(from("192.0.2.1").is_ok() && from("192.0.2.1").is_ok());
+        assert!(matches!(from("192.0.2.1"), Err(Error::RateLimited(1))));
+        assert!(from("192.0.2.2").is_ok(), "another address");
+        assert!(
+            from("[2001:db8::1]").is_ok() && from("[2001:db8::2]").is_ok() && from("[2001:db8::3]").is_err()
+        );
+    }
+
+    #[test]
+    fn a_wrong_proxy_is_named() {
+        let server = Server { trusted_proxies: vec!["proxy.local".into()], ..Server::default() };
+        assert!(Rates::open(&server).err().unwrap().to_string().contains("proxy.local"));
+    }
+}
