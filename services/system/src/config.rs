@@ -1,5 +1,7 @@
 //! What this service alone is told.
 
+use std::path::PathBuf;
+
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize, Serializer};
 use url::Url;
@@ -23,6 +25,32 @@ pub struct Settings {
     pub cache_bytes: u64,
     /// How long an entry is kept, in seconds.
     pub cache_seconds: u64,
+    /// The scheme of three-word addresses.
+    pub words_provider: WordsProvider,
+    /// Where `what3words` is, without `/v3`.
+    pub words_url: Option<Url>,
+    /// Its key.
+    #[serde(serialize_with = "hidden")]
+    pub words_key: SecretString,
+    /// Or a file with its key, which is read again when the secrets are cleared from the cache.
+    pub words_key_file: Option<PathBuf>,
+    /// Who knows addresses.
+    pub address_provider: AddressProvider,
+    /// Where `loqate` or `photon` is.
+    pub address_url: Option<Url>,
+    /// The key of `loqate`.
+    #[serde(serialize_with = "hidden")]
+    pub address_key: SecretString,
+    /// Or a file with its key, which is read again when the secrets are cleared from the cache.
+    pub address_key_file: Option<PathBuf>,
+    /// The gazetteer answers address searches and coordinates while the address provider cannot be reached.
+    pub address_fallback: bool,
+    /// How long to wait for a provider, in milliseconds.
+    pub provider_timeout_ms: u64,
+    /// Codes of the countries that are shown as enabled.
+    pub enabled_countries: Vec<String>,
+    /// Or a CSV file with a column `iso` of such codes.
+    pub countries_file: Option<PathBuf>,
 }
 
 impl Default for Settings {
@@ -35,8 +63,42 @@ impl Default for Settings {
             cache_prefix: "drover:system:".into(),
             cache_bytes: 64 << 20,
             cache_seconds: 24 * 3600,
+            words_provider: WordsProvider::Grid,
+            words_url: None,
+            words_key: SecretString::default(),
+            words_key_file: None,
+            address_provider: AddressProvider::Gazetteer,
+            address_url: None,
+            address_key: SecretString::default(),
+            address_key_file: None,
+            address_fallback: false,
+            provider_timeout_ms: 3000,
+            enabled_countries: vec!["GB".into(), "IE".into()],
+            countries_file: None,
         }
     }
+}
+
+/// A scheme of three-word addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WordsProvider {
+    /// The embedded one.
+    Grid,
+    /// A service with the what3words API, version 3.
+    What3words,
+}
+
+/// Who knows addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AddressProvider {
+    /// The embedded one.
+    Gazetteer,
+    /// A service with the Loqate Capture API.
+    Loqate,
+    /// A Photon server.
+    Photon,
 }
 
 fn without_password<S: Serializer>(url: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
@@ -44,4 +106,9 @@ fn without_password<S: Serializer>(url: &SecretString, serializer: S) -> Result<
     // An address that can have no password has none.
     let _ = url.set_password(None);
     serializer.collect_str(&url)
+}
+
+/// The setting is listed, its value is not.
+fn hidden<S: Serializer>(_: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str("")
 }

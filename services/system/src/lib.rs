@@ -1,20 +1,27 @@
-//! The system service: files that loads and listings refer to.
+//! The system service: files that loads and listings refer to, and places.
 
 mod cache;
 mod config;
+mod countries;
 mod files;
+mod places;
 mod schema;
+
+use std::sync::Arc;
 
 use actix_web::web::Data;
 use common::{Context, Service};
 use database::{Database, EmbeddedMigrations, Migrations};
 use diesel_migrations::embed_migrations;
+use utoipa_actix_web::scope::scope;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use cache::Secrets;
 pub use cache::{Cache, Clear};
-pub use config::Settings;
+pub use config::{AddressProvider, Settings, WordsProvider};
+use countries::Countries;
 use files::content::ContentStore;
+use places::Places;
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
@@ -26,14 +33,16 @@ pub struct System {
     public_url: String,
     store: ContentStore,
     cache: Cache,
-    secrets: Secrets,
+    secrets: Arc<Secrets>,
+    places: Places,
+    countries: Countries,
     settings: Settings,
 }
 
 impl Service for System {
     const NAME: &'static str = "system";
     const TITLE: &'static str = "Drover system";
-    const ABOUT: &'static str = "Keeps uploaded files and tells what is known of them.";
+    const ABOUT: &'static str = "Keeps uploaded files, resolves places and addresses, lists countries and regions.";
     const PORT: u16 = 8081;
     type Settings = Settings;
 
@@ -44,25 +53,37 @@ impl Service for System {
     fn routes(v1: &mut ServiceConfig) {
         files::routes(v1);
         cache::routes(v1);
+        geography(v1);
+        v1.service(scope("/public").configure(geography));
     }
 
     async fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
+        let cache = Cache::open(settings).await?;
+        let secrets = Arc::new(Secrets::new(context.verifier.clone()));
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
             store: ContentStore::open(&settings.store_url)?,
-            cache: Cache::open(settings).await?,
-            secrets: Secrets::new(context.verifier.clone()),
+            places: Places::open(settings, cache.clone(), &secrets)?,
+            countries: Countries::open(settings)?,
+            cache,
+            secrets,
             settings: settings.clone(),
         })
     }
 
     async fn dependencies(&self) -> Vec<(&'static str, bool)> {
         let (store, cache) = tokio::join!(self.store.is_reachable(), self.cache.is_reachable());
-        vec![("store", store), ("cache", cache)]
+        [("store", store), ("cache", cache)].into_iter().chain(self.places.health()).collect()
     }
 
     async fn background(system: Data<Self>) {
         system.secrets.watch(&system.cache).await;
     }
+}
+
+/// What needs no caller, and is served for browsers too.
+fn geography(group: &mut ServiceConfig) {
+    places::routes(group);
+    countries::routes(group);
 }

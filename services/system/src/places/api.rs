@@ -1,0 +1,58 @@
+//! The operations on places. None needs a caller; each is served for browsers too, under `/v1/public`.
+
+use actix_web::get;
+use actix_web::web::Data;
+use common::{Answer, Error, Failures, Query};
+
+use super::model::{AddressSearch, Location};
+use super::query::{ByCoordinates, ById, ByWords, Search};
+use crate::System;
+
+/// Get location by three-word address
+///
+/// The coordinates are the centre of the cell. What is no address of the deployment's scheme is refused with up to
+/// three near spellings in `data.suggestions`.
+#[utoipa::path(operation_id = "find_location_by_words", tag = "locations", params(ByWords),
+    responses((status = 200, body = Location), Failures))]
+#[get("/locations/three-words")]
+pub(super) async fn by_words(query: Query<ByWords>, system: Data<System>) -> Result<Answer, Error> {
+    let words = query.check(ByWords::understand)?;
+    Answer::json(&system.places.by_words(&words).await?)
+}
+
+/// Get location by address id
+#[utoipa::path(operation_id = "find_location_by_address", tag = "locations", params(ById),
+    responses((status = 200, body = Location), (status = 404, description = "There is nothing by that id."), Failures))]
+#[get("/locations/address")]
+pub(super) async fn by_id(query: Query<ById>, system: Data<System>) -> Result<Answer, Error> {
+    let sources = system.places.sources();
+    let (id, source) = query.check(|query, problems| query.understand(&sources, problems))?;
+    Answer::json(&system.places.by_id(source, &id).await?)
+}
+
+/// Get location by coordinates
+///
+/// The coordinates are those asked for; the address is the nearest.
+#[utoipa::path(operation_id = "find_location_by_coordinates", tag = "locations", params(ByCoordinates),
+    responses((status = 200, body = Location), Failures))]
+#[get("/locations/coordinates")]
+pub(super) async fn by_coordinates(
+    query: Query<ByCoordinates>,
+    system: Data<System>,
+) -> Result<Answer, Error> {
+    let at = query.check(ByCoordinates::understand)?;
+    Answer::json(&system.places.by_coordinates(at).await?)
+}
+
+/// Search addresses
+///
+/// The answer shows the best match's members and all matches in `results`: exact ones first, then prefixes, then near
+/// spellings, larger places first.
+#[utoipa::path(operation_id = "search_addresses", tag = "addresses", params(Search),
+    responses((status = 200, body = AddressSearch),
+        (status = 404, description = "There is no container by that id."), Failures))]
+#[get("/addresses")]
+pub(super) async fn search(query: Query<Search>, system: Data<System>) -> Result<Answer, Error> {
+    let wanted = query.check(Search::understand)?;
+    Answer::json(&AddressSearch::from(system.places.search(&wanted).await?))
+}

@@ -1,0 +1,129 @@
+//! The embedded providers: the gazetteer, and the grid of three words. They need no network and never fail.
+
+use std::future::ready;
+use std::sync::Arc;
+
+use common::Error;
+use gazetteer::Gazetteer;
+
+use super::model::{Address, AddressResult, Coordinates, Kind, Spot, Wanted};
+use super::provider::{Addresses, Answering, GAZETTEER, Words, not_words};
+
+/// The open grid of three words.
+pub(super) struct Grid(pub gazetteer::Grid);
+
+impl Words for Grid {
+    fn name(&self) -> &'static str {
+        "grid"
+    }
+
+    fn encode(&self, at: Coordinates) -> Answering<'_, String> {
+        Box::pin(ready(Ok(self.0.encode(at.lat, at.lon))))
+    }
+
+    fn decode<'a>(&'a self, words: &'a str) -> Answering<'a, (String, Coordinates)> {
+        let found = self.0.decode(words).map_err(|unknown| not_words(unknown.suggestions));
+        Box::pin(ready(found.map(|(lat, lon)| (words.to_owned(), Coordinates { lat, lon }))))
+    }
+}
+
+/// The gazetteer as a provider of addresses.
+#[derive(Clone)]
+pub(super) struct Embedded(pub Arc<Gazetteer>);
+
+impl Embedded {
+    /// True if this is the id of one of its containers.
+    pub(super) fn has(&self, id: &str) -> bool {
+        self.0.is_container(id)
+    }
+
+    /// The nearest place and postcode.
+    pub(super) fn nearest_place(&self, at: Coordinates) -> Address {
+        self.0.nearest(at.lat, at.lon).address.into()
+    }
+
+    /// The code of a country's region by one of its names; nothing if it is not known.
+    pub(super) fn region_iso(&self, country: &str, name: &str) -> String {
+        let named = |text: &&str| text.eq_ignore_ascii_case(name);
+        let mut regions = gazetteer::regions(country).iter();
+        let found = regions.find(|region| named(&region.name) || region.aliases.iter().any(named));
+        found.map(|region| region.iso.to_owned()).unwrap_or_default()
+    }
+
+    /// Where an address is, as near as its postcode or else its town tells.
+    pub(super) fn place_of(&self, address: &Address) -> Option<Coordinates> {
+        let texts = [&address.postcode, &address.city].into_iter().filter(|text| !text.is_empty());
+        let mut found = texts.filter_map(|text| {
+            let country = Some(address.country_iso.as_str());
+            let wanted = gazetteer::Search { text: Some(text), within: None, country, limit: 1, offset: 0 };
+            self.0.find(&self.0.search(&wanted).first()?.id)
+        });
+        found.next().map(|spot| Coordinates { lat: spot.lat, lon: spot.lon })
+    }
+
+    fn search_now(&self, wanted: &Wanted) -> Result<Vec<AddressResult>, Error> {
+        if wanted.within.as_ref().is_some_and(|id| !self.has(id)) {
+            return Err(Error::NotFound);
+        }
+        let found = self.0.search(&gazetteer::Search {
+            text: Some(wanted.text.as_str()).filter(|text| !text.is_empty()),
+            within: wanted.within.as_deref(),
+            country: wanted.country.as_deref(),
+            limit: wanted.limit,
+            offset: wanted.offset,
+        });
+        Ok(found.into_iter().map(AddressResult::from).collect())
+    }
+}
+
+impl Addresses for Embedded {
+    fn name(&self) -> &'static str {
+        GAZETTEER
+    }
+
+    fn search<'a>(&'a self, wanted: &'a Wanted) -> Answering<'a, Vec<AddressResult>> {
+        Box::pin(ready(self.search_now(wanted)))
+    }
+
+    fn find<'a>(&'a self, id: &'a str) -> Answering<'a, Spot> {
+        Box::pin(ready(self.0.find(id).map(Spot::from).ok_or(Error::NotFound)))
+    }
+
+    fn nearest(&self, at: Coordinates) -> Answering<'_, Address> {
+        Box::pin(ready(Ok(self.nearest_place(at))))
+    }
+}
+
+impl From<gazetteer::Spot> for Spot {
+    fn from(spot: gazetteer::Spot) -> Self {
+        Self { address: spot.address.into(), at: Coordinates { lat: spot.lat, lon: spot.lon } }
+    }
+}
+
+impl From<gazetteer::Address> for Address {
+    fn from(address: gazetteer::Address) -> Self {
+        Self {
+            name: address.name,
+            line1: address.line1,
+            line2: address.line2,
+            line3: address.line3,
+            city: address.city,
+            region: address.region,
+            region_iso: address.region_iso,
+            postcode: address.postcode,
+            country_name: address.country_name,
+            country_iso: address.country_iso,
+        }
+    }
+}
+
+impl From<gazetteer::Hit> for AddressResult {
+    fn from(hit: gazetteer::Hit) -> Self {
+        let kind = match hit.kind {
+            gazetteer::Kind::Postcode => Kind::Postcode,
+            gazetteer::Kind::Place => Kind::Place,
+            gazetteer::Kind::Container => Kind::Container,
+        };
+        Self { id: hit.id, kind, text: hit.text, description: hit.description, source: GAZETTEER.to_owned() }
+    }
+}

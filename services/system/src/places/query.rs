@@ -1,0 +1,114 @@
+//! The parameters of the operations, and what no schema can say of them.
+
+use common::problem::{Code, Problems};
+use common::wire::{Name, Word};
+use serde::Deserialize;
+use serde_json::json;
+use utoipa::IntoParams;
+
+use super::model::{Coordinates, Wanted};
+
+/// Of the location by words.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ByWords {
+    /// `word.word.word`, in any case, with dots or spaces
+    #[param(required = true)]
+    query: Word,
+}
+
+impl ByWords {
+    pub(super) fn understand(&self, problems: &mut Problems) -> String {
+        required("query", &self.query, problems);
+        self.query.to_string()
+    }
+}
+
+/// Of the location by address id.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ById {
+    /// The id of a search result.
+    #[param(required = true)]
+    id: Name,
+    /// Its source, in any case; the configured provider if absent
+    source: Option<Word>,
+}
+
+impl ById {
+    /// The id, and which of these sources it is of; the first if none is named.
+    pub(super) fn understand(&self, sources: &[&'static str], problems: &mut Problems) -> (String, &'static str) {
+        required("id", &self.id, problems);
+        let named = |name: &Word| sources.iter().find(|source| source.eq_ignore_ascii_case(name.trim()));
+        let found = self.source.as_ref().map_or(sources.first(), named);
+        if found.is_none() {
+            let message = format!("must be one of {}", sources.join(", "));
+            problems.push_with("source", Code::Enum, message, json!({ "allowed": sources }));
+        }
+        (self.id.trim().to_owned(), found.copied().unwrap_or_default())
+    }
+}
+
+/// Of the location by coordinates.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ByCoordinates {
+    /// Latitude in degrees
+    #[param(required = true, minimum = -90, maximum = 90)]
+    lat: f64,
+    /// Longitude in degrees
+    #[param(required = true, minimum = -180, maximum = 180)]
+    lon: f64,
+}
+
+impl ByCoordinates {
+    /// The schema has seen to their range; adding nothing turns -0 into 0.
+    pub(super) fn understand(&self, _: &mut Problems) -> Coordinates {
+        Coordinates { lat: self.lat + 0.0, lon: self.lon + 0.0 }
+    }
+}
+
+/// Of the address search.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default, rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub(super) struct Search {
+    /// Free text: a place, an address, a postcode; with `id` it filters what is in the container
+    query: Word,
+    /// A container, whose contents are listed
+    id: Option<Name>,
+    /// Only matches in this country, by its ISO 3166-1 alpha-2 code
+    #[serde(rename = "countryISO")]
+    country_iso: Option<Word>,
+    /// Matches to give; 10 if absent
+    #[param(minimum = 1, maximum = 100)]
+    limit: Option<usize>,
+    /// Matches to skip
+    #[param(minimum = 0, maximum = 1_000_000)]
+    offset: Option<usize>,
+}
+
+impl Search {
+    pub(super) fn understand(&self, problems: &mut Problems) -> Wanted {
+        if self.id.is_none() {
+            required("query", &self.query, problems);
+        }
+        Wanted {
+            text: self.query.split_whitespace().collect::<Vec<_>>().join(" "),
+            within: self.id.as_ref().map(|id| id.trim().to_owned()),
+            country: self.country_iso.as_ref().and_then(|iso| crate::countries::known(iso, problems)),
+            limit: self.limit.unwrap_or(10),
+            offset: self.offset.unwrap_or(0),
+        }
+    }
+}
+
+/// Blank counts as absent.
+fn required(path: &str, text: &str, problems: &mut Problems) {
+    if text.trim().is_empty() {
+        problems.push(path, Code::Required, "is required");
+    }
+}

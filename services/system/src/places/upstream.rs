@@ -1,0 +1,127 @@
+//! Calls to providers over the network: bounded in time and size, and silent about their keys.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, ensure};
+use common::Error;
+use reqwest::StatusCode;
+use secrecy::{ExposeSecret, SecretString};
+use serde::de::DeserializeOwned;
+use url::Url;
+
+use super::credential::Credential;
+
+/// Begins the message of a 503.
+pub(super) const ADDRESSES: &str = "The address provider";
+/// Likewise.
+pub(super) const WORDS: &str = "The three-word provider";
+
+/// The most bytes of an answer.
+const MOST: usize = 1 << 20;
+
+/// Where the key of a provider goes.
+pub(super) enum KeyIn {
+    Header(&'static str),
+    Query(&'static str),
+}
+
+/// An outside provider.
+pub(super) struct Upstream {
+    http: reqwest::Client,
+    base: Url,
+    key: Option<(KeyIn, Credential)>,
+    who: &'static str,
+    /// The last call went well.
+    well: AtomicBool,
+}
+
+impl Upstream {
+    pub(super) fn new(
+        who: &'static str,
+        base: Url,
+        key: Option<(KeyIn, Credential)>,
+        timeout: Duration,
+    ) -> anyhow::Result<Self> {
+        Ok(Self { http: common::http::client(timeout)?, base, key, who, well: AtomicBool::new(true) })
+    }
+
+    /// What `read` makes of the answer to GET; whatever goes wrong is a 503 and logged without the key.
+    pub(super) async fn get<T>(
+        &self,
+        path: &str,
+        query: &[(&str, &str)],
+        read: impl FnOnce(Reply) -> anyhow::Result<T>,
+    ) -> Result<T, Error> {
+        let key = self.key.as_ref().map(|(place, credential)| (place, credential.current()));
+        let answer = self.send(path, query, key.as_ref()).await.and_then(read);
+        self.well.store(answer.is_ok(), Ordering::Relaxed);
+        answer.map_err(|cause| {
+            let told = format!("{cause:#}");
+            // Providers are free to repeat it in what they say.
+            let told = key.map_or(told.clone(), |(_, key)| told.replace(key.expose_secret(), "(the key)"));
+            Error::Unavailable(anyhow!(told), self.who)
+        })
+    }
+
+    /// Whether the last call went well.
+    pub(super) fn is_well(&self) -> bool {
+        self.well.load(Ordering::Relaxed)
+    }
+
+    async fn send(
+        &self,
+        path: &str,
+        query: &[(&str, &str)],
+        key: Option<&(&KeyIn, SecretString)>,
+    ) -> anyhow::Result<Reply> {
+        let mut url = self.base.clone();
+        url.path_segments_mut().map_err(|()| anyhow!("not a base"))?.pop_if_empty().extend(path.split('/'));
+        url.query_pairs_mut().extend_pairs(query);
+        let mut headers = reqwest::header::HeaderMap::new();
+        match key {
+            Some((KeyIn::Header(name), key)) => {
+                headers.insert(*name, key.expose_secret().parse().context("the key is no header value")?);
+            }
+            Some((KeyIn::Query(name), key)) => {
+                url.query_pairs_mut().append_pair(name, key.expose_secret());
+            }
+            None => {}
+        }
+        let send = || self.http.get(url.clone()).headers(headers.clone()).send();
+        let sent = match send().await {
+            // Nothing was asked yet, so asking costs nothing twice; who has waited in vain has waited enough.
+            Err(error) if error.is_connect() && !error.is_timeout() => send().await,
+            sent => sent,
+        };
+        Reply::read(sent.map_err(reqwest::Error::without_url)?).await
+    }
+}
+
+/// An answer, whatever its status.
+pub(super) struct Reply {
+    pub status: StatusCode,
+    body: Vec<u8>,
+}
+
+impl Reply {
+    async fn read(mut response: reqwest::Response) -> anyhow::Result<Self> {
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(reqwest::Error::without_url)? {
+            ensure!(body.len() + chunk.len() <= MOST, "the answer has more than {MOST} bytes");
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Self { status: response.status(), body })
+    }
+
+    /// The JSON of a success.
+    pub(super) fn success<T: DeserializeOwned>(&self) -> anyhow::Result<T> {
+        ensure!(self.status.is_success(), "it answered {}", self.status);
+        self.json()
+    }
+
+    /// The JSON of any answer.
+    pub(super) fn json<T: DeserializeOwned>(&self) -> anyhow::Result<T> {
+        serde_json::from_slice(&self.body).context("the answer is not as documented")
+    }
+}

@@ -1,0 +1,116 @@
+//! Countries and regions.
+
+use serde_json::{Value, json};
+use system::{Settings, System};
+use testkit::Backend;
+
+use crate::places::{start, start_with};
+
+#[test]
+fn all_countries_by_their_codes() {
+    testkit::block_on(async {
+        let app = start().await;
+        let all = app.get("/v1/countries").send().await.ok();
+        assert_eq!(all.as_object().unwrap().len(), 249);
+        assert_eq!(
+            all["GB"],
+            json!({"name": "United Kingdom", "iso": "GB", "iso3": "GBR", "enabled": "true",
+                "units": {"distance": "mile", "weight": "tonne", "capacity": "litre", "temperature": "celsius"},
+                "currency": "GBP", "callingCode": "+44", "zoneDescriptor": "county", "locale": "en-GB",
+                "continent": "Europe"})
+        );
+        assert_eq!(all["US"]["enabled"], "false");
+        assert_eq!(all["US"]["units"]["temperature"], "fahrenheit");
+        for country in all.as_object().unwrap().values() {
+            assert!(country.as_object().unwrap().values().all(|v| !v.is_null() && v != ""), "{country}");
+        }
+    });
+}
+
+#[test]
+fn enabled_countries_or_the_others() {
+    testkit::block_on(async {
+        let app = start().await;
+        let codes = async |query: &str| {
+            let found = app.get(&format!("/v1/countries{query}")).send().await.ok();
+            found.as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(codes("?enabled=true").await, ["GB", "IE"]);
+        assert_eq!(codes("?enabled=false").await.len(), 247);
+        assert_eq!(codes("?enabled=").await.len(), 249);
+        let wrong = app.get("/v1/countries?enabled=perhaps").send().await;
+        assert_eq!(wrong.problems(), ["enabled type"]);
+    });
+}
+
+#[test]
+fn other_countries_enabled() {
+    testkit::block_on(async {
+        let listed = Settings { enabled_countries: vec!["fr".into(), " De ".into()], ..Settings::default() };
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("enabled.csv");
+        std::fs::write(&file, "name,iso\nNew Zealand,NZ\nAustralia,au\n").unwrap();
+        let filed = Settings { countries_file: Some(file), ..Settings::default() };
+        for (settings, codes) in [(listed, ["DE", "FR"]), (filed, ["AU", "NZ"])] {
+            let app = start_with(settings).await;
+            let found = app.get("/v1/countries?enabled=true").send().await.ok();
+            assert_eq!(found.as_object().unwrap().keys().collect::<Vec<_>>(), codes);
+        }
+    });
+}
+
+#[test]
+fn a_country_that_is_none_keeps_the_service_from_starting() {
+    testkit::block_on(async {
+        let unknown = Settings { enabled_countries: vec!["GB".into(), "UK".into()], ..Settings::default() };
+        let missing = Settings { countries_file: Some("/nowhere.csv".into()), ..Settings::default() };
+        for (settings, words) in [(unknown, "service.enabled_countries"), (missing, "service.countries_file")] {
+            let database = testkit::TestDatabase::new::<System>(Backend::Sqlite).await;
+            let config = testkit::config::<System>(&database, settings);
+            let told = format!("{:#}", common::start::<System>(config).await.err().unwrap());
+            assert!(told.contains(words), "{told}");
+        }
+    });
+}
+
+#[test]
+fn regions_of_a_country() {
+    testkit::block_on(async {
+        let app = start().await;
+        let regions = async |query: &str| app.get(&format!("/v1/regions{query}")).send().await.ok();
+        let british = regions("").await;
+        assert_eq!(british["id"], "GB");
+        assert_eq!(british["regions"].as_array().unwrap().len(), 221);
+        let find = |name: &str| {
+            let all = british["regions"].as_array().unwrap();
+            all.iter().find(|region| region["name"] == name).cloned().unwrap()
+        };
+        assert_eq!(
+            find("Herefordshire"),
+            json!({"iso": "GB-HEF", "name": "Herefordshire", "tb": 6, "country": "GB", "group": "West Midlands",
+                "aliases": find("Herefordshire")["aliases"]})
+        );
+        assert!(find("Powys")["aliases"].is_array());
+        assert_eq!(find("England").get("group"), None::<&Value>);
+        assert_eq!(find("England")["tb"], 0);
+        assert_eq!(regions("?countryISO=").await, british);
+        assert_eq!(regions("?countryISO=gb").await, british);
+        assert_eq!(regions("?countryISO=ie").await["id"], "IE");
+        assert!(regions("?countryISO=IE").await["regions"].as_array().unwrap().len() >= 30);
+    });
+}
+
+#[test]
+fn regions_of_no_country() {
+    testkit::block_on(async {
+        let app = start().await;
+        for code in ["UK", "GBR", "x", "%F0%9F%90%84"] {
+            let reply = app.get(&format!("/v1/regions?countryISO={code}")).send().await;
+            let allowed = reply.json()["validation"][0]["data"]["allowed"].clone();
+            assert!(allowed.as_array().unwrap().contains(&json!("GB")));
+            assert_eq!(reply.problems(), ["countryISO enum"], "{code}");
+        }
+        let control = app.get("/v1/regions?countryISO=G%00B").send().await;
+        assert_eq!(control.problems(), ["countryISO format"]);
+    });
+}

@@ -1,0 +1,165 @@
+//! Locations from the embedded providers.
+
+use serde_json::{Value, json};
+
+use super::{all, is_whole, start};
+
+#[test]
+fn a_field_in_powys() {
+    testkit::block_on(async {
+        let app = start().await;
+        let field = app.by_coordinates(52.2415, -3.3783).await.ok();
+        is_whole(&field);
+        assert_eq!(field["coordinates"], json!({"lat": 52.2415, "lon": -3.3783}));
+        assert_eq!(field["address"]["countryISO"], "GB");
+        assert_eq!(field["address"]["countryName"], "United Kingdom");
+        assert_eq!(field["address"]["regionISO"], "GB-POW");
+        assert!(field["address"]["postcode"].as_str().unwrap().starts_with("LD"), "{field}");
+    });
+}
+
+#[test]
+fn coordinates_are_those_asked_for() {
+    testkit::block_on(async {
+        let app = start().await;
+        for (lat, lon) in [
+            ("52.0565000001", "-2.7160000002"),
+            ("52.0565000002", "-2.7160000001"),
+            ("90", "180"),
+            ("-90", "-180"),
+            ("-0", "0"),
+            ("5.2e1", "+2"),
+        ] {
+            let location = app.by_coordinates(lat, lon).await.ok();
+            is_whole(&location);
+            let number = |text: &str| text.parse::<f64>().unwrap();
+            assert_eq!(location["coordinates"]["lat"].as_f64(), Some(number(lat)), "{lat}");
+            assert_eq!(location["coordinates"]["lon"].as_f64(), Some(number(lon)), "{lon}");
+        }
+    });
+}
+
+#[test]
+fn coordinates_that_are_none() {
+    testkit::block_on(async {
+        let app = start().await;
+        let path = "/v1/locations/coordinates";
+        assert_eq!(app.get(path).send().await.problems(), ["lat required", "lon required"]);
+        assert_eq!(app.by_coordinates("", "").await.problems(), ["lat required", "lon required"]);
+        assert_eq!(app.by_coordinates("90.0001", "-180.1").await.problems(), ["lat range", "lon range"]);
+        assert_eq!(app.by_coordinates("1e300", "-1e300").await.problems(), ["lat range", "lon range"]);
+        for text in ["north", "NaN", "inf", "1,5", "1e400"] {
+            assert_eq!(app.by_coordinates(text, text).await.problems(), ["lat type", "lon type"], "{text}");
+        }
+        let range = app.by_coordinates("91", "0").await.json();
+        assert_eq!(range["validation"][0]["data"]["maximum"], 90);
+    });
+}
+
+#[test]
+fn words_there_and_back() {
+    testkit::block_on(async {
+        let app = start().await;
+        // A low-discrepancy walk over the globe.
+        let part = |i: u32, step: f64| (f64::from(i) * step).fract();
+        for i in 1..60 {
+            let (lat, lon) = (part(i, 0.754_877_666) * 180.0 - 90.0, part(i, 0.569_840_291) * 360.0 - 180.0);
+            let at = app.by_coordinates(lat, lon).await.ok();
+            let words = at["threeWords"].as_str().unwrap();
+            let back = app.by_words(words).await.ok();
+            is_whole(&back);
+            assert_eq!(back["threeWords"], words);
+            let off = |member: &str, asked: f64| (back["coordinates"][member].as_f64().unwrap() - asked).abs();
+            assert!(off("lat", lat) <= 0.000_046 && off("lon", lon) <= 0.000_046, "{lat},{lon}: {back}");
+        }
+    });
+}
+
+#[test]
+fn words_in_any_case_with_dots_or_spaces() {
+    testkit::block_on(async {
+        let app = start().await;
+        let at = app.by_coordinates(52.0565, -2.716).await.ok();
+        let words = at["threeWords"].as_str().unwrap();
+        let plain = app.by_words(words).await.ok();
+        for written in [words.to_uppercase(), words.replace('.', " "), format!("  {}", words.replace('.', " . "))] {
+            assert_eq!(app.by_words(&written).await.ok(), plain, "{written}");
+        }
+    });
+}
+
+#[test]
+fn words_that_are_none() {
+    testkit::block_on(async {
+        let app = start().await;
+        for query in ["", "   "] {
+            assert_eq!(app.by_words(query).await.problems(), ["query required"]);
+        }
+        assert_eq!(app.get("/v1/locations/three-words").send().await.problems(), ["query required"]);
+        assert_eq!(app.by_words(&"x".repeat(1001)).await.problems(), ["query length"]);
+        assert_eq!(app.by_words("a\nb.c.d").await.problems(), ["query format"]);
+        for query in ["hello", "one.two", "a.b.c.d", "!!!", "🐄.🐄.🐄", "...", &"x".repeat(1000)] {
+            let reply = app.by_words(query).await;
+            assert!(reply.json()["validation"][0]["data"]["suggestions"].is_array(), "{}", reply.text());
+            assert_eq!(reply.problems(), ["query format"], "{query}");
+        }
+    });
+}
+
+#[test]
+fn near_spellings_are_suggested() {
+    testkit::block_on(async {
+        let app = start().await;
+        let at = app.by_coordinates(52.0565, -2.716).await.ok();
+        let words = at["threeWords"].as_str().unwrap();
+        let (first, rest) = words.split_once('.').unwrap();
+        let (head, tail) = first.split_at(2);
+        let reply = app.by_words(&format!("{head}q{tail}.{rest}")).await;
+        let suggestions = reply.json()["validation"][0]["data"]["suggestions"].clone();
+        let suggestions = suggestions.as_array().unwrap();
+        assert!((1..=3).contains(&suggestions.len()), "{}", reply.text());
+        assert!(suggestions.contains(&json!(words)), "{words}: {suggestions:?}");
+        assert_eq!(app.by_words(suggestions[0].as_str().unwrap()).await.status, 200);
+    });
+}
+
+#[test]
+fn an_address_by_its_id() {
+    testkit::block_on(async {
+        let app = start().await;
+        let found = app.search(&[("query", "hr4 9ar")]).await.ok();
+        let id = found["id"].as_str().unwrap();
+        let location = app.by_id("gazetteer", id).await.ok();
+        is_whole(&location);
+        assert_eq!(location["address"]["postcode"], "HR4 9AR");
+        assert_eq!(location["address"]["regionISO"], "GB-HEF");
+        for source in ["", " ", "GAZETTEER", " Gazetteer "] {
+            assert_eq!(app.by_id(source, id).await.ok(), location, "{source:?}");
+        }
+        for query in ["HR1", "Hereford", "Ballina"] {
+            let found = app.search(&[("query", query)]).await.ok();
+            for (id, source) in all(&found, "id").into_iter().zip(all(&found, "source")) {
+                is_whole(&app.by_id(source, id).await.ok());
+            }
+        }
+    });
+}
+
+#[test]
+fn an_address_that_is_not_there() {
+    testkit::block_on(async {
+        let app = start().await;
+        assert_eq!(app.get("/v1/locations/address").send().await.problems(), ["id required"]);
+        assert_eq!(app.by_id("nowhere", "").await.problems(), ["id required", "source enum"]);
+        assert_eq!(app.by_id("nowhere", "  ").await.problems(), ["id length", "source enum"]);
+        for id in ["x", "place:1", "postcode:ZZ99ZZ", "🐄", "N1@52,-2"] {
+            assert_eq!(app.by_id("gazetteer", id).await.error(404), "not_found", "{id}");
+        }
+        let reply = app.by_id("loqate", "x").await;
+        let data: Value = reply.json()["validation"][0]["data"].clone();
+        assert_eq!(data, json!({"allowed": ["gazetteer"]}));
+        assert_eq!(reply.problems(), ["source enum"]);
+        assert_eq!(app.by_id("gazetteer", &"x".repeat(201)).await.problems(), ["id length"]);
+        assert_eq!(app.by_id("gazetteer", "a\0b").await.problems(), ["id format"]);
+    });
+}

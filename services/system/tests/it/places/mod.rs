@@ -1,0 +1,75 @@
+//! Places, from the embedded providers and from stubs of the others.
+
+mod locations;
+mod search;
+
+use std::ops::Deref;
+
+use serde_json::Value;
+use system::{Settings, System};
+use testkit::{App, Backend, Call, Reply};
+
+/// A service with a store of its own.
+pub struct Places {
+    app: App,
+    _folder: tempfile::TempDir,
+}
+
+impl Deref for Places {
+    type Target = App;
+    fn deref(&self) -> &App {
+        &self.app
+    }
+}
+
+pub async fn start() -> Places {
+    start_with(Settings::default()).await
+}
+
+pub async fn start_with(settings: Settings) -> Places {
+    let folder = tempfile::tempdir().unwrap();
+    let store_url = format!("file://{}/store", folder.path().display());
+    let app = App::start::<System>(Backend::Sqlite, Settings { store_url, ..settings }).await;
+    Places { app, _folder: folder }
+}
+
+impl Places {
+    /// `GET path` with these query parameters.
+    fn ask(&self, path: &str, parameters: &[(&str, &str)]) -> Call {
+        let mut url = url::Url::parse("http://x").unwrap();
+        url.query_pairs_mut().extend_pairs(parameters);
+        self.get(&format!("{path}?{}", url.query().unwrap()))
+    }
+
+    async fn search(&self, parameters: &[(&str, &str)]) -> Reply {
+        self.ask("/v1/addresses", parameters).send().await
+    }
+
+    async fn by_words(&self, query: &str) -> Reply {
+        self.ask("/v1/locations/three-words", &[("query", query)]).send().await
+    }
+
+    async fn by_id(&self, source: &str, id: &str) -> Reply {
+        self.ask("/v1/locations/address", &[("id", id), ("source", source)]).send().await
+    }
+
+    async fn by_coordinates(&self, lat: impl ToString, lon: impl ToString) -> Reply {
+        let (lat, lon) = (lat.to_string(), lon.to_string());
+        self.ask("/v1/locations/coordinates", &[("lat", &lat), ("lon", &lon)]).send().await
+    }
+}
+
+/// This member of each result.
+fn all<'a>(found: &'a Value, member: &str) -> Vec<&'a str> {
+    found["results"].as_array().unwrap().iter().map(|result| result[member].as_str().unwrap()).collect()
+}
+
+/// A whole Location: three parts, a country, nothing empty.
+fn is_whole(location: &Value) {
+    assert_eq!(location.as_object().unwrap().len(), 3, "{location}");
+    assert!(location["threeWords"].is_string() && location["coordinates"]["lat"].is_number(), "{location}");
+    assert!(location["coordinates"]["lon"].is_number(), "{location}");
+    let address = location["address"].as_object().unwrap();
+    assert!(address.values().all(|value| value.as_str().is_some_and(|text| !text.is_empty())), "{location}");
+    assert!(address["countryISO"].is_string() && address["countryName"].is_string(), "{location}");
+}

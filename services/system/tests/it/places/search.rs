@@ -1,0 +1,111 @@
+//! Address search in the gazetteer.
+
+use serde_json::json;
+
+use super::{all, start};
+
+#[test]
+fn a_town() {
+    testkit::block_on(async {
+        let app = start().await;
+        let found = app.search(&[("query", "Hereford")]).await.ok();
+        let best = &found["results"][0];
+        assert_eq!((&best["text"], &best["type"]), (&json!("Hereford"), &json!("place")));
+        assert_eq!(best["source"], "gazetteer");
+        assert!(best["description"].as_str().unwrap().contains("Herefordshire"), "{best}");
+        for member in ["id", "type", "text", "description", "source"] {
+            assert_eq!(found[member], best[member], "{member}");
+        }
+        assert_eq!(found.as_object().unwrap().len(), 6);
+        assert!(all(&found, "id").len() > 1 && all(&found, "id").len() <= 10);
+        assert_eq!(app.search(&[("query", "  HEREFORD ")]).await.ok(), found);
+    });
+}
+
+#[test]
+fn postcodes_and_misspelt_names() {
+    testkit::block_on(async {
+        let app = start().await;
+        let best = async |query: &str| app.search(&[("query", query)]).await.ok();
+        for query in ["hr4 9ar", "HR49AR"] {
+            let found = best(query).await;
+            assert_eq!((&found["type"], &found["text"]), (&json!("postcode"), &json!("HR4 9AR")), "{query}");
+        }
+        let district = best("HR1").await;
+        assert_eq!((&district["type"], &district["text"]), (&json!("container"), &json!("HR1")));
+        assert_eq!(best("herefrod").await["text"], "Hereford");
+        let ballina = best("Ballina").await;
+        assert_eq!(ballina["text"], "Ballina");
+        assert!(ballina["description"].as_str().unwrap().ends_with("Ireland"), "{ballina}");
+    });
+}
+
+#[test]
+fn nothing_found() {
+    testkit::block_on(async {
+        let app = start().await;
+        for query in ["xqzvwkj plmokn", "---", &"word ".repeat(100)] {
+            assert_eq!(app.search(&[("query", query)]).await.ok(), json!({"results": []}), "{query}");
+        }
+        let beyond = app.search(&[("query", "Hereford"), ("offset", "1000000")]).await.ok();
+        assert_eq!(beyond, json!({"results": []}));
+    });
+}
+
+#[test]
+fn a_container_has_things_in_it() {
+    testkit::block_on(async {
+        let app = start().await;
+        let id = app.search(&[("query", "HR1")]).await.ok()["id"].as_str().unwrap().to_owned();
+        let inside = app.search(&[("id", &id), ("limit", "3")]).await.ok();
+        assert_eq!(all(&inside, "id").len(), 3);
+        let next = app.search(&[("id", &id), ("limit", "3"), ("offset", "2")]).await.ok();
+        assert_eq!(next["results"][0], inside["results"][2]);
+        let postcodes = app.search(&[("id", &id), ("query", "hr1 1")]).await.ok();
+        assert!(all(&postcodes, "text").iter().all(|text| text.starts_with("HR1 1")), "{postcodes}");
+        let elsewhere = app.search(&[("id", &id), ("query", "Ballina")]).await.ok();
+        assert_eq!(elsewhere, json!({"results": []}));
+    });
+}
+
+#[test]
+fn a_country_filters() {
+    testkit::block_on(async {
+        let app = start().await;
+        let found = app.search(&[("query", "Hereford"), ("countryISO", "us")]).await.ok();
+        assert!(all(&found, "description").iter().all(|text| text.ends_with("United States")), "{found}");
+        assert_eq!(app.search(&[("query", "Hereford"), ("countryISO", "US")]).await.ok(), found);
+        let everywhere = app.search(&[("query", "Hereford"), ("countryISO", "")]).await.ok();
+        assert_eq!(everywhere, app.search(&[("query", "Hereford")]).await.ok());
+    });
+}
+
+#[test]
+fn what_cannot_be_searched_for() {
+    testkit::block_on(async {
+        let app = start().await;
+        for empty in [vec![], vec![("query", "")], vec![("query", "  ")], vec![("query", " "), ("id", "")]] {
+            assert_eq!(app.search(&empty).await.problems(), ["query required"], "{empty:?}");
+        }
+        let long = "x".repeat(1001);
+        let wrong = [("query", long.as_str()), ("countryISO", "UK"), ("limit", "101"), ("offset", "-1")];
+        let found = ["countryISO enum", "limit range", "offset range", "query length"];
+        assert_eq!(app.search(&wrong).await.problems(), found);
+        assert_eq!(app.search(&[("query", "a\u{7}b")]).await.problems(), ["query format"]);
+        assert_eq!(app.search(&[("query", "x"), ("limit", "0")]).await.problems(), ["limit range"]);
+        assert_eq!(app.search(&[("query", "x"), ("limit", "many")]).await.problems(), ["limit type"]);
+        assert_eq!(app.search(&[("query", &"x".repeat(1000))]).await.status, 200);
+    });
+}
+
+#[test]
+fn no_such_container() {
+    testkit::block_on(async {
+        let app = start().await;
+        for id in ["nothing", "district:XX99", "place:1", "region:GB-XXX", "🐄"] {
+            assert_eq!(app.search(&[("id", id)]).await.error(404), "not_found", "{id}");
+        }
+        let both = app.search(&[("id", "nothing"), ("countryISO", "UK")]).await;
+        assert_eq!(both.problems(), ["countryISO enum"], "the request is looked at first");
+    });
+}
