@@ -9,8 +9,8 @@ mod keys;
 mod multipart;
 mod openapi;
 mod ports;
-mod postgres;
 mod process;
+mod servers;
 mod services;
 mod stop;
 mod table;
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(&args, &stop),
         Command::Token(args) => token::run(&args),
         Command::Test(args) => test::run(&args, &stop),
-        Command::Postgres => postgres::run(&stop),
+        Command::Servers => servers::run(&stop),
         Command::Openapi(args) => openapi::run(args.check, &stop),
         Command::Tidy => tidy::run(),
     });
