@@ -11,8 +11,8 @@ use database::{Database, EmbeddedMigrations, Migrations};
 use diesel_migrations::embed_migrations;
 use utoipa_actix_web::service_config::ServiceConfig;
 
+pub use cache::Cache;
 use cache::Secrets;
-pub use cache::{Cache, Clear};
 pub use config::Settings;
 use files::content::ContentStore;
 
