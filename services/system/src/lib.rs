@@ -1,14 +1,18 @@
 //! The system service: files that loads and listings refer to.
 
+mod cache;
 mod config;
 mod files;
 mod schema;
 
+use actix_web::web::Data;
 use common::{Context, Service};
 use database::{Database, EmbeddedMigrations, Migrations};
 use diesel_migrations::embed_migrations;
 use utoipa_actix_web::service_config::ServiceConfig;
 
+pub use cache::Cache;
+use cache::Secrets;
 pub use config::Settings;
 use files::content::ContentStore;
 
@@ -21,6 +25,8 @@ pub struct System {
     /// Begins every URL that answers show.
     public_url: String,
     store: ContentStore,
+    cache: Cache,
+    secrets: Secrets,
     settings: Settings,
 }
 
@@ -37,6 +43,7 @@ impl Service for System {
 
     fn routes(v1: &mut ServiceConfig) {
         files::routes(v1);
+        cache::routes(v1);
     }
 
     async fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
@@ -44,11 +51,18 @@ impl Service for System {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
             store: ContentStore::open(&settings.store_url)?,
+            cache: Cache::open(settings).await?,
+            secrets: Secrets::new(context.verifier.clone()),
             settings: settings.clone(),
         })
     }
 
     async fn dependencies(&self) -> Vec<(&'static str, bool)> {
-        vec![("store", self.store.is_reachable().await)]
+        let (store, cache) = tokio::join!(self.store.is_reachable(), self.cache.is_reachable());
+        vec![("store", store), ("cache", cache)]
+    }
+
+    async fn background(system: Data<Self>) {
+        system.secrets.watch(&system.cache).await;
     }
 }
