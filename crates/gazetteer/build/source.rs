@@ -139,8 +139,8 @@ fn parent(regions: &[Region], child: usize) -> Option<u16> {
     };
     let found = named(&|r| r.name == *group && r.group.is_empty())
         .or_else(|| named(&|r| r.name == *group))
-        .or_else(|| named(&|r| r.aliases.contains(group) && r.group == *group))
         .or_else(|| named(&|r| r.iso == "GB-ENG"))
+        .or_else(|| named(&|r| r.aliases.contains(group) && r.group == *group))
         .filter(|&found| found != child && !group.is_empty())?;
     Some(found as u16)
 }

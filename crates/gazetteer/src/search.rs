@@ -5,12 +5,14 @@ use std::iter;
 use crate::area::{Area, Qualifiers};
 use crate::fold::fold;
 use crate::item::Item;
-use crate::names::{Matches, Names};
+use crate::names::{Matches, Names, matches};
 use crate::reading::{Reading, read};
 
 /// Bytes and words beyond which a text names nothing.
 const LONGEST: usize = 500;
 const MOST_WORDS: usize = 16;
+/// Country, container, and three areas after the name.
+const MOST_FILTERS: usize = 5;
 
 /// What to look for. Without text and container nothing is found.
 #[derive(Clone, Copy, Debug, Default)]
@@ -74,6 +76,13 @@ fn admits(filter: &Filter, item: Item) -> bool {
     filter.iter().all(|areas| areas.iter().any(|area| area.holds(item)))
 }
 
+/// What a folded text names by itself, if the filter admits any of it.
+fn look_up(text: &str, filter: &Filter) -> Option<Found> {
+    let found = Found { codes: read(text), names: matches(text) };
+    let any = found.items().any(|item| admits(filter, item));
+    any.then_some(found)
+}
+
 pub struct Index {
     names: Names,
     qualifiers: Qualifiers,
@@ -116,7 +125,7 @@ impl Index {
         if folded.is_empty() || folded.split(' ').count() > MOST_WORDS {
             return (Found::default(), String::new(), filter);
         }
-        if let Some(found) = self.look_up(&folded, &filter) {
+        if let Some(found) = look_up(&folded, &filter) {
             return (found, folded, filter);
         }
         if let Some((found, name, filter)) = self.qualified(&folded, &filter) {
@@ -124,30 +133,99 @@ impl Index {
         }
         // What follows a comma and narrows nothing is passed over.
         let name = text.split(',').map(fold).find(|part| !part.is_empty()).unwrap_or_default();
-        (self.look_up(&name, &filter).unwrap_or_default(), name, filter)
-    }
-
-    /// What a folded text names by itself, if the filter admits any of it.
-    fn look_up(&self, text: &str, filter: &Filter) -> Option<Found> {
-        let found = Found { codes: read(text), names: self.names.matches(text) };
-        let any = found.items().any(|item| admits(filter, item));
-        any.then_some(found)
+        (look_up(&name, &filter).unwrap_or_default(), name, filter)
     }
 
     /// Reads the last words as an area or a postcode and the rest as what to find there.
     fn qualified<'t>(&self, text: &'t str, filter: &Filter) -> Option<(Found, &'t str, Filter)> {
+        if filter.len() >= MOST_FILTERS {
+            return None;
+        }
         text.rmatch_indices(' ').find_map(|(space, _)| {
             let (name, tail) = (&text[..space], &text[space + 1..]);
             let codes = read(tail);
-            if let [unit @ Item::Unit(_)] = codes.exact[..] && admits(filter, unit) {
+            if let [unit @ Item::Unit(_)] = codes.exact[..]
+                && admits(filter, unit)
+            {
                 return Some((Found { codes, names: Matches::default() }, "", filter.clone()));
             }
             let mut filter = filter.clone();
             filter.push(self.qualifiers.areas(tail)?);
-            match self.look_up(name, &filter) {
+            match look_up(name, &filter) {
                 Some(found) => Some((found, name, filter)),
                 None => self.qualified(name, &filter),
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::LazyLock;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::country::region_numbered;
+    use crate::spelling::tests::edits;
+    use crate::tables::ENTITIES;
+
+    static NAMES: LazyLock<Vec<Vec<String>>> =
+        LazyLock::new(|| (0..ENTITIES.len() as u32).map(|entity| names(Item::ranked(entity))).collect());
+
+    /// All ways to write what an entity is called.
+    fn names(item: Item) -> Vec<String> {
+        let mut names = vec![fold(&item.text())];
+        if let Item::Region(number) = item {
+            names.extend(region_numbered(number).aliases.iter().map(|name| fold(name)));
+        }
+        for i in 0..names.len() {
+            let padded = format!(" {} ", names[i]);
+            for (from, to) in [(" st ", " saint "), (" saint ", " st ")] {
+                names.push(padded.replace(from, to).trim().to_owned());
+            }
+        }
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// How well a name matches: exact, prefix, words, one edit, two; none.
+    fn class(name: &str, asked: &str) -> Option<usize> {
+        if name.starts_with(asked) {
+            return Some(usize::from(name != asked));
+        }
+        if name.split(' ').any(|word| word.starts_with(asked)) {
+            return Some(2);
+        }
+        let most = match asked.len() {
+            0..4 => 0,
+            8.. if name.as_bytes()[0] == asked.as_bytes()[0] => 2,
+            _ => 1,
+        };
+        let is_near = name.len().abs_diff(asked.len()) <= most;
+        is_near.then(|| edits(name.as_bytes(), asked.as_bytes())).filter(|n| *n <= most).map(|n| 2 + n)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(12))]
+        /// Texts without a second word, of which a plain model is plain; begun, whole or misspelt.
+        #[test]
+        fn ranked_as_by_a_plain_model(entity in 0..ENTITIES.len() as u32, end in 2usize..20, swap in 0usize..20) {
+            let text = fold(&Item::ranked(entity).text());
+            let mut letters: Vec<char> = text.chars().filter(|c| *c != ' ').take(end).collect();
+            if swap + 1 < letters.len() {
+                letters.swap(swap, swap + 1);
+            }
+            let text: String = letters.into_iter().collect();
+            prop_assume!(text.len() > 2);
+            let best = |names: &Vec<String>| names.iter().filter_map(|name| class(name, &text)).min();
+            let mut model: Vec<_> =
+                NAMES.iter().zip(0..).filter_map(|(names, entity)| Some((best(names)?, entity))).collect();
+            model.sort_unstable();
+            let model: Vec<_> = model.into_iter().map(|(_, entity)| Item::ranked(entity)).collect();
+            let search = Search { text: Some(&text), limit: usize::MAX, ..Search::default() };
+            prop_assert_eq!(Index::open().items(&search).unwrap(), model);
+        }
     }
 }
