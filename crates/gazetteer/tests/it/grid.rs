@@ -9,7 +9,7 @@ use crate::rows;
 #[test]
 fn words_are_frozen() {
     let digest = Sha256::digest(include_bytes!("../../data/words.txt"));
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = digest.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
     assert_eq!(hex, "c848c335cf2407bb7623447050f38fc49bd1364c747241b63d12a22347491f45");
 }
 
