@@ -65,12 +65,17 @@ pub fn matches(text: &str) -> Matches {
         asked.sort_by_key(|word| Reverse(word.len()));
         let rarest = asked.iter().min_by_key(|word| range(word).len()).copied().unwrap_or_default();
         for (at, entity, _) in range(rarest) {
-            let mut words = words(at);
-            let mut take = |asked: &&str| {
-                let taken = words.iter().position(|word| word.starts_with(asked.as_bytes()));
-                taken.map(|taken| words.swap_remove(taken)).is_some()
+            let name = name(at);
+            let mut taken = 0u64;
+            let take = |asked: &&str| {
+                let mut words = name.split(|byte| *byte == b' ').zip(0..64);
+                let fits =
+                    |(word, i): &(&[u8], u32)| taken >> i & 1 == 0 && word.starts_with(asked.as_bytes());
+                let found = words.find(fits);
+                taken |= found.map_or(0, |(_, i)| 1 << i);
+                found.is_some()
             };
-            if asked.iter().all(&mut take) {
+            if asked.iter().all(take) {
                 found.words.add(entity);
             }
         }
@@ -142,10 +147,10 @@ fn range_of(start: &[u8]) -> impl ExactSizeIterator<Item = (usize, u32, bool)> +
     })
 }
 
-/// Words of the name around that place in `FOLDED`.
-fn words(at: usize) -> Vec<&'static [u8]> {
+/// The name around that place in `FOLDED`.
+fn name(at: usize) -> &'static [u8] {
     let is_break = |byte: &u8| *byte == b'\n';
     let from = FOLDED[..at].iter().rposition(is_break).map_or(0, |at| at + 1);
     let to = FOLDED[at..].iter().position(is_break).map_or(FOLDED.len(), |length| at + length);
-    FOLDED[from..to].split(|byte| *byte == b' ').collect()
+    &FOLDED[from..to]
 }
