@@ -150,8 +150,8 @@ impl Index {
         let mut name = text.split(',').map(fold).find(|part| !part.is_empty()).unwrap_or_default();
         let mut found = look_up(&name, &filter);
         if found.is_none()
-            && !self.is_near(&name, &filter)
             && let Some(short) = short_form(&name)
+            && !self.is_near(&name, &filter)
         {
             found = look_up(short, &filter).filter(|found| found.names.exact.iter().next().is_some());
             name = String::new();
