@@ -1,0 +1,54 @@
+//! What can be found by its name: places, and regions that something is in. They are numbered in the order in which a
+//! search lists them, so that the library orders by comparing numbers.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use crate::fold::fold;
+use crate::source::{Place, Region, Source};
+
+/// A place counts so many times its population where most of our users are.
+const AT_HOME: u64 = 10;
+
+#[derive(Clone, Copy)]
+pub enum Entity<'a> {
+    Place(&'a Place),
+    Region(u16, &'a Region),
+}
+
+/// Largest first; a region counts as much as the largest place in it and comes after it. Then by name, then by id.
+pub fn number(source: &Source) -> Vec<Entity<'_>> {
+    let home: Vec<_> = ["GB", "IE", "IM", "GG", "JE"].into_iter().map(|iso| source.country(iso)).collect();
+    let mut largest: HashMap<u16, u64> = HashMap::new();
+    let mut ranked = Vec::new();
+    for place in &source.places {
+        let times = if home.contains(&Some(place.country)) { AT_HOME } else { 1 };
+        let weight = u64::from(place.population) * times;
+        ranked.push((weight, Entity::Place(place)));
+        for region in around(source, place.region) {
+            let most = largest.entry(region).or_default();
+            *most = weight.max(*most);
+        }
+    }
+    for region in source.districts.iter().flat_map(|district| around(source, district.region)) {
+        largest.entry(region).or_default();
+    }
+    for (region, number) in source.regions.iter().zip(0..) {
+        if let Some(weight) = largest.get(&number) {
+            ranked.push((*weight, Entity::Region(number, region)));
+        }
+    }
+    ranked.sort_by_cached_key(|(weight, entity)| {
+        let (region, name, id) = match entity {
+            Entity::Place(place) => (false, &place.name, place.id),
+            Entity::Region(number, region) => (true, &region.name, u32::from(*number)),
+        };
+        (Reverse(*weight), region, fold(name), name.clone(), id)
+    });
+    ranked.into_iter().map(|(_, entity)| entity).collect()
+}
+
+/// A region and what it is part of.
+fn around(source: &Source, region: Option<u16>) -> impl Iterator<Item = u16> {
+    std::iter::successors(region, |number| source.regions[usize::from(*number)].parent)
+}

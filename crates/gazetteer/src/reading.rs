@@ -1,0 +1,68 @@
+//! A text read as a postcode or the beginning of one.
+
+use crate::district;
+use crate::item::Item;
+use crate::postcodes;
+
+/// What a text names as a postcode: all empty if it is none.
+#[derive(Default)]
+pub struct Reading {
+    /// The unit, or the district.
+    pub exact: Vec<Item>,
+    /// What begins so, in order.
+    pub prefix: Vec<Item>,
+    /// The district of a unit that is not known.
+    pub near: Vec<Item>,
+}
+
+/// Reads folded text of one or two words.
+pub fn read(text: &str) -> Reading {
+    let upper = text.to_ascii_uppercase();
+    let mut words = upper.split(' ');
+    match (words.next(), words.next(), words.next()) {
+        (Some(code), None, None) if code.is_ascii() => compact(code),
+        (Some(outward), Some(inward), None) => parted(outward, inward).unwrap_or_default(),
+        _ => Reading::default(),
+    }
+}
+
+/// `HR`, `HR1`, `HR49`, `HR49AR`, `H91E2K3`; names of places have no digits and are no area of two letters.
+fn compact(code: &str) -> Reading {
+    let Some(last_digit) = code.rfind(|c: char| c.is_ascii_digit()) else {
+        let of_area = |number: &u16| district::code(*number)[2..].starts_with(|c: char| c.is_ascii_digit());
+        let districts = if code.len() == 2 { districts(code, of_area) } else { vec![] };
+        return Reading { prefix: districts, ..Reading::default() };
+    };
+    let (exact, prefix): (Vec<_>, Vec<_>) =
+        districts(code, |_| true).into_iter().partition(|district| district.text() == code);
+    if !exact.is_empty() || !prefix.is_empty() {
+        return Reading { exact, prefix, ..Reading::default() };
+    }
+    let british = parted(&code[..last_digit], &code[last_digit..]);
+    british.or_else(|| code.split_at_checked(3).and_then(|(key, rest)| parted(key, rest))).unwrap_or_default()
+}
+
+fn districts(start: &str, of: impl Fn(&u16) -> bool) -> Vec<Item> {
+    district::beginning(start).filter(of).map(Item::District).collect()
+}
+
+/// `HR4 9`, `HR4 9A`, `HR4 9AR`, `H91 E2K3`: the outward code has to be known.
+fn parted(outward: &str, inward: &str) -> Option<Reading> {
+    let (first, letters) = inward.split_at_checked(1)?;
+    let is_british = first.as_bytes()[0].is_ascii_digit()
+        && letters.len() <= 2
+        && letters.bytes().all(|b| b.is_ascii_uppercase());
+    if let Some(number) = district::british(outward).filter(|_| is_british) {
+        let units: Vec<_> =
+            postcodes::beginning(district::padded_code(number), inward).map(Item::Unit).collect();
+        return Some(match units[..] {
+            [] => Reading { near: vec![Item::District(number)], ..Reading::default() },
+            [_] if inward.len() == 3 => Reading { exact: units, ..Reading::default() },
+            _ => Reading { prefix: units, ..Reading::default() },
+        });
+    }
+    // Irish units are not in the data.
+    let is_irish = inward.len() <= 4 && inward.bytes().all(|b| b.is_ascii_alphanumeric());
+    let number = district::irish(outward).filter(|_| is_irish)?;
+    Some(Reading { near: vec![Item::District(number)], ..Reading::default() })
+}
