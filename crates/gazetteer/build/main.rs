@@ -1,6 +1,9 @@
 //! Turns the files of `data/` into what the library embeds: tables of fixed rows that are read where they lie, so
 //! that opening the gazetteer costs nothing and memory holds only the pages that are used. Layouts: `src/tables.rs`.
 
+// Rows and bytes are counted in columns that are wide enough for ten times as many.
+#![allow(clippy::cast_possible_truncation)]
+
 mod entities;
 #[path = "../src/fold.rs"]
 mod fold;

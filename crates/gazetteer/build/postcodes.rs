@@ -17,7 +17,8 @@ pub fn write_all(source: &Source) -> Result {
     let mut packed = Vec::new();
     GzDecoder::new(File::open("data/postcodes_gb.bin.gz")?).read_to_end(&mut packed)?;
     let (header, rest) = packed.split_at(HEADER);
-    let number = |at: usize| -> Result<usize> { Ok(u32::from_le_bytes(header[at..at + 4].try_into()?) as usize) };
+    let number =
+        |at: usize| -> Result<usize> { Ok(u32::from_le_bytes(header[at..at + 4].try_into()?) as usize) };
     if &header[..8] != b"GBPC3\0\0\0" {
         return Err("not GBPC3".into());
     }

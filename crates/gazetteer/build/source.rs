@@ -71,7 +71,7 @@ impl Source {
         for row in rows("regions.csv")? {
             regions.push(Region {
                 iso: row[0].into(),
-                name: row[1].into(),
+                name: in_order(&row[1]),
                 country: country[&row[2]],
                 group: row[3].into(),
                 aliases: row[4].split('|').filter(|alias| !alias.is_empty()).map(Into::into).collect(),
@@ -139,10 +139,18 @@ fn parent(regions: &[Region], child: usize) -> Option<u16> {
     };
     let found = named(&|r| r.name == *group && r.group.is_empty())
         .or_else(|| named(&|r| r.name == *group))
-        .or_else(|| named(&|r| r.aliases.contains(group) && r.group == *group))
         .or_else(|| named(&|r| r.iso == "GB-ENG"))
+        .or_else(|| named(&|r| r.aliases.contains(group) && r.group == *group))
         .filter(|&found| found != child && !group.is_empty())?;
     Some(found as u16)
+}
+
+/// "City of Bristol", which the standard lists under B.
+fn in_order(name: &str) -> String {
+    match name.rsplit_once(", ") {
+        Some((rest, first @ ("City of" | "County" | "The"))) => format!("{first} {rest}"),
+        _ => name.into(),
+    }
 }
 
 /// HR2 before HR10.

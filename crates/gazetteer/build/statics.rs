@@ -35,17 +35,18 @@ pub fn write_all(source: &Source) -> Result {
 
     let mut regions = String::from("&[");
     for region in &source.regions {
-        let (lat, lon) = region.at.degrees();
         writeln!(
             regions,
             "Region {{ iso: {:?}, name: {:?}, country: {:?}, group: {:?}, aliases: &{:?}, tb_months: {}, \
-             lat: {lat:?}, lon: {lon:?}, parent: {:?} }},",
+             at: ({}, {}), parent: {:?} }},",
             region.iso,
             region.name,
             &source.countries[usize::from(region.country)][0],
             region.group,
             region.aliases,
             region.tb_months,
+            region.at.lat,
+            region.at.lon,
             region.parent,
         )?;
     }

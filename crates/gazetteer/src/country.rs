@@ -44,14 +44,18 @@ pub struct Region {
     pub aliases: &'static [&'static str],
     /// Usual months between tests of cattle for tuberculosis, a default to be overridden; 0 where not known.
     pub tb_months: u32,
-    pub(crate) lat: f64,
-    pub(crate) lon: f64,
+    /// Centre, in units of 1e-5 degree.
+    pub(crate) at: (i32, i32),
     pub(crate) parent: Option<u16>,
 }
 
 impl Region {
     pub(crate) fn country_number(&self) -> u8 {
         country_number(self.country).unwrap_or_default()
+    }
+
+    pub(crate) fn degrees(&self) -> (f64, f64) {
+        (f64::from(self.at.0) / 1e5, f64::from(self.at.1) / 1e5)
     }
 }
 

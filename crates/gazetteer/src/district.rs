@@ -60,5 +60,8 @@ pub fn british(code: &str) -> Option<u16> {
 }
 
 pub fn british_padded(code: [u8; 4]) -> Option<u16> {
-    (0..).zip(DISTRICTS).find(|(number, row)| row.starts_with(&code) && !is_irish(*number)).map(|(number, _)| number)
+    (0..)
+        .zip(DISTRICTS)
+        .find(|(number, row)| row.starts_with(&code) && !is_irish(*number))
+        .map(|(number, _)| number)
 }

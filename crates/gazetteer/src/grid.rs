@@ -43,8 +43,8 @@ impl Grid {
     /// The words of the cell that WGS84 degrees are in: `one.two.three`.
     pub fn encode(&self, lat: f64, lon: f64) -> String {
         let units = |degrees: f64| (degrees * 1e7).round() as i64;
-        let row = ((units(lat) + QUARTER) / STEP).clamp(0, ROWS - 1);
-        let column = (units(lon) + HALF).rem_euclid(2 * HALF) / STEP;
+        let row = ((units(lat).clamp(-QUARTER, QUARTER) + QUARTER) / STEP).min(ROWS - 1);
+        let column = (units(lon).rem_euclid(2 * HALF) + HALF) % (2 * HALF) / STEP;
         words(mix((row * COLUMNS + column).cast_unsigned()))
     }
 
@@ -53,7 +53,8 @@ impl Grid {
     pub fn decode(&self, text: &str) -> Result<(f64, f64), Unknown> {
         let lower = if text.len() > LONGEST { String::new() } else { text.to_lowercase() };
         let mut parts = lower.split(['.', ' ', ',', '/']).filter(|word| !word.is_empty());
-        let (Some(a), Some(b), Some(c), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
+        let (Some(a), Some(b), Some(c), None) = (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
             return Err(Unknown { suggestions: vec![] });
         };
         match [a, b, c].map(|word| self.numbers.get(word)) {
@@ -64,8 +65,9 @@ impl Grid {
 
     fn suggest(&self, asked: [&str; 3]) -> Vec<String> {
         let [a, b, c] = asked.map(|word| self.near(word));
-        let unknown = [&a, &b, &c].into_iter().filter(|near| near.len() != 1).count();
-        let most = (1..).take_while(|n: &usize| n.pow(unknown as u32) <= MOST_COMBINED).last().unwrap_or(1);
+        // As many of each as may be combined: 1000 of one, 31 of two, 10 of three.
+        let open = [&a, &b, &c].into_iter().filter(|near| near.len() > 1).count() as u32;
+        let most = (1..=MOST_COMBINED).take_while(|n| n.pow(open) <= MOST_COMBINED).count();
         let mut found = Vec::new();
         for a in a.iter().take(most) {
             for b in b.iter().take(most) {
@@ -105,7 +107,7 @@ fn words(numbers: [u64; 3]) -> String {
 
 fn centre(cell: u64) -> (f64, f64) {
     let (row, column) = (cell.cast_signed() / COLUMNS, cell.cast_signed() % COLUMNS);
-    let degrees = |number: i64, least: i64| (number * STEP + STEP / 2 - least) as f64 / 1e7;
+    let degrees = |number: i64, least: i64| f64::from((number * STEP + STEP / 2 - least) as i32) / 1e7;
     (degrees(row, QUARTER), degrees(column, HALF))
 }
 

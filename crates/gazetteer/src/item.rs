@@ -21,7 +21,11 @@ impl Item {
     /// Place or region of that rank.
     pub fn ranked(entity: u32) -> Self {
         let row = &ENTITIES[entity as usize];
-        if u32_at(row, 12) & IS_REGION == 0 { Self::Place(entity) } else { Self::Region(u32_at(row, 0) as u16) }
+        if u32_at(row, 12) & IS_REGION == 0 {
+            Self::Place(entity)
+        } else {
+            Self::Region(u32_at(row, 0) as u16)
+        }
     }
 
     pub fn parse(id: &str) -> Option<Self> {
@@ -51,7 +55,9 @@ impl Item {
             Self::Place(number) => format!("place:{}", u32_at(&ENTITIES[number as usize], 0)),
             Self::Region(number) => format!("region:{}", region_numbered(number).iso),
             // W12 is in London and in Newbridge.
-            Self::District(number) if district::is_irish(number) => format!("district:IE-{}", district::code(number)),
+            Self::District(number) if district::is_irish(number) => {
+                format!("district:IE-{}", district::code(number))
+            }
             Self::District(number) => format!("district:{}", district::code(number)),
             Self::Unit(unit) => format!("postcode:{}", unit.text().replace(' ', "")),
         }
@@ -130,7 +136,7 @@ impl Item {
     pub fn degrees(self) -> (f64, f64) {
         match self {
             Self::Place(number) => degrees_at(&ENTITIES[number as usize], 4),
-            Self::Region(number) => (region_numbered(number).lat, region_numbered(number).lon),
+            Self::Region(number) => region_numbered(number).degrees(),
             Self::District(number) => district::degrees(number),
             Self::Unit(unit) => unit.degrees(),
         }

@@ -1,5 +1,6 @@
 //! Places and regions by their names.
 
+use std::cmp::Reverse;
 use std::iter;
 
 use fst::{IntoStreamer, Set, Streamer};
@@ -30,7 +31,8 @@ impl Ranks {
 
     pub fn iter(&self) -> impl Iterator<Item = u32> {
         self.0.iter().zip(0u32..).flat_map(|(bits, word)| {
-            let rest = iter::successors(Some(*bits), |bits| Some(bits & bits.wrapping_sub(1))).take_while(|bits| *bits != 0);
+            let rest = iter::successors(Some(*bits), |bits| Some(bits & bits.wrapping_sub(1)))
+                .take_while(|bits| *bits != 0);
             rest.map(move |bits| word * 64 + bits.trailing_zeros())
         })
     }
@@ -43,10 +45,47 @@ pub struct Matches {
     pub exact: Ranks,
     /// It begins so.
     pub prefix: Ranks,
-    /// Every word that was asked begins a word of it.
+    /// Every word that was asked begins a word of it, each another.
     pub words: Ranks,
 }
 
+/// Entities whose name is or begins as the folded text, or has words that do.
+pub fn matches(text: &str) -> Matches {
+    let mut found = Matches::default();
+    for (at, entity, whole) in range(text) {
+        match FOLDED[at + text.len()] {
+            b'\n' if whole => found.exact.add(entity),
+            _ if whole => found.prefix.add(entity),
+            _ => found.words.add(entity),
+        }
+    }
+    if text.contains(' ') {
+        let mut asked: Vec<&str> = text.split(' ').collect();
+        // The longest first: what it may take of a name's words a shorter one may take too, but not the other way.
+        asked.sort_by_key(|word| Reverse(word.len()));
+        let rarest = asked.iter().min_by_key(|word| range(word).len()).copied().unwrap_or_default();
+        for (at, entity, _) in range(rarest) {
+            let name = name(at);
+            let mut taken = 0u64;
+            let take = |asked: &&str| {
+                let mut words = name.split(|byte| *byte == b' ').zip(0..64);
+                let fits =
+                    |(word, i): &(&[u8], u32)| taken >> i & 1 == 0 && word.starts_with(asked.as_bytes());
+                let found = words.find(fits);
+                taken |= found.map_or(0, |(_, i)| 1 << i);
+                found.is_some()
+            };
+            if asked.iter().all(take) {
+                found.words.add(entity);
+            }
+        }
+    }
+    found.prefix = found.prefix.without(&found.exact);
+    found.words = found.words.without(&found.exact).without(&found.prefix);
+    found
+}
+
+/// The automaton of all names.
 pub struct Names {
     spellings: Set<&'static [u8]>,
 }
@@ -57,44 +96,24 @@ impl Names {
         Self { spellings }
     }
 
-    /// Entities whose name is or begins as the folded text, or has words that do.
-    pub fn matches(&self, text: &str) -> Matches {
-        let mut found = Matches::default();
-        for (at, entity, whole) in range(text) {
-            match FOLDED[at + text.len()] {
-                b'\n' if whole => found.exact.add(entity),
-                _ if whole => found.prefix.add(entity),
-                _ => found.words.add(entity),
-            }
-        }
-        if text.contains(' ') {
-            let rarest = text.split(' ').min_by_key(|word| range(word).len()).unwrap_or_default();
-            for (at, entity, _) in range(rarest) {
-                if text.split(' ').all(|asked| words(at).any(|word| word.starts_with(asked.as_bytes()))) {
-                    found.words.add(entity);
-                }
-            }
-        }
-        found.prefix = found.prefix.without(&found.exact);
-        found.words = found.words.without(&found.exact).without(&found.prefix);
-        found
-    }
-
     /// Entities with a name spelled nearly as the folded text, by the number of edits, but those in `matches`.
     pub fn near(&self, text: &str, matches: &Matches) -> [Ranks; 2] {
         let edits = edits(text);
         let mut found = [Ranks::default(), Ranks::default()];
         if edits > 0 {
             let near = Near { word: text.as_bytes(), edits };
-            let mut names = self.spellings.search_with_state(&near).into_stream();
-            while let Some((name, state)) = names.next() {
+            let mut spelled = self.spellings.search_with_state(&near).into_stream();
+            while let Some((name, state)) = spelled.next() {
                 let distance = near.distance(&state);
-                let Some(ranks) = usize::from(distance).checked_sub(1).and_then(|i| found.get_mut(i)) else { continue };
+                let Some(ranks) = usize::from(distance).checked_sub(1).and_then(|i| found.get_mut(i)) else {
+                    continue;
+                };
                 let named = range_of(name).take_while(|(at, ..)| FOLDED[at + name.len()] == b'\n');
                 named.filter(|(.., whole)| *whole).for_each(|(_, entity, _)| ranks.add(entity));
             }
         }
-        let [one, two] = found.map(|r| r.without(&matches.exact).without(&matches.prefix).without(&matches.words));
+        let [one, two] =
+            found.map(|r| r.without(&matches.exact).without(&matches.prefix).without(&matches.words));
         let two = two.without(&one);
         [one, two]
     }
@@ -128,10 +147,10 @@ fn range_of(start: &[u8]) -> impl ExactSizeIterator<Item = (usize, u32, bool)> +
     })
 }
 
-/// Words of the name around that place in `FOLDED`.
-fn words(at: usize) -> impl Iterator<Item = &'static [u8]> {
+/// The name around that place in `FOLDED`.
+fn name(at: usize) -> &'static [u8] {
     let is_break = |byte: &u8| *byte == b'\n';
     let from = FOLDED[..at].iter().rposition(is_break).map_or(0, |at| at + 1);
     let to = FOLDED[at..].iter().position(is_break).map_or(FOLDED.len(), |length| at + length);
-    FOLDED[from..to].split(|byte| *byte == b' ')
+    &FOLDED[from..to]
 }

@@ -5,12 +5,14 @@ use std::iter;
 use crate::area::{Area, Qualifiers};
 use crate::fold::fold;
 use crate::item::Item;
-use crate::names::{Matches, Names};
+use crate::names::{Matches, Names, Ranks, matches};
 use crate::reading::{Reading, read};
 
 /// Bytes and words beyond which a text names nothing.
 const LONGEST: usize = 500;
 const MOST_WORDS: usize = 16;
+/// Country, container, and three areas after the name.
+const MOST_FILTERS: usize = 5;
 
 /// What to look for. Without text and container nothing is found.
 #[derive(Clone, Copy, Debug, Default)]
@@ -74,6 +76,21 @@ fn admits(filter: &Filter, item: Item) -> bool {
     filter.iter().all(|areas| areas.iter().any(|area| area.holds(item)))
 }
 
+/// What a folded text names by itself, if the filter admits any of it.
+fn look_up(text: &str, filter: &Filter) -> Option<Found> {
+    let found = Found { codes: read(text), names: matches(text) };
+    let any = found.items().any(|item| admits(filter, item));
+    any.then_some(found)
+}
+
+/// "Hay on Wye" is Hay in the data, "Galway City" Galway.
+fn short_form(name: &str) -> Option<&str> {
+    [" by ", " city", " in ", " le ", " on ", " town", " under ", " upon "]
+        .iter()
+        .find_map(|appended| name.split_once(appended))
+        .map(|(short, _)| short)
+}
+
 pub struct Index {
     names: Names,
     qualifiers: Qualifiers,
@@ -104,10 +121,17 @@ impl Index {
             filter.push(vec![container?]);
         }
         let (found, name, filter) = self.find(text, filter);
-        let near = iter::once_with(|| self.names.near(&name, &found.names))
-            .flat_map(|ranks| ranks.map(|ranks| ranks.iter().map(Item::ranked).collect::<Vec<_>>()))
-            .flatten();
+        let near = iter::once_with(|| self.near(&name, &found.names)).flatten();
         page(&mut found.items().chain(near), &filter)
+    }
+
+    fn near(&self, name: &str, but: &Matches) -> Vec<Item> {
+        let ranks = self.names.near(name, but);
+        ranks.iter().flat_map(Ranks::iter).map(Item::ranked).collect()
+    }
+
+    fn is_near(&self, name: &str, filter: &Filter) -> bool {
+        self.near(name, &Matches::default()).into_iter().any(|item| admits(filter, item))
     }
 
     /// What the text names, the part of it that is the name, and the filter with what follows the name.
@@ -116,38 +140,136 @@ impl Index {
         if folded.is_empty() || folded.split(' ').count() > MOST_WORDS {
             return (Found::default(), String::new(), filter);
         }
-        if let Some(found) = self.look_up(&folded, &filter) {
+        if let Some(found) = look_up(&folded, &filter) {
             return (found, folded, filter);
         }
         if let Some((found, name, filter)) = self.qualified(&folded, &filter) {
             return (found, name.to_owned(), filter);
         }
         // What follows a comma and narrows nothing is passed over.
-        let name = text.split(',').map(fold).find(|part| !part.is_empty()).unwrap_or_default();
-        (self.look_up(&name, &filter).unwrap_or_default(), name, filter)
-    }
-
-    /// What a folded text names by itself, if the filter admits any of it.
-    fn look_up(&self, text: &str, filter: &Filter) -> Option<Found> {
-        let found = Found { codes: read(text), names: self.names.matches(text) };
-        let any = found.items().any(|item| admits(filter, item));
-        any.then_some(found)
+        let mut name = text.split(',').map(fold).find(|part| !part.is_empty()).unwrap_or_default();
+        let mut found = look_up(&name, &filter);
+        if found.is_none()
+            && let Some(short) = short_form(&name)
+            && !self.is_near(&name, &filter)
+        {
+            found = look_up(short, &filter).filter(|found| found.names.exact.iter().next().is_some());
+            name = String::new();
+        }
+        (found.unwrap_or_default(), name, filter)
     }
 
     /// Reads the last words as an area or a postcode and the rest as what to find there.
     fn qualified<'t>(&self, text: &'t str, filter: &Filter) -> Option<(Found, &'t str, Filter)> {
+        if filter.len() >= MOST_FILTERS {
+            return None;
+        }
         text.rmatch_indices(' ').find_map(|(space, _)| {
             let (name, tail) = (&text[..space], &text[space + 1..]);
             let codes = read(tail);
-            if let [unit @ Item::Unit(_)] = codes.exact[..] && admits(filter, unit) {
+            if let [unit @ Item::Unit(_)] = codes.exact[..]
+                && admits(filter, unit)
+            {
                 return Some((Found { codes, names: Matches::default() }, "", filter.clone()));
             }
             let mut filter = filter.clone();
             filter.push(self.qualifiers.areas(tail)?);
-            match self.look_up(name, &filter) {
+            match look_up(name, &filter) {
                 Some(found) => Some((found, name, filter)),
                 None => self.qualified(name, &filter),
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cmp::Reverse;
+    use std::collections::HashMap;
+    use std::sync::LazyLock;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::country::region_numbered;
+    use crate::spelling::tests::edits;
+    use crate::tables::ENTITIES;
+
+    static NAMES: LazyLock<Vec<Vec<String>>> =
+        LazyLock::new(|| (0..ENTITIES.len() as u32).map(|entity| names(Item::ranked(entity))).collect());
+
+    /// All ways to write what an entity is called.
+    fn names(item: Item) -> Vec<String> {
+        let mut names = vec![fold(&item.text())];
+        if let Item::Region(number) = item {
+            names.extend(region_numbered(number).aliases.iter().map(|name| fold(name)));
+        }
+        for i in 0..names.len() {
+            let padded = format!(" {} ", names[i]);
+            for (from, to) in [(" st ", " saint "), (" saint ", " st ")] {
+                names.push(padded.replace(from, to).trim().to_owned());
+            }
+        }
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// How well a name matches: exact, prefix, words, one edit, two; none.
+    fn class(name: &str, asked: &str) -> Option<usize> {
+        if name.starts_with(asked) {
+            return Some(usize::from(name != asked));
+        }
+        if name.split(' ').any(|word| word.starts_with(asked)) {
+            return Some(2);
+        }
+        let most = match asked.len() {
+            0..4 => 0,
+            8.. if name.as_bytes()[0] == asked.as_bytes()[0] => 2,
+            _ => 1,
+        };
+        let is_near = name.len().abs_diff(asked.len()) <= most;
+        is_near.then(|| edits(name.as_bytes(), asked.as_bytes())).filter(|n| *n <= most).map(|n| 2 + n)
+    }
+
+    #[test]
+    fn places_are_numbered_by_population() {
+        let mut rows = csv::Reader::from_reader(include_bytes!("../data/places.csv").as_slice());
+        let weights: HashMap<String, u64> = rows
+            .records()
+            .map(|row| {
+                let row = row.unwrap();
+                let times = if matches!(&row[2], "GB" | "IE" | "IM" | "GG" | "JE") { 10 } else { 1 };
+                (format!("place:{}", &row[0]), row[8].parse::<u64>().unwrap_or(0) * times)
+            })
+            .collect();
+        let places =
+            (0..ENTITIES.len() as u32).map(Item::ranked).filter(|item| matches!(item, Item::Place(_)));
+        let ranks: Vec<_> =
+            places.map(Item::hit).map(|hit| (Reverse(weights[&hit.id]), fold(&hit.text))).collect();
+        assert_eq!(ranks.len(), weights.len());
+        assert!(ranks.is_sorted());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(12))]
+        /// Texts without a second word, of which a plain model is plain; begun, whole or misspelt.
+        #[test]
+        fn ranked_as_by_a_plain_model(entity in 0..ENTITIES.len() as u32, end in 2usize..20, swap in 0usize..20) {
+            let text = fold(&Item::ranked(entity).text());
+            let mut letters: Vec<char> = text.chars().filter(|c| *c != ' ').take(end).collect();
+            if swap + 1 < letters.len() {
+                letters.swap(swap, swap + 1);
+            }
+            let text: String = letters.into_iter().collect();
+            prop_assume!(text.len() > 2 && !text.contains(|c: char| c.is_ascii_digit()));
+            let best = |names: &Vec<String>| names.iter().filter_map(|name| class(name, &text)).min();
+            let mut model: Vec<_> =
+                NAMES.iter().zip(0..).filter_map(|(names, entity)| Some((best(names)?, entity))).collect();
+            model.sort_unstable();
+            let model: Vec<_> = model.into_iter().map(|(_, entity)| Item::ranked(entity)).collect();
+            let search = Search { text: Some(&text), limit: usize::MAX, ..Search::default() };
+            prop_assert_eq!(Index::open().items(&search).unwrap(), model);
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! The full entry of what was found, and what is at a point.
 
+use crate::country::region_numbered;
 use crate::district;
 use crate::item::{Item, is_town, place_name};
-use crate::country::region_numbered;
 use crate::{distance_km, postcodes, tree};
 
 /// A postcode farther off says nothing of a point.

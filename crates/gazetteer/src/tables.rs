@@ -44,7 +44,7 @@ pub static REGION_DISTRICTS: &[[u8; 4]] = table!("region_districts");
 pub static REGION_REGIONS: &[[u8; 4]] = table!("region_regions");
 pub static DISTRICT_PLACES: &[[u8; 4]] = table!("district_places");
 
-/// Sector table and units of the format GBPC3 (`data/rebuild/postcodes.py`), and the region of every authority.
+/// Sector table and units of the format GBPC3 (`data/README.md`), and the region of every authority.
 pub static SECTORS: &[[u8; 26]] = table!("sectors");
 pub static UNITS: &[u8] = bytes!("units");
 pub static AUTHORITIES: &[[u8; 2]] = table!("authorities");

@@ -16,8 +16,8 @@ use diesel_migrations::embed_migrations;
 use utoipa_actix_web::scope::scope;
 use utoipa_actix_web::service_config::ServiceConfig;
 
+pub use cache::Cache;
 use cache::Secrets;
-pub use cache::{Cache, Clear};
 pub use config::{AddressProvider, Settings, WordsProvider};
 use countries::Countries;
 use files::content::ContentStore;

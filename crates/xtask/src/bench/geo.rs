@@ -20,7 +20,8 @@ const CONSTANT: &str = "a constant answer";
 pub fn run(requests: usize, stop: &Stop) -> Result<()> {
     let binaries = build_release::release(stop)?;
     let data = tempfile::Builder::new().prefix("drover-bench-").tempdir().context("set TMPDIR")?;
-    let place = Place { data: data.path().to_owned(), port: ports::find_free()?, database: None };
+    let [port] = ports::find_free()?;
+    let place = Place { data: data.path().to_owned(), port, database: None };
     let service = Measured::start(place, "system", &binaries, stop)?;
     let at_rest = service.resident();
     let questions = ask(&service, requests, stop)?;

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::client::{Body, Client};
 use crate::services::Place;
 use crate::stop::Stop;
-use crate::{keys, postgres, process};
+use crate::{keys, process};
 
 const READY_LIMIT: Duration = Duration::from_secs(30);
 
@@ -40,7 +40,6 @@ impl Measured {
         let log = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
         let begun = Instant::now();
         let child = Command::new(binaries.join(service))
-            .env_remove(postgres::ENV)
             .envs(place.environment(service, 0))
             .env("DROVER_LOG__FORMAT", "json")
             .stdin(Stdio::null())

@@ -36,6 +36,7 @@ pub fn install(packages: &[Package], stop: &Stop) -> Result<()> {
     for args in [vec!["update"], [&install[..], &names].concat()] {
         let mut command = Command::new("apt-get");
         command.arg("-q").args(&args).env("DEBIAN_FRONTEND", "noninteractive");
+        command.stdout(std::io::stderr()); // ours may be read by a program
         if !process::run(&mut command, stop)?.success() {
             bail!(
                 "`apt-get {}` failed: mend what it says, or install\n{}",

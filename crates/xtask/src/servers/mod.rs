@@ -46,10 +46,14 @@ impl Servers {
 
     /// What tests are told.
     pub fn environment(&self) -> [(&'static str, String); 4] {
+        let [postgres, redis, redis_server, s3] = ENVIRONMENT;
         let program = self.programs.redis.display().to_string();
-        let values = [self.postgres.url(), self.redis.url(), program, self.s3.url()];
-        let mut values = values.into_iter();
-        ENVIRONMENT.map(|name| (name, values.next().unwrap_or_default()))
+        [
+            (postgres, self.postgres.url()),
+            (redis, self.redis.url()),
+            (redis_server, program),
+            (s3, self.s3.url()),
+        ]
     }
 
     /// Fails if one of them has ended by itself.

@@ -1,7 +1,7 @@
 //! Redis: a server of its own, with a password, that keeps nothing.
 
 use std::fs;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -29,14 +29,16 @@ const FAREWELL: Farewell = &[(Signal::TERM, 5), (Signal::KILL, 5)];
 
 /// The program `redis-server`.
 pub fn find(tools: &Path) -> Option<PathBuf> {
-    on_path("redis-server").or_else(|| {
-        // The server and this check are one program, which goes by the name that it is called by.
-        let link = tools.join("redis-server");
-        match symlink(on_path("redis-check-rdb")?, &link) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => None,
-            _ => link.is_file().then_some(link),
-        }
-    })
+    on_path("redis-server").or_else(|| link(&on_path("redis-check-rdb")?, &tools.join("redis-server")))
+}
+
+/// Debian's `redis-check-rdb` is the server too: the program goes by the name that it is called by.
+fn link(program: &Path, link: &Path) -> Option<PathBuf> {
+    if !link.is_file() {
+        let _ = fs::remove_file(link); // it led to what is no longer there
+        let _ = symlink(program, link); // unless another xtask was first
+    }
+    link.is_file().then(|| link.to_owned())
 }
 
 /// A running server.
@@ -80,4 +82,19 @@ fn answers(port: u16, password: &str) -> std::io::Result<bool> {
     let mut answer = String::new();
     connection.read_to_string(&mut answer)?;
     Ok(answer.contains("+PONG"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_that_leads_nowhere_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let (program, server) = (folder.path().join("redis-check-rdb"), folder.path().join("redis-server"));
+        fs::write(&program, "").unwrap();
+        symlink(folder.path().join("gone"), &server).unwrap();
+        assert_eq!(link(&program, &server), Some(server.clone()));
+        assert_eq!(fs::read_link(&server).unwrap(), program);
+    }
 }

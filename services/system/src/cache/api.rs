@@ -19,10 +19,10 @@ use crate::System;
 pub(super) struct ClearCache {
     /// The entries with exactly these keys.
     #[schema(max_items = 1000)]
-    keys: Vec<Key>,
+    keys: Vec<CacheKey>,
     /// All entries whose key starts with one of these; every character stands for itself.
     #[schema(max_items = 1000)]
-    prefixes: Vec<Key>,
+    prefixes: Vec<CacheKey>,
     /// All entries of this deployment.
     flush: Option<bool>,
     /// Verification keys and provider credentials, in every replica.
@@ -32,19 +32,19 @@ pub(super) struct ClearCache {
 /// A key or its beginning. Keys hold what was searched for, so they can be longer than that.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(transparent)]
-struct Key(String);
+struct CacheKey(String);
 
-impl PartialSchema for Key {
+impl PartialSchema for CacheKey {
     fn schema() -> RefOr<Schema> {
         let text = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1)).max_length(Some(2000));
         text.pattern(Some(r"^[^\x00-\x1f\x7f-\x9f]*$")).into()
     }
 }
-impl ToSchema for Key {}
+impl ToSchema for CacheKey {}
 
 impl ClearCache {
     fn entries(self) -> Clear {
-        let texts = |keys: Vec<Key>| keys.into_iter().map(|key| key.0).collect();
+        let texts = |keys: Vec<CacheKey>| keys.into_iter().map(|key| key.0).collect();
         Clear { keys: texts(self.keys), prefixes: texts(self.prefixes), all: self.flush.unwrap_or_default() }
     }
 }

@@ -26,7 +26,7 @@ use backend::Backend;
 use memory::Memory;
 use redis::Redis;
 
-pub use secrets::Secrets;
+pub(crate) use secrets::Secrets;
 
 /// The longest that an entry may be kept, in seconds: a year.
 const LONGEST: u64 = 365 * 24 * 3600;
@@ -41,13 +41,13 @@ pub struct Cache(Arc<dyn Backend>);
 
 /// Which entries go.
 #[derive(Debug, Default)]
-pub struct Clear {
+struct Clear {
     /// Exactly these.
-    pub keys: Vec<String>,
+    keys: Vec<String>,
     /// All whose key starts with one of these.
-    pub prefixes: Vec<String>,
+    prefixes: Vec<String>,
     /// All.
-    pub all: bool,
+    all: bool,
 }
 
 impl Cache {
@@ -104,7 +104,7 @@ impl Cache {
     ///
     /// # Errors
     /// 503 when the cache cannot be reached.
-    pub async fn clear(&self, which: &Clear) -> Result<u64, Error> {
+    async fn clear(&self, which: &Clear) -> Result<u64, Error> {
         let removed = async {
             if which.all {
                 return self.0.flush().await;
@@ -122,7 +122,7 @@ impl Cache {
     }
 
     /// True when it answers.
-    pub async fn is_reachable(&self) -> bool {
+    pub(crate) async fn is_reachable(&self) -> bool {
         self.0.is_reachable().await
     }
 }

@@ -4,6 +4,8 @@
 //! clears, `<prefix>secrets:generation` is what its name says.
 
 mod link;
+#[cfg(test)]
+mod tests;
 
 use std::time::{Duration, SystemTime};
 

@@ -13,19 +13,19 @@ use super::{Cache, unreachable};
 const INTERVAL: Duration = Duration::from_secs(2);
 
 /// Which secrets this process goes by.
-pub struct Secrets {
+pub(crate) struct Secrets {
     verifier: Data<Verifier>,
     generation: AtomicU64,
 }
 
 impl Secrets {
     /// Those that were read when the service started.
-    pub fn new(verifier: Data<Verifier>) -> Self {
+    pub(crate) fn new(verifier: Data<Verifier>) -> Self {
         Self { verifier, generation: AtomicU64::default() }
     }
 
     /// Whoever holds a credential remembers this number from before it was read, and reads it again when it differs.
-    pub fn generation(&self) -> u64 {
+    pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Ordering::SeqCst)
     }
 
@@ -33,7 +33,7 @@ impl Secrets {
     ///
     /// # Errors
     /// 503 when the cache cannot carry the word, or the keys cannot be read here.
-    pub async fn renew(&self, cache: &Cache) -> Result<(), Error> {
+    pub(crate) async fn renew(&self, cache: &Cache) -> Result<(), Error> {
         // First: what changes at the source after this gets a number of its own.
         let generation = cache.0.next_generation().await.map_err(unreachable)?;
         self.adopt(generation).await.map_err(|error| Error::Unavailable(error, "The identity provider"))
@@ -46,7 +46,7 @@ impl Secrets {
     }
 
     /// Follows the other replicas, for as long as the service runs; a failure is tried again.
-    pub async fn watch(&self, cache: &Cache) {
+    pub(crate) async fn watch(&self, cache: &Cache) {
         loop {
             tokio::time::sleep(INTERVAL).await;
             cache.0.measure().await;

