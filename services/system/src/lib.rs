@@ -42,7 +42,8 @@ pub struct System {
 impl Service for System {
     const NAME: &'static str = "system";
     const TITLE: &'static str = "Drover system";
-    const ABOUT: &'static str = "Keeps uploaded files, resolves places and addresses, lists countries and regions.";
+    const ABOUT: &'static str =
+        "Keeps uploaded files, resolves places and addresses, lists countries and regions.";
     const PORT: u16 = 8081;
     type Settings = Settings;
 

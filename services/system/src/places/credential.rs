@@ -30,7 +30,10 @@ impl Credential {
     ) -> anyhow::Result<Self> {
         let given = !key.expose_secret().is_empty();
         ensure!(given || file.is_some(), "service.{setting} or service.{setting}_file must be set");
-        ensure!(!given || file.is_none(), "set one of service.{setting} and service.{setting}_file, not both");
+        ensure!(
+            !given || file.is_none(),
+            "set one of service.{setting} and service.{setting}_file, not both"
+        );
         let generation = secrets.generation();
         let key = match file {
             Some(path) => read(path).with_context(|| format!("service.{setting}_file"))?,

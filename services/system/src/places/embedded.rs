@@ -42,14 +42,6 @@ impl Embedded {
         self.0.nearest(at.lat, at.lon).address.into()
     }
 
-    /// The code of a country's region by one of its names; nothing if it is not known.
-    pub(super) fn region_iso(&self, country: &str, name: &str) -> String {
-        let named = |text: &&str| text.eq_ignore_ascii_case(name);
-        let mut regions = gazetteer::regions(country).iter();
-        let found = regions.find(|region| named(&region.name) || region.aliases.iter().any(named));
-        found.map(|region| region.iso.to_owned()).unwrap_or_default()
-    }
-
     /// Where an address is, as near as its postcode or else its town tells.
     pub(super) fn place_of(&self, address: &Address) -> Option<Coordinates> {
         let texts = [&address.postcode, &address.city].into_iter().filter(|text| !text.is_empty());
@@ -92,6 +84,14 @@ impl Addresses for Embedded {
     fn nearest(&self, at: Coordinates) -> Answering<'_, Address> {
         Box::pin(ready(Ok(self.nearest_place(at))))
     }
+}
+
+/// The code of a country's region by one of its names; nothing if it is not known.
+pub(super) fn region_iso(country: &str, name: &str) -> String {
+    let named = |text: &&str| text.eq_ignore_ascii_case(name);
+    let mut regions = gazetteer::regions(country).iter();
+    let found = regions.find(|region| named(&region.name) || region.aliases.iter().any(named));
+    found.map(|region| region.iso.to_owned()).unwrap_or_default()
 }
 
 impl From<gazetteer::Spot> for Spot {

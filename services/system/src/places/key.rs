@@ -45,7 +45,8 @@ pub(super) fn coordinates(at: Coordinates) -> String {
 fn bounded(mut key: String) -> String {
     if key.len() > MOST {
         let hash = encode_string(&Sha256::digest(&key));
-        key.truncate(key.floor_char_boundary(MOST - hash.len() - 1));
+        let fits = |end: &usize| key.is_char_boundary(*end);
+        key.truncate((0..MOST - hash.len()).rev().find(fits).unwrap_or_default());
         key.extend(["#", hash.as_str()]);
     }
     key

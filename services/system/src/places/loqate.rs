@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::embedded::Embedded;
+use super::embedded::{Embedded, region_iso};
 use super::model::{Address, AddressResult, Coordinates, Kind, Spot, Wanted};
 use super::provider::{Addresses, Answering};
 use super::upstream::{ADDRESSES, Reply, Upstream};
@@ -115,7 +115,11 @@ fn items<T: DeserializeOwned>(reply: &Reply) -> anyhow::Result<Option<Vec<T>>> {
         }
         bail!("it answered error {error}: {}", items[0]["Description"]);
     }
-    let items = items.into_iter().map(serde_json::from_value).collect::<Result<_, _>>();
+    let known = |mut item: Value| {
+        item.as_object_mut().into_iter().for_each(|members| members.retain(|_, value| !value.is_null()));
+        serde_json::from_value(item)
+    };
+    let items = items.into_iter().map(known).collect::<Result<_, _>>();
     items.map(Some).context("the answer is not as documented")
 }
 
@@ -130,7 +134,7 @@ impl Loqate {
             line2: found.line2,
             line3: found.line3,
             city: found.city,
-            region_iso: self.embedded.region_iso(&iso, &region),
+            region_iso: region_iso(&iso, &region),
             region,
             postcode: found.postal_code,
             country_name: country.name.to_owned(),

@@ -106,7 +106,10 @@ impl Places {
     ) -> Result<T, Error> {
         match ask(&*self.addresses).await {
             Err(Error::Unavailable(cause, upstream::ADDRESSES)) if self.fallback => {
-                tracing::warn!(error = format!("{cause:#}"), "the gazetteer answers for the address provider");
+                tracing::warn!(
+                    error = format!("{cause:#}"),
+                    "the gazetteer answers for the address provider"
+                );
                 ask(&self.embedded).await
             }
             answer => answer,

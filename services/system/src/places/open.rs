@@ -21,11 +21,7 @@ use crate::config::{AddressProvider, Settings, WordsProvider};
 impl Places {
     /// # Errors
     /// One sentence that names the setting which is missing or wrong.
-    pub(crate) fn open(
-        settings: &Settings,
-        cache: Cache,
-        secrets: &Arc<Secrets>,
-    ) -> anyhow::Result<Self> {
+    pub(crate) fn open(settings: &Settings, cache: Cache, secrets: &Arc<Secrets>) -> anyhow::Result<Self> {
         let embedded = Embedded(Arc::new(Gazetteer::open()));
         let words: Box<dyn Words> = match settings.words_provider {
             WordsProvider::Grid => Box::new(Grid(gazetteer::Grid::open())),

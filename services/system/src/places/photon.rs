@@ -4,7 +4,7 @@ use anyhow::ensure;
 use common::Error;
 use serde::Deserialize;
 
-use super::embedded::Embedded;
+use super::embedded::{Embedded, region_iso};
 use super::model::{Address, AddressResult, Coordinates, Kind, Spot, Wanted};
 use super::provider::{Addresses, Answering};
 use super::upstream::{Reply, Upstream};
@@ -79,7 +79,7 @@ impl Addresses for Photon {
                 wanted.country.as_ref().is_none_or(|iso| iso.eq_ignore_ascii_case(code))
             };
             let page = found.into_iter().filter(here).skip(wanted.offset).take(wanted.limit);
-            Ok(page.map(|feature| feature.result()).collect())
+            Ok(page.map(Feature::result).collect())
         })
     }
 
@@ -125,14 +125,15 @@ impl Photon {
     fn address(&self, found: Properties, at: Coordinates) -> Address {
         let iso = found.countrycode.to_uppercase();
         let Some(country) = gazetteer::country(&iso) else { return self.embedded.nearest_place(at) };
-        let county = if found.county.is_empty() { &found.state } else { &found.county };
+        let region = if found.county.is_empty() { &found.state } else { &found.county };
         let is_settlement = found.osm_key == "place";
-        let city = if found.city.is_empty() && is_settlement { found.name.clone() } else { found.city.clone() };
+        let city =
+            if found.city.is_empty() && is_settlement { found.name.clone() } else { found.city.clone() };
         Address {
             line1: found.line(),
             line2: if found.locality.is_empty() { found.district } else { found.locality },
-            region: county.clone(),
-            region_iso: self.embedded.region_iso(&iso, county),
+            region: region.clone(),
+            region_iso: region_iso(&iso, region),
             name: found.name,
             city,
             postcode: found.postcode,

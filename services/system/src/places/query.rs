@@ -39,7 +39,11 @@ pub(super) struct ById {
 
 impl ById {
     /// The id, and which of these sources it is of; the first if none is named.
-    pub(super) fn understand(&self, sources: &[&'static str], problems: &mut Problems) -> (String, &'static str) {
+    pub(super) fn understand(
+        &self,
+        sources: &[&'static str],
+        problems: &mut Problems,
+    ) -> (String, &'static str) {
         required("id", &self.id, problems);
         let named = |name: &Word| sources.iter().find(|source| source.eq_ignore_ascii_case(name.trim()));
         let found = self.source.as_ref().map_or(sources.first(), named);

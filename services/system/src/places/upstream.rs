@@ -88,13 +88,13 @@ impl Upstream {
             }
             None => {}
         }
-        let send = || self.http.get(url.clone()).headers(headers.clone()).send();
-        let sent = match send().await {
+        let ask = || self.http.get(url.clone()).headers(headers.clone()).send();
+        let response = match ask().await {
             // Nothing was asked yet, so asking costs nothing twice; who has waited in vain has waited enough.
-            Err(error) if error.is_connect() && !error.is_timeout() => send().await,
-            sent => sent,
+            Err(error) if error.is_connect() && !error.is_timeout() => ask().await,
+            asked => asked,
         };
-        Reply::read(sent.map_err(reqwest::Error::without_url)?).await
+        Reply::read(response.map_err(reqwest::Error::without_url)?).await
     }
 }
 

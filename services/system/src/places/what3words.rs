@@ -37,7 +37,7 @@ struct Refusal {
     code: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Suggested {
     suggestions: Vec<Suggestion>,
 }
@@ -67,7 +67,8 @@ impl Words for What3Words {
             if words.split('.').count() != 3 {
                 return Err(not_words(Vec::new()));
             }
-            let found = self.0.get("v3/convert-to-coordinates", &[("words", words)], |r| converted(&r)).await?;
+            let found =
+                self.0.get("v3/convert-to-coordinates", &[("words", words)], |r| converted(&r)).await?;
             match found {
                 Some(found) => Ok(found),
                 None => Err(not_words(self.suggest(words).await?)),
@@ -82,7 +83,9 @@ impl Words for What3Words {
 
 impl What3Words {
     async fn suggest(&self, words: &str) -> Result<Vec<String>, common::Error> {
-        let read = |reply: Reply| reply.success::<Suggested>();
+        // What is too far from three words is refused here too, and has no near spelling.
+        let read =
+            |reply: Reply| if reply.status == 400 { Ok(Suggested::default()) } else { reply.success() };
         let found = self.0.get("v3/autosuggest", &[("input", words), ("n-results", "3")], read).await?;
         Ok(found.suggestions.into_iter().map(|suggestion| suggestion.words).collect())
     }
@@ -97,6 +100,7 @@ fn converted(reply: &Reply) -> anyhow::Result<Option<(String, Coordinates)>> {
         bail!("it answered {} {}", reply.status, error.code);
     }
     let Converted { words, coordinates } = reply.success()?;
-    let at = Coordinates::new(coordinates.lat, coordinates.lng).context("the coordinates are off the globe")?;
+    let at =
+        Coordinates::new(coordinates.lat, coordinates.lng).context("the coordinates are off the globe")?;
     Ok(Some((words, at)))
 }

@@ -64,7 +64,8 @@ fn a_country_that_is_none_keeps_the_service_from_starting() {
     testkit::block_on(async {
         let unknown = Settings { enabled_countries: vec!["GB".into(), "UK".into()], ..Settings::default() };
         let missing = Settings { countries_file: Some("/nowhere.csv".into()), ..Settings::default() };
-        for (settings, words) in [(unknown, "service.enabled_countries"), (missing, "service.countries_file")] {
+        for (settings, words) in [(unknown, "service.enabled_countries"), (missing, "service.countries_file")]
+        {
             let database = testkit::TestDatabase::new::<System>(Backend::Sqlite).await;
             let config = testkit::config::<System>(&database, settings);
             let told = format!("{:#}", common::start::<System>(config).await.err().unwrap());

@@ -69,7 +69,8 @@ fn words_there_and_back() {
             let back = app.by_words(words).await.ok();
             is_whole(&back);
             assert_eq!(back["threeWords"], words);
-            let off = |member: &str, asked: f64| (back["coordinates"][member].as_f64().unwrap() - asked).abs();
+            let off =
+                |member: &str, asked: f64| (back["coordinates"][member].as_f64().unwrap() - asked).abs();
             assert!(off("lat", lat) <= 0.000_046 && off("lon", lon) <= 0.000_046, "{lat},{lon}: {back}");
         }
     });
@@ -82,7 +83,9 @@ fn words_in_any_case_with_dots_or_spaces() {
         let at = app.by_coordinates(52.0565, -2.716).await.ok();
         let words = at["threeWords"].as_str().unwrap();
         let plain = app.by_words(words).await.ok();
-        for written in [words.to_uppercase(), words.replace('.', " "), format!("  {}", words.replace('.', " . "))] {
+        for written in
+            [words.to_uppercase(), words.replace('.', " "), format!("  {}", words.replace('.', " . "))]
+        {
             assert_eq!(app.by_words(&written).await.ok(), plain, "{written}");
         }
     });

@@ -1,13 +1,26 @@
 //! Places, from the embedded providers and from stubs of the others.
 
+mod cached;
+mod failures;
+mod groups;
+mod key_files;
+mod key_in_logs;
 mod locations;
+mod loqate;
+mod photon;
 mod search;
+mod starting;
+mod what3words;
 
 use std::ops::Deref;
 
 use serde_json::Value;
-use system::{Settings, System};
+use system::{AddressProvider, Settings, System, WordsProvider};
 use testkit::{App, Backend, Call, Reply};
+use wiremock::MockServer;
+
+/// The key of every stub.
+const KEY: &str = "AA11-SECRET-KEY";
 
 /// A service with a store of its own.
 pub struct Places {
@@ -31,6 +44,33 @@ pub async fn start_with(settings: Settings) -> Places {
     let store_url = format!("file://{}/store", folder.path().display());
     let app = App::start::<System>(Backend::Sqlite, Settings { store_url, ..settings }).await;
     Places { app, _folder: folder }
+}
+
+/// Words from a stub.
+fn words_from(stub: &MockServer) -> Settings {
+    Settings {
+        words_provider: WordsProvider::What3words,
+        words_url: Some(stub.uri().parse().unwrap()),
+        words_key: KEY.into(),
+        provider_timeout_ms: 500,
+        ..Settings::default()
+    }
+}
+
+/// Addresses from a stub.
+fn addresses_from(provider: AddressProvider, stub: &MockServer) -> Settings {
+    Settings {
+        address_provider: provider,
+        address_url: Some(stub.uri().parse().unwrap()),
+        address_key: KEY.into(),
+        provider_timeout_ms: 500,
+        ..Settings::default()
+    }
+}
+
+/// How often a stub was asked.
+async fn calls(stub: &MockServer) -> usize {
+    stub.received_requests().await.unwrap().len()
 }
 
 impl Places {
