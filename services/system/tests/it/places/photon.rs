@@ -13,8 +13,8 @@ fn feature(lat: f64, lon: f64, properties: Value) -> Value {
 
 fn town() -> Value {
     feature(
-        52.0553813,
-        -2.7151735,
+        52.055_381_3,
+        -2.715_173_5,
         json!({"osm_type": "R", "osm_id": 10_206_194, "osm_key": "place", "osm_value": "city", "type": "city",
             "name": "Hereford", "county": "Herefordshire", "state": "England", "country": "United Kingdom",
             "countrycode": "GB", "extent": [-2.76, 52.08, -2.66, 52.03]}),
