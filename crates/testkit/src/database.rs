@@ -9,6 +9,8 @@ use diesel::connection::SimpleConnection;
 use diesel::{Connection, PgConnection, SqliteConnection};
 use uuid::Uuid;
 
+use crate::server::named;
+
 /// Which database a test runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
@@ -117,10 +119,7 @@ impl Drop for TestDatabase {
 
 /// `postgres://USER:PASSWORD@HOST:PORT/postgres`
 fn server_url() -> String {
-    std::env::var("DROVER_TEST_POSTGRES").expect(
-        "DROVER_TEST_POSTGRES names no server: run the tests with `cargo xtask test`, or start one with \
-         `cargo xtask postgres` and set what it prints",
-    )
+    named("DROVER_TEST_POSTGRES")
 }
 
 fn url_of(name: &str) -> String {

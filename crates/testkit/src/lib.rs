@@ -15,6 +15,9 @@ mod app;
 mod authorization;
 mod client;
 mod database;
+mod redis;
+mod s3;
+mod server;
 mod system;
 mod user;
 
@@ -22,6 +25,8 @@ pub use app::{App, config};
 pub use authorization::every_operation_needs_a_caller;
 pub use client::{Call, Reply};
 pub use database::{Backend, TestDatabase, on_server};
+pub use redis::{Redis, redis_url};
+pub use s3::S3;
 pub use system::SystemStub;
 pub use user::{AUDIENCE, ISSUER, User, jwks_file};
 

@@ -23,10 +23,10 @@ pub enum Command {
     Demo(DemoArgs),
     /// Print a token for calling the services that `up` started, and nothing else
     Token(TokenArgs),
-    /// Run every check: format, lints, licences, tidy, all tests on SQLite and PostgreSQL, OpenAPI documents
+    /// Run every check: format, lints, licences, tidy, all tests against real servers, OpenAPI documents
     Test(TestArgs),
-    /// Run a private PostgreSQL cluster until Ctrl-C, for running `cargo test` by hand
-    Postgres,
+    /// Run private PostgreSQL, Redis and S3 servers until Ctrl-C, for running `cargo test` by hand
+    Servers,
     /// Write the OpenAPI document of each service to services/<service>/openapi.json
     Openapi(OpenapiArgs),
     /// Check the rules of the house: dependency direction, file sizes, the shape of a service
@@ -93,7 +93,7 @@ pub struct TokenArgs {
 /// Options of `test`.
 #[derive(Debug, Args)]
 pub struct TestArgs {
-    /// Run only `cargo test` with these arguments, with the PostgreSQL cluster at hand: `-- -p logistics batch`
+    /// Run only `cargo test` with these arguments, with the servers at hand: `-- -p logistics batch`
     #[arg(last = true, value_name = "CARGO TEST ARGS")]
     pub args: Vec<String>,
 }

@@ -8,8 +8,8 @@ mod keys;
 mod multipart;
 mod openapi;
 mod ports;
-mod postgres;
 mod process;
+mod servers;
 mod services;
 mod stop;
 mod table;
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args, &stop),
         Command::Token(args) => token::run(&args),
         Command::Test(args) => test::run(&args, &stop),
-        Command::Postgres => postgres::run(&stop),
+        Command::Servers => servers::run(&stop),
         Command::Openapi(args) => openapi::run(args.check, &stop),
         Command::Tidy => tidy::run(),
     });

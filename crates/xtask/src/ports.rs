@@ -20,11 +20,18 @@ pub fn check_free(first: u16, count: u16) -> Result<()> {
     Ok(())
 }
 
-/// A port that is free right now.
-pub fn find_free() -> Result<u16> {
-    let listener =
-        TcpListener::bind(("127.0.0.1", 0)).context("no free port on 127.0.0.1: stop some programs")?;
-    Ok(listener.local_addr().context("cannot read the address of a listener")?.port())
+/// So many ports that are free right now, each another one.
+pub fn find_free<const N: usize>() -> Result<[u16; N]> {
+    // All are held until the last is found.
+    let mut held = Vec::new();
+    let mut ports = [0; N];
+    for port in &mut ports {
+        let listener =
+            TcpListener::bind(("127.0.0.1", 0)).context("no free port on 127.0.0.1: stop some programs")?;
+        *port = listener.local_addr().context("cannot read the address of a listener")?.port();
+        held.push(listener);
+    }
+    Ok(ports)
 }
 
 #[cfg(test)]
@@ -38,5 +45,11 @@ mod tests {
         let message = check_free(port, 1).unwrap_err().to_string();
         assert!(message.contains(&format!("port {port} is in use")), "{message}");
         assert!(message.contains("--port"), "{message}");
+    }
+
+    #[test]
+    fn free_ports_are_different_ones() {
+        let [a, b, c] = find_free().unwrap();
+        assert!(a != b && b != c && c != a, "{a} {b} {c}");
     }
 }

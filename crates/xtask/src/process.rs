@@ -14,6 +14,15 @@ const POLL: Duration = Duration::from_millis(50);
 
 /// Runs a command to its end with the terminal's own output; a signal to us ends it and what it started.
 pub fn run(command: &mut Command, stop: &Stop) -> Result<ExitStatus> {
+    run_while(command, stop, || Ok(()))
+}
+
+/// The same, ended too by the failure of a check that is made all the while.
+pub fn run_while(
+    command: &mut Command,
+    stop: &Stop,
+    mut check: impl FnMut() -> Result<()>,
+) -> Result<ExitStatus> {
     let name = command.get_program().to_string_lossy().into_owned();
     let mut child = command
         .stdin(Stdio::null())
@@ -25,9 +34,10 @@ pub fn run(command: &mut Command, stop: &Stop) -> Result<ExitStatus> {
             stop.check()?;
             return Ok(status);
         }
-        if stop.requested() {
+        let checked = if stop.requested() { Err(Interrupted.into()) } else { check() };
+        if let Err(error) = checked {
             end_group(&mut child);
-            return Err(Interrupted.into());
+            return Err(error);
         }
         sleep(POLL);
     }
@@ -74,6 +84,13 @@ mod tests {
     fn a_command_that_is_not_there_is_named() {
         let error = run(&mut Command::new("no-such-program"), &Stop::default()).unwrap_err();
         assert!(error.to_string().contains("no-such-program"));
+    }
+
+    #[test]
+    fn a_failing_check_ends_a_command() {
+        let check = || anyhow::bail!("the server is gone");
+        let error = run_while(Command::new("sleep").arg("60"), &Stop::default(), check).unwrap_err();
+        assert_eq!(error.to_string(), "the server is gone");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::client::{Body, Client};
 use crate::keys::JWKS_FILE;
 use crate::stop::Stop;
 use crate::workspace::SERVICES;
-use crate::{postgres, process, token};
+use crate::{process, servers, token};
 
 const READY_LIMIT: Duration = Duration::from_secs(30);
 /// A little more than a service gives its own requests to end.
@@ -81,9 +81,12 @@ impl Fleet {
         for (index, service) in (0..).zip(SERVICES) {
             let path = place.log(service);
             let log = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
-            let child = Command::new(binaries.join(service))
+            let mut command = Command::new(binaries.join(service));
+            for name in servers::ENVIRONMENT {
+                command.env_remove(name);
+            }
+            let child = command
                 .arg("serve")
-                .env_remove(postgres::ENV)
                 .envs(place.environment(service, index))
                 .stdin(Stdio::null())
                 .stderr(log.try_clone().with_context(|| format!("cannot write {}", path.display()))?)

@@ -1,22 +1,21 @@
 //! Runs every check, one stage after the other, and stops at the first that fails.
 
-use std::process::Command;
+use std::process::ExitStatus;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use crate::cli::TestArgs;
-use crate::postgres::{Cluster, ENV};
+use crate::servers::Servers;
 use crate::stop::{Interrupted, Stop};
 use crate::{process, tidy, workspace};
 
-/// All stages; with arguments only `cargo test` and the cluster that it needs.
+/// All stages; with arguments only `cargo test` and the servers that it needs.
 pub fn run(args: &TestArgs, stop: &Stop) -> Result<()> {
     let stages = Stages { begun: Instant::now(), stop };
     if !args.args.is_empty() {
-        let cluster = stages.cluster()?;
         let alone = format!("cargo xtask test -- {}", args.args.join(" "));
-        return stages.tests(&cluster, &args.args, &alone);
+        return stages.tests(&args.args, &alone);
     }
     stages.cargo("format", &["fmt", "--all", "--check"], "cargo fmt --all")?;
     let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
@@ -26,11 +25,8 @@ pub fn run(args: &TestArgs, stop: &Stop) -> Result<()> {
     stages.cargo("services alone", &alone, &format!("cargo {}", alone.join(" ")))?;
     stages.licences()?;
     stages.run("tidy", "cargo xtask tidy", tidy::run)?;
-    let cluster = stages.cluster()?;
     let all = ["--workspace", "--no-fail-fast"].map(str::to_owned);
-    let tests = stages.tests(&cluster, &all, "cargo xtask test -- --workspace");
-    drop(cluster);
-    tests?;
+    stages.tests(&all, "cargo xtask test -- --workspace")?;
     stages.head("everything passed");
     Ok(())
 }
@@ -58,7 +54,7 @@ impl Stages<'_> {
     }
 
     fn cargo(&self, name: &str, args: &[&str], alone: &str) -> Result<()> {
-        self.run(name, alone, || succeed(workspace::cargo().args(args), self.stop))
+        self.run(name, alone, || succeed(process::run(workspace::cargo().args(args), self.stop)))
     }
 
     fn licences(&self) -> Result<()> {
@@ -73,19 +69,17 @@ impl Stages<'_> {
         self.cargo("licences and sources", &check, "cargo deny check licenses bans sources")
     }
 
-    fn cluster(&self) -> Result<Cluster> {
-        self.run("PostgreSQL cluster", "cargo xtask postgres", || Cluster::start(self.stop))
-    }
-
-    fn tests(&self, cluster: &Cluster, args: &[String], alone: &str) -> Result<()> {
+    fn tests(&self, args: &[String], alone: &str) -> Result<()> {
+        let start = || Servers::start(self.stop);
+        let mut servers = self.run("PostgreSQL, Redis and S3 servers", "cargo xtask servers", start)?;
         let mut cargo = workspace::cargo();
-        cargo.arg("test").args(args).env(ENV, cluster.url());
-        self.run("tests", alone, || succeed(&mut cargo, self.stop))
+        cargo.arg("test").args(args).envs(servers.environment());
+        self.run("tests", alone, || succeed(process::run_while(&mut cargo, self.stop, || servers.check())))
     }
 }
 
-fn succeed(command: &mut Command, stop: &Stop) -> Result<()> {
-    let status = process::run(command, stop).context("cargo is needed")?;
+fn succeed(ended: Result<ExitStatus>) -> Result<()> {
+    let status = ended?;
     if !status.success() {
         bail!("cargo answered with {status}; what it found stands above");
     }

@@ -1,50 +1,24 @@
-//! Finds the programs of PostgreSQL, or installs them where that needs no question (Debian, as root).
+//! Where the programs of PostgreSQL are.
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
-use crate::process;
-use crate::stop::Stop;
+use crate::servers::debian::Package;
+use crate::servers::programs::folders_on_path;
 
 /// Debian's packages start a server of their own unless this says otherwise.
 const CLUSTER_CONF: &str = "/etc/postgresql-common/createcluster.conf";
 
-/// The folder that holds `initdb` and `postgres`.
-pub fn bin_dir(stop: &Stop) -> Result<PathBuf> {
-    if let Some(found) = find() {
-        return Ok(found);
-    }
-    if !rustix::process::geteuid().is_root() || !Path::new("/usr/bin/apt-get").exists() {
-        bail!(
-            "the tests need PostgreSQL 14 or newer (the programs initdb and postgres): install it with \
-             `sudo apt-get install postgresql`, `sudo dnf install postgresql-server` or `brew install postgresql@17`, \
-             or put its bin folder on PATH"
-        );
-    }
-    eprintln!("PostgreSQL is missing: installing it with apt-get (once)");
-    no_system_cluster()?;
-    apt(&["update"], stop)?;
-    apt(
-        &["-o", "Dpkg::Options::=--force-confold", "install", "-y", "--no-install-recommends", "postgresql"],
-        stop,
-    )?;
-    find().context(
-        "apt-get installed postgresql, but initdb is not in /usr/lib/postgresql/*/bin: put it on PATH",
-    )
-}
-
-fn apt(args: &[&str], stop: &Stop) -> Result<()> {
-    let mut command = Command::new("apt-get");
-    command.arg("-q").args(args).env("DEBIAN_FRONTEND", "noninteractive");
-    if process::run(&mut command, stop)?.success() {
-        return Ok(());
-    }
-    bail!("`apt-get {}` failed: install PostgreSQL by hand, so that initdb is on PATH", args.join(" "));
-}
+/// What brings the programs.
+pub const PACKAGE: Package = Package {
+    name: "postgresql",
+    by_hand: "PostgreSQL 14 or newer (the programs initdb and postgres): `sudo apt-get install postgresql`, \
+              `sudo dnf install postgresql-server` or `brew install postgresql@17`, or put its bin folder on PATH",
+    prepare: no_system_cluster,
+};
 
 /// Tests bring their own cluster; the package need not start another.
 fn no_system_cluster() -> Result<()> {
@@ -59,13 +33,14 @@ fn no_system_cluster() -> Result<()> {
     write().with_context(|| format!("cannot write {CLUSTER_CONF}: install PostgreSQL by hand"))
 }
 
-fn find() -> Option<PathBuf> {
+/// The folder that holds `initdb` and `postgres`.
+pub fn find() -> Option<PathBuf> {
     let mut candidates = Vec::new();
     if let Ok(output) = Command::new("pg_config").arg("--bindir").output() {
         candidates.push(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()));
     }
     candidates.extend(debian(Path::new("/usr/lib/postgresql")));
-    candidates.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
+    candidates.extend(folders_on_path());
     candidates.into_iter().find(|folder| folder.join("initdb").is_file() && folder.join("postgres").is_file())
 }
 

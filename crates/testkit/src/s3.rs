@@ -1,0 +1,48 @@
+//! A place of its own in an S3 server for each test.
+
+use reqwest::Url;
+use uuid::Uuid;
+
+use crate::server::named;
+
+/// The bucket that `cargo xtask` makes.
+const BUCKET: &str = "drover-test";
+
+/// Where a test stores its objects.
+#[derive(Clone, Debug)]
+pub struct S3 {
+    /// The server, `http://HOST:PORT`; buckets are in the path, the region is any.
+    pub endpoint: String,
+    /// Access key id.
+    pub key: String,
+    /// Secret access key.
+    pub secret: String,
+    /// Bucket and prefix, `s3://BUCKET/PREFIX`.
+    pub url: String,
+}
+
+impl S3 {
+    /// A prefix that nobody else uses, in the bucket that all tests share.
+    pub fn fresh() -> Self {
+        let mut server: Url = named("DROVER_TEST_S3").parse().expect("http://KEY:SECRET@HOST:PORT");
+        let key = server.username().to_owned();
+        let secret = server.password().expect("a secret in DROVER_TEST_S3").to_owned();
+        server.set_username("").unwrap();
+        server.set_password(None).unwrap();
+        let endpoint = server.as_str().trim_end_matches('/').to_owned();
+        Self { endpoint, key, secret, url: format!("s3://{BUCKET}/{}", Uuid::new_v4()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_test_has_its_own_place() {
+        let (a, b) = (S3::fresh(), S3::fresh());
+        assert_ne!(a.url, b.url);
+        assert!(a.endpoint.starts_with("http://") && !a.endpoint.contains('@'), "{}", a.endpoint);
+        assert!(!a.key.is_empty() && !a.secret.is_empty());
+    }
+}

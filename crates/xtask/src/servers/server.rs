@@ -1,0 +1,131 @@
+//! What all test servers have in common: a process, its folder, its log, its end.
+
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::process;
+use crate::stop::Stop;
+
+const READY_LIMIT: Duration = Duration::from_secs(60);
+const LOG_LINES: usize = 10;
+
+/// How a server is asked to end: signals, and how many seconds each is given.
+pub type Farewell = &'static [(Signal, u64)];
+
+/// A server process in a folder of its own. Dropped, it ends and the folder goes.
+#[derive(Debug)]
+pub struct Server {
+    name: &'static str,
+    farewell: Farewell,
+    child: Child,
+    folder: TempDir,
+}
+
+impl Server {
+    /// Runs a command in this folder, its output in the folder's log.
+    pub fn spawn(
+        name: &'static str,
+        command: &mut Command,
+        folder: TempDir,
+        farewell: Farewell,
+    ) -> Result<Self> {
+        let out = File::create(log_file(folder.path()));
+        let out =
+            out.with_context(|| format!("cannot write to {}: make room there", folder.path().display()))?;
+        let err =
+            out.try_clone().with_context(|| format!("cannot write the log of {name}: make room for it"))?;
+        let child = command
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .stdout(out)
+            .stderr(err)
+            .process_group(0) // so that Ctrl-C reaches it only when the tests have ended
+            .spawn()
+            .with_context(|| {
+                format!("cannot run {}: install {name} again", command.get_program().display())
+            })?;
+        Ok(Self { name, farewell, child, folder })
+    }
+
+    /// Waits until the server says that it is ready.
+    pub fn wait_ready(&mut self, stop: &Stop, ready: impl Fn(&Path) -> bool) -> Result<()> {
+        let deadline = Instant::now() + READY_LIMIT;
+        while Instant::now() < deadline {
+            stop.check()?;
+            self.check()?;
+            if ready(self.folder.path()) {
+                return Ok(());
+            }
+            sleep(Duration::from_millis(50));
+        }
+        bail!("{} was not ready after {} s: {}", self.name, READY_LIMIT.as_secs(), self.log());
+    }
+
+    /// Fails if the server has ended by itself.
+    pub fn check(&mut self) -> Result<()> {
+        match self.child.try_wait().with_context(|| format!("cannot wait for {}", self.name))? {
+            None => Ok(()),
+            Some(status) => bail!("{} ended by itself ({status}): {}", self.name, self.log()),
+        }
+    }
+
+    /// The end of its log, for an error message.
+    fn log(&self) -> String {
+        let text = fs::read_to_string(log_file(self.folder.path())).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        format!("mend what its log says:\n{}", lines[lines.len().saturating_sub(LOG_LINES)..].join("\n"))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        for (signal, seconds) in self.farewell {
+            if let Ok(Some(_)) = self.child.try_wait() {
+                return;
+            }
+            process::signal(&self.child, *signal);
+            if process::wait(&mut self.child, Duration::from_secs(*seconds), || false).is_some() {
+                return;
+            }
+        }
+    }
+}
+
+/// Starts a server at most three times: between finding a port and using it another program may take it.
+pub fn attempt<T>(stop: &Stop, start: impl Fn() -> Result<T>) -> Result<T> {
+    let mut result = start();
+    for _ in 1..3 {
+        if result.is_ok() || stop.requested() {
+            break;
+        }
+        result = start();
+    }
+    result
+}
+
+/// A fresh folder that only we may enter.
+pub fn folder(server: &str) -> Result<TempDir> {
+    let folder = tempfile::Builder::new().prefix(&format!("drover-{server}-")).tempdir();
+    folder.context("cannot make a temporary folder: set TMPDIR to one that can be written to")
+}
+
+/// A password of letters that neither URLs nor configuration files need to quote.
+pub fn random_password() -> Result<String> {
+    let mut bytes = [0_u8; 18];
+    getrandom::fill(&mut bytes).map_err(|error| anyhow!("the system gives no random bytes: {error}"))?;
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
+}
+
+fn log_file(folder: &Path) -> PathBuf {
+    folder.join("log")
+}
