@@ -4,6 +4,10 @@ mod config;
 mod files;
 mod schema;
 
+use std::time::Duration;
+
+use actix_web::web::Data;
+use clap::{ArgMatches, Command};
 use common::{Context, Service};
 use database::{Database, EmbeddedMigrations, Migrations};
 use diesel_migrations::embed_migrations;
@@ -11,6 +15,8 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 pub use config::Settings;
 use files::content::ContentStore;
+use files::scan::Scanner;
+use files::sweep;
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
@@ -21,7 +27,14 @@ pub struct System {
     /// Begins every URL that answers show.
     public_url: String,
     store: ContentStore,
+    scanner: Option<Scanner>,
     settings: Settings,
+}
+
+impl System {
+    fn grace(&self) -> Duration {
+        self.settings.grace()
+    }
 }
 
 impl Service for System {
@@ -39,16 +52,36 @@ impl Service for System {
         files::routes(v1);
     }
 
+    fn commands() -> Vec<Command> {
+        vec![sweep::command()]
+    }
+
+    async fn run(_: &str, arguments: &ArgMatches, settings: &Settings, db: Database) -> anyhow::Result<()> {
+        sweep::run(arguments, settings, db).await
+    }
+
     async fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
-            store: ContentStore::open(&settings.store_url)?,
+            store: ContentStore::open(settings).await?,
+            scanner: Scanner::open(settings)?,
             settings: settings.clone(),
         })
     }
 
     async fn dependencies(&self) -> Vec<(&'static str, bool)> {
-        vec![("store", self.store.is_reachable().await)]
+        let scanner = async {
+            match &self.scanner {
+                Some(scanner) => Some(("scanner", scanner.is_reachable().await)),
+                None => None,
+            }
+        };
+        let (store, scanner) = tokio::join!(self.store.is_reachable(), scanner);
+        std::iter::once(("store", store)).chain(scanner).collect()
+    }
+
+    fn background(system: Data<Self>) -> impl Future<Output = ()> + Send + 'static {
+        sweep::at_start(system)
     }
 }
