@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// What a person does with this repository, one command each.
 #[derive(Debug, Parser)]
@@ -21,6 +21,8 @@ pub enum Command {
     Up(UpArgs),
     /// Start the services, walk through a day of haulage and farming over HTTP, check every answer, stop
     Demo(DemoArgs),
+    /// Measure a release build on this machine and print ratios against what is possible
+    Bench(BenchArgs),
     /// Print a token for calling the services that `up` started, and nothing else
     Token(TokenArgs),
     /// Run every check: format, lints, licences, tidy, all tests against real servers, OpenAPI documents
@@ -62,6 +64,23 @@ pub struct DemoArgs {
     /// Database for all three services, such as postgres://user:password@host/name [default: a SQLite file each]
     #[arg(long, value_name = "URL")]
     pub database: Option<String>,
+}
+
+/// Options of `bench`.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// What to measure
+    pub benchmark: Benchmark,
+    /// How many questions of each kind
+    #[arg(long, value_name = "COUNT", default_value_t = 1000)]
+    pub requests: usize,
+}
+
+/// The benchmarks.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Benchmark {
+    /// Places: search, nearest, three words, countries and regions
+    Geo,
 }
 
 /// Options of `token`.

@@ -1,5 +1,6 @@
 //! `cargo xtask`: everything a person does with this repository, one command each.
 
+mod bench;
 mod build_release;
 mod cli;
 mod client;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     let result = Stop::install().and_then(|stop| match cli.command {
         Command::Up(args) => up::run(&args, &stop),
         Command::Demo(args) => demo::run(&args, &stop),
+        Command::Bench(args) => bench::run(&args, &stop),
         Command::Token(args) => token::run(&args),
         Command::Test(args) => test::run(&args, &stop),
         Command::Servers => servers::run(&stop),

@@ -43,7 +43,7 @@ impl Place {
     }
 
     /// The whole configuration of a service, by environment only.
-    fn environment(&self, service: &str, index: u16) -> Vec<(&'static str, String)> {
+    pub fn environment(&self, service: &str, index: u16) -> Vec<(&'static str, String)> {
         let data = self.data.display();
         let sqlite = || format!("sqlite://{data}/{service}.sqlite");
         let mut variables = vec![

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize, Serializer};
 use url::Url;
 
@@ -39,6 +39,15 @@ pub struct Settings {
     pub file_bytes: usize,
     /// The most files of one upload.
     pub file_count: usize,
+    /// Where the cache is: `memory:` in the process, or `redis://` or `rediss://` and an address to share it.
+    #[serde(serialize_with = "without_password")]
+    pub cache_url: SecretString,
+    /// What this deployment's keys in a shared Redis begin with.
+    pub cache_prefix: String,
+    /// The most bytes of keys and values in the process's own cache.
+    pub cache_bytes: u64,
+    /// How long an entry is kept, in seconds.
+    pub cache_seconds: u64,
 }
 
 impl Default for Settings {
@@ -54,6 +63,10 @@ impl Default for Settings {
             scan_seconds: 30,
             file_bytes: 25 << 20,
             file_count: 10,
+            cache_url: "memory:".into(),
+            cache_prefix: "drover:system:".into(),
+            cache_bytes: 64 << 20,
+            cache_seconds: 24 * 3600,
         }
     }
 }
@@ -69,4 +82,11 @@ impl Settings {
 #[expect(clippy::ref_option, reason = "serde calls it so")]
 fn hidden<S: Serializer>(secret: &Option<SecretString>, serializer: S) -> Result<S::Ok, S::Error> {
     secret.as_ref().map(|_| "…").serialize(serializer)
+}
+
+fn without_password<S: Serializer>(url: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
+    let Ok(mut url) = Url::parse(url.expose_secret()) else { return serializer.serialize_str("") };
+    // An address that can have no password has none.
+    let _ = url.set_password(None);
+    serializer.collect_str(&url)
 }

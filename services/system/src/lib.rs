@@ -1,5 +1,6 @@
 //! The system service: files that loads and listings refer to.
 
+mod cache;
 mod config;
 mod files;
 mod schema;
@@ -13,6 +14,8 @@ use database::{Database, EmbeddedMigrations, Migrations};
 use diesel_migrations::embed_migrations;
 use utoipa_actix_web::service_config::ServiceConfig;
 
+pub use cache::Cache;
+use cache::Secrets;
 pub use config::Settings;
 use files::content::ContentStore;
 use files::scan::Scanner;
@@ -28,6 +31,8 @@ pub struct System {
     public_url: String,
     store: ContentStore,
     scanner: Option<Scanner>,
+    cache: Cache,
+    secrets: Secrets,
     settings: Settings,
 }
 
@@ -50,6 +55,7 @@ impl Service for System {
 
     fn routes(v1: &mut ServiceConfig) {
         files::routes(v1);
+        cache::routes(v1);
     }
 
     fn commands() -> Vec<Command> {
@@ -66,6 +72,8 @@ impl Service for System {
             public_url: context.public_url.clone(),
             store: ContentStore::open(settings).await?,
             scanner: Scanner::open(settings)?,
+            cache: Cache::open(settings).await?,
+            secrets: Secrets::new(context.verifier.clone()),
             settings: settings.clone(),
         })
     }
@@ -77,11 +85,12 @@ impl Service for System {
                 None => None,
             }
         };
-        let (store, scanner) = tokio::join!(self.store.is_reachable(), scanner);
-        std::iter::once(("store", store)).chain(scanner).collect()
+        let (store, cache, scanner) =
+            tokio::join!(self.store.is_reachable(), self.cache.is_reachable(), scanner);
+        [("store", store), ("cache", cache)].into_iter().chain(scanner).collect()
     }
 
-    fn background(system: Data<Self>) -> impl Future<Output = ()> + Send + 'static {
-        sweep::at_start(system)
+    async fn background(system: Data<Self>) {
+        tokio::join!(system.secrets.watch(&system.cache), sweep::at_start(&system));
     }
 }

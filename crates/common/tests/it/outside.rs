@@ -63,7 +63,10 @@ fn readiness_names_what_is_ill() {
     testkit::block_on(async {
         let app = start().await;
         let body = app.get("/readyz").send().await.ok();
-        assert_eq!(body, json!({"status": "ok", "database": "ok", "well": "ok", "ill": "degraded"}));
+        assert_eq!(
+            body,
+            json!({"status": "ok", "database": "ok", "well": "ok", "ill": "degraded", "woken": "ok"})
+        );
     });
 }
 

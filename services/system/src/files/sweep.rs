@@ -3,7 +3,6 @@
 
 use std::time::{Duration, SystemTime};
 
-use actix_web::web::Data;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use common::Error;
 use database::Database;
@@ -58,10 +57,10 @@ pub(crate) async fn run(arguments: &ArgMatches, settings: &Settings, db: Databas
 }
 
 /// Sweeps when the service starts, and again when what was left behind right before that has come of age.
-pub(crate) async fn at_start(system: Data<System>) {
+pub(crate) async fn at_start(system: &System) {
     for wait in [Duration::ZERO, system.grace()] {
         tokio::time::sleep(wait).await;
-        match sweep_unless_new(&system).await {
+        match sweep_unless_new(system).await {
             Ok(Some(Swept { looked_at, removed, bytes })) => {
                 tracing::info!(looked_at, removed, bytes, "file contents without a file are removed");
             }

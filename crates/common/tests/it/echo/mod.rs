@@ -3,6 +3,9 @@
 mod odd;
 mod things;
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use actix_web::web::Data;
 use common::{Context, Service};
 use database::{Database, Migrations};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
@@ -12,6 +15,8 @@ use utoipa_actix_web::service_config::ServiceConfig;
 pub(crate) struct Echo {
     db: Database,
     public_url: String,
+    /// Set by what runs in the background.
+    woken: AtomicBool,
 }
 
 impl Service for Echo {
@@ -33,11 +38,19 @@ impl Service for Echo {
     }
 
     async fn open((): &(), context: &Context) -> anyhow::Result<Self> {
-        Ok(Self { db: context.db.clone(), public_url: context.public_url.clone() })
+        Ok(Self {
+            db: context.db.clone(),
+            public_url: context.public_url.clone(),
+            woken: AtomicBool::default(),
+        })
+    }
+
+    async fn background(service: Data<Self>) {
+        service.woken.store(true, Relaxed);
     }
 
     async fn dependencies(&self) -> Vec<(&'static str, bool)> {
-        vec![("well", true), ("ill", false)]
+        vec![("well", true), ("ill", false), ("woken", self.woken.load(Relaxed))]
     }
 }
 

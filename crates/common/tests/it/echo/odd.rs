@@ -10,6 +10,7 @@ use common::{Admin, Answer, Caller, Error, Failures, Granted, Member, PathId, Qu
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
+use utoipa_actix_web::scope;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::Echo;
@@ -132,4 +133,5 @@ async fn public(_: Data<Echo>) -> HttpResponse {
 pub(super) fn routes(v1: &mut ServiceConfig) {
     v1.service(panics).service(bug).service(big).service(sleep).service(hear).service(hear_of);
     v1.service(who).service(only_admin).service(only_member).service(public);
+    v1.service(scope("/public").service(hear).service(panics));
 }

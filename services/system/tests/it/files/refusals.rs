@@ -76,7 +76,7 @@ testkit::on_both! {
         let files = start(backend).await;
         let id = files.make(&User::of("farm"), "image", PNG).await;
         let called = testkit::every_operation_needs_a_caller(&files.app, &[]).await;
-        assert_eq!(called, 7);
+        assert_eq!(called, 8);
         for path in [format!("/v1/files/{id}"), format!("/v1/files/{id}/info")] {
             assert_eq!(files.app.call("HEAD", &path).send().await.status, 401, "{path}");
         }

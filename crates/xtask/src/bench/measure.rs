@@ -1,0 +1,133 @@
+//! A service of its own for a benchmark: how soon it answers, what it holds in memory, and how long each of its
+//! requests took it, which is what its log says.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::client::{Body, Client};
+use crate::services::Place;
+use crate::stop::Stop;
+use crate::{keys, process};
+
+const READY_LIMIT: Duration = Duration::from_secs(30);
+
+/// A running service that logs for machines.
+#[derive(Debug)]
+pub struct Measured {
+    child: Child,
+    place: Place,
+    service: &'static str,
+    client: Client,
+    /// From the start of the process to its first answer.
+    pub start_up: Duration,
+}
+
+impl Measured {
+    /// Starts the first service of a place.
+    pub fn start(place: Place, service: &'static str, binaries: &Path, stop: &Stop) -> Result<Self> {
+        keys::DevKeys::load_or_create(&place.data)?;
+        fs::create_dir_all(place.data.join("log")).context("cannot make the log folder")?;
+        let path = place.log(service);
+        let log = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        let begun = Instant::now();
+        let child = Command::new(binaries.join(service))
+            .envs(place.environment(service, 0))
+            .env("DROVER_LOG__FORMAT", "json")
+            .stdin(Stdio::null())
+            .stderr(log.try_clone()?)
+            .stdout(log)
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("cannot start {}", binaries.join(service).display()))?;
+        let client = Client::new(Duration::from_secs(10));
+        let mut measured = Self { child, place, service, client, start_up: Duration::ZERO };
+        while measured.get("/healthz").is_err() {
+            stop.check()?;
+            if measured.child.try_wait()?.is_some() || begun.elapsed() > READY_LIMIT {
+                bail!("{service} did not start: {}", fs::read_to_string(&path).unwrap_or_default());
+            }
+            sleep(Duration::from_millis(1));
+        }
+        measured.start_up = begun.elapsed();
+        Ok(measured)
+    }
+
+    /// Asks for a path; anything but success is an error.
+    pub fn get(&self, path: &str) -> Result<Value> {
+        let answer = self.client.send("GET", &format!("{}{path}", self.place.url(0)), None, &Body::Empty)?;
+        if answer.status != 200 {
+            bail!("{path} answered {}: {}", answer.status, answer.json);
+        }
+        Ok(answer.json)
+    }
+
+    /// Memory in use now, in MiB (Linux: `VmRSS`).
+    pub fn resident(&self) -> Option<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? / 1024)
+    }
+
+    /// Stops the service and tells, for each operation, the milliseconds that its requests took in the order made.
+    pub fn finish(mut self) -> Result<HashMap<String, Vec<f64>>> {
+        self.end();
+        let log = fs::read_to_string(self.place.log(self.service)).context("cannot read the log")?;
+        let mut times = HashMap::<String, Vec<f64>>::new();
+        for line in log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+            if let (Some(operation), Some(ms)) = (line["operation"].as_str(), line["ms"].as_f64()) {
+                times.entry(operation.to_owned()).or_default().push(ms);
+            }
+        }
+        Ok(times)
+    }
+
+    fn end(&mut self) {
+        process::signal(&self.child, Signal::TERM);
+        if process::wait(&mut self.child, Duration::from_secs(10), || false).is_none() {
+            process::signal(&self.child, Signal::KILL);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+impl Drop for Measured {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            self.end();
+        }
+    }
+}
+
+/// The value that this part of a hundred lies below; 0 of nothing.
+pub fn percentile(times: &[f64], percent: usize) -> f64 {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+        .get((sorted.len() * percent / 100).min(sorted.len().saturating_sub(1)))
+        .copied()
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::percentile;
+
+    #[test]
+    fn percentiles() {
+        let times: Vec<f64> = (0..100).rev().map(f64::from).collect();
+        assert_eq!(
+            format!("{:?}", [0, 50, 99, 100].map(|p| percentile(&times, p))),
+            "[0.0, 50.0, 99.0, 99.0]"
+        );
+        assert!(percentile(&[], 50) < 0.001);
+    }
+}

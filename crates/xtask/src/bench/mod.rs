@@ -1,0 +1,16 @@
+//! `bench`: what the services take, measured on this machine against what a constant answer takes in the same run.
+
+mod geo;
+mod measure;
+
+use anyhow::Result;
+
+use crate::cli::{BenchArgs, Benchmark};
+use crate::stop::Stop;
+
+/// Runs one benchmark and prints its table.
+pub fn run(args: &BenchArgs, stop: &Stop) -> Result<()> {
+    match args.benchmark {
+        Benchmark::Geo => geo::run(args.requests, stop),
+    }
+}
