@@ -8,8 +8,10 @@ mod places;
 mod schema;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_web::web::Data;
+use clap::{ArgMatches, Command};
 use common::{Context, Service};
 use database::{Database, EmbeddedMigrations, Migrations};
 use diesel_migrations::embed_migrations;
@@ -21,6 +23,8 @@ use cache::Secrets;
 pub use config::{AddressProvider, Settings, WordsProvider};
 use countries::Countries;
 use files::content::ContentStore;
+use files::scan::Scanner;
+use files::sweep;
 use places::Places;
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
@@ -32,11 +36,18 @@ pub struct System {
     /// Begins every URL that answers show.
     public_url: String,
     store: ContentStore,
+    scanner: Option<Scanner>,
     cache: Cache,
     secrets: Arc<Secrets>,
     places: Places,
     countries: Countries,
     settings: Settings,
+}
+
+impl System {
+    fn grace(&self) -> Duration {
+        self.settings.grace()
+    }
 }
 
 impl Service for System {
@@ -58,13 +69,22 @@ impl Service for System {
         v1.service(scope("/public").configure(geography));
     }
 
+    fn commands() -> Vec<Command> {
+        vec![sweep::command()]
+    }
+
+    async fn run(_: &str, arguments: &ArgMatches, settings: &Settings, db: Database) -> anyhow::Result<()> {
+        sweep::run(arguments, settings, db).await
+    }
+
     async fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
         let cache = Cache::open(settings).await?;
         let secrets = Arc::new(Secrets::new(context.verifier.clone()));
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
-            store: ContentStore::open(&settings.store_url)?,
+            store: ContentStore::open(settings).await?,
+            scanner: Scanner::open(settings)?,
             places: Places::open(settings, cache.clone(), &secrets)?,
             countries: Countries::open(settings)?,
             cache,
@@ -74,12 +94,19 @@ impl Service for System {
     }
 
     async fn dependencies(&self) -> Vec<(&'static str, bool)> {
-        let (store, cache) = tokio::join!(self.store.is_reachable(), self.cache.is_reachable());
-        [("store", store), ("cache", cache)].into_iter().chain(self.places.health()).collect()
+        let scanner = async {
+            match &self.scanner {
+                Some(scanner) => Some(("scanner", scanner.is_reachable().await)),
+                None => None,
+            }
+        };
+        let (store, cache, scanner) =
+            tokio::join!(self.store.is_reachable(), self.cache.is_reachable(), scanner);
+        [("store", store), ("cache", cache)].into_iter().chain(scanner).chain(self.places.health()).collect()
     }
 
     async fn background(system: Data<Self>) {
-        system.secrets.watch(&system.cache).await;
+        tokio::join!(system.secrets.watch(&system.cache), sweep::at_start(&system));
     }
 }
 

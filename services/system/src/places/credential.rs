@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::cache::Secrets;
@@ -24,20 +24,17 @@ impl Credential {
     /// If there is none, or both, or the file cannot be read.
     pub(super) fn open(
         setting: &str,
-        key: &SecretString,
+        key: Option<&SecretString>,
         file: Option<&Path>,
         secrets: &Arc<Secrets>,
     ) -> anyhow::Result<Self> {
-        let given = !key.expose_secret().is_empty();
-        ensure!(given || file.is_some(), "service.{setting} or service.{setting}_file must be set");
-        ensure!(
-            !given || file.is_none(),
-            "set one of service.{setting} and service.{setting}_file, not both"
-        );
+        let key = key.filter(|key| !key.expose_secret().is_empty());
         let generation = secrets.generation();
-        let key = match file {
-            Some(path) => read(path).with_context(|| format!("service.{setting}_file"))?,
-            None => key.clone(),
+        let key = match (key, file) {
+            (Some(key), None) => key.clone(),
+            (None, Some(path)) => read(path).with_context(|| format!("service.{setting}_file"))?,
+            (None, None) => bail!("service.{setting} or service.{setting}_file must be set"),
+            (Some(_), Some(_)) => bail!("set one of service.{setting} and service.{setting}_file, not both"),
         };
         Ok(Self {
             file: file.map(Path::to_owned),

@@ -31,7 +31,7 @@ impl Places {
             AddressProvider::Gazetteer => Box::new(embedded.clone()),
             AddressProvider::Loqate => {
                 let file = settings.address_key_file.as_deref();
-                let key = Credential::open("address_key", &settings.address_key, file, secrets)?;
+                let key = Credential::open("address_key", settings.address_key.as_ref(), file, secrets)?;
                 let upstream = addresses(settings, Some((KeyIn::Query("Key"), key)))?;
                 Box::new(Loqate { upstream, embedded: embedded.clone() })
             }
@@ -45,7 +45,7 @@ impl Places {
 
 fn what3words(settings: &Settings, secrets: &Arc<Secrets>) -> anyhow::Result<Upstream> {
     let file = settings.words_key_file.as_deref();
-    let key = Credential::open("words_key", &settings.words_key, file, secrets)?;
+    let key = Credential::open("words_key", settings.words_key.as_ref(), file, secrets)?;
     let base = base("words_url", settings.words_url.as_ref())?;
     Upstream::new(WORDS, base, Some((KeyIn::Header("X-Api-Key"), key)), patience(settings))
 }

@@ -19,7 +19,7 @@ fn the_second_answer_costs_nothing() {
             (what3words::stub().await, loqate::stub().await, photon::stub().await);
         let both = Settings { words_url: words_from(&words).words_url, ..addresses_from(Loqate, &addresses) };
         let both = Settings { words_provider: words_from(&words).words_provider, ..both };
-        let app = start_with(Settings { words_key: super::KEY.into(), ..both }).await;
+        let app = start_with(Settings { words_key: Some(super::KEY.into()), ..both }).await;
         let twice = async |app: &Places, path: &str| {
             let (words_before, before) =
                 (calls(&words).await, calls(&addresses).await + calls(&photon).await);

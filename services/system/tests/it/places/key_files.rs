@@ -15,7 +15,7 @@ fn a_new_key() {
         let file = folder.path().join("key");
         std::fs::write(&file, "old-key\n").unwrap();
         let settings = Settings {
-            address_key: String::new().into(),
+            address_key: None,
             address_key_file: Some(file.clone()),
             ..addresses_from(Loqate, &stub)
         };

@@ -51,7 +51,7 @@ fn words_from(stub: &MockServer) -> Settings {
     Settings {
         words_provider: WordsProvider::What3words,
         words_url: Some(stub.uri().parse().unwrap()),
-        words_key: KEY.into(),
+        words_key: Some(KEY.into()),
         provider_timeout_ms: 500,
         ..Settings::default()
     }
@@ -62,7 +62,7 @@ fn addresses_from(provider: AddressProvider, stub: &MockServer) -> Settings {
     Settings {
         address_provider: provider,
         address_url: Some(stub.uri().parse().unwrap()),
-        address_key: KEY.into(),
+        address_key: Some(KEY.into()),
         provider_timeout_ms: 500,
         ..Settings::default()
     }

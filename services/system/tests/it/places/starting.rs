@@ -21,9 +21,9 @@ fn what_is_missing_is_named() {
         let photon = || Settings { address_provider: Photon, ..Settings::default() };
         let empty = tempfile::NamedTempFile::new().unwrap();
         let cases = [
-            (Settings { words_key: "k".into(), ..words() }, "service.words_url"),
+            (Settings { words_key: Some("k".into()), ..words() }, "service.words_url"),
             (Settings { words_url: url(), ..words() }, "service.words_key"),
-            (Settings { address_key: "k".into(), ..loqate() }, "service.address_url"),
+            (Settings { address_key: Some("k".into()), ..loqate() }, "service.address_url"),
             (Settings { address_url: url(), ..loqate() }, "service.address_key"),
             (photon(), "service.address_url"),
             (
@@ -33,7 +33,7 @@ fn what_is_missing_is_named() {
             (Settings { words_key_file: Some("/nowhere".into()), ..words() }, "service.words_key_file"),
             (Settings { words_key_file: Some(empty.path().into()), ..words() }, "service.words_key_file"),
             (
-                Settings { words_key_file: Some("/x".into()), words_key: "k".into(), ..words() },
+                Settings { words_key_file: Some("/x".into()), words_key: Some("k".into()), ..words() },
                 "service.words_key_file",
             ),
         ];
@@ -46,8 +46,11 @@ fn what_is_missing_is_named() {
 
 #[test]
 fn keys_are_not_shown() {
-    let settings =
-        Settings { words_key: "SECRET-ONE".into(), address_key: "SECRET-TWO".into(), ..Settings::default() };
+    let settings = Settings {
+        words_key: Some("SECRET-ONE".into()),
+        address_key: Some("SECRET-TWO".into()),
+        ..Settings::default()
+    };
     let config = common::Config::<Settings> { service: settings, ..common::Config::default() };
     let shown = format!("{} {config:?}", config.describe());
     assert!(shown.contains("DROVER_SERVICE__WORDS_KEY=") && !shown.contains("SECRET"), "{shown}");
