@@ -26,6 +26,8 @@ pub enum Code {
     UnknownReference,
     /// The value contradicts another field.
     Inconsistent,
+    /// The file has a virus; `data.signature`.
+    Infected,
 }
 
 /// One failed field.

@@ -1,5 +1,7 @@
 //! What this service alone is told.
 
+use std::time::Duration;
+
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize, Serializer};
 use url::Url;
@@ -8,8 +10,31 @@ use url::Url;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Where the content of files is kept: `file://` and a folder, absolute or from where the service starts.
+    /// Where the content of files is kept, for this deployment alone: `file://` and a folder, absolute or from where
+    /// the service starts; or `s3://BUCKET`, `gs://BUCKET`, `az://CONTAINER`, each with a folder if you like.
+    /// What is uploaded to a bucket waits in the temporary folder of the machine (`TMPDIR`) until it is whole, so that
+    /// should be on a disk; and the bucket should have a rule that aborts incomplete multipart uploads after a day,
+    /// which a crash may leave there.
     pub store_url: String,
+    /// Another address of the store than the provider's own, for S3-compatible servers; only `http://` here turns
+    /// encryption off. By default as `AWS_ENDPOINT_URL`, `GOOGLE_BASE_URL` or `AZURE_ENDPOINT` says.
+    pub store_endpoint: Option<Url>,
+    /// The region of the bucket on S3. By default as `AWS_REGION` says.
+    pub store_region: Option<String>,
+    /// The access key id on S3, the account on Azure. By default what the environment or the machine provides: the
+    /// variables `AWS_…`, `GOOGLE_…`, `AZURE_…`, a workload's identity, an instance's role.
+    pub store_access_key: Option<String>,
+    /// The secret access key on S3, the account's key on Azure.
+    #[serde(serialize_with = "hidden")]
+    pub store_secret_key: Option<SecretString>,
+    /// Content that no file has is removed when it is older than this, in seconds. An upload whose content waits
+    /// half as long for its record is refused.
+    pub sweep_grace_seconds: u64,
+    /// A clamd that looks at every upload, `tcp://HOST:3310` or `unix:///run/clamav/clamd.ctl`; none: no scan. Its
+    /// `StreamMaxLength` must be `file_bytes` at least.
+    pub scan_url: Option<Url>,
+    /// How long it may take for one file, in seconds.
+    pub scan_seconds: u64,
     /// The most bytes of an uploaded file.
     pub file_bytes: usize,
     /// The most files of one upload.
@@ -29,6 +54,13 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             store_url: "file://./files".into(),
+            store_endpoint: None,
+            store_region: None,
+            store_access_key: None,
+            store_secret_key: None,
+            sweep_grace_seconds: 3600,
+            scan_url: None,
+            scan_seconds: 30,
             file_bytes: 25 << 20,
             file_count: 10,
             cache_url: "memory:".into(),
@@ -37,6 +69,19 @@ impl Default for Settings {
             cache_seconds: 24 * 3600,
         }
     }
+}
+
+impl Settings {
+    /// How old content must be to be removed.
+    pub(crate) fn grace(&self) -> Duration {
+        Duration::from_secs(self.sweep_grace_seconds)
+    }
+}
+
+/// That there is one may be seen.
+#[expect(clippy::ref_option, reason = "serde calls it so")]
+fn hidden<S: Serializer>(secret: &Option<SecretString>, serializer: S) -> Result<S::Ok, S::Error> {
+    secret.as_ref().map(|_| "…").serialize(serializer)
 }
 
 fn without_password<S: Serializer>(url: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {

@@ -5,7 +5,10 @@ mod config;
 mod files;
 mod schema;
 
+use std::time::Duration;
+
 use actix_web::web::Data;
+use clap::{ArgMatches, Command};
 use common::{Context, Service};
 use database::{Database, EmbeddedMigrations, Migrations};
 use diesel_migrations::embed_migrations;
@@ -15,6 +18,8 @@ pub use cache::Cache;
 use cache::Secrets;
 pub use config::Settings;
 use files::content::ContentStore;
+use files::scan::Scanner;
+use files::sweep;
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
@@ -25,9 +30,16 @@ pub struct System {
     /// Begins every URL that answers show.
     public_url: String,
     store: ContentStore,
+    scanner: Option<Scanner>,
     cache: Cache,
     secrets: Secrets,
     settings: Settings,
+}
+
+impl System {
+    fn grace(&self) -> Duration {
+        self.settings.grace()
+    }
 }
 
 impl Service for System {
@@ -46,11 +58,20 @@ impl Service for System {
         cache::routes(v1);
     }
 
+    fn commands() -> Vec<Command> {
+        vec![sweep::command()]
+    }
+
+    async fn run(_: &str, arguments: &ArgMatches, settings: &Settings, db: Database) -> anyhow::Result<()> {
+        sweep::run(arguments, settings, db).await
+    }
+
     async fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
-            store: ContentStore::open(&settings.store_url)?,
+            store: ContentStore::open(settings).await?,
+            scanner: Scanner::open(settings)?,
             cache: Cache::open(settings).await?,
             secrets: Secrets::new(context.verifier.clone()),
             settings: settings.clone(),
@@ -58,11 +79,18 @@ impl Service for System {
     }
 
     async fn dependencies(&self) -> Vec<(&'static str, bool)> {
-        let (store, cache) = tokio::join!(self.store.is_reachable(), self.cache.is_reachable());
-        vec![("store", store), ("cache", cache)]
+        let scanner = async {
+            match &self.scanner {
+                Some(scanner) => Some(("scanner", scanner.is_reachable().await)),
+                None => None,
+            }
+        };
+        let (store, cache, scanner) =
+            tokio::join!(self.store.is_reachable(), self.cache.is_reachable(), scanner);
+        [("store", store), ("cache", cache)].into_iter().chain(scanner).collect()
     }
 
     async fn background(system: Data<Self>) {
-        system.secrets.watch(&system.cache).await;
+        tokio::join!(system.secrets.watch(&system.cache), sweep::at_start(&system));
     }
 }

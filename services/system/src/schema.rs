@@ -17,3 +17,10 @@ diesel::table! {
         archived_at -> Nullable<database::TsSql>,
     }
 }
+
+diesel::table! {
+    contents (hash) {
+        hash -> Text,
+        name -> Text,
+    }
+}

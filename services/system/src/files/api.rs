@@ -9,7 +9,9 @@ use database::AnyConnection;
 
 use super::answer::{Binary, FileInfo, Uploaded};
 use super::download::respond;
+use super::kept::Kept;
 use super::resolve::{ResolveFiles, resolved};
+use super::scan::refuse_infected;
 use super::store;
 use super::upload::{fingerprint, receive};
 use crate::System;
@@ -33,11 +35,10 @@ pub(super) async fn upload(
     let fingerprint = fingerprint(&request, &form)?;
     let public_url = system.public_url.clone();
     once.run(&system.db, fingerprint, async || {
-        for part in form.files {
-            system.store.keep(part.content).await?;
-        }
+        refuse_infected(&system, &form.files).await?;
+        let kept = Kept::of(&system, form.files).await?;
         Ok(move |c: &mut AnyConnection| {
-            store::create(c, &files)?;
+            store::create(c, &files, &kept)?;
             Answer::json(&Uploaded::of(&files, &public_url))
         })
     })
@@ -62,8 +63,12 @@ pub(super) async fn download(
     system: Data<System>,
 ) -> Result<HttpResponse, Error> {
     let id = path.id()?;
-    let file = system.db.read(move |c| store::find_content(c, &caller, id)).await?;
-    respond(&request, &system.store, &file).await
+    let found = system.db.read(move |c| {
+        let file = store::find_content(c, &caller, id)?;
+        Ok::<_, Error>((store::name(c, &file)?, file))
+    });
+    let (name, file) = found.await?;
+    respond(&request, &system.store, &file, &name).await
 }
 
 /// Request file information

@@ -1,147 +1,177 @@
-//! Where the content of files is kept: by its SHA-256, so that the same content is kept once.
+//! Where the content of files is kept: below one URL, which is a folder or a bucket.
 //!
-//! Content is first [staged](Staging) in a local file while it streams in, and [kept](ContentStore::keep) when the
-//! whole request has turned out to be good. Then it is on the disk for good before anything refers to it; whatever
-//! is not kept is gone when it is dropped. Content is never deleted, so two files can share it without a count.
+//! Content is first [staged](Staging) in a local file while it streams in, whatever the store: its hash, by which the
+//! same content is found again, is known at its end only, and what turns out to be bad never gets further. Once
+//! [kept](ContentStore::keep) it is there for good, and only then anything refers to it.
+//!
+//! **What may be removed.** Content gets a [name](Name) that was never used before each time it is kept. The table
+//! `contents` says which name is in use for a hash; its rows are added with the record of a file and never removed. A
+//! row whose content was kept longer ago than half the grace is refused. So content that is older than the grace and
+//! has no row will never get one, and the [sweep](super::sweep) takes nothing from anybody: an upload of the same
+//! content at that very moment finds no row and keeps its own, under another name.
 
+mod cloud;
+mod local;
+mod name;
+mod open;
 mod staging;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::SystemTime;
 
-use actix_web::body::{BoxBody, SizedStream};
+use actix_web::body::BoxBody;
 use actix_web::web::Bytes;
-use anyhow::{Context, bail};
 use common::Error;
-use futures_util::stream;
+use futures_util::stream::{self, BoxStream, Stream};
 
+pub use name::Name;
 pub use staging::{Staged, Staging};
 
-/// Content passes through memory in pieces of this size, up and down.
-const CHUNK: usize = 1 << 20;
-/// Content up to this size is read at once.
-const SMALL: u64 = 256 << 10;
-/// A staged file that is older was left behind by a crash.
-const STALE: Duration = Duration::from_secs(24 * 3600);
+use crate::Settings;
+use cloud::Cloud;
+use local::Local;
 
-/// A folder with `ab/<hash>` for each content and `.staging` for what is not complete.
+/// Content passes through memory in pieces of this size.
+const CHUNK: usize = 1 << 20;
+/// How many names are listed and looked up at once.
+const BATCH: usize = 1000;
+const WHAT: &str = "The store of file contents";
+
+/// A store of contents. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct ContentStore {
-    folder: PathBuf,
+pub enum ContentStore {
+    /// A folder of this machine.
+    Local(Local),
+    /// A bucket.
+    Cloud(Cloud),
+}
+
+/// A content in the store.
+#[derive(Debug)]
+pub struct Found {
+    /// What it is called there.
+    pub name: Name,
+    /// Bytes.
+    pub size: u64,
+    /// When it was kept.
+    pub modified: SystemTime,
 }
 
 impl ContentStore {
-    /// Opens the store at `file://FOLDER`, and makes it if it is missing.
+    /// Opens the store; a bucket that is out of reach is waited for, one that is not there is not.
     ///
     /// # Errors
     /// One sentence that says what to change.
-    pub fn open(url: &str) -> anyhow::Result<Self> {
-        let Some(folder) = url.strip_prefix("file://").filter(|folder| !folder.is_empty()) else {
-            bail!(
-                "service.store_url must be file:// and a folder, as in file:///var/lib/drover/files, but is \"{url}\""
-            );
-        };
-        let store = Self { folder: folder.into() };
-        store.prepare().with_context(|| {
-            format!(
-                "the folder {folder} of service.store_url cannot be used: make it writable, or name another"
-            )
-        })?;
-        Ok(store)
-    }
-
-    fn prepare(&self) -> io::Result<()> {
-        let staging = self.staging();
-        fs::create_dir_all(&staging)?;
-        for entry in fs::read_dir(&staging)? {
-            let entry = entry?;
-            // Younger ones may be another replica's uploads.
-            if entry.metadata()?.modified()?.elapsed().is_ok_and(|age| age > STALE) {
-                fs::remove_file(entry.path())?;
-            }
+    pub async fn open(settings: &Settings) -> anyhow::Result<Self> {
+        match settings.store_url.strip_prefix("file://") {
+            Some(folder) => Ok(Self::Local(Local::open(folder)?)),
+            None => Ok(Self::Cloud(open::cloud(settings).await?)),
         }
-        tempfile::tempfile_in(&staging)?;
-        sync_folder(&self.folder)
-    }
-
-    fn staging(&self) -> PathBuf {
-        self.folder.join(".staging")
-    }
-
-    fn path(&self, hash: &str) -> PathBuf {
-        let shard = hash.get(..2).unwrap_or_default();
-        self.folder.join(shard).join(hash)
     }
 
     /// Begins to take in content; nothing is written yet.
     pub fn begin(&self) -> Staging {
-        Staging::new(self.staging())
+        match self {
+            Self::Local(local) => Staging::new(Some(local.staging())),
+            Self::Cloud(_) => Staging::new(None),
+        }
     }
 
     /// Keeps content for good: a crash after this does not lose it.
     ///
     /// # Errors
-    /// 503 when the disk does not take it.
-    pub async fn keep(&self, staged: Staged) -> Result<(), Error> {
-        let (path, folder) = (self.path(&staged.hash), self.folder.clone());
-        blocking(move || {
-            let shard = path.parent().unwrap_or(&folder);
-            if fs::metadata(&path).is_ok_and(|known| known.len() == staged.size) {
-                drop(staged);
-            } else {
-                fs::create_dir_all(shard)?;
-                staged.persist(&path)?;
-            }
-            // Whoever put the content there, perhaps at this moment, may not have come to this yet.
-            sync_folder(shard)?;
-            sync_folder(&folder)
-        })
-        .await
+    /// 503 when the store does not take it; nothing, or nothing that anybody refers to, is there then.
+    pub async fn keep(&self, staged: Staged, name: &Name) -> Result<(), Error> {
+        match self {
+            Self::Local(local) => local.keep(staged, name).await,
+            Self::Cloud(cloud) => cloud.keep(&staged, name).await,
+        }
     }
 
-    /// Bytes of the content with this hash, as the body of an answer; more than a few are read as they are sent.
+    /// True when the content is there, all of it.
+    ///
+    /// # Errors
+    /// 503 when nobody can tell.
+    pub async fn has(&self, name: &Name, size: u64) -> Result<bool, Error> {
+        let found = match self {
+            Self::Local(local) => local.size(name).await?,
+            Self::Cloud(cloud) => cloud.size(name).await?,
+        };
+        Ok(found == Some(size))
+    }
+
+    /// Bytes of a content, as the body of an answer; more than a few are read as they are sent.
     ///
     /// # Errors
     /// 500 when the content is not there, 503 when it cannot be read.
-    pub async fn read(&self, hash: &str, bytes: Range<u64>) -> Result<BoxBody, Error> {
-        let (path, size, start) = (self.path(hash), bytes.end - bytes.start, bytes.start);
-        let (file, small) = blocking(move || {
-            let file = File::open(path)?;
-            let small = if size <= SMALL { Some(read_at(&file, start, size)?) } else { None };
-            Ok((file, small))
-        })
-        .await
-        .map_err(lost)?;
-        Ok(match small {
-            Some(content) => BoxBody::new(content),
-            None => BoxBody::new(SizedStream::new(size, Box::pin(chunks(file, bytes)))),
-        })
+    pub async fn read(&self, name: &Name, bytes: Range<u64>) -> Result<BoxBody, Error> {
+        match self {
+            Self::Local(local) => local.read(name, bytes).await,
+            Self::Cloud(cloud) => cloud.read(name, bytes).await,
+        }
     }
 
-    /// True when the folder is there.
+    /// True when the store answers.
     pub async fn is_reachable(&self) -> bool {
-        let staging = self.staging();
-        blocking(move || fs::metadata(staging)).await.is_ok_and(|found| found.is_dir())
+        match self {
+            Self::Local(local) => local.is_reachable().await,
+            Self::Cloud(cloud) => cloud.is_reachable().await,
+        }
+    }
+
+    /// Every content, [`BATCH`] at a time. What is called otherwise than contents are is not ours and not listed.
+    pub fn list(&self) -> BoxStream<'_, Result<Vec<Found>, Error>> {
+        match self {
+            Self::Local(local) => Box::pin(local.list()),
+            Self::Cloud(cloud) => Box::pin(cloud.list()),
+        }
+    }
+
+    /// Removes contents; those that are gone already are gone.
+    ///
+    /// # Errors
+    /// 503 when some could not be removed.
+    pub async fn remove(&self, names: Vec<Name>) -> Result<(), Error> {
+        match self {
+            Self::Local(local) => local.remove(names).await,
+            Self::Cloud(cloud) => cloud.remove(&names).await,
+        }
+    }
+
+    /// Removes what a crash left behind of uploads, and tells how many that were.
+    ///
+    /// # Errors
+    /// 503 when some could not be removed.
+    pub async fn tidy(&self) -> Result<usize, Error> {
+        match self {
+            Self::Local(local) => local.tidy().await,
+            // Its uploads have no names here; parts of them in the bucket go by the bucket's rule.
+            Self::Cloud(_) => Ok(0),
+        }
     }
 }
 
-fn chunks(file: File, bytes: Range<u64>) -> impl stream::Stream<Item = Result<Bytes, Error>> {
+/// These bytes of a file, piece by piece.
+fn chunks(file: Arc<File>, bytes: Range<u64>) -> impl Stream<Item = Result<Bytes, Error>> + Send {
     stream::try_unfold((file, bytes), async |(file, rest)| {
         if rest.is_empty() {
             return Ok(None);
         }
         let size = (rest.end - rest.start).min(CHUNK as u64);
         let next = rest.start + size..rest.end;
-        let read = blocking(move || read_at(&file, rest.start, size).map(|chunk| (chunk, file)));
-        let (chunk, file) = read.await?;
+        let chunk = piece(file.clone(), rest.start, size).await?;
         Ok(Some((chunk, (file, next))))
     })
+}
+
+async fn piece(file: Arc<File>, start: u64, size: u64) -> Result<Bytes, Error> {
+    blocking(move || read_at(&file, start, size)).await
 }
 
 fn read_at(file: &File, start: u64, size: u64) -> io::Result<Bytes> {
@@ -150,26 +180,17 @@ fn read_at(file: &File, start: u64, size: u64) -> io::Result<Bytes> {
     Ok(buffer.into())
 }
 
-/// Makes the names in a folder durable.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
-}
-
 /// Runs file operations where they do not keep other requests waiting.
 async fn blocking<T: Send + 'static>(f: impl FnOnce() -> io::Result<T> + Send + 'static) -> Result<T, Error> {
     let done = tokio::task::spawn_blocking(f).await.map_err(|e| Error::Internal(e.into()))?;
-    done.map_err(|e| Error::Unavailable(e.into(), "The store of file contents"))
+    done.map_err(unavailable)
+}
+
+fn unavailable(cause: impl Into<anyhow::Error>) -> Error {
+    Error::Unavailable(cause.into(), WHAT)
 }
 
 /// Content that a file has and the store has not will not come back by trying again.
-fn lost(error: Error) -> Error {
-    match error {
-        Error::Unavailable(cause, what) => match cause.downcast_ref().map(io::Error::kind) {
-            Some(io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) => {
-                Error::Internal(cause.context("content is missing in the store"))
-            }
-            _ => Error::Unavailable(cause, what),
-        },
-        other => other,
-    }
+fn lost(cause: impl Into<anyhow::Error>) -> Error {
+    Error::Internal(cause.into().context("content is missing in the store"))
 }

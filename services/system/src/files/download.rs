@@ -12,7 +12,7 @@ use actix_web::http::header::{
 use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use common::Error;
 
-use super::content::ContentStore;
+use super::content::{ContentStore, Name};
 use super::model::File;
 use super::sniff;
 
@@ -30,6 +30,7 @@ pub(super) async fn respond(
     request: &HttpRequest,
     store: &ContentStore,
     file: &File,
+    name: &Name,
 ) -> Result<HttpResponse, Error> {
     let seconds = u64::try_from(file.created_at.millis() / 1000).unwrap_or_default();
     let version = Version {
@@ -42,7 +43,7 @@ pub(super) async fn respond(
     let size = file.size.cast_unsigned();
     let part = version.part(request, size)?;
     let bytes = part.clone().unwrap_or(0..size);
-    let body = store.read(&file.hash, bytes.clone()).await?;
+    let body = store.read(name, bytes.clone()).await?;
     let mut response = match part {
         Some(part) => {
             let range = Some((part.start, part.end - 1));

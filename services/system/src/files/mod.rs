@@ -1,19 +1,22 @@
 //! A file: content that somebody uploaded for an organisation, and who may use it. It is never changed; deleting
 //! archives it, since loads and listings go on naming it.
 //!
-//! The content lies in the [content store](content) under its hash, the rest in one row. The row is written last,
-//! so that whatever has a row has its whole content.
+//! The content lies in the [content store](content), the rest in one row. The row is written last, so that whatever
+//! has a row has its whole content; content without a row is [swept](sweep) away.
 
 mod answer;
 mod api;
 pub(crate) mod content;
 mod download;
 mod form;
+mod kept;
 mod kind;
 mod model;
 mod resolve;
+pub(crate) mod scan;
 mod sniff;
 mod store;
+pub(crate) mod sweep;
 mod upload;
 
 use utoipa_actix_web::service_config::ServiceConfig;

@@ -6,11 +6,25 @@ use common::{Caller, Error};
 use database::{AnyConnection, Id, Json, Ts};
 use diesel::prelude::*;
 
+use super::content::Name;
+use super::kept::Kept;
 use super::model::{File, Upload};
+use crate::schema::contents::dsl as k;
 use crate::schema::files::dsl as f;
 
 /// Stores what was uploaded; its content is in the content store by now.
-pub(super) fn create(c: &mut AnyConnection, upload: &Upload) -> Result<(), Error> {
+pub(super) fn create(c: &mut AnyConnection, upload: &Upload, kept: &Kept) -> Result<(), Error> {
+    kept.is_young()?;
+    let contents = kept.new.iter().map(|name| (k::hash.eq(name.hash()), k::name.eq(name.as_str())));
+    let contents = contents.collect::<Vec<_>>();
+    // Somebody else may have kept the same content since: then theirs is used and ours is swept.
+    if !contents.is_empty() {
+        database::dispatch!(c, c => diesel::insert_into(k::contents)
+            .values(&contents)
+            .on_conflict(k::hash)
+            .do_nothing()
+            .execute(c))?;
+    }
     let rows = upload.files().map(|file| {
         Ok((
             f::id.eq(file.id),
@@ -50,6 +64,23 @@ pub(super) fn find_content(c: &mut AnyConnection, caller: &Caller, id: Id) -> Re
         Err(_) if any(c, id)?.archived_at.is_some() => Err(Error::NotFound),
         Err(error) => Err(error),
     }
+}
+
+/// The names of those of these contents that are in use, by hash.
+pub(super) fn names(c: &mut AnyConnection, hashes: &[String]) -> Result<HashMap<String, Name>, Error> {
+    let found: Vec<(String, String)> =
+        k::contents.filter(k::hash.eq_any(hashes)).select((k::hash, k::name)).load(c)?;
+    Ok(found.into_iter().map(|(hash, name)| (hash, name.into())).collect())
+}
+
+/// What the content of a file is called in the store.
+pub(super) fn name(c: &mut AnyConnection, file: &File) -> Result<Name, Error> {
+    Ok(k::contents.find(&file.hash).select(k::name).first::<String>(c)?.into())
+}
+
+/// True when nothing was ever uploaded.
+pub(super) fn is_empty(c: &mut AnyConnection) -> Result<bool, Error> {
+    Ok(k::contents.select(k::hash).first::<String>(c).optional()?.is_none())
 }
 
 /// Archives a file; 404, 403, 409.

@@ -1,21 +1,26 @@
 //! Content on its way in: written to a temporary file and hashed in pieces, never whole in memory.
 
-use std::fs;
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
 
+use actix_web::web::Bytes;
 use common::Error;
+use futures_util::stream::Stream;
 use sha2::{Digest, Sha256};
 use tempfile::{NamedTempFile, TempPath};
 
-use super::{CHUNK, blocking};
+use super::{CHUNK, blocking, chunks, piece};
 
 /// As much of the beginning as is needed to tell what the content is.
 const HEAD: usize = 8 << 10;
 
 /// Content that is being taken in.
 pub struct Staging {
-    folder: PathBuf,
+    /// Where the file can take its final name from; without one it has no name, and not even a crash leaves it.
+    folder: Option<PathBuf>,
     head: Vec<u8>,
     size: u64,
     /// What came since the last piece was written.
@@ -26,12 +31,12 @@ pub struct Staging {
 /// What has left memory. The temporary file goes when this is dropped.
 #[derive(Default)]
 struct Written {
-    file: Option<NamedTempFile>,
+    file: Option<(File, Option<TempPath>)>,
     hash: Sha256,
 }
 
 impl Staging {
-    pub(super) fn new(folder: PathBuf) -> Self {
+    pub(super) fn new(folder: Option<PathBuf>) -> Self {
         Self { folder, head: Vec::new(), size: 0, buffer: Vec::new(), written: Written::default() }
     }
 
@@ -62,17 +67,18 @@ impl Staging {
     pub async fn finish(mut self) -> Result<Staged, Error> {
         self.flush().await?;
         let hash = base16ct::lower::encode_string(&self.written.hash.finalize());
-        let path = self.written.file.map(NamedTempFile::into_temp_path);
-        Ok(Staged { head: self.head, size: self.size, hash, path })
+        let missing = || Error::Internal(anyhow::anyhow!("nothing was staged"));
+        let (file, path) = self.written.file.ok_or_else(missing)?;
+        Ok(Staged { head: self.head, size: self.size, hash, file: Arc::new(file), path })
     }
 
     async fn flush(&mut self) -> Result<(), Error> {
         let (mut written, mut buffer) = (std::mem::take(&mut self.written), std::mem::take(&mut self.buffer));
         let folder = self.folder.clone();
         (self.written, self.buffer) = blocking(move || {
-            let file = match &mut written.file {
+            let (file, _) = match &mut written.file {
                 Some(file) => file,
-                none => none.insert(NamedTempFile::new_in(folder)?),
+                none => none.insert(create(folder)?),
             };
             file.write_all(&buffer)?;
             written.hash.update(&buffer);
@@ -84,6 +90,12 @@ impl Staging {
     }
 }
 
+fn create(folder: Option<PathBuf>) -> io::Result<(File, Option<TempPath>)> {
+    let Some(folder) = folder else { return Ok((tempfile::tempfile()?, None)) };
+    let (file, path) = NamedTempFile::new_in(folder)?.into_parts();
+    Ok((file, Some(path)))
+}
+
 /// Content that is complete but not kept yet: gone when this is dropped.
 #[derive(Debug)]
 pub struct Staged {
@@ -93,14 +105,27 @@ pub struct Staged {
     pub size: u64,
     /// SHA-256 in hex.
     pub hash: String,
+    file: Arc<File>,
     path: Option<TempPath>,
 }
 
 impl Staged {
+    /// All of it, piece by piece.
+    pub fn chunks(&self) -> impl Stream<Item = Result<Bytes, Error>> + Send + use<> {
+        chunks(self.file.clone(), 0..self.size)
+    }
+
+    /// Some of it.
+    pub(super) async fn piece(&self, start: u64, size: u64) -> Result<Bytes, Error> {
+        piece(self.file.clone(), start, size).await
+    }
+
     /// Puts the content on the disk under this path, in one step.
     pub(super) fn persist(self, path: &Path) -> io::Result<()> {
         let Some(staged) = self.path else { return Err(io::ErrorKind::InvalidInput.into()) };
-        fs::File::open(&staged)?.sync_all()?;
+        // It may have waited for the parts that came after it; its age counts from now.
+        self.file.set_modified(SystemTime::now())?;
+        self.file.sync_all()?;
         Ok(staged.persist(path)?)
     }
 }

@@ -1,30 +1,104 @@
-//! Opening the store.
+//! Opening stores, and what a folder lists.
 
-use std::time::SystemTime;
+use std::fs;
+use std::time::Duration;
+
+use futures_util::TryStreamExt;
 
 use super::*;
 
-#[test]
-fn a_wrong_address_is_said_in_one_sentence() {
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+fn at(url: &str) -> Settings {
+    Settings { store_url: url.into(), ..Settings::default() }
+}
+
+async fn refusal(settings: &Settings) -> String {
+    format!("{:#}", ContentStore::open(settings).await.unwrap_err())
+}
+
+#[tokio::test]
+async fn a_wrong_address_is_said_in_one_sentence() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "x").unwrap();
     let blocked = format!("file://{}", file.display());
-    for url in ["", "files", "/var/files", "s3://bucket", "file://", &blocked] {
-        let error = format!("{:#}", ContentStore::open(url).unwrap_err());
-        assert!(error.contains("service.store_url") && !error.contains('\n'), "{error}");
+    for url in [
+        "",
+        "files",
+        "/var/files",
+        "file://",
+        &blocked,
+        "s3://",
+        "s3:bucket",
+        "http://bucket/x",
+        "ftp://bucket",
+        "s3://KEY:SECRET@bucket",
+        "s3://bucket:9000/x",
+        "s3://bucket?region=x",
+        "gs://bucket/a//b",
+    ] {
+        let error = refusal(&at(url)).await;
+        assert!(error.contains("service.store_url") && !error.contains('\n'), "{url}: {error}");
+        assert!(!error.contains("SECRET"), "{error}");
     }
 }
 
-#[test]
-fn what_a_crash_left_behind_goes_at_the_next_start() {
+#[tokio::test]
+async fn credentials_come_in_pairs_and_where_they_are_of_use() {
+    for url in ["s3://bucket", "az://container"] {
+        let half = Settings { store_access_key: Some("key".into()), ..at(url) };
+        let error = refusal(&half).await;
+        assert!(error.contains("service.store_secret_key") && !error.contains('\n'), "{error}");
+        let plain = Settings { store_secret_key: Some("c2VjcmV0".into()), ..half };
+        let debug = format!("{plain:?} {}", serde_json::to_string(&plain).unwrap());
+        assert!(!debug.contains("c2VjcmV0"), "{debug}");
+    }
+    let google = Settings {
+        store_access_key: Some("key".into()),
+        store_secret_key: Some("secret".into()),
+        ..at("gs://bucket")
+    };
+    assert!(refusal(&google).await.contains("GOOGLE_APPLICATION_CREDENTIALS"));
+}
+
+#[tokio::test]
+async fn a_folder_lists_what_is_content() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("file://{}", folder.path().display());
-    ContentStore::open(&url).unwrap();
+    let store = ContentStore::open(&at(&url)).await.unwrap();
+    let hash = "ab".repeat(32);
+    let mut kept = vec![Name::new(&hash), Name::new(&hash), Name::from(hash.clone())];
+    assert_ne!(kept[0], kept[1]);
+    for name in &kept {
+        let mut staging = store.begin();
+        staging.push(b"content").await.unwrap();
+        store.keep(staging.finish().await.unwrap(), name).await.unwrap();
+        assert!(store.has(name, 7).await.unwrap() && !store.has(name, 8).await.unwrap());
+    }
+    for other in ["ab/notes.txt", "ab/README", &format!("ab/{hash}-x"), &format!("cd/{hash}"), "photo.jpg"] {
+        let path = folder.path().join(other);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "somebody else's").unwrap();
+    }
+    let batches: Vec<_> = store.list().try_collect().await.unwrap();
+    let mut found: Vec<_> = batches.into_iter().flatten().map(|found| found.name).collect();
+    found.sort_by(|a, b| a.as_str().cmp(b.as_str()));
+    kept.sort_by(|a, b| a.as_str().cmp(b.as_str()));
+    assert_eq!(found, kept);
+    store.remove(kept.clone()).await.unwrap();
+    store.remove(kept).await.unwrap();
+    assert_eq!(store.list().try_collect::<Vec<_>>().await.unwrap().len(), 0);
+    assert!(folder.path().join("ab/notes.txt").exists());
+}
+
+#[tokio::test]
+async fn uploads_that_a_crash_cut_off_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = ContentStore::open(&at(&format!("file://{}", folder.path().display()))).await.unwrap();
     let (old, young) = (folder.path().join(".staging/old"), folder.path().join(".staging/young"));
-    let day = Duration::from_secs(25 * 3600);
-    fs::File::create(&old).unwrap().set_modified(SystemTime::now() - day).unwrap();
+    fs::File::create(&old).unwrap().set_modified(SystemTime::now() - DAY - DAY).unwrap();
     fs::write(&young, "another replica's").unwrap();
-    ContentStore::open(&url).unwrap();
+    assert_eq!(store.tidy().await.unwrap(), 1);
     assert!(!old.exists() && young.exists());
 }

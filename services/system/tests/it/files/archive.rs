@@ -3,11 +3,11 @@
 use serde_json::json;
 use testkit::User;
 
-use super::{PNG, start};
+use super::{PNG, on_all, start};
 
-testkit::on_both! {
-    async fn an_archived_file_has_information_but_no_content(backend) {
-        let files = start(backend).await;
+on_all! {
+    async fn an_archived_file_has_information_but_no_content(place) {
+        let files = start(place).await;
         let (user, admin) = (User::of("farm"), User::admin());
         let id = files.make(&user, "image", PNG).await;
         let before = files.info(&user, &id).await.ok();
@@ -26,11 +26,11 @@ testkit::on_both! {
         assert_eq!(files.get(&User::of("stranger"), &closed).await.error(404), "not_found");
         assert_eq!(files.archive(&user, &id).await.error(409), "conflict");
         assert_eq!(files.archive(&admin, &id).await.error(409), "conflict");
-        assert_eq!(files.stored().len(), 1, "the same content is stored once");
+        assert_eq!(files.stored().await.len(), 1, "the same content is stored once");
     }
 
-    async fn only_its_own_may(backend) {
-        let files = start(backend).await;
+    async fn only_its_own_may(place) {
+        let files = start(place).await;
         let uploader = User::of("farm").with("sub", "ann");
         for allowed in [User::of("farm"), User::admin(), User::of("other").with("sub", "ann")] {
             let id = files.make(&uploader, "image", PNG).await;
@@ -42,8 +42,8 @@ testkit::on_both! {
         }
     }
 
-    async fn two_at_once_archive_it_once(backend) {
-        let files = start(backend).await;
+    async fn two_at_once_archive_it_once(place) {
+        let files = start(place).await;
         let user = User::of("farm");
         let id = files.make(&user, "image", PNG).await;
         let (a, b) = tokio::join!(files.archive(&user, &id), files.archive(&user, &id));

@@ -2,11 +2,11 @@
 
 use testkit::User;
 
-use super::{PDF, PNG, form, id, noise, part, start};
+use super::{PDF, PNG, form, id, noise, on_all, part, start};
 
-testkit::on_both! {
-    async fn an_image_is_shown(backend) {
-        let files = start(backend).await;
+on_all! {
+    async fn an_image_is_shown(place) {
+        let files = start(place).await;
         let user = User::of("farm");
         let name = "Wägeschein \"7\"; 100%.png";
         let record = files.upload(&user, form("images", "image", name).part("file", part(PNG))).await.ok();
@@ -33,8 +33,8 @@ testkit::on_both! {
         assert!(reply.header("last-modified").ends_with(" GMT"));
     }
 
-    async fn a_pdf_is_shown_without_sandbox_and_the_rest_is_saved(backend) {
-        let files = start(backend).await;
+    async fn a_pdf_is_shown_without_sandbox_and_the_rest_is_saved(place) {
+        let files = start(place).await;
         let user = User::of("farm");
         let pdf = files.get(&user, &files.make(&user, "misc", PDF).await).await;
         assert_eq!(pdf.header("content-type"), "application/pdf");
@@ -46,8 +46,8 @@ testkit::on_both! {
         assert_eq!(text.header("content-security-policy"), "sandbox");
     }
 
-    async fn head_is_get_without_content(backend) {
-        let files = start(backend).await;
+    async fn head_is_get_without_content(place) {
+        let files = start(place).await;
         let user = User::of("farm");
         for content in [PNG.to_vec(), noise(700_000)] {
             let id = files.make(&user, "misc", &content).await;
@@ -62,8 +62,8 @@ testkit::on_both! {
         }
     }
 
-    async fn what_the_client_has_is_not_sent(backend) {
-        let files = start(backend).await;
+    async fn what_the_client_has_is_not_sent(place) {
+        let files = start(place).await;
         let user = User::of("farm");
         let id = files.make(&user, "misc", PNG).await;
         let first = files.get(&user, &id).await;
@@ -97,8 +97,8 @@ testkit::on_both! {
         }
     }
 
-    async fn accept_and_compression_do_not_touch_content(backend) {
-        let files = start(backend).await;
+    async fn accept_and_compression_do_not_touch_content(place) {
+        let files = start(place).await;
         let user = User::of("farm");
         let text = "a line of text\n".repeat(50_000);
         let id = files.make(&user, "misc", text.as_bytes()).await;
@@ -113,11 +113,11 @@ testkit::on_both! {
         assert_eq!(call.send().await.error(406), "not_acceptable");
     }
 
-    async fn content_that_is_lost_is_no_success(backend) {
-        let files = start(backend).await;
+    async fn content_that_is_lost_is_no_success(place) {
+        let files = start(place).await;
         let user = User::of("farm");
         let id = files.make(&user, "misc", PNG).await;
-        std::fs::remove_file(&files.stored()[0]).unwrap();
+        files.store.lose(&files.stored().await[0]).await;
         assert_eq!(files.get(&user, &id).await.error(500), "internal");
         assert_eq!(files.info(&user, &id).await.status, 200);
     }

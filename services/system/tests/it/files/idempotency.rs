@@ -3,7 +3,7 @@
 use serde_json::json;
 use testkit::{Reply, User};
 
-use super::{Files, PNG, encode, start};
+use super::{Files, PNG, encode, on_all, start};
 
 async fn send(files: &Files, user: &User, key: &str, boundary: &str, content: &[u8]) -> Reply {
     let body = encode(
@@ -19,9 +19,9 @@ async fn send(files: &Files, user: &User, key: &str, boundary: &str, content: &[
     call.body(&format!("multipart/form-data; boundary={boundary}"), body).send().await
 }
 
-testkit::on_both! {
-    async fn an_upload_is_replayed(backend) {
-        let files = start(backend).await;
+on_all! {
+    async fn an_upload_is_replayed(place) {
+        let files = start(place).await;
         let user = User::of("farm");
         let first = send(&files, &user, "key", "x", PNG).await;
         assert_eq!(first.header("idempotency-replayed"), "");
@@ -32,14 +32,14 @@ testkit::on_both! {
         assert_eq!(again.ok(), first);
         let other = send(&files, &user, "key", "x", b"other").await;
         assert_eq!(other.error(409), "idempotency_key_reused");
-        assert_eq!(files.stored().len(), 1);
+        assert_eq!(files.stored().await.len(), 1);
         // Another key, another caller: other files.
         assert_ne!(send(&files, &user, "key 2", "x", PNG).await.ok()["id"], first["id"]);
         assert_ne!(send(&files, &User::of("mart"), "key", "x", PNG).await.ok()["id"], first["id"]);
     }
 
-    async fn a_refused_upload_leaves_the_key_free(backend) {
-        let files = start(backend).await;
+    async fn a_refused_upload_leaves_the_key_free(place) {
+        let files = start(place).await;
         let user = User::of("farm");
         assert_eq!(send(&files, &user, "key", "x", b"").await.problems(), ["file length"]);
         let stored = send(&files, &user, "key", "x", PNG).await;
@@ -47,16 +47,16 @@ testkit::on_both! {
         assert_eq!(stored.status, 200);
     }
 
-    async fn two_at_once_make_one_file(backend) {
-        let files = start(backend).await;
+    async fn two_at_once_make_one_file(place) {
+        let files = start(place).await;
         let user = User::of("farm");
         let send = || send(&files, &user, "key", "x", PNG);
         let (a, b) = tokio::join!(send(), send());
         assert_eq!(a.ok()["id"], b.ok()["id"]);
     }
 
-    async fn sharing_is_replayed(backend) {
-        let files = start(backend).await;
+    async fn sharing_is_replayed(place) {
+        let files = start(place).await;
         let user = User::of("farm");
         let id = files.make(&user, "misc", b"x").await;
         let share = async |with: &'static str| {

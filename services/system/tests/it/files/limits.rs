@@ -6,50 +6,50 @@ use std::net::TcpStream;
 use system::Settings;
 use testkit::User;
 
-use super::{PNG, encode, form, noise, part, start, start_with};
+use super::{PNG, encode, form, noise, on_all, part, start, start_with};
 
-testkit::on_both! {
-    async fn a_part_that_is_too_large(backend) {
-        let files = start_with(backend, Settings { file_bytes: 100_000, ..Settings::default() }).await;
+on_all! {
+    async fn a_part_that_is_too_large(place) {
+        let files = start_with(place, Settings { file_bytes: 100_000, ..Settings::default() }).await;
         let user = User::of("farm");
         let fits = form("files", "misc", "x").part("file", part(&noise(100_000)));
         assert_eq!(files.upload(&user, fits).await.status, 200);
-        assert_eq!(files.stored().len(), 1);
+        assert_eq!(files.stored().await.len(), 1);
         let second = form("files", "misc", "x").part("file", part(PNG)).part("file", part(&noise(100_001)));
         assert_eq!(files.upload(&user, second).await.error(413), "payload_too_large");
-        assert_eq!(files.stored().len(), 1);
+        assert_eq!(files.stored().await.len(), 1);
         let ignored = form("files", "misc", "x").part("file", part(PNG)).part("else", part(&noise(100_001)));
         assert_eq!(files.upload(&user, ignored).await.error(413), "payload_too_large");
-        assert_eq!(files.stored().len(), 1);
+        assert_eq!(files.stored().await.len(), 1);
     }
 
-    async fn more_than_25_mib(backend) {
-        let files = start(backend).await;
+    async fn more_than_25_mib(place) {
+        let files = start(place).await;
         let user = User::of("farm");
         let mib = 25 << 20;
         let content = noise(mib + 1);
         let over = form("files", "misc", "x").part("file", part(&content));
         assert_eq!(files.upload(&user, over).await.error(413), "payload_too_large");
-        assert_eq!(files.stored().len(), 0);
+        assert_eq!(files.stored().await.len(), 0);
         let fits = files.make(&user, "misc", &content[..mib]).await;
         assert!(files.get(&user, &fits).await.bytes == content[..mib]);
     }
 
-    async fn more_than_ten_parts(backend) {
-        let files = start(backend).await;
+    async fn more_than_ten_parts(place) {
+        let files = start(place).await;
         let user = User::of("farm");
         let parts = |n| (0..n).fold(form("files", "misc", "x"), |form, i| form.part("file", part(&[i])));
         let reply = files.upload(&user, parts(11)).await;
         assert_eq!(reply.json()["validation"][0]["data"]["maximum"], 10);
         assert_eq!(reply.problems(), ["file length"]);
-        assert_eq!(files.stored().len(), 0);
+        assert_eq!(files.stored().await.len(), 0);
         let ten = files.upload(&user, parts(10)).await.ok();
         assert_eq!(ten["additional"].as_array().unwrap().len(), 9);
-        assert_eq!(files.stored().len(), 10);
+        assert_eq!(files.stored().await.len(), 10);
     }
 
-    async fn text_fields_that_are_too_large(backend) {
-        let files = start(backend).await;
+    async fn text_fields_that_are_too_large(place) {
+        let files = start(place).await;
         let user = User::of("farm");
         let long = form("files", "misc", &"x".repeat(65_537)).part("file", part(PNG));
         assert_eq!(files.upload(&user, long).await.error(413), "payload_too_large");
@@ -59,20 +59,22 @@ testkit::on_both! {
         let names: Vec<_> = (0..51).map(|i| format!("org-{i}")).collect();
         let many = form("files", "misc", "x").text("organisations", names.join(",")).part("file", part(PNG));
         assert_eq!(files.upload(&user, many).await.problems(), ["organisations length"]);
-        assert_eq!(files.stored().len(), 0);
+        assert_eq!(files.stored().await.len(), 0);
     }
 
-    async fn a_refusal_reaches_a_client_that_is_still_sending(backend) {
-        let files = start(backend).await;
+    async fn a_refusal_reaches_a_client_that_is_still_sending(place) {
+        let files = start(place).await;
         let content = noise(25 << 20);
         let form = || form("files", "misc", "x").part("file", part(&content));
         assert_eq!(files.app.post("/v1/files").form(form()).send().await.error(401), "unauthenticated");
         let call = files.app.post("/v1/files").by(&User::of("farm"));
         let reply = call.body("application/octet-stream", content.clone()).send().await;
         assert_eq!(reply.error(415), "unsupported_media_type");
-        assert_eq!(files.stored().len(), 0);
+        assert_eq!(files.stored().await.len(), 0);
     }
+}
 
+testkit::on_both! {
     async fn a_client_that_goes_away_leaves_nothing(backend) {
         let files = start(backend).await;
         let body = encode("x", &[("name=\"file\"", &noise(3 << 20))]);

@@ -32,7 +32,7 @@ testkit::on_both! {
             let reply = send(&files, TYPE, body[..cut].to_vec()).await;
             assert_eq!(reply.error(400), "malformed_body", "cut at {cut}");
         }
-        assert_eq!(files.stored().len(), 1);
+        assert_eq!(files.stored().await.len(), 1);
     }
 
     async fn not_a_form_at_all(backend) {
@@ -53,7 +53,7 @@ testkit::on_both! {
             let reply = send(&files, content_type, body).await;
             assert_eq!(reply.error(400), "malformed_body", "{content_type} {start}");
         }
-        assert_eq!(files.stored().len(), 0);
+        assert_eq!(files.stored().await.len(), 0);
     }
 
     async fn another_content_type(backend) {

@@ -5,25 +5,24 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
-use testkit::User;
+use testkit::{S3, User};
 
 use super::{form, id, noise, part};
 
-const ROUNDS: usize = 50;
 const GROWTH_MAX: u64 = 32 << 20;
 
 /// The service as a process, killed when this is dropped.
-struct Process {
+pub struct Process {
     child: Child,
-    url: String,
+    pub url: String,
 }
 
 impl Process {
-    fn start(folder: &Path) -> Self {
+    pub fn start(folder: &Path, store: &[(&str, &str)]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_system"))
             .env("DROVER_SERVER__PORT", "0")
             .env("DROVER_DATABASE__URL", format!("sqlite://{}/system.sqlite", folder.display()))
-            .env("DROVER_SERVICE__STORE_URL", format!("file://{}/files", folder.display()))
+            .envs(store.iter().copied())
             .env("DROVER_AUTH__JWKS_FILE", testkit::jwks_file())
             .env("DROVER_AUTH__ISSUER", testkit::ISSUER)
             .env("DROVER_AUTH__AUDIENCE", testkit::AUDIENCE)
@@ -56,7 +55,24 @@ impl Drop for Process {
 #[test]
 fn large_files_up_and_down_take_little_memory() {
     let folder = tempfile::tempdir().unwrap();
-    let service = Process::start(folder.path());
+    let url = format!("file://{}/files", folder.path().display());
+    measure(&Process::start(folder.path(), &[("DROVER_SERVICE__STORE_URL", &url)]), 50);
+}
+
+#[test]
+fn and_on_s3() {
+    let (folder, s3) = (tempfile::tempdir().unwrap(), S3::fresh());
+    let store = [
+        ("DROVER_SERVICE__STORE_URL", s3.url.as_str()),
+        ("AWS_ENDPOINT_URL", &s3.endpoint),
+        ("AWS_ACCESS_KEY_ID", &s3.key),
+        ("AWS_SECRET_ACCESS_KEY", &s3.secret),
+        ("AWS_REGION", "eu-west-1"),
+    ];
+    measure(&Process::start(folder.path(), &store), 12);
+}
+
+fn measure(service: &Process, rounds: usize) {
     testkit::block_on(async {
         let (client, token) = (reqwest::Client::new(), User::of("farm").token());
         let files = format!("{}/v1/files", service.url);
@@ -76,7 +92,7 @@ fn large_files_up_and_down_take_little_memory() {
         };
         // Threads, connections and pools are there after the first ones.
         let before = service.memory();
-        for _ in 0..ROUNDS {
+        for _ in 0..rounds {
             round().await;
         }
         let after = service.memory();

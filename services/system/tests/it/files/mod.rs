@@ -2,6 +2,7 @@
 
 mod access;
 mod archive;
+mod clouds;
 mod download;
 mod idempotency;
 mod limits;
@@ -10,53 +11,105 @@ mod memory;
 mod ranges;
 mod refusals;
 mod resolve;
+mod scan;
 mod store;
+mod stored;
+mod sweep;
 mod upload;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use reqwest::multipart::{Form, Part};
 use serde_json::Value;
-use system::Settings;
-use system::System;
-use testkit::{App, Backend, Reply, User};
+use system::{Settings, System};
+use testkit::{App, Backend, Reply, S3, User};
+
+use stored::{Store, bucket};
 
 pub const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01";
 pub const PDF: &[u8] = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n";
 
+/// Where a service keeps its things.
+#[derive(Clone, Copy, Debug)]
+pub enum Place {
+    /// Its files in a folder.
+    Folder(Backend),
+    /// Its files in a bucket of the S3 server, the rest in SQLite.
+    Bucket,
+}
+
+impl From<Backend> for Place {
+    fn from(backend: Backend) -> Self {
+        Self::Folder(backend)
+    }
+}
+
+/// Runs a test as `testkit::on_both!` does, and on a bucket as `name::s3`.
+macro_rules! on_all {
+    ($($(#[$meta:meta])* async fn $name:ident($place:ident) $body:block)+) => { $(
+        $(#[$meta])*
+        mod $name {
+            #[allow(unused_imports)]
+            use super::*;
+            async fn run($place: $crate::files::Place) $body
+            #[test]
+            fn sqlite() {
+                testkit::block_on(run(testkit::Backend::Sqlite.into()));
+            }
+            #[test]
+            fn postgres() {
+                testkit::block_on(run(testkit::Backend::Postgres.into()));
+            }
+            #[test]
+            fn s3() {
+                testkit::block_on(run($crate::files::Place::Bucket));
+            }
+        }
+    )+ };
+}
+pub(crate) use on_all;
+
 /// A service with a store of its own.
 pub struct Files {
     pub app: App,
-    folder: tempfile::TempDir,
+    pub store: Store,
+    pub settings: Settings,
 }
 
-pub async fn start(backend: Backend) -> Files {
-    start_with(backend, Settings::default()).await
+pub async fn start(place: impl Into<Place>) -> Files {
+    start_with(place, Settings::default()).await
 }
 
-pub async fn start_with(backend: Backend, settings: Settings) -> Files {
-    let folder = tempfile::tempdir().unwrap();
-    let store_url = format!("file://{}/store", folder.path().display());
-    Files { app: App::start::<System>(backend, Settings { store_url, ..settings }).await, folder }
+pub async fn start_with(place: impl Into<Place>, settings: Settings) -> Files {
+    let (backend, store, settings) = match place.into() {
+        Place::Folder(backend) => {
+            let folder = tempfile::tempdir().unwrap();
+            let store_url = format!("file://{}/store", folder.path().display());
+            (backend, Store::Folder(folder), Settings { store_url, ..settings })
+        }
+        Place::Bucket => {
+            let s3 = S3::fresh();
+            (Backend::Sqlite, Store::of(&s3), bucket(&s3, settings))
+        }
+    };
+    Files { app: App::start::<System>(backend, settings.clone()).await, store, settings }
 }
 
 impl Files {
-    /// Every file below the store's folder.
-    pub fn stored(&self) -> Vec<PathBuf> {
-        let mut found = Vec::new();
-        walk(&self.folder.path().join("store"), &mut found);
-        found
+    /// Everything in the store.
+    pub async fn stored(&self) -> Vec<PathBuf> {
+        self.store.list().await
     }
 
     /// Waits until the store has so many files.
     pub async fn wait_for(&self, count: usize) {
         for _ in 0..500 {
-            if self.stored().len() == count {
+            if self.stored().await.len() == count {
                 return;
             }
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
-        panic!("not {count}: {:?}", self.stored());
+        panic!("not {count}: {:?}", self.stored().await);
     }
 
     pub async fn upload(&self, user: &User, form: Form) -> Reply {
@@ -85,13 +138,6 @@ impl Files {
     }
 }
 
-fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() { walk(&path, found) } else { found.push(path) }
-    }
-}
-
 /// The required text fields.
 pub fn form(bucket: &str, kind: &str, name: &str) -> Form {
     Form::new().text("bucket", bucket.to_owned()).text("type", kind.to_owned()).text("name", name.to_owned())
@@ -115,6 +161,12 @@ pub fn encode(boundary: &str, parts: &[(&str, &[u8])]) -> Vec<u8> {
     }
     body.extend(format!("--{boundary}--\r\n").bytes());
     body
+}
+
+/// SHA-256 in hex.
+pub fn hash(content: &[u8]) -> String {
+    use sha2::Digest;
+    base16ct::lower::encode_string(&sha2::Sha256::digest(content))
 }
 
 /// Bytes that no compression and no pattern matching makes easier.

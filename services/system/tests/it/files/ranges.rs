@@ -2,16 +2,16 @@
 
 use testkit::{Reply, User};
 
-use super::{Files, noise, start};
+use super::{Files, noise, on_all, start};
 
 async fn ask(files: &Files, id: &str, headers: &[(&str, &str)]) -> Reply {
     let call = files.app.get(&format!("/v1/files/{id}")).by(&User::of("farm"));
     headers.iter().fold(call, |call, (name, value)| call.header(name, value)).send().await
 }
 
-testkit::on_both! {
-    async fn one_range(backend) {
-        let files = start(backend).await;
+on_all! {
+    async fn one_range(place) {
+        let files = start(place).await;
         // Read in one piece, in several, and across the border of two.
         let content = noise(3_000_000);
         let id = files.make(&User::of("farm"), "misc", &content).await;
@@ -34,8 +34,8 @@ testkit::on_both! {
         }
     }
 
-    async fn head_knows_no_ranges(backend) {
-        let files = start(backend).await;
+    async fn head_knows_no_ranges(place) {
+        let files = start(place).await;
         let id = files.make(&User::of("farm"), "misc", b"0123456789").await;
         let head = files.app.call("HEAD", &format!("/v1/files/{id}")).by(&User::of("farm")).header("range", "bytes=0-1");
         let reply = head.send().await;
@@ -43,8 +43,8 @@ testkit::on_both! {
         assert_eq!(reply.header("content-encoding"), "");
     }
 
-    async fn ranges_outside(backend) {
-        let files = start(backend).await;
+    async fn ranges_outside(place) {
+        let files = start(place).await;
         let id = files.make(&User::of("farm"), "misc", b"0123456789").await;
         for range in ["bytes=10-", "bytes=10-12", "bytes=-0"] {
             let reply = ask(&files, &id, &[("range", range)]).await;
@@ -53,8 +53,8 @@ testkit::on_both! {
         }
     }
 
-    async fn ranges_that_are_ignored(backend) {
-        let files = start(backend).await;
+    async fn ranges_that_are_ignored(place) {
+        let files = start(place).await;
         let id = files.make(&User::of("farm"), "misc", b"0123456789").await;
         for range in ["bytes=0-1,3-4", "bytes=0-1,x", "bytes=5-2", "bytes=a-b", "bytes=", "lines=1-2", "0-1"] {
             let reply = ask(&files, &id, &[("range", range)]).await;
@@ -63,8 +63,8 @@ testkit::on_both! {
         }
     }
 
-    async fn a_range_continues_the_same_version_only(backend) {
-        let files = start(backend).await;
+    async fn a_range_continues_the_same_version_only(place) {
+        let files = start(place).await;
         let id = files.make(&User::of("farm"), "misc", b"0123456789").await;
         let whole = ask(&files, &id, &[]).await;
         let (tag, modified) = (whole.header("etag"), whole.header("last-modified"));

@@ -21,7 +21,7 @@ testkit::on_both! {
         let bucket = validation.as_array().unwrap().iter().find(|e| e["path"] == "bucket").unwrap().clone();
         assert_eq!(bucket["data"]["allowed"], serde_json::json!(["images", "files"]));
         assert_eq!(reply.problems(), bad);
-        assert_eq!(files.stored(), [""; 0].map(std::path::PathBuf::from));
+        assert_eq!(files.stored().await, [""; 0].map(std::path::PathBuf::from));
     }
 
     async fn names_with_control_characters(backend) {
@@ -53,7 +53,7 @@ testkit::on_both! {
         let reply = files.upload(&user, second).await;
         assert_eq!(reply.json()["validation"][0]["data"]["index"], 1);
         assert_eq!(reply.problems(), ["file format"]);
-        assert_eq!(files.stored().len(), 0);
+        assert_eq!(files.stored().await.len(), 0);
     }
 
     async fn checks_come_in_order(backend) {
@@ -66,7 +66,7 @@ testkit::on_both! {
         assert_eq!(files.upload(&User::of("farm"), bad()).await.problems(), ["bucket enum"]);
         let good = form("files", "misc", "x").text("organisationId", "mart").part("file", part(b"x"));
         assert_eq!(files.upload(&User::of("farm"), good).await.error(403), "forbidden");
-        assert_eq!(files.stored().len(), 0);
+        assert_eq!(files.stored().await.len(), 0);
         let key = files.app.post("/v1/files").by(&User::of("farm")).header("idempotency-key", "");
         let good = form("files", "misc", "x").part("file", part(b"x"));
         assert_eq!(key.form(good).send().await.problems(), ["Idempotency-Key length"]);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::User;
 
-use super::{PNG, start};
+use super::{PNG, on_all, start};
 
 const UNKNOWN: &str = "0198c0de-0000-7000-8000-000000000000";
 
@@ -11,9 +11,9 @@ fn ids(files: &Value) -> Vec<&str> {
     files.as_array().unwrap().iter().map(|file| file["id"].as_str().unwrap()).collect()
 }
 
-testkit::on_both! {
-    async fn in_the_order_asked_each_once(backend) {
-        let files = start(backend).await;
+on_all! {
+    async fn in_the_order_asked_each_once(place) {
+        let files = start(place).await;
         let user = User::of("farm");
         let (a, b) = (files.make(&user, "misc", b"a").await, files.make(&user, "image", PNG).await);
         let archived = files.make(&user, "misc", b"c").await;
@@ -34,8 +34,8 @@ testkit::on_both! {
         assert_eq!(nothing.ok(), json!([]));
     }
 
-    async fn sharing_lets_others_read(backend) {
-        let files = start(backend).await;
+    async fn sharing_lets_others_read(place) {
+        let files = start(place).await;
         let (farm, haulier) = (User::of("farm"), User::of("haulier"));
         let (a, b) = (files.make(&farm, "weighbridge", b"a").await, files.make(&farm, "misc", b"b").await);
         let missing = files.resolve(&haulier, json!({"ids": [a, b]})).await;
@@ -57,8 +57,8 @@ testkit::on_both! {
         assert_eq!(files.get(&User::of("stranger"), &a).await.bytes, b"a");
     }
 
-    async fn only_ones_own_files_are_shared(backend) {
-        let files = start(backend).await;
+    async fn only_ones_own_files_are_shared(place) {
+        let files = start(place).await;
         let (farm, mart) = (User::of("farm"), User::of("mart"));
         let own = files.make(&mart, "misc", b"own").await;
         let open = files.make(&farm, "image", PNG).await;
@@ -75,8 +75,8 @@ testkit::on_both! {
         assert_eq!(admin.ok()[0]["organisations"], json!(["mart"]));
     }
 
-    async fn shares_at_once_are_all_kept(backend) {
-        let files = start(backend).await;
+    async fn shares_at_once_are_all_kept(place) {
+        let files = start(place).await;
         let farm = User::of("farm");
         let id = files.make(&farm, "misc", b"x").await;
         let share = async |with: &str| files.resolve(&farm, json!({"ids": [id], "shareWith": [with]})).await.status;
@@ -88,8 +88,8 @@ testkit::on_both! {
         assert_eq!(organisations, ["\"a\"", "\"b\"", "\"c\"", "\"d\""]);
     }
 
-    async fn what_is_no_question(backend) {
-        let files = start(backend).await;
+    async fn what_is_no_question(place) {
+        let files = start(place).await;
         let user = User::of("farm");
         let long = "x".repeat(201);
         for (body, problems) in [
