@@ -6,6 +6,7 @@ mod listings;
 mod loads;
 mod mistakes;
 mod people;
+mod places;
 mod proof;
 mod samples;
 mod show;
@@ -68,6 +69,7 @@ impl Walk<'_> {
         let load = loads::run(self, people)?;
         proof::run(self, people, &load)?;
         listings::run(self, people)?;
+        places::run(self)?;
         mistakes::run(self, people)
     }
 
