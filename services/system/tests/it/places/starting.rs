@@ -47,11 +47,11 @@ fn what_is_missing_is_named() {
 #[test]
 fn keys_are_not_shown() {
     let settings = Settings {
-        words_key: Some("SECRET-ONE".into()),
-        address_key: Some("SECRET-TWO".into()),
+        words_key: Some("HUSH-ONE".into()),
+        address_key: Some("HUSH-TWO".into()),
         ..Settings::default()
     };
     let config = common::Config::<Settings> { service: settings, ..common::Config::default() };
     let shown = format!("{} {config:?}", config.describe());
-    assert!(shown.contains("DROVER_SERVICE__WORDS_KEY=") && !shown.contains("SECRET"), "{shown}");
+    assert!(shown.contains("DROVER_SERVICE__WORDS_KEY=") && !shown.contains("HUSH"), "{shown}");
 }
