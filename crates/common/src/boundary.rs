@@ -1,5 +1,5 @@
-//! The outermost layer of every request: its ids, its caller, what no handler should have to think of (HEAD, 405,
-//! 406, headers of every answer, panics), the one place where errors become bodies, one log line and the metrics.
+//! The outermost layer of every request: its ids, what no handler should have to think of (HEAD, headers of every
+//! answer, panics), the one place where errors become bodies, one log line and the metrics.
 
 use std::cell::RefCell;
 use std::panic::AssertUnwindSafe;
@@ -16,10 +16,9 @@ use actix_web::{HttpMessage, HttpResponse, ResponseError, web};
 use futures_util::FutureExt;
 use tracing_actix_web::RootSpanBuilder;
 
-use crate::api::{Api, Operation};
-use crate::auth::{Authentication, Verifier};
-use crate::rate::Rates;
-use crate::request::{REQUEST_ID, RequestContext};
+use crate::admission::is_preflight;
+use crate::api::Api;
+use crate::request::{REQUEST_ID, RequestContext, Route};
 use crate::{Error, public};
 
 const API_VERSION: HeaderName = HeaderName::from_static("api-version");
@@ -36,7 +35,7 @@ impl RootSpanBuilder for RequestSpan {
             request_id = context.id,
             trace_id = context.trace_id,
             method = %request.method(),
-            route = request.match_pattern().unwrap_or_default(),
+            route = Route::of(request).0.unwrap_or_default(),
         );
         request.extensions_mut().insert(context);
         span
@@ -58,42 +57,36 @@ pub(crate) async fn boundary(
         // Ranges are defined for GET alone (RFC 9110, 14.2).
         request.headers_mut().remove(header::RANGE);
     }
-    let (api, pattern) = (request.app_data::<web::Data<Api>>().cloned(), request.match_pattern());
-    let operation = api.as_ref().and_then(|api| api.operation(pattern.as_deref()?, request.method()));
-    let secured = operation.is_some_and(|operation| operation.secured);
-    let known = !secured || authenticate(&request, &context).await;
-    let public = public::is(request.path());
-    let refused = refuse(&request, api.as_ref().map(|api| &***api), pattern.as_deref(), operation).err();
-    // Who is not known hears of that first, from the handler.
-    let refused = refused.filter(|error| known || !matches!(error, Error::NotAcceptable(_)));
-    let operation = operation.map_or("none", |operation| &operation.id);
-    let answered = match refused {
-        Some(error) => Ok(request.into_response(error.respond(&context.id))),
-        None if public && pattern.is_some() && is_preflight(&request) => {
-            let answer = public::preflight(&request);
-            Ok(request.into_response(answer))
+    let (public, route) = (public::is(request.match_info().as_str()), Route::of(&request));
+    let api = request.app_data::<web::Data<Api>>();
+    let operation = api.and_then(|api| Some(route.operation(api, request.method())?.id.clone()));
+    let operation = operation.unwrap_or_else(|| "none".to_owned());
+    if public && route.0.is_some() && is_preflight(&request) {
+        let mut answer = public::preflight(&request);
+        finish(&mut answer, &context, public);
+        return Ok(request.into_response(answer));
+    }
+    request.extensions_mut().insert(route);
+    let answered = match AssertUnwindSafe(next.call(request)).catch_unwind().await {
+        Ok(answered) => answered.map(ServiceResponse::map_into_boxed_body),
+        Err(panic) => {
+            let text = panic.downcast_ref::<&str>().copied();
+            let text = text.or(panic.downcast_ref::<String>().map(String::as_str)).unwrap_or_default();
+            Err(Error::Internal(anyhow::anyhow!("a panic: {text}")).into())
         }
-        None => match AssertUnwindSafe(next.call(request)).catch_unwind().await {
-            Ok(answered) => answered.map(ServiceResponse::map_into_boxed_body),
-            Err(panic) => {
-                let text = panic.downcast_ref::<&str>().copied();
-                let text = text.or(panic.downcast_ref::<String>().map(String::as_str)).unwrap_or_default();
-                Err(Error::Internal(anyhow::anyhow!("a panic: {text}")).into())
-            }
-        },
     };
     let mut response = match answered {
         Ok(response) => render(response, &context),
         Err(error) => {
             // The request is gone, so actix makes the response: from this, which knows what it must look like.
             let answer = respond(&error, &context);
-            observe(answer.status(), operation, started);
+            observe(answer.status(), &operation, started);
             let status = answer.status();
             return Err(Rendered { status, answer: RefCell::new(Some(answer)), context, public }.into());
         }
     };
     finish(response.response_mut(), &context, public);
-    observe(response.status(), operation, started);
+    observe(response.status(), &operation, started);
     Ok(if head { response.map_body(|_, body| BoxBody::new(Headless(body.size()))) } else { response })
 }
 
@@ -127,42 +120,6 @@ impl std::fmt::Display for Rendered {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.status)
     }
-}
-
-/// What can be said before anybody looks at the request: a method or an `Accept` that no operation here takes.
-fn refuse(
-    request: &ServiceRequest,
-    api: Option<&Api>,
-    pattern: Option<&str>,
-    operation: Option<&Operation>,
-) -> Result<(), Error> {
-    let Some(operation) = operation else {
-        return match api.zip(pattern).and_then(|(api, pattern)| api.allowed(pattern)) {
-            Some(allowed) if !is_preflight(request) => Err(Error::MethodNotAllowed(allowed)),
-            _ => Ok(()),
-        };
-    };
-    if let Some(rates) = request.app_data::<web::Data<Rates>>().filter(|_| !operation.secured) {
-        rates.admit(request)?;
-    }
-    let lines = request.headers().get_all(header::ACCEPT).filter_map(|line| line.to_str().ok());
-    operation
-        .ruled_out(&lines.collect::<Vec<_>>().join(","))
-        .map_or(Ok(()), |offers| Err(Error::NotAcceptable(offers)))
-}
-
-fn is_preflight(request: &ServiceRequest) -> bool {
-    request.method() == Method::OPTIONS
-        && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
-}
-
-/// Leaves what was found for the extractors; true if it is a caller.
-async fn authenticate(request: &ServiceRequest, context: &RequestContext) -> bool {
-    let Some(verifier) = request.app_data::<web::Data<Verifier>>() else { return false };
-    let found = verifier.authenticate(request.headers(), context.clone()).await;
-    let known = found.is_ok();
-    request.extensions_mut().insert(Authentication(found));
-    known
 }
 
 /// An error of a handler, of an extractor or of actix itself gets the contract's body.

@@ -3,6 +3,7 @@
 //! A service implements [`Service`] and calls [`main`] from its `main.rs`; its handlers take extractors from here
 //! ([`Caller`], [`Granted`], [`Body`], [`Query`], [`Once`]) and return an [`Answer`] or an [`Error`].
 
+mod admission;
 mod answer;
 mod api;
 mod auth;

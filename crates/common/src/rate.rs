@@ -44,21 +44,32 @@ impl Rates {
         let Some((limiter, peer)) = self.limiter.as_ref().zip(request.peer_addr()) else { return Ok(()) };
         limiter.check_key(&group(self.client(peer.ip(), request.headers()))).map_err(|until| {
             let wait = until.wait_time_from(self.clock.now());
-            Error::RateLimited(wait.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX))
+            Error::RateLimited(wait.as_secs() + 1)
         })
+    }
+
+    /// The client by what proxies say. They mostly write one header and pass the other on as the client wrote it, so
+    /// where both are there and disagree neither is believed.
+    fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        let peer = peer.to_canonical();
+        let named = [("x-forwarded-for", address as fn(&str) -> _), ("forwarded", element)]
+            .into_iter()
+            .filter(|(name, _)| headers.contains_key(*name))
+            .map(|(name, read)| self.walk(peer, &hops(headers, name, read)));
+        named.reduce(|one, other| if one == other { one } else { peer }).unwrap_or(peer)
     }
 
     /// The last address that a trusted proxy names and that is no trusted proxy itself: what stands before it was
     /// written by the client.
-    fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-        let mut client = peer.to_canonical();
-        for hop in hops(headers).into_iter().rev() {
+    fn walk(&self, peer: IpAddr, hops: &[Option<IpAddr>]) -> IpAddr {
+        let mut client = peer;
+        for hop in hops.iter().rev() {
             if !self.proxies.iter().any(|network| network.contains(&client)) {
                 break;
             }
             // `unknown`, or a name that hides one: the proxy that says so is all there is to go by.
             let Some(hop) = hop else { break };
-            client = hop;
+            client = *hop;
         }
         client
     }
@@ -74,19 +85,16 @@ impl Rates {
     }
 }
 
-/// Addresses on the way here, the client's first: `X-Forwarded-For`, or else `Forwarded` (RFC 7239).
-fn hops(headers: &HeaderMap) -> Vec<Option<IpAddr>> {
-    let items =
-        |name| headers.get_all(name).filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(','));
-    let listed: Vec<_> = items("x-forwarded-for").map(address).collect();
-    if !listed.is_empty() {
-        return listed;
-    }
-    let element = |element: &str| {
-        let mut pairs = element.split(';').filter_map(|pair| pair.trim().split_once('='));
-        pairs.find(|(name, _)| name.eq_ignore_ascii_case("for")).and_then(|(_, value)| address(value))
-    };
-    items("forwarded").map(element).collect()
+/// Addresses on the way here, the client's first. What is not ASCII may be the client's, before what proxies added.
+fn hops(headers: &HeaderMap, name: &str, read: fn(&str) -> Option<IpAddr>) -> Vec<Option<IpAddr>> {
+    let lines = headers.get_all(name).map(|line| String::from_utf8_lossy(line.as_bytes()));
+    lines.flat_map(|line| line.split(',').map(read).collect::<Vec<_>>()).collect()
+}
+
+/// Of `Forwarded` (RFC 7239): `for=192.0.2.1;proto=https`
+fn element(element: &str) -> Option<IpAddr> {
+    let mut pairs = element.split(';').filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(name, _)| name.eq_ignore_ascii_case("for")).and_then(|(_, value)| address(value))
 }
 
 /// `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `"[2001:db8::1]:80"`
@@ -135,6 +143,23 @@ mod tests {
             let found = rates(trusted).client("10.0.0.1".parse().unwrap(), request.headers());
             assert_eq!(found, client.parse::<IpAddr>().unwrap(), "{trusted:?} {name}: {value}");
         }
+    }
+
+    #[test]
+    fn clients_cannot_choose_their_address() {
+        let request = |name: &'static str, value: &[u8]| {
+            let value = actix_web::http::header::HeaderValue::from_bytes(value).unwrap();
+            TestRequest::default().insert_header((name, value))
+        };
+        let client = |request: TestRequest| {
+            let client =
+                rates(&["10.0.0.1"]).client("10.0.0.1".parse().unwrap(), request.to_http_request().headers());
+            client.to_string()
+        };
+        assert_eq!(client(request("x-forwarded-for", b"\xff, 198.51.100.7")), "198.51.100.7");
+        let two = |forwarded| request("x-forwarded-for", b"1.1.1.1").insert_header(("forwarded", forwarded));
+        assert_eq!(client(two("for=198.51.100.7")), "10.0.0.1", "one of them is the client's");
+        assert_eq!(client(two("for=1.1.1.1")), "1.1.1.1");
     }
 
     #[test]

@@ -2,8 +2,11 @@
 
 use actix_web::HttpMessage;
 use actix_web::dev::ServiceRequest;
+use actix_web::http::Method;
 use actix_web::http::header::{HeaderMap, HeaderName};
 use uuid::Uuid;
+
+use crate::api::{Api, Operation};
 
 /// `X-Request-Id`
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -20,6 +23,21 @@ pub struct RequestContext {
     /// This request's own 16 hex digits.
     pub span_id: String,
     sampled: bool,
+}
+
+/// The pattern of the route that a request will take, if it takes any.
+#[derive(Clone, Default)]
+pub(crate) struct Route(pub(crate) Option<String>);
+
+impl Route {
+    /// By the decoded path, as the router goes: `%63` is `c`.
+    pub(crate) fn of(request: &ServiceRequest) -> Self {
+        Self(request.resource_map().match_pattern(request.match_info().as_str()))
+    }
+
+    pub(crate) fn operation<'a>(&self, api: &'a Api, method: &Method) -> Option<&'a Operation> {
+        api.operation(self.0.as_deref()?, method)
+    }
 }
 
 impl RequestContext {

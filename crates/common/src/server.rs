@@ -24,6 +24,7 @@ use utoipa_actix_web::AppExt;
 use utoipa_actix_web::scope::scope;
 use utoipa_actix_web::service_config::ServiceConfig;
 
+use crate::admission::admission;
 use crate::api::{Api, JsonLimit};
 use crate::auth::Verifier;
 use crate::boundary::{RequestSpan, boundary};
@@ -193,6 +194,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
             .configure(health::routes::<S>)
             .default_service(web::to(async || Err::<&str, _>(Error::NotFound)))
             .wrap(Compress::default())
+            .wrap(from_fn(admission))
             .wrap(Condition::new(!origins.is_empty(), cors(&origins)))
             .wrap(from_fn(boundary))
             .wrap(TracingLogger::<RequestSpan>::new())
@@ -214,8 +216,26 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
     Ok(Running { address, handle, server: tokio::spawn(running), background })
 }
 
+/// What browsers may read beside the few headers that they always may.
+const EXPOSED: [&str; 14] = [
+    "accept-ranges",
+    "api-version",
+    "content-disposition",
+    "content-range",
+    "etag",
+    "idempotency-replayed",
+    "link",
+    "location",
+    "retry-after",
+    "traceparent",
+    "www-authenticate",
+    "x-missing-ids",
+    "x-request-id",
+    "x-total-count",
+];
+
 fn cors(origins: &[String]) -> Cors {
-    let cors = Cors::default().allow_any_method().allow_any_header().expose_any_header().max_age(3600);
+    let cors = Cors::default().allow_any_method().allow_any_header().expose_headers(EXPOSED).max_age(3600);
     if origins.iter().any(|origin| origin == "*") {
         return cors.allow_any_origin();
     }

@@ -130,6 +130,13 @@ fn browsers_of_configured_origins_may_read_everything() {
             let other = app.get(path).header("origin", "https://evil.example").send().await;
             assert_eq!(other.header("access-control-allow-origin"), "", "{path}");
         }
+        for (path, method, status) in [("/v1/hear", "PATCH", 405), ("/v1/%68ear?must=ab", "GET", 406)] {
+            let call = app.call(method, path).header("origin", "https://app.example");
+            let refused = call.header("accept", "image/png").send().await;
+            assert_eq!(refused.status, status, "{path}");
+            assert_eq!(refused.header("access-control-allow-origin"), "https://app.example", "{path}");
+            assert!(refused.header("access-control-expose-headers").contains("x-request-id"), "{path}");
+        }
         let preflight = app
             .call("OPTIONS", "/v1/things")
             .header("origin", "https://app.example")

@@ -18,6 +18,8 @@ fn every_origin_may_read_and_caches_may_keep() {
             assert_eq!((error.status, error.header("access-control-allow-origin")), (status, "*"), "{path}");
             assert_eq!(error.header("cache-control"), "private, no-store", "{path}");
         }
+        let spelled = app.get("/v1/publi%63/hear?must=ab").send().await;
+        assert_eq!((spelled.status, spelled.header("access-control-allow-origin")), (200, "*"));
         let other = app.get("/v1/hear?must=ab").header("origin", "https://any.example").send().await;
         assert_eq!(other.header("access-control-allow-origin"), "");
     });
@@ -61,6 +63,8 @@ fn operations_without_authorization_are_limited() {
             ("1", "*")
         );
         assert_eq!(refused.error(429), "rate_limited");
+        let disguised = app.get("/v1/publi%63/he%61r?must=ab").header("x-forwarded-for", "198.51.100.7");
+        assert_eq!(disguised.send().await.error(429), "rate_limited", "another spelling of the path");
         assert_eq!(from("198.51.100.8").send().await.status, 200, "another client");
         assert_eq!(app.get("/v1/who").by(&User::of("a")).send().await.status, 200, "needs authorization");
         for _ in 0..5 {
