@@ -39,8 +39,8 @@ fn refuse(
 ) -> Result<(), Error> {
     let Some(operation) = operation else {
         return match route.0.as_deref().and_then(|pattern| api.allowed(pattern)) {
-            Some(allowed) if !is_preflight(request) => Err(Error::MethodNotAllowed(allowed)),
-            _ => Ok(()),
+            Some(allowed) => Err(Error::MethodNotAllowed(allowed)),
+            None => Ok(()),
         };
     };
     if let Some(rates) = request.app_data::<web::Data<Rates>>().filter(|_| !operation.secured) {

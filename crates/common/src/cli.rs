@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use actix_web::web::Data;
 use anyhow::Context as _;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use database::Database;
@@ -81,9 +82,10 @@ async fn run<S: Service>(matches: &ArgMatches) -> anyhow::Result<()> {
         }
         Some(("check-config", _)) => {
             println!("{}", config.describe());
-            Verifier::open(&config.auth).await?;
+            let verifier = Verifier::open(&config.auth).await?;
+            S::check(&config.service, Data::new(verifier)).await?;
             Database::check(&server::options::<S>(&config.database))?;
-            println!("# all is well: the keys and the database can be opened");
+            println!("# all is well: the keys, the database and what section service names can be opened");
             Ok(())
         }
         Some(("healthcheck", _)) => healthcheck(&config.server.host, config.server.port).await,

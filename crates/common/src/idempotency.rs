@@ -93,6 +93,26 @@ impl FromRequest for Once {
 }
 
 impl Once {
+    /// As [`Once::run`], for what has no effect in the database: which is needed to keep a key only.
+    ///
+    /// # Errors
+    /// What `act` returns, and as [`Once::run`].
+    pub async fn run_outside(
+        self,
+        db: &Database,
+        fingerprint: Fingerprint,
+        act: impl AsyncFnOnce() -> Result<Answer, Error>,
+    ) -> Result<Answer, Error> {
+        if self.0.is_none() {
+            return act().await;
+        }
+        self.run(db, fingerprint, async || {
+            let answer = act().await?;
+            Ok(move |_: &mut AnyConnection| Ok(answer.clone()))
+        })
+        .await
+    }
+
     /// Prepares (asks other services, streams content) and then runs what `prepare` returns in one transaction;
     /// or, when this was done before, does neither and gives the first answer.
     ///

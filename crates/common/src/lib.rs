@@ -33,6 +33,6 @@ pub use auth::{Admin, Caller, Granted, Member, MemberOrAdmin, Organisation, Poli
 pub use config::Config;
 pub use error::{Error, ErrorBody, Failures};
 pub use idempotency::{Fingerprint, Once};
-pub use paging::{Cursor, Key, Page, Rows, Sorting};
+pub use paging::{Cursor, Key, Page, Rows, Sorting, offset_links};
 pub use request::RequestContext;
 pub use server::{Context, Running, Service, migrations, openapi, start};

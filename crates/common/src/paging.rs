@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::problem::{Code, Problems};
 use crate::{Answer, Error};
 
+/// The most rows that can be skipped.
+const OFFSET_MAX: i64 = 1_000_000;
+
 /// Which rows of a search to give.
 #[derive(Clone, Debug)]
 pub struct Page {
@@ -165,21 +168,37 @@ impl Rows {
 
     /// The answer, with its `Link` header (RFC 8288).
     pub fn answer(&self, request: &HttpRequest, public_url: &str, page: &Page) -> Answer {
-        let mut links = vec![link(request, public_url, "first", &[])];
-        if page.after.is_none() && page.offset > 0 {
-            let offset = (page.offset - page.limit).max(0).to_string();
-            links.push(link(request, public_url, "prev", &[("offset", &offset)]));
-        }
-        if let Some(cursor) = &self.next {
-            links.push(link(request, public_url, "next", &[("cursor", &cursor.encode())]));
-        }
-        let answer =
-            Answer::array(self.documents.iter().map(String::as_str)).header("Link", links.join(", "));
+        let next = self.next.as_ref().map(|cursor| ("cursor", cursor.encode()));
+        let links = links(request, public_url, page, next);
+        let answer = Answer::array(self.documents.iter().map(String::as_str)).header("Link", links);
         match self.total {
             Some(total) => answer.header("X-Total-Count", total.to_string()),
             None => answer,
         }
     }
+}
+
+/// The `Link` header of a page that knows of no cursors.
+pub fn offset_links(request: &HttpRequest, public_url: &str, page: &Page, more: bool) -> String {
+    let next = (page.offset + page.limit).min(OFFSET_MAX);
+    links(request, public_url, page, more.then(|| ("offset", next.to_string())))
+}
+
+fn links(
+    request: &HttpRequest,
+    public_url: &str,
+    page: &Page,
+    next: Option<(&'static str, String)>,
+) -> String {
+    let mut links = vec![link(request, public_url, "first", &[])];
+    if page.after.is_none() && page.offset > 0 {
+        let offset = (page.offset - page.limit).max(0).to_string();
+        links.push(link(request, public_url, "prev", &[("offset", &offset)]));
+    }
+    if let Some((name, value)) = next {
+        links.push(link(request, public_url, "next", &[(name, &value)]));
+    }
+    links.join(", ")
 }
 
 /// This request's address with another place to begin at.

@@ -66,6 +66,13 @@ pub trait Service: Sized + Send + Sync + 'static {
     ) -> impl Future<Output = anyhow::Result<()>> {
         std::future::ready(Err(anyhow::anyhow!("there is no command {name}")))
     }
+    /// Says what is wrong with the settings of its own, as [`open`](Service::open) would.
+    fn check(
+        _settings: &Self::Settings,
+        _verifier: Data<Verifier>,
+    ) -> impl Future<Output = anyhow::Result<()>> {
+        std::future::ready(Ok(()))
+    }
     /// Builds the state.
     fn open(settings: &Self::Settings, context: &Context) -> impl Future<Output = anyhow::Result<Self>>;
     /// What else it depends on, and whether it can be reached: shown by `/readyz`.

@@ -5,8 +5,9 @@ mod config;
 mod loads;
 mod schema;
 
+use actix_web::web::Data;
 use common::files::FileClient;
-use common::{Context, Service};
+use common::{Context, Service, Verifier};
 use database::{Database, Migrations};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -38,6 +39,12 @@ impl Service for Logistics {
     fn routes(v1: &mut ServiceConfig) {
         loads::routes(v1);
         commodities::routes(v1);
+    }
+
+    async fn check(settings: &Settings, _: Data<Verifier>) -> anyhow::Result<()> {
+        FileClient::new(&settings.system_url)?;
+        commodities::Catalogue::open(settings.commodities_file.as_deref())?;
+        Ok(())
     }
 
     async fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {

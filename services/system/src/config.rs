@@ -16,9 +16,11 @@ pub struct Settings {
     /// What is uploaded to a bucket waits in the temporary folder of the machine (`TMPDIR`) until it is whole, so that
     /// should be on a disk; and the bucket should have a rule that aborts incomplete multipart uploads after a day,
     /// which a crash may leave there.
+    #[serde(serialize_with = "store")]
     pub store_url: String,
     /// Another address of the store than the provider's own, for S3-compatible servers; only `http://` here turns
     /// encryption off. By default as `AWS_ENDPOINT_URL`, `GOOGLE_BASE_URL` or `AZURE_ENDPOINT` says.
+    #[serde(serialize_with = "address")]
     pub store_endpoint: Option<Url>,
     /// The region of the bucket on S3. By default as `AWS_REGION` says.
     pub store_region: Option<String>,
@@ -29,10 +31,11 @@ pub struct Settings {
     #[serde(serialize_with = "hidden")]
     pub store_secret_key: Option<SecretString>,
     /// Content that no file has is removed when it is older than this, in seconds. An upload whose content waits
-    /// half as long for its record is refused.
+    /// half as long for its record is refused. Replicas and the command `sweep-files` must be told the same.
     pub sweep_grace_seconds: u64,
     /// A clamd that looks at every upload, `tcp://HOST:3310` or `unix:///run/clamav/clamd.ctl`; none: no scan. Its
     /// `StreamMaxLength` must be `file_bytes` at least.
+    #[serde(serialize_with = "address")]
     pub scan_url: Option<Url>,
     /// How long it may take for one file, in seconds.
     pub scan_seconds: u64,
@@ -52,6 +55,7 @@ pub struct Settings {
     /// The scheme of three-word addresses.
     pub words_provider: WordsProvider,
     /// Where `what3words` is, without `/v3`.
+    #[serde(serialize_with = "address")]
     pub words_url: Option<Url>,
     /// Its key.
     #[serde(serialize_with = "hidden")]
@@ -61,6 +65,7 @@ pub struct Settings {
     /// Who knows addresses.
     pub address_provider: AddressProvider,
     /// Where `loqate` or `photon` is.
+    #[serde(serialize_with = "address")]
     pub address_url: Option<Url>,
     /// The key of `loqate`.
     #[serde(serialize_with = "hidden")]
@@ -133,6 +138,19 @@ pub enum AddressProvider {
 }
 
 impl Settings {
+    /// # Errors
+    /// A time of zero, which nothing can be done in.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        for (name, time) in [
+            ("sweep_grace_seconds", self.sweep_grace_seconds),
+            ("scan_seconds", self.scan_seconds),
+            ("provider_timeout_ms", self.provider_timeout_ms),
+        ] {
+            anyhow::ensure!(time > 0, "service.{name} must be at least 1");
+        }
+        Ok(())
+    }
+
     /// How old content must be to be removed.
     pub(crate) fn grace(&self) -> Duration {
         Duration::from_secs(self.sweep_grace_seconds)
@@ -150,4 +168,21 @@ fn without_password<S: Serializer>(url: &SecretString, serializer: S) -> Result<
     // An address that can have no password has none.
     let _ = url.set_password(None);
     serializer.collect_str(&url)
+}
+
+/// Nobody is to put a password here; whoever does so finds it nowhere else.
+#[expect(clippy::ref_option, reason = "serde calls it so")]
+fn address<S: Serializer>(url: &Option<Url>, serializer: S) -> Result<S::Ok, S::Error> {
+    url.clone().map(anonymous).serialize(serializer)
+}
+
+fn store<S: Serializer>(url: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    let named = Url::parse(url).ok().filter(|url| !url.username().is_empty() || url.password().is_some());
+    serializer.serialize_str(named.map(anonymous).as_ref().map_or(url, Url::as_str))
+}
+
+fn anonymous(mut url: Url) -> Url {
+    let _ = url.set_password(None);
+    let _ = url.set_username("");
+    url
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use actix_web::web::Data;
 use clap::{ArgMatches, Command};
-use common::{Context, Service};
+use common::{Context, Service, Verifier};
 use database::{Database, EmbeddedMigrations, Migrations};
 use diesel_migrations::embed_migrations;
 use utoipa_actix_web::scope::scope;
@@ -42,6 +42,32 @@ pub struct System {
     places: Places,
     countries: Countries,
     settings: Settings,
+}
+
+/// What the settings name.
+struct Parts {
+    store: ContentStore,
+    scanner: Option<Scanner>,
+    cache: Cache,
+    secrets: Arc<Secrets>,
+    places: Places,
+    countries: Countries,
+}
+
+impl Parts {
+    async fn open(settings: &Settings, verifier: Data<Verifier>) -> anyhow::Result<Self> {
+        settings.check()?;
+        let cache = Cache::open(settings).await?;
+        let secrets = Arc::new(Secrets::new(verifier));
+        Ok(Self {
+            store: ContentStore::open(settings).await?,
+            scanner: Scanner::open(settings)?,
+            places: Places::open(settings, cache.clone(), &secrets)?,
+            countries: Countries::open(settings)?,
+            cache,
+            secrets,
+        })
+    }
 }
 
 impl System {
@@ -77,18 +103,23 @@ impl Service for System {
         sweep::run(arguments, settings, db).await
     }
 
+    async fn check(settings: &Settings, verifier: Data<Verifier>) -> anyhow::Result<()> {
+        Parts::open(settings, verifier).await.map(drop)
+    }
+
     async fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
-        let cache = Cache::open(settings).await?;
-        let secrets = Arc::new(Secrets::new(context.verifier.clone()));
+        let Parts { store, scanner, cache, secrets, places, countries } =
+            Parts::open(settings, context.verifier.clone()).await?;
+        let (db, public_url) = (context.db.clone(), context.public_url.clone());
         Ok(Self {
-            db: context.db.clone(),
-            public_url: context.public_url.clone(),
-            store: ContentStore::open(settings).await?,
-            scanner: Scanner::open(settings)?,
-            places: Places::open(settings, cache.clone(), &secrets)?,
-            countries: Countries::open(settings)?,
+            db,
+            public_url,
+            store,
+            scanner,
             cache,
             secrets,
+            places,
+            countries,
             settings: settings.clone(),
         })
     }
@@ -106,7 +137,7 @@ impl Service for System {
     }
 
     async fn background(system: Data<Self>) {
-        tokio::join!(system.secrets.watch(&system.cache), sweep::at_start(&system));
+        tokio::join!(system.secrets.watch(&system.cache), sweep::regularly(&system));
     }
 }
 

@@ -46,6 +46,9 @@ fn parse<T: DeserializeOwned>(request: &HttpRequest) -> Result<Query<T>, Error> 
     };
     let mut value = Value::Object(read(request.query_string(), schema));
     let mut problems = schema.check(&mut value);
+    for name in garbled(request.query_string(), schema) {
+        problems.push(&name, Code::Format, "is not UTF-8");
+    }
     match serde_json::from_value(value) {
         Ok(value) => Ok(Query { value, problems }),
         Err(error) => {
@@ -57,24 +60,32 @@ fn parse<T: DeserializeOwned>(request: &HttpRequest) -> Result<Query<T>, Error> 
     }
 }
 
-/// Texts become what their schema asks for where they can; where they cannot the schema says so. An empty value
-/// counts as absent; of several the last counts, but an array takes them all, comma-separated ones too.
+/// Parameters whose value had to be guessed, since it is not UTF-8.
+fn garbled(query: &str, schema: &Schema) -> Vec<String> {
+    let is_meant = query.to_ascii_uppercase().contains("%EF%BF%BD");
+    let pairs = url::form_urlencoded::parse(query.as_bytes());
+    let guessed = pairs.filter(|(name, text)| text.contains('\u{fffd}') && schema.property(name).is_some());
+    guessed.filter(|_| !is_meant).map(|(name, _)| name.into_owned()).collect()
+}
+
+/// Texts become what their schema asks for where they can; where they cannot the schema says so. A blank value counts
+/// as absent; of several the last counts, but an array takes them all, comma-separated ones too.
 fn read(query: &str, schema: &Schema) -> Map<String, Value> {
     let mut members = Map::new();
     for (name, text) in url::form_urlencoded::parse(query.as_bytes()) {
-        let Some(schema) = schema.property(&name).filter(|_| !text.is_empty()) else { continue };
+        let Some(schema) = schema.property(&name).filter(|_| !text.trim().is_empty()) else { continue };
         if has_type(schema, "array") {
             let list = members.entry(name.into_owned()).or_insert_with(|| json!([]));
             let items = text.split(',').filter(|item| !item.trim().is_empty()).map(|item| json!(item.trim()));
             list.as_array_mut().into_iter().for_each(|list| list.extend(items.clone()));
             continue;
         }
-        let value = match &*text {
-            "true" | "false" if has_type(schema, "boolean") => json!(text == "true"),
-            _ if has_type(schema, "integer") => integer(&text),
-
+        let bare = text.trim();
+        let value = match bare {
+            "true" | "false" if has_type(schema, "boolean") => json!(bare == "true"),
+            _ if has_type(schema, "integer") => integer(bare),
             _ if has_type(schema, "number") => {
-                text.parse::<f64>().ok().filter(|n| n.is_finite()).map_or_else(|| json!(text), |n| json!(n))
+                bare.parse::<f64>().ok().filter(|n| n.is_finite()).map_or_else(|| json!(text), |n| json!(n))
             }
             _ => json!(text),
         };

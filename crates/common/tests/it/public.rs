@@ -40,6 +40,7 @@ fn preflights_are_answered() {
         assert_eq!(reply.header("access-control-allow-methods"), "GET, HEAD");
         assert_eq!(reply.header("api-version"), "1.0.0");
         assert_eq!(ask("/v1/public/nothing").send().await.status, 404);
+        assert_eq!(ask("/v1/hear").send().await.error(405), "method_not_allowed", "not open to every origin");
         let bare = app.call("OPTIONS", "/v1/public/hear").send().await;
         assert_eq!(bare.error(405), "method_not_allowed", "no browser asks so");
     });

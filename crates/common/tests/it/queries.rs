@@ -21,6 +21,13 @@ fn texts_become_what_the_parameter_is() {
         let absent = json!({"must": "ab", "whole": null, "real": null, "flag": null, "many": [], "f:name": null,
             "day": null, "colour": null});
         assert_eq!(empty, absent);
+        assert_eq!(hear("must=ab&whole=%20&real=%0A&flag=+&f:name=%20").await, absent);
+        let padded = hear("must=ab&whole=%205&real=1%20&flag=true%20&f:name=%EF%BF%BD").await;
+        assert_eq!(
+            padded,
+            json!({"must": "ab", "whole": 5, "real": 1.0, "flag": true, "many": [], "f:name": "\u{fffd}",
+            "day": null, "colour": null})
+        );
         assert_eq!(hear("must=ab&whole=1&whole=2").await["whole"], 2);
         assert_eq!(hear("must=ab&f:name=%F0%9F%90%84&must=cd").await["f:name"], "🐄");
     });
@@ -53,7 +60,11 @@ fn every_bad_parameter_at_once() {
         let whole = hear("must=ab&whole=99999999999999999999").send().await.problems();
         assert_eq!(whole, ["whole range"]);
         assert_eq!(hear("must=ab&f:name=a%00b").send().await.problems(), ["f:name format"]);
-        assert_eq!(hear("must=%20%20%20").send().await.problems(), ["must length"]);
+        assert_eq!(hear("must=%20%20%20").send().await.problems(), ["must required"]);
+        assert_eq!(
+            hear("must=ab&f:name=a%FFb&whole=x").send().await.problems(),
+            ["f:name format", "whole type"]
+        );
         let body: Value = hear("must=ab&colour=blue").send().await.json();
         assert_eq!(body["validation"][0]["data"], json!({"allowed": ["red", "green"]}));
     });

@@ -4,7 +4,6 @@ use actix_web::post;
 use actix_web::web::Data;
 use common::wire::ActionResult;
 use common::{Admin, Answer, Body, Error, Failures, Granted, Once};
-use database::AnyConnection;
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
@@ -66,14 +65,14 @@ pub(super) async fn clear(
     system: Data<System>,
 ) -> Result<Answer, Error> {
     let (wanted, fingerprint) = body.check(|_, _| ())?;
-    once.run(&system.db, fingerprint, async || {
+    once.run_outside(&system.db, fingerprint, async || {
         let secrets = wanted.secrets.unwrap_or_default();
         // Before the entries: none is got with an old credential and kept after they were cleared.
         if secrets {
             system.secrets.renew(&system.cache).await?;
         }
         let message = message(system.cache.clear(&wanted.entries()).await?, secrets);
-        Ok(move |_: &mut AnyConnection| Answer::json(&ActionResult::new(&message)))
+        Answer::json(&ActionResult::new(&message))
     })
     .await
 }

@@ -57,6 +57,14 @@ impl Redis {
         self.link.ask(cmd("EVAL").arg(COUNT).arg(1).arg(counter).arg(now), CLEARING).await
     }
 
+    /// A clear is counted before anything goes; a Redis that is full can count only after.
+    async fn count_again(&self, counted: Result<u64>) -> Result<()> {
+        if counted.is_err() {
+            self.count(&self.epoch).await?;
+        }
+        Ok(())
+    }
+
     async fn unlink(&self, keys: &[Vec<u8>]) -> Result<u64> {
         if keys.is_empty() { Ok(0) } else { self.link.ask(cmd("UNLINK").arg(keys), CLEARING).await }
     }
@@ -89,19 +97,20 @@ impl Backend for Redis {
 
     fn remove<'a>(&'a self, keys: &'a [String]) -> BoxFuture<'a, Result<u64>> {
         Box::pin(async move {
-            self.count(&self.epoch).await?;
+            let counted = self.count(&self.epoch).await;
             let keys: Vec<_> = keys.iter().map(|key| self.entry(key).into_bytes()).collect();
             let mut count = 0;
             for keys in keys.chunks(STEP) {
                 count += self.unlink(keys).await?;
             }
+            self.count_again(counted).await?;
             Ok(count)
         })
     }
 
     fn remove_prefixes<'a>(&'a self, prefixes: &'a [String]) -> BoxFuture<'a, Result<u64>> {
         Box::pin(async move {
-            self.count(&self.epoch).await?;
+            let counted = self.count(&self.epoch).await;
             let named = |key: &Vec<u8>| {
                 let key = key.strip_prefix(self.entries.as_bytes());
                 key.is_some_and(|key| prefixes.iter().any(|prefix| key.starts_with(prefix.as_bytes())))
@@ -113,6 +122,7 @@ impl Backend for Redis {
                 keys.retain(named);
                 count += self.unlink(&keys).await?;
                 if next == 0 {
+                    self.count_again(counted).await?;
                     return Ok(count);
                 }
                 cursor = next;

@@ -32,11 +32,14 @@ impl Secrets {
     /// Has every replica read its secrets again; this one has when this returns.
     ///
     /// # Errors
-    /// 503 when the cache cannot carry the word, or the keys cannot be read here.
+    /// 503 when the keys cannot be read here, or the cache cannot carry the word.
     pub(crate) async fn renew(&self, cache: &Cache) -> Result<(), Error> {
-        // First: what changes at the source after this gets a number of its own.
+        let unread = |error| Error::Unavailable(error, "The identity provider");
+        // Before others are told: where nobody can read the keys, nothing changes.
+        self.verifier.reload().await.map_err(unread)?;
         let generation = cache.0.next_generation().await.map_err(unreachable)?;
-        self.adopt(generation).await.map_err(|error| Error::Unavailable(error, "The identity provider"))
+        // And after: what changed between the two has no number of its own.
+        self.adopt(generation).await.map_err(unread)
     }
 
     async fn adopt(&self, generation: u64) -> anyhow::Result<()> {

@@ -23,7 +23,7 @@ pub(super) fn read(settings: &Settings) -> anyhow::Result<BTreeSet<String>> {
         Some(path) => (rows(path)?, "service.countries_file"),
         None => (settings.enabled_countries.clone(), "service.enabled_countries"),
     };
-    let codes: BTreeSet<_> = codes.iter().map(|code| code.trim().to_uppercase()).collect();
+    let codes: BTreeSet<_> = codes.iter().map(|code| code.trim().to_ascii_uppercase()).collect();
     for code in &codes {
         ensure!(gazetteer::country(code).is_some(), "{setting} names no country of ISO 3166-1: {code}");
     }

@@ -68,7 +68,7 @@ impl Countries {
 
 /// The code of the country that the parameter `countryISO` names in any case, if there is such a country.
 pub(crate) fn known(text: &str, problems: &mut Problems) -> Option<String> {
-    let iso = text.trim().to_uppercase();
+    let iso = text.trim().to_ascii_uppercase();
     if country(&iso).is_none() {
         let allowed: Vec<_> = countries().iter().map(|country| country.iso).collect();
         let message = "must be the ISO 3166-1 alpha-2 code of a country";

@@ -53,3 +53,19 @@ impl Kept {
         Err(Error::Unavailable(late, "The database"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contents_that_waited_too_long_get_no_record() {
+        let kept = |waited| Kept {
+            new: Vec::new(),
+            since: SystemTime::now() - Duration::from_secs(waited),
+            patience: Duration::from_secs(30),
+        };
+        assert!(kept(0).is_young().is_ok() && kept(20).is_young().is_ok());
+        assert!(matches!(kept(31).is_young(), Err(Error::Unavailable(..))));
+    }
+}

@@ -39,18 +39,18 @@ enum Address {
 trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Socket for T {}
 
-/// Refuses an upload with a part in which the scanner finds something; the first such part is named.
+/// Refuses an upload with parts in which the scanner finds something; each is named.
 ///
 /// # Errors
 /// 400 `infected`; 503 when the scanner does not say what it found.
 pub(super) async fn refuse_infected(system: &System, parts: &[Part]) -> Result<(), Error> {
     let Some(scanner) = &system.scanner else { return Ok(()) };
+    let mut problems = Problems::default();
     for (i, part) in parts.iter().enumerate() {
         let found = timeout(scanner.patience, scanner.scan(part.content.chunks())).await;
         let late = || anyhow!("no verdict within {:?}", scanner.patience);
         let found = found.map_err(|_| late()).flatten().map_err(|e| Error::Unavailable(e, WHAT))?;
         if let Some(signature) = found {
-            let mut problems = Problems::default();
             let message = format!("is infected: {signature}");
             problems.push_with(
                 "file",
@@ -58,10 +58,9 @@ pub(super) async fn refuse_infected(system: &System, parts: &[Part]) -> Result<(
                 message,
                 json!({ "index": i, "signature": signature }),
             );
-            return problems.check();
         }
     }
-    Ok(())
+    problems.check()
 }
 
 impl Scanner {
@@ -72,7 +71,7 @@ impl Scanner {
     pub fn open(settings: &Settings) -> anyhow::Result<Option<Self>> {
         let Some(url) = &settings.scan_url else { return Ok(None) };
         let expected = "service.scan_url must be tcp://HOST:3310 or unix:///run/clamav/clamd.ctl";
-        let address = Self::address(url).with_context(|| format!("{expected}, but is {url}"))?;
+        let address = Self::address(url).context(expected)?;
         Ok(Some(Self { address, patience: Duration::from_secs(settings.scan_seconds) }))
     }
 
@@ -117,14 +116,18 @@ impl Scanner {
         let sent = send(&mut socket, content).await;
         // When it takes no more it has said why.
         let said = reply(socket).await;
-        let said = match (said, sent) {
-            (Ok(said), _) if !said.is_empty() => said,
+        let (said, sent) = match (said, sent) {
+            (Ok(said), sent) if !said.is_empty() => (said, sent),
             (_, Err(e)) => return Err(e),
-            (said, Ok(())) => said?,
+            (said, sent) => (said?, sent),
         };
         match said.strip_prefix("stream: ") {
-            Some("OK") => Ok(None),
-            Some(found) if found.ends_with(" FOUND") => Ok(found.strip_suffix(" FOUND").map(str::to_owned)),
+            // Of what it has not seen whole it cannot say so.
+            Some("OK") => sent.map(|()| None),
+            Some(found) if found.ends_with(" FOUND") => {
+                let name = found.trim_end_matches(" FOUND");
+                Ok(Some(name.chars().filter(|c| !c.is_control()).collect()))
+            }
             _ => {
                 bail!("it says {said:?} (StreamMaxLength of clamd.conf must be service.file_bytes at least)")
             }

@@ -17,6 +17,9 @@ pub(crate) const COMMAND: &str = "sweep-files";
 const DRY_RUN: &str = "dry-run";
 /// How many contents are looked at between two lines of progress.
 const PROGRESS: u64 = 100_000;
+/// As many contents without a file are nothing strange, nor is one in fifty.
+const FEW: u64 = 20;
+const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// What a sweep came to.
 #[derive(Debug, Default)]
@@ -56,15 +59,15 @@ pub(crate) async fn run(arguments: &ArgMatches, settings: &Settings, db: Databas
     Ok(())
 }
 
-/// Sweeps when the service starts, and again when what was left behind right before that has come of age.
-pub(crate) async fn at_start(system: &System) {
-    for wait in [Duration::ZERO, system.grace()] {
+/// Sweeps when the service starts, again when what was left behind right before that has come of age, and then once
+/// a day.
+pub(crate) async fn regularly(system: &System) {
+    for wait in [Duration::ZERO, system.grace()].into_iter().chain(std::iter::repeat(DAY)) {
         tokio::time::sleep(wait).await;
-        match sweep_unless_new(system).await {
-            Ok(Some(Swept { looked_at, removed, bytes })) => {
+        match sweep_unless_strange(system).await {
+            Ok(Swept { looked_at, removed, bytes }) => {
                 tracing::info!(looked_at, removed, bytes, "file contents without a file are removed");
             }
-            Ok(None) => tracing::info!("the database knows of no file: file contents are left alone"),
             Err(error) => tracing::warn!(
                 error = format!("{:#}", anyhow::Error::from(error)),
                 "file contents could not be swept; system sweep-files does so too"
@@ -73,14 +76,27 @@ pub(crate) async fn at_start(system: &System) {
     }
 }
 
-/// A database without any file beside a store with contents is more likely the wrong one: only the command, which
-/// somebody gives, removes everything.
-async fn sweep_unless_new(system: &System) -> Result<Option<Swept>, Error> {
-    system.store.tidy().await?;
-    if system.db.read(store::is_empty).await? {
-        return Ok(None);
+/// Crashes leave little behind. Where much has no file this is more likely the wrong database or somebody else's
+/// store: then only the command, which somebody gives, removes it.
+async fn sweep_unless_strange(system: &System) -> Result<Swept, Error> {
+    if let Err(error) = system.store.tidy().await {
+        tracing::warn!(
+            error = format!("{:#}", anyhow::Error::from(error)),
+            "staged files could not be removed"
+        );
     }
-    sweep(&system.db, &system.store, system.grace(), true, |_, _| {}).await.map(Some)
+    let sweep = |removing| sweep(&system.db, &system.store, system.grace(), removing, |_, _| {});
+    let Swept { looked_at, removed, .. } = sweep(false).await?;
+    if removed > FEW.max(looked_at / 50) || system.db.read(store::is_empty).await? {
+        tracing::warn!(
+            looked_at,
+            forgotten = removed,
+            "more contents than crashes leave have no file here: is service.store_url this deployment's own? \
+             They stay until somebody runs system sweep-files"
+        );
+        return Ok(Swept { looked_at, ..Swept::default() });
+    }
+    sweep(true).await
 }
 
 /// Looks at every content; memory holds one batch of them, and the database is asked once for each.

@@ -46,12 +46,12 @@ pub(super) async fn receive(
 async fn parts(multipart: &mut Multipart, system: &System) -> Result<Form, Error> {
     let mut form = Form::default();
     let (mut texts_left, mut ignored_left) = (TEXTS_BYTES, system.settings.file_bytes);
-    for _ in 0..PARTS {
+    for _ in 0..=PARTS {
         let Some(mut field) = next(multipart).await? else { return Ok(form) };
         let name = field.name().unwrap_or_default().to_owned();
         if name == "file" {
             if form.files.len() == system.settings.file_count {
-                return Err(too_many(system.settings.file_count));
+                return Err(too_many("file", "files", system.settings.file_count));
             }
             form.files.push(receive_file(&mut field, system).await?);
         } else if TEXTS.contains(&&*name) {
@@ -62,7 +62,7 @@ async fn parts(multipart: &mut Multipart, system: &System) -> Result<Form, Error
             ignored_left -= skip(&mut field, ignored_left).await?;
         }
     }
-    Err(Error::MalformedBody(format!("it has more than {PARTS} parts")))
+    Err(too_many("", "parts", PARTS))
 }
 
 /// What a repeat of the upload must equal: fields and contents, however they were wrapped.
@@ -126,9 +126,9 @@ async fn next<T>(
     }
 }
 
-fn too_many(limit: usize) -> Error {
+fn too_many(path: &str, what: &str, limit: usize) -> Error {
     let mut problems = Problems::default();
-    let message = format!("must be at most {limit} files");
-    problems.push_with("file", Code::Length, message, json!({ "maximum": limit }));
+    let message = format!("must be at most {limit} {what}");
+    problems.push_with(path, Code::Length, message, json!({ "maximum": limit }));
     Error::Validation(problems)
 }

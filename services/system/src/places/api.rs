@@ -1,8 +1,8 @@
 //! The operations on places. None needs a caller; each is served for browsers too, under `/v1/public`.
 
-use actix_web::get;
 use actix_web::web::Data;
-use common::{Answer, Error, Failures, Query};
+use actix_web::{HttpRequest, get};
+use common::{Answer, Error, Failures, Query, offset_links};
 
 use super::model::{AddressSearch, Location};
 use super::query::{ByCoordinates, ById, ByWords, Search};
@@ -49,10 +49,19 @@ pub(super) async fn by_coordinates(
 /// The answer shows the best match's members and all matches in `results`: exact ones first, then prefixes, then near
 /// spellings, larger places first.
 #[utoipa::path(operation_id = "search_addresses", tag = "addresses", params(Search),
-    responses((status = 200, body = AddressSearch),
+    responses(
+        (status = 200, body = AddressSearch, headers(("Link" = String, description = "RFC 8288: first, prev, next"))),
         (status = 404, description = "There is no container by that id."), Failures))]
 #[get("/addresses")]
-pub(super) async fn search(query: Query<Search>, system: Data<System>) -> Result<Answer, Error> {
-    let wanted = query.check(Search::understand)?;
-    Answer::json(&AddressSearch::from(system.places.search(&wanted).await?))
+pub(super) async fn search(
+    request: HttpRequest,
+    query: Query<Search>,
+    system: Data<System>,
+) -> Result<Answer, Error> {
+    let (wanted, page) = query.check(Search::understand)?;
+    let mut results = system.places.search(&wanted).await?;
+    let more = results.len() == wanted.limit;
+    results.truncate(wanted.limit - 1);
+    let links = offset_links(&request, &system.public_url, &page, more);
+    Ok(Answer::json(&AddressSearch::from(results))?.header("Link", links))
 }

@@ -15,7 +15,7 @@ pub(super) fn location(kind: &str, words: &dyn Words, addresses: &dyn Addresses,
     bounded(format!("location:{kind}:{}:{}:{what}", words.name(), addresses.name()))
 }
 
-/// `address:search:gazetteer:GB:10:0::hereford`: country, limit, offset, container, text
+/// `address:search:gazetteer:GB:11:0::hereford`: country, matches asked for, offset, container, text
 pub(super) fn search(addresses: &dyn Addresses, wanted: &Wanted) -> String {
     let country = wanted.country.as_deref().unwrap_or_default();
     // Or a container and a text could be written as others are.

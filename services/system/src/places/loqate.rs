@@ -73,6 +73,8 @@ impl Addresses for Loqate {
                 ("Container", wanted.within.as_deref().unwrap_or_default()),
                 ("Countries", wanted.country.as_deref().unwrap_or_default()),
                 ("Limit", &limit),
+                // Or what is near to this server comes first.
+                ("IsMiddleware", "true"),
             ];
             let path = "Capture/Interactive/Find/v1.1/json3.ws";
             let found: Option<Vec<Found>> = self.upstream.get(path, &query, |r| items(&r)).await?;
@@ -115,11 +117,7 @@ fn items<T: DeserializeOwned>(reply: &Reply) -> anyhow::Result<Option<Vec<T>>> {
         }
         bail!("it answered error {error}: {}", items[0]["Description"]);
     }
-    let known = |mut item: Value| {
-        item.as_object_mut().into_iter().for_each(|members| members.retain(|_, value| !value.is_null()));
-        serde_json::from_value(item)
-    };
-    let items = items.into_iter().map(known).collect::<Result<_, _>>();
+    let items = items.into_iter().map(serde_json::from_value).collect::<Result<_, _>>();
     items.map(Some).context("the answer is not as documented")
 }
 

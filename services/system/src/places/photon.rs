@@ -1,6 +1,5 @@
 //! Addresses from Photon, the open-source geocoder over OpenStreetMap. It has no containers.
 
-use anyhow::ensure;
 use common::Error;
 use serde::Deserialize;
 
@@ -12,9 +11,9 @@ use super::upstream::{Reply, Upstream};
 /// The name of the provider.
 pub(super) const NAME: &str = "photon";
 
-/// Matches to ask for where not all are wanted: those of another country are left out here, since older servers
-/// refuse to be asked for one.
-const MANY: usize = 50;
+/// The most matches that servers give. They are asked for where not all are wanted: those of another country are left
+/// out here, since older servers refuse to be asked for one.
+const MOST: usize = 50;
 
 /// See the module.
 pub(super) struct Photon {
@@ -70,16 +69,16 @@ impl Addresses for Photon {
             if wanted.within.is_some() {
                 return Err(Error::NotFound);
             }
-            let many = if wanted.country.is_some() { MANY } else { 0 };
-            let limit = (wanted.offset + wanted.limit).max(many).to_string();
+            let many = if wanted.country.is_some() { MOST } else { wanted.offset + wanted.limit };
+            let limit = many.min(MOST).to_string();
             let query = [("q", wanted.text.as_str()), ("limit", &limit), ("lang", "en")];
             let found = self.features("api", &query).await?;
             let here = |feature: &Feature| {
                 let code = &feature.properties.countrycode;
                 wanted.country.as_ref().is_none_or(|iso| iso.eq_ignore_ascii_case(code))
             };
-            let page = found.into_iter().filter(here).skip(wanted.offset).take(wanted.limit);
-            Ok(page.map(Feature::result).collect())
+            let named = found.into_iter().filter(here).map(Feature::result).filter(|r| !r.text.is_empty());
+            Ok(named.skip(wanted.offset).take(wanted.limit).collect())
         })
     }
 
@@ -87,7 +86,7 @@ impl Addresses for Photon {
         Box::pin(async move {
             let named = id.split_once('@').and_then(|(name, at)| Some((name, parse(at)?)));
             let (name, at) = named.ok_or(Error::NotFound)?;
-            let found = self.reverse(at, MANY).await?.into_iter().find(|feature| feature.name() == name);
+            let found = self.reverse(at, MOST).await?.into_iter().find(|feature| feature.name() == name);
             let found = found.ok_or(Error::NotFound)?;
             Ok(Spot { at: found.at().unwrap_or(at), address: self.address(found.properties, at) })
         })
@@ -110,8 +109,7 @@ impl Photon {
     async fn features(&self, path: &str, query: &[(&str, &str)]) -> Result<Vec<Feature>, Error> {
         let read = |reply: Reply| {
             let found = reply.success::<Collection>()?.features;
-            ensure!(found.iter().all(|feature| feature.at().is_some()), "a point is off the globe");
-            Ok(found)
+            Ok(found.into_iter().filter(|feature| feature.at().is_some()).collect())
         };
         self.upstream.get(path, query, read).await
     }

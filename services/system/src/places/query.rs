@@ -1,5 +1,6 @@
 //! The parameters of the operations, and what no schema can say of them.
 
+use common::Page;
 use common::problem::{Code, Problems};
 use common::wire::{Name, Word};
 use serde::Deserialize;
@@ -89,24 +90,28 @@ pub(super) struct Search {
     country_iso: Option<Word>,
     /// Matches to give; 10 if absent
     #[param(minimum = 1, maximum = 100)]
-    limit: Option<usize>,
+    limit: Option<i64>,
     /// Matches to skip
     #[param(minimum = 0, maximum = 1_000_000)]
-    offset: Option<usize>,
+    offset: Option<i64>,
 }
 
 impl Search {
-    pub(super) fn understand(&self, problems: &mut Problems) -> Wanted {
-        if self.id.is_none() {
+    /// What to look for, one match more than the page has, to know whether more follow; and the page.
+    pub(super) fn understand(&self, problems: &mut Problems) -> (Wanted, Page) {
+        // One that was refused was given all the same.
+        if self.id.is_none() && !problems.failed("id") {
             required("query", &self.query, problems);
         }
-        Wanted {
+        let (limit, offset) = (self.limit.unwrap_or(10), self.offset.unwrap_or(0));
+        let wanted = Wanted {
             text: self.query.split_whitespace().collect::<Vec<_>>().join(" "),
             within: self.id.as_ref().map(|id| id.trim().to_owned()),
             country: self.country_iso.as_ref().and_then(|iso| crate::countries::known(iso, problems)),
-            limit: self.limit.unwrap_or(10),
-            offset: self.offset.unwrap_or(0),
-        }
+            limit: usize::try_from(limit).unwrap_or_default() + 1,
+            offset: usize::try_from(offset).unwrap_or_default(),
+        };
+        (wanted, Page { limit, offset, after: None })
     }
 }
 

@@ -6,8 +6,10 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, ensure};
 use common::Error;
 use reqwest::StatusCode;
+use reqwest::header::{HeaderMap, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use url::Url;
 
 use super::credential::Credential;
@@ -19,6 +21,9 @@ pub(super) const WORDS: &str = "The three-word provider";
 
 /// The most bytes of an answer.
 const MOST: usize = 1 << 20;
+
+/// The most characters of what went wrong, which the provider may have a part in.
+const TOLD: usize = 300;
 
 /// Where the key of a provider goes.
 pub(super) enum KeyIn {
@@ -60,6 +65,7 @@ impl Upstream {
             let told = format!("{cause:#}");
             // Providers are free to repeat it in what they say.
             let told = key.map_or(told.clone(), |(_, key)| told.replace(key.expose_secret(), "(the key)"));
+            let told: String = told.chars().take(TOLD).collect();
             Error::Unavailable(anyhow!(told), self.who)
         })
     }
@@ -78,10 +84,13 @@ impl Upstream {
         let mut url = self.base.clone();
         url.path_segments_mut().map_err(|()| anyhow!("not a base"))?.pop_if_empty().extend(path.split('/'));
         url.query_pairs_mut().extend_pairs(query);
-        let mut headers = reqwest::header::HeaderMap::new();
+        let mut headers = HeaderMap::new();
         match key {
             Some((KeyIn::Header(name), key)) => {
-                headers.insert(*name, key.expose_secret().parse().context("the key is no header value")?);
+                let mut value: HeaderValue =
+                    key.expose_secret().parse().context("the key is no header value")?;
+                value.set_sensitive(true);
+                headers.insert(*name, value);
             }
             Some((KeyIn::Query(name), key)) => {
                 url.query_pairs_mut().append_pair(name, key.expose_secret());
@@ -122,6 +131,24 @@ impl Reply {
 
     /// The JSON of any answer.
     pub(super) fn json<T: DeserializeOwned>(&self) -> anyhow::Result<T> {
-        serde_json::from_slice(&self.body).context("the answer is not as documented")
+        let documented = || {
+            let mut value = serde_json::from_slice(&self.body)?;
+            clean(&mut value);
+            serde_json::from_value(value)
+        };
+        documented().context("the answer is not as documented")
+    }
+}
+
+/// A member without a value is one that is not there; texts have no blanks around them.
+fn clean(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|_, value| !value.is_null());
+            members.values_mut().for_each(clean);
+        }
+        Value::Array(items) => items.iter_mut().for_each(clean),
+        Value::String(text) => *text = text.trim().to_owned(),
+        _ => {}
     }
 }

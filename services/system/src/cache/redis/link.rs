@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::redis::aio::MultiplexedConnection;
-use ::redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, cmd};
+use ::redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, RedisError, cmd};
 use anyhow::{Context, Result, bail, ensure};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -41,14 +41,15 @@ impl Link {
     }
 
     /// Sends a command and waits this long for its answer. Any failure gives the connection up, also one that Redis
-    /// itself reports: it may be loading, or have become a replica that takes no writes.
+    /// itself reports, since it may be loading or have become a replica that takes no writes; but not that it is full.
     pub(super) async fn ask<T: FromRedisValue>(&self, command: &Cmd, patience: Duration) -> Result<T> {
         let Some(mut connection) = self.current.borrow().clone() else { bail!("Redis is not connected") };
         let answer = timeout(patience, command.query_async(&mut connection)).await;
         let answer = answer.context("Redis is too slow").and_then(|answer| answer.context("Redis failed"));
         if let Err(error) = &answer {
             metrics::counter!("drover_cache_errors_total").increment(1);
-            if self.current.send_replace(None).is_some() {
+            let full = error.downcast_ref().and_then(RedisError::code) == Some("OOM");
+            if !full && self.current.send_replace(None).is_some() {
                 tracing::warn!(error = format!("{error:#}"), "going on without the cache");
             }
         }

@@ -80,6 +80,25 @@ fn what_is_others_stays() {
 }
 
 #[test]
+fn a_server_that_is_full_can_be_cleared() {
+    testkit::block_on(async {
+        let server = testkit::Redis::start();
+        let url = server.url();
+        let cache = Cache::open(&fresh(&url)).await.unwrap();
+        let large = async || Ok::<_, Error>("x".repeat(8 << 20));
+        cache.get_or("a:b:large", large).await.unwrap();
+        let info: String = ask(&url, cmd("INFO").arg("memory")).await;
+        let used = info.lines().find_map(|line| line.strip_prefix("used_memory:")).unwrap();
+        let most = used.parse::<u64>().unwrap() - (4 << 20);
+        ask::<()>(&url, cmd("CONFIG").arg("SET").arg("maxmemory").arg(most)).await;
+        assert!(asks(&cache, "a:b:2").await && asks(&cache, "a:b:2").await, "it keeps nothing more");
+        assert!(cache.is_reachable().await, "and is there");
+        assert_eq!(cache.clear(&prefixes(&["a"])).await.unwrap(), 1);
+        assert!(asks(&cache, "a:b:2").await && !asks(&cache, "a:b:2").await, "it keeps again");
+    });
+}
+
+#[test]
 fn a_server_that_dies_costs_nothing_and_comes_back() {
     testkit::block_on(async {
         let mut server = testkit::Redis::start();

@@ -1,7 +1,7 @@
 //! A folder with `ab/<name>` for each content and `.staging` for what is not complete. Its files and folders are
 //! synced before a content counts as kept; it takes its place by a rename, so it is there whole or not at all.
 
-use std::fs::{self, DirEntry, File};
+use std::fs::{self, DirEntry, File, Metadata};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -94,7 +94,9 @@ impl Local {
 
     pub(super) fn list(&self) -> impl Stream<Item = Result<Vec<Found>, Error>> + Send + use<> {
         let entries = entries(&self.folder).flat_map(|shard| match shard {
-            Ok(shard) => entries(&shard.path()),
+            Ok(shard) if is_shard(&shard) => entries(&shard.path()),
+            // Others may have put their own beside ours, for themselves alone.
+            Ok(_) => Box::new(std::iter::empty()),
             Err(e) => Box::new(std::iter::once(Err(e))),
         });
         stream::try_unfold(entries, async |mut entries| {
@@ -121,8 +123,9 @@ impl Local {
             for entry in fs::read_dir(&staging)? {
                 let entry = entry?;
                 // Younger ones may be uploads that are coming in, here or at another replica.
-                let age = unless_gone(entry.metadata().and_then(|found| found.modified()))?;
-                if age.is_some_and(|at| at.elapsed().is_ok_and(|age| age > STALE)) {
+                let found = unless_gone(entry.metadata())?.filter(Metadata::is_file);
+                let modified = found.map(|found| found.modified()).transpose()?;
+                if modified.is_some_and(|at| at.elapsed().is_ok_and(|age| age > STALE)) {
                     removed += usize::from(unless_gone(fs::remove_file(entry.path()))?.is_some());
                 }
             }
@@ -143,6 +146,11 @@ fn entries(folder: &Path) -> Entries {
         }
         Err(e) => Box::new(std::iter::once(Err(e))),
     }
+}
+
+fn is_shard(entry: &DirEntry) -> bool {
+    let name = entry.file_name();
+    name.len() == 2 && name.as_encoded_bytes().iter().all(u8::is_ascii_hexdigit)
 }
 
 /// The content that an entry of a shard is, if it is one.

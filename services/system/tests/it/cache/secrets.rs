@@ -59,9 +59,10 @@ testkit::on_both! {
         assert!(failed.text().contains("The identity provider cannot be reached"), "{}", failed.text());
         assert_eq!(failed.error(503), "dependency_unavailable");
         assert!(knows_us(&app).await);
-        // It is tried again until it succeeds.
         std::fs::write(folder.path().join("jwks.json"), OTHER).unwrap();
-        forgets_us(&app).await;
+        assert!(knows_us(&app).await, "until somebody asks again");
+        assert_eq!(clear(&app, json!({"secrets": true})).await.ok(), renewed());
+        assert!(!knows_us(&app).await);
     }
 }
 

@@ -56,6 +56,8 @@ on_all! {
         let list = "a,".repeat(32_000);
         let many = (0..17).fold(form("files", "misc", "x"), |form, _| form.text("organisations", list.clone()));
         assert_eq!(files.upload(&user, many).await.error(413), "payload_too_large");
+        let many = (0..1001).fold(form("files", "misc", "x"), |form, _| form.text("other", "x"));
+        assert_eq!(files.upload(&user, many).await.problems(), [" length"]);
         let names: Vec<_> = (0..51).map(|i| format!("org-{i}")).collect();
         let many = form("files", "misc", "x").text("organisations", names.join(",")).part("file", part(PNG));
         assert_eq!(files.upload(&user, many).await.problems(), ["organisations length"]);

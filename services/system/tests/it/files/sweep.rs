@@ -3,11 +3,11 @@
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use system::{Settings, System};
+use system::System;
 use testkit::{App, User};
 
 use super::stored::Store;
-use super::{Files, Place, form, hash, noise, on_all, part, start, start_with};
+use super::{Files, Place, hash, on_all, start};
 
 const ID: &str = "0198c0de-0000-7000-8000-000000000000";
 
@@ -135,10 +135,17 @@ testkit::on_both! {
         assert_eq!(files.get(&user, &kept).await.bytes, b"kept");
     }
 
-    async fn an_upload_that_waited_too_long_is_refused(backend) {
-        let files = start_with(backend, Settings { sweep_grace_seconds: 0, ..Settings::default() }).await;
-        let form = form("files", "misc", "x").part("file", part(&noise(10)));
-        let reply = files.upload(&User::of("farm"), form).await;
-        assert_eq!(reply.error(503), "dependency_unavailable");
+    async fn a_start_leaves_much_to_somebody_who_says_so(backend) {
+        let files = start(backend).await;
+        files.make(&User::of("farm"), "misc", b"kept").await;
+        for i in 0..21 {
+            files.store.forget(&hash(format!("{i}").as_bytes()), b"x").await;
+        }
+        let beside = App::start_beside::<System>(&files.app, files.settings.clone()).await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert_eq!(files.stored().await.len(), 22);
+        sweep(&files, &[]).await;
+        assert_eq!(files.stored().await.len(), 1);
+        beside.stop().await;
     }
 }

@@ -27,7 +27,7 @@ fn failures() -> Vec<(&'static str, ResponseTemplate)> {
             text(
                 200,
                 r#"{"words":"a.b.c","coordinates":{"lat":91,"lng":0},"features":[{"geometry":
-            {"coordinates":[0,91]},"properties":{"countrycode":"GB"}}],"Items":[{"Id":1}]}"#,
+            {"coordinates":[0]},"properties":{"countrycode":"GB"}}],"Items":[{"Id":1}]}"#,
             ),
         ),
     ]

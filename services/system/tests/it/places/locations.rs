@@ -154,7 +154,7 @@ fn an_address_that_is_not_there() {
         let app = start().await;
         assert_eq!(app.get("/v1/locations/address").send().await.problems(), ["id required"]);
         assert_eq!(app.by_id("nowhere", "").await.problems(), ["id required", "source enum"]);
-        assert_eq!(app.by_id("nowhere", "  ").await.problems(), ["id length", "source enum"]);
+        assert_eq!(app.by_id("nowhere", "  ").await.problems(), ["id required", "source enum"]);
         for id in ["x", "place:1", "postcode:ZZ99ZZ", "🐄", "N1@52,-2"] {
             assert_eq!(app.by_id("gazetteer", id).await.error(404), "not_found", "{id}");
         }

@@ -59,8 +59,8 @@ fn matches_and_what_is_in_them() {
         assert_eq!(app.search(&[("id", "unknown")]).await.error(404), "not_found");
         let asked = stub.received_requests().await.unwrap();
         let limits =
-            asked.iter().filter(|r| r.url.query_pairs().any(|(k, v)| k == "Limit" && v == "3")).count();
-        assert_eq!(limits, 1, "what is skipped is asked for too");
+            asked.iter().filter(|r| r.url.query_pairs().any(|(k, v)| k == "Limit" && v == "4")).count();
+        assert_eq!(limits, 1, "what is skipped is asked for too, and one more");
     });
 }
 

@@ -51,6 +51,10 @@ pub async fn stub() -> MockServer {
     mount("/api", "q", "Hereford", &[town(), texan()]).await;
     mount("/api", "q", "3 King Street", &[house()]).await;
     mount("/api", "q", "nothing", &[]).await;
+    let odd = json!({"osm_type": "N", "osm_id": 1, "name": "  Hay ", "postcode": null, "city": " ", "country": "Wales"});
+    let (nameless, nowhere) = (json!({"osm_type": "N", "osm_id": 2}), json!({"osm_id": 3, "name": "x"}));
+    let odd = [feature(52.0, -3.0, nameless), feature(91.0, 0.0, nowhere), feature(52.0, -3.1, odd)];
+    mount("/api", "q", "odd", &odd).await;
     mount("/reverse", "lat", "52.0553813", &[house(), town()]).await;
     mount("/reverse", "lat", "52.0541", &[house()]).await;
     mount("/reverse", "lat", "-50", &[]).await;
@@ -116,5 +120,16 @@ fn the_nearest_address() {
         assert_eq!(house["coordinates"], json!({"lat": 52.0541, "lon": -2.717}));
         // In the Southern Ocean it finds nothing.
         is_whole(&app.by_coordinates(-50, 80).await.ok());
+    });
+}
+
+#[test]
+fn what_is_odd_or_missing_spoils_nothing_else() {
+    testkit::block_on(async {
+        let stub = stub().await;
+        let app = start_with(addresses_from(Photon, &stub)).await;
+        let found = app.search(&[("query", "odd")]).await.ok();
+        assert_eq!(all(&found, "text"), ["Hay"]);
+        assert_eq!(all(&found, "description"), ["Wales"]);
     });
 }

@@ -61,6 +61,13 @@ fn a_container_has_things_in_it() {
         assert_eq!(all(&inside, "id").len(), 3);
         let next = app.search(&[("id", &id), ("limit", "3"), ("offset", "2")]).await.ok();
         assert_eq!(next["results"][0], inside["results"][2]);
+        let links =
+            app.search(&[("id", &id), ("limit", "3"), ("offset", "2")]).await.header("link").to_owned();
+        for (place, relation) in [("", "first"), ("&offset=0", "prev"), ("&offset=5", "next")] {
+            assert!(links.contains(&format!("&limit=3{place}>; rel=\"{relation}\"")), "{links}");
+        }
+        let last = app.search(&[("id", &id), ("offset", "999999")]).await;
+        assert!(!last.header("link").contains("next"), "{}", last.header("link"));
         let postcodes = app.search(&[("id", &id), ("query", "hr1 1")]).await.ok();
         assert!(all(&postcodes, "text").iter().all(|text| text.starts_with("HR1 1")), "{postcodes}");
         let elsewhere = app.search(&[("id", &id), ("query", "Ballina")]).await.ok();
@@ -92,6 +99,7 @@ fn what_cannot_be_searched_for() {
         let found = ["countryISO enum", "limit range", "offset range", "query length"];
         assert_eq!(app.search(&wrong).await.problems(), found);
         assert_eq!(app.search(&[("query", "a\u{7}b")]).await.problems(), ["query format"]);
+        assert_eq!(app.search(&[("id", "a\u{7}b")]).await.problems(), ["id format"]);
         assert_eq!(app.search(&[("query", "x"), ("limit", "0")]).await.problems(), ["limit range"]);
         assert_eq!(app.search(&[("query", "x"), ("limit", "many")]).await.problems(), ["limit type"]);
         assert_eq!(app.search(&[("query", &"x".repeat(1000))]).await.status, 200);

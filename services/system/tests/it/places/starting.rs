@@ -12,6 +12,14 @@ async fn refusal(settings: Settings) -> String {
     format!("{:#}", common::start::<System>(config).await.err().expect("a refusal"))
 }
 
+fn times() -> [(Settings, &'static str); 3] {
+    [
+        (Settings { sweep_grace_seconds: 0, ..Settings::default() }, "service.sweep_grace_seconds"),
+        (Settings { scan_seconds: 0, ..Settings::default() }, "service.scan_seconds"),
+        (Settings { provider_timeout_ms: 0, ..Settings::default() }, "service.provider_timeout_ms"),
+    ]
+}
+
 #[test]
 fn what_is_missing_is_named() {
     testkit::block_on(async {
@@ -37,7 +45,7 @@ fn what_is_missing_is_named() {
                 "service.words_key_file",
             ),
         ];
-        for (settings, name) in cases {
+        for (settings, name) in cases.into_iter().chain(times()) {
             let told = refusal(settings).await;
             assert!(told.contains(name) && told.lines().count() == 1, "{name}: {told}");
         }
@@ -49,9 +57,12 @@ fn keys_are_not_shown() {
     let settings = Settings {
         words_key: Some("HUSH-ONE".into()),
         address_key: Some("HUSH-TWO".into()),
+        address_url: Some("https://user:HUSH-THREE@x/".parse().unwrap()),
+        scan_url: Some("tcp://user:HUSH-FOUR@x:1".parse().unwrap()),
+        store_url: "s3://key:HUSH-FIVE@bucket/folder".into(),
         ..Settings::default()
     };
     let config = common::Config::<Settings> { service: settings, ..common::Config::default() };
-    let shown = format!("{} {config:?}", config.describe());
+    let shown = config.describe();
     assert!(shown.contains("DROVER_SERVICE__WORDS_KEY=") && !shown.contains("HUSH"), "{shown}");
 }
