@@ -28,7 +28,12 @@ impl Item {
         }
     }
 
+    /// Of all ways to write an id only ours is one.
     pub fn parse(id: &str) -> Option<Self> {
+        Self::parse_any(id).filter(|item| item.id() == id)
+    }
+
+    fn parse_any(id: &str) -> Option<Self> {
         match id.split_once(':')? {
             ("place", id) => {
                 let id: u32 = id.parse().ok()?;
@@ -112,6 +117,11 @@ impl Item {
             Self::District(number) => district::country(number),
             Self::Unit(unit) => unit.region().map_or(0, |region| region_numbered(region).country_number()),
         }
+    }
+
+    /// Whether it is in the British Isles.
+    pub fn is_home(self) -> bool {
+        matches!(self.country().iso, "GB" | "IE" | "IM" | "GG" | "JE")
     }
 
     /// The region that it is in: of a region its parent.

@@ -7,6 +7,7 @@
 #![allow(clippy::cast_possible_truncation)]
 
 mod area;
+mod asked;
 mod country;
 mod district;
 mod fold;
