@@ -82,6 +82,18 @@ fn what_follows_a_name_narrows() {
         ("Commercial Road, Hereford", "place:2647074"),
         ("Herefrod, England", "place:2647074"),
         ("Newcastle, nowhere known", "place:6695976"),
+        ("Newport Shropshire", "place:2641595"),
+        ("Newport, Salop", "place:2641595"),
+        ("Newport Pembs", "place:2641596"),
+        ("Newport IOW", "place:2641599"),
+        ("Newport Gwent", "place:2641598"),
+        ("Richmond, Surrey", "place:2639389"),
+        ("Richmond Yorks", "place:2639388"),
+        ("Newcastle, Co. Down", "place:6695976"),
+        ("Newcastle County Down", "place:6695976"),
+        ("Newcastle, The Square, Co. Down, NI", "place:6695976"),
+        ("Dublin, Ohio", "place:5152333"),
+        ("Dublin, Texas", "place:2964574"),
     ] {
         assert_eq!(search(text)[0].id, first, "{text}");
     }
