@@ -69,12 +69,14 @@ impl Source {
 
         let mut regions = Vec::new();
         for row in rows("regions.csv")? {
+            let name = in_order(&row[1]);
+            let is_other = |alias: &&str| !alias.is_empty() && *alias != name;
             regions.push(Region {
                 iso: row[0].into(),
-                name: in_order(&row[1]),
                 country: country[&row[2]],
                 group: row[3].into(),
-                aliases: row[4].split('|').filter(|alias| !alias.is_empty()).map(Into::into).collect(),
+                aliases: row[4].split('|').filter(is_other).map(Into::into).collect(),
+                name,
                 tb_months: row[5].parse().unwrap_or(0),
                 at: Point::parse(&row[6], &row[7])?,
                 parent: None,
