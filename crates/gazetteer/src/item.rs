@@ -5,7 +5,9 @@ use crate::district;
 use crate::postcodes::{self, Unit};
 use crate::search::{Hit, Kind};
 use crate::spot::city;
-use crate::tables::{BY_ID, ENTITIES, IS_REGION, IS_TOWN, degrees_at, name_at, some, u16_at, u32_at};
+use crate::tables::{
+    BY_ID, ENTITIES, IS_DISTRICT, IS_REGION, IS_TOWN, degrees_at, name_at, some, u16_at, u32_at,
+};
 use crate::tree;
 
 /// Something with an id. Numbers are rows of the tables.
@@ -18,13 +20,13 @@ pub enum Item {
 }
 
 impl Item {
-    /// Place or region of that rank.
+    /// Place, region or district of that rank.
     pub fn ranked(entity: u32) -> Self {
         let row = &ENTITIES[entity as usize];
-        if u32_at(row, 12) & IS_REGION == 0 {
-            Self::Place(entity)
-        } else {
-            Self::Region(u32_at(row, 0) as u16)
+        match u32_at(row, 12) {
+            marks if marks & IS_REGION != 0 => Self::Region(u32_at(row, 0) as u16),
+            marks if marks & IS_DISTRICT != 0 => Self::District(u32_at(row, 0) as u16),
+            _ => Self::Place(entity),
         }
     }
 
@@ -154,7 +156,7 @@ impl Item {
 }
 
 pub fn place_name(place: u32) -> &'static str {
-    name_at(u32_at(&ENTITIES[place as usize], 12) & !(IS_REGION | IS_TOWN))
+    name_at(u32_at(&ENTITIES[place as usize], 12) & !IS_TOWN)
 }
 
 /// Whether a place is large enough to stand for itself in an address.

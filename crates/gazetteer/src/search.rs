@@ -92,6 +92,7 @@ mod tests {
 
     use super::*;
     use crate::country::region_numbered;
+    use crate::district;
     use crate::fold::fold;
     use crate::spelling::tests::edits;
     use crate::tables::ENTITIES;
@@ -102,6 +103,10 @@ mod tests {
     /// All ways to write what an entity is called.
     fn names(item: Item) -> Vec<String> {
         let mut names = vec![fold(&item.text())];
+        if let Item::District(number) = item {
+            names = vec![fold(district::place(number))];
+            names.extend(names[0].strip_prefix("dublin ").map(|number| format!("dublin {number:0>2}")));
+        }
         if let Item::Region(number) = item {
             names.extend(region_numbered(number).aliases.iter().map(|name| fold(name)));
         }

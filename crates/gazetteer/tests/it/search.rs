@@ -94,6 +94,17 @@ fn what_follows_a_name_narrows() {
         ("Newcastle, The Square, Co. Down, NI", "place:6695976"),
         ("Dublin, Ohio", "place:5152333"),
         ("Dublin, Texas", "place:2964574"),
+        ("Dublin 4", "district:IE-D04"),
+        ("Dublin 04", "district:IE-D04"),
+        ("Dublin 15, Ireland", "district:IE-D15"),
+        ("dublin 6w", "district:IE-D6W"),
+        ("Mullingar", "district:IE-N91"),
+        ("Mulingar", "district:IE-N91"),
+        ("Clonmel", "district:IE-E91"),
+        ("Clonmel, Co. Tipperary", "district:IE-E91"),
+        ("Lifford", "district:IE-F93"),
+        ("Newbridge, Co Kildare", "district:IE-W12"),
+        ("Alderney", "district:GY9"),
     ] {
         assert_eq!(search(text)[0].id, first, "{text}");
     }
