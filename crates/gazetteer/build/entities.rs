@@ -42,8 +42,11 @@ pub fn number(source: &Source) -> Vec<Entity<'_>> {
             ranked.push((*weight, Entity::Region(number, region)));
         }
     }
-    let places: HashSet<_> =
-        source.places.iter().map(|place| (place.country, saint(&fold(&place.name)))).collect();
+    let mut places = HashSet::new();
+    for place in &source.places {
+        let names = std::iter::once(&place.name).chain(&place.aliases);
+        places.extend(names.map(|name| (place.country, saint(&fold(name)))));
+    }
     for (district, number) in source.districts.iter().zip(0..) {
         if !places.contains(&(district.country, saint(&fold(&district.place)))) {
             ranked.push((IN_DISTRICT * AT_HOME, Entity::District(number, district)));

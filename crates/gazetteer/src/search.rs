@@ -97,6 +97,13 @@ mod tests {
     use crate::spelling::tests::edits;
     use crate::tables::ENTITIES;
 
+    /// Folded, by the id of the place.
+    static ALIASES: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
+        let mut rows = csv::Reader::from_reader(include_bytes!("../data/own_names.csv").as_slice());
+        let rows = rows.records().map(Result::unwrap);
+        rows.map(|row| (format!("place:{}", &row[0]), row[1].split('|').map(fold).collect())).collect()
+    });
+
     static NAMES: LazyLock<Vec<Vec<String>>> =
         LazyLock::new(|| (0..ENTITIES.len() as u32).map(|entity| names(Item::ranked(entity))).collect());
 
@@ -107,6 +114,7 @@ mod tests {
             names = vec![fold(district::place(number))];
             names.extend(names[0].strip_prefix("dublin ").map(|number| format!("dublin {number:0>2}")));
         }
+        names.extend(ALIASES.get(&item.hit().id).into_iter().flatten().cloned());
         if let Item::Region(number) = item {
             names.extend(region_numbered(number).aliases.iter().map(|name| fold(name)));
         }
