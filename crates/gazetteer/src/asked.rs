@@ -165,13 +165,16 @@ impl Reader {
     /// say. What narrows nothing is passed over, and so is the name of a house or street.
     fn in_parts(&self, parts: &[String], filter: &Filter) -> Option<Asked> {
         parts.iter().zip(1..).find_map(|(name, after)| {
-            let areas = parts[after..].iter().filter_map(|part| self.qualifiers.areas(part));
+            let after = &parts[after..];
+            let areas = after.iter().filter_map(|part| self.qualifiers.areas(part));
             let narrowed: Filter = filter.iter().cloned().chain(areas).take(MOST_FILTERS).collect();
-            if narrowed.len() == filter.len() {
+            let areas = narrowed.len() - filter.len();
+            if areas == 0 {
                 return self.read(name, filter);
             }
             self.read(name, &narrowed).or_else(|| self.read(name, filter)).or_else(|| {
-                let is_near = self.near_in(name, &narrowed).next().is_some();
+                // Before a part that may be a name as well, this one is a house or street.
+                let is_near = areas == after.len() && self.near_in(name, &narrowed).next().is_some();
                 is_near.then(|| Asked::new(Found::default(), name, &narrowed))
             })
         })
