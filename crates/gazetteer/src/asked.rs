@@ -148,13 +148,12 @@ impl Reader {
     /// What bears the short form of the name, unless the whole is a near spelling: "Newcastle upon Tyen".
     fn shortened(&self, name: &str, filter: &Filter) -> Option<Found> {
         let (short, appended) = short_form(name)?;
-        let is_begun = |item: &Item| fold(&item.text()).starts_with(appended);
-        if self.near_in(name, filter).any(|item| is_begun(&item)) {
-            return None;
-        }
         let found = look_up(short, filter)?;
         let is_exact = found.names.exact.iter().any(|entity| admits(filter, Item::ranked(entity)));
-        is_exact.then_some(found)
+        let is_begun = |item: Item| fold(&item.text()).starts_with(appended);
+        // Of "Cork City" all is appended, and what begins so was found before.
+        let is_near = || appended != name && self.near_in(name, filter).any(is_begun);
+        (is_exact && !is_near()).then_some(found)
     }
 
     fn near_in(&self, name: &str, filter: &Filter) -> impl Iterator<Item = Item> {

@@ -112,6 +112,15 @@ fn what_follows_a_name_narrows() {
         ("Newbridge, Co Kildare", "place:2962290"),
         ("Alderney", "district:GY9"),
         ("Londonderry, NI", "place:2643736"),
+        ("Armagh N Ireland", "place:2657060"),
+        ("Bangor, Co. Down", "place:2656396"),
+        ("Dungannon Co Tyrone", "place:2650729"),
+        ("Sunderland Tyne & Wear", "place:2636531"),
+        ("Carmarthen, Dyfed", "place:2653755"),
+        ("Cork City, Ireland", "place:2965140"),
+        ("Limerick City, Co Limerick", "place:2962943"),
+        ("12 Main Street, Mullingar, Co. Westmeath, N91 E2K3", "district:IE-N91"),
+        ("Unit 4, Rotherwas, Hereford HR2", "district:HR2"),
     ] {
         assert_eq!(search(text)[0].id, first, "{text}");
     }
