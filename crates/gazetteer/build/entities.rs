@@ -1,19 +1,23 @@
-//! What can be found by its name: places, and regions that something is in. They are numbered in the order in which a
+//! What can be found by its name: places, regions that something is in, and districts whose main place is not among the
+//! places of their country. They are numbered in the order in which a
 //! search lists them, so that the library orders by comparing numbers.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::fold::fold;
-use crate::source::{Place, Region, Source};
+use crate::source::{District, Place, Region, Source};
 
 /// A place counts so many times its population where most of our users are.
 const AT_HOME: u64 = 10;
+/// Inhabitants as which a district counts: all those found by name are around small towns at home or parts of Dublin.
+const IN_DISTRICT: u64 = 1_000;
 
 #[derive(Clone, Copy)]
 pub enum Entity<'a> {
     Place(&'a Place),
     Region(u16, &'a Region),
+    District(u16, &'a District),
 }
 
 /// Largest first; a region counts as much as the largest place in it and comes after it. Then by name, then by id.
@@ -38,10 +42,21 @@ pub fn number(source: &Source) -> Vec<Entity<'_>> {
             ranked.push((*weight, Entity::Region(number, region)));
         }
     }
+    let mut places = HashSet::new();
+    for place in &source.places {
+        let names = std::iter::once(&place.name).chain(&place.aliases);
+        places.extend(names.map(|name| (place.country, saint(&fold(name)))));
+    }
+    for (district, number) in source.districts.iter().zip(0..) {
+        if !places.contains(&(district.country, saint(&fold(&district.place)))) {
+            ranked.push((IN_DISTRICT * AT_HOME, Entity::District(number, district)));
+        }
+    }
     ranked.sort_by_cached_key(|(weight, entity)| {
         let (region, name, id) = match entity {
             Entity::Place(place) => (false, &place.name, place.id),
             Entity::Region(number, region) => (true, &region.name, u32::from(*number)),
+            Entity::District(number, district) => (true, &district.place, u32::from(*number)),
         };
         (Reverse(*weight), region, fold(name), name.clone(), id)
     });
@@ -51,4 +66,9 @@ pub fn number(source: &Source) -> Vec<Entity<'_>> {
 /// A region and what it is part of.
 fn around(source: &Source, region: Option<u16>) -> impl Iterator<Item = u16> {
     std::iter::successors(region, |number| source.regions[usize::from(*number)].parent)
+}
+
+/// A folded name with "saint" for "st", so that both are the same.
+fn saint(name: &str) -> String {
+    name.split(' ').map(|word| if word == "st" { "saint" } else { word }).collect::<Vec<_>>().join(" ")
 }

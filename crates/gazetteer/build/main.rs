@@ -4,6 +4,7 @@
 // Rows and bytes are counted in columns that are wide enough for ten times as many.
 #![allow(clippy::cast_possible_truncation)]
 
+mod counties;
 mod entities;
 #[path = "../src/fold.rs"]
 mod fold;

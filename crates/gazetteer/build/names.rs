@@ -43,13 +43,19 @@ pub fn write_all(entities: &[Entity]) -> Result {
 
 /// All of an entity's names, and those with "st" once more with "saint" and the other way.
 fn names(entity: &Entity) -> Vec<String> {
-    let written: Vec<&str> = match entity {
-        Entity::Place(place) => vec![&place.name],
-        Entity::Region(_, region) => {
-            std::iter::once(&region.name).chain(&region.aliases).map(String::as_str).collect()
-        }
+    let (name, aliases) = match entity {
+        Entity::Place(place) => (&place.name, &place.aliases[..]),
+        Entity::Region(_, region) => (&region.name, &region.aliases[..]),
+        Entity::District(_, district) => (&district.place, &[][..]),
     };
-    let mut names: Vec<String> = written.into_iter().map(fold).collect();
+    let mut names: Vec<String> = std::iter::once(name).chain(aliases).map(|name| fold(name)).collect();
+    // "Dublin 04" is how the code is read.
+    if let Entity::District(..) = entity
+        && let Some((town, number)) = names[0].split_once(' ')
+        && number.parse::<u8>().is_ok_and(|number| number < 10)
+    {
+        names.push(format!("{town} 0{number}"));
+    }
     for i in 0..names.len() {
         for (from, to) in [("st", "saint"), ("saint", "st")] {
             let word = |word| if word == from { to } else { word };

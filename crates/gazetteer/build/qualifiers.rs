@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fst::MapBuilder;
 
+use crate::counties::{BRITISH, IRISH};
 use crate::fold::fold;
 use crate::source::Source;
 use crate::tables::lists;
@@ -15,13 +16,14 @@ const REGION: u32 = 1 << 16;
 const DISTRICT: u32 = 2 << 16;
 
 /// What countries are called besides their names and ISO codes.
-const BY_NAMES: [(&str, &str); 8] = [
+const BY_NAMES: [(&str, &str); 9] = [
     ("AE", "UAE"),
     ("GB", "Britain"),
     ("GB", "Great Britain"),
     ("GB", "UK"),
     ("IE", "Eire"),
     ("IE", "Republic of Ireland"),
+    ("IM", "IOM"),
     ("US", "America"),
     ("US", "United States of America"),
 ];
@@ -44,6 +46,19 @@ pub fn write_all(source: &Source) -> Result {
         }
         if let Some((_, code)) = region.iso.split_once('-').filter(|(c, _)| BY_CODE.contains(c)) {
             add(code, number);
+        }
+    }
+    for (names, isos) in IRISH.iter().chain(&BRITISH) {
+        for iso in isos.split(' ').map(|iso| format!("GB-{iso}")) {
+            let number = source.regions.iter().zip(REGION..).find(|(region, _)| region.iso == iso);
+            let (_, number) = number.ok_or(iso)?;
+            for name in names.split('|') {
+                add(name, number);
+            }
+            if IRISH.iter().any(|(name, _)| name == names) {
+                add(&format!("Co {names}"), number);
+                add(&format!("County {names}"), number);
+            }
         }
     }
     for (district, number) in source.districts.iter().zip(DISTRICT..) {

@@ -38,6 +38,8 @@ pub struct District {
 pub struct Place {
     pub id: u32,
     pub name: String,
+    /// Welsh, Irish and other names.
+    pub aliases: Vec<String>,
     pub country: u8,
     pub region: Option<u16>,
     pub district: Option<u16>,
@@ -69,12 +71,14 @@ impl Source {
 
         let mut regions = Vec::new();
         for row in rows("regions.csv")? {
+            let name = in_order(&row[1]);
+            let is_other = |alias: &&str| !alias.is_empty() && *alias != name;
             regions.push(Region {
                 iso: row[0].into(),
-                name: in_order(&row[1]),
                 country: country[&row[2]],
                 group: row[3].into(),
-                aliases: row[4].split('|').filter(|alias| !alias.is_empty()).map(Into::into).collect(),
+                aliases: row[4].split('|').filter(is_other).map(Into::into).collect(),
+                name,
                 tb_months: row[5].parse().unwrap_or(0),
                 at: Point::parse(&row[6], &row[7])?,
                 parent: None,
@@ -101,17 +105,26 @@ impl Source {
         let district: HashMap<(String, bool), u16> =
             districts.iter().map(|d| (d.code.clone(), d.country == country["IE"])).zip(0..).collect();
 
+        let mut aliases = HashMap::new();
+        for row in rows("own_names.csv")? {
+            aliases.insert(row[0].parse::<u32>()?, row[1].split('|').map(Into::into).collect());
+        }
         let mut places = Vec::new();
         for row in rows("places.csv")? {
+            let id = row[0].parse()?;
             places.push(Place {
-                id: row[0].parse()?,
+                id,
                 name: row[1].into(),
+                aliases: aliases.remove(&id).unwrap_or_default(),
                 country: country[&row[2]],
                 region: region.get(&row[3]).copied(),
                 district: district.get(&(row[5].into(), &row[2] == "IE")).copied(),
                 at: Point::parse(&row[6], &row[7])?,
                 population: row[8].parse().unwrap_or(0),
             });
+        }
+        if let Some(id) = aliases.keys().next() {
+            return Err(format!("own_names.csv has no place {id}").into());
         }
         Ok(Self { countries, regions, districts, places })
     }

@@ -12,6 +12,7 @@ const TOWN: u32 = 10_000;
 /// Marks in the name's column.
 const IS_REGION: u32 = 1 << 31;
 const IS_TOWN: u32 = 1 << 30;
+const IS_DISTRICT: u32 = 1 << 29;
 
 pub fn write_all(source: &Source, entities: &[Entity]) -> Result {
     let mut names = Names::default();
@@ -37,11 +38,10 @@ pub fn write_all(source: &Source, entities: &[Entity]) -> Result {
                 }
             }
             Entity::Region(number, region) => {
-                rows.extend(u32::from(*number).to_le_bytes());
-                rows.extend(point(region.at));
-                rows.extend(IS_REGION.to_le_bytes());
-                rows.extend([NONE.to_le_bytes(), NONE.to_le_bytes()].concat());
-                rows.push(region.country);
+                rows.extend(container(*number, region.at, IS_REGION, region.country));
+            }
+            Entity::District(number, district) => {
+                rows.extend(container(*number, district.at, IS_DISTRICT, district.country));
             }
         }
     }
@@ -52,6 +52,13 @@ pub fn write_all(source: &Source, entities: &[Entity]) -> Result {
     write("district_places", &lists(&district_places))?;
     write_containers(source, &mut names)?;
     write("names", names.text.as_bytes())
+}
+
+/// A row that says where the container's own row is.
+fn container(number: u16, at: Point, mark: u32, country: u8) -> Vec<u8> {
+    let none = u32::from(NONE) << 16 | u32::from(NONE);
+    [&u32::from(number).to_le_bytes()[..], &point(at), &mark.to_le_bytes(), &none.to_le_bytes(), &[country]]
+        .concat()
 }
 
 fn write_containers(source: &Source, names: &mut Names) -> Result {

@@ -5,7 +5,9 @@ use crate::district;
 use crate::postcodes::{self, Unit};
 use crate::search::{Hit, Kind};
 use crate::spot::city;
-use crate::tables::{BY_ID, ENTITIES, IS_REGION, IS_TOWN, degrees_at, name_at, some, u16_at, u32_at};
+use crate::tables::{
+    BY_ID, ENTITIES, IS_DISTRICT, IS_REGION, IS_TOWN, degrees_at, name_at, some, u16_at, u32_at,
+};
 use crate::tree;
 
 /// Something with an id. Numbers are rows of the tables.
@@ -18,17 +20,22 @@ pub enum Item {
 }
 
 impl Item {
-    /// Place or region of that rank.
+    /// Place, region or district of that rank.
     pub fn ranked(entity: u32) -> Self {
         let row = &ENTITIES[entity as usize];
-        if u32_at(row, 12) & IS_REGION == 0 {
-            Self::Place(entity)
-        } else {
-            Self::Region(u32_at(row, 0) as u16)
+        match u32_at(row, 12) {
+            marks if marks & IS_REGION != 0 => Self::Region(u32_at(row, 0) as u16),
+            marks if marks & IS_DISTRICT != 0 => Self::District(u32_at(row, 0) as u16),
+            _ => Self::Place(entity),
         }
     }
 
+    /// Of all ways to write an id only ours is one.
     pub fn parse(id: &str) -> Option<Self> {
+        Self::parse_any(id).filter(|item| item.id() == id)
+    }
+
+    fn parse_any(id: &str) -> Option<Self> {
         match id.split_once(':')? {
             ("place", id) => {
                 let id: u32 = id.parse().ok()?;
@@ -114,6 +121,11 @@ impl Item {
         }
     }
 
+    /// Whether it is in the British Isles.
+    pub fn is_home(self) -> bool {
+        matches!(self.country().iso, "GB" | "IE" | "IM" | "GG" | "JE")
+    }
+
     /// The region that it is in: of a region its parent.
     pub fn region(self) -> Option<u16> {
         match self {
@@ -144,7 +156,7 @@ impl Item {
 }
 
 pub fn place_name(place: u32) -> &'static str {
-    name_at(u32_at(&ENTITIES[place as usize], 12) & !(IS_REGION | IS_TOWN))
+    name_at(u32_at(&ENTITIES[place as usize], 12) & !IS_TOWN)
 }
 
 /// Whether a place is large enough to stand for itself in an address.

@@ -7,6 +7,7 @@
 #![allow(clippy::cast_possible_truncation)]
 
 mod area;
+mod asked;
 mod country;
 mod district;
 mod fold;
@@ -37,7 +38,8 @@ impl Gazetteer {
     }
 
     /// Exact matches, then what begins so, then what has words that begin so, then near spellings; largest first in each.
-    /// Without text, what is in the container. Nothing for an unknown country or container, or one that is none.
+    /// A region, country or postcode after a name narrows it. Of an address, the first part that names something is taken;
+    /// then the British Isles come first. Without text, what is in the container. Nothing for an unknown country or container, or one that is none.
     pub fn search(&self, search: &Search<'_>) -> Vec<Hit> {
         self.0.search(search)
     }

@@ -15,15 +15,22 @@ pub struct Reading {
     pub near: Vec<Item>,
 }
 
-/// Reads folded text of one or two words.
+/// Letters and digits of the longest code.
+const LONGEST: usize = 7;
+
+/// Reads folded text, in which spaces may be missing or in odd places.
 pub fn read(text: &str) -> Reading {
     let upper = text.to_ascii_uppercase();
-    let mut words = upper.split(' ');
-    match (words.next(), words.next(), words.next()) {
-        (Some(code), None, None) if code.is_ascii() => compact(code),
-        (Some(outward), Some(inward), None) => parted(outward, inward).unwrap_or_default(),
-        _ => Reading::default(),
+    if let Some(reading) = upper.split_once(' ').and_then(|(outward, inward)| parted(outward, inward)) {
+        return reading;
     }
+    let code = upper.replace(' ', "");
+    let is_code = code.len() <= LONGEST && code.is_ascii();
+    // Words without a digit are a name: "h r" is no area.
+    if is_code && (code == upper || code.contains(|c: char| c.is_ascii_digit())) {
+        return compact(&code);
+    }
+    Reading::default()
 }
 
 /// `HR`, `HR1`, `HR49`, `HR49AR`, `H91E2K3`; names of places have no digits and are no area of two letters.
@@ -33,8 +40,12 @@ fn compact(code: &str) -> Reading {
         let districts = if code.len() == 2 { districts(code, of_area) } else { vec![] };
         return Reading { prefix: districts, ..Reading::default() };
     };
-    let (exact, prefix): (Vec<_>, Vec<_>) =
+    let (mut exact, prefix): (Vec<_>, Vec<_>) =
         districts(code, |_| true).into_iter().partition(|district| district.text() == code);
+    // In Dublin the zero of "D04" is often left out.
+    if let Some(digit) = code.strip_prefix('D').filter(|digit| digit.len() == 1) {
+        exact.extend(district::irish(&format!("D0{digit}")).map(Item::District));
+    }
     if !exact.is_empty() || !prefix.is_empty() {
         return Reading { exact, prefix, ..Reading::default() };
     }

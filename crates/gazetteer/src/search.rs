@@ -2,17 +2,9 @@
 
 use std::iter;
 
-use crate::area::{Area, Qualifiers};
-use crate::fold::fold;
+use crate::area::Area;
+use crate::asked::{Asked, Filter, Reader, admits};
 use crate::item::Item;
-use crate::names::{Matches, Names, Ranks, matches};
-use crate::reading::{Reading, read};
-
-/// Bytes and words beyond which a text names nothing.
-const LONGEST: usize = 500;
-const MOST_WORDS: usize = 16;
-/// Country, container, and three areas after the name.
-const MOST_FILTERS: usize = 5;
 
 /// What to look for. Without text and container nothing is found.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,52 +45,11 @@ pub struct Hit {
     pub description: String,
 }
 
-/// What a text names, best first.
-#[derive(Default)]
-struct Found {
-    codes: Reading,
-    names: Matches,
-}
-
-impl Found {
-    fn items(&self) -> impl Iterator<Item = Item> {
-        let (codes, names) = (&self.codes, &self.names);
-        let exact = codes.exact.iter().copied().chain(names.exact.iter().map(Item::ranked));
-        let prefix = codes.prefix.iter().copied().chain(names.prefix.iter().map(Item::ranked));
-        exact.chain(prefix).chain(names.words.iter().map(Item::ranked)).chain(codes.near.iter().copied())
-    }
-}
-
-/// In each of these, in one of the areas.
-type Filter = Vec<Vec<Area>>;
-
-fn admits(filter: &Filter, item: Item) -> bool {
-    filter.iter().all(|areas| areas.iter().any(|area| area.holds(item)))
-}
-
-/// What a folded text names by itself, if the filter admits any of it.
-fn look_up(text: &str, filter: &Filter) -> Option<Found> {
-    let found = Found { codes: read(text), names: matches(text) };
-    let any = found.items().any(|item| admits(filter, item));
-    any.then_some(found)
-}
-
-/// "Hay on Wye" is Hay in the data, "Galway City" Galway.
-fn short_form(name: &str) -> Option<&str> {
-    [" by ", " city", " in ", " le ", " on ", " town", " under ", " upon "]
-        .iter()
-        .find_map(|appended| name.split_once(appended))
-        .map(|(short, _)| short)
-}
-
-pub struct Index {
-    names: Names,
-    qualifiers: Qualifiers,
-}
+pub struct Index(Reader);
 
 impl Index {
     pub fn open() -> Self {
-        Self { names: Names::open(), qualifiers: Qualifiers::open() }
+        Self(Reader::open())
     }
 
     pub fn search(&self, search: &Search<'_>) -> Vec<Hit> {
@@ -120,65 +71,14 @@ impl Index {
         if let Some(container) = container {
             filter.push(vec![container?]);
         }
-        let (found, name, filter) = self.find(text, filter);
-        let near = iter::once_with(|| self.near(&name, &found.names)).flatten();
-        page(&mut found.items().chain(near), &filter)
-    }
-
-    fn near(&self, name: &str, but: &Matches) -> Vec<Item> {
-        let ranks = self.names.near(name, but);
-        ranks.iter().flat_map(Ranks::iter).map(Item::ranked).collect()
-    }
-
-    fn is_near(&self, name: &str, filter: &Filter) -> bool {
-        self.near(name, &Matches::default()).into_iter().any(|item| admits(filter, item))
-    }
-
-    /// What the text names, the part of it that is the name, and the filter with what follows the name.
-    fn find(&self, text: &str, filter: Filter) -> (Found, String, Filter) {
-        let folded = if text.len() > LONGEST { String::new() } else { fold(text) };
-        if folded.is_empty() || folded.split(' ').count() > MOST_WORDS {
-            return (Found::default(), String::new(), filter);
+        let Asked { found, name, filter, home_first } = self.0.asked(text, filter);
+        let near = iter::once_with(|| self.0.near(&name, &found.names)).flatten();
+        let mut items = found.items().chain(near);
+        if home_first {
+            let (home, abroad): (Vec<_>, Vec<_>) = items.partition(|item| item.is_home());
+            return page(&mut home.into_iter().chain(abroad), &filter);
         }
-        if let Some(found) = look_up(&folded, &filter) {
-            return (found, folded, filter);
-        }
-        if let Some((found, name, filter)) = self.qualified(&folded, &filter) {
-            return (found, name.to_owned(), filter);
-        }
-        // What follows a comma and narrows nothing is passed over.
-        let mut name = text.split(',').map(fold).find(|part| !part.is_empty()).unwrap_or_default();
-        let mut found = look_up(&name, &filter);
-        if found.is_none()
-            && let Some(short) = short_form(&name)
-            && !self.is_near(&name, &filter)
-        {
-            found = look_up(short, &filter).filter(|found| found.names.exact.iter().next().is_some());
-            name = String::new();
-        }
-        (found.unwrap_or_default(), name, filter)
-    }
-
-    /// Reads the last words as an area or a postcode and the rest as what to find there.
-    fn qualified<'t>(&self, text: &'t str, filter: &Filter) -> Option<(Found, &'t str, Filter)> {
-        if filter.len() >= MOST_FILTERS {
-            return None;
-        }
-        text.rmatch_indices(' ').find_map(|(space, _)| {
-            let (name, tail) = (&text[..space], &text[space + 1..]);
-            let codes = read(tail);
-            if let [unit @ Item::Unit(_)] = codes.exact[..]
-                && admits(filter, unit)
-            {
-                return Some((Found { codes, names: Matches::default() }, "", filter.clone()));
-            }
-            let mut filter = filter.clone();
-            filter.push(self.qualifiers.areas(tail)?);
-            match look_up(name, &filter) {
-                Some(found) => Some((found, name, filter)),
-                None => self.qualified(name, &filter),
-            }
-        })
+        page(&mut items, &filter)
     }
 }
 
@@ -192,8 +92,17 @@ mod tests {
 
     use super::*;
     use crate::country::region_numbered;
+    use crate::district;
+    use crate::fold::fold;
     use crate::spelling::tests::edits;
     use crate::tables::ENTITIES;
+
+    /// Folded, by the id of the place.
+    static ALIASES: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
+        let mut rows = csv::Reader::from_reader(include_bytes!("../data/own_names.csv").as_slice());
+        let rows = rows.records().map(Result::unwrap);
+        rows.map(|row| (format!("place:{}", &row[0]), row[1].split('|').map(fold).collect())).collect()
+    });
 
     static NAMES: LazyLock<Vec<Vec<String>>> =
         LazyLock::new(|| (0..ENTITIES.len() as u32).map(|entity| names(Item::ranked(entity))).collect());
@@ -201,6 +110,11 @@ mod tests {
     /// All ways to write what an entity is called.
     fn names(item: Item) -> Vec<String> {
         let mut names = vec![fold(&item.text())];
+        if let Item::District(number) = item {
+            names = vec![fold(district::place(number))];
+            names.extend(names[0].strip_prefix("dublin ").map(|number| format!("dublin {number:0>2}")));
+        }
+        names.extend(ALIASES.get(&item.hit().id).into_iter().flatten().cloned());
         if let Item::Region(number) = item {
             names.extend(region_numbered(number).aliases.iter().map(|name| fold(name)));
         }

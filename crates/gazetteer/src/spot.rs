@@ -88,7 +88,8 @@ fn at(lat: f64, lon: f64, place: u32) -> Spot {
         .filter(|district| !postcodes::sectors(district::padded_code(*district), None).is_empty())
         .and_then(|_| postcodes::nearest(lat, lon, POSTCODE_WITHIN_KM))
         .map(Item::Unit);
-    let district = unit.unwrap_or(item).district();
+    let is_near = distance_km((lat, lon), item.degrees()) <= POSTCODE_WITHIN_KM;
+    let district = unit.or(is_near.then_some(item)).and_then(Item::district);
     let address = Address {
         name: place_name(place).into(),
         city: city(place, district).into(),
@@ -113,7 +114,6 @@ pub fn is_near_home(lat: f64, lon: f64) -> bool {
     // A box around them first: it rules nearly all of the earth out at once.
     (49.0..=61.0).contains(&lat) && (-11.0..=2.0).contains(&lon) && {
         let item = Item::Place(tree::nearest(lat, lon));
-        let is_home = matches!(item.country().iso, "GB" | "IE" | "IM" | "GG" | "JE");
-        is_home && distance_km((lat, lon), item.degrees()) < HOME_WITHIN_KM
+        item.is_home() && distance_km((lat, lon), item.degrees()) < HOME_WITHIN_KM
     }
 }

@@ -12,11 +12,12 @@ macro_rules! bytes {
     };
 }
 
-/// GeoNames id, or the number of a region; latitude; longitude; begin in `NAMES` with the marks below; region; district
+/// GeoNames id, or the number of a region or district; latitude; longitude; begin in `NAMES` with the marks below; region; district
 /// (16 bits each); country (8). Best first.
 pub static ENTITIES: &[[u8; 21]] = table!("entities");
 pub const IS_REGION: u32 = 1 << 31;
 pub const IS_TOWN: u32 = 1 << 30;
+pub const IS_DISTRICT: u32 = 1 << 29;
 /// Places in order of their GeoNames ids.
 pub static BY_ID: &[[u8; 4]] = table!("by_id");
 /// Code padded to four; latitude; longitude; begin of the main place in `NAMES`; region (16 bits); country (8).

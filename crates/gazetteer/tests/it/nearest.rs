@@ -72,6 +72,14 @@ fn anywhere_on_earth() {
 }
 
 #[test]
+fn no_postcode_from_afar() {
+    // The North Sea, and Rockall.
+    for (lat, lon) in [(55.5, 2.5), (57.6, -13.69)] {
+        assert_eq!(nearest(lat, lon).address.postcode, "", "{lat} {lon}");
+    }
+}
+
+#[test]
 fn entries_by_id() {
     let found = |id| GAZETTEER.find(id).unwrap();
     let hereford = found("place:2647074");
@@ -89,6 +97,10 @@ fn entries_by_id() {
         "place:",
         "place:1",
         "place:x",
+        "place:+2643743",
+        "place:02643743",
+        "postcode:HR4 9AR",
+        "district:HR1 ",
         "postcode:HR4",
         "postcode:HR49ZZ",
         "postcode:é1a",

@@ -19,11 +19,24 @@ fn units_as_the_reference() {
 
 #[test]
 fn whole_or_begun() {
-    for text in ["hr4 9ar", "HR49AR", " hr4  9AR ", "Hereford HR4 9AR"] {
+    for text in ["hr4 9ar", "HR49AR", " hr4  9AR ", "HR 49AR", "HR4 9 AR", "H R 4 9 A R", "Hereford HR4 9AR"]
+    {
         let hits = search(text);
         assert_eq!(hits[0].id, "postcode:HR49AR", "{text}");
         assert_eq!(hits[0].description, "Hereford, Herefordshire, United Kingdom");
     }
+    for (text, district) in [
+        ("HR 4", "district:HR4"),
+        ("h 91", "district:IE-H91"),
+        ("D4", "district:IE-D04"),
+        ("D2", "district:IE-D02"),
+        ("Hereford HR 4", "district:HR4"),
+        ("Galway H 91 E2K3", "district:IE-H91"),
+        ("Dublin D4", "district:IE-D04"),
+    ] {
+        assert_eq!(search(text)[0].id, district, "{text}");
+    }
+    assert!(search("D2").iter().skip(1).all(|hit| hit.text.starts_with("D2")));
     let hits = search("HR1");
     assert_eq!((texts(&hits), hits[0].kind, &*hits[0].id), (vec!["HR1"], Kind::Container, "district:HR1"));
     assert_eq!(hits[0].description, "Hereford, Herefordshire, United Kingdom");

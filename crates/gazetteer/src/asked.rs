@@ -1,0 +1,181 @@
+//! What a text asks for: a name, and what follows it to say which one is meant.
+
+use crate::area::{Area, Qualifiers};
+use crate::fold::fold;
+use crate::item::Item;
+use crate::names::{Matches, Names, Ranks, matches};
+use crate::reading::{Reading, read};
+
+/// Bytes, words and parts between commas beyond which a text names nothing.
+const LONGEST: usize = 500;
+const MOST_WORDS: usize = 16;
+const MOST_PARTS: usize = 6;
+/// Country, container, and three areas after the name.
+const MOST_FILTERS: usize = 5;
+/// Words of a postcode with spaces where there should be none: `HR4 9 AR`.
+const MOST_CODE_WORDS: usize = 3;
+
+/// What a text names, best first.
+#[derive(Default)]
+pub struct Found {
+    codes: Reading,
+    pub names: Matches,
+}
+
+impl Found {
+    pub fn items(&self) -> impl Iterator<Item = Item> {
+        let (codes, names) = (&self.codes, &self.names);
+        let exact = codes.exact.iter().copied().chain(names.exact.iter().map(Item::ranked));
+        let prefix = codes.prefix.iter().copied().chain(names.prefix.iter().map(Item::ranked));
+        exact.chain(prefix).chain(names.words.iter().map(Item::ranked)).chain(codes.near.iter().copied())
+    }
+}
+
+/// In each of these, in one of the areas.
+pub type Filter = Vec<Vec<Area>>;
+
+pub fn admits(filter: &Filter, item: Item) -> bool {
+    filter.iter().all(|areas| areas.iter().any(|area| area.holds(item)))
+}
+
+/// What a folded text names by itself, if the filter admits any of it.
+fn look_up(text: &str, filter: &Filter) -> Option<Found> {
+    let found = Found { codes: read(text), names: matches(text) };
+    let any = found.items().any(|item| admits(filter, item));
+    any.then_some(found)
+}
+
+/// "Hay on Wye" is Hay in the data, "Galway City" Galway: the short form, and the name up to what is appended.
+fn short_form(name: &str) -> Option<(&str, &str)> {
+    if let Some(short) = name.strip_suffix(" city").or_else(|| name.strip_suffix(" town")) {
+        return Some((short, name));
+    }
+    [" by ", " in ", " le ", " on ", " under ", " upon "].iter().find_map(|appended| {
+        let (short, rest) = name.split_once(appended)?;
+        let is_one = !rest.strip_prefix("the ").unwrap_or(rest).contains(' ');
+        is_one.then(|| (short, &name[..name.len() - rest.len()]))
+    })
+}
+
+/// A postcode or district at the end of the text.
+fn coded(text: &str, filter: &Filter) -> Option<Found> {
+    let mut tails: Vec<&str> =
+        text.rmatch_indices(' ').take(MOST_CODE_WORDS).map(|(space, _)| &text[space + 1..]).collect();
+    tails.retain(|tail| tail.contains(|c: char| c.is_ascii_digit()));
+    tails.into_iter().rev().find_map(|tail| {
+        let found = Found { codes: read(tail), names: Matches::default() };
+        let any = found.items().any(|item| admits(filter, item));
+        any.then_some(found)
+    })
+}
+
+/// What to list for a text.
+pub struct Asked {
+    pub found: Found,
+    /// The name, if near spellings of it follow.
+    pub name: String,
+    /// With what follows the name.
+    pub filter: Filter,
+    /// Part of the text may have been passed over, so nothing says that it is about somewhere far.
+    pub home_first: bool,
+}
+
+impl Asked {
+    fn new(found: Found, name: &str, filter: &Filter) -> Self {
+        Self { found, name: name.to_owned(), filter: filter.clone(), home_first: false }
+    }
+}
+
+pub struct Reader {
+    names: Names,
+    qualifiers: Qualifiers,
+}
+
+impl Reader {
+    pub fn open() -> Self {
+        Self { names: Names::open(), qualifiers: Qualifiers::open() }
+    }
+
+    pub fn near(&self, name: &str, but: &Matches) -> Vec<Item> {
+        let ranks = self.names.near(name, but);
+        ranks.iter().flat_map(Ranks::iter).map(Item::ranked).collect()
+    }
+
+    pub fn asked(&self, text: &str, filter: Filter) -> Asked {
+        let folded = if text.len() > LONGEST { String::new() } else { fold(text) };
+        if folded.is_empty() || folded.split(' ').count() > MOST_WORDS {
+            return Asked::new(Found::default(), "", &filter);
+        }
+        if let Some(asked) = self.read(&folded, &filter) {
+            return asked;
+        }
+        let parts: Vec<String> =
+            text.split(',').map(fold).filter(|part| !part.is_empty()).take(MOST_PARTS).collect();
+        let [first, _, ..] = &parts[..] else { return Asked::new(Found::default(), &folded, &filter) };
+        let asked = self.in_parts(&parts, &filter);
+        let asked = asked.unwrap_or_else(|| Asked::new(Found::default(), first, &filter));
+        Asked { home_first: true, ..asked }
+    }
+
+    /// The text as a name, as one with an area or a postcode after it, or as one with an addition.
+    fn read(&self, text: &str, filter: &Filter) -> Option<Asked> {
+        look_up(text, filter)
+            .map(|found| Asked::new(found, text, filter))
+            .or_else(|| self.qualified(text, filter))
+            .or_else(|| coded(text, filter).map(|found| Asked::new(found, "", filter)))
+            .or_else(|| self.shortened(text, filter).map(|found| Asked::new(found, "", filter)))
+    }
+
+    /// Reads the last words as an area or a postcode and the rest as what to find there.
+    fn qualified(&self, text: &str, filter: &Filter) -> Option<Asked> {
+        if filter.len() >= MOST_FILTERS {
+            return None;
+        }
+        text.rmatch_indices(' ').find_map(|(space, _)| {
+            let (name, tail) = (&text[..space], &text[space + 1..]);
+            let codes = read(tail);
+            if let [unit @ Item::Unit(_)] = codes.exact[..]
+                && admits(filter, unit)
+            {
+                return Some(Asked::new(Found { codes, names: Matches::default() }, "", filter));
+            }
+            let mut filter = filter.clone();
+            filter.push(self.qualifiers.areas(tail)?);
+            self.read(name, &filter)
+        })
+    }
+
+    /// What bears the short form of the name, unless the whole is a near spelling: "Newcastle upon Tyen".
+    fn shortened(&self, name: &str, filter: &Filter) -> Option<Found> {
+        let (short, appended) = short_form(name)?;
+        let found = look_up(short, filter)?;
+        let is_exact = found.names.exact.iter().any(|entity| admits(filter, Item::ranked(entity)));
+        let is_begun = |item: Item| fold(&item.text()).starts_with(appended);
+        // Of "Cork City" all is appended, and what begins so was found before.
+        let is_near = || appended != name && self.near_in(name, filter).any(is_begun);
+        (is_exact && !is_near()).then_some(found)
+    }
+
+    fn near_in(&self, name: &str, filter: &Filter) -> impl Iterator<Item = Item> {
+        self.near(name, &Matches::default()).into_iter().filter(|item| admits(filter, *item))
+    }
+
+    /// The first part that names something: where the parts after it say, or anywhere, or nearly spelled so where they
+    /// say. What narrows nothing is passed over, and so is the name of a house or street.
+    fn in_parts(&self, parts: &[String], filter: &Filter) -> Option<Asked> {
+        parts.iter().zip(1..).find_map(|(name, after)| {
+            let after = &parts[after..];
+            let areas = after.iter().filter_map(|part| self.qualifiers.areas(part));
+            let narrowed: Filter = filter.iter().cloned().chain(areas).take(MOST_FILTERS).collect();
+            let areas = narrowed.len() - filter.len();
+            if areas == 0 {
+                return self.read(name, filter);
+            }
+            self.read(name, &narrowed).or_else(|| self.read(name, filter)).or_else(|| {
+                // Before a part that may be a name as well, this one is a house or street.
+                let is_near = areas == after.len() && self.near_in(name, &narrowed).next().is_some();
+                is_near.then(|| Asked::new(Found::default(), name, &narrowed))
+            })
+        })
+    }
+}
