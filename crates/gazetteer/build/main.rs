@@ -12,7 +12,7 @@ mod names;
 mod postcodes;
 mod qualifiers;
 mod source;
-#[allow(dead_code)] // distances are the library's
+#[expect(dead_code, reason = "distances are the library's")]
 #[path = "../src/sphere.rs"]
 mod sphere;
 mod statics;

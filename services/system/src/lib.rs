@@ -44,32 +44,6 @@ pub struct System {
     settings: Settings,
 }
 
-/// What the settings name.
-struct Parts {
-    store: ContentStore,
-    scanner: Option<Scanner>,
-    cache: Cache,
-    secrets: Arc<Secrets>,
-    places: Places,
-    countries: Countries,
-}
-
-impl Parts {
-    async fn open(settings: &Settings, verifier: Data<Verifier>) -> anyhow::Result<Self> {
-        settings.check()?;
-        let cache = Cache::open(settings).await?;
-        let secrets = Arc::new(Secrets::new(verifier));
-        Ok(Self {
-            store: ContentStore::open(settings).await?,
-            scanner: Scanner::open(settings)?,
-            places: Places::open(settings, cache.clone(), &secrets)?,
-            countries: Countries::open(settings)?,
-            cache,
-            secrets,
-        })
-    }
-}
-
 impl System {
     fn grace(&self) -> Duration {
         self.settings.grace()
@@ -104,22 +78,27 @@ impl Service for System {
     }
 
     async fn check(settings: &Settings, verifier: Data<Verifier>) -> anyhow::Result<()> {
-        Parts::open(settings, verifier).await.map(drop)
+        settings.check()?;
+        let cache = Cache::open(settings).await?;
+        Places::open(settings, cache, &Arc::new(Secrets::new(verifier)))?;
+        Countries::open(settings)?;
+        Scanner::open(settings)?;
+        ContentStore::open(settings).await.map(drop)
     }
 
     async fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
-        let Parts { store, scanner, cache, secrets, places, countries } =
-            Parts::open(settings, context.verifier.clone()).await?;
-        let (db, public_url) = (context.db.clone(), context.public_url.clone());
+        settings.check()?;
+        let cache = Cache::open(settings).await?;
+        let secrets = Arc::new(Secrets::new(context.verifier.clone()));
         Ok(Self {
-            db,
-            public_url,
-            store,
-            scanner,
+            db: context.db.clone(),
+            public_url: context.public_url.clone(),
+            store: ContentStore::open(settings).await?,
+            scanner: Scanner::open(settings)?,
+            places: Places::open(settings, cache.clone(), &secrets)?,
+            countries: Countries::open(settings)?,
             cache,
             secrets,
-            places,
-            countries,
             settings: settings.clone(),
         })
     }

@@ -1,5 +1,7 @@
 //! A provider that is not told everything keeps the service from starting, and says what to set.
 
+use actix_web::web::Data;
+use common::Service;
 use system::AddressProvider::{Loqate, Photon};
 use system::{Settings, System, WordsProvider};
 use testkit::{Backend, TestDatabase};
@@ -9,7 +11,11 @@ async fn refusal(settings: Settings) -> String {
     let folder = tempfile::tempdir().unwrap();
     let store_url = format!("file://{}/store", folder.path().display());
     let config = testkit::config::<System>(&database, Settings { store_url, ..settings });
-    format!("{:#}", common::start::<System>(config).await.err().expect("a refusal"))
+    let verifier = common::Verifier::open(&config.auth).await.unwrap();
+    let checked = System::check(&config.service, Data::new(verifier)).await.unwrap_err();
+    let refused = format!("{:#}", common::start::<System>(config).await.err().expect("a refusal"));
+    assert_eq!(format!("{checked:#}"), refused);
+    refused
 }
 
 fn times() -> [(Settings, &'static str); 3] {
