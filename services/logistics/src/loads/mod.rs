@@ -1,6 +1,7 @@
 //! Loads.
 
 mod api;
+mod columns;
 mod create;
 mod form;
 mod model;
