@@ -24,6 +24,8 @@ use breaker::Breaker;
 /// Each try is given up after this long.
 const TIMEOUT: Duration = Duration::from_secs(2);
 const TRIES: u32 = 3;
+/// So many files can be named in a call.
+const MOST_FILES: usize = 50;
 
 /// Asks the system service about files.
 pub struct FileClient {
@@ -81,7 +83,7 @@ impl FileClient {
         if files.is_empty() {
             return Ok(Vec::new());
         }
-        let ids: Vec<_> = files.iter().map(|file| file.id.to_ascii_lowercase()).collect();
+        let ids = ids(files);
         let found = self.ask(caller, &json!({ "ids": ids, "shareWith": share_with })).await?;
         let mut found: HashMap<_, _> = found.into_iter().map(|info| (info.id.clone(), info)).collect();
         let mut problems = Problems::default();
@@ -100,6 +102,18 @@ impl FileClient {
             }
         }
         problems.check().map(|()| resolved)
+    }
+
+    /// Shares those of the files that are the caller's with these organisations. Others, and files that are archived by
+    /// now, stay as they are. No files, no call.
+    ///
+    /// # Errors
+    /// 503 when the system service cannot be reached.
+    pub async fn share(&self, caller: &Caller, files: &[FileReference], with: &[&str]) -> Result<(), Error> {
+        for files in files.chunks(MOST_FILES) {
+            self.ask(caller, &json!({ "ids": ids(files), "shareWith": with })).await?;
+        }
+        Ok(())
     }
 
     async fn ask(&self, caller: &Caller, body: &serde_json::Value) -> Result<Vec<FileInfo>, Error> {
@@ -140,4 +154,8 @@ impl FileClient {
         }
         Err(unavailable(last))
     }
+}
+
+fn ids(files: &[FileReference]) -> Vec<String> {
+    files.iter().map(|file| file.id.to_ascii_lowercase()).collect()
 }

@@ -20,3 +20,12 @@ diesel::table! {
         proof -> Nullable<database::JsonSql>,
     }
 }
+
+diesel::table! {
+    load_drivers (load_id, driver_id) {
+        load_id -> database::IdSql,
+        driver_id -> Text,
+    }
+}
+
+diesel::allow_tables_to_appear_in_same_query!(loads, load_drivers);

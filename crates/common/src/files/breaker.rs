@@ -26,7 +26,10 @@ impl Breaker {
     pub(super) fn permit(&self) -> Option<Permit<'_>> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match state.open_until {
-            Some(until) if Instant::now() < until => None,
+            Some(until) if Instant::now() < until => {
+                count("not_tried");
+                None
+            }
             Some(_) => {
                 // Others wait for what this call finds, or for another pause if it is never told.
                 state.open_until = Some(Instant::now() + PAUSE);
@@ -42,10 +45,12 @@ impl Permit<'_> {
     pub(super) fn success(self) {
         *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = State::default();
         metrics::gauge!("drover_files_breaker_open").set(0.0);
+        count("answered");
     }
 
     /// It did not.
     pub(super) fn failure(self) {
+        count("failed");
         let mut state = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.failures += 1;
         if state.failures >= FAILURES {
@@ -53,6 +58,11 @@ impl Permit<'_> {
             metrics::gauge!("drover_files_breaker_open").set(1.0);
         }
     }
+}
+
+/// Calls of the system service, by how they went.
+fn count(outcome: &'static str) {
+    metrics::counter!("drover_files_calls_total", "outcome" => outcome).increment(1);
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use diesel::prelude::*;
 use super::model::{Load, Sort};
 use super::proof::Proof;
 use super::search::Search;
+use crate::schema::load_drivers::dsl as d;
 use crate::schema::loads::{self, dsl as l};
 
 type Query<'a> = loads::BoxedQuery<'a, MultiBackend>;
@@ -34,6 +35,16 @@ fn visible(caller: &Caller, role: Role) -> Query<'_> {
             all.filter(l::carrier_id.eq(org).and(not_organiser))
         }
     }
+}
+
+/// The loads that a caller may read by their id: the visible ones, and those that were sent to the caller as driver.
+fn readable(caller: &Caller) -> Query<'_> {
+    let visible = visible(caller, Role::Any);
+    if caller.admin {
+        return visible;
+    }
+    let sent = d::load_drivers.filter(d::load_id.eq(l::id)).filter(d::driver_id.eq(&caller.user_id));
+    visible.or_filter(diesel::dsl::exists(sent))
 }
 
 /// A row: what is searched or sorted by, and the document.
@@ -94,7 +105,7 @@ pub fn create(c: &mut AnyConnection, load: &Load) -> Result<Answer, Error> {
 /// # Errors
 /// 404 if there is none, 403 if it is not the caller's.
 pub fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Json, Error> {
-    let found = visible(caller, Role::Any).filter(l::id.eq(id)).select(l::document).first(c).optional()?;
+    let found = readable(caller).filter(l::id.eq(id)).select(l::document).first(c).optional()?;
     found.map_or_else(|| Err(missing(c, id)), Ok)
 }
 
@@ -104,7 +115,7 @@ pub fn find_with_proof(
     caller: &Caller,
     id: Id,
 ) -> Result<(Load, Option<Proof>), Error> {
-    let query = visible(caller, Role::Any).filter(l::id.eq(id)).select((l::document, l::proof));
+    let query = readable(caller).filter(l::id.eq(id)).select((l::document, l::proof));
     let Some((load, proof)) = query.first::<(Json, Option<Json>)>(c).optional()? else {
         return Err(missing(c, id));
     };
@@ -120,9 +131,9 @@ fn missing(c: &mut AnyConnection, id: Id) -> Error {
     }
 }
 
-/// Those of the ids that the caller may see, with their documents, in no order.
+/// Those of the ids that the caller may read, with their documents, in no order.
 pub fn list_by_ids(c: &mut AnyConnection, caller: &Caller, ids: &[Id]) -> Result<Vec<(Id, Json)>, Error> {
-    Ok(visible(caller, Role::Any).filter(l::id.eq_any(ids.to_vec())).select((l::id, l::document)).load(c)?)
+    Ok(readable(caller).filter(l::id.eq_any(ids.to_vec())).select((l::id, l::document)).load(c)?)
 }
 
 /// Stores what a proof changed.
@@ -131,6 +142,13 @@ pub fn complete(c: &mut AnyConnection, load: &Load, proof: &Proof) -> Result<Ans
     let answer = Answer::raw(row.document.0.clone());
     diesel::update(loads::table.find(load.id)).set((row, l::proof.eq(Json::of(proof)?))).execute(c)?;
     Ok(answer)
+}
+
+/// Remembers that a load was sent to a driver, who may then read it and prove its delivery.
+pub fn add_driver(c: &mut AnyConnection, load: Id, driver_id: &str) -> Result<(), Error> {
+    let row = (d::load_id.eq(load), d::driver_id.eq(driver_id));
+    database::dispatch!(c, c => diesel::insert_into(d::load_drivers).values(row).on_conflict_do_nothing().execute(c))?;
+    Ok(())
 }
 
 /// One page of a search, and its cursor. One query; two if a count was asked for.
