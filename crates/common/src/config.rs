@@ -2,6 +2,7 @@
 //! variables (`DROVER_SERVER__PORT` is `server.port`).
 
 mod environment;
+pub mod shown;
 #[cfg(test)]
 mod tests;
 

@@ -2,13 +2,19 @@
 
 use std::time::Duration;
 
+use reqwest::{Client, ClientBuilder};
+
 /// A client that follows no redirect and waits at most this long for a whole answer.
-pub fn client(timeout: Duration) -> anyhow::Result<reqwest::Client> {
-    Ok(reqwest::Client::builder()
+pub fn client(timeout: Duration) -> anyhow::Result<Client> {
+    Ok(builder(timeout).build()?)
+}
+
+/// The same, to be told more.
+pub fn builder(timeout: Duration) -> ClientBuilder {
+    Client::builder()
         .timeout(timeout)
         .connect_timeout(timeout)
         .redirect(reqwest::redirect::Policy::none())
         .pool_idle_timeout(Duration::from_secs(60))
         .user_agent(concat!("drover/", env!("CARGO_PKG_VERSION")))
-        .build()?)
 }

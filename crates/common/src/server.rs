@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
+use std::pin::Pin;
 use std::time::Duration;
 
 use actix_cors::Cors;
@@ -83,6 +84,10 @@ pub trait Service: Sized + Send + Sync + 'static {
     fn background(_service: Data<Self>) -> impl Future<Output = ()> + Send + 'static {
         std::future::ready(())
     }
+    /// What it ends in order when it is told to stop, while requests in flight finish; broken off with them.
+    fn finish(&self) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
 }
 
 /// What a service is given to build its state from.
@@ -135,12 +140,14 @@ pub struct Running {
     server: JoinHandle<std::io::Result<()>>,
     /// Ended when this is dropped.
     background: JoinSet<()>,
+    finish: Pin<Box<dyn Future<Output = ()> + Send>>,
+    patience: Duration,
 }
 
 impl Running {
-    /// Takes no more connections, lets requests in flight finish, and ends.
+    /// Takes no more connections, lets requests in flight and what the service does beside them finish, and ends.
     pub async fn stop(mut self) {
-        self.handle.stop(true).await;
+        let _ = tokio::join!(self.handle.stop(true), tokio::time::timeout(self.patience, self.finish));
         self.background.shutdown().await;
         let _ = self.server.await;
     }
@@ -187,6 +194,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
 
     let watch = Settings::watch(settings.clone());
     let (own, tidying) = (S::background(service.clone()), rates.clone());
+    let finishing = service.clone();
     let origins = server.cors_origins.clone();
     let factory = move || {
         let (app, _) = App::new().into_utoipa_app().configure(operations::<S>).split_for_parts();
@@ -220,7 +228,14 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
     background.spawn(prune(context.db.clone()));
     background.spawn(telemetry::tidy());
     tracing::info!(service = S::NAME, %address, "ready");
-    Ok(Running { address, handle, server: tokio::spawn(running), background })
+    Ok(Running {
+        address,
+        handle,
+        server: tokio::spawn(running),
+        background,
+        finish: Box::pin(async move { finishing.finish().await }),
+        patience: Duration::from_secs(server.shutdown_seconds),
+    })
 }
 
 /// What browsers may read beside the few headers that they always may.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use common::config::shown::{address, anonymous, hidden};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize, Serializer};
 use url::Url;
@@ -157,12 +158,6 @@ impl Settings {
     }
 }
 
-/// That there is one may be seen.
-#[expect(clippy::ref_option, reason = "serde calls it so")]
-fn hidden<S: Serializer>(secret: &Option<SecretString>, serializer: S) -> Result<S::Ok, S::Error> {
-    secret.as_ref().map(|_| "…").serialize(serializer)
-}
-
 fn without_password<S: Serializer>(url: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
     let Ok(mut url) = Url::parse(url.expose_secret()) else { return serializer.serialize_str("") };
     // An address that can have no password has none.
@@ -170,19 +165,7 @@ fn without_password<S: Serializer>(url: &SecretString, serializer: S) -> Result<
     serializer.collect_str(&url)
 }
 
-/// Nobody is to put a password here; whoever does so finds it nowhere else.
-#[expect(clippy::ref_option, reason = "serde calls it so")]
-fn address<S: Serializer>(url: &Option<Url>, serializer: S) -> Result<S::Ok, S::Error> {
-    url.clone().map(anonymous).serialize(serializer)
-}
-
 fn store<S: Serializer>(url: &str, serializer: S) -> Result<S::Ok, S::Error> {
     let named = Url::parse(url).ok().filter(|url| !url.username().is_empty() || url.password().is_some());
     serializer.serialize_str(named.map(anonymous).as_ref().map_or(url, Url::as_str))
-}
-
-fn anonymous(mut url: Url) -> Url {
-    let _ = url.set_password(None);
-    let _ = url.set_username("");
-    url
 }
