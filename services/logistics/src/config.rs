@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
+use common::config::shown::{address, all_hidden};
+use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 /// Section `service`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -12,10 +15,32 @@ pub struct Settings {
     pub system_url: String,
     /// A CSV file with columns `id`, `name` and `category` that replaces the embedded commodities.
     pub commodities_file: Option<PathBuf>,
+    /// Where notifications of loads are POSTed, `https://`; none: each is a line in the log.
+    #[serde(serialize_with = "address")]
+    pub webhook_url: Option<Url>,
+    /// What they are signed with (Standard Webhooks): `whsec_` and the base64 of 24 to 64 random bytes. Each of several
+    /// signs, so that a receiver can change over to a new one: put the new one beside the old, then take the old away.
+    #[serde(serialize_with = "all_hidden")]
+    pub webhook_secrets: Vec<SecretString>,
+    /// The receiver may be in a private network or on this machine, and need not have TLS.
+    pub webhook_allow_private: bool,
+    /// How long the receiver has for its answer, in milliseconds. Replicas must be told the same.
+    pub webhook_timeout_ms: u64,
+    /// The pause after the first try in vain, in seconds; it is three times as long after each further one, up to 8
+    /// hours. After ten tries the notification has failed.
+    pub webhook_retry_seconds: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { system_url: "http://127.0.0.1:8081".into(), commodities_file: None }
+        Self {
+            system_url: "http://127.0.0.1:8081".into(),
+            commodities_file: None,
+            webhook_url: None,
+            webhook_secrets: Vec::new(),
+            webhook_allow_private: false,
+            webhook_timeout_ms: 10_000,
+            webhook_retry_seconds: 15,
+        }
     }
 }

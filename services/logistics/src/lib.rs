@@ -3,9 +3,13 @@
 mod commodities;
 mod config;
 mod loads;
+mod notifications;
 mod schema;
 
+use std::sync::Arc;
+
 use actix_web::web::Data;
+use clap::{ArgMatches, Command};
 use common::files::FileClient;
 use common::{Context, Service, Verifier};
 use database::{Database, Migrations};
@@ -23,6 +27,7 @@ pub struct Logistics {
     public_url: String,
     files: FileClient,
     commodities: commodities::Catalogue,
+    notifications: Arc<notifications::Dispatcher>,
 }
 
 impl Service for Logistics {
@@ -37,12 +42,22 @@ impl Service for Logistics {
     }
 
     fn routes(v1: &mut ServiceConfig) {
+        notifications::routes(v1);
         loads::routes(v1);
         commodities::routes(v1);
     }
 
+    fn commands() -> Vec<Command> {
+        vec![notifications::command()]
+    }
+
+    async fn run(_: &str, arguments: &ArgMatches, _: &Settings, db: Database) -> anyhow::Result<()> {
+        notifications::run(arguments, db).await
+    }
+
     async fn check(settings: &Settings, _: Data<Verifier>) -> anyhow::Result<()> {
         FileClient::new(&settings.system_url)?;
+        notifications::Channel::open(settings)?;
         commodities::Catalogue::open(settings.commodities_file.as_deref())?;
         Ok(())
     }
@@ -53,10 +68,18 @@ impl Service for Logistics {
             public_url: context.public_url.clone(),
             files: FileClient::new(&settings.system_url)?,
             commodities: commodities::Catalogue::open(settings.commodities_file.as_deref())?,
+            notifications: Arc::new(notifications::Dispatcher::open(settings, context.db.clone())?),
         })
     }
 
     async fn dependencies(&self) -> Vec<(&'static str, bool)> {
         vec![("system", self.files.is_reachable().await)]
+    }
+    async fn background(logistics: Data<Self>) {
+        logistics.notifications.clone().run().await;
+    }
+
+    async fn finish(&self) {
+        self.notifications.finish().await;
     }
 }

@@ -29,3 +29,20 @@ diesel::table! {
 }
 
 diesel::allow_tables_to_appear_in_same_query!(loads, load_drivers);
+
+diesel::table! {
+    notifications (id) {
+        id -> database::IdSql,
+        load_id -> database::IdSql,
+        event -> Text,
+        recipient_id -> Text,
+        status -> Text,
+        attempts -> Integer,
+        created_at -> database::TsSql,
+        due_at -> Nullable<database::TsSql>,
+        claimed_until -> Nullable<database::TsSql>,
+        delivered_at -> Nullable<database::TsSql>,
+        last_error -> Nullable<Text>,
+        body -> database::JsonSql,
+    }
+}

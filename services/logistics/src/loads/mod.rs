@@ -11,6 +11,9 @@ mod store;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
+pub(crate) use model::{Load, Party, Status, parties};
+pub(crate) use store::{add_driver, assign_carrier, find_own};
+
 pub(crate) fn routes(v1: &mut ServiceConfig) {
     v1.service(api::search)
         .service(create::create_as_organiser)

@@ -122,6 +122,21 @@ pub fn find_with_proof(
     Ok((load.parse()?, proof.as_ref().map(Json::parse).transpose()?))
 }
 
+/// A load that the caller's organisation takes part in, to be sent: not for its driver.
+///
+/// # Errors
+/// 404 if there is none, 403 if it is not the caller's.
+pub fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Load, Error> {
+    let found = visible(caller, Role::Any).filter(l::id.eq(id)).select(l::document);
+    found.first::<Json>(c).optional()?.map_or_else(|| Err(missing(c, id)), |load| Ok(load.parse()?))
+}
+
+/// Stores the carrier that a load got.
+pub fn assign_carrier(c: &mut AnyConnection, load: &Load) -> Result<(), Error> {
+    diesel::update(loads::table.find(load.id)).set(Row::of(load)?).execute(c)?;
+    Ok(())
+}
+
 /// Why a caller does not see a load.
 fn missing(c: &mut AnyConnection, id: Id) -> Error {
     match diesel::select(diesel::dsl::exists(loads::table.find(id))).get_result(c) {

@@ -4,6 +4,7 @@
 mod authorization;
 mod create;
 mod document;
+mod notifications;
 mod proof;
 mod read;
 mod search;

@@ -1,0 +1,183 @@
+//! Delivering what is due: one task in each process, which several replicas may run over one database.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::Error;
+use database::Database;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::model::{MOST_ATTEMPTS, pause};
+use super::store::{self, Claimed, Outcome};
+use super::webhook::Channel;
+use crate::Settings;
+
+/// So many deliveries run at once.
+const MOST_AT_ONCE: u32 = 16;
+/// How long nobody looks, unless woken: for what other replicas recorded and what is to be tried again.
+const POLL: Duration = Duration::from_secs(1);
+/// The longest pause while the database is out of reach.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Delivers notifications.
+pub struct Dispatcher {
+    db: Database,
+    channel: Channel,
+    wake: Notify,
+    /// The right to deliver, a permit each.
+    slots: Arc<Semaphore>,
+    lease: Duration,
+    /// The pause after the first try in vain.
+    base: Duration,
+}
+
+impl Dispatcher {
+    /// As the settings say.
+    ///
+    /// # Errors
+    /// As [`Channel::open`].
+    pub fn open(settings: &Settings, db: Database) -> anyhow::Result<Self> {
+        Ok(Self {
+            db,
+            channel: Channel::open(settings)?,
+            wake: Notify::new(),
+            slots: Arc::new(Semaphore::new(MOST_AT_ONCE as usize)),
+            // As long again for claiming and recording, where the database is slow.
+            lease: 2 * settings.webhook_timeout() + Duration::from_secs(1),
+            base: Duration::from_secs(settings.webhook_retry_seconds),
+        })
+    }
+
+    /// Says that something is due; to be called once it is committed.
+    pub fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    /// Begins no more deliveries and waits for those that run, until they are recorded.
+    pub async fn finish(&self) {
+        if let Ok(all) = self.slots.acquire_many(MOST_AT_ONCE).await {
+            all.forget();
+        }
+    }
+
+    /// Delivers for as long as the service runs, whatever becomes of the database.
+    pub async fn run(self: Arc<Self>) {
+        let mut deliveries = JoinSet::new();
+        let mut trouble: Option<Duration> = None;
+        loop {
+            match self.deliver_due(&mut deliveries).await {
+                Ok(wait) => {
+                    if trouble.take().is_some() {
+                        tracing::info!("notifications are delivered again");
+                    }
+                    tokio::select! {
+                        () = self.wake.notified() => {}
+                        () = sleep(wait) => {}
+                    }
+                }
+                Err(error) => {
+                    if trouble.is_none() {
+                        tracing::warn!(
+                            error = format!("{error:?}"),
+                            "notifications have to wait for the database"
+                        );
+                    }
+                    let wait = trouble.map_or(POLL, |last| (2 * last).min(LONGEST_PAUSE));
+                    trouble = Some(wait);
+                    sleep(wait.mul_f64(rand::random_range(0.8..1.2))).await;
+                }
+            }
+        }
+    }
+
+    /// Begins to deliver all that is due, as slots become free. Returns how long there is nothing more to do.
+    async fn deliver_due(self: &Arc<Self>, deliveries: &mut JoinSet<()>) -> Result<Duration, Error> {
+        let idle = || POLL.mul_f64(rand::random_range(0.8..1.2));
+        loop {
+            let mut slots = self.free_slots().await?;
+            while deliveries.try_join_next().is_some() {}
+            let outlook = self.db.read(store::look).await?;
+            let oldest = outlook.oldest.unwrap_or_default();
+            metrics::gauge!("drover_notifications_oldest_pending_seconds").set(oldest.as_secs_f64());
+            match outlook.next {
+                None => return Ok(idle()),
+                Some(wait) if !wait.is_zero() => return Ok(wait.min(idle())),
+                Some(_) => {}
+            }
+            let (most, lease) = (slots.num_permits(), self.lease);
+            let expires = Instant::now() + lease;
+            let claimed = self.db.write(move |c| store::claim(c, most, lease)).await?;
+            if claimed.is_empty() {
+                // Another replica was faster.
+                return Ok(idle());
+            }
+            for claim in claimed {
+                let slot = slots.split(1);
+                deliveries.spawn(self.clone().attempt(claim, expires, slot));
+            }
+        }
+    }
+
+    /// All that are free, once one is.
+    async fn free_slots(&self) -> Result<OwnedSemaphorePermit, Error> {
+        let closed = |_| Error::Internal(anyhow::anyhow!("the slots were closed"));
+        let mut slots = self.slots.clone().acquire_owned().await.map_err(closed)?;
+        while let Ok(another) = self.slots.clone().try_acquire_owned() {
+            slots.merge(another);
+        }
+        Ok(slots)
+    }
+
+    /// Delivers one and records how that went, within the lease.
+    async fn attempt(
+        self: Arc<Self>,
+        claimed: Claimed,
+        expires: Instant,
+        _slot: Option<OwnedSemaphorePermit>,
+    ) {
+        let started = Instant::now();
+        let delivered = timeout_at(expires, self.channel.deliver(&claimed)).await;
+        metrics::histogram!("drover_notifications_delivery_seconds").record(started.elapsed().as_secs_f64());
+        let outcome = match delivered.unwrap_or_else(|_| Err("there was no time left".into())) {
+            Ok(()) => Outcome::Delivered,
+            Err(why) if claimed.attempts < MOST_ATTEMPTS => {
+                Outcome::Retried(pause(claimed.attempts, self.base), why)
+            }
+            Err(why) => Outcome::Failed(why),
+        };
+        tell(&claimed, &outcome);
+        let (id, again) = (claimed.id, matches!(outcome, Outcome::Retried(..)));
+        match self.db.write(move |c| store::record(c, &claimed, &outcome)).await {
+            // The pause may be a short one.
+            Ok(true) if again => self.wake(),
+            Ok(true) => {}
+            Ok(false) => tracing::info!(notification = %id, "was claimed or redelivered in between"),
+            Err(error) => tracing::warn!(
+                notification = %id, error = format!("{error:?}"), "how a delivery went was not recorded: it is repeated"
+            ),
+        }
+    }
+}
+
+/// Logs and counts how a delivery went.
+fn tell(claimed: &Claimed, outcome: &Outcome) {
+    let Claimed { id, load_id, event, attempts, .. } = claimed;
+    let outcome = match outcome {
+        Outcome::Delivered => "delivered",
+        Outcome::Retried(_, why) => {
+            tracing::warn!(notification = %id, load = %load_id, attempts, why, "a notification was not delivered");
+            "retried"
+        }
+        Outcome::Failed(why) => {
+            tracing::error!(
+                notification = %id, load = %load_id, attempts, why,
+                "a notification has failed for good: logistics redeliver {id} tries it again"
+            );
+            "failed"
+        }
+    };
+    let labels = [("event", event.clone()), ("outcome", outcome.to_owned())];
+    metrics::counter!("drover_notifications_deliveries_total", &labels).increment(1);
+}

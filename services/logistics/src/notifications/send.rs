@@ -1,0 +1,152 @@
+//! Sending a load to its driver or carrier: recorded and answered; delivered afterwards.
+
+use actix_web::post;
+use actix_web::web::Data;
+use common::problem::{Code, Problems};
+use common::wire::{ActionResult, Name};
+use common::{Answer, Body, Caller, Error, Failures, Fingerprint, Once};
+use database::Id;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::model::Event;
+use super::store;
+use crate::Logistics;
+use crate::loads::{self, Load, Party, Status, parties};
+
+/// Who drives a load (interface.md, 4.2).
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schema(as = SendToDriver)]
+struct ToDriver {
+    #[schema(required = true, min_length = 1)]
+    load_id: String,
+    /// Claim `sub` of the driver, who may then read the load and prove its delivery.
+    #[schema(required = true)]
+    driver_id: Name,
+}
+
+/// Who carries a load (interface.md, 4.2).
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schema(as = SendToCarrier)]
+struct ToCarrier {
+    #[schema(required = true, min_length = 1)]
+    load_id: String,
+    /// The organisation; it becomes the carrier of a load that has none.
+    #[schema(required = true)]
+    carrier_id: Name,
+    /// Its name, for such a load; by default the id.
+    carrier_name: Option<Name>,
+}
+
+/// Send to driver (notification to the driver of a load)
+#[utoipa::path(operation_id = "send_load_to_driver", tag = "notifications", security(("bearer" = [])),
+    request_body = ToDriver, extensions(("x-one-or-array" = json!(true))),
+    responses((status = 200, body = ActionResult), Failures))]
+#[post("/loads/send-to-driver")]
+pub(super) async fn send_to_driver(
+    caller: Caller,
+    once: Once,
+    body: Body<ToDriver>,
+    app: Data<Logistics>,
+) -> Result<Answer, Error> {
+    let (form, print) = body.check(|_, _| {})?;
+    let driver = Recipient::Driver(form.driver_id.trim().to_owned());
+    send(&app, caller, once, print, &form.load_id, driver).await
+}
+
+/// Send to carrier (notification to the carrier of a load)
+///
+/// A load without carrier gets this one, which may then read it and its organiser's files.
+#[utoipa::path(operation_id = "send_load_to_carrier", tag = "notifications", security(("bearer" = [])),
+    request_body = ToCarrier, extensions(("x-one-or-array" = json!(true))),
+    responses((status = 200, body = ActionResult), Failures))]
+#[post("/loads/send-to-carrier")]
+pub(super) async fn send_to_carrier(
+    caller: Caller,
+    once: Once,
+    body: Body<ToCarrier>,
+    app: Data<Logistics>,
+) -> Result<Answer, Error> {
+    let (form, print) = body.check(|_, _| {})?;
+    let id = form.carrier_id.trim().to_owned();
+    let name = form.carrier_name.map_or_else(|| id.clone(), |name| name.trim().to_owned());
+    send(&app, caller, once, print, &form.load_id, Recipient::Carrier { id, name }).await
+}
+
+/// To whom a load is sent.
+#[derive(Debug)]
+enum Recipient {
+    Driver(String),
+    Carrier { id: String, name: String },
+}
+
+impl Recipient {
+    fn id(&self) -> &str {
+        match self {
+            Self::Driver(id) | Self::Carrier { id, .. } => id,
+        }
+    }
+
+    /// Makes a carrier that of a load without one, and says whether it did.
+    ///
+    /// # Errors
+    /// 409 for a load that is completed or another's to carry.
+    fn take(&self, load: &mut Load) -> Result<bool, Error> {
+        if load.status == Status::Completed {
+            return Err(Error::conflict("This load is completed."));
+        }
+        let Self::Carrier { id, name } = self else { return Ok(false) };
+        match load.carrier.as_ref().and_then(|carrier| carrier.id.as_ref()) {
+            Some(carrier) if carrier == id => Ok(false),
+            Some(_) => Err(Error::conflict("This load is carried by another organisation.")),
+            None => {
+                load.carrier = Some(Party { id: Some(id.clone()), name: name.clone() });
+                Ok(true)
+            }
+        }
+    }
+}
+
+async fn send(
+    app: &Logistics,
+    caller: Caller,
+    once: Once,
+    print: Fingerprint,
+    load_id: &str,
+    to: Recipient,
+) -> Result<Answer, Error> {
+    let unknown = || Problems::one("loadId", Code::UnknownReference, "names no load");
+    let id = Id::parse(load_id).ok_or_else(unknown)?;
+    let answer = once.run(&app.db, print, async || {
+        let reader = caller.clone();
+        let found = app.db.read(move |c| loads::find_own(c, &reader, id)).await;
+        let mut load = found.map_err(|e| if matches!(e, Error::NotFound) { unknown() } else { e })?;
+        if to.take(&mut load)? {
+            app.files.share(&caller, &load.files, &parties(None, load.carrier.as_ref())).await?;
+        }
+        Ok(move |c: &mut _| {
+            // Read again: of two carriers one comes first.
+            let mut load = loads::find_own(c, &caller, id)?;
+            if to.take(&mut load)? {
+                loads::assign_carrier(c, &load)?;
+            }
+            let event = match &to {
+                Recipient::Driver(driver) => {
+                    loads::add_driver(c, id, driver)?;
+                    Event::SentToDriver
+                }
+                Recipient::Carrier { .. } => Event::SentToCarrier,
+            };
+            let made = store::create(c, event, &load, to.id())?;
+            Answer::json(&ActionResult::made(
+                "The load is sent; the notification's log says when it arrives.",
+                made,
+            ))
+        })
+    });
+    let answer = answer.await?;
+    app.notifications.wake();
+    Ok(answer)
+}

@@ -1,0 +1,107 @@
+//! Several replicas, restarts and outages: nothing is lost, and nothing is sent twice without need.
+
+use std::collections::HashSet;
+
+use super::*;
+
+const SENDS: usize = 300;
+
+#[test]
+fn two_replicas_under_load_deliver_each_event_once() {
+    testkit::block_on(async {
+        let receiver = Receiver::start(answer(200).set_delay(Duration::from_millis(20))).await;
+        let settings =
+            |which| Settings { webhook_secrets: vec![secret(which).into()], ..receiver.settings() };
+        let first = App::start::<Logistics>(testkit::Backend::Postgres, settings(1)).await;
+        let second = App::start_beside::<Logistics>(&first, settings(2)).await;
+        let load = created(&first).await;
+        let form = json!({"loadId": load, "driverId": "dai"});
+        let mut sends = tokio::task::JoinSet::new();
+        for n in 0..SENDS {
+            if sends.len() >= 16 {
+                sends.join_next().await.unwrap().unwrap();
+            }
+            let app = if n % 2 == 0 { &first } else { &second };
+            let sent = app.post("/v1/loads/send-to-driver").by(&User::of("haul")).json(&form).send();
+            sends.spawn(async { assert_eq!(sent.await.status, 200) });
+        }
+        sends.join_all().await;
+        eventually(async || log(&first, &load).await.iter().all(|entry| entry["status"] == "delivered"))
+            .await;
+        let entries = log(&first, &load).await;
+        assert_eq!(entries.len(), SENDS);
+        assert!(entries.iter().all(|entry| entry["attempts"] == 1));
+        let requests = receiver.requests().await;
+        let ids: HashSet<_> = requests.iter().map(|request| header(request, "webhook-id")).collect();
+        assert_eq!((requests.len(), ids.len()), (SENDS, SENDS));
+        let signed =
+            |which| requests.iter().filter(|r| header(r, "webhook-signature") == signature(r, which)).count();
+        let shares = (signed(1), signed(2));
+        assert_eq!(shares.0 + shares.1, SENDS);
+        assert!(shares.0 > 0 && shares.1 > 0, "they share the work: {shares:?}");
+    });
+}
+
+#[test]
+fn a_database_that_comes_back_is_made_use_of() {
+    testkit::block_on(async {
+        let receiver = Receiver::start(answer(200)).await;
+        let app = App::start::<Logistics>(testkit::Backend::Postgres, receiver.settings()).await;
+        let load = created(&app).await;
+        let name = app.database.name();
+        testkit::on_server(&format!(
+            "ALTER DATABASE {name} ALLOW_CONNECTIONS false;
+             SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+        ));
+        eventually(async || app.get("/readyz").send().await.status == 503).await;
+        testkit::on_server(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true"));
+        eventually(async || app.get("/readyz").send().await.status == 200).await;
+        send(&app, &load).await;
+        settled(&app, &load, "delivered").await;
+        assert_eq!(receiver.requests().await.len(), 1);
+    });
+}
+
+testkit::on_both! {
+    async fn what_is_pending_is_delivered_after_a_restart(backend) {
+        let broken = Receiver::start(answer(503)).await;
+        let settings = Settings { webhook_retry_seconds: 2, ..broken.settings() };
+        let app = App::start::<Logistics>(backend, settings).await;
+        let load = created(&app).await;
+        let id = send(&app, &load).await;
+        broken.has(1).await;
+        let database = app.stop().await;
+        let receiver = Receiver::start(answer(200)).await;
+        let app = App::start_on::<Logistics>(database, receiver.settings()).await;
+        let entry = settled(&app, &load, "delivered").await;
+        assert!(entry["attempts"].as_u64() > Some(1), "{entry}");
+        assert_eq!(header(&receiver.requests().await[0], "webhook-id"), id);
+    }
+
+    async fn a_stop_lets_deliveries_in_flight_finish(backend) {
+        let receiver = Receiver::start(answer(200).set_delay(Duration::from_millis(700))).await;
+        let app = App::start::<Logistics>(backend, receiver.settings()).await;
+        let load = created(&app).await;
+        send(&app, &load).await;
+        receiver.has(1).await;
+        let database = app.stop().await;
+        let app = App::start_on::<Logistics>(database, receiver.settings()).await;
+        let entry = &log(&app, &load).await[0];
+        assert_eq!((&entry["status"], &entry["attempts"]), (&json!("delivered"), &json!(1)));
+        assert_eq!(receiver.requests().await.len(), 1);
+    }
+
+    async fn a_stop_does_not_wait_for_ever(backend) {
+        let receiver = Receiver::start(answer(200).set_delay(Duration::from_secs(3600))).await;
+        let settings = Settings { webhook_timeout_ms: 3_600_000, ..receiver.settings() };
+        let database = testkit::TestDatabase::new::<Logistics>(backend).await;
+        let mut config = testkit::config::<Logistics>(&database, settings);
+        config.server.shutdown_seconds = 1;
+        let app = App::start_with::<Logistics>(database, config).await;
+        send(&app, &created(&app).await).await;
+        receiver.has(1).await;
+        let started = Instant::now();
+        app.stop().await;
+        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    }
+}

@@ -1,0 +1,169 @@
+//! The two operations that send: who may, what is refused, what they change.
+
+use super::*;
+
+const UNKNOWN: &str = "0190f5fe-0000-7000-8000-000000000000";
+
+/// A load of `grain` that nobody carries yet.
+async fn uncarried(app: &App, files: Value) -> String {
+    let form = with(organiser_form(), "files", files);
+    let load = app.post("/v1/loads/organiser").by(&User::of("grain")).json(&form).send().await.ok();
+    load["id"].as_str().unwrap().to_owned()
+}
+
+fn to_carrier(app: &App, user: &User, load: &str, carrier: &str) -> testkit::Call {
+    let form = json!({"loadId": load, "carrierId": carrier});
+    app.post("/v1/loads/send-to-carrier").by(user).json(&form)
+}
+
+testkit::on_both! {
+    async fn who_may_send(backend) {
+        let app = app(backend).await;
+        let load = created(&app).await;
+        let driver = json!([{"loadId": load, "driverId": " dai "}]);
+        let carrier = json!([{"loadId": load, "carrierId": "haul"}]);
+        for (path, form) in [("/v1/loads/send-to-driver", &driver), ("/v1/loads/send-to-carrier", &carrier)] {
+            for user in [User::of("grain"), User::of("haul"), User::admin()] {
+                app.post(path).by(&user).json(form).send().await.ok();
+            }
+            for user in [User::of("stranger"), User::alone("nobody"), User::alone("dai")] {
+                assert_eq!(app.post(path).by(&user).json(form).send().await.error(403), "forbidden");
+            }
+            assert_eq!(app.post(path).json(form).send().await.error(401), "unauthenticated");
+        }
+        let listed = log(&app, &load).await;
+        assert_eq!(listed.len(), 6, "sending again sends again");
+        assert!(listed.is_sorted_by(|a, b| a["id"].as_str() > b["id"].as_str()), "newest first");
+        assert!(listed[..3].iter().all(|n| n["event"] == "load.sent_to_carrier" && n["recipientId"] == "haul"));
+        assert!(listed[3..].iter().all(|n| n["event"] == "load.sent_to_driver" && n["recipientId"] == "dai"));
+    }
+
+    async fn what_is_refused(backend) {
+        let app = app(backend).await;
+        let load = created(&app).await;
+        let post = |path: &str, form: &Value| app.post(path).by(&User::of("haul")).json(form).send();
+        let (driver, carrier) = ("/v1/loads/send-to-driver", "/v1/loads/send-to-carrier");
+        assert_eq!(post(driver, &json!({})).await.problems(), ["driverId required", "loadId required"]);
+        let wrong = json!({"loadId": load, "carrierId": " ", "carrierName": "x".repeat(201)});
+        assert_eq!(post(carrier, &wrong).await.problems(), ["carrierId length", "carrierName length"]);
+        for unknown in ["nonsense", UNKNOWN] {
+            let form = json!({"loadId": unknown, "driverId": "dai", "carrierId": "haul"});
+            assert_eq!(post(driver, &form).await.problems(), ["loadId unknown_reference"]);
+            assert_eq!(post(carrier, &form).await.problems(), ["loadId unknown_reference"]);
+        }
+        assert_eq!(to_carrier(&app, &User::of("grain"), &load, "rival").send().await.error(409), "conflict");
+        assert_eq!(to_carrier(&app, &User::of("rival"), &load, "rival").send().await.error(403), "forbidden");
+
+        let proof = json!({"weightNet": 1, "ticketNumber": "T", "vehicleRegistration": "V", "files": null});
+        post(&format!("/v1/loads/{load}/proof-of-delivery"), &proof).await.ok();
+        let form = json!({"loadId": load, "driverId": "dai", "carrierId": "haul"});
+        assert_eq!(post(driver, &form).await.error(409), "conflict");
+        assert_eq!(post(carrier, &form).await.error(409), "conflict");
+        assert_eq!(log(&app, &load).await, Vec::<Value>::new());
+    }
+
+    async fn a_load_without_carrier_gets_one(backend) {
+        let app = app(backend).await;
+        let (named, unnamed) = (uncarried(&app, json!(null)).await, uncarried(&app, json!(null)).await);
+        let (grain, haul) = (User::of("grain"), User::of("haul"));
+        assert_eq!(app.get(&format!("/v1/loads/{named}")).by(&haul).send().await.error(403), "forbidden");
+        assert_eq!(to_carrier(&app, &haul, &named, "haul").send().await.error(403), "forbidden", "not by itself");
+        let form = json!({"loadId": named, "carrierId": " haul ", "carrierName": " Hereford Haulage "});
+        for _ in 0..2 {
+            app.post("/v1/loads/send-to-carrier").by(&grain).json(&form).send().await.ok();
+        }
+        to_carrier(&app, &grain, &unnamed, "haul").send().await.ok();
+        for (load, name) in [(&named, "Hereford Haulage"), (&unnamed, "haul")] {
+            let load = app.get(&format!("/v1/loads/{load}")).by(&haul).send().await.ok();
+            assert_eq!(load["carrier"], json!({"id": "haul", "name": name}));
+        }
+        let found = app.get("/v1/loads?f:carrierId=haul&query=hereford").by(&haul).send().await.ok();
+        assert_eq!(found.as_array().unwrap().len(), 1, "search goes by the new carrier");
+        assert_eq!(to_carrier(&app, &grain, &named, "rival").send().await.error(409), "conflict");
+    }
+
+    async fn of_concurrent_carriers_exactly_one_wins(backend) {
+        let app = app(backend).await;
+        let load = uncarried(&app, json!(null)).await;
+        let mut tasks = tokio::task::JoinSet::new();
+        for n in 0..12 {
+            let sent = to_carrier(&app, &User::of("grain"), &load, &format!("carrier-{n}")).send();
+            tasks.spawn(async move { (n, sent.await.status) });
+        }
+        let replies = tasks.join_all().await;
+        let won: Vec<_> = replies.iter().filter(|(_, status)| *status == 200).collect();
+        assert_eq!(won.len(), 1, "{replies:?}");
+        assert!(replies.iter().all(|(_, status)| matches!(status, 200 | 409)), "{replies:?}");
+        let winner = format!("carrier-{}", won[0].0);
+        let path = format!("/v1/loads/{load}");
+        assert_eq!(app.get(&path).by(&User::of(&winner)).send().await.ok()["carrier"]["id"], winner.as_str());
+        let sent = app.get(&format!("{path}/notifications")).by(&User::of("grain")).send().await.ok();
+        assert_eq!((sent.as_array().unwrap().len(), &sent[0]["recipientId"]), (1, &json!(winner)));
+    }
+
+    async fn files_are_shared_with_the_new_carrier_only(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let grain = User::of("grain");
+        let file = system.add("ticket.jpg");
+        let load = uncarried(&app, json!([{"id": file}])).await;
+        let created = system.calls().await.len();
+        let driver = json!({"loadId": load, "driverId": "dai"});
+        app.post("/v1/loads/send-to-driver").by(&grain).json(&driver).send().await.ok();
+        to_carrier(&app, &grain, &load, "haul").send().await.ok();
+        to_carrier(&app, &grain, &load, "haul").send().await.ok();
+        assert_eq!(system.calls().await[created..], [json!({"ids": [file], "shareWith": ["haul"]})]);
+    }
+
+    async fn without_system_no_carrier_is_assigned(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let file = system.add("ticket.jpg");
+        let load = uncarried(&app, json!([{"id": file}])).await;
+        let nowhere = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let settings = Settings { system_url: format!("http://{nowhere}"), ..Settings::default() };
+        let alone = App::start_beside::<Logistics>(&app, settings).await;
+        let grain = User::of("grain");
+        assert_eq!(to_carrier(&alone, &grain, &load, "haul").send().await.error(503), "dependency_unavailable");
+        let found = alone.get(&format!("/v1/loads/{load}")).by(&grain).send().await.ok();
+        assert_eq!(found.get("carrier"), None);
+        let sent = alone.get(&format!("/v1/loads/{load}/notifications")).by(&grain).send().await.ok();
+        assert_eq!(sent, json!([]));
+        // What needs no files needs no system.
+        to_carrier(&alone, &grain, &uncarried(&alone, json!(null)).await, "haul").send().await.ok();
+    }
+
+    async fn a_repeat_with_the_same_key_sends_once(backend) {
+        let app = app(backend).await;
+        let load = created(&app).await;
+        let form = json!({"loadId": load, "driverId": "dai"});
+        let post = || app.post("/v1/loads/send-to-driver").by(&User::of("haul")).header("idempotency-key", "k");
+        let first = post().json(&form).send().await;
+        let second = post().json(&form).send().await;
+        assert_eq!(second.header("idempotency-replayed"), "true");
+        assert_eq!(first.ok(), second.ok());
+        assert_eq!(log(&app, &load).await.len(), 1);
+    }
+
+    async fn who_may_read_the_log(backend) {
+        let app = app(backend).await;
+        let load = created(&app).await;
+        let id = send(&app, &load).await;
+        // Without a webhook it is a line in the log of the service.
+        let entry = settled(&app, &load, "delivered").await;
+        let members: Vec<_> = entry.as_object().unwrap().keys().collect();
+        assert_eq!(members, [
+            "attempts", "createdAtUTC", "deliveredAtUTC", "event", "id", "recipientId", "status",
+        ]);
+        assert_eq!((&entry["id"], &entry["attempts"]), (&json!(id), &json!(1)));
+        let path = format!("/v1/loads/{load}/notifications");
+        for user in [User::of("grain"), User::admin()] {
+            assert_eq!(app.get(&path).by(&user).send().await.ok(), json!([entry]));
+        }
+        for user in [User::of("stranger"), User::alone("dai")] {
+            assert_eq!(app.get(&path).by(&user).send().await.error(403), "forbidden");
+        }
+        for nothing in ["nonsense", UNKNOWN] {
+            let reply = app.get(&format!("/v1/loads/{nothing}/notifications")).by(&User::admin()).send().await;
+            assert_eq!(reply.error(404), "not_found");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What a service is told of webhooks: refused if it cannot be meant, and not shown if it is secret.
+
+use std::process::{Command, Output};
+
+use testkit::TestDatabase;
+
+use super::*;
+
+/// `logistics check-config` with these settings.
+fn check(settings: &[(&str, &str)]) -> Output {
+    let folder = std::env::temp_dir().join("no-such-folder");
+    Command::new(env!("CARGO_BIN_EXE_logistics"))
+        .arg("check-config")
+        .env("DROVER_DATABASE__URL", format!("sqlite://{}/l.sqlite", folder.display()))
+        .env("DROVER_AUTH__JWKS_FILE", testkit::jwks_file())
+        .env("DROVER_AUTH__ISSUER", testkit::ISSUER)
+        .env("DROVER_AUTH__AUDIENCE", testkit::AUDIENCE)
+        .envs(settings.iter().copied())
+        .output()
+        .unwrap()
+}
+
+const URL: (&str, &str) = ("DROVER_SERVICE__WEBHOOK_URL", "https://ruth:pass-word@hooks.example/drover");
+
+#[test]
+fn secrets_are_not_shown() {
+    let both = format!("{},{}", secret(1), secret(2));
+    let output = check(&[URL, ("DROVER_SERVICE__WEBHOOK_SECRETS", &both)]);
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{shown}");
+    assert!(shown.contains("DROVER_SERVICE__WEBHOOK_SECRETS=…,…\n"), "{shown}");
+    assert!(shown.contains("DROVER_SERVICE__WEBHOOK_URL=https://hooks.example/drover\n"), "{shown}");
+    assert!(!shown.contains(&secret(1)[10..]), "{shown}");
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused() {
+    let secrets = ("DROVER_SERVICE__WEBHOOK_SECRETS", secret(1));
+    let wrong = |settings: &[(&str, &str)], part: &str| {
+        let output = check(settings);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && told.contains(part), "{settings:?}: {told}");
+        assert!(!told.contains("pass-word"), "{told}");
+    };
+    wrong(&[URL], "set service.webhook_secrets (DROVER_SERVICE__WEBHOOK_SECRETS)");
+    wrong(&[URL, ("DROVER_SERVICE__WEBHOOK_SECRETS", "whsec_c2hvcnQ=")], "24 to 64 random bytes");
+    let own = (secrets.0, secrets.1.as_str());
+    wrong(&[URL, own, ("DROVER_SERVICE__WEBHOOK_TIMEOUT_MS", "0")], "webhook_timeout_ms");
+    for (url, part) in [
+        ("http://hooks.example/drover", "must be https://"),
+        ("ftp://hooks.example/drover", "must be https://"),
+        ("https://127.0.0.1/drover", "private network"),
+        ("https://2130706433/drover", "private network"),
+        ("https://169.254.169.254/latest", "private network"),
+        ("https://[::1]/drover", "private network"),
+        ("https://[::ffff:10.0.0.1]/drover", "private network"),
+        ("https://[fd00::1]/drover", "private network"),
+    ] {
+        wrong(&[("DROVER_SERVICE__WEBHOOK_URL", url), own], part);
+    }
+}
+
+#[test]
+fn and_the_service_does_not_start() {
+    testkit::block_on(async {
+        let database = TestDatabase::new::<Logistics>(testkit::Backend::Sqlite).await;
+        let settings = Settings { webhook_url: Some(URL.1.parse().unwrap()), ..Settings::default() };
+        let started = common::start::<Logistics>(testkit::config::<Logistics>(&database, settings)).await;
+        let error = format!("{:#}", started.err().unwrap());
+        assert!(error.contains("webhook_secrets"), "{error}");
+    });
+}
+
+testkit::on_both! {
+    async fn a_name_of_this_machine_is_not_connected_to(backend) {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let settings = Settings {
+            webhook_url: Some(format!("https://localhost:{port}/hook").parse().unwrap()),
+            webhook_secrets: vec![secret(1).into()],
+            webhook_retry_seconds: 0,
+            ..Settings::default()
+        };
+        let app = App::start::<Logistics>(backend, settings).await;
+        let load = created(&app).await;
+        send(&app, &load).await;
+        assert_eq!(settled(&app, &load, "failed").await["attempts"], 10);
+        let accepted = tokio::time::timeout(Duration::ZERO, listener.accept()).await;
+        assert!(accepted.is_err(), "somebody connected");
+    }
+}
