@@ -82,6 +82,8 @@ testkit::on_both! {
         let location = format!("{}/elsewhere", other.0.uri());
         let receiver = Receiver::start(answer(307).insert_header("location", location)).await;
         let app = App::start::<Logistics>(backend, receiver.settings()).await;
+        // Counting begins when somebody asks.
+        app.get("/metrics").send().await;
         let load = created(&app).await;
         send(&app, &load).await;
         let entry = settled(&app, &load, "failed").await;

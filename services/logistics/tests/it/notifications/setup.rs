@@ -8,10 +8,10 @@ use super::*;
 
 /// `logistics check-config` with these settings.
 fn check(settings: &[(&str, &str)]) -> Output {
-    let folder = std::env::temp_dir().join("no-such-folder");
+    let folder = tempfile::tempdir().unwrap();
     Command::new(env!("CARGO_BIN_EXE_logistics"))
         .arg("check-config")
-        .env("DROVER_DATABASE__URL", format!("sqlite://{}/l.sqlite", folder.display()))
+        .env("DROVER_DATABASE__URL", format!("sqlite://{}/l.sqlite", folder.path().display()))
         .env("DROVER_AUTH__JWKS_FILE", testkit::jwks_file())
         .env("DROVER_AUTH__ISSUER", testkit::ISSUER)
         .env("DROVER_AUTH__AUDIENCE", testkit::AUDIENCE)
