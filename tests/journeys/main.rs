@@ -3,6 +3,7 @@
 
 mod farmer;
 mod haulier;
+mod sending;
 mod trouble;
 
 use livestock::Livestock;

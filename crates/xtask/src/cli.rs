@@ -74,6 +74,12 @@ pub struct BenchArgs {
     /// How many questions of each kind
     #[arg(long, value_name = "COUNT", default_value_t = 1000)]
     pub requests: usize,
+    /// Of `loads`: how many loads there are
+    #[arg(long, value_name = "COUNT", default_value_t = 100_000)]
+    pub rows: usize,
+    /// Of `loads`: a database of its own, such as postgres://user:password@host/name [default: a SQLite file]
+    #[arg(long, value_name = "URL")]
+    pub database: Option<String>,
 }
 
 /// The benchmarks.
@@ -81,6 +87,8 @@ pub struct BenchArgs {
 pub enum Benchmark {
     /// Places: search, nearest, three words, countries and regions
     Geo,
+    /// Loads: batches, then every kind of search over them, CSV and export
+    Loads,
 }
 
 /// Options of `token`.

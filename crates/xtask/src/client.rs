@@ -8,8 +8,8 @@ use ureq::http::{HeaderMap, Request};
 
 use crate::multipart::Form;
 
-/// More than any sample file.
-const BODY_MAX: u64 = 8 * 1024 * 1024;
+/// More than any sample file, and than all loads of a benchmark.
+const BODY_MAX: u64 = 1024 * 1024 * 1024;
 
 /// What is sent.
 #[derive(Debug)]

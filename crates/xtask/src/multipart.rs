@@ -1,5 +1,7 @@
 //! `multipart/form-data` with one file, as a browser sends it (RFC 7578).
 
+use std::borrow::Cow;
+
 const BOUNDARY: &str = "drover-boundary-9f27c1b04e6d4a13";
 
 /// A form: text fields and one file in the part `file`.
@@ -12,7 +14,7 @@ pub struct Form {
     /// Its media type.
     pub media_type: &'static str,
     /// Its content; the sample files are known not to contain the boundary.
-    pub content: &'static [u8],
+    pub content: Cow<'static, [u8]>,
 }
 
 impl Form {
@@ -29,7 +31,7 @@ impl Form {
         let head = fields.collect::<String>()
             + &format!("{part}\"file\"; filename=\"{file}\"\r\nContent-Type: {media}\r\n\r\n");
         let mut bytes = head.into_bytes();
-        bytes.extend_from_slice(self.content);
+        bytes.extend_from_slice(&self.content);
         bytes.extend_from_slice(format!("\r\n--{BOUNDARY}--\r\n").as_bytes());
         bytes
     }
@@ -45,7 +47,7 @@ mod tests {
             fields: vec![("bucket", "images".into())],
             file_name: "a.jpg",
             media_type: "image/jpeg",
-            content: b"\xff\xd8",
+            content: Cow::Borrowed(b"\xff\xd8"),
         };
         let encoded = form.encode();
         let text = String::from_utf8_lossy(&encoded);

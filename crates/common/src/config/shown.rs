@@ -5,7 +5,6 @@ use serde::{Serialize, Serializer};
 use url::Url;
 
 /// That there is a secret may be seen.
-#[expect(clippy::ref_option, reason = "serde calls it so")]
 pub fn hidden<S: Serializer>(secret: &Option<SecretString>, serializer: S) -> Result<S::Ok, S::Error> {
     secret.as_ref().map(|_| "…").serialize(serializer)
 }
@@ -16,7 +15,6 @@ pub fn all_hidden<S: Serializer>(secrets: &[SecretString], serializer: S) -> Res
 }
 
 /// An address without the user and password that somebody may have put there.
-#[expect(clippy::ref_option, reason = "serde calls it so")]
 pub fn address<S: Serializer>(url: &Option<Url>, serializer: S) -> Result<S::Ok, S::Error> {
     url.clone().map(anonymous).serialize(serializer)
 }

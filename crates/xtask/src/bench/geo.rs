@@ -120,11 +120,11 @@ fn report(asked: &[Questions], times: &mut HashMap<String, Vec<f64>>) -> String 
 }
 
 /// Numbers that are the same in every run.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
     /// From 0 to below 1.
-    fn next(&mut self) -> f64 {
+    pub(super) fn next(&mut self) -> f64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

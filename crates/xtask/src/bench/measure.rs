@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::client::{Body, Client};
+use crate::client::{Answer, Body, Client};
 use crate::services::Place;
 use crate::stop::Stop;
 use crate::{keys, process};
@@ -48,7 +48,7 @@ impl Measured {
             .process_group(0)
             .spawn()
             .with_context(|| format!("cannot start {}", binaries.join(service).display()))?;
-        let client = Client::new(Duration::from_secs(10));
+        let client = Client::new(Duration::from_secs(300));
         let mut measured = Self { child, place, service, client, start_up: Duration::ZERO };
         while measured.get("/healthz").is_err() {
             stop.check()?;
@@ -68,6 +68,17 @@ impl Measured {
             bail!("{path} answered {}: {}", answer.status, answer.json);
         }
         Ok(answer.json)
+    }
+
+    /// Sends a request and tells how long its whole answer took, in milliseconds; anything but success is an error.
+    pub fn send(&self, method: &str, path: &str, token: &str, body: &Body) -> Result<(Answer, f64)> {
+        let begun = Instant::now();
+        let url = format!("{}{path}", self.place.url(0));
+        let answer = self.client.send(method, &url, Some(token), body)?;
+        if answer.status != 200 {
+            bail!("{path} answered {}: {}", answer.status, answer.json);
+        }
+        Ok((answer, begun.elapsed().as_secs_f64() * 1000.0))
     }
 
     /// Memory in use now, in MiB (Linux: `VmRSS`).

@@ -1,6 +1,8 @@
 //! `bench`: what the services take, measured on this machine against what a constant answer takes in the same run.
 
 mod geo;
+mod loads;
+mod loads_data;
 mod measure;
 
 use anyhow::Result;
@@ -12,5 +14,6 @@ use crate::stop::Stop;
 pub fn run(args: &BenchArgs, stop: &Stop) -> Result<()> {
     match args.benchmark {
         Benchmark::Geo => geo::run(args.requests, stop),
+        Benchmark::Loads => loads::run(args, stop),
     }
 }

@@ -17,10 +17,18 @@ pub struct HaulierLoad {
     pub ticket_url: String,
 }
 
+/// What later steps need of the merchant's load.
+pub struct MerchantLoad {
+    /// Id of the load.
+    pub id: String,
+    /// Download address of the contract.
+    pub contract_url: String,
+}
+
 /// Both parties create a load with a document; the haulier finds the own one.
-pub fn run(walk: &mut Walk, people: &People) -> Result<HaulierLoad> {
+pub fn run(walk: &mut Walk, people: &People) -> Result<(HaulierLoad, MerchantLoad)> {
     let load = create_as_carrier(walk, people)?;
-    create_as_organiser(walk, people)?;
+    let other = create_as_organiser(walk, people)?;
     walk.step("The haulier finds the load by its reference");
     let url = format!(
         "{}/v1/loads?query={}&f:carrierId={}",
@@ -31,7 +39,7 @@ pub fn run(walk: &mut Walk, people: &People) -> Result<HaulierLoad> {
     let found = walk.get(Some(&people.haulier), &url, 200)?;
     check::contains_id(&found, "", &load.id)?;
     check::equal(&found, "/0/reference", carrier_reference(walk))?;
-    Ok(load)
+    Ok((load, other))
 }
 
 fn carrier_reference(walk: &Walk) -> String {
@@ -76,7 +84,7 @@ fn create_as_carrier(walk: &mut Walk, people: &People) -> Result<HaulierLoad> {
     Ok(HaulierLoad { id: check::text(&load, "/id")?.to_owned(), ticket, ticket_url })
 }
 
-fn create_as_organiser(walk: &mut Walk, people: &People) -> Result<()> {
+fn create_as_organiser(walk: &mut Walk, people: &People) -> Result<MerchantLoad> {
     let merchant = &people.merchant;
     walk.step("The merchant uploads the contract of sale");
     let file = walk.upload(merchant, "files", "contract", &CONTRACT)?;
@@ -99,5 +107,7 @@ fn create_as_organiser(walk: &mut Walk, people: &People) -> Result<()> {
     check::equal(&load, "/organiser/id", merchant.org)?;
     // Only the id was sent; name and address come from the system service.
     check::equal(&load, "/files/0/name", check::text(&file, "/info/name")?)?;
-    check::equal(&load, "/files/0/url", check::text(&file, "/info/url")?)
+    let contract_url = check::text(&file, "/info/url")?.to_owned();
+    check::equal(&load, "/files/0/url", contract_url.as_str())?;
+    Ok(MerchantLoad { id: check::text(&load, "/id")?.to_owned(), contract_url })
 }

@@ -9,7 +9,9 @@ mod people;
 mod places;
 mod proof;
 mod samples;
+mod sending;
 mod show;
+mod tables;
 
 use std::time::Duration;
 
@@ -66,8 +68,10 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn all(&mut self, people: &People) -> Result<()> {
-        let load = loads::run(self, people)?;
+        let (load, other) = loads::run(self, people)?;
         proof::run(self, people, &load)?;
+        sending::run(self, people, &other)?;
+        tables::run(self, people)?;
         listings::run(self, people)?;
         places::run(self)?;
         mistakes::run(self, people)
@@ -94,7 +98,7 @@ impl Walk<'_> {
             fields: vec![("bucket", bucket.into()), ("type", kind.into()), ("name", name.clone())],
             file_name: sample.file,
             media_type: sample.media_type,
-            content: sample.content,
+            content: sample.content.into(),
         };
         let url = format!("{}/v1/files", self.system);
         let answer = self.call(Some(who), "POST", &url, &Body::Form(form), 200)?;

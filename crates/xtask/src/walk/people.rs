@@ -9,6 +9,8 @@ use crate::token::Identity;
 pub struct Person {
     /// First name.
     pub name: &'static str,
+    /// User id.
+    pub id: &'static str,
     /// Organisation id.
     pub org: &'static str,
     /// Organisation name.
@@ -19,8 +21,10 @@ pub struct Person {
 
 /// Everyone.
 pub struct People {
-    /// Drives for Hereford Haulage.
+    /// Runs Hereford Haulage.
     pub haulier: Person,
+    /// Drives where Hereford Haulage sends him; his own organisation has nothing to do with the loads.
+    pub driver: Person,
     /// Buys grain for Border Grain Merchants.
     pub merchant: Person,
     /// Has nothing to do with any of it.
@@ -37,10 +41,11 @@ impl People {
         let person = |name, user, org, org_name| {
             let who =
                 Identity { user, name: Some(name), org: Some(org), org_name: Some(org_name), roles: &[] };
-            Person { name, org, org_name, token: who.token(keys, Duration::from_secs(3600)) }
+            Person { name, id: user, org, org_name, token: who.token(keys, Duration::from_secs(3600)) }
         };
         Self {
             haulier: person("Ruth", "ruth", "hereford-haulage", "Hereford Haulage"),
+            driver: person("Dai", "dai", "dai-evans", "Dai Evans Transport"),
             merchant: person("Owen", "owen", "border-grain", "Border Grain Merchants"),
             stranger: person("Silas", "silas", "somewhere-else", "Somewhere Else Ltd"),
             farmer: person("Carys", "carys", "penybont-farm", "Penybont Farm"),

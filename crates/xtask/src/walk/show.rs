@@ -44,7 +44,9 @@ pub fn answer(answer: &Answer) {
             println!("    {name}: {}", answer.header(name));
         }
     }
-    if answer.json.is_null() && !answer.bytes.is_empty() {
+    if answer.header("content-type").starts_with("text/") {
+        println!("{}", indent(&head(&String::from_utf8_lossy(&answer.bytes))));
+    } else if answer.json.is_null() && !answer.bytes.is_empty() {
         println!("    {}, {} bytes", answer.header("content-type"), answer.bytes.len());
     } else {
         println!("{}", indent(&pretty(&answer.json)));
@@ -57,10 +59,14 @@ pub fn passed(text: &str) {
 }
 
 fn pretty(json: &Value) -> String {
-    let text = layout(json, WIDTH);
+    head(&layout(json, WIDTH))
+}
+
+/// As much of a text as anybody reads.
+fn head(text: &str) -> String {
     let count = text.lines().count();
     if count <= LINES_MAX {
-        return text;
+        return text.trim_end().replace('\r', "");
     }
     let head: Vec<&str> = text.lines().take(LINES_MAX).collect();
     format!("{}\n… ({} more lines)", head.join("\n"), count - LINES_MAX)

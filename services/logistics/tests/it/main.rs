@@ -4,6 +4,7 @@
 mod authorization;
 mod create;
 mod document;
+mod drivers;
 mod notifications;
 mod proof;
 mod read;

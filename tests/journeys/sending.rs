@@ -1,0 +1,98 @@
+//! A load goes from its organiser to a carrier and on to a driver, and its files with it.
+
+use serde_json::json;
+
+use super::*;
+
+/// A load of `grain` with this file, not carried by anybody yet.
+async fn uncarried(drover: &Drover, file: &str) -> String {
+    let form = json!({
+        "organiserId": "grain", "organiserName": "Border Grain", "commodityId": 2, "reference": "BG-1",
+        "deliveryDateISO": "2026-03-01", "weight": 28, "weightNet": null, "tags": [], "files": [{"id": file}],
+    });
+    let load =
+        drover.logistics.post("/v1/loads/organiser").by(&User::of("grain")).json(&form).send().await.ok();
+    id_of(&load).to_owned()
+}
+
+testkit::on_both! {
+    async fn a_carrier_assigned_later_gets_the_files(backend) {
+        let drover = Drover::start(backend).await;
+        let (merchant, haulier) = (User::of("grain"), User::of("haul"));
+        let contract = drover.upload(&merchant, "contract", "contract").await;
+        let id = uncarried(&drover, &contract).await;
+        let path = format!("/v1/loads/{id}");
+        assert_eq!(drover.logistics.get(&path).by(&haulier).send().await.error(403), "forbidden");
+        assert_eq!(drover.download(&haulier, &contract).await.0, 403);
+
+        let form = json!({"loadId": id, "carrierId": "haul", "carrierName": "Hereford Haulage"});
+        drover.logistics.post("/v1/loads/send-to-carrier").by(&merchant).json(&form).send().await.ok();
+        let load = drover.logistics.get(&path).by(&haulier).send().await.ok();
+        assert_eq!(load["carrier"], json!({"id": "haul", "name": "Hereford Haulage"}));
+        assert_eq!(drover.download(&haulier, &contract).await, (200, photograph("contract")));
+        assert_eq!(drover.download(&User::of("stranger"), &contract).await.0, 403);
+    }
+
+    async fn a_carrier_named_star_is_nobody(backend) {
+        let drover = Drover::start(backend).await;
+        let merchant = User::of("grain");
+        let contract = drover.upload(&merchant, "contract", "contract").await;
+        let form = json!({"loadId": uncarried(&drover, &contract).await, "carrierId": "*"});
+        drover.logistics.post("/v1/loads/send-to-carrier").by(&merchant).json(&form).send().await;
+        assert_eq!(drover.download(&User::of("stranger"), &contract).await.0, 403, "not shared with everybody");
+    }
+
+    async fn an_archived_file_does_not_keep_a_load_from_its_carrier(backend) {
+        let drover = Drover::start(backend).await;
+        let merchant = User::of("grain");
+        let contract = drover.upload(&merchant, "contract", "contract").await;
+        let id = uncarried(&drover, &contract).await;
+        drover.system.call("DELETE", &format!("/v1/files/{contract}")).by(&merchant).send().await.ok();
+        let form = json!({"loadId": id, "carrierId": "haul"});
+        drover.logistics.post("/v1/loads/send-to-carrier").by(&merchant).json(&form).send().await.ok();
+        let load = drover.logistics.get(&format!("/v1/loads/{id}")).by(&User::of("haul")).send().await.ok();
+        assert_eq!(load["carrier"]["name"], "haul");
+    }
+
+    async fn without_system_no_carrier_is_assigned(backend) {
+        let drover = Drover::start(backend).await;
+        let merchant = User::of("grain");
+        let contract = drover.upload(&merchant, "contract", "contract").await;
+        let id = uncarried(&drover, &contract).await;
+        let Drover { system, logistics, .. } = drover;
+        system.stop().await;
+        let form = json!({"loadId": id, "carrierId": "haul"});
+        let reply = logistics.post("/v1/loads/send-to-carrier").by(&merchant).json(&form).send().await;
+        assert_eq!(reply.error(503), "dependency_unavailable");
+        let load = logistics.get(&format!("/v1/loads/{id}")).by(&merchant).send().await.ok();
+        assert_eq!(load.get("carrier"), None);
+        let sent = logistics.get(&format!("/v1/loads/{id}/notifications")).by(&merchant).send().await.ok();
+        assert_eq!(sent, json!([]));
+    }
+
+    async fn a_driver_proves_delivery_with_a_photograph(backend) {
+        let drover = Drover::start(backend).await;
+        let (merchant, haulier, driver) = (User::of("grain"), User::of("haul"), User::alone("dai"));
+        let contract = drover.upload(&merchant, "contract", "contract").await;
+        let id = uncarried(&drover, &contract).await;
+        let form = json!([{"loadId": id, "carrierId": "haul"}]);
+        drover.logistics.post("/v1/loads/send-to-carrier").by(&merchant).json(&form).send().await.ok();
+        let form = json!([{"loadId": id, "driverId": "dai"}]);
+        drover.logistics.post("/v1/loads/send-to-driver").by(&haulier).json(&form).send().await.ok();
+
+        let signed = drover.upload(&driver, "weighbridge", "signed").await;
+        let proof = json!({
+            "weightNet": 27.9, "ticketNumber": "T-78", "vehicleRegistration": "CX70 DAI", "files": [{"id": signed}],
+            "capturedAtUTC": "2026-03-01T16:20:00Z",
+        });
+        let path = format!("/v1/loads/{id}/proof-of-delivery");
+        let load = drover.logistics.post(&path).by(&driver).json(&proof).send().await.ok();
+        assert_eq!(load["completedAtUTC"], "2026-03-01T16:20:00.000Z");
+        assert_eq!(load["files"].as_array().unwrap().len(), 2);
+        for party in [&merchant, &haulier] {
+            assert_eq!(drover.download(party, &signed).await, (200, photograph("signed")));
+        }
+        let csv = drover.logistics.get("/v1/loads/completed").by(&merchant).send().await.text();
+        assert!(csv.contains(&format!("{contract};{signed}")), "{csv}");
+    }
+}
