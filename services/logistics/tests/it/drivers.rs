@@ -33,6 +33,6 @@ testkit::on_both! {
         assert_eq!(proven["status"], "completed");
         let elsewhere = app.post(&format!("/v1/loads/{other}/proof-of-delivery")).by(&driver).json(&proof);
         assert_eq!(elsewhere.send().await.error(403), "forbidden");
-        assert_eq!(app.get(&format!("{path}")).by(&User::admin()).send().await.ok(), proven);
+        assert_eq!(app.get(&path).by(&User::admin()).send().await.ok(), proven);
     }
 }
