@@ -80,7 +80,7 @@ testkit::on_both! {
     }
 
     async fn while_it_is_being_delivered(backend) {
-        const DELAY: Duration = Duration::from_secs(1);
+        const DELAY: Duration = Duration::from_millis(500);
         let arrivals = Arc::new(Mutex::new(Vec::new()));
         let seen = arrivals.clone();
         let receiver = Receiver::start(move |_: &Request| {
@@ -88,7 +88,7 @@ testkit::on_both! {
             answer(200).set_delay(DELAY)
         });
         let receiver = receiver.await;
-        let settings = Settings { webhook_timeout_ms: 3000, ..receiver.settings() };
+        let settings = Settings { webhook_timeout_ms: 1500, ..receiver.settings() };
         let app = App::start::<Logistics>(backend, settings).await;
         let load = created(&app).await;
         let id = send(&app, &load).await;
