@@ -123,8 +123,7 @@ impl Streamed {
             tracing::error!(error = format!("{error:?}"), "a streamed answer was broken off");
         });
         let attachment = format!("attachment; filename=\"{name}\"");
-        let headers =
-            if format == Format::Csv { vec![("content-disposition", attachment)] } else { vec![] };
+        let headers = if format == Format::Csv { vec![("content-disposition", attachment)] } else { vec![] };
         Ok(Self { body: BoxBody::new(actix_web::body::BodyStream::new(all)), format, headers })
     }
 

@@ -3,7 +3,9 @@
 
 mod authorization;
 mod create;
+mod csv;
 mod document;
+mod export;
 mod proof;
 mod read;
 mod search;

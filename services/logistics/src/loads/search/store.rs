@@ -109,12 +109,7 @@ fn roles(caller: &Caller, search: &Search) -> &'static [Role] {
     }
 }
 
-fn matching<'a>(
-    caller: &'a Caller,
-    role: Role,
-    search: &'a Search,
-    narrowed: Option<&'a str>,
-) -> Query<'a> {
+fn matching<'a>(caller: &'a Caller, role: Role, search: &'a Search, narrowed: Option<&'a str>) -> Query<'a> {
     let mut query = visible(caller, role);
     if let Some(fts) = narrowed {
         let begin = sql::<Bool>("n IN (SELECT rowid FROM loads_fts WHERE loads_fts MATCH ");
