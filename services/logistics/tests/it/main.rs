@@ -6,8 +6,10 @@ mod create;
 mod csv;
 mod document;
 mod export;
+mod plans;
 mod proof;
 mod read;
+
 mod search;
 mod search_model;
 

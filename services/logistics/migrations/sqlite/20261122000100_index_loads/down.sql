@@ -1,3 +1,4 @@
+DELETE FROM sqlite_stat1 WHERE tbl = 'loads';
 DROP TRIGGER loads_inserted;
 DROP TRIGGER loads_updated;
 DROP TRIGGER loads_deleted;

@@ -67,3 +67,19 @@ CREATE TRIGGER loads_index AFTER INSERT ON loads_unindexed WHEN (SELECT count(*)
         SELECT n, search_text FROM loads WHERE n IN (SELECT n FROM loads_unindexed);
     DELETE FROM loads_unindexed;
 END;
+
+-- What a million loads of 200 organisations look like: without statistics ten loads of an organisation are supposed,
+-- and all of them are read rather than the few that are named by id or found by their text.
+ANALYZE sqlite_schema;
+INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
+    ('loads', 'sqlite_autoindex_loads_1', '1000000 1'),
+    ('loads', 'loads_organiser_delivery', '1000000 5000 10 1'),
+    ('loads', 'loads_carrier_delivery', '1000000 5000 10 1'),
+    ('loads', 'loads_organiser_created', '1000000 5000 2 1'),
+    ('loads', 'loads_carrier_created', '1000000 5000 2 1'),
+    ('loads', 'loads_created', '1000000 2 1'),
+    ('loads', 'loads_organiser_status', '1000000 5000 2500 10 1'),
+    ('loads', 'loads_carrier_status', '1000000 5000 2500 10 1'),
+    ('loads', 'loads_organiser_completed', '700000 3500 2 1'),
+    ('loads', 'loads_carrier_completed', '700000 3500 2 1'),
+    ('loads', 'loads_completed', '700000 2 1');
