@@ -73,9 +73,9 @@ async fn populate(app: &App) -> Vec<Value> {
         }
         loads
     };
-    let (a, b, c, d) = tokio::join!(client(1), client(2), client(3), client(4));
-    let (e, f, g, h) = tokio::join!(client(5), client(6), client(7), client(8));
-    [a, b, c, d, e, f, g, h].concat()
+    let some = tokio::join!(client(1), client(2), client(3), client(4));
+    let more = tokio::join!(client(5), client(6), client(7), client(8));
+    [some.0, some.1, some.2, some.3, more.0, more.1, more.2, more.3].concat()
 }
 
 /// What a load is sorted by, as the contract says it: text without regard to case.
