@@ -3,28 +3,45 @@
 //! "Mine as organiser or mine as carrier" as one condition makes a database read and sort all of either. As two
 //! queries put together, each in index order, both databases merge them and stop after the page.
 
+use std::marker::PhantomData;
+
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::BigInt;
 
-use crate::types::JsonSql;
+use crate::types::{IdSql, JsonSql};
 use crate::{AnyConnection, MultiBackend};
 
-/// The column `document` of so many rows of all branches, sorted.
+/// The column `document` of so many rows of all branches, sorted; or their ids and what they are sorted by.
 #[derive(Debug)]
-pub struct Ordered<Q> {
+pub struct Ordered<Q, T = JsonSql> {
     branches: Vec<Q>,
+    columns: String,
     order: String,
     limit: i64,
     offset: i64,
     /// How far a branch is read at most, where the planner must be told.
     reach: Option<i64>,
+    rows: PhantomData<T>,
 }
 
 impl<Q> Ordered<Q> {
     /// Each branch selects `document`, `id` and the column sorted by, and nothing is in two of them. Rows without a
     /// value in a `nullable` column come last both ways; ties are broken by id.
     pub fn new(c: &AnyConnection, branches: Vec<Q>, by: By, limit: i64, offset: i64) -> Self {
+        Self::of("document".into(), c, branches, by, limit, offset)
+    }
+}
+
+impl<Q, K> Ordered<Q, (IdSql, K)> {
+    /// As [`Ordered::new`], but what is given is the id and the column sorted by; branches need not select more.
+    pub fn keys(c: &AnyConnection, branches: Vec<Q>, by: By, limit: i64, offset: i64) -> Self {
+        Self::of(format!("id, {}", by.column), c, branches, by, limit, offset)
+    }
+}
+
+impl<Q, T> Ordered<Q, T> {
+    fn of(columns: String, c: &AnyConnection, branches: Vec<Q>, by: By, limit: i64, offset: i64) -> Self {
         let By { column, nullable, desc } = by;
         let direction = if desc { "DESC" } else { "ASC" };
         let missing_last = if nullable { " NULLS LAST" } else { "" };
@@ -32,7 +49,8 @@ impl<Q> Ordered<Q> {
         // PostgreSQL merges branches in index order only if each is ordered and limited itself; SQLite merges them
         // anyway, and would sort what comes out of a limited one once more.
         let told = branches.len() > 1 && matches!(c, AnyConnection::Postgres(_));
-        Self { branches, order, limit, offset, reach: told.then(|| limit.saturating_add(offset)) }
+        let reach = told.then(|| limit.saturating_add(offset));
+        Self { branches, columns, order, limit, offset, reach, rows: PhantomData }
     }
 }
 
@@ -47,20 +65,22 @@ pub struct By {
     pub desc: bool,
 }
 
-impl<Q> QueryId for Ordered<Q> {
+impl<Q, T> QueryId for Ordered<Q, T> {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
-impl<Q> Query for Ordered<Q> {
-    type SqlType = JsonSql;
+impl<Q, T> Query for Ordered<Q, T> {
+    type SqlType = T;
 }
 
-impl<Q> RunQueryDsl<AnyConnection> for Ordered<Q> {}
+impl<Q, T> RunQueryDsl<AnyConnection> for Ordered<Q, T> {}
 
-impl<Q: QueryFragment<MultiBackend>> QueryFragment<MultiBackend> for Ordered<Q> {
+impl<Q: QueryFragment<MultiBackend>, T> QueryFragment<MultiBackend> for Ordered<Q, T> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
-        out.push_sql("SELECT document FROM (");
+        out.push_sql("SELECT ");
+        out.push_sql(&self.columns);
+        out.push_sql(" FROM (");
         for (i, branch) in self.branches.iter().enumerate() {
             if i > 0 {
                 out.push_sql(" UNION ALL ");

@@ -1,32 +1,40 @@
 //! Reading loads.
 
 use actix_web::web::Data;
-use actix_web::{HttpRequest, get};
+use actix_web::{Either, HttpRequest, get};
 use common::problem::{Code, Problems};
-use common::{Answer, Caller, Error, Failures, PathId, Query};
+use common::{Answer, Caller, Error, Failures, Format, PathId, Query, Streamed};
 use database::Id;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use super::export::streamed;
 use super::model::Load;
-use super::search::Parameters;
+use super::search::{self, Parameters};
 use super::store;
 use crate::Logistics;
 
 /// Search for loads (by organisation, carrier and date range)
+///
+/// As CSV (`format=CSV` or `Accept: text/csv`) all matches are sent unless there is a `limit`. They are read in blocks:
+/// a load that is created or changed meanwhile may be missing, or stand where it stood before.
 #[utoipa::path(operation_id = "search_loads", tag = "loads", security(("bearer" = [])), params(Parameters),
-    responses((status = 200, body = [Load]), Failures))]
+    responses((status = 200, content(([Load] = "application/json"), (String = "text/csv"))), Failures))]
 #[get("/loads")]
-pub(super) async fn search(
+pub(super) async fn search_loads(
     caller: Caller,
     query: Query<Parameters>,
     request: HttpRequest,
     app: Data<Logistics>,
-) -> Result<Answer, Error> {
-    let search = query.check(Parameters::understand)?;
+) -> Result<Either<Answer, Streamed>, Error> {
+    let accepted = Format::accepted(&request, Format::Json);
+    let search = query.check(|p, problems| p.understand(accepted, problems))?;
+    if search.format == Format::Csv {
+        return streamed(&app, caller, search, "loads.csv").await.map(Either::Right);
+    }
     let page = search.page.clone();
-    let rows = app.db.read(move |c| store::search(c, &caller, &search)).await?;
-    Ok(rows.answer(&request, &app.public_url, &page))
+    let rows = app.db.read(move |c| search::store::search(c, &caller, &search)).await?;
+    Ok(Either::Left(rows.answer(&request, &app.public_url, &page)))
 }
 
 /// Gets the details of a load

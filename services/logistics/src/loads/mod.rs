@@ -3,6 +3,7 @@
 mod api;
 mod columns;
 mod create;
+mod export;
 mod form;
 mod model;
 mod proof;
@@ -15,10 +16,11 @@ pub(crate) use model::{Load, Party, Status, parties};
 pub(crate) use store::{add_driver, assign_carrier, find_own};
 
 pub(crate) fn routes(v1: &mut ServiceConfig) {
-    v1.service(api::search)
+    v1.service(api::search_loads)
         .service(create::create_as_organiser)
         .service(create::create_as_carrier)
         .service(api::list_by_ids)
+        .service(export::export_completed)
         .service(proof::prove_in_body)
         .service(proof::prove)
         .service(api::find);

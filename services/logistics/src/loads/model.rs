@@ -70,7 +70,7 @@ pub struct Load {
 }
 
 /// An organisation that takes part in a load.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Party {
     /// The organisation's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,6 +114,8 @@ impl Status {
 pub enum Sort {
     DeliveryDate,
     CreatedAt,
+    /// Of the completed export alone.
+    CompletedAt,
     Reference,
     Status,
     Organiser,
@@ -133,6 +135,7 @@ impl Load {
         match sort {
             Sort::DeliveryDate => Some(Key::Number(self.delivery_date.millis())),
             Sort::CreatedAt => Some(Key::Number(self.created_at.millis())),
+            Sort::CompletedAt => Some(Key::Number(self.completed_at?.millis())),
             Sort::Reference => Some(text(&self.reference)),
             Sort::Status => Some(text(self.status.as_str())),
             Sort::Organiser => party(&self.organiser),

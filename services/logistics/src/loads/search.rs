@@ -1,8 +1,11 @@
 //! The search for loads: its parameters and what they mean.
 
+pub mod store;
+mod words;
+
 use common::problem::{Code, Problems};
 use common::wire::{Iso, Word};
-use common::{Page, Sorting};
+use common::{Format, Page, Sorting};
 use database::Ts;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -14,8 +17,8 @@ use super::model::Sort;
 #[serde(default, rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct Parameters {
-    /// Rows on a page; by default 20.
-    #[param(minimum = 1, maximum = 100)]
+    /// Rows on a page. JSON: up to 100, by default 20. CSV: by default all.
+    #[param(minimum = 1, maximum = 1_000_000)]
     limit: Option<i64>,
     /// Rows to skip.
     #[param(minimum = 0, maximum = 1_000_000)]
@@ -45,6 +48,8 @@ pub struct Parameters {
     status: Option<Word>,
     /// Words that must all occur in reference, ticket number, registration, parties, commodity, postcodes or tags.
     query: Option<Word>,
+    /// `JSON` or `CSV`, in any case; by default what the `Accept` header prefers, else JSON.
+    format: Option<Word>,
 }
 
 /// A search, understood.
@@ -55,11 +60,33 @@ pub struct Search {
     pub status: Option<String>,
     pub start: Option<Ts>,
     pub end: Option<Ts>,
+    /// Only those completed, from the first instant to the last.
+    pub completed: Option<(Option<Ts>, Option<Ts>)>,
     /// In lower case.
     pub words: Vec<String>,
     pub sorting: Sorting<Sort>,
     pub page: Page,
     pub count: bool,
+    pub format: Format,
+}
+
+impl Search {
+    /// All loads completed in this range, oldest first.
+    pub fn of_completed(range: (Option<Ts>, Option<Ts>), format: Format) -> Self {
+        Self {
+            organiser_id: None,
+            carrier_id: None,
+            status: None,
+            start: None,
+            end: None,
+            completed: Some(range),
+            words: Vec::new(),
+            sorting: Sorting { sort: Sort::CompletedAt, desc: false, order: "completedAt".into() },
+            page: Page { limit: i64::MAX, offset: 0, after: None },
+            count: false,
+            format,
+        }
+    }
 }
 
 /// Each word is looked for in every text of the caller's loads.
@@ -78,15 +105,13 @@ const SORTS: [(&str, Sort); 9] = [
 ];
 
 impl Parameters {
-    /// The search that is meant, and what is wrong with it.
-    pub fn understand(&self, problems: &mut Problems) -> Search {
+    /// The search that is meant, and what is wrong with it; `accepted` is the format that the request prefers.
+    pub fn understand(&self, accepted: Format, problems: &mut Problems) -> Search {
+        let format = Format::named(self.format.as_deref(), accepted, problems);
         let sorting = Sorting::new(self.sort_by.as_deref(), self.sort_desc, &SORTS, problems);
-        let (start, end) =
-            (self.start_date.as_ref().and_then(Iso::start), self.end_date.as_ref().and_then(Iso::end));
-        if start.zip(end).is_some_and(|(start, end)| start > end) {
-            problems.push("startDateISO", Code::Inconsistent, "must not be after endDateISO");
-        }
-        let page = Page::new(self.limit, self.offset, self.cursor.as_deref(), &sorting.order, problems);
+        let (start, end) = range(self.start_date.as_ref(), self.end_date.as_ref(), problems);
+        let limit = Some(format.limit(self.limit, problems));
+        let page = Page::new(limit, self.offset, self.cursor.as_deref(), &sorting.order, problems);
         let words = self.query.as_deref().unwrap_or_default().to_lowercase();
         let words: Vec<_> = words.split_whitespace().map(str::to_owned).collect();
         if words.len() > MOST_WORDS {
@@ -100,10 +125,21 @@ impl Parameters {
             status: text(&self.status),
             start,
             end,
+            completed: None,
             words,
             sorting,
             page,
             count: self.count,
+            format,
         }
     }
+}
+
+/// The instants that two dates include.
+pub fn range(start: Option<&Iso>, end: Option<&Iso>, problems: &mut Problems) -> (Option<Ts>, Option<Ts>) {
+    let (start, end) = (start.and_then(Iso::start), end.and_then(Iso::end));
+    if start.zip(end).is_some_and(|(start, end)| start > end) {
+        problems.push("startDateISO", Code::Inconsistent, "must not be after endDateISO");
+    }
+    (start, end)
 }

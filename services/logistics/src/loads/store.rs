@@ -1,20 +1,19 @@
-//! Every query on loads. Each begins from [`visible`].
+//! Every query on loads but the search. Each begins from [`visible`].
 
-use common::{Answer, Caller, Cursor, Error, Key, Rows, after, after_nullable};
-use database::{AnyConnection, By, Id, Json, MultiBackend, Ordered, Ts};
+use common::{Answer, Caller, Error, Key};
+use database::{AnyConnection, Id, Json, MultiBackend, Ts};
 use diesel::prelude::*;
 
 use super::model::{Load, Sort};
 use super::proof::Proof;
-use super::search::Search;
 use crate::schema::load_drivers::dsl as d;
 use crate::schema::loads::{self, dsl as l};
 
-type Query<'a> = loads::BoxedQuery<'a, MultiBackend>;
+pub(super) type Query<'a> = loads::BoxedQuery<'a, MultiBackend>;
 
 /// In which role a caller's organisation sees a load.
-#[derive(Clone, Copy)]
-enum Role {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
     /// All loads, as `admin`; as one who organises or carries them, else.
     Any,
     Organiser,
@@ -23,7 +22,7 @@ enum Role {
 }
 
 /// The loads that a caller may see: those that its organisation organises or carries, all for `admin`.
-fn visible(caller: &Caller, role: Role) -> Query<'_> {
+pub(super) fn visible(caller: &Caller, role: Role) -> Query<'_> {
     let all = loads::table.into_boxed();
     let org = caller.organisation_id();
     match role {
@@ -164,95 +163,4 @@ pub fn add_driver(c: &mut AnyConnection, load: Id, driver_id: &str) -> Result<()
     let row = (d::load_id.eq(load), d::driver_id.eq(driver_id));
     database::dispatch!(c, c => diesel::insert_into(d::load_drivers).values(row).on_conflict_do_nothing().execute(c))?;
     Ok(())
-}
-
-/// One page of a search, and its cursor. One query; two if a count was asked for.
-pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<Rows, Error> {
-    let roles = roles(caller, search);
-    let columns = (
-        (l::delivery_at, l::created_at, l::reference_key, l::status, l::organiser_key),
-        (l::carrier_key, l::commodity_key, l::weight, l::weight_net, l::id, l::document),
-    );
-    let branches =
-        roles.iter().map(|role| remaining(matching(caller, *role, search), search).select(columns));
-    let page = Ordered::new(c, branches.collect(), by(search), search.page.fetch(), search.page.offset);
-    let mut rows = Rows::new(page.load(c)?, &search.page, |last| {
-        let load: Load = last.parse()?;
-        Ok(Cursor { sort: search.sorting.order.clone(), value: load.key(search.sorting.sort), id: load.id })
-    })?;
-    if search.count {
-        rows.total = Some(matching(caller, Role::Any, search).count().get_result(c)?);
-    }
-    Ok(rows)
-}
-
-/// The roles in which a caller can have what is searched for: one wherever the filters say so, since a branch without
-/// matches would be read to its end.
-fn roles(caller: &Caller, search: &Search) -> &'static [Role] {
-    let (organiser, carrier) = (search.organiser_id.as_deref(), search.carrier_id.as_deref());
-    let own = |id: Option<&str>| id.is_some_and(|id| caller.acts_for(id));
-    if caller.admin || own(organiser) || own(carrier) {
-        &[Role::Any]
-    } else if organiser.is_some() {
-        &[Role::Carrier]
-    } else if carrier.is_some() {
-        &[Role::Organiser]
-    } else {
-        &[Role::Organiser, Role::Carrier]
-    }
-}
-
-fn matching<'a>(caller: &'a Caller, role: Role, search: &'a Search) -> Query<'a> {
-    let mut query = visible(caller, role);
-    if let Some(id) = &search.organiser_id {
-        query = query.filter(l::organiser_id.eq(id));
-    }
-    if let Some(id) = &search.carrier_id {
-        query = query.filter(l::carrier_id.eq(id));
-    }
-    if let Some(status) = &search.status {
-        query = query.filter(l::status.eq(status));
-    }
-    if let Some(start) = search.start {
-        query = query.filter(l::delivery_at.ge(start));
-    }
-    if let Some(end) = search.end {
-        query = query.filter(l::delivery_at.le(end));
-    }
-    for word in &search.words {
-        let literal = word.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
-        query = query.filter(l::search_text.like(format!("%{literal}%")).escape('\\'));
-    }
-    query
-}
-
-/// Those after the cursor.
-fn remaining<'a>(query: Query<'a>, search: &Search) -> Query<'a> {
-    let (desc, page) = (search.sorting.desc, &search.page);
-    match search.sorting.sort {
-        Sort::DeliveryDate => after!(query, l::delivery_at, l::id, desc, page.after_instant()),
-        Sort::CreatedAt => after!(query, l::created_at, l::id, desc, page.after_instant()),
-        Sort::Reference => after!(query, l::reference_key, l::id, desc, page.after_text()),
-        Sort::Status => after!(query, l::status, l::id, desc, page.after_text()),
-        Sort::Commodity => after!(query, l::commodity_key, l::id, desc, page.after_text()),
-        Sort::Organiser => after_nullable!(query, l::organiser_key, l::id, desc, page.after_text()),
-        Sort::Carrier => after_nullable!(query, l::carrier_key, l::id, desc, page.after_text()),
-        Sort::Weight => after_nullable!(query, l::weight, l::id, desc, page.after_number()),
-        Sort::WeightNet => after_nullable!(query, l::weight_net, l::id, desc, page.after_number()),
-    }
-}
-
-fn by(search: &Search) -> By {
-    let (column, nullable) = match search.sorting.sort {
-        Sort::DeliveryDate => ("delivery_at", false),
-        Sort::CreatedAt => ("created_at", false),
-        Sort::Reference => ("reference_key", false),
-        Sort::Status => ("status", false),
-        Sort::Commodity => ("commodity_key", false),
-        Sort::Organiser => ("organiser_key", true),
-        Sort::Carrier => ("carrier_key", true),
-        Sort::Weight => ("weight", true),
-        Sort::WeightNet => ("weight_net", true),
-    };
-    By { column, nullable, desc: search.sorting.desc }
 }

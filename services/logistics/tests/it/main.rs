@@ -3,9 +3,12 @@
 
 mod authorization;
 mod create;
+mod csv;
 mod document;
 mod drivers;
+mod export;
 mod notifications;
+mod plans;
 mod proof;
 mod read;
 mod search;

@@ -15,7 +15,7 @@ fn references(loads: &Value) -> Vec<String> {
     loads.as_array().unwrap().iter().map(|load| load["reference"].as_str().unwrap().to_owned()).collect()
 }
 
-fn next(link: &str) -> Option<String> {
+pub fn next(link: &str) -> Option<String> {
     let url = link.split(", ").find(|part| part.ends_with("rel=\"next\""))?;
     Some(url[1..url.find('>')?].to_owned())
 }

@@ -1,10 +1,15 @@
-//! Random searches agree with a plain in-memory model.
+//! A hundred random searches of 5,000 loads agree with a plain in-memory model: by offset, by cursor, and as CSV.
+
+use std::cmp::Ordering;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
+use super::search::next;
 use super::*;
 
+const LOADS: usize = 5_000;
+const SEARCHES: usize = 100;
 const SORTS: [&str; 9] = [
     "deliveryDateISO",
     "createdAt",
@@ -17,23 +22,60 @@ const SORTS: [&str; 9] = [
     "weightNet",
 ];
 
-async fn populate(app: &App, random: &mut StdRng) -> Vec<Value> {
-    let mut loads = Vec::new();
-    for n in 0..150 {
-        let mut any = |of: &[&str]| of[random.random_range(0..of.len())].to_owned();
-        let (carrier, organiser) = (any(&["Zeta", "alpha", "Ärger"]), any(&["", "grain", "mill"]));
-        let (reference, tag, weight) =
-            (any(&["a", "B", "c_%"]), any(&["x", "Y"]), any(&["null", "7", "2.5", "30"]));
-        let form = json!({
-            "carrierId": "haul", "carrierName": carrier, "organisationId": organiser,
-            "commodityId": random.random_range(1..=5), "reference": format!("{reference}-{n}"),
-            "deliveryDateISO": format!("2026-03-{:02}", random.random_range(1..=9)),
-            "weight": serde_json::from_str::<Value>(&weight).unwrap(), "tags": [tag],
-        });
-        let load = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&form).send().await.ok();
-        loads.push(load);
+type Filters = Vec<(&'static str, String)>;
+
+fn any(random: &mut StdRng, of: &[&str]) -> String {
+    of[random.random_range(0..of.len())].to_owned()
+}
+
+/// One of two forms, and the proof of every fourth load.
+fn forms(random: &mut StdRng, n: usize) -> (&'static str, Value, Option<Value>) {
+    let (party, tag) = (any(random, &["grain", "mill", "haul"]), any(random, &["x", "Harvest", "a b"]));
+    let (reference, weight) =
+        (any(random, &["a", "B-77", "c_%", "\"q\""]), any(random, &["null", "7", "2.5"]));
+    let form = json!({
+        "commodityId": random.random_range(1..=5), "reference": format!("{reference}-{n}"), "tags": [tag],
+        "deliveryDateISO": format!("2026-03-{:02}", random.random_range(1..=9)),
+        "weight": serde_json::from_str::<Value>(&weight).unwrap(), "pickupPostcode": any(random, &["HR4 9AR", "x 1"]),
+    });
+    let proof = json!({
+        "weightNet": random.random_range(1..9), "ticketNumber": format!("T-{n}"), "vehicleRegistration": "VX21 ABC",
+        "files": null, "capturedAtUTC": format!("2026-03-{:02}T08:00:00Z", random.random_range(10..=28)),
+    });
+    let proof = random.random_bool(0.25).then_some(proof);
+    let name = any(random, &["Zeta Farms", "alpha", "Ärger"]);
+    if random.random_bool(0.4) {
+        let form = with(with(form, "organiserId", json!(party)), "organiserName", json!(name));
+        return (
+            "/v1/loads/organiser",
+            with(with(form, "weightNet", json!(null)), "files", json!(null)),
+            proof,
+        );
     }
-    loads
+    let form = with(with(form, "organisationId", json!(party)), "organisationName", json!(name));
+    let (carrier, name) = (any(random, &["haul", "fast"]), any(random, &["Haulage", "beta & Sons"]));
+    ("/v1/loads/carrier", with(with(form, "carrierId", json!(carrier)), "carrierName", json!(name)), proof)
+}
+
+/// So many loads, as the service shows them; a few clients create them at the same time.
+async fn populate(app: &App) -> Vec<Value> {
+    let client = async |seed: u64| {
+        let (mut random, admin) = (StdRng::seed_from_u64(seed), User::admin().token());
+        let mut loads = Vec::new();
+        for n in 0..LOADS / 8 {
+            let (path, form, proof) = forms(&mut random, n);
+            let mut load = app.post(path).bearer(&admin).json(&form).send().await.ok();
+            if let Some(proof) = proof {
+                let path = format!("/v1/loads/{}/proof-of-delivery", load["id"].as_str().unwrap());
+                load = app.post(&path).bearer(&admin).json(&proof).send().await.ok();
+            }
+            loads.push(load);
+        }
+        loads
+    };
+    let some = tokio::join!(client(1), client(2), client(3), client(4));
+    let more = tokio::join!(client(5), client(6), client(7), client(8));
+    [some.0, some.1, some.2, some.3, more.0, more.1, more.2, more.3].concat()
 }
 
 /// What a load is sorted by, as the contract says it: text without regard to case.
@@ -47,65 +89,109 @@ fn key(load: &Value, sort: &str) -> Option<Value> {
     }
 }
 
-fn compare(a: &Value, b: &Value) -> std::cmp::Ordering {
+fn compare(a: &Value, b: &Value) -> Ordering {
     match (a.as_f64(), b.as_f64()) {
         (Some(a), Some(b)) => a.total_cmp(&b),
         _ => a.as_str().unwrap().cmp(b.as_str().unwrap()),
     }
 }
 
-fn expected(loads: &[Value], filters: &[(&str, String)], sort: &str, desc: bool) -> Vec<String> {
-    let matches = |load: &Value| {
-        filters.iter().all(|(name, value)| match *name {
-            "f:organiserId" => load["organiser"]["id"] == value.as_str(),
-            "startDateISO" => load["deliveryDateISO"].as_str().unwrap()[..10] >= **value,
-            "endDateISO" => load["deliveryDateISO"].as_str().unwrap()[..10] <= **value,
-            _ => value.to_lowercase().split(' ').all(|word| {
-                let parts = [
-                    &load["reference"],
-                    &load["organiser"]["name"],
-                    &load["carrier"]["name"],
-                    &load["commodity"]["name"],
-                    &load["tags"][0],
-                ];
-                parts.iter().any(|part| part.as_str().unwrap_or_default().to_lowercase().contains(word))
-            }),
-        })
+fn has_word(load: &Value, word: &str) -> bool {
+    let members = ["reference", "ticketNumber", "vehicleRegistration", "pickupPostcode", "dropoffPostcode"];
+    let names = ["organiser", "carrier", "commodity"].map(|part| &load[part]["name"]);
+    let mut texts = members.iter().map(|m| &load[*m]).chain(names).chain(load["tags"].as_array().unwrap());
+    texts.any(|text| text.as_str().unwrap_or_default().to_lowercase().contains(word))
+}
+
+fn matches(load: &Value, filters: &Filters) -> bool {
+    filters.iter().all(|(name, value)| match *name {
+        "f:organiserId" => load["organiser"]["id"] == value.as_str(),
+        "f:carrierId" => load["carrier"]["id"] == value.as_str(),
+        "f:status" => load["status"] == value.as_str(),
+        "startDateISO" => load["deliveryDateISO"].as_str().unwrap()[..10] >= **value,
+        "endDateISO" => load["deliveryDateISO"].as_str().unwrap()[..10] <= **value,
+        _ => value.to_lowercase().split(' ').all(|word| has_word(load, word)),
+    })
+}
+
+/// The ids that a search must give, all of them.
+fn expected(loads: &[Value], caller: &str, filters: &Filters, sort: &str, desc: bool) -> Vec<String> {
+    let sees = |load: &&Value| {
+        caller == "admin" || load["organiser"]["id"] == caller || load["carrier"]["id"] == caller
     };
-    let mut found: Vec<_> = loads.iter().filter(|load| matches(load)).collect();
+    let mut found: Vec<_> = loads.iter().filter(sees).filter(|load| matches(load, filters)).collect();
     found.sort_by(|a, b| {
         let (x, y) = (key(a, sort), key(b, sort));
         let by_id = a["id"].as_str().cmp(&b["id"].as_str());
         let missing_last = x.is_none().cmp(&y.is_none());
-        let order = x.zip(y).map_or(std::cmp::Ordering::Equal, |(x, y)| compare(&x, &y)).then(by_id);
+        let order = x.zip(y).map_or(Ordering::Equal, |(x, y)| compare(&x, &y)).then(by_id);
         missing_last.then(if desc { order.reverse() } else { order })
     });
     found.iter().map(|load| load["id"].as_str().unwrap().to_owned()).collect()
 }
 
+fn filters(random: &mut StdRng) -> Filters {
+    let queries =
+        ["a", "wheat x", "c_%", "ÄRGER", "zeta haulage", "77-12", "hr4 9ar", "\"q\"-1", "t-3", "barley vx21"];
+    let all = [
+        ("f:organiserId", any(random, &["grain", "mill", "none"])),
+        ("f:carrierId", any(random, &["haul", "fast"])),
+        ("f:status", any(random, &["upcoming", "completed"])),
+        ("startDateISO", format!("2026-03-{:02}", random.random_range(1..=9))),
+        ("endDateISO", format!("2026-03-{:02}", random.random_range(9..=12))),
+        ("query", any(random, &queries)),
+    ];
+    all.into_iter().filter(|_| random.random_bool(0.25)).collect()
+}
+
+fn ids(page: &Value) -> Vec<String> {
+    page.as_array().unwrap().iter().map(|load| load["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A few pages by cursor, from an offset on.
+async fn walk(app: &App, token: &str, path: &str) -> Vec<String> {
+    let (mut found, mut path) = (Vec::new(), path.to_owned());
+    for _ in 0..3 {
+        let reply = app.get(&path).bearer(token).send().await;
+        let link = reply.header("link").to_owned();
+        found.extend(ids(&reply.ok()));
+        let Some(url) = next(&link) else { break };
+        url.strip_prefix(&app.url).unwrap().clone_into(&mut path);
+    }
+    found
+}
+
+fn part(all: &[String], offset: usize, limit: usize) -> Vec<String> {
+    all.iter().skip(offset).take(limit).cloned().collect()
+}
+
 testkit::on_both! {
     async fn searches_agree_with_the_model(backend) {
-        let mut random = StdRng::seed_from_u64(7);
         let app = app(backend).await;
-        let loads = populate(&app, &mut random).await;
-        for _ in 0..60 {
-            let all = [
-                ("f:organiserId", ["grain", "mill", "none"][random.random_range(0..3)].to_owned()),
-                ("startDateISO", format!("2026-03-{:02}", random.random_range(1..=9))),
-                ("endDateISO", format!("2026-03-{:02}", random.random_range(9..=12))),
-                ("query", ["a", "wheat x", "c_%", "ÄRGER", "zeta grain"][random.random_range(0..5)].to_owned()),
-            ];
-            let filters: Vec<_> = all.into_iter().filter(|_| random.random_bool(0.4)).collect();
-            let (sort, desc) = (SORTS[random.random_range(0..SORTS.len())], random.random());
-            let (limit, offset) = (random.random_range(1..=100), random.random_range(0..20));
+        let loads = populate(&app).await;
+        let mut random = StdRng::seed_from_u64(7);
+        for _ in 0..SEARCHES {
+            let caller = any(&mut random, &["haul", "grain", "admin"]);
+            let token = if caller == "admin" { User::admin() } else { User::of(&caller) }.token();
+            let (filters, sort, desc) = (filters(&mut random), any(&mut random, &SORTS), random.random::<bool>());
+            let all = expected(&loads, &caller, &filters, &sort, desc);
+            let (limit, offset) = (random.random_range(1..=100), random.random_range(0..=all.len().min(300)));
             let mut query = url::form_urlencoded::Serializer::new(String::new());
-            query.extend_pairs(&filters).append_pair("sortBy", sort).append_pair("sortDesc", &format!("{desc}"));
-            let path = format!("/v1/loads?limit={limit}&offset={offset}&{}", query.finish());
-            let found = app.get(&path).by(&User::of("haul")).send().await.ok();
-            let found: Vec<_> = found.as_array().unwrap().iter().map(|l| l["id"].as_str().unwrap().to_owned()).collect();
-            let model = expected(&loads, &filters, sort, desc);
-            let model: Vec<_> = model.into_iter().skip(offset).take(limit).collect();
-            assert_eq!(found, model, "{path}");
+            query.extend_pairs(&filters).append_pair("sortBy", &sort).append_pair("sortDesc", &format!("{desc}"));
+            let query = query.finish();
+
+            let path = format!("/v1/loads?limit={limit}&offset={offset}&count=true&{query}");
+            let reply = app.get(&path).bearer(&token).send().await;
+            assert_eq!(reply.header("x-total-count"), all.len().to_string(), "{caller} {path}");
+            assert_eq!(ids(&reply.ok()), part(&all, offset, limit), "{caller} {path}");
+            assert_eq!(walk(&app, &token, &path).await, part(&all, offset, 3 * limit), "{caller} cursors {path}");
+
+            let some = if random.random() { format!("limit={limit}&offset={offset}&") } else { String::new() };
+            let path = format!("/v1/loads?format=csv&{some}{query}");
+            let rows = super::csv::rows(&app.get(&path).bearer(&token).send().await);
+            let found: Vec<_> = rows.iter().map(|row| row["id"].clone()).collect();
+            let wanted = if some.is_empty() { all } else { part(&all, offset, limit) };
+            assert_eq!(found, wanted, "{caller} {path}");
         }
     }
 }

@@ -1,0 +1,182 @@
+//! Answers of any size in constant memory: rows are read from the database block by block, while the client takes them.
+//!
+//! No connection is held while a slow client reads, and nothing more is read once it is gone. The first rows are read
+//! before the status is sent, so that a failure has its proper body; a later one breaks the connection off, which no
+//! client can take for the end of a file.
+
+use std::collections::HashMap;
+
+use actix_web::body::BoxBody;
+use actix_web::http::header::ContentType;
+use actix_web::web::Bytes;
+use actix_web::{HttpRequest, HttpResponse, Responder};
+use database::{AnyConnection, Database, Id, Json};
+use futures_util::stream::{self, Stream, StreamExt, TryStreamExt};
+
+use crate::{Cursor, Error, Format, Page};
+
+/// So many ids are held at once. Where no index has the order each block sorts all matches anew, so the more the
+/// better; a million rows are ten blocks.
+const BLOCK: i64 = 100_000;
+/// So many documents are held at once.
+const CHUNK: usize = 500;
+
+/// The ids of rows of a search, in its order.
+#[derive(Debug)]
+pub struct Block {
+    /// As many as the page's limit, or all there are.
+    pub ids: Vec<Id>,
+    /// Where the next block begins; nothing if `ids` is empty.
+    pub last: Option<Cursor>,
+}
+
+/// All documents of a search, a few hundred at a time, from its page on to its limit.
+///
+/// `block` finds the ids of a page; `find` reads the documents of some of them, in any order. What `find` no longer
+/// sees is left out.
+pub fn documents<B, F>(
+    db: &Database,
+    page: Page,
+    block: B,
+    find: F,
+) -> impl Stream<Item = Result<Vec<Json>, Error>> + use<B, F>
+where
+    B: Fn(&mut AnyConnection, &Page) -> Result<Block, Error> + Clone + Send + 'static,
+    F: Fn(&mut AnyConnection, &[Id]) -> Result<Vec<(Id, Json)>, Error> + Clone + Send + 'static,
+{
+    let start = (db.clone(), page, Vec::new().into_iter());
+    stream::try_unfold(start, move |(db, mut page, mut ids)| {
+        let (block, find) = (block.clone(), find.clone());
+        async move {
+            loop {
+                let some: Vec<Id> = ids.by_ref().take(CHUNK).collect();
+                if some.is_empty() {
+                    if page.limit == 0 {
+                        return Ok(None);
+                    }
+                    let (wanted, block) =
+                        (Page { limit: page.limit.min(BLOCK), ..page.clone() }, block.clone());
+                    let size = wanted.limit;
+                    let found = db.read(move |c| block(c, &wanted)).await?;
+                    let count = i64::try_from(found.ids.len()).unwrap_or(i64::MAX);
+                    let left = if count < size { 0 } else { page.limit - count };
+                    page = Page { limit: left, offset: 0, after: found.last };
+                    ids = found.ids.into_iter();
+                    if count == 0 {
+                        return Ok(None);
+                    }
+                    continue;
+                }
+                let (order, find) = (some.clone(), find.clone());
+                let found = db.read(move |c| find(c, &some)).await?;
+                let mut found: HashMap<_, _> = found.into_iter().collect();
+                let documents: Vec<_> = order.iter().filter_map(|id| found.remove(id)).collect();
+                if !documents.is_empty() {
+                    return Ok(Some((documents, (db, page, ids))));
+                }
+            }
+        }
+    })
+}
+
+/// The columns of a table, and what stands in them.
+#[derive(Clone, Copy, Debug)]
+pub struct Table {
+    /// The header row.
+    pub columns: &'static [&'static str],
+    /// The cells of a document, as they are to be written.
+    pub cells: fn(&Json) -> Result<Vec<String>, Error>,
+}
+
+/// A 200 whose body is still to be made.
+pub struct Streamed {
+    body: BoxBody,
+    format: Format,
+    headers: Vec<(&'static str, String)>,
+}
+
+impl Streamed {
+    /// These documents; as a table a file of this name.
+    ///
+    /// # Errors
+    /// What went wrong before the first row.
+    pub async fn new<S>(format: Format, table: Table, name: &str, documents: S) -> Result<Self, Error>
+    where
+        S: Stream<Item = Result<Vec<Json>, Error>> + 'static,
+    {
+        let mut documents = Box::pin(documents);
+        let first = documents.try_next().await?.unwrap_or_default();
+        let (open, close) = match format {
+            Format::Json => (b"[".to_vec(), &b"]"[..]),
+            Format::Csv => (line(table.columns)?, &b""[..]),
+        };
+        let first = [open, write(format, table, &first)?].concat();
+        let rest = documents.map(move |documents| {
+            let mut bytes = write(format, table, &documents?)?;
+            if format == Format::Json {
+                bytes.insert(0, b',');
+            }
+            Ok(bytes)
+        });
+        let all = stream::iter([Ok(first)]).chain(rest).chain(stream::iter([Ok(close.to_vec())]));
+        let all = all.map_ok(Bytes::from).inspect_err(|error: &Error| {
+            tracing::error!(error = format!("{error:?}"), "a streamed answer was broken off");
+        });
+        let attachment = format!("attachment; filename=\"{name}\"");
+        let headers = if format == Format::Csv { vec![("content-disposition", attachment)] } else { vec![] };
+        Ok(Self { body: BoxBody::new(actix_web::body::BodyStream::new(all)), format, headers })
+    }
+
+    /// With the number of all matches, if that was asked.
+    #[must_use]
+    pub fn total(mut self, total: Option<i64>) -> Self {
+        self.headers.extend(total.map(|total| ("x-total-count", total.to_string())));
+        self
+    }
+}
+
+impl Responder for Streamed {
+    type Body = BoxBody;
+
+    fn respond_to(self, _: &HttpRequest) -> HttpResponse {
+        let mut response = HttpResponse::Ok();
+        match self.format {
+            Format::Json => response.content_type(ContentType::json()),
+            Format::Csv => response.content_type("text/csv; charset=utf-8"),
+        };
+        for header in self.headers {
+            response.insert_header(header);
+        }
+        response.body(self.body)
+    }
+}
+
+fn write(format: Format, table: Table, documents: &[Json]) -> Result<Vec<u8>, Error> {
+    match format {
+        Format::Json => {
+            Ok(documents.iter().map(|json| json.0.as_str()).collect::<Vec<_>>().join(",").into_bytes())
+        }
+        Format::Csv => {
+            let mut writer = writer();
+            for document in documents {
+                writer.write_record((table.cells)(document)?).map_err(internal)?;
+            }
+            writer.into_inner().map_err(internal)
+        }
+    }
+}
+
+/// A header row by itself.
+fn line(columns: &[&str]) -> Result<Vec<u8>, Error> {
+    let mut writer = writer();
+    writer.write_record(columns).map_err(internal)?;
+    writer.into_inner().map_err(internal)
+}
+
+fn writer() -> csv::Writer<Vec<u8>> {
+    csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new())
+}
+
+fn internal(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::Internal(error.into())
+}

@@ -1,0 +1,11 @@
+DELETE FROM sqlite_stat1 WHERE tbl = 'loads';
+DROP TRIGGER loads_inserted;
+DROP TRIGGER loads_updated;
+DROP TRIGGER loads_deleted;
+DROP TABLE loads_unindexed;
+DROP TABLE loads_fts;
+DROP INDEX loads_organiser_status;
+DROP INDEX loads_carrier_status;
+DROP INDEX loads_organiser_completed;
+DROP INDEX loads_carrier_completed;
+DROP INDEX loads_completed;

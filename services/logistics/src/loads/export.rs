@@ -1,0 +1,81 @@
+//! Loads as a stream of any length: the search as CSV, and the completed export.
+
+use actix_web::web::Data;
+use actix_web::{HttpRequest, get};
+use common::problem::Problems;
+use common::wire::{Iso, Word};
+use common::{Caller, Error, Failures, Format, Query, Streamed, documents};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::columns::TABLE;
+use super::model::Load;
+use super::search::{self, Search};
+use super::store;
+use crate::Logistics;
+
+/// Query parameters of the completed export (interface.md, 4.2).
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default, rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+struct Parameters {
+    /// The first day or instant of completion.
+    #[serde(rename = "startDateISO")]
+    start_date: Option<Iso>,
+    /// The last one; a date covers the whole day.
+    #[serde(rename = "endDateISO")]
+    end_date: Option<Iso>,
+    /// `CSV` or `JSON`, in any case; by default what the `Accept` header prefers, else CSV.
+    format: Option<Word>,
+}
+
+impl Parameters {
+    fn understand(&self, accepted: Format, problems: &mut Problems) -> Search {
+        let range = search::range(self.start_date.as_ref(), self.end_date.as_ref(), problems);
+        Search::of_completed(range, Format::named(self.format.as_deref(), accepted, problems))
+    }
+
+    /// The file's name, with the days as they were given.
+    fn file_name(&self) -> String {
+        let dates = [&self.start_date, &self.end_date].into_iter().flatten();
+        let days: Vec<_> = dates.filter_map(|date| date.0.get(..10)).collect();
+        ["loads-completed"].into_iter().chain(days).collect::<Vec<_>>().join("-") + ".csv"
+    }
+}
+
+/// Download loads that have completed
+///
+/// All of the caller's organisation that were completed in the range, oldest first. They are read in blocks: a load
+/// that is completed meanwhile may be missing.
+#[utoipa::path(operation_id = "export_completed_loads", tag = "loads", security(("bearer" = [])), params(Parameters),
+    responses((status = 200, content((String = "text/csv"), ([Load] = "application/json"))), Failures))]
+#[get("/loads/completed")]
+pub(super) async fn export_completed(
+    caller: Caller,
+    query: Query<Parameters>,
+    request: HttpRequest,
+    app: Data<Logistics>,
+) -> Result<Streamed, Error> {
+    let accepted = Format::accepted(&request, Format::Csv);
+    let (search, name) = query.check(|p, problems| (p.understand(accepted, problems), p.file_name()))?;
+    streamed(&app, caller, search, &name).await
+}
+
+/// All loads of a search, from its page on.
+pub(super) async fn streamed(
+    app: &Logistics,
+    caller: Caller,
+    search: Search,
+    name: &str,
+) -> Result<Streamed, Error> {
+    let (counter, wanted) = (caller.clone(), search.clone());
+    let total = app.db.read(move |c| search::store::count(c, &counter, &wanted)).await?;
+    let (format, page, reader) = (search.format, search.page.clone(), caller.clone());
+    let loads = documents(
+        &app.db,
+        page,
+        move |c, page| search::store::block(c, &caller, &search, page),
+        move |c, ids| store::list_by_ids(c, &reader, ids),
+    );
+    Ok(Streamed::new(format, TABLE, name, loads).await?.total(total))
+}

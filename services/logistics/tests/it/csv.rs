@@ -1,0 +1,128 @@
+//! The search as CSV.
+
+use std::collections::HashMap;
+
+use testkit::Reply;
+
+use super::*;
+
+const HEADER: &str = "id,reference,status,deliveryDateISO,organiserId,organiserName,carrierId,carrierName,commodityId,\
+                      commodityName,weight,weightNet,weightUnit,vehicleRegistration,ticketNumber,pickupPostcode,\
+                      dropoffPostcode,tags,files,completedAtUTC\r\n";
+
+/// The data rows, by column.
+pub fn rows(reply: &Reply) -> Vec<HashMap<String, String>> {
+    assert_eq!(
+        (reply.status, reply.header("content-type")),
+        (200, "text/csv; charset=utf-8"),
+        "{}",
+        reply.text()
+    );
+    assert!(reply.text().starts_with(HEADER), "{}", reply.text());
+    ::csv::Reader::from_reader(&reply.bytes[..]).into_deserialize().map(Result::unwrap).collect()
+}
+
+testkit::on_both! {
+    async fn every_column(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let haul = User::of("haul");
+        let (first, second) = (system.add("a.jpg"), system.add("b.jpg"));
+        let form = json!({
+            "carrierId": "haul", "carrierName": "=1+1", "organisationName": "Grain \"and\" Mill, Ltd",
+            "commodityId": 1, "reference": "-5", "deliveryDateISO": "2026-03-01", "weight": 29.4, "weightNet": 28,
+            "tags": ["b", "a"], "files": [{"id": first}, {"id": second}], "pickupPostcode": "hr49ar",
+            "dropoffPostcode": "@home", "ticketNumber": "+1x", "vehicleRegistration": "vx21 abc",
+        });
+        let load = app.post("/v1/loads/carrier").by(&haul).json(&form).send().await.ok();
+        let reply = app.get("/v1/loads?format=Csv").by(&haul).send().await;
+        assert_eq!(reply.header("content-disposition"), "attachment; filename=\"loads.csv\"");
+        let row = format!(
+            "{},-5,upcoming,2026-03-01T00:00:00.000Z,,\"Grain \"\"and\"\" Mill, Ltd\",haul,'=1+1,1,Feed Wheat,\
+             29.4,28,tonne,VX21 ABC,'+1x,HR4 9AR,'@home,b;a,{first};{second},\r\n",
+            load["id"].as_str().unwrap()
+        );
+        assert_eq!(reply.text(), format!("{HEADER}{row}"));
+        assert_eq!(rows(&reply).len(), 1);
+    }
+
+    async fn a_load_without_weight_has_no_unit(backend) {
+        let app = app(backend).await;
+        let id = created(&app).await;
+        let proof = json!({"weightNet": 0.5, "ticketNumber": "T", "vehicleRegistration": "V", "files": null,
+            "capturedAtUTC": "2026-03-02T08:00:00Z"});
+        let list = async || rows(&app.get("/v1/loads?format=CSV").by(&User::of("haul")).send().await).remove(0);
+        let row = list().await;
+        assert_eq!((&*row["weight"], &*row["weightUnit"], &*row["completedAtUTC"]), ("", "", ""));
+        app.post(&format!("/v1/loads/{id}/proof-of-delivery")).by(&User::of("haul")).json(&proof).send().await.ok();
+        let row = list().await;
+        assert_eq!((&*row["weight"], &*row["weightNet"], &*row["weightUnit"]), ("", "0.5", "tonne"));
+        assert_eq!(row["completedAtUTC"], "2026-03-02T08:00:00.000Z");
+    }
+
+    async fn the_accept_header_chooses(backend) {
+        let app = app(backend).await;
+        let get = async |accept: &str, query: &str| {
+            let call = app.get(&format!("/v1/loads{query}")).by(&User::of("haul")).header("accept", accept);
+            let reply = call.send().await;
+            (reply.status, reply.header("content-type").split(';').next().unwrap().to_owned())
+        };
+        let (csv, json) = ((200, "text/csv".to_owned()), (200, "application/json".to_owned()));
+        assert_eq!(get("text/csv", "").await, csv);
+        assert_eq!(get("*/*", "").await, json);
+        assert_eq!(get("text/csv, application/json", "").await, json);
+        assert_eq!(get("text/csv, application/json;q=0.9", "").await, csv);
+        assert_eq!(get("text/csv", "?format=json").await, json);
+        assert_eq!(get("application/json", "?format=CSV").await, csv);
+        assert_eq!(get("text/html", "?format=CSV").await.0, 406);
+        let reply = app.get("/v1/loads?format=xml&limit=101").by(&User::of("haul")).send().await;
+        let problem = reply.json()["validation"][0].clone();
+        assert_eq!((&problem["path"], &problem["data"]), (&json!("format"), &json!({"allowed": ["JSON", "CSV"]})));
+        assert_eq!(reply.problems(), ["format enum", "limit range"]);
+    }
+
+    async fn limits_and_pages(backend) {
+        let app = app(backend).await;
+        for n in 0..5 {
+            let form = with(organiser_form(), "reference", json!(format!("R{n}")));
+            app.post("/v1/loads/organiser").by(&User::of("grain")).json(&form).send().await.ok();
+        }
+        let get = async |query: &str| app.get(&format!("/v1/loads?{query}")).by(&User::of("grain")).send().await;
+        let list = async |query: &str| {
+            let reply = get(&format!("format=CSV&sortBy=reference&{query}")).await;
+            let rows = rows(&reply).into_iter().map(|row| row["reference"].clone());
+            (rows.collect::<Vec<_>>().join(" "), reply.header("x-total-count").to_owned())
+        };
+        assert_eq!(list("").await, ("R0 R1 R2 R3 R4".into(), String::new()));
+        assert_eq!(list("limit=1000000&offset=3&count=true").await, ("R3 R4".into(), "5".into()));
+        assert_eq!(list("limit=2&offset=1").await.0, "R1 R2");
+        assert_eq!(list("offset=9").await.0, "");
+        let first = get("limit=2&sortBy=reference").await;
+        let next = super::search::next(first.header("link")).unwrap();
+        let cursor = next.split_once("cursor=").unwrap().1;
+        assert_eq!(list(&format!("cursor={cursor}")).await.0, "R2 R3 R4");
+        assert_eq!(get("format=CSV&limit=1000001").await.problems(), ["limit range"]);
+        assert_eq!(get("format=CSV&limit=0").await.problems(), ["limit range"]);
+        let told = get("limit=101").await.json();
+        assert_eq!(told["validation"][0]["data"], json!({"minimum": 1, "maximum": 100}));
+        assert_eq!(rows(&app.get("/v1/loads?format=CSV").by(&User::alone("nobody")).send().await).len(), 0);
+    }
+
+    async fn head_and_compression(backend) {
+        let app = app(backend).await;
+        created(&app).await;
+        let reply = app.call("HEAD", "/v1/loads?format=CSV").by(&User::of("haul")).send().await;
+        assert_eq!((reply.status, reply.header("content-type")), (200, "text/csv; charset=utf-8"));
+        assert_eq!(reply.bytes.len(), 0);
+        let call = app.get("/v1/loads?format=CSV").by(&User::of("haul")).header("accept-encoding", "gzip");
+        let reply = call.send().await;
+        assert_eq!((reply.status, reply.header("content-encoding")), (200, "gzip"));
+        assert_eq!(reply.bytes[..2], [0x1f, 0x8b], "gzip's magic number");
+    }
+
+    async fn an_outage_before_the_first_row_is_told(backend) {
+        let app = app(backend).await;
+        app.database.execute(&format!("DROP TABLE {}loads", if backend == Backend::Postgres { "logistics." } else { "" }));
+        let reply = app.get("/v1/loads?format=CSV").by(&User::of("haul")).send().await;
+        assert_eq!(reply.error(500), "internal");
+    }
+}
