@@ -23,6 +23,7 @@ pub struct Logistics {
     public_url: String,
     files: FileClient,
     commodities: commodities::Catalogue,
+    batches: loads::Batches,
 }
 
 impl Service for Logistics {
@@ -53,6 +54,7 @@ impl Service for Logistics {
             public_url: context.public_url.clone(),
             files: FileClient::new(&settings.system_url)?,
             commodities: commodities::Catalogue::open(settings.commodities_file.as_deref())?,
+            batches: loads::Batches::new(settings)?,
         })
     }
 

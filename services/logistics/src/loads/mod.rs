@@ -1,6 +1,7 @@
 //! Loads.
 
 mod api;
+mod batch;
 mod columns;
 mod create;
 mod form;
@@ -9,6 +10,7 @@ mod proof;
 mod search;
 mod store;
 
+pub(crate) use batch::Batches;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) fn routes(v1: &mut ServiceConfig) {
@@ -16,6 +18,8 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
         .service(create::create_as_organiser)
         .service(create::create_as_carrier)
         .service(api::list_by_ids)
+        .service(batch::create)
+        .service(batch::template)
         .service(proof::prove_in_body)
         .service(proof::prove)
         .service(api::find);
