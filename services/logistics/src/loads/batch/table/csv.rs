@@ -17,7 +17,7 @@ pub struct Csv {
     delimiter: u8,
     /// The line that comes next.
     line: u64,
-    /// A `\n` that comes next belongs to the `\r` before.
+    /// A `\n` that comes next is of the same line break.
     after_cr: bool,
 }
 
@@ -48,26 +48,24 @@ impl Csv {
         let (mut cells, mut cell, mut state, mut size) = (Vec::new(), Vec::new(), State::Begin, 0);
         let mut any = false;
         while let Some(byte) = self.byte()? {
-            if byte == b'\n' && std::mem::take(&mut self.after_cr) {
+            let half = byte == b'\n' && self.after_cr;
+            self.after_cr = byte == b'\r';
+            if half && !any {
+                // Of the line break that ended the last record.
                 continue;
             }
-            self.after_cr = byte == b'\r';
             any = true;
             size += 1;
             if size > RECORD_MAX {
                 return Err(open_quote(begin));
             }
-            if byte == b'\n' || byte == b'\r' {
+            if (byte == b'\n' && !half) || byte == b'\r' {
                 self.line += 1;
             }
             state = match (state, byte) {
                 (State::Begin, b'"') => State::Quoted,
                 (State::Quoted, b'"') => State::Quote,
-                (State::Quote, b'"') => {
-                    cell.push(byte);
-                    State::Quoted
-                }
-                (State::Quoted, _) => {
+                (State::Quote, b'"') | (State::Quoted, _) => {
                     cell.push(byte);
                     State::Quoted
                 }

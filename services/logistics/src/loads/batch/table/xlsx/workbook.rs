@@ -150,7 +150,9 @@ fn relations(mut xml: Xml<&File>, folder: &str) -> Result<Vec<Relation>, Fault> 
                 for (name, value) in attributes(&e) {
                     match name {
                         b"Id" => id = value.into_owned(),
-                        b"Type" => kind = value.rsplit(|b| *b == b'/').next().unwrap_or_default().to_owned(),
+                        b"Type" => {
+                            value.rsplit(|b| *b == b'/').next().unwrap_or_default().clone_into(&mut kind)
+                        }
                         b"Target" => target = String::from_utf8_lossy(&value).into_owned(),
                         _ => {}
                     }

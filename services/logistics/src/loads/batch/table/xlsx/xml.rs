@@ -87,7 +87,7 @@ pub fn attributes<'a>(e: &'a BytesStart<'_>) -> impl Iterator<Item = (&'a [u8], 
 
 /// The text of certain elements within another, phonetic hints left out.
 pub struct Text {
-    text: String,
+    seen: String,
     wanted: &'static [u8],
     within: bool,
     phonetic: bool,
@@ -95,7 +95,7 @@ pub struct Text {
 
 impl Text {
     pub fn new(wanted: &'static [u8]) -> Self {
-        Self { text: String::new(), wanted, within: false, phonetic: false }
+        Self { seen: String::new(), wanted, within: false, phonetic: false }
     }
 
     pub fn see(&mut self, event: &Event<'_>) -> Result<(), Fault> {
@@ -118,7 +118,7 @@ impl Text {
 
     /// What was seen.
     pub fn take(&mut self) -> String {
-        std::mem::take(&mut self.text)
+        std::mem::take(&mut self.seen)
     }
 
     fn enter(&mut self, name: &[u8], begins: bool) {
@@ -130,8 +130,8 @@ impl Text {
     }
 
     fn push(&mut self, text: &str) {
-        if self.text.len() < TEXT_MAX {
-            self.text.push_str(text);
+        if self.seen.len() < TEXT_MAX {
+            self.seen.push_str(text);
         }
     }
 }
