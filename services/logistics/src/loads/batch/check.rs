@@ -118,11 +118,13 @@ impl Pass<'_> {
 
     fn row(&mut self, header: &Header, row: Row, file: Option<&str>) -> Result<(), Error> {
         let mut found = Problems::default();
-        let object = header.object(row.cells, &mut found);
+        let (object, stray) = header.object(row.cells, &mut found);
         let (read, problems) = self.app.batches.row.check(object);
         reword(problems, &mut found);
         let new = read.into_new(&self.organiser, &self.app.commodities, &mut found, &mut self.nameless);
-        if let Some(new) = new {
+        if stray {
+            found.push("", Code::Length, "has a cell outside of the columns that have a name");
+        } else if let Some(new) = new {
             self.foreign |= !self.is_own(&new);
             // Once anything is wrong nothing will be stored.
             return if self.problems.is_empty() { self.plan.add(&new.into_load(Vec::new())) } else { Ok(()) };

@@ -52,18 +52,12 @@ impl Header {
         complete.then_some(Self(names))
     }
 
-    /// A row as an object with the members that JSON would have.
-    pub fn object(&self, cells: Vec<Cell>, problems: &mut Problems) -> Value {
-        let mut object = Map::new();
+    /// A row as an object with the members that JSON would have; and whether a cell stands outside of the columns.
+    pub fn object(&self, cells: Vec<Cell>, problems: &mut Problems) -> (Value, bool) {
+        let (mut object, mut stray) = (Map::new(), false);
         for (i, cell) in cells.into_iter().enumerate().filter(|(_, cell)| !cell.is_blank()) {
             let Some(name) = self.0.get(i).copied().flatten() else {
-                let most = json!({ "maximum": self.0.len() });
-                problems.push_with(
-                    "",
-                    Code::Length,
-                    "has a cell outside of the columns that have a name",
-                    most,
-                );
+                stray = true;
                 continue;
             };
             match cell {
@@ -77,7 +71,7 @@ impl Header {
                 Cell::Refused(code, why) => problems.push(name, code, why),
             }
         }
-        Value::Object(object)
+        (Value::Object(object), stray)
     }
 }
 

@@ -123,7 +123,10 @@ impl BatchRow {
             id.clone_from(&form.id);
         }
         // Another organisation's name is not this one's.
-        if is_forms || (name.is_none() && form.id.as_ref().is_none_or(|own| Some(own) == id.as_ref())) {
+        if is_forms
+            || (name.is_none()
+                && form.id.as_ref().is_none_or(|own| id.as_ref().is_some_and(|id| id.trim() == own.0)))
+        {
             name = name.or_else(|| form.name.clone());
         }
         if id.is_some() && name.is_none() {

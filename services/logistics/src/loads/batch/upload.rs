@@ -126,7 +126,8 @@ impl LoadBatchForm {
     /// said to lack it.
     pub fn organiser(&mut self, problems: &Problems) -> Organiser {
         let field = |name: &str, value: Option<Name>| {
-            if problems.failed(name) { Some(Name("-".into())) } else { value }
+            let trimmed = |text: Name| Name(text.trim().to_owned());
+            if problems.failed(name) { Some(Name("-".into())) } else { value.map(trimmed) }
         };
         Organiser {
             id: field("organisationId", self.organisation_id.take()),
