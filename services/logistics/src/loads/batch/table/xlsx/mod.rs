@@ -26,6 +26,8 @@ pub struct Xlsx {
     workbook: Workbook,
     /// Of the row that was read last.
     line: u64,
+    /// All rows were read.
+    done: bool,
 }
 
 impl Xlsx {
@@ -40,13 +42,13 @@ impl Xlsx {
                 _ => {}
             }
         }
-        Ok(Self { sheet, workbook, line: 0 })
+        Ok(Self { sheet, workbook, line: 0, done: false })
     }
 
     /// The next row, blank or not.
     pub fn next(&mut self) -> Result<Option<Row>, Fault> {
         let mut cells: Vec<Cell> = Vec::new();
-        loop {
+        while !self.done {
             match self.sheet.next()? {
                 Event::Start(e) if e.local_name().as_ref() == b"row" => {
                     let number = attributes(&e).find(|(name, _)| *name == b"r").and_then(|(_, v)| number(&v));
@@ -78,11 +80,12 @@ impl Xlsx {
                 Event::End(e) if e.local_name().as_ref() == b"row" => {
                     return Ok(Some(Row { line: self.line, cells }));
                 }
-                Event::End(e) if e.local_name().as_ref() == b"sheetData" => return Ok(None),
+                Event::End(e) if e.local_name().as_ref() == b"sheetData" => self.done = true,
                 Event::Eof => return Err(Fault::unreadable("is cut off", Some(self.line))),
                 _ => {}
             }
         }
+        Ok(None)
     }
 }
 

@@ -151,7 +151,7 @@ fn relations(mut xml: Xml<&File>, folder: &str) -> Result<Vec<Relation>, Fault> 
                     match name {
                         b"Id" => id = value.into_owned(),
                         b"Type" => {
-                            value.rsplit(|b| *b == b'/').next().unwrap_or_default().clone_into(&mut kind)
+                            value.rsplit(|b| *b == b'/').next().unwrap_or_default().clone_into(&mut kind);
                         }
                         b"Target" => target = String::from_utf8_lossy(&value).into_owned(),
                         _ => {}
