@@ -4,6 +4,7 @@
 mod body;
 mod document;
 mod params;
+mod shape;
 mod validator;
 
 use std::collections::HashMap;
@@ -14,6 +15,7 @@ use serde_json::Value;
 pub use body::{Body, JsonLimit};
 pub(crate) use document::finish;
 pub use params::{PathId, Query};
+pub use shape::Shape;
 use validator::Schema;
 
 /// Every operation of a service, by route pattern and method.

@@ -81,6 +81,15 @@ impl Error {
         Self::Conflict(message.into(), Map::new())
     }
 
+    /// The same error with a member more in its `body`, which only 409 `conflict` and 400 `validation_failed` have.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        if let Self::Conflict(_, body) | Self::Validation(Problems { body, .. }) = &mut self {
+            body.insert(name.to_owned(), value.into());
+        }
+        self
+    }
+
     fn code(&self) -> (u16, &'static str) {
         match self {
             Self::Validation(_) => (400, "validation_failed"),
@@ -106,6 +115,7 @@ impl Error {
     pub fn respond(&self, request_id: &str) -> HttpResponse {
         let mut body = match self {
             Self::Conflict(_, members) => members.clone(),
+            Self::Validation(problems) => problems.body.clone(),
             _ => Map::new(),
         };
         body.insert("requestId".into(), json!(request_id));

@@ -18,6 +18,7 @@ mod health;
 pub mod http;
 mod idempotency;
 mod keyset;
+pub mod multipart;
 mod paging;
 pub mod problem;
 mod public;
@@ -31,7 +32,7 @@ mod telemetry;
 pub mod wire;
 
 pub use answer::Answer;
-pub use api::{Api, Body, PathId, Query};
+pub use api::{Api, Body, PathId, Query, Shape};
 pub use auth::{Admin, Caller, Granted, Member, MemberOrAdmin, Organisation, Policy, Verifier};
 pub use config::Config;
 pub use error::{Error, ErrorBody, Failures};

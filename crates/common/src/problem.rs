@@ -46,7 +46,12 @@ pub struct Problem {
 
 /// All failed fields of a request, one entry each.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Problems(Vec<Problem>);
+pub struct Problems {
+    entries: Vec<Problem>,
+    /// Members for the error's `body`.
+    #[serde(skip)]
+    pub(crate) body: Map<String, Value>,
+}
 
 impl Problems {
     /// One failed field, as an error.
@@ -74,12 +79,12 @@ impl Problems {
             return;
         }
         let data = if let Value::Object(data) = data { data } else { Map::new() };
-        self.0.push(Problem { path, message, code, data });
+        self.entries.push(Problem { path, message, code, data });
     }
 
     /// True when this field, or one that holds it, has an entry.
     pub fn failed(&self, path: &str) -> bool {
-        self.0.iter().any(|p| {
+        self.entries.iter().any(|p| {
             path.strip_prefix(p.path.as_str()).is_some_and(|rest| {
                 rest.is_empty() || p.path.is_empty() || rest.starts_with('.') || rest.starts_with('[')
             })
@@ -88,24 +93,44 @@ impl Problems {
 
     /// Gives the entry of a field a better message.
     pub fn reword(&mut self, path: &str, code: Code, message: &str) {
-        for problem in self.0.iter_mut().filter(|p| p.path == path && p.code == code) {
+        for problem in self.entries.iter_mut().filter(|p| p.path == path && p.code == code) {
             message.clone_into(&mut problem.message);
         }
     }
 
     /// Nothing is wrong.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.entries.is_empty()
     }
 
     /// The entries, in the order found.
     pub fn iter(&self) -> impl Iterator<Item = &Problem> {
-        self.0.iter()
+        self.entries.iter()
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
     }
 
     /// An error if anything is wrong.
     pub fn check(self) -> Result<(), Error> {
         if self.is_empty() { Ok(()) } else { Err(Error::Validation(self)) }
+    }
+}
+
+/// Entries whose paths are known to differ from all others.
+impl Extend<Problem> for Problems {
+    fn extend<I: IntoIterator<Item = Problem>>(&mut self, entries: I) {
+        self.entries.extend(entries);
+    }
+}
+
+impl IntoIterator for Problems {
+    type Item = Problem;
+    type IntoIter = std::vec::IntoIter<Problem>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.into_iter()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The catalogue of commodities that loads are of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use actix_web::get;
@@ -26,8 +26,12 @@ pub struct CatalogueEntry {
     pub category: String,
 }
 
-/// All commodities, by id.
-pub struct Catalogue(BTreeMap<i32, CatalogueEntry>);
+/// All commodities.
+pub struct Catalogue {
+    by_id: BTreeMap<i32, CatalogueEntry>,
+    /// Ids by names in lower case.
+    by_name: HashMap<String, i32>,
+}
 
 impl Catalogue {
     /// The embedded catalogue, or the one in this CSV file of the same columns.
@@ -42,14 +46,20 @@ impl Catalogue {
         };
         let rows = csv::Reader::from_reader(text.as_bytes()).into_deserialize::<CatalogueEntry>();
         let entries = rows.collect::<Result<Vec<_>, _>>().context("the commodities are not as expected")?;
-        Ok(Self(entries.into_iter().map(|entry| (entry.id, entry)).collect()))
+        let by_name = entries.iter().map(|entry| (entry.name.to_lowercase(), entry.id)).collect();
+        Ok(Self { by_id: entries.into_iter().map(|entry| (entry.id, entry)).collect(), by_name })
     }
 
     /// The commodity with this id, which clients give as a JSON number.
     pub fn find(&self, id: f64) -> Option<&CatalogueEntry> {
         #[expect(clippy::cast_possible_truncation, reason = "checked by the comparison")]
         let whole = id as i32;
-        (f64::from(whole) - id == 0.0).then(|| self.0.get(&whole)).flatten()
+        (f64::from(whole) - id == 0.0).then(|| self.by_id.get(&whole)).flatten()
+    }
+
+    /// The commodity with this name, without regard to case.
+    pub fn find_name(&self, name: &str) -> Option<&CatalogueEntry> {
+        self.by_id.get(self.by_name.get(&name.trim().to_lowercase())?)
     }
 }
 
@@ -62,7 +72,7 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
     responses((status = 200, body = [CatalogueEntry]), Failures))]
 #[get("/commodities")]
 async fn list(_caller: Caller, app: Data<Logistics>) -> Result<Answer, Error> {
-    Answer::json(&app.commodities.0.values().collect::<Vec<_>>())
+    Answer::json(&app.commodities.by_id.values().collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -76,5 +86,7 @@ mod tests {
         for id in [0.0, 1.5, -1.0, 1e300, f64::NAN] {
             assert!(catalogue.find(id).is_none(), "{id}");
         }
+        assert_eq!(catalogue.find_name(" feed WHEAT ").unwrap().id, 1);
+        assert!(catalogue.find_name("gold").is_none());
     }
 }

@@ -29,6 +29,12 @@ pub struct Settings {
     /// The pause after the first try in vain, in seconds; it is three times as long after each further one, up to 8
     /// hours. After ten tries the notification has failed.
     pub webhook_retry_seconds: u64,
+    /// The most files of a batch. They wait in the temporary folder of the machine (`TMPDIR`), which should be on a disk.
+    pub batch_files: usize,
+    /// The most bytes of each.
+    pub batch_bytes: usize,
+    /// The most rows of a batch.
+    pub batch_rows: usize,
 }
 
 impl Default for Settings {
@@ -41,6 +47,9 @@ impl Default for Settings {
             webhook_allow_private: false,
             webhook_timeout_ms: 10_000,
             webhook_retry_seconds: 15,
+            batch_files: 10,
+            batch_bytes: 25 << 20,
+            batch_rows: 50_000,
         }
     }
 }

@@ -28,6 +28,7 @@ pub struct Logistics {
     files: FileClient,
     commodities: commodities::Catalogue,
     notifications: Arc<notifications::Dispatcher>,
+    batches: loads::Batches,
 }
 
 impl Service for Logistics {
@@ -69,6 +70,7 @@ impl Service for Logistics {
             files: FileClient::new(&settings.system_url)?,
             commodities: commodities::Catalogue::open(settings.commodities_file.as_deref())?,
             notifications: Arc::new(notifications::Dispatcher::open(settings, context.db.clone())?),
+            batches: loads::Batches::new(settings)?,
         })
     }
 

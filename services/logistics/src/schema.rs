@@ -1,6 +1,14 @@
 //! The tables of the logistics service; the migrations say what the columns mean.
 
 diesel::table! {
+    imports (organisation_id, content_hash) {
+        organisation_id -> Text,
+        content_hash -> Text,
+        imported_at -> database::TsSql,
+    }
+}
+
+diesel::table! {
     loads (id) {
         id -> database::IdSql,
         organiser_id -> Nullable<Text>,

@@ -59,24 +59,24 @@ pub struct CarrierForm {
 /// What both forms say.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
-struct Goods {
+pub(super) struct Goods {
     /// Id in the catalogue of commodities.
     #[schema(required = true)]
-    commodity_id: f64,
+    pub commodity_id: f64,
     #[schema(required = true)]
-    reference: Reference,
+    pub reference: Reference,
     #[serde(rename = "deliveryDateISO")]
     #[schema(required = true)]
-    delivery_date: Iso,
+    pub delivery_date: Iso,
     /// Tonnes.
     #[schema(required = true, minimum = 0, maximum = 1000)]
-    weight: Option<f64>,
-    ticket_number: Option<Reference>,
-    vehicle_registration: Option<Registration>,
-    pickup_postcode: Option<Postcode>,
-    dropoff_postcode: Option<Postcode>,
+    pub weight: Option<f64>,
+    pub ticket_number: Option<Reference>,
+    pub vehicle_registration: Option<Registration>,
+    pub pickup_postcode: Option<Postcode>,
+    pub dropoff_postcode: Option<Postcode>,
     #[schema(required = true, max_items = 50)]
-    tags: Vec<Tag>,
+    pub tags: Vec<Tag>,
 }
 
 /// The usual mistake with a weight gets a message of its own.
@@ -135,7 +135,8 @@ impl Goods {
         reword_tonnes("weightNet", problems);
     }
 
-    fn into_new(
+    /// The load that is meant; nothing if this was not checked.
+    pub(super) fn into_new(
         self,
         catalogue: &Catalogue,
         (organiser, carrier): (Option<Party>, Option<Party>),
@@ -162,7 +163,7 @@ impl Goods {
 }
 
 /// An organisation by its id and name; the name is the id where none was given.
-fn party(id: Option<Name>, name: Option<Name>) -> Option<Party> {
+pub(super) fn party(id: Option<Name>, name: Option<Name>) -> Option<Party> {
     let trimmed = |text: Option<Name>| text.map(|text| text.trim().to_owned());
     let (id, name) = (trimmed(id), trimmed(name));
     name.or_else(|| id.clone()).map(|name| Party { id, name })

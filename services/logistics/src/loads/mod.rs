@@ -1,6 +1,7 @@
 //! Loads.
 
 mod api;
+mod batch;
 mod columns;
 mod create;
 mod export;
@@ -12,6 +13,7 @@ mod store;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
+pub(crate) use batch::Batches;
 pub(crate) use model::{Load, Party, Status, parties};
 pub(crate) use store::{add_driver, assign_carrier, find_own};
 
@@ -21,6 +23,8 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
         .service(create::create_as_carrier)
         .service(api::list_by_ids)
         .service(export::export_completed)
+        .service(batch::create)
+        .service(batch::template)
         .service(proof::prove_in_body)
         .service(proof::prove)
         .service(api::find);

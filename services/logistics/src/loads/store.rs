@@ -99,6 +99,13 @@ pub fn create(c: &mut AnyConnection, load: &Load) -> Result<Answer, Error> {
     Ok(answer)
 }
 
+/// Stores new loads. So few at a time that SQLite and PostgreSQL take all their values in one statement.
+pub fn create_many(c: &mut AnyConnection, loads: &[Load]) -> Result<(), Error> {
+    let rows = loads.iter().map(Row::of).collect::<Result<Vec<_>, _>>()?;
+    database::dispatch!(c, c => diesel::insert_into(loads::table).values(&rows).execute(c))?;
+    Ok(())
+}
+
 /// The document of a load.
 ///
 /// # Errors

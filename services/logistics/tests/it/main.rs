@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "a test fails by panicking")]
 
 mod authorization;
+mod batch;
 mod create;
 mod csv;
 mod document;
@@ -11,6 +12,7 @@ mod notifications;
 mod plans;
 mod proof;
 mod read;
+mod roundtrip;
 mod search;
 mod search_model;
 

@@ -1,8 +1,8 @@
 //! The operations on files.
 
-use actix_multipart::Multipart;
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse, delete, get, post};
+use common::multipart::Multipart;
 use common::wire::ActionResult;
 use common::{Answer, Body, Caller, Error, Failures, Once, PathId};
 use database::AnyConnection;
@@ -13,7 +13,7 @@ use super::kept::Kept;
 use super::resolve::{ResolveFiles, resolved};
 use super::scan::refuse_infected;
 use super::store;
-use super::upload::{fingerprint, receive};
+use super::upload::receive;
 use crate::System;
 
 /// Upload a file
@@ -32,11 +32,12 @@ pub(super) async fn upload(
 ) -> Result<Answer, Error> {
     let form = receive(&request, multipart, &system).await?;
     let files = form.check(&caller)?;
-    let fingerprint = fingerprint(&request, &form)?;
+    let fingerprint =
+        form.0.fingerprint(&request, |part| (&part.name, &part.declared, &part.content.hash))?;
     let public_url = system.public_url.clone();
     once.run(&system.db, fingerprint, async || {
-        refuse_infected(&system, &form.files).await?;
-        let kept = Kept::of(&system, form.files).await?;
+        refuse_infected(&system, &form.0.files).await?;
+        let kept = Kept::of(&system, form.0.files).await?;
         Ok(move |c: &mut AnyConnection| {
             store::create(c, &files, &kept)?;
             Answer::json(&Uploaded::of(&files, &public_url))

@@ -5,7 +5,7 @@ mod text;
 use std::fmt::Display;
 
 use common::problem::{Code, Problems};
-use common::{Caller, Error};
+use common::{Caller, Error, multipart};
 use database::{Id, Ts};
 use serde_json::json;
 use utoipa::ToSchema;
@@ -42,13 +42,7 @@ pub(super) struct FileUploadForm {
 }
 
 /// What was sent.
-#[derive(Default)]
-pub(super) struct Form {
-    /// Text fields, in their order.
-    pub texts: Vec<(String, String)>,
-    /// `file` parts, in their order.
-    pub files: Vec<Part>,
-}
+pub(super) struct Form(pub multipart::Form<Part>);
 
 /// A `file` part.
 pub(super) struct Part {
@@ -86,7 +80,7 @@ impl Form {
         let own = caller.organisation.as_ref().map(|o| o.id.clone());
         let owner = fields.organisation_id.or(own);
         let now = Ts::now();
-        let mut files = self.files.iter().zip(names).map(|(part, name)| File {
+        let mut files = self.0.files.iter().zip(names).map(|(part, name)| File {
             id: Id::new(),
             bucket: fields.bucket,
             kind: fields.kind,
@@ -106,7 +100,7 @@ impl Form {
     }
 
     fn fields(&self, problems: &mut Problems) -> Fields {
-        let owner = self.last("organisationId").filter(|text| !text.trim().is_empty());
+        let owner = self.0.last("organisationId").filter(|text| !text.trim().is_empty());
         Fields {
             bucket: self.word("bucket", &Bucket::ALL, problems),
             kind: self.word("type", &FileType::ALL, problems),
@@ -121,7 +115,7 @@ impl Form {
 
     fn organisations(&self, problems: &mut Problems) -> Organisations {
         let mut found = Organisations::default();
-        let lists = self.texts.iter().filter(|(name, _)| name == "organisations");
+        let lists = self.0.texts.iter().filter(|(name, _)| name == "organisations");
         for id in lists.flat_map(|(_, list)| list.split(',')).map(str::trim).filter(|id| !id.is_empty()) {
             let id = accept(line(id), "organisations", problems);
             found.add(id.as_slice());
@@ -136,11 +130,11 @@ impl Form {
 
     /// The name of each file, where its part is good.
     fn names(&self, fields: &Fields, problems: &mut Problems) -> Vec<String> {
-        if self.files.is_empty() {
+        if self.0.files.is_empty() {
             problems.push("file", Code::Required, MISSING);
         }
-        let mut names = Vec::with_capacity(self.files.len());
-        for (i, part) in self.files.iter().enumerate() {
+        let mut names = Vec::with_capacity(self.0.files.len());
+        for (i, part) in self.0.files.iter().enumerate() {
             if part.content.size == 0 {
                 problems.push_with(
                     "file",
@@ -159,13 +153,8 @@ impl Form {
         names
     }
 
-    /// Of several fields of a name the last counts.
-    fn last(&self, name: &str) -> Option<&str> {
-        self.texts.iter().rfind(|(field, _)| field == name).map(|(_, text)| text.as_str())
-    }
-
     fn required(&self, name: &str, problems: &mut Problems) -> Option<&str> {
-        let found = self.last(name);
+        let found = self.0.last(name);
         if found.is_none() {
             problems.push(name, Code::Required, MISSING);
         }

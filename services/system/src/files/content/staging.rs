@@ -40,11 +40,6 @@ impl Staging {
         Self { folder, head: Vec::new(), size: 0, buffer: Vec::new(), written: Written::default() }
     }
 
-    /// Bytes taken in so far.
-    pub fn size(&self) -> u64 {
-        self.size
-    }
-
     /// Takes in more.
     ///
     /// # Errors

@@ -1,0 +1,182 @@
+//! Multipart forms, read as they come, whatever the order of their fields: texts are kept, files are handed over in
+//! chunks.
+
+use std::time::Duration;
+
+use actix_multipart::{Field, MultipartError};
+use actix_web::http::header;
+use actix_web::web::Bytes;
+use actix_web::{HttpMessage, HttpRequest};
+use futures_util::{Stream, StreamExt};
+use serde::Serialize;
+use serde_json::json;
+use sha2::Digest;
+
+pub use actix_multipart::Multipart;
+
+use crate::problem::{Code, Problems};
+use crate::{Error, Fingerprint};
+
+/// The most bytes of a text field, and of all of them together.
+const TEXT_BYTES: usize = 64 << 10;
+const TEXTS_BYTES: usize = 1 << 20;
+/// The most parts of any kind.
+const PARTS: usize = 1000;
+/// A client that sends nothing for so long has gone.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// And one that has not finished after so long is given up: ten photographs take less on any line.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// What a form may have.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits<'a> {
+    /// The names of its text fields; fields of other names are read over.
+    pub texts: &'a [&'a str],
+    /// The most `file` parts.
+    pub files: usize,
+    /// The most bytes of each.
+    pub file_bytes: usize,
+}
+
+/// A form that came in whole.
+pub struct Form<F> {
+    /// Text fields, in their order.
+    pub texts: Vec<(String, String)>,
+    /// What became of the `file` parts, in their order.
+    pub files: Vec<F>,
+}
+
+/// A `file` part that is coming in.
+pub struct FilePart<'a> {
+    /// The file name it came with.
+    pub name: Option<String>,
+    /// The media type it came with.
+    pub declared: Option<String>,
+    field: &'a mut Field,
+    size: usize,
+    limit: usize,
+}
+
+impl FilePart<'_> {
+    /// The next chunk of the content; nothing at its end.
+    ///
+    /// # Errors
+    /// 400 when it is cut off, 413.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, Error> {
+        let chunk = next(self.field).await?;
+        self.size += chunk.as_ref().map_or(0, Bytes::len);
+        if self.size > self.limit { Err(Error::PayloadTooLarge(self.limit)) } else { Ok(chunk) }
+    }
+}
+
+/// Reads the whole form; `keep` reads each `file` part. What a limit forbids is cut off there and then.
+///
+/// # Errors
+/// 400 for a body that is no whole form or has too many files, 413, 415, and what `keep` returns.
+pub async fn receive<F>(
+    request: &HttpRequest,
+    mut multipart: Multipart,
+    limits: Limits<'_>,
+    keep: impl AsyncFnMut(FilePart<'_>) -> Result<F, Error>,
+) -> Result<Form<F>, Error> {
+    let encoded = request.headers().get(header::CONTENT_ENCODING).is_some_and(|v| v != "identity");
+    if encoded || !request.content_type().eq_ignore_ascii_case("multipart/form-data") {
+        return Err(Error::UnsupportedMediaType("multipart/form-data, not compressed"));
+    }
+    let late = |_| Error::MalformedBody("it took too long".into());
+    tokio::time::timeout(LONGEST, parts(&mut multipart, limits, keep)).await.map_err(late)?
+}
+
+async fn parts<F>(
+    multipart: &mut Multipart,
+    limits: Limits<'_>,
+    mut keep: impl AsyncFnMut(FilePart<'_>) -> Result<F, Error>,
+) -> Result<Form<F>, Error> {
+    let mut form = Form { texts: Vec::new(), files: Vec::new() };
+    let (mut texts_left, mut ignored_left) = (TEXTS_BYTES, limits.file_bytes);
+    for _ in 0..=PARTS {
+        let Some(mut field) = next(multipart).await? else { return Ok(form) };
+        let name = field.name().unwrap_or_default().to_owned();
+        if name == "file" {
+            if form.files.len() == limits.files {
+                return Err(too_many("file", "files", limits.files));
+            }
+            let (name, declared) = (file_name(&field), field.content_type().map(ToString::to_string));
+            let part = FilePart { name, declared, field: &mut field, size: 0, limit: limits.file_bytes };
+            form.files.push(keep(part).await?);
+        } else if limits.texts.contains(&&*name) {
+            let text = receive_text(&mut field, TEXT_BYTES.min(texts_left)).await?;
+            texts_left -= text.len();
+            form.texts.push((name, text));
+        } else {
+            ignored_left -= skip(&mut field, ignored_left).await?;
+        }
+    }
+    Err(too_many("", "parts", PARTS))
+}
+
+impl<F> Form<F> {
+    /// What a repeat of the upload must equal: fields and contents, however they were wrapped. `print` tells a file
+    /// from others.
+    pub fn fingerprint<'a, P: Serialize>(
+        &'a self,
+        request: &HttpRequest,
+        print: impl Fn(&'a F) -> P,
+    ) -> Result<Fingerprint, Error> {
+        let Some(hash) = Fingerprint::start(request) else { return Ok(Fingerprint::default()) };
+        let files: Vec<_> = self.files.iter().map(print).collect();
+        Ok(Fingerprint::finish(hash.chain_update(serde_json::to_vec(&(&self.texts, files))?)))
+    }
+
+    /// Of several fields of a name the last counts.
+    pub fn last(&self, name: &str) -> Option<&str> {
+        self.texts.iter().rfind(|(field, _)| field == name).map(|(_, text)| text.as_str())
+    }
+}
+
+/// `filename`, or `filename*`, which RFC 7578 forbids and some clients send.
+fn file_name(field: &Field) -> Option<String> {
+    let disposition = field.content_disposition()?;
+    let extended = || String::from_utf8(disposition.get_filename_ext()?.value.clone()).ok();
+    disposition.get_filename().map(str::to_owned).or_else(extended)
+}
+
+async fn receive_text(field: &mut Field, limit: usize) -> Result<String, Error> {
+    let mut bytes = Vec::new();
+    while let Some(chunk) = next(field).await? {
+        if bytes.len() + chunk.len() > limit {
+            return Err(Error::PayloadTooLarge(limit));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    String::from_utf8(bytes).map_err(|_| Error::MalformedBody("a field is not UTF-8".into()))
+}
+
+/// Reads over a part that means nothing here, and tells its size.
+async fn skip(field: &mut Field, limit: usize) -> Result<usize, Error> {
+    let mut size = 0;
+    while let Some(chunk) = next(field).await? {
+        size += chunk.len();
+        if size > limit {
+            return Err(Error::PayloadTooLarge(limit));
+        }
+    }
+    Ok(size)
+}
+
+async fn next<T>(
+    stream: &mut (impl Stream<Item = Result<T, MultipartError>> + Unpin),
+) -> Result<Option<T>, Error> {
+    match tokio::time::timeout(PATIENCE, stream.next()).await {
+        Ok(Some(Err(error))) => Err(Error::MalformedBody(format!("it is no whole multipart form ({error})"))),
+        Ok(more) => Ok(more.transpose().ok().flatten()),
+        Err(_) => Err(Error::MalformedBody("nothing more of it came".into())),
+    }
+}
+
+fn too_many(path: &str, what: &str, limit: usize) -> Error {
+    let mut problems = Problems::default();
+    let message = format!("must be at most {limit} {what}");
+    problems.push_with(path, Code::Length, message, json!({ "maximum": limit }));
+    Error::Validation(problems)
+}

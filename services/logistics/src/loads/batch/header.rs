@@ -1,0 +1,87 @@
+//! The header row: what stands in which column.
+
+use common::csv::unguard;
+use common::problem::{Code, Problems};
+use serde_json::{Map, Value, json};
+
+use super::table::Cell;
+use crate::loads::columns::COLUMNS;
+
+/// Written by exports, but not for a batch to say: its loads are new.
+const IGNORED: [&str; 5] = ["id", "status", "files", "createdAtUTC", "completedAtUTC"];
+/// One column of each must be there.
+const REQUIRED: [&[&str]; 4] =
+    [&["reference"], &["deliveryDateISO"], &["commodityId", "commodityName"], &["organiserId", "carrierId"]];
+/// So much of an unknown name is told.
+const NAME_SHOWN: usize = 100;
+
+/// The names of the columns, where a cell stands in one.
+pub struct Header(Vec<Option<&'static str>>);
+
+impl Header {
+    /// Reads the header row. Nothing if a column is missing, without which there is no sense in looking at rows.
+    /// `has_organiser`: the form names one.
+    pub fn read(cells: &[Cell], has_organiser: bool, problems: &mut Problems) -> Option<Self> {
+        let mut names = Vec::new();
+        for cell in cells {
+            let written = if let Cell::Text(text) = cell { text.trim() } else { "#" };
+            let known = COLUMNS.iter().chain(&IGNORED).find(|name| name.eq_ignore_ascii_case(written));
+            if written.is_empty() {
+                names.push(None);
+            } else if let Some(&name) = known {
+                if names.contains(&Some(name)) {
+                    problems.push(written, Code::Inconsistent, "is there twice");
+                }
+                names.push(Some(name));
+            } else {
+                let shown: String = written.chars().take(NAME_SHOWN).collect();
+                let message = format!("is no column: the columns are {}", COLUMNS.join(", "));
+                problems.push_with(shown, Code::Enum, message, json!({ "allowed": COLUMNS }));
+                names.push(None);
+            }
+        }
+        let is_missing = |any: &[&str]| !any.iter().any(|name| names.contains(&Some(name)));
+        let mut complete = true;
+        for any in REQUIRED.into_iter().filter(|any| is_missing(any)) {
+            if any.contains(&"organiserId") && has_organiser {
+                continue;
+            }
+            problems.push(any[0], Code::Required, format!("is required: a column {}", any.join(" or ")));
+            complete = false;
+        }
+        complete.then_some(Self(names))
+    }
+
+    /// A row as an object with the members that JSON would have; and whether a cell stands outside of the columns.
+    pub fn object(&self, cells: Vec<Cell>, problems: &mut Problems) -> (Value, bool) {
+        let (mut object, mut stray) = (Map::new(), false);
+        for (i, cell) in cells.into_iter().enumerate().filter(|(_, cell)| !cell.is_blank()) {
+            let Some(name) = self.0.get(i).copied().flatten() else {
+                stray = true;
+                continue;
+            };
+            match cell {
+                Cell::Text(text) if IGNORED.contains(&name) => {
+                    if text.contains(['\n', '\r']) {
+                        problems.push(name, Code::Format, "has line breaks: is a quote missing?");
+                    }
+                }
+                Cell::Text(text) => drop(object.insert(name.to_owned(), member(name, unguard(text.trim())))),
+                Cell::Refused(..) if IGNORED.contains(&name) => {}
+                Cell::Refused(code, why) => problems.push(name, code, why),
+            }
+        }
+        (Value::Object(object), stray)
+    }
+}
+
+/// What stands in a cell, as JSON would have it; the schema says what is wrong with it.
+fn member(name: &str, text: &str) -> Value {
+    match name {
+        "commodityId" | "weight" | "weightNet" => {
+            text.parse::<f64>().ok().filter(|n| n.is_finite()).map_or_else(|| json!(text), |n| json!(n))
+        }
+        "tags" => text.split(';').map(str::trim).filter(|tag| !tag.is_empty()).collect(),
+        _ => json!(text),
+    }
+}

@@ -1,0 +1,50 @@
+//! Batches: loads from the rows of tables, all or none. The tables go to temporary files as they come; one pass reads
+//! and checks every row and writes what is good to another; one transaction stores that.
+
+mod api;
+mod check;
+mod header;
+mod plan;
+mod row;
+mod store;
+mod table;
+mod upload;
+
+use std::sync::Arc;
+
+use common::Shape;
+use tokio::sync::Semaphore;
+
+pub(super) use api::{create, template};
+
+use crate::Settings;
+use row::BatchRow;
+use upload::LoadBatchForm;
+
+/// So many batches are checked at a time: each takes a core and some memory.
+const AT_ONCE: usize = 2;
+
+/// What all batches share.
+pub(crate) struct Batches {
+    form: Shape<LoadBatchForm>,
+    row: Shape<BatchRow>,
+    running: Arc<Semaphore>,
+    files_max: usize,
+    bytes_max: usize,
+    rows_max: usize,
+}
+
+impl Batches {
+    /// # Errors
+    /// If a schema does not compile, which is a mistake in it.
+    pub(crate) fn new(settings: &Settings) -> anyhow::Result<Self> {
+        Ok(Self {
+            form: Shape::new()?,
+            row: Shape::new()?,
+            running: Arc::new(Semaphore::new(AT_ONCE)),
+            files_max: settings.batch_files,
+            bytes_max: settings.batch_bytes,
+            rows_max: settings.batch_rows,
+        })
+    }
+}

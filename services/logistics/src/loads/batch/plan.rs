@@ -1,0 +1,109 @@
+//! A batch that is good: its loads, written down one a line, and how they are stored.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Seek, Write};
+
+use common::{Answer, Error};
+use database::{AnyConnection, Id};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
+
+use super::store as imports;
+use super::upload::disk;
+use crate::loads::model::Load;
+use crate::loads::store;
+
+/// So many loads are in memory at a time.
+const CHUNK: usize = 500;
+
+/// The answer to a batch.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct BatchResult {
+    /// One sentence for a person.
+    message: String,
+    /// Always `success`.
+    #[schema(value_type = String)]
+    status: &'static str,
+    /// How many loads were stored; how many would be, if this was a dry run.
+    count: usize,
+    /// Their ids, in the order of the rows; none of a dry run.
+    #[schema(value_type = Vec<String>)]
+    ids: Vec<Id>,
+}
+
+/// That some content was imported for an organisation, once.
+pub struct Import {
+    /// Empty for an `admin` who acts for none.
+    pub organisation_id: String,
+    /// Of the contents of all files, in whatever order.
+    pub content_hash: String,
+    /// It may have been before.
+    pub repeat: bool,
+}
+
+impl Import {
+    pub fn new(organisation_id: &str, hashes: impl Iterator<Item = [u8; 32]>, repeat: bool) -> Self {
+        let mut hashes: Vec<_> = hashes.collect();
+        hashes.sort_unstable();
+        let content_hash = base16ct::lower::encode_string(&Sha256::digest(hashes.concat()));
+        Self { organisation_id: organisation_id.to_owned(), content_hash, repeat }
+    }
+}
+
+/// What will be stored.
+pub struct Plan {
+    import: Import,
+    dry_run: bool,
+    ids: Vec<Id>,
+    /// A JSON document a line.
+    loads: BufWriter<File>,
+}
+
+impl Plan {
+    pub fn new(import: Import, dry_run: bool) -> Result<Self, Error> {
+        let loads = BufWriter::with_capacity(64 << 10, tempfile::tempfile().map_err(disk)?);
+        Ok(Self { import, dry_run, ids: Vec::new(), loads })
+    }
+
+    pub fn add(&mut self, load: &Load) -> Result<(), Error> {
+        self.ids.push(load.id);
+        let mut line = serde_json::to_vec(load)?;
+        line.push(b'\n');
+        self.loads.write_all(&line).map_err(disk)
+    }
+
+    /// Stores all loads. It may run again, if another transaction was in the way.
+    ///
+    /// # Errors
+    /// 409 if the content was imported before.
+    pub fn carry_out(&mut self, c: &mut AnyConnection) -> Result<Answer, Error> {
+        imports::refuse_repeat(c, &self.import)?;
+        let (count, mut ids) = (self.ids.len(), Vec::new());
+        let mut message = format!("{count} loads would be created: this was a dry run, nothing is stored.");
+        if !self.dry_run {
+            imports::record(c, &self.import)?;
+            self.store(c)?;
+            ids.clone_from(&self.ids);
+            message = format!("{count} loads are created.");
+        }
+        Answer::json(&BatchResult { message, status: "success", count, ids })
+    }
+
+    fn store(&mut self, c: &mut AnyConnection) -> Result<(), Error> {
+        self.loads.flush().map_err(disk)?;
+        let file = self.loads.get_mut();
+        file.rewind().map_err(disk)?;
+        let mut lines = BufReader::with_capacity(64 << 10, file).lines();
+        loop {
+            let mut loads = Vec::with_capacity(CHUNK);
+            for line in lines.by_ref().take(CHUNK) {
+                loads.push(serde_json::from_str(&line.map_err(disk)?)?);
+            }
+            if loads.is_empty() {
+                return Ok(());
+            }
+            store::create_many(c, &loads)?;
+        }
+    }
+}

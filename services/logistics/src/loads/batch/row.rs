@@ -1,0 +1,150 @@
+//! The rules of a row: those of the forms, for whoever fills in a table.
+
+use common::problem::{Code, Problems};
+use common::wire::{Iso, Name, Postcode, Reference, Registration, Tag, Word};
+use serde::Deserialize;
+use serde_json::json;
+use utoipa::ToSchema;
+
+use super::upload::Organiser;
+use crate::commodities::Catalogue;
+use crate::loads::form::{Goods, party, reword_tonnes};
+use crate::loads::model::{NewLoad, Party};
+
+/// A row, by the names of its columns.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct BatchRow {
+    #[schema(required = true)]
+    reference: Reference,
+    #[serde(rename = "deliveryDateISO")]
+    #[schema(required = true)]
+    delivery_date: Iso,
+    organiser_id: Option<Name>,
+    organiser_name: Option<Name>,
+    carrier_id: Option<Name>,
+    carrier_name: Option<Name>,
+    commodity_id: Option<f64>,
+    commodity_name: Option<Name>,
+    #[schema(minimum = 0, maximum = 1000)]
+    weight: Option<f64>,
+    #[schema(minimum = 0, maximum = 1000)]
+    weight_net: Option<f64>,
+    weight_unit: Option<Word>,
+    vehicle_registration: Option<Registration>,
+    ticket_number: Option<Reference>,
+    pickup_postcode: Option<Postcode>,
+    dropoff_postcode: Option<Postcode>,
+    #[schema(max_items = 50)]
+    tags: Vec<Tag>,
+}
+
+const REQUIRED: &str = "is required";
+
+/// Makes what the schema found plain for somebody who looks at a table: one entry for each cell.
+pub fn reword(found: Problems, problems: &mut Problems) {
+    let mut found = found;
+    reword_tonnes("weight", &mut found);
+    reword_tonnes("weightNet", &mut found);
+    for name in ["commodityId", "weight", "weightNet"] {
+        found.reword(name, Code::Type, "must be a number, such as 29.4");
+    }
+    found.reword(
+        "deliveryDateISO",
+        Code::Format,
+        "must be a date such as 2026-03-01, or a date-time with offset",
+    );
+    for problem in found {
+        let cell = problem.path.split(['[', '.']).next().unwrap_or_default();
+        problems.push_with(cell, problem.code, problem.message, problem.data.into());
+    }
+}
+
+impl BatchRow {
+    /// The load that is meant, and what is wrong with the row; nothing if that is something. `nameless` is set when
+    /// the form's organiser is the row's and has no name.
+    pub fn into_new(
+        mut self,
+        organiser: &Organiser,
+        catalogue: &Catalogue,
+        problems: &mut Problems,
+        nameless: &mut bool,
+    ) -> Option<NewLoad> {
+        let commodity_id = self.commodity(catalogue, problems);
+        if self.weight_unit.as_ref().is_some_and(|unit| !unit.trim().eq_ignore_ascii_case("tonne")) {
+            problems.push_with("weightUnit", Code::Enum, "must be tonne", json!({ "allowed": ["tonne"] }));
+        }
+        let parties = self.parties(organiser, problems, nameless);
+        let goods = Goods {
+            commodity_id: commodity_id.unwrap_or_default(),
+            reference: self.reference,
+            delivery_date: self.delivery_date,
+            weight: self.weight,
+            ticket_number: self.ticket_number,
+            vehicle_registration: self.vehicle_registration,
+            pickup_postcode: self.pickup_postcode,
+            dropoff_postcode: self.dropoff_postcode,
+            tags: self.tags,
+        };
+        if problems.is_empty() { goods.into_new(catalogue, parties, self.weight_net, None) } else { None }
+    }
+
+    fn commodity(&self, catalogue: &Catalogue, problems: &mut Problems) -> Option<f64> {
+        let by_name = self.commodity_name.as_ref().map(|name| catalogue.find_name(name));
+        let by_id = self.commodity_id.map(|id| catalogue.find(id));
+        let unknown = "names no commodity: see GET /v1/commodities";
+        match (by_id, by_name) {
+            (Some(None), _) => problems.push("commodityId", Code::UnknownReference, unknown),
+            (_, Some(None)) => problems.push("commodityName", Code::UnknownReference, unknown),
+            (Some(Some(id)), Some(Some(name))) if id.id != name.id => {
+                let message = format!("is not the commodity {}, which is {}", id.id, id.name);
+                problems.push("commodityName", Code::Inconsistent, message);
+            }
+            (Some(found), _) | (None, Some(found)) => return found.map(|entry| entry.id.into()),
+            (None, None) if problems.failed("commodityName") => {}
+            (None, None) => {
+                problems.push("commodityId", Code::Required, "is required: commodityId or commodityName");
+            }
+        }
+        None
+    }
+
+    fn parties(
+        &mut self,
+        form: &Organiser,
+        problems: &mut Problems,
+        nameless: &mut bool,
+    ) -> (Option<Party>, Option<Party>) {
+        let (mut id, mut name) = (self.organiser_id.take(), self.organiser_name.take());
+        let (carrier_id, carrier_name) = (self.carrier_id.take(), self.carrier_name.take());
+        let refused = ["organiserId", "organiserName"].iter().any(|field| problems.failed(field));
+        let is_forms = id.is_none() && name.is_none() && !refused;
+        if is_forms {
+            id.clone_from(&form.id);
+        }
+        // Another organisation's name is not this one's.
+        if is_forms
+            || (name.is_none()
+                && form.id.as_ref().is_none_or(|own| id.as_ref().is_some_and(|id| id.trim() == own.0)))
+        {
+            name = name.or_else(|| form.name.clone());
+        }
+        if id.is_some() && name.is_none() {
+            if is_forms {
+                *nameless = true;
+            } else {
+                problems.push("organiserName", Code::Required, REQUIRED);
+            }
+        }
+        if carrier_id.is_some() && carrier_name.is_none() {
+            problems.push("carrierName", Code::Required, REQUIRED);
+        }
+        if carrier_name.is_some() && carrier_id.is_none() {
+            problems.push("carrierId", Code::Required, REQUIRED);
+        }
+        if id.is_none() && carrier_id.is_none() && !problems.failed("carrierId") {
+            problems.push("organiserId", Code::Required, "is required: organiserId or carrierId");
+        }
+        (party(id, name), party(carrier_id, carrier_name))
+    }
+}

@@ -1,0 +1,122 @@
+//! XLSX: the first sheet of a workbook, row by row (ECMA-376). Read here and not by a library, since those that there
+//! are believe what a file says of itself: memory for as many strings as it announces, a copy of a font for each
+//! style. Of the parts only those that are needed are unpacked, each within its limit, and nothing is kept of them but
+//! the shared strings and which number formats are dates.
+
+mod archive;
+mod cell;
+mod styles;
+mod workbook;
+mod xml;
+
+use std::fs::File;
+
+use quick_xml::events::{BytesStart, Event};
+
+use super::{COLUMNS_MAX, Cell, Fault, Row};
+use cell::{Kind, column_of, reference};
+use workbook::Workbook;
+use xml::{Text, Xml, attributes};
+
+/// The most bytes of a sheet, unpacked.
+const SHEET_MAX: usize = 128 << 20;
+
+pub struct Xlsx {
+    sheet: Xml<File>,
+    workbook: Workbook,
+    /// Of the row that was read last.
+    line: u64,
+    /// All rows were read.
+    done: bool,
+}
+
+impl Xlsx {
+    pub fn open(file: File, rows_max: usize) -> Result<Self, Fault> {
+        let (workbook, sheet) = Workbook::open(&file)?;
+        let mut sheet = Xml::new(sheet.unpack(file, SHEET_MAX)?);
+        loop {
+            match sheet.next()? {
+                Event::Start(e) if e.local_name().as_ref() == b"dimension" => dimension(&e, rows_max)?,
+                Event::Start(e) if e.local_name().as_ref() == b"sheetData" => break,
+                Event::Eof => return Err(Fault::unreadable("has no sheet with cells first", None)),
+                _ => {}
+            }
+        }
+        Ok(Self { sheet, workbook, line: 0, done: false })
+    }
+
+    /// The next row, blank or not.
+    pub fn next(&mut self) -> Result<Option<Row>, Fault> {
+        let mut cells: Vec<Cell> = Vec::new();
+        while !self.done {
+            match self.sheet.next()? {
+                Event::Start(e) if e.local_name().as_ref() == b"row" => {
+                    let number = attributes(&e).find(|(name, _)| *name == b"r").and_then(|(_, v)| number(&v));
+                    self.line = number.unwrap_or(self.line + 1);
+                }
+                Event::Start(e) if e.local_name().as_ref() == b"c" => {
+                    let (mut column, mut style, mut kind) = (Some(cells.len()), None, Kind::Number);
+                    for (name, value) in attributes(&e) {
+                        match name {
+                            b"r" => column = column_of(&value),
+                            b"s" => style = number(&value),
+                            b"t" => kind = Kind::of(&value),
+                            _ => {}
+                        }
+                    }
+                    let text = text(&mut self.sheet, kind)?;
+                    let cell = self.workbook.cell(kind, style, text)?;
+                    let Some(column) = column.filter(|column| *column < COLUMNS_MAX) else {
+                        if cell.is_blank() {
+                            continue;
+                        }
+                        return Err(Fault::too_many("columns", COLUMNS_MAX).with("line", self.line));
+                    };
+                    while cells.len() <= column {
+                        cells.push(Cell::Text(String::new()));
+                    }
+                    cells[column] = cell;
+                }
+                Event::End(e) if e.local_name().as_ref() == b"row" => {
+                    return Ok(Some(Row { line: self.line, cells }));
+                }
+                Event::End(e) if e.local_name().as_ref() == b"sheetData" => self.done = true,
+                Event::Eof => return Err(Fault::unreadable("is cut off", Some(self.line))),
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The text of a cell: its value, or its own string.
+fn text(sheet: &mut Xml<File>, kind: Kind) -> Result<String, Fault> {
+    let wanted: &[u8] = if kind == Kind::Inline { b"t" } else { b"v" };
+    let mut text = Text::new(wanted);
+    loop {
+        match sheet.next()? {
+            Event::End(e) if e.local_name().as_ref() == b"c" => return Ok(text.take()),
+            Event::Eof => return Err(Fault::unreadable("is cut off", None)),
+            event => text.see(&event)?,
+        }
+    }
+}
+
+/// What the sheet says of its size, as `A1:T50001`.
+fn dimension(e: &BytesStart<'_>, rows_max: usize) -> Result<(), Fault> {
+    let value = attributes(e).find(|(name, _)| *name == b"ref").map(|(_, value)| value);
+    let Some((column, row)) = value.and_then(|value| reference(value.rsplit(|b| *b == b':').next()?)) else {
+        return Ok(());
+    };
+    if column >= COLUMNS_MAX {
+        return Err(Fault::too_many("columns", COLUMNS_MAX));
+    }
+    if row > rows_max as u64 + 1 {
+        return Err(Fault::too_many("rows: delete those that are empty too", rows_max));
+    }
+    Ok(())
+}
+
+fn number(digits: &[u8]) -> Option<u64> {
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}

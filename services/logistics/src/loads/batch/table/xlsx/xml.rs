@@ -1,0 +1,141 @@
+//! XML, event by event, none of which may be large, nor deep.
+
+use std::borrow::Cow;
+use std::io::{BufReader, ErrorKind, Read};
+
+use common::problem::Code;
+use quick_xml::Reader;
+use quick_xml::escape::resolve_predefined_entity;
+use quick_xml::events::{BytesStart, Event};
+
+use super::super::{Fault, TEXT_MAX};
+use super::archive::Content;
+
+/// The most bytes of a tag or a text.
+const EVENT_MAX: usize = 1 << 20;
+/// No workbook nests its elements deeper.
+const DEPTH_MAX: usize = 64;
+
+/// A part that is being read.
+pub struct Xml<R: Read> {
+    reader: Reader<BufReader<Bounded<R>>>,
+    buffer: Vec<u8>,
+    depth: usize,
+    limit: usize,
+}
+
+/// Gives out no more than an event may have before it is asked for the next.
+struct Bounded<R> {
+    content: Content<R>,
+    left: usize,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.content.read(buffer)?;
+        self.left = self.left.checked_sub(read).ok_or(ErrorKind::QuotaExceeded)?;
+        Ok(read)
+    }
+}
+
+impl<R: Read> Xml<R> {
+    pub fn new(content: Content<R>) -> Self {
+        let limit = content.limit;
+        let mut reader = Reader::from_reader(BufReader::new(Bounded { content, left: EVENT_MAX }));
+        reader.config_mut().expand_empty_elements = true;
+        Self { reader, buffer: Vec::new(), depth: 0, limit }
+    }
+
+    /// The next event; empty elements begin and end.
+    pub fn next(&mut self) -> Result<Event<'_>, Fault> {
+        self.buffer.clear();
+        self.reader.get_mut().get_mut().left = EVENT_MAX;
+        let event = self.reader.read_event_into(&mut self.buffer).map_err(|error| match error {
+            quick_xml::Error::Io(error) => match error.kind() {
+                ErrorKind::FileTooLarge => Fault::TooLarge(self.limit),
+                ErrorKind::QuotaExceeded => Fault::TooLarge(EVENT_MAX),
+                kind => Fault::from(std::io::Error::new(kind, error)),
+            },
+            _ => Fault::unreadable("has parts that are no XML, or is cut off", None),
+        })?;
+        match &event {
+            Event::Start(_) => self.depth += 1,
+            Event::End(_) => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        if self.depth > DEPTH_MAX {
+            return Err(Fault::refused(Code::Format, "must be a workbook; its elements are nested too deep"));
+        }
+        Ok(event)
+    }
+}
+
+/// Attributes by their local names, with entities resolved; what cannot be read is left out.
+pub fn attributes<'a>(e: &'a BytesStart<'_>) -> impl Iterator<Item = (&'a [u8], Cow<'a, [u8]>)> {
+    // Without checks: they compare each with all others.
+    let mut attributes = e.attributes();
+    attributes.with_checks(false);
+    attributes.flatten().filter_map(|attribute| {
+        let name = attribute.key.local_name().into_inner();
+        if !attribute.value.contains(&b'&') {
+            return Some((name, attribute.value));
+        }
+        let text = attribute.normalized_value(quick_xml::XmlVersion::Implicit1_0).ok()?.into_owned();
+        Some((name, Cow::Owned(text.into_bytes())))
+    })
+}
+
+/// The text of certain elements within another, phonetic hints left out.
+pub struct Text {
+    seen: String,
+    wanted: &'static [u8],
+    within: bool,
+    phonetic: bool,
+}
+
+impl Text {
+    pub fn new(wanted: &'static [u8]) -> Self {
+        Self { seen: String::new(), wanted, within: false, phonetic: false }
+    }
+
+    pub fn see(&mut self, event: &Event<'_>) -> Result<(), Fault> {
+        match event {
+            Event::Start(e) => self.enter(e.local_name().as_ref(), true),
+            Event::End(e) => self.enter(e.local_name().as_ref(), false),
+            Event::Text(text) if self.within => self.push(&text.xml10_content().map_err(unknown)?),
+            Event::CData(text) if self.within => self.push(&text.xml10_content().map_err(unknown)?),
+            Event::GeneralRef(entity) if self.within => {
+                let name = entity.decode().map_err(unknown)?;
+                match entity.resolve_char_ref() {
+                    Ok(Some(character)) => self.push(character.encode_utf8(&mut [0; 4])),
+                    _ => self.push(resolve_predefined_entity(&name).ok_or_else(|| unknown(()))?),
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What was seen.
+    pub fn take(&mut self) -> String {
+        std::mem::take(&mut self.seen)
+    }
+
+    fn enter(&mut self, name: &[u8], begins: bool) {
+        if name == b"rPh" {
+            self.phonetic = begins;
+        } else if name == self.wanted {
+            self.within = begins && !self.phonetic;
+        }
+    }
+
+    fn push(&mut self, text: &str) {
+        if self.seen.len() < TEXT_MAX {
+            self.seen.push_str(text);
+        }
+    }
+}
+
+fn unknown<E>(_: E) -> Fault {
+    Fault::unreadable("has texts that are no XML", None)
+}

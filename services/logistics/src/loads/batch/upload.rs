@@ -1,0 +1,137 @@
+//! The form that a batch comes in.
+
+use std::fs::File;
+use std::io;
+
+use actix_web::HttpRequest;
+use common::Error;
+use common::multipart::{self, FilePart, Form, Limits, Multipart};
+use common::problem::{Code, Problems};
+use common::wire::Name;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tokio::io::AsyncWriteExt;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
+use utoipa::{PartialSchema, ToSchema};
+
+use super::Batches;
+
+const TEXTS: [&str; 4] = ["organisationId", "organisationName", "dryRun", "repeat"];
+
+/// A batch of loads.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct LoadBatchForm {
+    /// CSV or XLSX, with a header row of the names of columns.
+    #[schema(required = true, value_type = Vec<Table>)]
+    file: Vec<String>,
+    /// The organiser of rows that name none.
+    organisation_id: Option<Name>,
+    /// Its name.
+    organisation_name: Option<Name>,
+    /// `true`: the very same checks, and nothing is stored.
+    pub dry_run: bool,
+    /// `true`: stored even if the same content was before.
+    pub repeat: bool,
+}
+
+/// A file.
+struct Table;
+
+impl PartialSchema for Table {
+    fn schema() -> RefOr<Schema> {
+        let binary = SchemaFormat::KnownFormat(KnownFormat::Binary);
+        ObjectBuilder::new().schema_type(Type::String).format(Some(binary)).into()
+    }
+}
+impl ToSchema for Table {}
+
+/// A file that came in; it has no name on the disk and goes with this.
+pub struct Received {
+    /// The name it came with.
+    pub name: Option<String>,
+    /// Its SHA-256.
+    pub hash: [u8; 32],
+    pub file: File,
+    size: usize,
+}
+
+/// The organiser of rows that name none.
+#[derive(Debug, Default)]
+pub struct Organiser {
+    pub id: Option<Name>,
+    pub name: Option<Name>,
+}
+
+/// Reads the whole form.
+///
+/// # Errors
+/// 400 for a body that is no whole form or has too many files, 413, 415, 503.
+pub async fn receive(
+    request: &HttpRequest,
+    form: Multipart,
+    batches: &Batches,
+) -> Result<Form<Received>, Error> {
+    let limits = Limits { texts: &TEXTS, files: batches.files_max, file_bytes: batches.bytes_max };
+    multipart::receive(request, form, limits, keep).await
+}
+
+async fn keep(mut part: FilePart<'_>) -> Result<Received, Error> {
+    let mut file = tokio::fs::File::from_std(tempfile::tempfile().map_err(disk)?);
+    let (mut hash, mut size) = (Sha256::new(), 0);
+    while let Some(chunk) = part.next().await? {
+        hash.update(&chunk);
+        size += chunk.len();
+        file.write_all(&chunk).await.map_err(disk)?;
+    }
+    file.flush().await.map_err(disk)?;
+    Ok(Received { name: part.name, hash: hash.finalize().into(), file: file.into_std().await, size })
+}
+
+/// The temporary folder is full or away.
+pub fn disk(error: io::Error) -> Error {
+    Error::Unavailable(error.into(), "The temporary folder")
+}
+
+/// The fields of a form, and what is wrong with them.
+pub fn understand(form: &Form<Received>, batches: &Batches) -> (LoadBatchForm, Problems) {
+    let mut value = json!({});
+    for name in TEXTS {
+        if let Some(text) = form.last(name) {
+            value[name] = match text.trim() {
+                "true" | "false" if matches!(name, "dryRun" | "repeat") => json!(text.trim() == "true"),
+                _ => json!(text),
+            };
+        }
+    }
+    if !form.files.is_empty() {
+        value["file"] = Value::Array(form.files.iter().map(|_| json!("")).collect());
+    }
+    let (fields, mut problems) = batches.form.check(value);
+    if let Some(index) = form.files.iter().position(|file| file.size == 0) {
+        problems.push_with(
+            "file",
+            Code::Length,
+            "must not be empty",
+            json!({ "minimum": 1, "index": index }),
+        );
+    }
+    (fields, problems)
+}
+
+impl LoadBatchForm {
+    /// The organiser of rows that name none. One that was refused stands in for what it will be, so that no row is
+    /// said to lack it.
+    pub fn organiser(&mut self, problems: &Problems) -> Organiser {
+        let field = |name: &str, value: Option<Name>| {
+            let trimmed = |text: Name| Name(text.trim().to_owned());
+            if problems.failed(name) { Some(Name("-".into())) } else { value.map(trimmed) }
+        };
+        Organiser {
+            id: field("organisationId", self.organisation_id.take()),
+            name: field("organisationName", self.organisation_name.take()),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! As many rows as there may be.
+
+use std::fmt::Write;
+
+use super::*;
+
+fn rows(count: usize, bad: Option<usize>) -> String {
+    let mut table = GOOD.lines().next().unwrap().to_owned() + "\n";
+    for n in 0..count {
+        let date = if Some(n) == bad { "2026-02-30" } else { "2026-03-01" };
+        writeln!(table, "R-{n},{date},Feed Wheat,grain,Border Grain,29.4").unwrap();
+    }
+    table
+}
+
+testkit::on_both! {
+    async fn one_bad_cell_of_fifty_thousand_rows(backend) {
+        let app = app(backend).await;
+        let reply = send_file(&app, rows(50_000, Some(49_998))).await;
+        assert_eq!(entries(&reply), ["rows[49998].deliveryDateISO format 50000"]);
+        assert_eq!(reply.json()["body"]["failedRows"], 1);
+        assert_eq!(stored(&app).await, 0);
+        let answer = send_file(&app, rows(50_000, None)).await.ok();
+        assert_eq!((answer["count"].as_u64(), answer["ids"].as_array().unwrap().len()), (Some(50_000), 50_000));
+        assert_eq!(stored(&app).await, 50_000);
+        let reply = send_file(&app, rows(50_001, None)).await;
+        assert_eq!(reply.json()["validation"][0]["data"]["maximum"], 50_000);
+        assert_eq!(entries(&reply), ["file length"]);
+        assert_eq!(stored(&app).await, 50_000);
+    }
+
+    async fn a_thousand_entries_are_told_and_all_rows_counted(backend) {
+        let app = app(backend).await;
+        let reply = send_file(&app, rows(3000, None).replace("Feed Wheat", "Gold")).await;
+        assert_eq!(entries(&reply).len(), 1000);
+        assert_eq!(entries(&reply)[999], "rows[999].commodityName unknown_reference 1001");
+        assert_eq!(reply.json()["body"]["failedRows"], 3000);
+    }
+}

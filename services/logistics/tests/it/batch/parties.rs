@@ -1,0 +1,60 @@
+//! Whose loads a batch makes.
+
+use super::*;
+
+const HEADER: &str =
+    "reference,deliveryDateISO,commodityId,organiserId,organiserName,carrierId,carrierName\n";
+
+fn table(rows: &[&str]) -> Vec<u8> {
+    let rows: String = rows.iter().map(|row| format!("A,2026-03-01,1,{row}\n")).collect();
+    format!("{HEADER}{rows}").into_bytes()
+}
+
+testkit::on_both! {
+    async fn the_form_fills_an_absent_organiser(backend) {
+        let app = app(backend).await;
+        let rows = table(&[",,,", "grain,,,", "grain,Own,,", ",,haul,Haulage", ",Somebody,haul,Haulage"]);
+        let own = |form: Form| form.text("organisationId", " grain ").text("organisationName", "Border Grain");
+        let answer = send(&app, &User::admin(), own(form(&[&rows]))).await.ok();
+        let names: Vec<_> = loads(&app, &User::admin(), &answer).await.iter().map(|l| l["organiser"].clone()).collect();
+        let grain = |name: &str| json!({"id": "grain", "name": name});
+        assert_eq!(names, [
+            grain("Border Grain"), grain("Border Grain"), grain("Own"), grain("Border Grain"), json!({"name": "Somebody"}),
+        ]);
+        // Neither column is needed then.
+        let bare = b"reference,deliveryDateISO,commodityId\nA,2026-03-01,1\n";
+        assert_eq!(send(&app, &User::of("grain"), own(form(&[bare]))).await.ok()["count"], 1);
+        let other = own(form(&[&table(&["other,,,"])]));
+        assert_eq!(entries(&send(&app, &User::admin(), other).await), ["rows[0].organiserName required 2"]);
+    }
+
+    async fn what_is_missing_of_a_party(backend) {
+        let app = app(backend).await;
+        let nameless = form(&[&table(&[",,,", ",,,", "grain,,,"])]).text("organisationId", "grain");
+        let found = entries(&send(&app, &User::of("grain"), nameless).await);
+        assert_eq!(found, ["rows[2].organiserName required 4", "organisationName required"]);
+        let only_name = form(&[&table(&[",,,", ",,haul,Haulage"])]).text("organisationName", "Border Grain");
+        assert_eq!(entries(&send(&app, &User::of("haul"), only_name).await), ["rows[0].organiserId required 2"]);
+        let wrong = form(&[&table(&[",,,"])]).text("organisationId", "x".repeat(201)).text("dryRun", "yes");
+        let reply = send(&app, &User::of("grain"), wrong.text("repeat", "1")).await;
+        assert_eq!(reply.problems(), ["dryRun type", "organisationId length", "organisationName required", "repeat type"]);
+        assert_eq!(stored(&app).await, 0);
+    }
+
+    async fn only_for_ones_own_organisation(backend) {
+        let app = app(backend).await;
+        let rows = table(&["grain,Grain,,", "grain,Grain,haul,Haulage"]);
+        assert_eq!(send(&app, &User::of("haul"), form(&[&rows])).await.error(403), "forbidden");
+        assert_eq!(send(&app, &User::of("other"), form(&[&rows])).await.error(403), "forbidden");
+        assert_eq!(send(&app, &User::alone("nobody"), form(&[b"x"])).await.error(403), "forbidden");
+        assert_eq!(app.post("/v1/loads/batch").form(form(&[b"x"])).send().await.error(401), "unauthenticated");
+        assert_eq!(stored(&app).await, 0);
+        // What is wrong is said first.
+        let bad = table(&["other,Other,,", "grain,,,"]);
+        assert_eq!(entries(&send(&app, &User::of("haul"), form(&[&bad])).await), ["rows[1].organiserName required 3"]);
+        assert_eq!(send(&app, &User::of("grain"), form(&[&rows])).await.ok()["count"], 2);
+        let carried = table(&["grain,Grain,haul,Haulage", ",,haul,Haulage"]);
+        assert_eq!(send(&app, &User::of("haul"), form(&[&carried])).await.ok()["count"], 2);
+        assert_eq!(send(&app, &User::admin(), form(&[&rows])).await.ok()["count"], 2);
+    }
+}

@@ -1,0 +1,69 @@
+//! The same content again.
+
+use super::*;
+
+testkit::on_both! {
+    async fn the_same_content_again(backend) {
+        let app = app(backend).await;
+        let (grain, one, two) = (User::of("grain"), GOOD.as_bytes(), &GOOD.replace("BG-", "XX-").into_bytes()[..]);
+        send(&app, &grain, form(&[one, two])).await.ok();
+        let again = send(&app, &grain, form(&[two, one])).await;
+        let at = again.json()["body"]["importedAtUTC"].as_str().unwrap().to_owned();
+        assert!(at.starts_with("20") && at.ends_with('Z'), "{at}");
+        assert_eq!(again.error(409), "conflict");
+        let dry = send(&app, &grain, form(&[one, two]).text("dryRun", "true")).await;
+        assert_eq!(dry.json()["body"]["importedAtUTC"], at);
+        assert_eq!(stored(&app).await, 4);
+        assert_eq!(send(&app, &grain, form(&[one])).await.ok()["count"], 2, "other content");
+        assert_eq!(send(&app, &grain, form(&[one, two]).text("repeat", "true")).await.ok()["count"], 4);
+        let later = send(&app, &grain, form(&[one, two])).await.json()["body"]["importedAtUTC"].clone();
+        assert!(later.as_str().unwrap() > at.as_str(), "{later} {at}");
+        assert_eq!(send(&app, &User::admin(), form(&[one, two])).await.ok()["count"], 4, "by somebody else");
+        assert_eq!(send(&app, &User::admin(), form(&[one, two])).await.status, 409);
+    }
+
+    async fn a_dry_run_stores_nothing(backend) {
+        let app = app(backend).await;
+        let dry = || form(&[GOOD.as_bytes()]).text("dryRun", "true");
+        for _ in 0..2 {
+            let answer = send(&app, &User::of("grain"), dry()).await.ok();
+            assert_eq!((&answer["count"], &answer["ids"], &answer["status"]), (&json!(2), &json!([]), &json!("success")));
+            assert!(answer["message"].as_str().unwrap().contains("nothing is stored"));
+        }
+        assert_eq!(send(&app, &User::of("other"), dry()).await.error(403), "forbidden");
+        let bad = form(&[GOOD.replace("2026-03-02", "2026-13-02").as_bytes()]).text("dryRun", "true");
+        assert_eq!(entries(&send(&app, &User::of("grain"), bad).await), ["rows[1].deliveryDateISO format 3"]);
+        assert_eq!(stored(&app).await, 0);
+        send_file(&app, GOOD).await.ok();
+    }
+
+    async fn of_two_at_once_one_is_stored(backend) {
+        let app = app(backend).await;
+        let beside = App::start_beside::<Logistics>(&app, Settings::default()).await;
+        let rows: String = (0..500).map(|n| format!("R-{n},2026-03-01,Feed Wheat,grain,Grain,\n")).collect();
+        let table = format!("{}\n{rows}", GOOD.lines().next().unwrap());
+        // On SQLite two processes do not share a database.
+        let other = if backend == Backend::Sqlite { &app } else { &beside };
+        let (one, two) = tokio::join!(send_file(&app, &table), send_file(other, &table));
+        let mut replies = [one, two];
+        replies.sort_by_key(|reply| reply.status);
+        assert_eq!([replies[0].status, replies[1].status], [200, 409], "{}", replies[1].text());
+        assert!(replies[1].json()["body"]["importedAtUTC"].is_string(), "{}", replies[1].text());
+        assert_eq!(stored(&app).await, 500);
+    }
+
+    async fn a_repeated_key_is_answered_as_the_first_was(backend) {
+        let app = app(backend).await;
+        let grain = User::of("grain");
+        let post = async |form: Form| {
+            app.post("/v1/loads/batch").by(&grain).header("idempotency-key", "k1").form(form).send().await
+        };
+        let first = post(form(&[GOOD.as_bytes()])).await;
+        let second = post(form(&[GOOD.as_bytes()])).await;
+        assert_eq!(second.header("idempotency-replayed"), "true");
+        assert_eq!(first.ok(), second.ok());
+        assert_eq!(stored(&app).await, 2);
+        let other = post(form(&[GOOD.as_bytes()]).text("repeat", "true")).await;
+        assert_eq!(other.error(409), "idempotency_key_reused");
+    }
+}

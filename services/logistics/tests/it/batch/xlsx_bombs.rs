@@ -1,0 +1,134 @@
+//! Workbooks that would harm whoever believed them.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+
+use super::*;
+
+/// An archive of deflated parts.
+fn archive(parts: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let (mut file, mut directory) = (Vec::new(), Vec::new());
+    for (name, content) in parts {
+        let mut deflated = DeflateEncoder::new(Vec::new(), Compression::best());
+        deflated.write_all(content).unwrap();
+        let (packed, offset) = (deflated.finish().unwrap(), file.len());
+        // Version, flags, method, time, date, CRC, sizes, lengths of name and extra.
+        let mut fields = [20_u16, 0, 8, 0, 0, 0, 0].map(u16::to_le_bytes).concat();
+        fields
+            .extend([packed.len(), content.len()].map(|n| u32::try_from(n).unwrap().to_le_bytes()).concat());
+        fields.extend([u16::try_from(name.len()).unwrap(), 0].map(u16::to_le_bytes).concat());
+        file.extend([b"PK\x03\x04", &fields[..], name.as_bytes(), &packed].concat());
+        let place = [[0; 10].to_vec(), u32::try_from(offset).unwrap().to_le_bytes().to_vec()].concat();
+        directory.extend([b"PK\x01\x02\x14\0", &fields[..], &place, name.as_bytes()].concat());
+    }
+    let mut end = [0, 0, parts.len(), parts.len()].map(|n| u16::try_from(n).unwrap().to_le_bytes()).concat();
+    end.extend([directory.len(), file.len()].map(|n| u32::try_from(n).unwrap().to_le_bytes()).concat());
+    [file, directory, b"PK\x05\x06".to_vec(), end, vec![0, 0]].concat()
+}
+
+/// A workbook of these parts beside the usual ones.
+fn book(sheet: Vec<u8>, strings: Vec<u8>, styles: Vec<u8>) -> Vec<u8> {
+    let relation = |id: &str, kind: &str, target: &str| {
+        format!("<Relationship Id=\"{id}\" Type=\"http://x/{kind}\" Target=\"{target}\"/>")
+    };
+    let own = [
+        relation("r1", "worksheet", "sheet.xml"),
+        relation("r2", "sharedStrings", "strings.xml"),
+        relation("r3", "styles", "styles.xml"),
+    ];
+    archive(&[
+        ("_rels/.rels", relation("r", "officeDocument", "xl/book.xml").into_bytes()),
+        (
+            "xl/book.xml",
+            b"<workbook xmlns:r='x'><sheets><sheet name='a' r:id='r1'/></sheets></workbook>".to_vec(),
+        ),
+        ("xl/_rels/book.xml.rels", format!("<Relationships>{}</Relationships>", own.concat()).into_bytes()),
+        ("xl/sheet.xml", sheet),
+        ("xl/strings.xml", strings),
+        ("xl/styles.xml", styles),
+    ])
+}
+
+fn sheet(head: &str, rows: &str) -> Vec<u8> {
+    format!("<worksheet>{head}<sheetData>{rows}</sheetData></worksheet>").into_bytes()
+}
+
+const STRINGS: &[u8] = b"<sst count='9' uniqueCount='9'><si><t>reference</t></si></sst>";
+const STYLES: &[u8] = b"<styleSheet><cellXfs><xf numFmtId='0'/></cellXfs></styleSheet>";
+
+async fn refused(app: &App, file: Vec<u8>) -> Reply {
+    assert!(file.len() < 4 << 20, "{} bytes", file.len());
+    send_file(app, file).await
+}
+
+testkit::on_both! {
+    async fn sheets_and_strings_that_unpack_without_end(backend) {
+        let app = app(backend).await;
+        let cells = "<row><c t='s'><v>0</v></c></row>".repeat(4_200_000);
+        let file = book(sheet("", &cells), STRINGS.to_vec(), STYLES.to_vec());
+        // The header, and then more rows than there may be.
+        assert_eq!(entries(&refused(&app, file).await)[0], "file length");
+        let blank = book(sheet("", &"<row></row>".repeat(13_000_000)), STRINGS.to_vec(), STYLES.to_vec());
+        assert_eq!(refused(&app, blank).await.error(413), "payload_too_large");
+        let many = [b"<sst>".to_vec(), b"<si/>".repeat(14_000_000)].concat();
+        let file = book(sheet("", ""), many, STYLES.to_vec());
+        assert_eq!(entries(&refused(&app, file).await), ["file length"]);
+        let long = [b"<sst>".to_vec(), b"<si><t>aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa</t></si>".repeat(1_500_000)].concat();
+        let file = book(sheet("", ""), long, STYLES.to_vec());
+        assert_eq!(refused(&app, file).await.error(413), "payload_too_large");
+    }
+
+    async fn texts_depth_attributes_and_styles(backend) {
+        let app = app(backend).await;
+        let text = [b"<sst><si><t>".to_vec(), vec![b'a'; 40 << 20]].concat();
+        assert_eq!(refused(&app, book(sheet("", ""), text, STYLES.to_vec())).await.error(413), "payload_too_large");
+        let deep = sheet("", &"<a>".repeat(10_000_000));
+        assert_eq!(entries(&refused(&app, book(deep, STRINGS.to_vec(), STYLES.to_vec())).await), ["file format"]);
+        let attributes = sheet("", &format!("<row {}/>", "a='' ".repeat(190_000)));
+        let reply = refused(&app, book(attributes, STRINGS.to_vec(), STYLES.to_vec())).await;
+        assert_eq!(entries(&reply).len(), 4, "{}", reply.text());
+        let styles = [b"<styleSheet><cellXfs>".to_vec(), b"<xf/>".repeat(2_000_000)].concat();
+        assert_eq!(refused(&app, book(sheet("", ""), STRINGS.to_vec(), styles)).await.error(413), "payload_too_large");
+    }
+
+    async fn what_a_file_says_of_itself_is_not_believed(backend) {
+        let app = app(backend).await;
+        let cell = "<row r='1'><c r='A1' t='s'><v>0</v></c></row>";
+        let announced = b"<sst uniqueCount='99999999999999'><si><t>reference</t></si></sst>".to_vec();
+        let file = book(sheet("", cell), announced, STYLES.to_vec());
+        assert_eq!(entries(&refused(&app, file).await)[0], "deliveryDateISO required 1");
+        for (size, what) in [("A1:T50002", "rows"), ("A1:XFD9", "columns"), ("A1:T99999999999", "rows")] {
+            let file = book(sheet(&format!("<dimension ref='{size}'/>"), cell), STRINGS.to_vec(), STYLES.to_vec());
+            let reply = refused(&app, file).await;
+            assert!(reply.text().contains(what), "{}", reply.text());
+            assert_eq!(reply.problems(), ["file length"], "{size}");
+        }
+        let usual = book(sheet("<dimension ref='A1:T50001'/>", cell), STRINGS.to_vec(), STYLES.to_vec());
+        assert_eq!(entries(&refused(&app, usual).await)[0], "deliveryDateISO required 1");
+        for wide in ["<row><c r='XFD1'><v>1</v></c></row>", "<row><c r='ZZZZZZZZZZZZZZZZZZZZ1'><v>1</v></c></row>"] {
+            let file = book(sheet("", wide), STRINGS.to_vec(), STYLES.to_vec());
+            assert_eq!(entries(&refused(&app, file).await), ["file length 1"]);
+        }
+        let file = book(sheet("", "<row><c t='s'><v>7</v></c></row>"), STRINGS.to_vec(), STYLES.to_vec());
+        assert_eq!(refused(&app, file).await.error(400), "malformed_body");
+        let entity = "<row><c t='inlineStr'><is><t>&bomb;</t></is></c></row>";
+        let file = book(sheet("", entity), STRINGS.to_vec(), STYLES.to_vec());
+        assert_eq!(refused(&app, file).await.error(400), "malformed_body");
+    }
+
+    async fn archives_that_are_no_workbook(backend) {
+        let app = app(backend).await;
+        let document = archive(&[("word/document.xml", b"<x/>".to_vec())]);
+        assert_eq!(entries(&refused(&app, document).await), ["file format"]);
+        let entries_without_end: Vec<_> = (0..80_000).map(|n| format!("{n}.xml")).collect();
+        let parts: Vec<_> = entries_without_end.iter().take(65_000).map(|name| (&**name, Vec::new())).collect();
+        assert_eq!(send_file(&app, archive(&parts)).await.problems(), ["file format"]);
+        // What counts is the directory; whatever stands before and between is not looked at.
+        let mut file = book(sheet("", ""), STRINGS.to_vec(), STYLES.to_vec());
+        let size = file.len();
+        file[size - 10..size - 6].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert_eq!(refused(&app, file).await.error(413), "payload_too_large");
+    }
+}

@@ -1,0 +1,66 @@
+//! What search and export write as CSV, batch takes back.
+
+use reqwest::multipart::{Form, Part};
+
+use super::*;
+
+/// A load without what a batch makes anew.
+fn core(load: &Value) -> Value {
+    let made = ["id", "status", "files", "createdAtUTC", "completedAtUTC"];
+    made.iter().fold(load.clone(), |load, member| without(load, member))
+}
+
+fn by_reference(loads: &Value) -> Vec<Value> {
+    let mut loads: Vec<_> = loads.as_array().unwrap().iter().map(core).collect();
+    loads.sort_by_key(|load| load["reference"].to_string());
+    loads
+}
+
+testkit::on_both! {
+    async fn batch_takes_back_what_search_and_export_write(backend) {
+        let app = app(backend).await;
+        let grain = User::of("grain");
+        let forms = [
+            with(organiser_form(), "reference", json!("=1+1")),
+            with(organiser_form(), "organiserName", json!("-\"Grain\", Sons; & Co")),
+            with(organiser_form(), "weightNet", json!(0.1254)),
+            with(organiser_form(), "tags", json!(["+one", "two, three", "'four", "ä\u{1f404}"])),
+            with(organiser_form(), "ticketNumber", json!("-12")),
+            with(with(organiser_form(), "pickupPostcode", json!("hr49ar")), "dropoffPostcode", json!("@home")),
+            with(with(organiser_form(), "weight", json!(null)), "deliveryDateISO", json!("2026-03-01T10:30:00+01:00")),
+        ];
+        for (n, form) in forms.iter().enumerate() {
+            let reference = format!("{} {n}", form["reference"].as_str().unwrap());
+            let form = with(form.clone(), "reference", json!(reference));
+            app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.ok();
+        }
+        let carried = created(&app).await;
+        let before = app.get("/v1/loads?limit=100").by(&grain).send().await.ok();
+        let proof = json!({"weightNet": 28.6, "ticketNumber": "=T", "vehicleRegistration": "-VX", "files": null});
+        app.post(&format!("/v1/loads/{carried}/proof-of-delivery")).by(&grain).json(&proof).send().await.ok();
+
+        let batch = async |csv: Vec<u8>| {
+            let form = Form::new().part("file", Part::bytes(csv).file_name("loads.csv"));
+            app.post("/v1/loads/batch").by(&grain).form(form).send().await.ok()
+        };
+        let completed = app.get("/v1/loads/completed").by(&grain).send().await;
+        assert_eq!(completed.status, 200, "{}", completed.text());
+        let made = batch(completed.bytes).await;
+        assert_eq!(made["count"], 1);
+        let id = made["ids"][0].as_str().unwrap();
+        let again = app.get(&format!("/v1/loads/{id}")).by(&grain).send().await.ok();
+        let proven = app.get(&format!("/v1/loads/{carried}")).by(&grain).send().await.ok();
+        assert_eq!(again["status"], "upcoming", "a batch makes new loads");
+        assert_eq!(core(&again), core(&proven));
+
+        let csv = app.get("/v1/loads?format=CSV&query=1").by(&grain).send().await;
+        assert_eq!(csv.status, 200, "{}", csv.text());
+        let found = app.get("/v1/loads?query=1&limit=100").by(&grain).send().await.ok();
+        assert!(before.as_array().unwrap().len() >= 8);
+        let made = batch(csv.bytes).await;
+        let ids: Vec<_> = made["ids"].as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
+        let path = format!("/v1/loads/by-ids?ids={}", ids.join(","));
+        let made = app.get(&path).by(&grain).send().await.ok();
+        assert_eq!(by_reference(&made), by_reference(&found));
+    }
+}
