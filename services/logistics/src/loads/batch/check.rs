@@ -98,15 +98,15 @@ impl From<Fault> for Stop {
 
 impl Pass<'_> {
     fn file(&mut self, file: std::fs::File, name: Option<&str>) -> Result<(), Stop> {
-        let rows_max = self.app.batches.rows_max;
-        let mut table = Table::open(file, rows_max)?;
+        let limits = self.app.batches.limits;
+        let mut table = Table::open(file, limits)?;
         let first = table.next()?.unwrap_or(Row { line: 1, cells: Vec::new() });
         let mut found = Problems::default();
         let header = Header::read(&first.cells, self.organiser.id.is_some(), &mut found);
         self.take(found, |path| path, first.line, name);
         while let Some(row) = table.next()? {
-            if self.rows == rows_max {
-                return Err(Stop::All(Fault::too_many("rows in all", rows_max).into_error(None)));
+            if self.rows == limits.rows {
+                return Err(Stop::All(Fault::too_many("rows in all", limits.rows).into_error(None)));
             }
             if let Some(header) = &header {
                 self.row(header, row, name).map_err(Stop::All)?;

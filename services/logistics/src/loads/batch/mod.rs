@@ -19,6 +19,7 @@ pub(super) use api::{create, template};
 
 use crate::Settings;
 use row::BatchRow;
+use table::Limits;
 use upload::LoadBatchForm;
 
 /// So many batches are checked at a time: each takes a core and some memory.
@@ -30,8 +31,7 @@ pub(crate) struct Batches {
     row: Shape<BatchRow>,
     running: Arc<Semaphore>,
     files_max: usize,
-    bytes_max: usize,
-    rows_max: usize,
+    limits: Limits,
 }
 
 impl Batches {
@@ -43,8 +43,7 @@ impl Batches {
             row: Shape::new()?,
             running: Arc::new(Semaphore::new(AT_ONCE)),
             files_max: settings.batch_files,
-            bytes_max: settings.batch_bytes,
-            rows_max: settings.batch_rows,
+            limits: Limits { rows: settings.batch_rows, bytes: settings.batch_bytes },
         })
     }
 }

@@ -74,7 +74,7 @@ pub async fn receive(
     form: Multipart,
     batches: &Batches,
 ) -> Result<Form<Received>, Error> {
-    let limits = Limits { texts: &TEXTS, files: batches.files_max, file_bytes: batches.bytes_max };
+    let limits = Limits { texts: &TEXTS, files: batches.files_max, file_bytes: batches.limits.bytes };
     multipart::receive(request, form, limits, keep).await
 }
 

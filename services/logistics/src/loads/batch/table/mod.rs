@@ -18,6 +18,15 @@ const COLUMNS_MAX: usize = 256;
 /// A text is cut off after so many bytes, which is more than any column takes.
 const TEXT_MAX: usize = 64 << 10;
 
+/// What a table may have.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub rows: usize,
+    /// Of the file as it came. A sheet may unpack to five times as many, and its strings to twice: far more than the
+    /// most rows take.
+    pub bytes: usize,
+}
+
 /// What stands in a row, by column.
 #[derive(Debug, Default)]
 pub struct Row {
@@ -47,17 +56,17 @@ pub enum Table {
 }
 
 impl Table {
-    /// Opens a file; a sheet that says to have more rows than these is refused.
+    /// Opens a file; a sheet that says to have more rows than there may be is refused.
     ///
     /// # Errors
     /// If it is no table.
-    pub fn open(mut file: File, rows_max: usize) -> Result<Self, Fault> {
+    pub fn open(mut file: File, limits: Limits) -> Result<Self, Fault> {
         let mut head = Vec::new();
         file.rewind()?;
         (&file).take(4096).read_to_end(&mut head)?;
         file.rewind()?;
         if head.starts_with(b"PK\x03\x04") {
-            return Ok(Self::Xlsx(Box::new(Xlsx::open(file, rows_max)?)));
+            return Ok(Self::Xlsx(Box::new(Xlsx::open(file, limits)?)));
         }
         let why = if head.starts_with(b"\xd0\xcf\x11\xe0") {
             "an old or encrypted workbook: save it as XLSX without a password, or as CSV"

@@ -13,13 +13,10 @@ use std::fs::File;
 
 use quick_xml::events::{BytesStart, Event};
 
-use super::{COLUMNS_MAX, Cell, Fault, Row};
+use super::{COLUMNS_MAX, Cell, Fault, Limits, Row};
 use cell::{Kind, column_of, reference};
 use workbook::Workbook;
 use xml::{Text, Xml, attributes};
-
-/// The most bytes of a sheet, unpacked.
-const SHEET_MAX: usize = 128 << 20;
 
 pub struct Xlsx {
     sheet: Xml<File>,
@@ -31,12 +28,12 @@ pub struct Xlsx {
 }
 
 impl Xlsx {
-    pub fn open(file: File, rows_max: usize) -> Result<Self, Fault> {
-        let (workbook, sheet) = Workbook::open(&file)?;
-        let mut sheet = Xml::new(sheet.unpack(file, SHEET_MAX)?);
+    pub fn open(file: File, limits: Limits) -> Result<Self, Fault> {
+        let (workbook, sheet) = Workbook::open(&file, 2 * limits.bytes)?;
+        let mut sheet = Xml::new(sheet.unpack(file, 5 * limits.bytes)?);
         loop {
             match sheet.next()? {
-                Event::Start(e) if e.local_name().as_ref() == b"dimension" => dimension(&e, rows_max)?,
+                Event::Start(e) if e.local_name().as_ref() == b"dimension" => dimension(&e, limits.rows)?,
                 Event::Start(e) if e.local_name().as_ref() == b"sheetData" => break,
                 Event::Eof => return Err(Fault::unreadable("has no sheet with cells first", None)),
                 _ => {}

@@ -11,10 +11,7 @@ use super::cell::{self, Kind};
 use super::styles;
 use super::xml::{Text, Xml, attributes};
 
-/// The most bytes of the shared strings, and how many there may be: more than the most rows can have.
-const STRINGS_MAX: usize = 64 << 20;
-const STRING_COUNT_MAX: usize = 4 << 20;
-/// And of each other part but the sheet.
+/// The most bytes of each part but the sheet and the shared strings.
 const PART_MAX: usize = 8 << 20;
 
 pub struct Workbook {
@@ -27,7 +24,7 @@ pub struct Workbook {
 #[derive(Default)]
 struct Strings {
     text: String,
-    ends: Vec<usize>,
+    ends: Vec<u32>,
 }
 
 /// What a part says of another.
@@ -39,8 +36,8 @@ struct Relation {
 }
 
 impl Workbook {
-    /// The workbook, and where its first sheet is.
-    pub fn open(file: &File) -> Result<(Self, Part), Fault> {
+    /// The workbook, and where its first sheet is; its strings may unpack to so many bytes.
+    pub fn open(file: &File, strings_max: usize) -> Result<(Self, Part), Fault> {
         let archive = Archive::open(file)?;
         let xml = |part: Part, limit| Ok::<_, Fault>(Xml::new(part.unpack(file, limit)?));
         let related = |name: &str| -> Result<Vec<Relation>, Fault> {
@@ -63,7 +60,7 @@ impl Workbook {
         };
         let mut workbook = Self { strings: Strings::default(), dates: Vec::new(), is_1904 };
         if let Some(part) = part(b"sharedStrings") {
-            workbook.strings = Strings::read(xml(part, STRINGS_MAX)?)?;
+            workbook.strings = Strings::read(xml(part, strings_max)?)?;
         }
         if let Some(part) = part(b"styles") {
             workbook.dates = styles::dates(xml(part, PART_MAX)?)?;
@@ -105,11 +102,10 @@ impl Strings {
         loop {
             match xml.next()? {
                 Event::End(e) if e.local_name().as_ref() == b"si" => {
-                    if strings.ends.len() == STRING_COUNT_MAX {
-                        return Err(Fault::too_many("different texts", STRING_COUNT_MAX));
-                    }
                     strings.text.push_str(&text.take());
-                    strings.ends.push(strings.text.len());
+                    strings
+                        .ends
+                        .push(u32::try_from(strings.text.len()).map_err(|_| Fault::TooLarge(xml.limit))?);
                 }
                 Event::Eof => return Ok(strings),
                 event => text.see(&event)?,
@@ -118,8 +114,8 @@ impl Strings {
     }
 
     fn get(&self, index: usize) -> Option<&str> {
-        let begin = if index == 0 { 0 } else { *self.ends.get(index - 1)? };
-        self.text.get(begin..*self.ends.get(index)?)
+        let begin = if index == 0 { 0 } else { *self.ends.get(index - 1)? as usize };
+        self.text.get(begin..*self.ends.get(index)? as usize)
     }
 }
 

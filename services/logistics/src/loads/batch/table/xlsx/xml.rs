@@ -21,7 +21,7 @@ pub struct Xml<R: Read> {
     reader: Reader<BufReader<Bounded<R>>>,
     buffer: Vec<u8>,
     depth: usize,
-    limit: usize,
+    pub limit: usize,
 }
 
 /// Gives out no more than an event may have before it is asked for the next.
