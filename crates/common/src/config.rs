@@ -8,7 +8,6 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
@@ -40,6 +39,7 @@ pub struct Server {
     /// Port to listen on; 0 takes a free one. Each service has its own default.
     pub port: u16,
     /// The base URL that clients use, for links in answers; by default `http://<host>:<port>`.
+    #[serde(serialize_with = "shown::address")]
     pub public_url: Option<Url>,
     /// Threads that serve requests; 0: one for each core.
     pub workers: usize,
@@ -107,6 +107,7 @@ pub struct Auth {
     /// JWKS file with the verification keys.
     pub jwks_file: Option<PathBuf>,
     /// JWKS address of the identity provider.
+    #[serde(serialize_with = "shown::address")]
     pub jwks_url: Option<Url>,
     /// The only issuer (`iss`) whose tokens pass.
     pub issuer: Option<String>,
@@ -201,10 +202,15 @@ impl<S: Default + Serialize + DeserializeOwned> Config<S> {
         if let Some(path) = file {
             layers = layers.add_source(config::File::from(path).format(config::FileFormat::Toml));
         }
+        let wrong = |what: &'static str| {
+            move |error: config::ConfigError| {
+                anyhow::anyhow!("{what}: {}", shown::discreet(&error.to_string()))
+            }
+        };
         let layers = environment::lay_over(layers, &serde_json::to_value(defaults)?, variables)
-            .context("an environment variable cannot be read")?;
-        let merged = layers.build().context("the configuration cannot be read")?;
-        merged.try_deserialize().context("the configuration is wrong")
+            .map_err(wrong("an environment variable cannot be read"))?;
+        let merged = layers.build().map_err(wrong("the configuration cannot be read"))?;
+        merged.try_deserialize().map_err(wrong("the configuration is wrong"))
     }
 
     /// One line for each setting: its environment variable and its value. Secrets are not among them.

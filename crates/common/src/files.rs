@@ -7,8 +7,8 @@ mod breaker;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow};
-use reqwest::StatusCode;
+use anyhow::{Context, anyhow, bail};
+use reqwest::{Response, StatusCode};
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde_json::json;
@@ -52,8 +52,8 @@ impl FileClient {
     /// A client of the system service at this base URL (`service.system_url`).
     pub fn new(system: &str) -> anyhow::Result<Self> {
         let base = system.trim_end_matches('/');
-        let parsed: Url = base.parse().with_context(|| format!("service.system_url is no URL: {system}"))?;
-        anyhow::ensure!(parsed.has_host(), "service.system_url names no host: {system}");
+        let parsed: Url = base.parse().context("service.system_url is no URL, such as http://system:8081")?;
+        anyhow::ensure!(parsed.has_host(), "service.system_url names no host");
         Ok(Self {
             http: crate::http::client(TIMEOUT)?,
             resolve: format!("{base}/v1/files/resolve").parse()?,
@@ -117,7 +117,6 @@ impl FileClient {
     }
 
     async fn ask(&self, caller: &Caller, body: &serde_json::Value) -> Result<Vec<FileInfo>, Error> {
-        let unavailable = |cause| Error::Unavailable(cause, "The system service, which knows the files,");
         let mut last = anyhow!("the circuit breaker is open");
         for attempt in 0..TRIES {
             let Some(permit) = self.breaker.permit() else { break };
@@ -128,23 +127,13 @@ impl FileClient {
                 .header(REQUEST_ID.as_str(), &caller.request.id)
                 .header(TRACEPARENT.as_str(), caller.request.traceparent())
                 .json(body)
-                .send()
-                .await;
-            match sent {
-                Ok(response) if response.status().is_server_error() => {
-                    last = anyhow!("{}", response.status());
-                }
-                Ok(response) => {
+                .send();
+            match answered(sent).await {
+                Ok(answer) => {
                     permit.success();
-                    return match response.status() {
-                        StatusCode::OK => response.json().await.map_err(|e| unavailable(e.into())),
-                        StatusCode::UNAUTHORIZED => {
-                            Err(Error::Unauthenticated(Some("the token is not good for files")))
-                        }
-                        status => Err(unavailable(anyhow!("resolving files was answered with {status}"))),
-                    };
+                    return answer;
                 }
-                Err(error) => last = error.into(),
+                Err(error) => last = error,
             }
             permit.failure();
             let pause = Duration::from_millis(rand::random_range(50..150) << attempt);
@@ -154,6 +143,23 @@ impl FileClient {
         }
         Err(unavailable(last))
     }
+}
+
+/// What system says. An error is worth another try; what is wrong with the request is not.
+async fn answered(
+    sent: impl Future<Output = reqwest::Result<Response>>,
+) -> anyhow::Result<Result<Vec<FileInfo>, Error>> {
+    let response = sent.await?;
+    Ok(match response.status() {
+        StatusCode::OK => Ok(response.json().await?),
+        StatusCode::UNAUTHORIZED => Err(Error::Unauthenticated(Some("the token is not good for files"))),
+        status if status.is_server_error() => bail!("{status}"),
+        status => Err(unavailable(anyhow!("resolving files was answered with {status}"))),
+    })
+}
+
+fn unavailable(cause: anyhow::Error) -> Error {
+    Error::Unavailable(cause, "The system service, which knows the files,")
 }
 
 fn ids(files: &[FileReference]) -> Vec<String> {

@@ -15,7 +15,7 @@ const OFFSET_MAX: i64 = 1_000_000;
 /// Which rows of a search to give.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// Rows on a page, 1..100.
+    /// Rows on a page: 1..100; of a streamed answer more, up to all.
     pub limit: i64,
     /// Rows to skip, 0..1,000,000; 0 with a cursor.
     pub offset: i64,

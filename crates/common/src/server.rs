@@ -152,11 +152,20 @@ impl Running {
         let _ = self.server.await;
     }
 
-    /// Waits until the server ends by itself, which it never should.
+    /// Waits until the server ends by itself, or a background task panics, which they never should.
     pub async fn failed(&mut self) -> anyhow::Error {
-        match (&mut self.server).await {
-            Ok(Err(error)) => anyhow::Error::new(error).context("the server ended"),
-            _ => anyhow::anyhow!("the server ended"),
+        loop {
+            tokio::select! {
+                ended = &mut self.server => return match ended {
+                    Ok(Err(error)) => anyhow::Error::new(error).context("the server ended"),
+                    _ => anyhow::anyhow!("the server ended"),
+                },
+                // Of its own accord a task may end.
+                Some(Err(panic)) = self.background.join_next() => {
+                    return anyhow::Error::new(panic).context("a background task ended");
+                }
+                else => {}
+            }
         }
     }
 }

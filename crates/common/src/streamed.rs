@@ -122,6 +122,8 @@ impl Streamed {
         let all = all.map_ok(Bytes::from).inspect_err(|error: &Error| {
             tracing::error!(error = format!("{error:?}"), "a streamed answer was broken off");
         });
+        // The server logs this once more, without the request's id.
+        let all = all.map_err(|_| std::io::Error::other("a streamed answer was broken off"));
         let attachment = format!("attachment; filename=\"{name}\"");
         let headers = if format == Format::Csv { vec![("content-disposition", attachment)] } else { vec![] };
         Ok(Self { body: BoxBody::new(actix_web::body::BodyStream::new(all)), format, headers })

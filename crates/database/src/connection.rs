@@ -46,11 +46,12 @@ pub(crate) fn sqlite(path: &Path, role: Role) -> Result<SqliteConnection, Error>
             path.display()
         ))
     })?;
-    let query_only = if role == Role::Reader { "ON" } else { "OFF" };
+    // A large write remembers each page for every statement that changes it: hundreds of MB that memory is not for.
+    let (query_only, temp_store) = if role == Role::Reader { ("ON", "MEMORY") } else { ("OFF", "FILE") };
     connection
         .batch_execute(&format!(
             "PRAGMA busy_timeout=5000; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;
-             PRAGMA cache_size=-65536; PRAGMA mmap_size=268435456; PRAGMA temp_store=MEMORY;
+             PRAGMA cache_size=-65536; PRAGMA mmap_size=268435456; PRAGMA temp_store={temp_store};
              PRAGMA query_only={query_only};"
         ))
         .map_err(|e| {
@@ -67,8 +68,12 @@ pub(crate) fn sqlite(path: &Path, role: Role) -> Result<SqliteConnection, Error>
 pub(crate) fn postgres(url: &str, schema: &str) -> Result<PgConnection, Error> {
     let mut connection = PgConnection::establish(&with_timeouts(url)).map_err(|e| {
         let reason = e.to_string().replace('\n', " ");
+        // What libpq says of a URL that it cannot read has parts of it, which may be the password's.
+        let understood = reason.contains("connection to server");
+        let reason =
+            if understood { reason.trim() } else { "it is not understood; is everything percent-encoded?" };
         let target = Target::Postgres(url.to_owned());
-        Error::Setup(format!("cannot open the database {target}: {}: check database.url", reason.trim()))
+        Error::Setup(format!("cannot open the database {target}: {reason}: check database.url"))
     })?;
     // A statement that is planned once for all values takes the same way for one row and for a million (2 s instead of
     // 2 ms was seen); and what is compiled first (jit) is done by then.

@@ -26,9 +26,11 @@ impl Target {
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
             return Ok(Self::Postgres(url.to_owned()));
         }
+        // What has no scheme may be a password.
+        let found = url.split_once("://").map(|(scheme, _)| format!(", but starts with {scheme}://"));
         Err(Error::Setup(format!(
-            "database.url must start with sqlite:// or postgres://, but is \"{}\"",
-            url.split("://").next().unwrap_or_default()
+            "database.url must start with sqlite:// or postgres://{}",
+            found.unwrap_or_default()
         )))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use common::config::shown::{address, all_hidden};
+use common::config::shown::{address, all_hidden, base};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -12,6 +12,7 @@ use url::Url;
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// Base URL of the system service, which knows the files.
+    #[serde(serialize_with = "base")]
     pub system_url: String,
     /// A CSV file with columns `id`, `name` and `category` that replaces the embedded commodities.
     pub commodities_file: Option<PathBuf>,
@@ -24,7 +25,8 @@ pub struct Settings {
     pub webhook_secrets: Vec<SecretString>,
     /// The receiver may be in a private network or on this machine, and need not have TLS.
     pub webhook_allow_private: bool,
-    /// How long the receiver has for its answer, in milliseconds. Replicas must be told the same.
+    /// How long the receiver has for its answer, in milliseconds, up to five minutes. Twice as long after a crash its
+    /// deliveries are made again.
     pub webhook_timeout_ms: u64,
     /// The pause after the first try in vain, in seconds; it is three times as long after each further one, up to 8
     /// hours. After ten tries the notification has failed.

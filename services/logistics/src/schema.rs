@@ -47,6 +47,7 @@ diesel::table! {
         status -> Text,
         attempts -> Integer,
         created_at -> database::TsSql,
+        pending_since -> database::TsSql,
         due_at -> Nullable<database::TsSql>,
         claimed_until -> Nullable<database::TsSql>,
         delivered_at -> Nullable<database::TsSql>,

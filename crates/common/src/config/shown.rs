@@ -16,7 +16,27 @@ pub fn all_hidden<S: Serializer>(secrets: &[SecretString], serializer: S) -> Res
 
 /// An address without the user and password that somebody may have put there.
 pub fn address<S: Serializer>(url: &Option<Url>, serializer: S) -> Result<S::Ok, S::Error> {
-    url.clone().map(anonymous).serialize(serializer)
+    url.as_ref().map(|url| shown(url.clone())).serialize(serializer)
+}
+
+/// As [`address`], for one that is kept as text.
+pub fn base<S: Serializer>(url: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    Url::parse(url).map_or_else(|_| "…".to_owned(), shown).serialize(serializer)
+}
+
+/// What has no host (`user:password@host`) may be a secret as a whole.
+fn shown(url: Url) -> String {
+    if url.has_host() { anonymous(url).to_string() } else { "…".to_owned() }
+}
+
+/// What may be told of an error: not the values that it quotes, nor the lines of the file that it shows.
+pub(super) fn discreet(error: &str) -> String {
+    let lines = error.lines().filter(|line| !line.contains(" |") && !line.starts_with('|'));
+    let lines = lines.map(|line| match (line.find('"'), line.rfind('"')) {
+        (Some(first), Some(last)) if first < last => format!("{}\"…{}", &line[..first], &line[last..]),
+        _ => line.to_owned(),
+    });
+    lines.filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join(": ")
 }
 
 /// The same address for anybody.

@@ -140,7 +140,8 @@ async fn record(
 ) -> Result<Answer, Error> {
     let proof = delivery.proof()?;
     let captured_at = delivery.captured_at.as_ref().and_then(Iso::start).unwrap_or_else(Ts::now);
-    once.run(&app.db, print, async || {
+    let mut shared = None;
+    let answer = once.run(&app.db, print, async || {
         let reader = caller.clone();
         let (load, proven) = app.db.read(move |c| store::find_with_proof(c, &reader, id)).await?;
         // A repeat changes nothing and asks nobody; a contradiction is found before files are shared.
@@ -148,6 +149,8 @@ async fn record(
         let files = delivery.files.unwrap_or_default();
         let files =
             if repeated { Vec::new() } else { app.files.resolve(&caller, &files, &load.parties()).await? };
+        shared = (!files.is_empty()).then(|| (files.clone(), load));
+        let caller = caller.clone();
         Ok(move |c: &mut _| {
             let (mut load, proven) = store::find_with_proof(c, &caller, id)?;
             if repeats(&load, proven.as_ref(), &proof)? {
@@ -156,8 +159,17 @@ async fn record(
             complete(&mut load, &proof, &files, captured_at);
             store::complete(c, &load, &proof)
         })
-    })
-    .await
+    });
+    let answer = answer.await?;
+    if let Some((files, before)) = shared {
+        // A carrier may have been assigned since.
+        let reader = caller.clone();
+        let (proven, _) = app.db.read(move |c| store::find_with_proof(c, &reader, id)).await?;
+        if proven.parties() != before.parties() {
+            app.files.share(&caller, &files, &proven.parties()).await?;
+        }
+    }
+    Ok(answer)
 }
 
 /// True when the load was proven with these very values; 409 when with others.

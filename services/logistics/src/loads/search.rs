@@ -46,7 +46,7 @@ pub struct Parameters {
     /// `upcoming` or `completed`.
     #[serde(rename = "f:status")]
     status: Option<Word>,
-    /// Words that must all occur in reference, ticket number, registration, parties, commodity, postcodes or tags.
+    /// At most 16 words that must all occur in reference, ticket number, registration, parties, commodity, postcodes or tags.
     query: Option<Word>,
     /// `JSON` or `CSV`, in any case; by default what the `Accept` header prefers, else JSON.
     format: Option<Word>,

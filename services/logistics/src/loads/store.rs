@@ -1,4 +1,5 @@
-//! Every query on loads but the search. Each begins from [`visible`].
+//! Every query on loads but the search. What reads begins from [`visible`]; what writes has read before, in the same
+//! transaction.
 
 use common::{Answer, Caller, Error, Key};
 use database::{AnyConnection, Id, Json, MultiBackend, Ts};

@@ -1,6 +1,7 @@
 //! Delivering what is due: one task in each process, which several replicas may run over one database.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::Error;
@@ -28,6 +29,8 @@ pub struct Dispatcher {
     wake: Notify,
     /// The right to deliver, a permit each.
     slots: Arc<Semaphore>,
+    /// Nothing more is begun.
+    stopping: AtomicBool,
     lease: Duration,
     /// The pause after the first try in vain.
     base: Duration,
@@ -44,6 +47,7 @@ impl Dispatcher {
             channel: Channel::open(settings)?,
             wake: Notify::new(),
             slots: Arc::new(Semaphore::new(MOST_AT_ONCE as usize)),
+            stopping: AtomicBool::new(false),
             // As long again for claiming and recording, where the database is slow.
             lease: 2 * settings.webhook_timeout() + Duration::from_secs(1),
             base: Duration::from_secs(settings.webhook_retry_seconds),
@@ -57,6 +61,7 @@ impl Dispatcher {
 
     /// Begins no more deliveries and waits for those that run, until they are recorded.
     pub async fn finish(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
         if let Ok(all) = self.slots.acquire_many(MOST_AT_ONCE).await {
             all.forget();
         }
@@ -97,6 +102,9 @@ impl Dispatcher {
         let idle = || POLL.mul_f64(rand::random_range(0.8..1.2));
         loop {
             let mut slots = self.free_slots().await?;
+            if self.stopping.load(Ordering::Relaxed) {
+                return Ok(LONGEST_PAUSE);
+            }
             while deliveries.try_join_next().is_some() {}
             let outlook = self.db.read(store::look).await?;
             let oldest = outlook.oldest.unwrap_or_default();
@@ -130,7 +138,7 @@ impl Dispatcher {
         Ok(slots)
     }
 
-    /// Delivers one and records how that went, within the lease.
+    /// Delivers one, within the lease, and records how that went.
     async fn attempt(
         self: Arc<Self>,
         claimed: Claimed,
@@ -138,7 +146,11 @@ impl Dispatcher {
         _slot: Option<OwnedSemaphorePermit>,
     ) {
         let started = Instant::now();
-        let delivered = timeout_at(expires, self.channel.deliver(&claimed)).await;
+        let delivered = if claimed.attempts > MOST_ATTEMPTS {
+            Ok(Err("whoever tried it for the last time died".into()))
+        } else {
+            timeout_at(expires, self.channel.deliver(&claimed)).await
+        };
         metrics::histogram!("drover_notifications_delivery_seconds").record(started.elapsed().as_secs_f64());
         let outcome = match delivered.unwrap_or_else(|_| Err("there was no time left".into())) {
             Ok(()) => Outcome::Delivered,
@@ -153,7 +165,10 @@ impl Dispatcher {
             // The pause may be a short one.
             Ok(true) if again => self.wake(),
             Ok(true) => {}
-            Ok(false) => tracing::info!(notification = %id, "was claimed or redelivered in between"),
+            Ok(false) => {
+                tracing::info!(notification = %id, "was claimed or redelivered in between");
+                self.wake();
+            }
             Err(error) => tracing::warn!(
                 notification = %id, error = format!("{error:?}"), "how a delivery went was not recorded: it is repeated"
             ),

@@ -76,7 +76,7 @@ pub(super) async fn send_to_carrier(
 }
 
 /// To whom a load is sent.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Recipient {
     Driver(String),
     Carrier { id: String, name: String },
@@ -109,6 +109,8 @@ impl Recipient {
     }
 }
 
+/// Records that a load is sent. Its files are shared with its carrier once that is decided; should system be gone by
+/// then, whoever sends again shares them.
 async fn send(
     app: &Logistics,
     caller: Caller,
@@ -124,8 +126,10 @@ async fn send(
         let found = app.db.read(move |c| loads::find_own(c, &reader, id)).await;
         let mut load = found.map_err(|e| if matches!(e, Error::NotFound) { unknown() } else { e })?;
         if to.take(&mut load)? {
-            app.files.share(&caller, &load.files, &parties(None, load.carrier.as_ref())).await?;
+            // Nothing is shared yet: another carrier may be faster. But without system nothing is stored.
+            app.files.share(&caller, &load.files, &[]).await?;
         }
+        let (caller, to) = (caller.clone(), to.clone());
         Ok(move |c: &mut _| {
             // Read again: of two carriers one comes first.
             let mut load = loads::find_own(c, &caller, id)?;
@@ -148,5 +152,10 @@ async fn send(
     });
     let answer = answer.await?;
     app.notifications.wake();
+    if let Recipient::Carrier { .. } = to {
+        let reader = caller.clone();
+        let load = app.db.read(move |c| loads::find_own(c, &reader, id)).await?;
+        app.files.share(&caller, &load.files, &parties(None, load.carrier.as_ref())).await?;
+    }
     Ok(answer)
 }

@@ -40,6 +40,7 @@ pub fn create(c: &mut AnyConnection, event: Event, load: &Load, recipient_id: &s
         n::attempts.eq(0),
         n::created_at.eq(at),
         n::due_at.eq(at),
+        n::pending_since.eq(at),
         n::body.eq(Json::of(&Message { id, event, timestamp: at, data })?),
     );
     diesel::insert_into(n::notifications).values(row).execute(c)?;
@@ -53,17 +54,19 @@ pub fn list(c: &mut AnyConnection, load: Id) -> Result<Vec<Notification>, Error>
 }
 
 /// Makes a notification pending again, of this load if one is given, with all its tries before it. If it is being
-/// delivered just now, that try may end first. Returns the state in which it was; nothing if there is none.
+/// delivered just now, that try ends first. Returns the state in which it was; nothing if there is none.
 pub fn redeliver(c: &mut AnyConnection, load: Option<Id>, id: Id) -> Result<Option<String>, Error> {
     let found =
         n::notifications.find(id).select((n::load_id, n::status)).first::<(Id, String)>(c).optional()?;
     let Some((_, status)) = found.filter(|(of, _)| load.is_none_or(|load| load == *of)) else {
         return Ok(None);
     };
+    let at = now(c)?;
     let again = (
         n::status.eq(Status::Pending.as_str()),
         n::attempts.eq(0),
-        n::due_at.eq(now(c)?),
+        n::due_at.eq(at),
+        n::pending_since.eq(at),
         n::delivered_at.eq(None::<Ts>),
     );
     diesel::update(n::notifications.find(id)).set(again).execute(c)?;
@@ -86,7 +89,7 @@ pub fn look(c: &mut AnyConnection) -> Result<Outlook, Error> {
     let pending = n::notifications.filter(n::due_at.is_not_null());
     let next = pending.filter(free).order(n::due_at).select(n::due_at.assume_not_null());
     let next = next.first::<Ts>(c).optional()?;
-    let oldest = pending.order(n::created_at).select(n::created_at).first::<Ts>(c).optional()?;
+    let oldest = pending.order(n::pending_since).select(n::pending_since).first::<Ts>(c).optional()?;
     let between =
         |from: Ts, to: Ts| Duration::from_millis((to.millis() - from.millis()).max(0).unsigned_abs());
     Ok(Outlook { next: next.map(|due| between(now, due)), oldest: oldest.map(|at| between(at, now)) })
@@ -166,5 +169,10 @@ pub fn record(c: &mut AnyConnection, claimed: &Claimed, outcome: &Outcome) -> Re
         .find(claimed.id)
         .filter(n::attempts.eq(claimed.attempts))
         .filter(n::claimed_until.eq(claimed.until));
-    Ok(diesel::update(own).set(recorded).execute(c)? == 1)
+    if diesel::update(own).set(recorded).execute(c)? == 1 {
+        return Ok(true);
+    }
+    let own = n::notifications.find(claimed.id).filter(n::claimed_until.eq(claimed.until));
+    diesel::update(own).set(n::claimed_until.eq(None::<Ts>)).execute(c)?;
+    Ok(false)
 }

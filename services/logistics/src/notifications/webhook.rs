@@ -15,6 +15,8 @@ use crate::Settings;
 
 /// An answer of so many bytes is read, so that its connection can be used again; what is longer is broken off.
 const MOST_READ: u64 = 16 << 10;
+/// And waited for no longer.
+const MOST_WAITED: Duration = Duration::from_millis(500);
 
 /// Where notifications go.
 pub enum Channel {
@@ -37,7 +39,10 @@ impl Channel {
     /// # Errors
     /// What to change: no secrets, an address that is private or not encrypted.
     pub fn open(settings: &Settings) -> anyhow::Result<Self> {
-        ensure!(settings.webhook_timeout_ms > 0, "service.webhook_timeout_ms must be at least 1");
+        ensure!(
+            (1..=300_000).contains(&settings.webhook_timeout_ms),
+            "service.webhook_timeout_ms must be between 1 and 300000"
+        );
         let Some(url) = settings.webhook_url.clone() else { return Ok(Self::Log) };
         let secrets = Secrets::read(&settings.webhook_secrets)?;
         let mut http = common::http::builder(settings.webhook_timeout()).no_proxy();
@@ -93,7 +98,7 @@ impl Webhook {
         let response = request.body(body).send().await.map_err(reason)?;
         let status = response.status();
         if response.content_length().is_some_and(|length| length <= MOST_READ) {
-            let _ = response.bytes().await;
+            let _ = tokio::time::timeout(MOST_WAITED, response.bytes()).await;
         }
         if status.is_success() { Ok(()) } else { Err(refusal(status)) }
     }

@@ -7,6 +7,8 @@ CREATE TABLE notifications (
     status TEXT NOT NULL,
     attempts INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
+    -- When it was recorded, or made pending once more.
+    pending_since INTEGER NOT NULL,
     -- The next try; none once it is delivered or failed.
     due_at INTEGER,
     -- Until then somebody delivers it and nobody else may.
@@ -18,5 +20,5 @@ CREATE TABLE notifications (
     body TEXT NOT NULL
 ) STRICT;
 CREATE INDEX notifications_due ON notifications (due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX notifications_pending ON notifications (created_at) WHERE due_at IS NOT NULL;
+CREATE INDEX notifications_pending ON notifications (pending_since) WHERE due_at IS NOT NULL;
 CREATE INDEX notifications_load ON notifications (load_id, id);

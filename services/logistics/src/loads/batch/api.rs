@@ -30,7 +30,7 @@ pub(in crate::loads) async fn create(
     app: Data<Logistics>,
 ) -> Result<Answer, Error> {
     let form = receive(&request, form, &app.batches).await?;
-    let fingerprint = form.fingerprint(&request, |file| (&file.name, &file.hash))?;
+    let fingerprint = form.fingerprint(&request, |file| &file.hash)?;
     once.run(&app.db, fingerprint, async || {
         let mut plan = check(app.clone(), caller.clone(), form).await?;
         Ok(move |c: &mut AnyConnection| plan.carry_out(c))

@@ -1,8 +1,10 @@
 //! The one pass over all rows: what is wrong is collected, what is good is written down.
 
+use std::time::Duration;
+
 use actix_web::web::Data;
 use common::multipart::Form;
-use common::problem::{Problem, Problems};
+use common::problem::{Code, Problem, Problems};
 use common::{Caller, Error};
 use serde_json::json;
 
@@ -13,8 +15,9 @@ use super::table::{Fault, Row, Table};
 use super::upload::{LoadBatchForm, Organiser, Received, understand};
 use crate::Logistics;
 use crate::loads::model::NewLoad;
-use common::problem::Code;
 
+/// How long a batch waits for others.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// So many entries are told (contract, section 4, "Batch").
 const ENTRIES_MAX: usize = 1000;
 
@@ -23,8 +26,11 @@ const ENTRIES_MAX: usize = 1000;
 /// # Errors
 /// 400 with every bad cell; then 403 if a row is for another organisation.
 pub async fn check(app: Data<Logistics>, caller: Caller, form: Form<Received>) -> Result<Plan, Error> {
-    let broken = |e: tokio::sync::AcquireError| Error::Internal(e.into());
-    let running = app.batches.running.clone().acquire_owned().await.map_err(broken)?;
+    let turn = tokio::time::timeout(PATIENCE, app.batches.running.clone().acquire_owned()).await;
+    let busy = |e: tokio::time::error::Elapsed| {
+        Error::Unavailable(e.into(), "The reader of batches, which is busy,")
+    };
+    let running = turn.map_err(busy)?.map_err(|e| Error::Internal(e.into()))?;
     let checked = tokio::task::spawn_blocking(move || {
         // Held to the end, even when the client has gone.
         let _running = running;
@@ -128,6 +134,9 @@ impl Pass<'_> {
             self.foreign |= !self.is_own(&new);
             // Once anything is wrong nothing will be stored.
             return if self.problems.is_empty() { self.plan.add(&new.into_load(Vec::new())) } else { Ok(()) };
+        }
+        if found.is_empty() {
+            return Err(Error::Internal(anyhow::anyhow!("a row is no load, and nothing is wrong with it")));
         }
         self.failed_rows += 1;
         let n = self.rows;

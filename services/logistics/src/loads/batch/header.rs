@@ -12,6 +12,8 @@ const IGNORED: [&str; 5] = ["id", "status", "files", "createdAtUTC", "completedA
 /// One column of each must be there.
 const REQUIRED: [&[&str]; 4] =
     [&["reference"], &["deliveryDateISO"], &["commodityId", "commodityName"], &["organiserId", "carrierId"]];
+/// Stands for a name that is none, which is told once.
+const REFUSED: &str = "";
 /// So much of an unknown name is told.
 const NAME_SHOWN: usize = 100;
 
@@ -37,7 +39,7 @@ impl Header {
                 let shown: String = written.chars().take(NAME_SHOWN).collect();
                 let message = format!("is no column: the columns are {}", COLUMNS.join(", "));
                 problems.push_with(shown, Code::Enum, message, json!({ "allowed": COLUMNS }));
-                names.push(None);
+                names.push(Some(REFUSED));
             }
         }
         let is_missing = |any: &[&str]| !any.iter().any(|name| names.contains(&Some(name)));
@@ -61,6 +63,7 @@ impl Header {
                 continue;
             };
             match cell {
+                _ if name == REFUSED => {}
                 Cell::Text(text) if IGNORED.contains(&name) => {
                     if text.contains(['\n', '\r']) {
                         problems.push(name, Code::Format, "has line breaks: is a quote missing?");

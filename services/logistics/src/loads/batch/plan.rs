@@ -80,12 +80,13 @@ impl Plan {
     pub fn carry_out(&mut self, c: &mut AnyConnection) -> Result<Answer, Error> {
         imports::refuse_repeat(c, &self.import)?;
         let (count, mut ids) = (self.ids.len(), Vec::new());
-        let mut message = format!("{count} loads would be created: this was a dry run, nothing is stored.");
+        let (loads, are) = if count == 1 { ("load", "is") } else { ("loads", "are") };
+        let mut message = format!("{count} {loads} would be created: this was a dry run, nothing is stored.");
         if !self.dry_run {
             imports::record(c, &self.import)?;
             self.store(c)?;
             ids.clone_from(&self.ids);
-            message = format!("{count} loads are created.");
+            message = format!("{count} {loads} {are} created.");
         }
         Answer::json(&BatchResult { message, status: "success", count, ids })
     }

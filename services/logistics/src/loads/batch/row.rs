@@ -42,11 +42,11 @@ pub struct BatchRow {
 const REQUIRED: &str = "is required";
 
 /// Makes what the schema found plain for somebody who looks at a table: one entry for each cell.
-pub fn reword(found: Problems, problems: &mut Problems) {
-    let mut found = found;
+pub fn reword(mut found: Problems, problems: &mut Problems) {
     reword_tonnes("weight", &mut found);
     reword_tonnes("weightNet", &mut found);
-    for name in ["commodityId", "weight", "weightNet"] {
+    found.reword("commodityId", Code::Type, "must be a number: see GET /v1/commodities");
+    for name in ["weight", "weightNet"] {
         found.reword(name, Code::Type, "must be a number, such as 29.4");
     }
     found.reword(
@@ -93,6 +93,9 @@ impl BatchRow {
         let by_name = self.commodity_name.as_ref().map(|name| catalogue.find_name(name));
         let by_id = self.commodity_id.map(|id| catalogue.find(id));
         let unknown = "names no commodity: see GET /v1/commodities";
+        if let (Some(None), Some(None)) = (by_id, by_name) {
+            problems.push("commodityName", Code::UnknownReference, unknown);
+        }
         match (by_id, by_name) {
             (Some(None), _) => problems.push("commodityId", Code::UnknownReference, unknown),
             (_, Some(None)) => problems.push("commodityName", Code::UnknownReference, unknown),

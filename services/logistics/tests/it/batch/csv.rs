@@ -125,7 +125,9 @@ testkit::on_both! {
         assert_eq!(reply.json()["validation"][1]["data"]["allowed"].as_array().unwrap().len(), 20);
         assert_eq!(reply.json()["body"]["failedRows"], 0, "they were not looked at");
         let table = "\nreference,deliveryDateISO,commodityId,carrierId,carrierName,else\n,2026-03-01,1,grain,Grain,x\n";
-        assert_eq!(entries(&send_file(&app, table).await), ["else enum 2", "rows[0].reference required 3", "rows[0] length 3"]);
+        assert_eq!(entries(&send_file(&app, table).await), ["else enum 2", "rows[0].reference required 3"]);
+        let table = table.replace("else\n", "\n");
+        assert_eq!(entries(&send_file(&app, table).await), ["rows[0].reference required 3", "rows[0] length 3"]);
         assert_eq!(entries(&send_file(&app, "\n\n").await).len(), 4);
         let two = form(&[b"reference\n", GOOD.as_bytes(), b"reference\n"]);
         let found = entries(&send(&app, &User::of("grain"), two).await);

@@ -24,7 +24,7 @@ impl Process {
             .env("DROVER_SERVICE__WEBHOOK_URL", format!("{}/hook", receiver.0.uri()))
             .env("DROVER_SERVICE__WEBHOOK_SECRETS", secret(1))
             .env("DROVER_SERVICE__WEBHOOK_ALLOW_PRIVATE", "true")
-            .env("DROVER_SERVICE__WEBHOOK_TIMEOUT_MS", "1000")
+            .env("DROVER_SERVICE__WEBHOOK_TIMEOUT_MS", "3000")
             .stdout(Stdio::piped());
         let started = tokio::task::spawn_blocking(move || {
             let mut child = command.spawn().unwrap();

@@ -103,7 +103,7 @@ testkit::on_both! {
 
     async fn a_receiver_that_hangs_delays_nobody(backend) {
         let receiver = Receiver::start(answer(200).set_delay(Duration::from_secs(3600))).await;
-        let settings = Settings { webhook_timeout_ms: 3_600_000, ..receiver.settings() };
+        let settings = Settings { webhook_timeout_ms: 300_000, ..receiver.settings() };
         let app = App::start::<Logistics>(backend, settings).await;
         let load = created(&app).await;
         for _ in 0..16 {
@@ -128,7 +128,7 @@ testkit::on_both! {
         });
         let receiver = receiver.await;
         let settings =
-            Settings { webhook_timeout_ms: 300, webhook_retry_seconds: 3600, ..receiver.settings() };
+            Settings { webhook_timeout_ms: 2000, webhook_retry_seconds: 3600, ..receiver.settings() };
         let app = App::start::<Logistics>(backend, settings).await;
         let (load, other) = (created(&app).await, created(&app).await);
         for _ in 0..20 {

@@ -93,7 +93,7 @@ testkit::on_both! {
 
     async fn a_stop_does_not_wait_for_ever(backend) {
         let receiver = Receiver::start(answer(200).set_delay(Duration::from_secs(3600))).await;
-        let settings = Settings { webhook_timeout_ms: 3_600_000, ..receiver.settings() };
+        let settings = Settings { webhook_timeout_ms: 300_000, ..receiver.settings() };
         let database = testkit::TestDatabase::new::<Logistics>(backend).await;
         let mut config = testkit::config::<Logistics>(&database, settings);
         config.server.shutdown_seconds = 1;

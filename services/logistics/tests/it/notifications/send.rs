@@ -110,8 +110,28 @@ testkit::on_both! {
         let driver = json!({"loadId": load, "driverId": "dai"});
         app.post("/v1/loads/send-to-driver").by(&grain).json(&driver).send().await.ok();
         to_carrier(&app, &grain, &load, "haul").send().await.ok();
+        let asked = json!({"ids": [file], "shareWith": []});
+        let shared = json!({"ids": [file], "shareWith": ["haul"]});
+        assert_eq!(system.calls().await[created..], [asked, shared.clone()]);
+        // Whoever sends again shares again, in case that it failed.
         to_carrier(&app, &grain, &load, "haul").send().await.ok();
-        assert_eq!(system.calls().await[created..], [json!({"ids": [file], "shareWith": ["haul"]})]);
+        assert_eq!(system.calls().await[created + 2..], [shared]);
+    }
+
+    async fn files_are_not_shared_with_a_carrier_that_comes_second(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let (grain, file) = (User::of("grain"), system.add("contract.pdf"));
+        for _ in 0..5 {
+            let load = uncarried(&app, json!([{"id": file}])).await;
+            let before = system.calls().await.len();
+            let [first, second] = ["one", "two"].map(|carrier| to_carrier(&app, &grain, &load, carrier).send());
+            let (first, second) = tokio::join!(first, second);
+            let winner = if first.status == 200 { "one" } else { "two" };
+            assert_eq!([first.status, second.status].iter().filter(|status| **status == 200).count(), 1);
+            let calls = system.calls().await.split_off(before);
+            let shared: Vec<_> = calls.iter().map(|call| &call["shareWith"]).filter(|with| **with != json!([])).collect();
+            assert_eq!(shared, [&json!([winner])]);
+        }
     }
 
     async fn without_system_no_carrier_is_assigned(backend) {

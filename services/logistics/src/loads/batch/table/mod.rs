@@ -15,7 +15,7 @@ use xlsx::Xlsx;
 
 /// No table has more columns.
 const COLUMNS_MAX: usize = 256;
-/// A text is cut off after so many bytes, which is more than any column takes.
+/// A text is cut off at so many bytes, which is more than any column takes.
 const TEXT_MAX: usize = 64 << 10;
 
 /// What a table may have.

@@ -11,6 +11,7 @@ mod xml;
 
 use std::fs::File;
 
+use common::problem::Code;
 use quick_xml::events::{BytesStart, Event};
 
 use super::{COLUMNS_MAX, Cell, Fault, Limits, Row};
@@ -19,27 +20,32 @@ use workbook::Workbook;
 use xml::{Text, Xml, attributes};
 
 pub struct Xlsx {
-    sheet: Xml<File>,
+    sheet: Xml,
     workbook: Workbook,
     /// Of the row that was read last.
     line: u64,
     /// All rows were read.
     done: bool,
+    /// So many bytes more may all cells have: a short string may stand in many of them.
+    left: usize,
+    most: usize,
 }
 
 impl Xlsx {
     pub fn open(file: File, limits: Limits) -> Result<Self, Fault> {
-        let (workbook, sheet) = Workbook::open(&file, 2 * limits.bytes)?;
-        let mut sheet = Xml::new(sheet.unpack(file, 5 * limits.bytes)?);
+        let (workbook, mut sheet) = Workbook::open(file, limits)?;
+        let most = 5 * limits.bytes;
         loop {
             match sheet.next()? {
-                Event::Start(e) if e.local_name().as_ref() == b"dimension" => dimension(&e, limits.rows)?,
+                Event::Start(e) if e.local_name().as_ref() == b"dimension" => {
+                    dimension(&e, limits.rows as u64)?
+                }
                 Event::Start(e) if e.local_name().as_ref() == b"sheetData" => break,
                 Event::Eof => return Err(Fault::unreadable("has no sheet with cells first", None)),
                 _ => {}
             }
         }
-        Ok(Self { sheet, workbook, line: 0, done: false })
+        Ok(Self { sheet, workbook, line: 0, done: false, left: most, most })
     }
 
     /// The next row, blank or not.
@@ -62,7 +68,15 @@ impl Xlsx {
                         }
                     }
                     let text = text(&mut self.sheet, kind)?;
-                    let cell = self.workbook.cell(kind, style, text)?;
+                    let cell = match text {
+                        Some(text) => self.workbook.cell(kind, style, text)?,
+                        None => Cell::Refused(
+                            Code::Type,
+                            "is a formula without a result: save it in a spreadsheet",
+                        ),
+                    };
+                    let size = if let Cell::Text(text) = &cell { text.len() } else { 0 };
+                    self.left = self.left.checked_sub(size).ok_or(Fault::TooLarge(self.most))?;
                     let Some(column) = column.filter(|column| *column < COLUMNS_MAX) else {
                         if cell.is_blank() {
                             continue;
@@ -86,32 +100,37 @@ impl Xlsx {
     }
 }
 
-/// The text of a cell: its value, or its own string.
-fn text(sheet: &mut Xml<File>, kind: Kind) -> Result<String, Fault> {
+/// The text of a cell: its value, or its own string. Nothing if it is a formula whose value was not stored.
+fn text(sheet: &mut Xml, kind: Kind) -> Result<Option<String>, Fault> {
     let wanted: &[u8] = if kind == Kind::Inline { b"t" } else { b"v" };
-    let mut text = Text::new(wanted);
+    let (mut text, mut formula) = (Text::new(wanted), false);
     loop {
         match sheet.next()? {
-            Event::End(e) if e.local_name().as_ref() == b"c" => return Ok(text.take()),
+            Event::End(e) if e.local_name().as_ref() == b"c" => {
+                let has_value = |text: &String| !formula || kind == Kind::Text || !text.is_empty();
+                return Ok(Some(text.take()).filter(has_value));
+            }
+            Event::Start(e) if e.local_name().as_ref() == b"f" => formula = true,
             Event::Eof => return Err(Fault::unreadable("is cut off", None)),
             event => text.see(&event)?,
         }
     }
 }
 
-/// What the sheet says of its size, as `A1:T50001`.
-fn dimension(e: &BytesStart<'_>, rows_max: usize) -> Result<(), Fault> {
+/// What the sheet says of its size, as `A1:T50001`: refused where that is absurd. A cell far out that is only formatted
+/// is not.
+fn dimension(e: &BytesStart<'_>, rows_max: u64) -> Result<(), Fault> {
     let value = attributes(e).find(|(name, _)| *name == b"ref").map(|(_, value)| value);
-    let Some((column, row)) = value.and_then(|value| reference(value.rsplit(|b| *b == b':').next()?)) else {
-        return Ok(());
-    };
-    if column >= COLUMNS_MAX {
-        return Err(Fault::too_many("columns", COLUMNS_MAX));
+    let size = value.and_then(|value| reference(value.rsplit(|b| *b == b':').next()?));
+    match size {
+        Some((column, row))
+            if row.saturating_mul(column as u64 + 1) > (rows_max + 1) * COLUMNS_MAX as u64 =>
+        {
+            let message = "must have fewer rows and columns: delete those that are empty too";
+            Err(Fault::refused(Code::Length, message).with("maximum", rows_max))
+        }
+        _ => Ok(()),
     }
-    if row > rows_max as u64 + 1 {
-        return Err(Fault::too_many("rows: delete those that are empty too", rows_max));
-    }
-    Ok(())
 }
 
 fn number(digits: &[u8]) -> Option<u64> {

@@ -1,7 +1,6 @@
 //! Which styles show a number as a date.
 
 use std::collections::HashMap;
-use std::io::Read;
 
 use quick_xml::events::Event;
 
@@ -10,7 +9,7 @@ use super::number;
 use super::xml::{Xml, attributes};
 
 /// For each style of cells, in their order.
-pub fn dates<R: Read>(mut xml: Xml<R>) -> Result<Vec<bool>, Fault> {
+pub fn dates(mut xml: Xml) -> Result<Vec<bool>, Fault> {
     let (mut own, mut dates, mut within) = (HashMap::new(), Vec::new(), false);
     loop {
         match xml.next()? {

@@ -5,8 +5,8 @@ use std::fs::File;
 use common::problem::Code;
 use quick_xml::events::Event;
 
-use super::super::{Cell, Fault};
-use super::archive::{Archive, Part};
+use super::super::{Cell, Fault, Limits};
+use super::archive::Archive;
 use super::cell::{self, Kind};
 use super::styles;
 use super::xml::{Text, Xml, attributes};
@@ -36,36 +36,25 @@ struct Relation {
 }
 
 impl Workbook {
-    /// The workbook, and where its first sheet is; its strings may unpack to so many bytes.
-    pub fn open(file: &File, strings_max: usize) -> Result<(Self, Part), Fault> {
-        let archive = Archive::open(file)?;
-        let xml = |part: Part, limit| Ok::<_, Fault>(Xml::new(part.unpack(file, limit)?));
-        let related = |name: &str| -> Result<Vec<Relation>, Fault> {
-            let (folder, own) = name.rsplit_once('/').unwrap_or(("", name));
-            let part = archive.part(&format!("{folder}/_rels/{own}.rels")).ok_or_else(no_workbook)?;
-            relations(xml(part, PART_MAX)?, folder)
-        };
-        let root = related("")?.into_iter().find(|relation| relation.kind == b"officeDocument");
+    /// The workbook, and where its first sheet is.
+    pub fn open(file: File, limits: Limits) -> Result<(Self, Xml), Fault> {
+        let mut archive = Archive::open(file)?;
+        let mut xml = |name: &str, limit| archive.part(name, limit).map(|part| part.map(Xml::new));
+        let root = relations(xml("_rels/.rels", PART_MAX)?.ok_or_else(no_workbook)?, "")?;
+        let root = root.into_iter().find(|relation| relation.kind == b"officeDocument");
         let name = root.ok_or_else(no_workbook)?.part;
-        let main = archive.part(&name).ok_or_else(no_workbook)?;
-        let (first, is_1904) = sheet(xml(main, PART_MAX)?)?;
-        let related = related(&name)?;
-        let sheet = related.iter().find(|relation| relation.id == first && relation.kind == b"worksheet");
-        let sheet = sheet.and_then(|relation| archive.part(&relation.part)).ok_or_else(no_workbook)?;
-        let part = |kind: &[u8]| {
-            related
-                .iter()
-                .find(|relation| relation.kind == kind)
-                .and_then(|relation| archive.part(&relation.part))
+        let (first, is_1904) = sheet(xml(&name, PART_MAX)?.ok_or_else(no_workbook)?)?;
+        let (folder, own) = name.rsplit_once('/').unwrap_or(("", &name));
+        let related = xml(&format!("{folder}/_rels/{own}.rels"), PART_MAX)?.ok_or_else(no_workbook)?;
+        let related = relations(related, folder)?;
+        let mut part = |kind: &[u8], id: Option<&[u8]>, limit| {
+            let is_it = |r: &&Relation| r.kind == kind && id.is_none_or(|id| r.id == id);
+            related.iter().find(is_it).map_or(Ok(None), |relation| xml(&relation.part, limit))
         };
-        let mut workbook = Self { strings: Strings::default(), dates: Vec::new(), is_1904 };
-        if let Some(part) = part(b"sharedStrings") {
-            workbook.strings = Strings::read(xml(part, strings_max)?)?;
-        }
-        if let Some(part) = part(b"styles") {
-            workbook.dates = styles::dates(xml(part, PART_MAX)?)?;
-        }
-        Ok((workbook, sheet))
+        let strings = part(b"sharedStrings", None, 2 * limits.bytes)?.map(Strings::read).transpose()?;
+        let dates = part(b"styles", None, PART_MAX)?.map(styles::dates).transpose()?;
+        let sheet = part(b"worksheet", Some(&first), 5 * limits.bytes)?.ok_or_else(no_workbook)?;
+        Ok((Self { strings: strings.unwrap_or_default(), dates: dates.unwrap_or_default(), is_1904 }, sheet))
     }
 
     /// What stands in a cell with this value.
@@ -97,15 +86,15 @@ impl Workbook {
 }
 
 impl Strings {
-    fn read(mut xml: Xml<&File>) -> Result<Self, Fault> {
+    fn read(mut xml: Xml) -> Result<Self, Fault> {
         let (mut strings, mut text) = (Self::default(), Text::new(b"t"));
         loop {
             match xml.next()? {
                 Event::End(e) if e.local_name().as_ref() == b"si" => {
                     strings.text.push_str(&text.take());
-                    strings
-                        .ends
-                        .push(u32::try_from(strings.text.len()).map_err(|_| Fault::TooLarge(xml.limit))?);
+                    strings.ends.push(
+                        u32::try_from(strings.text.len()).map_err(|_| Fault::TooLarge(u32::MAX as usize))?,
+                    );
                 }
                 Event::Eof => return Ok(strings),
                 event => text.see(&event)?,
@@ -120,7 +109,7 @@ impl Strings {
 }
 
 /// The relation of the first sheet, and whether dates count from 1904.
-fn sheet(mut xml: Xml<&File>) -> Result<(Vec<u8>, bool), Fault> {
+fn sheet(mut xml: Xml) -> Result<(Vec<u8>, bool), Fault> {
     let (mut first, mut is_1904) = (None, false);
     loop {
         match xml.next()? {
@@ -137,7 +126,7 @@ fn sheet(mut xml: Xml<&File>) -> Result<(Vec<u8>, bool), Fault> {
     }
 }
 
-fn relations(mut xml: Xml<&File>, folder: &str) -> Result<Vec<Relation>, Fault> {
+fn relations(mut xml: Xml, folder: &str) -> Result<Vec<Relation>, Fault> {
     let mut relations = Vec::new();
     loop {
         match xml.next()? {

@@ -1,6 +1,7 @@
 //! XML, event by event, none of which may be large, nor deep.
 
 use std::borrow::Cow;
+use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
 
 use common::problem::Code;
@@ -9,7 +10,6 @@ use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
 
 use super::super::{Fault, TEXT_MAX};
-use super::archive::Content;
 
 /// The most bytes of a tag or a text.
 const EVENT_MAX: usize = 1 << 20;
@@ -17,33 +17,31 @@ const EVENT_MAX: usize = 1 << 20;
 const DEPTH_MAX: usize = 64;
 
 /// A part that is being read.
-pub struct Xml<R: Read> {
-    reader: Reader<BufReader<Bounded<R>>>,
+pub struct Xml {
+    reader: Reader<BufReader<Bounded>>,
     buffer: Vec<u8>,
     depth: usize,
-    pub limit: usize,
 }
 
 /// Gives out no more than an event may have before it is asked for the next.
-struct Bounded<R> {
-    content: Content<R>,
+struct Bounded {
+    part: File,
     left: usize,
 }
 
-impl<R: Read> Read for Bounded<R> {
+impl Read for Bounded {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let read = self.content.read(buffer)?;
+        let read = self.part.read(buffer)?;
         self.left = self.left.checked_sub(read).ok_or(ErrorKind::QuotaExceeded)?;
         Ok(read)
     }
 }
 
-impl<R: Read> Xml<R> {
-    pub fn new(content: Content<R>) -> Self {
-        let limit = content.limit;
-        let mut reader = Reader::from_reader(BufReader::new(Bounded { content, left: EVENT_MAX }));
+impl Xml {
+    pub fn new(part: File) -> Self {
+        let mut reader = Reader::from_reader(BufReader::new(Bounded { part, left: EVENT_MAX }));
         reader.config_mut().expand_empty_elements = true;
-        Self { reader, buffer: Vec::new(), depth: 0, limit }
+        Self { reader, buffer: Vec::new(), depth: 0 }
     }
 
     /// The next event; empty elements begin and end.
@@ -52,7 +50,6 @@ impl<R: Read> Xml<R> {
         self.reader.get_mut().get_mut().left = EVENT_MAX;
         let event = self.reader.read_event_into(&mut self.buffer).map_err(|error| match error {
             quick_xml::Error::Io(error) => match error.kind() {
-                ErrorKind::FileTooLarge => Fault::TooLarge(self.limit),
                 ErrorKind::QuotaExceeded => Fault::TooLarge(EVENT_MAX),
                 kind => Fault::from(std::io::Error::new(kind, error)),
             },
@@ -130,9 +127,8 @@ impl Text {
     }
 
     fn push(&mut self, text: &str) {
-        if self.seen.len() < TEXT_MAX {
-            self.seen.push_str(text);
-        }
+        let left = TEXT_MAX - self.seen.len();
+        self.seen.push_str(&text[..text.floor_char_boundary(left)]);
     }
 }
 
