@@ -38,7 +38,7 @@ impl Xlsx {
         loop {
             match sheet.next()? {
                 Event::Start(e) if e.local_name().as_ref() == b"dimension" => {
-                    dimension(&e, limits.rows as u64)?
+                    dimension(&e, limits.rows as u64)?;
                 }
                 Event::Start(e) if e.local_name().as_ref() == b"sheetData" => break,
                 Event::Eof => return Err(Fault::unreadable("has no sheet with cells first", None)),

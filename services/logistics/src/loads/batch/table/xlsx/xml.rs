@@ -127,8 +127,9 @@ impl Text {
     }
 
     fn push(&mut self, text: &str) {
-        let left = TEXT_MAX - self.seen.len();
-        self.seen.push_str(&text[..text.floor_char_boundary(left)]);
+        let left = (TEXT_MAX - self.seen.len()).min(text.len());
+        let end = (0..=left).rfind(|end| text.is_char_boundary(*end)).unwrap_or_default();
+        self.seen.push_str(&text[..end]);
     }
 }
 
