@@ -69,7 +69,8 @@ pub(crate) fn postgres(url: &str, schema: &str) -> Result<PgConnection, Error> {
     let mut connection = PgConnection::establish(&with_timeouts(url)).map_err(|e| {
         let reason = e.to_string().replace('\n', " ");
         // What libpq says of a URL that it cannot read has parts of it, which may be the password's.
-        let understood = reason.contains("connection to server");
+        let understood =
+            ["connection to server", "query parameter"].iter().any(|known| reason.contains(known));
         let reason =
             if understood { reason.trim() } else { "it is not understood; is everything percent-encoded?" };
         let target = Target::Postgres(url.to_owned());
