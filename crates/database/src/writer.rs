@@ -1,12 +1,14 @@
 //! Group commit for SQLite: one thread runs the waiting writes, each in a savepoint, and one fsync commits them.
 //!
 //! A write is answered only after the commit that holds it. One that fails is rolled back to its savepoint and
-//! harms no other; if the commit itself fails, every write of the group is told so and none has happened.
+//! harms no other; if the commit itself fails, every write of the group is told so and none has happened. The first of
+//! a group needs no savepoint, within which SQLite would keep a copy of each page for each statement of a large write.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use diesel::QueryResult;
 use diesel::connection::{AnsiTransactionManager, TransactionManager};
 use diesel::sqlite::SqliteConnection;
 use tokio::sync::{mpsc, oneshot};
@@ -20,8 +22,16 @@ const GROUP: usize = 256;
 const GROUP_TIME: Duration = Duration::from_millis(20);
 const QUEUE: usize = 1024;
 
-/// Runs one write in its savepoint and returns what answers it once the group is committed (or was not).
-type Job = Box<dyn FnOnce(&mut AnyConnection) -> Ran + Send>;
+/// Runs one write, the first of its group or in a savepoint, and returns what answers it once the group is committed (or
+/// was not).
+type Job = Box<dyn FnOnce(&mut AnyConnection, Place) -> Ran + Send>;
+
+/// Where in its group a write stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    First,
+    Later,
+}
 
 /// Tells whoever waits how it went, given how the commit went.
 type Answer = Box<dyn FnOnce(Result<(), &Error>) + Send>;
@@ -58,8 +68,8 @@ impl Writer {
     {
         let (send, receive) = oneshot::channel();
         let span = Span::current();
-        let job: Job = Box::new(move |connection| {
-            let (result, lost) = span.in_scope(|| in_savepoint(connection, &mut f));
+        let job: Job = Box::new(move |connection, place| {
+            let (result, lost) = span.in_scope(|| run(connection, place, &mut f));
             let answer = move |committed: Result<(), &Error>| {
                 let answer = match committed {
                     Ok(()) => result,
@@ -77,11 +87,14 @@ impl Writer {
     }
 }
 
-fn in_savepoint<T, E: Failure>(
+fn run<T, E: Failure>(
     connection: &mut AnyConnection,
+    place: Place,
     f: &mut impl FnMut(&mut AnyConnection) -> Result<T, E>,
 ) -> (Result<T, E>, bool) {
-    if let Err(e) = Manager::begin_transaction(connection) {
+    if place == Place::Later
+        && let Err(e) = Manager::begin_transaction(connection)
+    {
         return (Err(Error::from(e).into()), true);
     }
     let own = depth(connection);
@@ -93,9 +106,11 @@ fn in_savepoint<T, E: Failure>(
         let lost = Error::Unavailable("the closure left its transaction".into());
         return (result.and_then(|_| Err(lost.into())), true);
     }
-    let released = match &result {
-        Ok(_) => Manager::commit_transaction(connection),
-        Err(_) => Manager::rollback_transaction(connection),
+    let released = match (&result, place) {
+        (Ok(_), Place::First) => Ok(()),
+        (Ok(_), Place::Later) => Manager::commit_transaction(connection),
+        (Err(_), Place::First) => Manager::rollback_transaction(connection).and_then(|()| begin(connection)),
+        (Err(_), Place::Later) => Manager::rollback_transaction(connection),
     };
     if let Err(e) = released {
         result = result.and_then(|_| Err(Error::from(e).into()));
@@ -142,7 +157,7 @@ fn group(
     let mut next = Some(first);
     while let Some(job) = next {
         let ran = match &begun {
-            Ok(()) => job(connection),
+            Ok(()) => job(connection, if answers.is_empty() { Place::First } else { Place::Later }),
             // Not begun: the job is not run either; dropping it answers "the writer has stopped".
             Err(_) => break,
         };
@@ -153,13 +168,13 @@ fn group(
         let open = answers.len() < GROUP && started.elapsed() < GROUP_TIME;
         next = if open { jobs.try_recv().ok() } else { None };
     }
-    begun?;
+    begun.map_err(Error::from)?;
     let AnyConnection::Sqlite(c) = connection else { return Ok(()) };
     <AnsiTransactionManager as TransactionManager<SqliteConnection>>::commit_transaction(c)
         .map_err(Error::from)
 }
 
-fn begin(connection: &mut AnyConnection) -> Result<(), Error> {
+fn begin(connection: &mut AnyConnection) -> QueryResult<()> {
     let AnyConnection::Sqlite(c) = connection else { return Ok(()) };
-    Ok(AnsiTransactionManager::begin_transaction_sql(c, "BEGIN IMMEDIATE")?)
+    AnsiTransactionManager::begin_transaction_sql(c, "BEGIN IMMEDIATE")
 }
