@@ -161,10 +161,11 @@ impl Running {
                     _ => anyhow::anyhow!("the server ended"),
                 },
                 // Of its own accord a task may end.
-                Some(Err(panic)) = self.background.join_next() => {
-                    return anyhow::Error::new(panic).context("a background task ended");
+                Some(ended) = self.background.join_next() => {
+                    if let Err(panic) = ended {
+                        return anyhow::Error::new(panic).context("a background task ended");
+                    }
                 }
-                else => {}
             }
         }
     }
