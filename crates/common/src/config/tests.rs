@@ -95,3 +95,21 @@ fn a_description_has_no_password() {
     );
     assert!(lines.contains("DROVER_AUTH__CLAIMS__ORG_NAME=orgName"), "{lines}");
 }
+
+#[test]
+fn errors_do_not_repeat_values() {
+    for (file, variable) in [
+        (Some("[service]\ncountries = 's3cret'"), None),
+        (Some("[service]\nhook_secret = \"s3cret"), None),
+        (None, Some(("DROVER_SERVICE__NESTED__PLACE", "https://ruth:s3cret@h:99999/x"))),
+        (None, Some(("DROVER_SERVICE__NESTED__PLACE", "//ruth:s3cret@h"))),
+        (None, Some(("DROVER_SERVER__PUBLIC_URL", "https://ruth:s3cret@h:99999/x"))),
+    ] {
+        let error = format!("{:?}", load(file, variable.as_slice()).unwrap_err());
+        assert!(!error.contains("s3cret"), "{error}");
+    }
+    let config = load(None, &[("DROVER_AUTH__JWKS_URL", "https://ruth:s3cret@h/x")]).unwrap();
+    assert!(config.describe().contains("https://h/x"), "{}", config.describe());
+    let config = load(None, &[("DROVER_SERVER__PUBLIC_URL", "ruth:s3cret@h/x")]).unwrap();
+    assert!(!config.describe().contains("s3cret"), "{}", config.describe());
+}
