@@ -47,7 +47,11 @@ impl<S: Copy> Sorting<S> {
             problems.push_with("sortBy", Code::Enum, message, serde_json::json!({ "allowed": names }));
         }
         let (name, sort) = *found.unwrap_or(&sorts[0]);
-        let desc = desc.unwrap_or(by.is_none());
+        Self::of(name, sort, desc.unwrap_or(by.is_none()))
+    }
+
+    /// By the key of this name.
+    pub fn of(name: &str, sort: S, desc: bool) -> Self {
         Self { sort, desc, order: format!("{}{name}", if desc { "-" } else { "" }) }
     }
 }
@@ -116,6 +120,11 @@ impl Page {
         Self { limit: limit.unwrap_or(20), offset, after }
     }
 
+    /// The first rows of a search, as many as a page has by default.
+    pub fn first() -> Self {
+        Self { limit: 20, offset: 0, after: None }
+    }
+
     /// How many rows to ask the database for: one more than the page has, to know whether more follow.
     pub fn fetch(&self) -> i64 {
         self.limit + 1
@@ -164,6 +173,15 @@ impl Rows {
         documents.truncate(limit);
         let next = documents.last().filter(|_| more).map(cursor).transpose()?;
         Ok(Self { documents: documents.into_iter().map(|json| json.0).collect(), next, total: None })
+    }
+
+    /// A page of the rows that [`Page::fetch`] asked for, each with its place.
+    pub fn placed(mut rows: Vec<(String, Cursor)>, page: &Page) -> Self {
+        let limit = usize::try_from(page.limit).unwrap_or(0);
+        let more = rows.len() > limit;
+        rows.truncate(limit);
+        let next = rows.last().filter(|_| more).map(|(_, place)| place.clone());
+        Self { documents: rows.into_iter().map(|(document, _)| document).collect(), next, total: None }
     }
 
     /// The answer, with its `Link` header (RFC 8288).

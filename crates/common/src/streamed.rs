@@ -81,11 +81,11 @@ where
 
 /// The columns of a table, and what stands in them.
 #[derive(Clone, Copy, Debug)]
-pub struct Table {
+pub struct Table<C> {
     /// The header row.
     pub columns: &'static [&'static str],
-    /// The cells of a document, as they are to be written.
-    pub cells: fn(&Json) -> Result<Vec<String>, Error>,
+    /// The cells of a document, as they are to be written: `Fn(&Json) -> Result<Vec<String>, Error>`.
+    pub cells: C,
 }
 
 /// A 200 whose body is still to be made.
@@ -100,9 +100,10 @@ impl Streamed {
     ///
     /// # Errors
     /// What went wrong before the first row.
-    pub async fn new<S>(format: Format, table: Table, name: &str, documents: S) -> Result<Self, Error>
+    pub async fn new<S, C>(format: Format, table: Table<C>, name: &str, documents: S) -> Result<Self, Error>
     where
         S: Stream<Item = Result<Vec<Json>, Error>> + 'static,
+        C: Fn(&Json) -> Result<Vec<String>, Error> + 'static,
     {
         let mut documents = Box::pin(documents);
         let first = documents.try_next().await?.unwrap_or_default();
@@ -110,9 +111,9 @@ impl Streamed {
             Format::Json => (b"[".to_vec(), &b"]"[..]),
             Format::Csv => (line(table.columns)?, &b""[..]),
         };
-        let first = [open, write(format, table, &first)?].concat();
+        let first = [open, write(format, &table.cells, &first)?].concat();
         let rest = documents.map(move |documents| {
-            let mut bytes = write(format, table, &documents?)?;
+            let mut bytes = write(format, &table.cells, &documents?)?;
             if format == Format::Json {
                 bytes.insert(0, b',');
             }
@@ -153,7 +154,11 @@ impl Responder for Streamed {
     }
 }
 
-fn write(format: Format, table: Table, documents: &[Json]) -> Result<Vec<u8>, Error> {
+fn write(
+    format: Format,
+    cells: &impl Fn(&Json) -> Result<Vec<String>, Error>,
+    documents: &[Json],
+) -> Result<Vec<u8>, Error> {
     match format {
         Format::Json => {
             Ok(documents.iter().map(|json| json.0.as_str()).collect::<Vec<_>>().join(",").into_bytes())
@@ -161,7 +166,7 @@ fn write(format: Format, table: Table, documents: &[Json]) -> Result<Vec<u8>, Er
         Format::Csv => {
             let mut writer = writer();
             for document in documents {
-                writer.write_record((table.cells)(document)?).map_err(internal)?;
+                writer.write_record(cells(document)?).map_err(internal)?;
             }
             writer.into_inner().map_err(internal)
         }

@@ -22,7 +22,7 @@ pub use connection::{AnyConnection, MultiBackend};
 pub use diesel_migrations::EmbeddedMigrations;
 pub use error::{Error, Failure};
 pub use migrate::Migrations;
-pub use ordered::{By, Ordered};
+pub use ordered::{By, Missing, Ordered};
 pub use target::Target;
 pub use types::{Amount, AmountError, Id, IdSql, Json, JsonSql, Ts, TsSql};
 

@@ -18,6 +18,8 @@ pub struct Ordered<Q, T = JsonSql> {
     branches: Vec<Q>,
     columns: String,
     order: String,
+    /// The order of a single branch.
+    branch_order: String,
     limit: i64,
     offset: i64,
     /// How far a branch is read at most, where the planner must be told.
@@ -26,8 +28,8 @@ pub struct Ordered<Q, T = JsonSql> {
 }
 
 impl<Q> Ordered<Q> {
-    /// Each branch selects `document`, `id` and the column sorted by, and nothing is in two of them. Rows without a
-    /// value in a `nullable` column come last both ways; ties are broken by id.
+    /// Each branch selects `document`, `id` and the column sorted by, and nothing is in two of them. Ties are
+    /// broken by id.
     pub fn new(c: &AnyConnection, branches: Vec<Q>, by: By, limit: i64, offset: i64) -> Self {
         Self::of("document".into(), c, branches, by, limit, offset)
     }
@@ -40,17 +42,35 @@ impl<Q, K> Ordered<Q, (IdSql, K)> {
     }
 }
 
+impl<Q, K> Ordered<Q, (JsonSql, IdSql, K)> {
+    /// As [`Ordered::keys`], with the documents too, each read from this table once the page is known: documents are
+    /// not sorted with their keys, and an index that has all else suffices.
+    pub fn late(
+        c: &AnyConnection,
+        table: &'static str,
+        branches: Vec<Q>,
+        by: By,
+        limit: i64,
+        offset: i64,
+    ) -> Self {
+        let document = format!("(SELECT document FROM {table} WHERE {table}.id = page.id) AS document");
+        Self::of(format!("{document}, id, {}", by.column), c, branches, by, limit, offset)
+    }
+}
+
 impl<Q, T> Ordered<Q, T> {
     fn of(columns: String, c: &AnyConnection, branches: Vec<Q>, by: By, limit: i64, offset: i64) -> Self {
-        let By { column, nullable, desc } = by;
+        let By { column, missing, desc } = by;
         let direction = if desc { "DESC" } else { "ASC" };
-        let missing_last = if nullable { " NULLS LAST" } else { "" };
-        let order = format!("{column} {direction}{missing_last}, id {direction}");
+        let order = |last: &str| format!("{column} {direction}{last}, id {direction}");
+        let last = |yes| if yes { " NULLS LAST" } else { "" };
+        let (branch_order, order) =
+            (order(last(missing == Missing::Mixed)), order(last(missing != Missing::Never)));
         // PostgreSQL merges branches in index order only if each is ordered and limited itself; SQLite merges them
         // anyway, and would sort what comes out of a limited one once more.
         let told = branches.len() > 1 && matches!(c, AnyConnection::Postgres(_));
         let reach = told.then(|| limit.saturating_add(offset));
-        Self { branches, columns, order, limit, offset, reach, rows: PhantomData }
+        Self { branches, columns, order, branch_order, limit, offset, reach, rows: PhantomData }
     }
 }
 
@@ -59,10 +79,21 @@ impl<Q, T> Ordered<Q, T> {
 pub struct By {
     /// The name of the column, a constant of the code.
     pub column: &'static str,
-    /// Some rows may lack a value.
-    pub nullable: bool,
+    /// Which rows may lack a value; they come last both ways.
+    pub missing: Missing,
     /// Descending.
     pub desc: bool,
+}
+
+/// Where the rows are that lack a value to be sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// There are none.
+    Never,
+    /// Among the others.
+    Mixed,
+    /// In branches of their own: PostgreSQL has no index whose descending order ends with them.
+    Apart,
 }
 
 impl<Q, T> QueryId for Ordered<Q, T> {
@@ -92,7 +123,7 @@ impl<Q: QueryFragment<MultiBackend>, T> QueryFragment<MultiBackend> for Ordered<
             out.push_sql("SELECT * FROM (");
             branch.walk_ast(out.reborrow())?;
             out.push_sql(" ORDER BY ");
-            out.push_sql(&self.order);
+            out.push_sql(&self.branch_order);
             out.push_sql(" LIMIT ");
             out.push_bind_param::<BigInt, _>(reach)?;
             out.push_sql(") AS branch");

@@ -15,8 +15,16 @@ use crate::Livestock;
 
 const EMBEDDED: &str = include_str!("../data/categories.csv");
 
+/// The main category of sheep.
+pub const SHEEP: i32 = 1;
 /// The main category of cattle.
 pub const CATTLE: i32 = 2;
+/// The main category of working dogs.
+pub const WORKING_DOG: i32 = 3;
+/// The main category of feed.
+pub const FEED: i32 = 4;
+/// The main category of bedding.
+pub const BEDDING: i32 = 5;
 
 /// A category of listings.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

@@ -14,12 +14,60 @@ diesel::table! {
         min_age -> Nullable<BigInt>,
         max_age -> Nullable<BigInt>,
         quantity -> Nullable<BigInt>,
+        born -> Nullable<BigInt>,
         breed -> Nullable<Text>,
         breed_type -> Nullable<Text>,
         breed_society -> Nullable<Text>,
         types -> Text,
         sexes -> Text,
         additional_info -> Text,
+        band -> Nullable<Integer>,
+        lon -> Nullable<Double>,
+        x -> Nullable<Double>,
+        y -> Nullable<Double>,
+        z -> Nullable<Double>,
+        derived -> Integer,
         document -> database::JsonSql,
     }
 }
+
+diesel::table! {
+    spellings (term) {
+        term -> Text,
+        spelling -> Text,
+    }
+}
+
+diesel::table! {
+    // The database gives the position.
+    listing_events (listing_id, position) {
+        position -> BigInt,
+        listing_id -> database::IdSql,
+        user_id -> Text,
+        from_status -> Nullable<Text>,
+        to_status -> Text,
+        reason -> Nullable<Text>,
+        at -> database::TsSql,
+    }
+}
+
+diesel::table! {
+    wishlists (user_id, listing_id) {
+        user_id -> Text,
+        listing_id -> database::IdSql,
+        added_at -> database::TsSql,
+    }
+}
+
+diesel::table! {
+    reports (id) {
+        id -> database::IdSql,
+        listing_id -> database::IdSql,
+        user_id -> Text,
+        reason -> Text,
+        message -> Nullable<Text>,
+        created_at -> database::TsSql,
+    }
+}
+
+diesel::allow_tables_to_appear_in_same_query!(listings, listing_events, wishlists, reports);

@@ -2,10 +2,10 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, get};
-use common::{Answer, Caller, Error, Failures, PathId, Query};
+use common::{Answer, Caller, Error, Failures, Format, PathId, Query};
 
 use super::model::Listing;
-use super::search::Parameters;
+use super::search::{self, Parameters};
 use super::store;
 use crate::Livestock;
 
@@ -13,15 +13,16 @@ use crate::Livestock;
 #[utoipa::path(operation_id = "search_listings", tag = "listings", security(("bearer" = [])), params(Parameters),
     responses((status = 200, body = [Listing]), Failures))]
 #[get("/listings")]
-pub(super) async fn search(
+pub(super) async fn search_listings(
     caller: Caller,
     query: Query<Parameters>,
     request: HttpRequest,
     app: Data<Livestock>,
 ) -> Result<Answer, Error> {
-    let search = query.check(|parameters, problems| parameters.understand(&app.categories, problems))?;
+    let accepted = Format::accepted(&request, Format::Json);
+    let search = query.check(|p, problems| p.understand(accepted, &app.categories, problems))?;
     let page = search.page.clone();
-    let rows = app.db.read(move |c| store::search(c, &caller, &search)).await?;
+    let rows = app.db.read(move |c| search::store::search(c, &caller, &search)).await?;
     Ok(rows.answer(&request, &app.public_url, &page))
 }
 

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Number;
 use utoipa::ToSchema;
 
+use super::place::Point;
+
 /// A place.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
@@ -70,6 +72,14 @@ pub struct Coordinates {
     /// East positive.
     #[schema(required = true, value_type = f64, minimum = -180, maximum = 180)]
     pub lon: Number,
+}
+
+impl Location {
+    /// Where it is on the globe.
+    pub fn point(&self) -> Option<Point> {
+        let Coordinates { lat, lon } = self.coordinates.as_ref()?;
+        Some(Point { lat: lat.as_f64()?, lon: lon.as_f64()? })
+    }
 }
 
 impl Default for Coordinates {

@@ -8,13 +8,23 @@ mod form;
 mod location;
 mod model;
 mod particulars;
+mod place;
 mod price;
 mod search;
 mod store;
 mod terms;
 
+use common::Error;
+use database::Database;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) fn routes(v1: &mut ServiceConfig) {
-    v1.service(api::search).service(create::create_cattle).service(api::find);
+    v1.service(api::search_listings).service(create::create_cattle).service(api::find);
+}
+
+/// Brings rows up to date that an older version of this service wrote. A replica of that version may add some meanwhile:
+/// those wait for the next start.
+pub(crate) async fn derive(db: &Database) -> Result<(), Error> {
+    while db.write(store::derive).await? > 0 {}
+    Ok(())
 }

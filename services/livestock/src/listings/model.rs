@@ -1,6 +1,5 @@
 //! What a listing is.
 
-use common::Key;
 use common::wire::FileReference;
 use database::{Id, Ts};
 use serde::{Deserialize, Serialize};
@@ -96,33 +95,19 @@ impl Status {
     }
 }
 
-/// What a search may be sorted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sort {
-    CreatedAt,
-    Price,
-    Age,
-    Quantity,
-    OrganisationName,
-}
-
 impl Listing {
     /// What a search compares of its properties.
     pub fn particulars(&self) -> Particulars {
         Particulars::of(self.properties.as_ref())
     }
 
-    /// The value that a row is sorted by: instants in milliseconds, numbers in ten-thousandths, texts in lower
-    /// case. What is stored in columns and what a cursor holds both come from here.
-    pub fn key(&self, sort: Sort) -> Option<Key> {
-        let number = match sort {
-            Sort::CreatedAt => return Some(Key::Number(self.created_at.millis())),
-            Sort::OrganisationName => return Some(Key::Text(self.organisation_name.to_lowercase())),
-            Sort::Price => self.price.sort_amount(),
-            Sort::Age => self.particulars().age(),
-            Sort::Quantity => self.particulars().quantity,
-        };
-        number.map(|number| Key::Number(number.scaled()))
+    /// Its breed and breed society, as they are written.
+    pub fn terms(&self) -> impl Iterator<Item = &str> {
+        let properties = self.properties.iter();
+        properties.flat_map(|properties| {
+            let text = |name| properties.get(name).and_then(Value::as_str).map(str::trim);
+            ["breed", "breedType", "breedSociety"].into_iter().filter_map(text)
+        })
     }
 }
 

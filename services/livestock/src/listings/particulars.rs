@@ -1,6 +1,6 @@
 //! What a search compares of a listing's properties, whatever its category.
 
-use database::Amount;
+use database::{Amount, Ts};
 use serde_json::{Map, Value};
 
 use super::terms::entries;
@@ -21,6 +21,8 @@ pub struct Particulars {
     pub min_age: Option<Amount>,
     /// Months.
     pub max_age: Option<Amount>,
+    /// The day of birth, see [`day`].
+    pub born: Option<i64>,
 }
 
 impl Particulars {
@@ -46,6 +48,11 @@ impl Particulars {
             quantity: number("quantity"),
             min_age: number("minAge"),
             max_age: number("maxAge"),
+            born: properties
+                .get("registration")
+                .and_then(|registration| registration.get("dateOfBirth")?.as_str())
+                .and_then(Ts::parse)
+                .map(day),
         }
     }
 
@@ -53,6 +60,20 @@ impl Particulars {
     pub fn age(&self) -> Option<Amount> {
         self.min_age.or(self.max_age)
     }
+}
+
+/// A day as a number: the difference of two, divided by 32 without its remainder, is the months completed between
+/// them, since no month has more days.
+pub fn day(at: Ts) -> i64 {
+    let text = at.to_string();
+    let part =
+        |range| text.get(range).and_then(|digits: &str| digits.parse::<i64>().ok()).unwrap_or_default();
+    (part(0..4) * 12 + part(5..7) - 1) * 32 + part(8..10)
+}
+
+/// Months completed since a day of birth.
+pub fn months_since(born: i64, now: Ts) -> i64 {
+    (day(now) - born) / 32
 }
 
 /// Several texts as one column: a line for each, with line breaks around them, which none of them can have. So
@@ -80,6 +101,21 @@ mod tests {
         assert_eq!(of(json!({"sexes": "heifers, steers"})).sexes, ["heifers", "steers"]);
         assert_eq!(of(json!({"maxAge": 7, "breedType": "CROSS"})).age(), Amount::from_f64(7.0).ok());
         assert_eq!(of(json!({})), Particulars::default());
+    }
+
+    #[test]
+    fn months_are_completed_on_the_day_of_birth() {
+        let between = |born, now| months_since(day(Ts::parse(born).unwrap()), Ts::parse(now).unwrap());
+        for (born, now, months) in [
+            ("2024-01-15", "2026-01-14", 23),
+            ("2024-01-15", "2026-01-15", 24),
+            ("2024-01-31", "2024-02-29", 0),
+            ("2024-01-31", "2024-03-01", 1),
+            ("2025-12-31", "2026-01-01", 0),
+            ("2026-03-01", "2026-03-01T10:00:00Z", 0),
+        ] {
+            assert_eq!(between(born, now), months, "{born} {now}");
+        }
     }
 
     #[test]

@@ -1,71 +1,25 @@
-//! The search for listings: its parameters and what they mean.
+//! The search for listings: what may be asked.
 
-use common::problem::{Code, Problems};
-use common::wire::Word;
-use common::{Page, Sorting};
-use database::Amount;
+mod branch;
+mod parameters;
+pub mod store;
+
+use common::{Format, Page, Sorting};
+use database::{Amount, Ts};
 use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
-use super::model::{Kind, Sort, Status};
+use super::model::{Kind, Status};
+use super::particulars::day;
+use super::place::{Point, Surroundings};
 use super::terms::{AdditionalInfo, Sex};
-use crate::categories::Categories;
 
-/// Query parameters of the search (interface.md, 4.3).
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(default, rename_all = "camelCase")]
-#[into_params(parameter_in = Query)]
-pub struct Parameters {
-    /// Rows on a page; by default 20.
-    #[param(minimum = 1, maximum = 100)]
-    limit: Option<i64>,
-    /// Rows to skip.
-    #[param(minimum = 0, maximum = 1_000_000)]
-    offset: Option<i64>,
-    /// Where the last page ended: from the `next` link.
-    #[param(max_length = 4096)]
-    cursor: Option<String>,
-    /// `true`: count all matches, in `X-Total-Count`.
-    count: bool,
-    /// One of `createdAt`, `price`, `age`, `quantity`, `organisationName`; by default newest first.
-    sort_by: Option<Word>,
-    /// Descending if true, else ascending.
-    sort_desc: Option<bool>,
-    /// By default all active ones. `draft`: the caller's organisation's own.
-    #[serde(rename = "f:status")]
-    #[param(inline)]
-    status: Option<StatusFilter>,
-    /// A main category (`sheep`, `cattle`, `working dog`, `feed`, `bedding`) or a value of `properties.type`.
-    #[serde(rename = "f:commodityType")]
-    commodity_type: Option<Word>,
-    /// Any of these is the breed or the breed type; repeated or comma-separated.
-    #[serde(rename = "f:commodityBreed")]
-    #[param(max_items = 50)]
-    breeds: Vec<Word>,
-    /// Any of these is the breed society; repeated or comma-separated.
-    #[serde(rename = "f:commodityBreedSociety")]
-    #[param(max_items = 50)]
-    breed_societies: Vec<Word>,
-    #[serde(rename = "f:commoditySexes")]
-    #[param(inline)]
-    sexes: Option<Sex>,
-    #[serde(rename = "f:commodityAdditionalInfo")]
-    #[param(inline)]
-    additional_info: Option<AdditionalInfo>,
-    /// All animals are at least this old, in months.
-    #[param(minimum = 0)]
-    min_age: Option<f64>,
-    /// All animals are at most this old, in months.
-    #[param(minimum = 0)]
-    max_age: Option<f64>,
-    #[serde(rename = "f:organisationId")]
-    organisation_id: Option<Word>,
-}
+pub use parameters::Parameters;
 
 /// What `f:status` may be.
-#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
-enum StatusFilter {
+pub enum StatusFilter {
     ActiveSelling,
     ActiveBuying,
     Sold,
@@ -75,7 +29,8 @@ enum StatusFilter {
 }
 
 impl StatusFilter {
-    fn meaning(self) -> (Status, Option<Kind>) {
+    /// The status stored, and the type where it says one.
+    pub fn meaning(self) -> (Status, Option<Kind>) {
         match self {
             Self::ActiveSelling => (Status::Active, Some(Kind::Selling)),
             Self::ActiveBuying => (Status::Active, Some(Kind::Buying)),
@@ -90,8 +45,8 @@ impl StatusFilter {
 /// A search, understood. Texts are in lower case but for ids.
 #[derive(Clone, Debug)]
 pub struct Search {
-    pub status: Status,
-    pub kind: Option<Kind>,
+    /// None: all active ones, or all of a wishlist but drafts.
+    pub status: Option<StatusFilter>,
     pub commodity_type: Option<CommodityType>,
     pub breeds: Vec<String>,
     pub breed_societies: Vec<String>,
@@ -100,9 +55,36 @@ pub struct Search {
     pub min_age: Option<Amount>,
     pub max_age: Option<Amount>,
     pub organisation_id: Option<String>,
+    /// The caller's wishlist only.
+    pub wishlisted: bool,
+    pub near: Option<Near>,
+    /// What dogs' ages are reckoned to.
+    pub now: Ts,
     pub sorting: Sorting<Sort>,
     pub page: Page,
     pub count: bool,
+    pub format: Format,
+    /// False: only the filters' values and counts.
+    pub documents: bool,
+}
+
+/// Where distances are from.
+#[derive(Clone, Copy, Debug)]
+pub struct Near {
+    pub point: Point,
+    /// Nothing farther away is found.
+    pub within_km: Option<f64>,
+}
+
+/// What a search may be sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    CreatedAt,
+    Price,
+    Age,
+    Quantity,
+    OrganisationName,
+    Distance,
 }
 
 /// What `f:commodityType` may name.
@@ -114,46 +96,52 @@ pub enum CommodityType {
     Type(String),
 }
 
-const SORTS: [(&str, Sort); 5] = [
-    ("createdAt", Sort::CreatedAt),
-    ("price", Sort::Price),
-    ("age", Sort::Age),
-    ("quantity", Sort::Quantity),
-    ("organisationName", Sort::OrganisationName),
-];
+/// Of what is nearest first these surroundings are looked at before all.
+const RINGS_KM: [f64; 2] = [30.0, 300.0];
 
-impl Parameters {
-    /// The search that is meant, and what is wrong with it.
-    pub fn understand(&self, categories: &Categories, problems: &mut Problems) -> Search {
-        let sorting = Sorting::new(self.sort_by.as_deref(), self.sort_desc, &SORTS, problems);
-        let page = Page::new(self.limit, self.offset, self.cursor.as_deref(), &sorting.order, problems);
-        if self.min_age.zip(self.max_age).is_some_and(|(min, max)| min > max) {
-            problems.push("minAge", Code::Inconsistent, "must not be more than maxAge");
-        }
-        let (status, kind) = self.status.map_or((Status::Active, None), StatusFilter::meaning);
-        let lower = |words: &[Word]| words.iter().map(|word| word.to_lowercase()).collect();
-        Search {
-            status,
-            kind,
-            commodity_type: self.commodity_type.as_deref().map(|name| match categories.find_main(name) {
-                Some(id) => CommodityType::Category(id),
-                None => CommodityType::Type(name.trim().to_lowercase()),
-            }),
-            breeds: lower(&self.breeds),
-            breed_societies: lower(&self.breed_societies),
-            sexes: self.sexes,
-            additional_info: self.additional_info,
-            min_age: self.min_age.map(months),
-            max_age: self.max_age.map(months),
-            organisation_id: self.organisation_id.as_ref().map(|id| id.0.clone()),
-            sorting,
-            page,
-            count: self.count,
-        }
+impl Search {
+    /// By default the newest come first.
+    pub fn newest() -> Sorting<Sort> {
+        Sorting::of("createdAt", Sort::CreatedAt, true)
     }
-}
 
-/// An age to compare with; nobody is as old as what does not fit.
-fn months(age: f64) -> Amount {
-    Amount::from_f64(age).unwrap_or(Amount::MAX)
+    /// Nothing farther away is found.
+    pub fn within_km(&self) -> Option<f64> {
+        self.near?.within_km
+    }
+
+    /// What holds everything near enough.
+    pub fn surroundings(&self) -> Option<Surroundings> {
+        let near = self.near?;
+        Some(near.point.around(near.within_km?))
+    }
+
+    /// Where distances are from, on the sphere of radius 1.
+    pub fn unit(&self) -> [f64; 3] {
+        self.near.map_or([0.0; 3], |near| near.point.unit())
+    }
+
+    /// The latest day of birth of a dog that is so old.
+    pub fn born_until(&self, age: Amount) -> i64 {
+        day(self.now) - 32 * ((age.scaled() + 9_999) / 10_000)
+    }
+
+    /// The day of birth of a dog that is just too old for this.
+    pub fn born_after(&self, age: Amount) -> i64 {
+        day(self.now) - 32 * (age.scaled() / 10_000 + 1)
+    }
+
+    /// This search in ever wider surroundings, if it asks for what is nearest first; the last is the search itself.
+    pub fn rings(&self) -> Vec<Self> {
+        let mut rings = vec![self.clone()];
+        let nearest_first = self.sorting.sort == Sort::Distance && !self.sorting.desc;
+        if let Some(near) = self.near.filter(|_| nearest_first) {
+            let limit = near.within_km.unwrap_or(f64::INFINITY);
+            let smaller = RINGS_KM.into_iter().filter(|km| *km < limit).rev();
+            let ring = |km| Self { near: Some(Near { within_km: Some(km), ..near }), ..self.clone() };
+            rings.extend(smaller.map(ring));
+            rings.reverse();
+        }
+        rings
+    }
 }

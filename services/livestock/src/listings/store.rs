@@ -1,18 +1,21 @@
-//! Every query on listings. Each begins from [`visible`].
+//! Every query on listings but the search. What reads begins from [`visible`]; what writes has read before, in the same
+//! transaction.
 
-use common::{Caller, Cursor, Error, Key, Rows, after, after_nullable};
-use database::{AnyConnection, By, Id, Json, MultiBackend, Ordered, Ts};
+use common::{Caller, Error};
+use database::{Amount, AnyConnection, Id, Json, MultiBackend, Ts};
 use diesel::prelude::*;
 
-use super::model::{Listing, Sort, Status};
-use super::particulars::{line, lines};
-use super::search::{CommodityType, Search};
+use super::model::{Listing, Status};
+use super::particulars::lines;
+use super::place::Point;
+use crate::schema::listing_events::{self, dsl as e};
 use crate::schema::listings::{self, dsl as l};
+use crate::schema::spellings::{self, dsl as s};
 
-type Query<'a> = listings::BoxedQuery<'a, MultiBackend>;
+pub(super) type Query<'a> = listings::BoxedQuery<'a, MultiBackend>;
 
 /// The listings that a caller may see: all but the drafts of other organisations, all for `admin`.
-fn visible(caller: &Caller) -> Query<'_> {
+pub(super) fn visible(caller: &Caller) -> Query<'_> {
     let all = listings::table.into_boxed();
     if caller.admin {
         return all;
@@ -20,9 +23,13 @@ fn visible(caller: &Caller) -> Query<'_> {
     all.filter(l::status.ne(Status::Draft.as_str()).or(l::organisation_id.eq(caller.organisation_id())))
 }
 
+/// What [`Row::of`] makes of a document. To be counted up with each change of it, so that [`derive`] mends the rows
+/// that an older one made.
+const DERIVED: i32 = 1;
+
 /// A row: what is searched or sorted by, and the document.
-#[derive(Insertable)]
-#[diesel(table_name = listings, treat_none_as_default_value = false)]
+#[derive(Insertable, AsChangeset)]
+#[diesel(table_name = listings, treat_none_as_default_value = false, treat_none_as_null = true)]
 struct Row {
     id: Id,
     organisation_id: String,
@@ -36,21 +43,28 @@ struct Row {
     min_age: Option<i64>,
     max_age: Option<i64>,
     quantity: Option<i64>,
+    born: Option<i64>,
     breed: Option<String>,
     breed_type: Option<String>,
     breed_society: Option<String>,
     types: String,
     sexes: String,
     additional_info: String,
+    band: Option<i32>,
+    lon: Option<f64>,
+    x: Option<f64>,
+    y: Option<f64>,
+    z: Option<f64>,
+    derived: i32,
     document: Json,
 }
 
 impl Row {
     fn of(listing: &Listing, category: i32) -> Result<Self, Error> {
-        let text = |sort| if let Some(Key::Text(text)) = listing.key(sort) { Some(text) } else { None };
-        let number =
-            |sort| if let Some(Key::Number(number)) = listing.key(sort) { Some(number) } else { None };
         let particulars = listing.particulars();
+        let point = listing.location.as_ref().and_then(|location| location.point());
+        let [x, y, z] = point.map(Point::unit).map_or([None; 3], |unit| unit.map(Some));
+        let scaled = |amount: Option<Amount>| amount.map(Amount::scaled);
         Ok(Self {
             id: listing.id,
             organisation_id: listing.organisation_id.clone(),
@@ -58,18 +72,25 @@ impl Row {
             status: listing.status.as_str(),
             category,
             created_at: listing.created_at,
-            organisation_key: text(Sort::OrganisationName).unwrap_or_default(),
-            price: number(Sort::Price),
-            age: number(Sort::Age),
-            min_age: particulars.min_age.map(database::Amount::scaled),
-            max_age: particulars.max_age.map(database::Amount::scaled),
-            quantity: number(Sort::Quantity),
+            organisation_key: listing.organisation_name.to_lowercase(),
+            price: scaled(listing.price.sort_amount()),
+            age: scaled(particulars.age()),
+            min_age: scaled(particulars.min_age),
+            max_age: scaled(particulars.max_age),
+            quantity: scaled(particulars.quantity),
+            born: particulars.born,
             types: lines(&particulars.types),
             sexes: lines(&particulars.sexes),
             additional_info: lines(&particulars.additional_info),
             breed: particulars.breed,
             breed_type: particulars.breed_type,
             breed_society: particulars.breed_society,
+            band: point.map(Point::band),
+            lon: point.map(|point| point.lon),
+            x,
+            y,
+            z,
+            derived: DERIVED,
             document: Json::of(listing)?,
         })
     }
@@ -78,6 +99,53 @@ impl Row {
 /// Stores a new listing of this main category.
 pub fn create(c: &mut AnyConnection, listing: &Listing, category: i32) -> Result<(), Error> {
     diesel::insert_into(listings::table).values(Row::of(listing, category)?).execute(c)?;
+    record(c, listing, &listing.user_id, None, None)?;
+    spell(c, listing)
+}
+
+/// Stores that a listing, read in this transaction, went from this status to the one that it has now.
+pub fn change_status(
+    c: &mut AnyConnection,
+    listing: &Listing,
+    caller: &Caller,
+    from: Status,
+    reason: Option<&str>,
+) -> Result<(), Error> {
+    diesel::update(listings::table.find(listing.id))
+        .set((l::status.eq(listing.status.as_str()), l::document.eq(Json::of(listing)?)))
+        .execute(c)?;
+    record(c, listing, &caller.user_id, Some(from), reason)
+}
+
+/// Writes down who made a listing what it is now. The database gives the position.
+fn record(
+    c: &mut AnyConnection,
+    listing: &Listing,
+    user_id: &str,
+    from: Option<Status>,
+    reason: Option<&str>,
+) -> Result<(), Error> {
+    let event = (
+        e::listing_id.eq(listing.id),
+        e::user_id.eq(user_id),
+        e::from_status.eq(from.map(Status::as_str)),
+        e::to_status.eq(listing.status.as_str()),
+        e::reason.eq(reason),
+        e::at.eq(Ts::now()),
+    );
+    diesel::insert_into(listing_events::table).values(event).execute(c)?;
+    Ok(())
+}
+
+/// Keeps how breeds and societies are written by the first that names them.
+fn spell(c: &mut AnyConnection, listing: &Listing) -> Result<(), Error> {
+    for spelling in listing.terms() {
+        let values = (s::term.eq(spelling.to_lowercase()), s::spelling.eq(spelling));
+        database::dispatch!(c, c => diesel::insert_into(spellings::table)
+            .values(values)
+            .on_conflict_do_nothing()
+            .execute(c))?;
+    }
     Ok(())
 }
 
@@ -90,6 +158,19 @@ pub fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Json, Erro
     found.map_or_else(|| Err(missing(c, id)), Ok)
 }
 
+/// A listing that is to be changed.
+///
+/// # Errors
+/// 404 if there is none, 403 if it is another organisation's.
+pub fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Listing, Error> {
+    let listing: Listing = find(c, caller, id)?.parse()?;
+    if caller.admin || caller.acts_for(&listing.organisation_id) {
+        Ok(listing)
+    } else {
+        Err(Error::Forbidden("This listing is another organisation's."))
+    }
+}
+
 /// Why a caller does not see a listing.
 fn missing(c: &mut AnyConnection, id: Id) -> Error {
     match diesel::select(diesel::dsl::exists(listings::table.find(id))).get_result(c) {
@@ -99,96 +180,15 @@ fn missing(c: &mut AnyConnection, id: Id) -> Error {
     }
 }
 
-/// One page of a search, and its cursor. One query; two if a count was asked for.
-pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<Rows, Error> {
-    let columns = (l::created_at, l::organisation_key, l::price, l::age, l::quantity, l::id, l::document);
-    let branch = remaining(matching(caller, search), search).select(columns);
-    let page = Ordered::new(c, vec![branch], by(search), search.page.fetch(), search.page.offset);
-    let mut rows = Rows::new(page.load(c)?, &search.page, |last| {
-        let listing: Listing = last.parse()?;
-        Ok(Cursor {
-            sort: search.sorting.order.clone(),
-            value: listing.key(search.sorting.sort),
-            id: listing.id,
-        })
-    })?;
-    if search.count {
-        rows.total = Some(matching(caller, search).count().get_result(c)?);
+/// Mends some of the rows that an older state of the code made; how many there were.
+pub fn derive(c: &mut AnyConnection) -> Result<usize, Error> {
+    let stale = l::listings.filter(l::derived.lt(DERIVED)).limit(500);
+    let rows: Vec<(i32, Json)> = stale.select((l::category, l::document)).load(c)?;
+    for (category, document) in &rows {
+        let listing: Listing = document.parse()?;
+        let row = Row::of(&listing, *category)?;
+        diesel::update(listings::table.find(listing.id)).set(row).execute(c)?;
+        spell(c, &listing)?;
     }
-    Ok(rows)
-}
-
-fn matching<'a>(caller: &'a Caller, search: &'a Search) -> Query<'a> {
-    let mut query = visible(caller).filter(l::status.eq(search.status.as_str()));
-    if search.status == Status::Draft {
-        // An admin may read others' drafts, but a search is for one's own.
-        query = query.filter(l::organisation_id.eq(caller.organisation_id()));
-    }
-    if let Some(kind) = search.kind {
-        query = query.filter(l::kind.eq(kind.as_str()));
-    }
-    if let Some(id) = &search.organisation_id {
-        query = query.filter(l::organisation_id.eq(id));
-    }
-    if let Some(age) = search.min_age {
-        query = query.filter(l::min_age.ge(age.scaled()));
-    }
-    if let Some(age) = search.max_age {
-        query = query.filter(l::max_age.le(age.scaled()));
-    }
-    of_commodity(query, search)
-}
-
-/// The filters on what is offered or wanted.
-fn of_commodity<'a>(mut query: Query<'a>, search: &'a Search) -> Query<'a> {
-    match &search.commodity_type {
-        Some(CommodityType::Category(id)) => query = query.filter(l::category.eq(id)),
-        Some(CommodityType::Type(name)) => {
-            query = query.filter(l::types.like(containing(name)).escape('\\'));
-        }
-        None => {}
-    }
-    if !search.breeds.is_empty() {
-        let (breeds, breed_types) = (l::breed.eq_any(&search.breeds), l::breed_type.eq_any(&search.breeds));
-        query = query.filter(breeds.or(breed_types));
-    }
-    if !search.breed_societies.is_empty() {
-        query = query.filter(l::breed_society.eq_any(&search.breed_societies));
-    }
-    if let Some(sex) = search.sexes {
-        query = query.filter(l::sexes.like(containing(sex.as_str())).escape('\\'));
-    }
-    if let Some(info) = search.additional_info {
-        query = query.filter(l::additional_info.like(containing(info.as_str())).escape('\\'));
-    }
-    query
-}
-
-/// A pattern for a column of [`lines`] that has this text.
-fn containing(text: &str) -> String {
-    let literal = line(text).replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
-    format!("%{literal}%")
-}
-
-/// Those after the cursor.
-fn remaining<'a>(query: Query<'a>, search: &Search) -> Query<'a> {
-    let (desc, page) = (search.sorting.desc, &search.page);
-    match search.sorting.sort {
-        Sort::CreatedAt => after!(query, l::created_at, l::id, desc, page.after_instant()),
-        Sort::OrganisationName => after!(query, l::organisation_key, l::id, desc, page.after_text()),
-        Sort::Price => after_nullable!(query, l::price, l::id, desc, page.after_number()),
-        Sort::Age => after_nullable!(query, l::age, l::id, desc, page.after_number()),
-        Sort::Quantity => after_nullable!(query, l::quantity, l::id, desc, page.after_number()),
-    }
-}
-
-fn by(search: &Search) -> By {
-    let (column, nullable) = match search.sorting.sort {
-        Sort::CreatedAt => ("created_at", false),
-        Sort::OrganisationName => ("organisation_key", false),
-        Sort::Price => ("price", true),
-        Sort::Age => ("age", true),
-        Sort::Quantity => ("quantity", true),
-    };
-    By { column, nullable, desc: search.sorting.desc }
+    Ok(rows.len())
 }

@@ -1,7 +1,7 @@
 //! The queries of the search. Each begins from [`visible`].
 
 use common::{Block, Caller, Cursor, Error, Key, Page, Rows, after, after_nullable};
-use database::{AnyConnection, By, Id, IdSql, Ordered, Ts, TsSql};
+use database::{AnyConnection, By, Id, IdSql, Missing, Ordered, Ts, TsSql};
 use diesel::connection::DefaultLoadingMode;
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -164,17 +164,17 @@ fn remaining<'a>(query: Query<'a>, search: &Search, page: &Page) -> Query<'a> {
 }
 
 fn by(search: &Search) -> By {
-    let (column, nullable) = match search.sorting.sort {
-        Sort::DeliveryDate => ("delivery_at", false),
-        Sort::CreatedAt => ("created_at", false),
-        Sort::CompletedAt => ("completed_at", false),
-        Sort::Reference => ("reference_key", false),
-        Sort::Status => ("status", false),
-        Sort::Commodity => ("commodity_key", false),
-        Sort::Organiser => ("organiser_key", true),
-        Sort::Carrier => ("carrier_key", true),
-        Sort::Weight => ("weight", true),
-        Sort::WeightNet => ("weight_net", true),
+    let (column, missing) = match search.sorting.sort {
+        Sort::DeliveryDate => ("delivery_at", Missing::Never),
+        Sort::CreatedAt => ("created_at", Missing::Never),
+        Sort::CompletedAt => ("completed_at", Missing::Never),
+        Sort::Reference => ("reference_key", Missing::Never),
+        Sort::Status => ("status", Missing::Never),
+        Sort::Commodity => ("commodity_key", Missing::Never),
+        Sort::Organiser => ("organiser_key", Missing::Mixed),
+        Sort::Carrier => ("carrier_key", Missing::Mixed),
+        Sort::Weight => ("weight", Missing::Mixed),
+        Sort::WeightNet => ("weight_net", Missing::Mixed),
     };
-    By { column, nullable, desc: search.sorting.desc }
+    By { column, missing, desc: search.sorting.desc }
 }

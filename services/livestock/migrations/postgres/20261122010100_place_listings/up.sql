@@ -1,0 +1,29 @@
+ALTER TABLE listings
+    -- The day of a dog's birth as (year * 12 + month) * 32 + day, month from 0: the difference of two, divided by 32
+    -- without its remainder, is months completed.
+    ADD COLUMN born BIGINT,
+    -- Where it is: tenths of a degree of latitude, rounded down; longitude in degrees; and as a point on the sphere of
+    -- radius 1, so that distances are compared by multiplication alone.
+    ADD COLUMN band INTEGER,
+    ADD COLUMN lon DOUBLE PRECISION,
+    ADD COLUMN x DOUBLE PRECISION,
+    ADD COLUMN y DOUBLE PRECISION,
+    ADD COLUMN z DOUBLE PRECISION,
+    -- Which state of the code made these columns from the document (see store.rs); 0 before there were any.
+    ADD COLUMN derived INTEGER NOT NULL DEFAULT 0;
+
+CREATE INDEX listings_breed ON listings (breed, status, created_at, id) WHERE breed IS NOT NULL;
+CREATE INDEX listings_breed_type ON listings (breed_type, status, created_at, id) WHERE breed_type IS NOT NULL;
+CREATE INDEX listings_status_price ON listings (status, price, id);
+CREATE INDEX listings_status_age ON listings (status, age, id);
+CREATE INDEX listings_status_born ON listings (status, born, id) WHERE born IS NOT NULL;
+CREATE INDEX listings_status_quantity ON listings (status, quantity, id);
+CREATE INDEX listings_status_organisation ON listings (status, organisation_key, id);
+CREATE INDEX listings_status_place ON listings (status, band, lon, x, y, z, id);
+CREATE INDEX listings_derived ON listings (derived);
+
+-- How a breed or society was written first, for those in lower case above.
+CREATE TABLE spellings (
+    term TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    spelling TEXT COLLATE "C" NOT NULL
+);

@@ -1,0 +1,2 @@
+DROP TABLE listing_events;
+DROP FUNCTION refuse_change;

@@ -1,0 +1,17 @@
+DROP TABLE spellings;
+DROP INDEX listings_breed;
+DROP INDEX listings_breed_type;
+DROP INDEX listings_status_price;
+DROP INDEX listings_status_age;
+DROP INDEX listings_status_born;
+DROP INDEX listings_status_quantity;
+DROP INDEX listings_status_organisation;
+DROP INDEX listings_status_place;
+DROP INDEX listings_derived;
+ALTER TABLE listings DROP COLUMN born;
+ALTER TABLE listings DROP COLUMN band;
+ALTER TABLE listings DROP COLUMN lon;
+ALTER TABLE listings DROP COLUMN x;
+ALTER TABLE listings DROP COLUMN y;
+ALTER TABLE listings DROP COLUMN z;
+ALTER TABLE listings DROP COLUMN derived;
