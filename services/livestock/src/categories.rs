@@ -87,6 +87,11 @@ impl Categories {
         (f64::from(whole) - id == 0.0 && self.main_of(whole) == Some(main)).then_some(whole)
     }
 
+    /// The name of a category.
+    pub fn name(&self, id: i32) -> Option<&str> {
+        self.0.get(&id).map(|category| category.name.as_str())
+    }
+
     /// The main category of this name, written in any case and with spaces or hyphens.
     pub fn find_main(&self, name: &str) -> Option<i32> {
         let plain = |name: &str| name.trim().to_lowercase().replace('-', " ");

@@ -5,6 +5,8 @@ mod config;
 mod listings;
 mod schema;
 
+use std::sync::Arc;
+
 use actix_web::web::Data;
 use common::files::FileClient;
 use common::{Context, Service, Verifier};
@@ -23,6 +25,7 @@ pub struct Livestock {
     public_url: String,
     files: FileClient,
     categories: categories::Categories,
+    follower: Arc<listings::Follower>,
 }
 
 impl Service for Livestock {
@@ -54,10 +57,15 @@ impl Service for Livestock {
             public_url: context.public_url.clone(),
             files: FileClient::new(&settings.system_url)?,
             categories: categories::Categories::open(settings.categories_file.as_deref())?,
+            follower: Arc::default(),
         })
     }
 
     async fn dependencies(&self) -> Vec<(&'static str, bool)> {
         vec![("system", self.files.is_reachable().await)]
+    }
+
+    async fn background(livestock: Data<Self>) {
+        livestock.follower.run(&livestock.db).await;
     }
 }

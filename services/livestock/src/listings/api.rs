@@ -4,14 +4,28 @@ use actix_web::web::Data;
 use actix_web::{HttpRequest, get};
 use common::{Answer, Caller, Error, Failures, Format, PathId, Query};
 
+use super::facets::Facets;
 use super::model::Listing;
 use super::search::{self, Parameters};
 use super::store;
 use crate::Livestock;
 
+/// What a search answers with: listings; with `docs=false` what the filters may be set to.
+#[derive(utoipa::ToSchema)]
+#[schema(as = SearchAnswer)]
+#[expect(dead_code, reason = "for the document")]
+enum Found {
+    #[schema(title = "Listings")]
+    Listings(Vec<Listing>),
+    Facets(Facets),
+}
+
 /// Search listings
+///
+/// As CSV (`format=CSV` or `Accept: text/csv`) all matches are sent unless there is a `limit`; they are read in blocks: a
+/// listing that is created or changed meanwhile may be missing, or stand where it stood before.
 #[utoipa::path(operation_id = "search_listings", tag = "listings", security(("bearer" = [])), params(Parameters),
-    responses((status = 200, body = [Listing]), Failures))]
+    responses((status = 200, content((Found = "application/json"), (String = "text/csv"))), Failures))]
 #[get("/listings")]
 pub(super) async fn search_listings(
     caller: Caller,
@@ -21,8 +35,18 @@ pub(super) async fn search_listings(
 ) -> Result<Answer, Error> {
     let accepted = Format::accepted(&request, Format::Json);
     let search = query.check(|p, problems| p.understand(accepted, &app.categories, problems))?;
-    let page = search.page.clone();
-    let rows = app.db.read(move |c| search::store::search(c, &caller, &search)).await?;
+    if !search.documents {
+        let counts = app.follower.clone().count(&app.db, &app.categories, caller, search);
+        return Answer::json(&counts.await?);
+    }
+    let (page, near) = (search.page.clone(), search.near);
+    let mut rows = app.db.read(move |c| search::store::search(c, &caller, &search)).await?;
+    if let Some(near) = near {
+        for document in &mut rows.documents {
+            let listing: Listing = serde_json::from_str(document)?;
+            *document = serde_json::to_string(&listing.seen_from(near.point))?;
+        }
+    }
     Ok(rows.answer(&request, &app.public_url, &page))
 }
 

@@ -4,6 +4,7 @@ mod api;
 mod cattle;
 mod create;
 mod currency;
+mod facets;
 mod form;
 mod location;
 mod model;
@@ -16,6 +17,7 @@ mod terms;
 
 use common::Error;
 use database::Database;
+pub(crate) use facets::Follower;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) fn routes(v1: &mut ServiceConfig) {

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use super::location::Location;
 use super::particulars::Particulars;
+use super::place::{Point, chord2, km_of};
 use super::price::Price;
 
 /// Animals or supplies offered or wanted (interface.md, 2.11).
@@ -43,6 +44,10 @@ pub struct Listing {
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
+    /// From the point that a search gave, to the metre; shown only then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub distance_km: Option<f64>,
 }
 
 /// Offered or wanted.
@@ -101,6 +106,15 @@ impl Listing {
         Particulars::of(self.properties.as_ref())
     }
 
+    /// The listing with its distance from a point.
+    #[must_use]
+    pub fn seen_from(mut self, point: Point) -> Self {
+        let place = self.location.as_ref().and_then(|location| location.point());
+        let km = place.map(|place| km_of(chord2(place.unit(), point.unit())));
+        self.distance_km = km.map(|km| (km * 1000.0).round() / 1000.0);
+        self
+    }
+
     /// Its breed and breed society, as they are written.
     pub fn terms(&self) -> impl Iterator<Item = &str> {
         let properties = self.properties.iter();
@@ -156,6 +170,7 @@ impl NewListing {
             tags: self.tags,
             properties: self.properties,
             created_at: Ts::now(),
+            distance_km: None,
         }
     }
 }

@@ -6,8 +6,6 @@
 use std::ops::RangeInclusive;
 
 const RADIUS_KM: f64 = 6_371.008_8;
-/// Half way around, and all that lies nearer.
-pub const FARTHEST_KM: f64 = 20_000.0;
 /// So many bands are named one by one, each with its range of longitudes; of more the index is read from end to end.
 const MOST_BANDS: i32 = 64;
 
@@ -137,7 +135,7 @@ mod tests {
         assert_eq!(fiji.bands, -175..=-166);
         assert_eq!(Point { lat: 89.9, lon: 12.0 }.around(50.0).longitudes, [-180.0..=180.0]);
         assert_eq!(Point { lat: 90.0, lon: 0.0 }.around(1.0).bands, 899..=900);
-        let all = Point { lat: 51.0, lon: -3.0 }.around(FARTHEST_KM);
+        let all = Point { lat: 51.0, lon: -3.0 }.around(20_000.0);
         assert_eq!((all.bands.clone(), all.few_bands()), (-900..=900, None));
     }
 }

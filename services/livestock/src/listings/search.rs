@@ -29,6 +29,21 @@ pub enum StatusFilter {
 }
 
 impl StatusFilter {
+    /// Those that are counted, in their order.
+    pub const COUNTED: [Self; 4] = [Self::ActiveSelling, Self::ActiveBuying, Self::Sold, Self::Found];
+
+    /// As written in requests and answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ActiveSelling => "active-selling",
+            Self::ActiveBuying => "active-buying",
+            Self::Sold => "sold",
+            Self::Found => "found",
+            Self::Cancelled => "cancelled",
+            Self::Draft => "draft",
+        }
+    }
+
     /// The status stored, and the type where it says one.
     pub fn meaning(self) -> (Status, Option<Kind>) {
         match self {

@@ -20,7 +20,8 @@ pub enum Sex {
 }
 
 impl Sex {
-    const ALL: [Self; 8] = [
+    /// In the order of their flags.
+    pub const ALL: [Self; 8] = [
         Self::Ewes,
         Self::Rams,
         Self::Lambs,
@@ -59,6 +60,10 @@ pub enum AdditionalInfo {
 }
 
 impl AdditionalInfo {
+    /// In the order of their flags.
+    pub const ALL: [Self; 6] =
+        [Self::Crossbred, Self::InLamb, Self::Pedigree, Self::Organic, Self::InCalf, Self::NamedSire];
+
     /// As written in requests and answers.
     pub fn as_str(self) -> &'static str {
         match self {
