@@ -70,4 +70,4 @@ diesel::table! {
     }
 }
 
-diesel::allow_tables_to_appear_in_same_query!(listings, listing_events, wishlists, reports);
+diesel::allow_tables_to_appear_in_same_query!(listings, listing_events, spellings, wishlists, reports);

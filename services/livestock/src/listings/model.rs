@@ -115,13 +115,15 @@ impl Listing {
         self
     }
 
-    /// Its breed and breed society, as they are written.
+    /// Its types, breeds and society, as they are written.
     pub fn terms(&self) -> impl Iterator<Item = &str> {
-        let properties = self.properties.iter();
-        properties.flat_map(|properties| {
-            let text = |name| properties.get(name).and_then(Value::as_str).map(str::trim);
-            ["breed", "breedType", "breedSociety"].into_iter().filter_map(text)
-        })
+        let members = ["type", "breed", "breedType", "breedSociety"];
+        let found = self.properties.iter().flat_map(move |all| members.map(|name| all.get(name)));
+        let texts = found.flatten().flat_map(|value| match value {
+            Value::Array(several) => several.iter().collect(),
+            one => vec![one],
+        });
+        texts.filter_map(Value::as_str).map(str::trim)
     }
 }
 

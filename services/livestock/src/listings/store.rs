@@ -23,6 +23,20 @@ pub(super) fn visible(caller: &Caller) -> Query<'_> {
     all.filter(l::status.ne(Status::Draft.as_str()).or(l::organisation_id.eq(caller.organisation_id())))
 }
 
+/// The listings of a status, or of all but drafts, that a caller may see: of drafts those of the caller's organisation.
+/// An
+/// admin may read others' drafts by their ids, but a search is for one's own.
+pub(super) fn visible_with(caller: &Caller, status: Option<Status>) -> Query<'_> {
+    let all = listings::table.into_boxed();
+    match status {
+        None => all.filter(l::status.ne(Status::Draft.as_str())),
+        Some(Status::Draft) => all
+            .filter(l::status.eq(Status::Draft.as_str()))
+            .filter(l::organisation_id.eq(caller.organisation_id())),
+        Some(status) => all.filter(l::status.eq(status.as_str())),
+    }
+}
+
 /// What [`Row::of`] makes of a document. To be counted up with each change of it, so that [`derive`] mends the rows
 /// that an older one made.
 const DERIVED: i32 = 1;

@@ -1,6 +1,7 @@
 DROP TABLE spellings;
 DROP INDEX listings_breed;
 DROP INDEX listings_breed_type;
+DROP INDEX listings_breed_society;
 DROP INDEX listings_status_price;
 DROP INDEX listings_status_age;
 DROP INDEX listings_status_born;

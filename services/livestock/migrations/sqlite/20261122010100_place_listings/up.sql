@@ -55,10 +55,14 @@ CREATE INDEX listings_status_age ON listings (status, age, id);
 CREATE INDEX listings_status_born ON listings (status, born, id) WHERE born IS NOT NULL;
 CREATE INDEX listings_status_quantity ON listings (status, quantity, id);
 CREATE INDEX listings_status_organisation ON listings (status, organisation_key, id);
-CREATE INDEX listings_status_place ON listings (status, band, lon, x, y, z, id);
+CREATE INDEX listings_breed_society ON listings (breed_society, status, created_at, id) WHERE breed_society IS NOT NULL;
+-- With all that a search in some surroundings looks at and sorts by, if it has no other filter: of a large part of the
+-- listings none is read that is not shown.
+CREATE INDEX listings_status_place
+    ON listings (status, band, lon, x, y, z, id, kind, category, created_at, price);
 CREATE INDEX listings_derived ON listings (derived);
 
--- How a breed or society was written first, for those in lower case above.
+-- How a breed, society or type was written first, for those in lower case above.
 CREATE TABLE spellings (
     term TEXT NOT NULL PRIMARY KEY,
     spelling TEXT NOT NULL

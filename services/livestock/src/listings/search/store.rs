@@ -1,4 +1,4 @@
-//! The queries of the search. Each begins from [`visible`].
+//! The queries of the search. Each begins from [`visible_with`] or [`visible`].
 
 use common::{Block, Caller, Cursor, Error, Key, Page, Rows, after};
 use database::{AnyConnection, By, Id, IdSql, Json, JsonSql, Missing, Ordered, Ts, TsSql};
@@ -7,12 +7,14 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Double, Nullable, Text};
 
+use super::super::model::Status;
 use super::super::particulars::{day, line};
 use super::super::place::chord2_of;
-use super::super::store::{Query, visible};
+use super::super::store::{Query, visible, visible_with};
 use super::branch::{Branch, Breed, Part};
-use super::{CommodityType, Search, Sort, StatusFilter};
+use super::{CommodityType, Search, Sort};
 use crate::schema::listings::dsl as l;
+use crate::schema::spellings::dsl as s;
 use crate::schema::wishlists::dsl as w;
 
 /// The square of the straight line to a point, as `place::chord2` adds it up.
@@ -174,22 +176,14 @@ fn matching<'a>(caller: &'a Caller, search: &'a Search, branch: &Branch) -> Quer
     of_commodity(near(query, search, branch), search, branch)
 }
 
-fn with_status<'a>(caller: &'a Caller, search: &'a Search) -> Query<'a> {
-    let query = visible(caller);
-    match search.status {
+fn with_status<'a>(caller: &'a Caller, search: &Search) -> Query<'a> {
+    let Some(filter) = search.status else {
         // A wishlist shows what became of its listings.
-        None if search.wishlisted => query.filter(l::status.ne("draft")),
-        None => query.filter(l::status.eq("active")),
-        // An admin may read others' drafts, but a search is for one's own.
-        Some(StatusFilter::Draft) => {
-            query.filter(l::status.eq("draft")).filter(l::organisation_id.eq(caller.organisation_id()))
-        }
-        Some(filter) => {
-            let (status, kind) = filter.meaning();
-            let query = query.filter(l::status.eq(status.as_str()));
-            if let Some(kind) = kind { query.filter(l::kind.eq(kind.as_str())) } else { query }
-        }
-    }
+        return visible_with(caller, (!search.wishlisted).then_some(Status::Active));
+    };
+    let (status, kind) = filter.meaning();
+    let query = visible_with(caller, Some(status));
+    if let Some(kind) = kind { query.filter(l::kind.eq(kind.as_str())) } else { query }
 }
 
 /// Those near enough: first what an index finds, then the distance itself.
@@ -210,7 +204,9 @@ fn of_commodity<'a>(mut query: Query<'a>, search: &'a Search, branch: &Branch) -
     match &search.commodity_type {
         Some(CommodityType::Category(id)) => query = query.filter(l::category.eq(id)),
         Some(CommodityType::Type(name)) => {
-            query = query.filter(l::types.like(containing(name)).escape('\\'));
+            // What no listing ever was, none is looked through for.
+            let known = diesel::dsl::exists(s::spellings.filter(s::term.eq(name)));
+            query = query.filter(known).filter(l::types.like(containing(name)).escape('\\'));
         }
         None => {}
     }
@@ -265,11 +261,27 @@ fn remaining<'a>(caller: &'a Caller, search: &'a Search, branch: &Branch, page: 
         Sort::Quantity => {
             after!(query.filter(l::quantity.is_not_null()), l::quantity, l::id, desc, page.after_number())
         }
-        Sort::Age if branch.part == Part::Dogs => {
-            let (query, today) = (query.filter(l::born.is_not_null()), day(search.now));
+        Sort::Age => {
+            let (mut query, dogs) = (query, branch.part == Part::Dogs);
+            // What the filters on ages say of that which is sorted by: where the index can begin and end.
+            query =
+                if dogs { query.filter(l::born.is_not_null()) } else { query.filter(l::age.is_not_null()) };
+            query = match search.min_age {
+                Some(age) if dogs => query.filter(l::born.le(search.born_until(age))),
+                Some(age) => query.filter(l::age.ge(age.scaled())),
+                None => query,
+            };
+            query = match search.max_age {
+                Some(age) if dogs => query.filter(l::born.gt(search.born_after(age))),
+                Some(age) => query.filter(l::age.le(age.scaled())),
+                None => query,
+            };
+            if !dogs {
+                return after!(query, l::age, l::id, desc, page.after_number());
+            }
+            let today = day(search.now);
             after!(query, dogs_age!(today, " - born) / 32 * 10000)"), l::id, desc, page.after_number())
         }
-        Sort::Age => after!(query.filter(l::age.is_not_null()), l::age, l::id, desc, page.after_number()),
         Sort::Distance => {
             let after = page.after_number().map(|(value, id)| (value.map(from_order), id));
             after!(query.filter(l::x.is_not_null()), chord2!(search.unit(), "))"), l::id, desc, after)
