@@ -4,7 +4,7 @@ use common::config::{Auth, Config, DatabaseConfig, Server};
 use common::{Running, Service};
 
 use crate::client::Call;
-use crate::{AUDIENCE, Backend, ISSUER, TestDatabase, jwks_file};
+use crate::{AUDIENCE, Backend, ISSUER, TestDatabase, jwks_file, statements};
 
 /// A service that listens on a free port, the real thing but for its database.
 pub struct App {
@@ -36,6 +36,7 @@ impl App {
 
     /// Starts a service that is told more than the usual, beginning from [`config`].
     pub async fn start_with<S: Service>(database: TestDatabase, config: Config<S::Settings>) -> Self {
+        statements::listen();
         let running = common::start::<S>(config).await.expect("the service starts");
         Self { url: format!("http://{}", running.address), client: reqwest::Client::new(), running, database }
     }
@@ -54,6 +55,23 @@ impl App {
     /// `POST path`
     pub fn post(&self, path: &str) -> Call {
         self.call("POST", path)
+    }
+
+    /// From now on [`App::statements`] are kept.
+    pub fn watch(&self) {
+        statements::watch(&self.database);
+    }
+
+    /// What was asked of the database since the last time, in order: each statement with its values behind
+    /// ` -- binds: `.
+    pub fn statements(&self) -> Vec<String> {
+        statements::take(&self.database)
+    }
+
+    /// How SQLite goes about a statement. It decides by the migrations' estimates and without looking at the rows, so
+    /// an empty database shows what a full one does.
+    pub fn plan(&self, statement: &str) -> String {
+        self.database.plan(statement.split(" -- binds").next().unwrap_or_default())
     }
 
     /// Stops the service and keeps its database.

@@ -6,7 +6,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use common::Service;
 use database::{Database, Options};
 use diesel::connection::SimpleConnection;
-use diesel::{Connection, PgConnection, SqliteConnection};
+use diesel::{Connection, PgConnection, RunQueryDsl, SqliteConnection};
 use uuid::Uuid;
 
 use crate::server::named;
@@ -69,10 +69,23 @@ impl TestDatabase {
         }
     }
 
+    pub(crate) fn plan(&self, sql: &str) -> String {
+        let file = self.url.strip_prefix("sqlite://").expect("a SQLite database");
+        let mut c = SqliteConnection::establish(file).unwrap();
+        let steps = diesel::sql_query(format!("EXPLAIN QUERY PLAN {sql}")).load::<Step>(&mut c).unwrap();
+        steps.into_iter().map(|step| step.detail + "\n").collect()
+    }
+
     /// The name of the database on the PostgreSQL server.
     pub fn name(&self) -> &str {
         self.name.as_deref().expect("a PostgreSQL database")
     }
+}
+
+#[derive(diesel::QueryableByName)]
+struct Step {
+    #[diesel(sql_type = diesel::sql_types::Text)]
+    detail: String,
 }
 
 static TEMPLATES: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);

@@ -18,6 +18,7 @@ mod database;
 mod redis;
 mod s3;
 mod server;
+mod statements;
 mod system;
 mod user;
 

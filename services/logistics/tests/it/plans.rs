@@ -1,44 +1,12 @@
-//! How SQLite goes about the search's own statements. It decides without looking at the rows, so an empty database
-//! shows what a full one does.
-
-use std::sync::Mutex;
-
-use diesel::connection::InstrumentationEvent;
-use diesel::prelude::*;
+//! How SQLite goes about the search's own statements.
 
 use super::*;
 
-/// Every statement of this process.
-static SEEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-#[derive(QueryableByName)]
-struct Step {
-    #[diesel(sql_type = diesel::sql_types::Text)]
-    detail: String,
-}
-
-/// The plan of the last statement that looks for these columns of loads of an organisation that no other test has.
-fn plan(app: &App, organisation: &str, columns: &str) -> String {
-    let seen: Vec<_> = SEEN.lock().unwrap().iter().filter(|s| s.contains(organisation)).cloned().collect();
-    let statement =
-        seen.iter().rfind(|s| s.starts_with(columns)).unwrap_or_else(|| panic!("{columns}: {seen:#?}"));
-    let sql = statement.split(" -- binds").next().unwrap();
-    let mut c = SqliteConnection::establish(app.database.url.strip_prefix("sqlite://").unwrap()).unwrap();
-    let steps = diesel::sql_query(format!("EXPLAIN QUERY PLAN {sql}")).load::<Step>(&mut c).unwrap();
-    steps.into_iter().map(|step| step.detail + "\n").collect()
-}
-
-fn record(event: InstrumentationEvent<'_>) {
-    if let InstrumentationEvent::StartQuery { query, .. } = event {
-        SEEN.lock().unwrap().push(query.to_string());
-    }
-}
-
 #[test]
 fn statements_begin_at_an_index() {
-    diesel::connection::set_default_instrumentation(|| Some(Box::new(record))).unwrap();
     testkit::block_on(async {
         let app = app(Backend::Sqlite).await;
+        app.watch();
         let (org, page, keys) = ("org-of-plans", "SELECT document FROM", "SELECT id, ");
         let form = with(with(carrier_form(), "carrierId", json!(org)), "organisationId", json!(org));
         let load = app.post("/v1/loads/carrier").by(&User::of(org)).json(&form).send().await.ok();
@@ -73,7 +41,9 @@ fn statements_begin_at_an_index() {
         ] {
             let reply = app.get(&format!("/v1/loads{query}")).by(&User::of(org)).send().await;
             assert_eq!(reply.status, 200, "{}", reply.text());
-            let plan = plan(&app, org, columns);
+            let said = app.statements();
+            let statement = said.iter().find(|said| said.starts_with(columns));
+            let plan = app.plan(statement.unwrap_or_else(|| panic!("{columns}: {said:#?}")));
             assert!(plan.contains(index), "{query}\n{plan}");
             assert!(!plan.contains("SCAN loads\n"), "{query}\n{plan}");
             assert_eq!(plan.contains("TEMP B-TREE FOR ORDER BY"), sorts, "{query}\n{plan}");

@@ -1,0 +1,88 @@
+//! How SQLite goes about the search's own statements, and how many there are.
+
+use serde_json::json;
+use testkit::{Backend, User};
+
+use crate::sample::{create, full, plain, start};
+
+/// Of each search: what its plan must have, and whether anything is sorted.
+const SEARCHES: [(&str, &[&str], bool); 19] = [
+    ("", &["listings_status_created (status=?)"], false),
+    ("f:status=active-selling", &["listings_status_created (status=?)"], false),
+    ("f:commodityType=cattle", &["listings_category_status_created (category=? AND status=?)"], false),
+    (
+        "f:commodityType=cattle&f:status=active-buying",
+        &["listings_category_status_created (category=? AND status=?)"],
+        false,
+    ),
+    ("f:organisationId=a", &["listings_organisation_status_created (organisation_id=? AND status=?)"], false),
+    ("f:status=draft", &["listings_organisation_status_created (organisation_id=? AND status=?)"], false),
+    ("sortBy=price", &["listings_status_price (status=? AND price>?)", "(status=? AND price=?)"], false),
+    ("sortBy=price&sortDesc=true", &["listings_status_price (status=? AND price>?)"], false),
+    ("sortBy=quantity", &["listings_status_quantity (status=? AND quantity>?)"], false),
+    ("sortBy=organisationName", &["listings_status_organisation (status=?)"], false),
+    ("sortBy=age&f:commodityType=store", &["listings_status_age (status=? AND age>?)"], true),
+    ("sortBy=age", &["listings_status_age (status=? AND age>?)", "listings_status_born (status=?"], true),
+    ("f:commodityBreed=hereford", &["listings_breed (breed=?", "listings_breed_type (breed_type=?"], false),
+    ("f:commodityBreedSociety=x", &["listings_breed_society (breed_society=? AND status=?)"], false),
+    ("latitude=52&longitude=-3", &["COVERING INDEX listings_status_place (status=? AND band=? AND lon>?"], true),
+    (
+        "latitude=52&longitude=-3&distanceKm=50&sortBy=price",
+        &["COVERING INDEX listings_status_place (status=? AND band=? AND lon>?"],
+        true,
+    ),
+    (
+        "latitude=52&longitude=-3&distanceKm=5000&sortDesc=true",
+        &["COVERING INDEX listings_status_place (status=? AND band>? AND band<?"],
+        true,
+    ),
+    ("isWishlisted=true", &["listings USING INDEX sqlite_autoindex_listings_1 (id=?)"], true),
+    ("format=CSV", &["COVERING INDEX listings_status_created (status=?)"], false),
+];
+
+#[test]
+fn statements_begin_at_an_index() {
+    testkit::block_on(async {
+        let (app, user) = (start(Backend::Sqlite).await, User::of("a"));
+        create(&app, &user, &full()).await;
+        app.watch();
+        for (query, indexes, sorts) in SEARCHES {
+            let reply = app.get(&format!("/v1/listings?{query}")).by(&user).send().await;
+            assert_eq!(reply.status, 200, "{}", reply.text());
+            let said = app.statements();
+            let plan = app.plan(&said[0]);
+            for index in indexes {
+                assert!(plan.contains(index), "{query}\n{plan}\n{}", said[0]);
+            }
+            assert!(!plan.contains("SCAN listings\n"), "{query}\n{plan}");
+            assert_eq!(plan.contains("TEMP B-TREE FOR ORDER BY"), sorts, "{query}\n{plan}");
+        }
+    });
+}
+
+testkit::on_both! {
+    /// However many rows there are, and whatever they show.
+    async fn a_page_is_one_query(backend) {
+        let (app, user) = (start(backend).await, User::of("a"));
+        for n in 0..30 {
+            let id = create(&app, &user, &if n % 2 == 0 { full() } else { plain(&json!({})) }).await;
+            let put = app.call("PUT", &format!("/v1/listings/{id}/wishlist")).by(&user).send().await;
+            assert_eq!(put.status, 200, "{}", put.text());
+        }
+        app.watch();
+        for (query, rows, statements) in [
+            ("limit=100", 30, 1),
+            ("limit=100&isWishlisted=true", 30, 1),
+            ("limit=2&isWishlisted=true", 2, 1),
+            ("limit=100&isWishlisted=true&latitude=51.9&longitude=-3&distanceKm=25", 15, 1),
+            ("limit=100&isWishlisted=true&count=true", 30, 2),
+            // Nothing near is left out, so the surroundings are widened.
+            ("limit=100&latitude=51.9&longitude=-3", 30, 3),
+        ] {
+            let found = app.get(&format!("/v1/listings?{query}")).by(&user).send().await.ok();
+            assert_eq!(found.as_array().unwrap().len(), rows, "{query}");
+            let said = app.statements();
+            assert_eq!(said.len(), statements, "{query} {said:#?}");
+        }
+    }
+}
