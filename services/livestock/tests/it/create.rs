@@ -95,7 +95,7 @@ testkit::on_both! {
             (cattle, "breedSociety", "hereford CATTLE society", "Hereford Cattle Society"),
             (sheep, "breed", "texel", "Texel"),
             (sheep, "breed", "hereford", "hereford"),
-            (sheep, "breedSociety", "texel sheep society", "Texel Sheep Society"),
+            (sheep, "breedSociety", "british texel sheep society", "British Texel Sheep Society"),
             (dog, "breed", "border collie", "Border Collie"),
         ] {
             let read = create_and_read(&app, &farm, path, &plain(&json!({member: sent}))).await;

@@ -63,7 +63,7 @@ pub fn full() -> Value {
 pub fn categories() -> [(&'static str, i32, i32, Option<Value>); 5] {
     let sheep = json!({
         "title": "Texel ewes", "type": ["store", "in-lamb ewes"], "breed": "Texel", "breedType": "cross",
-        "breedSociety": "Texel Sheep Society", "additionalInfo": ["in-lamb", "named-sire"], "sexes": "ewes, shearlings",
+        "breedSociety": "British Texel Sheep Society", "additionalInfo": ["in-lamb", "named-sire"], "sexes": "ewes, shearlings",
         "quantity": 40, "minAge": 13.5, "maxAge": 60, "health": {"data": "vaccinated"},
     });
     let dog = json!({
