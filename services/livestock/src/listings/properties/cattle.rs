@@ -81,3 +81,21 @@ impl Properties for CattleProperties {
         self.herd.spell(category, breeds);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_was_given_is_kept() {
+        let given = json!({
+            "additionalInfo": ["in-calf"], "quantity": 12, "minAge": 14.5, "sexes": "heifers, cows",
+            "performance": {"averageWeight": {"name": "stone", "conversion": 6.350_293_18, "weight": 64}},
+        });
+        let properties: CattleProperties = serde_json::from_value(given.clone()).unwrap();
+        assert_eq!(json!(properties), given);
+        assert_eq!(json!(CattleProperties::default()), json!({"additionalInfo": []}));
+    }
+}
