@@ -4,7 +4,10 @@ use testkit::User;
 use crate::sample::{CATTLE, WORKING_DOG, categories, full, full_of, search, start, with, without};
 
 /// `pointer`, a value that is refused there (`null` where absence is), the problem.
-fn rules() -> Vec<(&'static str, Value, &'static str)> {
+type Rule = (&'static str, Value, &'static str);
+
+/// Of all categories, and of cattle.
+fn rules() -> Vec<Rule> {
     let (long, many) = ("x".repeat(201), vec!["t"; 51]);
     vec![
         ("/type", json!("lending"), "type enum"),
@@ -82,8 +85,8 @@ fn rules() -> Vec<(&'static str, Value, &'static str)> {
     ]
 }
 
-/// As [`rules`], of the other categories.
-fn other_rules() -> [(usize, Vec<(&'static str, Value, &'static str)>); 4] {
+/// Of the other categories, by their place in [`categories`].
+fn other_rules() -> [(usize, Vec<Rule>); 4] {
     let (long, many) = ("x".repeat(201), vec!["t"; 51]);
     let sheep = vec![
         ("/categoryIds", json!([103, 206]), "categoryIds[1] unknown_reference"),
