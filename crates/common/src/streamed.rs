@@ -81,7 +81,7 @@ where
 
 /// The columns of a table, and what stands in them.
 #[derive(Clone, Copy, Debug)]
-pub struct Table<C> {
+pub struct Table<C = fn(&Json) -> Result<Vec<String>, Error>> {
     /// The header row.
     pub columns: &'static [&'static str],
     /// The cells of a document, as they are to be written: `Fn(&Json) -> Result<Vec<String>, Error>`.

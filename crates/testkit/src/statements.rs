@@ -20,6 +20,7 @@ pub(crate) fn listen() {
     LISTENING.call_once(|| set_default_instrumentation(listener).expect("the first to set it"));
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "what Diesel asks for")]
 fn listener() -> Option<Box<dyn Instrumentation>> {
     let mut opened = String::new();
     Some(Box::new(move |event: InstrumentationEvent<'_>| match event {

@@ -87,9 +87,10 @@ impl Categories {
         (f64::from(whole) - id == 0.0 && self.main_of(whole) == Some(main)).then_some(whole)
     }
 
-    /// The name of a category.
-    pub fn name(&self, id: i32) -> Option<&str> {
-        self.0.get(&id).map(|category| category.name.as_str())
+    /// The name of the main category that these are, or are part of.
+    pub fn main_name(&self, ids: &[i32]) -> Option<&str> {
+        let main = ids.iter().find_map(|id| self.main_of(*id))?;
+        self.0.get(&main).map(|category| category.name.as_str())
     }
 
     /// The main category of this name, written in any case and with spaces or hyphens.
@@ -128,6 +129,8 @@ mod tests {
             assert_eq!(categories.find_main(name), Some(3), "{name}");
         }
         assert_eq!(categories.find_main("calves"), None, "not a main category");
+        assert_eq!(categories.main_name(&[999, 303, 206]), Some("working dog"));
+        assert_eq!(categories.main_name(&[]), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Listings of animals and supplies, offered or wanted: created, found, read.
 
+mod breeds;
 mod categories;
 mod config;
 mod listings;
@@ -25,6 +26,7 @@ pub struct Livestock {
     public_url: String,
     files: FileClient,
     categories: categories::Categories,
+    breeds: breeds::Breeds,
     follower: Arc<listings::Follower>,
 }
 
@@ -57,6 +59,7 @@ impl Service for Livestock {
             public_url: context.public_url.clone(),
             files: FileClient::new(&settings.system_url)?,
             categories: categories::Categories::open(settings.categories_file.as_deref())?,
+            breeds: breeds::Breeds::embedded()?,
             follower: Arc::default(),
         })
     }

@@ -1,12 +1,13 @@
 //! Reading listings.
 
 use actix_web::web::Data;
-use actix_web::{HttpRequest, get};
-use common::{Answer, Caller, Error, Failures, Format, PathId, Query};
+use actix_web::{Either, HttpRequest, get};
+use common::{Answer, Caller, Error, Failures, Format, PathId, Query, Streamed, documents};
 
+use super::columns::table;
 use super::facets::Facets;
 use super::model::Listing;
-use super::search::{self, Parameters};
+use super::search::{self, Parameters, Search};
 use super::store;
 use crate::Livestock;
 
@@ -32,12 +33,15 @@ pub(super) async fn search_listings(
     query: Query<Parameters>,
     request: HttpRequest,
     app: Data<Livestock>,
-) -> Result<Answer, Error> {
+) -> Result<Either<Answer, Streamed>, Error> {
     let accepted = Format::accepted(&request, Format::Json);
     let search = query.check(|p, problems| p.understand(accepted, &app.categories, problems))?;
+    if search.documents && search.format == Format::Csv {
+        return streamed(app, caller, search).await.map(Either::Right);
+    }
     if !search.documents {
         let counts = app.follower.clone().count(&app.db, &app.categories, caller, search);
-        return Answer::json(&counts.await?);
+        return Answer::json(&counts.await?).map(Either::Left);
     }
     let (page, near) = (search.page.clone(), search.near);
     let mut rows = app.db.read(move |c| search::store::search(c, &caller, &search)).await?;
@@ -47,7 +51,21 @@ pub(super) async fn search_listings(
             *document = serde_json::to_string(&listing.seen_from(near.point))?;
         }
     }
-    Ok(rows.answer(&request, &app.public_url, &page))
+    Ok(Either::Left(rows.answer(&request, &app.public_url, &page)))
+}
+
+/// All listings of a search as CSV, from its page on.
+async fn streamed(app: Data<Livestock>, caller: Caller, search: Search) -> Result<Streamed, Error> {
+    let (counter, wanted) = (caller.clone(), search.clone());
+    let total = app.db.read(move |c| search::store::total(c, &counter, &wanted)).await?;
+    let (page, now, reader) = (search.page.clone(), search.now, caller.clone());
+    let listings = documents(
+        &app.db,
+        page,
+        move |c, page| search::store::block(c, &caller, &search, page),
+        move |c, ids| search::store::list_by_ids(c, &reader, ids),
+    );
+    Ok(Streamed::new(Format::Csv, table(app, now), "listings.csv", listings).await?.total(total))
 }
 
 /// Get listing

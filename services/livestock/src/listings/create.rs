@@ -3,36 +3,62 @@
 use actix_web::post;
 use actix_web::web::Data;
 use common::wire::ActionResult;
-use common::{Answer, Body, Caller, Error, Failures, Fingerprint, Granted, Member, Once, Policy};
+use common::{Answer, Body, Caller, Error, Failures, Granted, Member, Once, Policy};
 
-use super::form::CattleForm;
-use super::model::{Listing, NewListing, Status};
+use super::form::{BeddingForm, CattleForm, FeedForm, Form, SheepForm, WorkingDogForm};
+use super::model::{Listing, Status};
 use super::store;
 use crate::Livestock;
 
-/// Create cattle listing
-///
-/// The header `Location` and the member `id` name the new listing.
-#[utoipa::path(operation_id = "create_cattle_listing", tag = "listings", security(("bearer" = [])),
-    request_body = CattleForm, responses((status = 200, body = ActionResult), Failures))]
-#[post("/listings/cattle")]
-pub(super) async fn create_cattle(
-    caller: Granted<Member>,
-    once: Once,
-    body: Body<CattleForm>,
-    app: Data<Livestock>,
-) -> Result<Answer, Error> {
-    let (form, print) = body.check(|form, problems| form.rules(&app.categories, problems))?;
-    create(&app, &caller, once, print, form.into_new(&app.categories)?).await
+/// The operation that creates listings of a category: all five do the same.
+macro_rules! operation {
+    ($(#[$doc:meta])* $name:ident, $id:literal, $path:literal, $form:ty) => {
+        $(#[$doc])*
+        ///
+        /// The header `Location` and the member `id` name the new listing.
+        #[utoipa::path(operation_id = $id, tag = "listings", security(("bearer" = [])),
+            request_body = $form, responses((status = 200, body = ActionResult), Failures))]
+        #[post($path)]
+        pub(super) async fn $name(
+            caller: Granted<Member>,
+            once: Once,
+            body: Body<$form>,
+            app: Data<Livestock>,
+        ) -> Result<Answer, Error> {
+            create(&app, &caller, once, body).await
+        }
+    };
 }
 
-async fn create(
+operation!(
+    /// Create sheep listing
+    sheep, "create_sheep_listing", "/listings/sheep", SheepForm
+);
+operation!(
+    /// Create cattle listing
+    cattle, "create_cattle_listing", "/listings/cattle", CattleForm
+);
+operation!(
+    /// Create working dog listing
+    working_dog, "create_working_dog_listing", "/listings/working-dog", WorkingDogForm
+);
+operation!(
+    /// Create feed listing
+    feed, "create_feed_listing", "/listings/feed", FeedForm
+);
+operation!(
+    /// Create bedding listing
+    bedding, "create_bedding_listing", "/listings/bedding", BeddingForm
+);
+
+async fn create<F: Form>(
     app: &Livestock,
     caller: &Caller,
     once: Once,
-    print: Fingerprint,
-    new: NewListing,
+    body: Body<F>,
 ) -> Result<Answer, Error> {
+    let (form, print) = body.check(|form, problems| form.rules(app, problems))?;
+    let new = form.into_new(app)?;
     let organisation = caller.organisation.as_ref().ok_or(Error::Forbidden(Member::REFUSAL))?;
     once.run(&app.db, print, async || {
         let files = app.files.resolve(caller, &new.files, new.audience()).await?;

@@ -66,10 +66,8 @@ impl Follower {
         search: Search,
     ) -> Result<Facets, Error> {
         self.follow(db).await?;
-        let wishlist = match search.wishlisted {
-            true => Some(db.read(move |c| store::wishlist(c, &caller)).await?),
-            false => None,
-        };
+        let wishlist =
+            if search.wishlisted { Some(db.read(move |c| store::wishlist(c, &caller)).await?) } else { None };
         let counted = tokio::task::spawn_blocking(move || {
             let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
             let counts = index.count(&search, wishlist.as_deref());
@@ -142,7 +140,7 @@ impl Facets {
         let named = |counts: Vec<(&str, u32)>| {
             values(counts.into_iter().map(|(value, count)| (value.to_owned(), count)).collect())
         };
-        let kinds = counts.categories().filter_map(|(id, count)| Some((categories.name(id)?, count)));
+        let kinds = counts.categories().filter_map(|(id, count)| Some((categories.main_name(&[id])?, count)));
         let filters = BTreeMap::from([
             ("f:status", named(counts.statuses().collect())),
             ("f:commodityType", named(kinds.collect())),

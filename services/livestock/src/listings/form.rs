@@ -3,15 +3,16 @@
 use common::Error;
 use common::problem::{Code, Problems};
 use common::wire::{FileReference, Note, Tag};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::cattle::CattleProperties;
 use super::location::Location;
 use super::model::{Kind, NewListing};
 use super::price::Price;
-use crate::categories::{CATTLE, Categories};
+use super::properties::{CattleProperties, Properties, SheepProperties, WorkingDogProperties};
+use crate::Livestock;
+use crate::categories::{BEDDING, CATTLE, Categories, FEED, SHEEP, WORKING_DOG};
 
 /// What a listing of any category is created by (interface.md, 4.3).
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -38,34 +39,61 @@ pub struct ListingForm {
     tags: Vec<Tag>,
 }
 
-/// A listing of cattle as it is created.
-#[derive(Debug, Deserialize, ToSchema)]
-pub struct CattleForm {
-    #[serde(flatten)]
-    listing: ListingForm,
-    #[serde(default)]
-    #[schema(required = true)]
-    properties: CattleProperties,
-}
-
-impl CattleForm {
+/// A listing of one category as it is created.
+pub trait Form {
     /// What the schema cannot state.
-    pub fn rules(&self, categories: &Categories, problems: &mut Problems) {
-        self.listing.rules(CATTLE, categories, problems);
-        self.properties.rules(problems);
-    }
-
+    fn rules(&self, app: &Livestock, problems: &mut Problems);
     /// The listing that is meant.
-    pub fn into_new(self, categories: &Categories) -> Result<NewListing, Error> {
-        let properties = members(&self.properties)?;
-        Ok(self.listing.into_new(CATTLE, categories, Some(properties)))
-    }
+    fn into_new(self, app: &Livestock) -> Result<NewListing, Error>;
 }
 
-/// Properties as they are stored and shown.
-fn members<T: Serialize>(properties: &T) -> Result<Map<String, Value>, Error> {
-    Ok(serde_json::from_value(serde_json::to_value(properties)?)?)
+/// The form of a category: `ListingForm` and, where it has some, its `properties`.
+macro_rules! form {
+    ($(#[$doc:meta])* $form:ident, $category:ident, $(#[$attribute:meta])* $properties:ty) => {
+        $(#[$doc])*
+        #[derive(Debug, Deserialize, ToSchema)]
+        pub struct $form {
+            #[serde(flatten)]
+            listing: ListingForm,
+            $(#[$attribute])*
+            properties: $properties,
+        }
+
+        impl Form for $form {
+            fn rules(&self, app: &Livestock, problems: &mut Problems) {
+                self.listing.rules($category, &app.categories, problems);
+                self.properties.rules(problems);
+            }
+
+            fn into_new(mut self, app: &Livestock) -> Result<NewListing, Error> {
+                self.properties.spell($category, &app.breeds);
+                let properties = serde_json::from_value(serde_json::to_value(self.properties)?)?;
+                Ok(self.listing.into_new($category, &app.categories, properties))
+            }
+        }
+    };
 }
+
+form!(
+    /// A listing of sheep as it is created.
+    SheepForm, SHEEP, #[serde(default)] #[schema(required = true)] SheepProperties
+);
+form!(
+    /// A listing of cattle as it is created.
+    CattleForm, CATTLE, #[serde(default)] #[schema(required = true)] CattleProperties
+);
+form!(
+    /// A listing of a working dog as it is created.
+    WorkingDogForm, WORKING_DOG, #[serde(default)] #[schema(required = true)] WorkingDogProperties
+);
+form!(
+    /// A listing of feed as it is created.
+    FeedForm, FEED, #[serde(skip)] ()
+);
+form!(
+    /// A listing of bedding as it is created.
+    BeddingForm, BEDDING, #[serde(skip)] ()
+);
 
 impl ListingForm {
     /// What the schema cannot state of a listing of this main category.

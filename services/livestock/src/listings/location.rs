@@ -44,16 +44,16 @@ pub struct Address {
     line3: Option<Name>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    city: Option<Name>,
+    pub city: Option<Name>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    region: Option<Name>,
+    pub region: Option<Name>,
     #[serde(rename = "regionISO", skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     region_iso: Option<Name>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    postcode: Option<Postcode>,
+    pub postcode: Option<Postcode>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     country_name: Option<Name>,

@@ -1,7 +1,7 @@
 //! Listings.
 
 mod api;
-mod cattle;
+mod columns;
 mod create;
 mod currency;
 mod facets;
@@ -11,6 +11,7 @@ mod model;
 mod particulars;
 mod place;
 mod price;
+mod properties;
 mod search;
 mod store;
 mod terms;
@@ -21,7 +22,13 @@ pub(crate) use facets::Follower;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) fn routes(v1: &mut ServiceConfig) {
-    v1.service(api::search_listings).service(create::create_cattle).service(api::find);
+    v1.service(api::search_listings)
+        .service(create::sheep)
+        .service(create::cattle)
+        .service(create::working_dog)
+        .service(create::feed)
+        .service(create::bedding)
+        .service(api::find);
 }
 
 /// Brings rows up to date that an older version of this service wrote. A replica of that version may add some meanwhile:

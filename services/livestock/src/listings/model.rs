@@ -109,7 +109,7 @@ impl Listing {
     /// The listing with its distance from a point.
     #[must_use]
     pub fn seen_from(mut self, point: Point) -> Self {
-        let place = self.location.as_ref().and_then(|location| location.point());
+        let place = self.location.as_ref().and_then(Location::point);
         let km = place.map(|place| km_of(chord2(place.unit(), point.unit())));
         self.distance_km = km.map(|km| (km * 1000.0).round() / 1000.0);
         self

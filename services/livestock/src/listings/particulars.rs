@@ -104,6 +104,25 @@ mod tests {
     }
 
     #[test]
+    fn a_dog_by_its_birth() {
+        let of =
+            |registration| Particulars::of(json!({"sex": "male", "registration": registration}).as_object());
+        let day_of = |text| Ts::parse(text).map(day);
+        for (born, day) in [
+            (json!({"dateOfBirth": "2024-02-29"}), day_of("2024-02-29")),
+            (
+                json!({"dateOfBirth": "2024-03-01T00:30:00+01:00", "name": "Moss"}),
+                day_of("2024-02-29T23:30:00Z"),
+            ),
+            (json!({"isRegistered": false}), None),
+            (json!({}), None),
+        ] {
+            assert_eq!(of(born), Particulars { born: day, ..Particulars::default() });
+        }
+        assert_eq!(day_of("2024-02-29T23:30:00Z"), day_of("2024-02-29"), "hours make no day older");
+    }
+
+    #[test]
     fn months_are_completed_on_the_day_of_birth() {
         let between = |born, now| months_since(day(Ts::parse(born).unwrap()), Ts::parse(now).unwrap());
         for (born, now, months) in [
@@ -113,6 +132,9 @@ mod tests {
             ("2024-01-31", "2024-03-01", 1),
             ("2025-12-31", "2026-01-01", 0),
             ("2026-03-01", "2026-03-01T10:00:00Z", 0),
+            ("2026-03-01", "2026-02-28T10:00:00Z", 0),
+            ("2024-02-29", "2025-02-28", 11),
+            ("2024-02-29", "2025-03-01", 12),
         ] {
             assert_eq!(between(born, now), months, "{born} {now}");
         }

@@ -74,8 +74,9 @@ fn band(lat: f64) -> i32 {
 }
 
 /// The square of the straight line between two points; the very sum that the queries write.
-pub fn chord2([x, y, z]: [f64; 3], [a, b, c]: [f64; 3]) -> f64 {
-    (x - a) * (x - a) + (y - b) * (y - b) + (z - c) * (z - c)
+pub fn chord2(from: [f64; 3], to: [f64; 3]) -> f64 {
+    let [x, y, z] = [0, 1, 2].map(|i| from[i] - to[i]);
+    x * x + y * y + z * z
 }
 
 /// What [`chord2`] is at this distance.
@@ -97,10 +98,10 @@ mod tests {
 
     /// The formula of the textbooks.
     fn haversine(a: Point, b: Point) -> f64 {
-        let (p, q) = (a.lat.to_radians(), b.lat.to_radians());
-        let (dp, dl) = (q - p, (b.lon - a.lon).to_radians());
-        let h = (dp / 2.0).sin().powi(2) + p.cos() * q.cos() * (dl / 2.0).sin().powi(2);
-        2.0 * RADIUS_KM * h.sqrt().min(1.0).asin()
+        let [from, to] = [a, b].map(|point| point.lat.to_radians());
+        let half = |angle: f64| (angle / 2.0).sin().powi(2);
+        let sum = half(to - from) + from.cos() * to.cos() * half((b.lon - a.lon).to_radians());
+        2.0 * RADIUS_KM * sum.sqrt().min(1.0).asin()
     }
 
     fn point() -> impl Strategy<Value = Point> {

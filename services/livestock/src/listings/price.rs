@@ -42,6 +42,17 @@ pub enum PriceType {
     Poa,
 }
 
+impl PriceType {
+    /// As written in requests and answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fixed => "fixed",
+            Self::Range => "range",
+            Self::Poa => "poa",
+        }
+    }
+}
+
 /// An amount of money.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]

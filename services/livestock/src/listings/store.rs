@@ -5,6 +5,7 @@ use common::{Caller, Error};
 use database::{Amount, AnyConnection, Id, Json, MultiBackend, Ts};
 use diesel::prelude::*;
 
+use super::location::Location;
 use super::model::{Listing, Status};
 use super::particulars::lines;
 use super::place::Point;
@@ -76,7 +77,7 @@ struct Row {
 impl Row {
     fn of(listing: &Listing, category: i32) -> Result<Self, Error> {
         let particulars = listing.particulars();
-        let point = listing.location.as_ref().and_then(|location| location.point());
+        let point = listing.location.as_ref().and_then(Location::point);
         let [x, y, z] = point.map(Point::unit).map_or([None; 3], |unit| unit.map(Some));
         let scaled = |amount: Option<Amount>| amount.map(Amount::scaled);
         Ok(Self {

@@ -1,7 +1,9 @@
 use serde_json::{Value, json};
 use testkit::User;
 
-use crate::sample::{CATTLE, create, full, plain, search, start, with};
+use crate::sample::{
+    CATTLE, WORKING_DOG, categories, create, create_and_read, full, full_of, plain, search, start, with,
+};
 
 testkit::on_both! {
     async fn a_listing_is_created_and_read(backend) {
@@ -33,19 +35,84 @@ testkit::on_both! {
         assert_eq!(found, json!([read]));
     }
 
+    async fn every_property_of_each_category_is_kept(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        for (path, _, part, properties) in categories() {
+            let sent = full_of(part, properties);
+            for (is_draft, status) in [(false, "active"), (true, "draft")] {
+                let read =
+                    create_and_read(&app, &farm, path, &with(sent.clone(), "/isDraft", json!(is_draft))).await;
+                assert_eq!(read["status"], status, "{path}");
+                for member in ["categoryIds", "location", "price", "description", "tags", "type", "properties"] {
+                    assert_eq!(read.get(member), sent.get(member), "{path} {member}");
+                }
+            }
+        }
+    }
+
     async fn what_is_absent_stays_away_and_arrays_stay(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
-        let sent = plain(&json!({"breed": " ", "sexes": null, "colour": "red", "health": {}}));
-        let id = create(&app, &farm, &with(sent, "/vat", json!(true))).await;
-        let mut read = app.get(&format!("/v1/listings/{id}")).by(&farm).send().await.ok();
-        for member in ["id", "userId", "organisationId", "organisationName", "createdAtUTC"] {
-            read.as_object_mut().unwrap().remove(member).unwrap();
+        let said = json!({"breed": " ", "sexes": null, "sex": " ", "colour": "red", "health": {}, "registration": {}});
+        for ((path, category, ..), properties) in categories().into_iter().zip([
+            Some(json!({"additionalInfo": [], "type": [], "health": {}})),
+            Some(json!({"additionalInfo": [], "health": {}})),
+            Some(json!({"registration": {}})),
+            None,
+            None,
+        ]) {
+            let mut read = create_and_read(&app, &farm, path, &with(plain(&said), "/vat", json!(true))).await;
+            for member in ["id", "userId", "organisationId", "organisationName", "createdAtUTC"] {
+                read.as_object_mut().unwrap().remove(member).unwrap();
+            }
+            let expected = json!({
+                "type": "selling", "status": "active", "categoryIds": [category], "price": {"type": "poa"},
+                "files": [], "description": "", "tags": [],
+            });
+            let expected = properties.into_iter().fold(expected, |of, p| with(of, "/properties", p));
+            assert_eq!(read, expected, "{path}");
         }
-        let expected = json!({
-            "type": "selling", "status": "active", "categoryIds": [2], "price": {"type": "poa"}, "files": [],
-            "description": "", "tags": [], "properties": {"additionalInfo": [], "health": {}},
-        });
-        assert_eq!(read, expected);
+    }
+
+    async fn goods_have_no_properties(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        for (path, _, part, _) in &categories()[3..] {
+            for properties in [json!(null), json!(5), json!({"breed": 7, "quantity": -1})] {
+                let read = create_and_read(&app, &farm, path, &full_of(*part, Some(properties))).await;
+                assert_eq!(read.get("properties"), None);
+            }
+        }
+    }
+
+    async fn breeds_and_societies_have_one_spelling(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let [(sheep, ..), (cattle, ..), (dog, ..), ..] = categories();
+        for (path, member, sent, kept) in [
+            (cattle, "breed", "hereford", "Hereford"),
+            (cattle, "breed", "ANGUS", "ANGUS"),
+            (cattle, "breed", " Longhorn of  our own ", "Longhorn of  our own"),
+            (cattle, "breedType", "aberdeen angus", "Aberdeen Angus"),
+            (cattle, "breedType", "Cross ", "Cross"),
+            (cattle, "breedSociety", "hereford CATTLE society", "Hereford Cattle Society"),
+            (sheep, "breed", "texel", "Texel"),
+            (sheep, "breed", "hereford", "hereford"),
+            (sheep, "breedSociety", "british texel sheep society", "British Texel Sheep Society"),
+            (dog, "breed", "border collie", "Border Collie"),
+        ] {
+            let read = create_and_read(&app, &farm, path, &plain(&json!({member: sent}))).await;
+            assert_eq!(read["properties"][member], kept, "{path} {sent}");
+        }
+    }
+
+    async fn a_dog_is_as_old_as_its_birth_says(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let born = |day: &str| plain(&json!({"registration": {"dateOfBirth": day}}));
+        let old = create_and_read(&app, &farm, WORKING_DOG, &born("2010-03-01T07:30:00+02:00")).await;
+        assert_eq!(old["properties"]["registration"]["dateOfBirth"], "2010-03-01T07:30:00+02:00");
+        let today = &old["createdAtUTC"].as_str().unwrap()[..10];
+        let pup = create_and_read(&app, &farm, WORKING_DOG, &born(today)).await;
+        let id = |of: &Value| of["id"].as_str().unwrap().to_owned();
+        assert_eq!(search(&app, &farm, "maxAge=0").await, [id(&pup)]);
+        assert_eq!(search(&app, &farm, "minAge=1").await, [id(&old)]);
     }
 
     async fn amounts_are_exact_and_currencies_in_upper_case(backend) {
@@ -100,6 +167,10 @@ testkit::on_both! {
         assert_eq!(create(Some(User::alone("u"))).await.error(403), "forbidden");
         assert_eq!(create(Some(User::admin())).await.error(403), "forbidden");
         assert_eq!(create(Some(User::of("farm"))).await.error(400), "validation_failed");
+        for (path, ..) in categories() {
+            let reply = app.post(path).by(&User::alone("u")).json(&json!({})).send().await;
+            assert_eq!(reply.error(403), "forbidden", "{path}");
+        }
         for path in ["/v1/listings", "/v1/listings/018f0000-0000-7000-8000-000000000000"] {
             assert_eq!(app.get(path).send().await.error(401), "unauthenticated");
         }
@@ -124,7 +195,15 @@ testkit::on_both! {
         let other = post(&farm, with(full(), "/description", json!("other"))).await;
         assert_eq!(other.error(409), "idempotency_key_reused");
         post(&User::of("other"), full()).await.ok();
-        assert_eq!(search(&app, &farm, "").await.len(), 2);
+        // A key is of one operation.
+        for (path, category, _, properties) in categories().into_iter().filter(|(path, ..)| *path != CATTLE) {
+            let listing = full_of(category, properties);
+            let post = || app.post(path).by(&farm).header("idempotency-key", "k-1").json(&listing).send();
+            let (one, two) = (post().await, post().await);
+            assert_eq!((one.header("idempotency-replayed"), two.header("idempotency-replayed")), ("", "true"));
+            assert_eq!(one.ok(), two.ok(), "{path}");
+        }
+        assert_eq!(search(&app, &farm, "").await.len(), 6);
     }
 
     async fn somebody_of_two_farms_is_two_callers(backend) {

@@ -2,7 +2,7 @@ use livestock::{Livestock, Settings};
 use serde_json::json;
 use testkit::{App, Backend, SystemStub, User};
 
-use crate::sample::{CATTLE, create, full, search, start, with};
+use crate::sample::{CATTLE, categories, create, create_and_read, full, full_of, search, start, with};
 
 async fn start_with(backend: Backend, system: &SystemStub) -> App {
     let settings = Settings { system_url: system.url(), ..Settings::default() };
@@ -23,6 +23,18 @@ testkit::on_both! {
         }));
         assert_eq!(read["files"], json!(expected));
         assert_eq!(system.calls().await, [json!({"ids": [side, front, side], "shareWith": ["*"]})]);
+    }
+
+    async fn every_category_has_files(backend) {
+        let system = SystemStub::start().await;
+        let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
+        let photo = system.add("front.jpg");
+        for (path, _, part, properties) in categories() {
+            let listing = with(full_of(part, properties), "/files", json!([{"id": photo}]));
+            let read = create_and_read(&app, &farm, path, &listing).await;
+            assert_eq!(read["files"][0]["name"], "front.jpg", "{path}");
+        }
+        assert_eq!(system.calls().await, vec![json!({"ids": [photo], "shareWith": ["*"]}); 5]);
     }
 
     async fn a_drafts_files_are_shared_with_nobody(backend) {

@@ -1,10 +1,13 @@
 use serde_json::{Value, json};
 use testkit::User;
 
-use crate::sample::{CATTLE, full, search, start, with, without};
+use crate::sample::{CATTLE, WORKING_DOG, categories, full, full_of, search, start, with, without};
 
 /// `pointer`, a value that is refused there (`null` where absence is), the problem.
-fn rules() -> Vec<(&'static str, Value, &'static str)> {
+type Rule = (&'static str, Value, &'static str);
+
+/// Of all categories, and of cattle.
+fn rules() -> Vec<Rule> {
     let (long, many) = ("x".repeat(201), vec!["t"; 51]);
     vec![
         ("/type", json!("lending"), "type enum"),
@@ -82,6 +85,77 @@ fn rules() -> Vec<(&'static str, Value, &'static str)> {
     ]
 }
 
+/// Of the other categories, by their place in [`categories`].
+fn other_rules() -> [(usize, Vec<Rule>); 4] {
+    let (long, many) = ("x".repeat(201), vec!["t"; 51]);
+    let sheep = vec![
+        ("/categoryIds", json!([103, 206]), "categoryIds[1] unknown_reference"),
+        ("/properties", json!("woolly"), "properties type"),
+        ("/properties/title", json!(long), "properties.title length"),
+        ("/properties/type", json!("store"), "properties.type type"),
+        ("/properties/type", json!(["store", 5]), "properties.type[1] type"),
+        ("/properties/type", json!([" "]), "properties.type[0] length"),
+        ("/properties/type", json!(["a\nb"]), "properties.type[0] format"),
+        ("/properties/type", json!(many), "properties.type length"),
+        ("/properties/breed", json!(5), "properties.breed type"),
+        ("/properties/breedType", json!("a\u{7}b"), "properties.breedType format"),
+        ("/properties/breedSociety", json!(long), "properties.breedSociety length"),
+        ("/properties/sexes", json!("ewes,goats"), "properties.sexes enum"),
+        ("/properties/additionalInfo", json!(["organic", "vegan"]), "properties.additionalInfo[1] enum"),
+        ("/properties/additionalInfo", json!(vec!["organic"; 51]), "properties.additionalInfo length"),
+        ("/properties/quantity", json!(0), "properties.quantity range"),
+        ("/properties/quantity", json!("40"), "properties.quantity type"),
+        ("/properties/minAge", json!(60.1), "properties.minAge inconsistent"),
+        ("/properties/maxAge", json!(601), "properties.maxAge range"),
+        ("/properties/health", json!(5), "properties.health type"),
+        ("/properties/health/data", json!("x".repeat(1001)), "properties.health.data length"),
+    ];
+    let dog = vec![
+        ("/categoryIds", json!([1]), "categoryIds[0] unknown_reference"),
+        ("/properties", json!([]), "properties type"),
+        ("/properties/breed", json!(long), "properties.breed length"),
+        ("/properties/sex", json!("bitch"), "properties.sex enum"),
+        ("/properties/sex", json!(true), "properties.sex type"),
+        ("/properties/registration", json!("ISDS"), "properties.registration type"),
+        (
+            "/properties/registration/dateOfBirth",
+            json!("spring"),
+            "properties.registration.dateOfBirth format",
+        ),
+        (
+            "/properties/registration/dateOfBirth",
+            json!("2021-05-04T10:00:00"),
+            "properties.registration.dateOfBirth format",
+        ),
+        (
+            "/properties/registration/dateOfBirth",
+            json!("9999-12-31"),
+            "properties.registration.dateOfBirth range",
+        ),
+        (
+            "/properties/registration/dateOfBirth",
+            json!("1970-01-01"),
+            "properties.registration.dateOfBirth range",
+        ),
+        ("/properties/registration/dateOfBirth", json!(2021), "properties.registration.dateOfBirth type"),
+        ("/properties/registration/isRegistered", json!("yes"), "properties.registration.isRegistered type"),
+        (
+            "/properties/registration/registrationNumber",
+            json!(5),
+            "properties.registration.registrationNumber type",
+        ),
+        ("/properties/registration/name", json!(long), "properties.registration.name length"),
+    ];
+    let goods = |foreign| {
+        vec![
+            ("/categoryIds", json!([foreign]), "categoryIds[0] unknown_reference"),
+            ("/price", json!({"type": "fixed"}), "price.pricePerUnit required"),
+            ("/tags", json!(["a;b"]), "tags[0] format"),
+        ]
+    };
+    [(0, sheep), (2, dog), (3, goods(501)), (4, goods(401))]
+}
+
 testkit::on_both! {
     async fn every_rule_by_its_path_and_code(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
@@ -90,12 +164,20 @@ testkit::on_both! {
             let reply = app.post(CATTLE).by(&farm).json(&listing).send().await;
             assert_eq!(reply.problems(), [problem], "{pointer} {value}");
         }
-        for member in
-            ["type", "isDraft", "categoryIds", "location", "price", "files", "description", "tags", "properties"]
-        {
-            let listing = without(full(), &format!("/{member}"));
-            let reply = app.post(CATTLE).by(&farm).json(&listing).send().await;
-            assert_eq!(reply.problems(), [format!("{member} required")]);
+        for (category, rules) in other_rules() {
+            let (path, _, part, properties) = categories()[category].clone();
+            for (pointer, value, problem) in rules {
+                let listing = with(full_of(part, properties.clone()), pointer, value.clone());
+                let reply = app.post(path).by(&farm).json(&listing).send().await;
+                assert_eq!(reply.problems(), [problem], "{path} {pointer} {value}");
+            }
+        }
+        for (path, _, part, properties) in categories() {
+            let full = full_of(part, properties);
+            for member in full.as_object().unwrap().keys() {
+                let reply = app.post(path).by(&farm).json(&without(full.clone(), &format!("/{member}"))).send().await;
+                assert_eq!(reply.problems(), [format!("{member} required")], "{path}");
+            }
         }
         assert!(search(&app, &farm, "").await.is_empty(), "nothing of it is stored");
     }
@@ -113,6 +195,16 @@ testkit::on_both! {
             "price.minPrice.amount type",
             "properties.sexes enum",
             "tags required",
+        ];
+        assert_eq!(reply.problems(), expected);
+
+        let dog = json!({"sex": "bitch", "registration": {"dateOfBirth": "9999-12-31", "name": 5}});
+        let reply = app.post(WORKING_DOG).by(&farm).json(&full_of(4, Some(dog))).send().await;
+        let expected = [
+            "categoryIds[0] unknown_reference",
+            "properties.registration.dateOfBirth range",
+            "properties.registration.name type",
+            "properties.sex enum",
         ];
         assert_eq!(reply.problems(), expected);
     }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use testkit::{App, Backend, User};
 
 pub const CATTLE: &str = "/v1/listings/cattle";
+pub const WORKING_DOG: &str = "/v1/listings/working-dog";
 
 /// A service whose system service is nowhere: without files nobody asks it.
 pub async fn start(backend: Backend) -> App {
@@ -57,6 +58,35 @@ pub fn full() -> Value {
     })
 }
 
+/// Where listings of each category are created, the category, one that is part of it, and everything that is said of
+/// its animals.
+pub fn categories() -> [(&'static str, i32, i32, Option<Value>); 5] {
+    let sheep = json!({
+        "title": "Texel ewes", "type": ["store", "in-lamb ewes"], "breed": "Texel", "breedType": "cross",
+        "breedSociety": "British Texel Sheep Society", "additionalInfo": ["in-lamb", "named-sire"], "sexes": "ewes, shearlings",
+        "quantity": 40, "minAge": 13.5, "maxAge": 60, "health": {"data": "vaccinated"},
+    });
+    let dog = json!({
+        "title": "Moss", "breed": "Border Collie", "breedType": "pure", "breedSociety": "Trials club", "sex": "male",
+        "registration": {
+            "dateOfBirth": "2021-05-04", "isRegistered": true, "registrationNumber": "00/123456", "name": "Moss II",
+        },
+    });
+    [
+        ("/v1/listings/sheep", 1, 103, Some(sheep)),
+        (CATTLE, 2, 206, Some(full()["properties"].take())),
+        (WORKING_DOG, 3, 301, Some(dog)),
+        ("/v1/listings/feed", 4, 401, None),
+        ("/v1/listings/bedding", 5, 501, None),
+    ]
+}
+
+/// Everything that a listing of this category may say.
+pub fn full_of(category: i32, properties: Option<Value>) -> Value {
+    let listing = with(without(full(), "/properties"), "/categoryIds", json!([category]));
+    properties.into_iter().fold(listing, |listing, properties| with(listing, "/properties", properties))
+}
+
 /// The least that a cattle listing must say, with these properties.
 pub fn plain(properties: &Value) -> Value {
     json!({
@@ -83,6 +113,15 @@ pub fn without(mut listing: Value, pointer: &str) -> Value {
 pub async fn create(app: &App, user: &User, listing: &Value) -> String {
     let made = app.post(CATTLE).by(user).json(listing).send().await.ok();
     made["id"].as_str().unwrap().to_owned()
+}
+
+/// Creates a listing at this path and reads it.
+pub async fn create_and_read(app: &App, user: &User, path: &str, listing: &Value) -> Value {
+    let reply = app.post(path).by(user).json(listing).send().await;
+    let location = reply.header("location").to_owned();
+    let id = reply.ok()["id"].as_str().unwrap().to_owned();
+    assert_eq!(location, format!("{}/v1/listings/{id}", app.url), "{path}");
+    app.get(&format!("/v1/listings/{id}")).by(user).send().await.ok()
 }
 
 /// What a search for this query finds, as ids.

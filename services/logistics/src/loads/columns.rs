@@ -8,7 +8,7 @@ use database::Json;
 use super::model::Load;
 
 /// Loads as a table.
-pub(super) const TABLE: Table<fn(&Json) -> Result<Vec<String>, Error>> = Table { columns: &COLUMNS, cells };
+pub(super) const TABLE: Table = Table { columns: &COLUMNS, cells };
 
 /// In the order that they are written.
 pub(super) const COLUMNS: [&str; 20] = [

@@ -64,7 +64,9 @@ impl Branch {
     /// All that is needed to count a search.
     pub fn to_count(search: &Search) -> Vec<Self> {
         let mut all = Self::all(&Search { sorting: Search::newest(), ..search.clone() }, &Page::first());
-        all.iter_mut().for_each(|branch| branch.part = Part::All);
+        for branch in &mut all {
+            branch.part = Part::All;
+        }
         all
     }
 }
@@ -72,13 +74,12 @@ impl Branch {
 fn parts(search: &Search) -> &'static [Part] {
     match search.sorting.sort {
         Sort::CreatedAt | Sort::OrganisationName => &[Part::All],
-        Sort::Price | Sort::Quantity => &[Part::Present, Part::Missing],
         Sort::Age => match search.commodity_type {
             Some(CommodityType::Category(id)) if id != WORKING_DOG => &[Part::Present, Part::Missing],
             _ => &[Part::Present, Part::Dogs, Part::Missing],
         },
         // What has no place is found by no distance.
         Sort::Distance if search.within_km().is_some() => &[Part::Present],
-        Sort::Distance => &[Part::Present, Part::Missing],
+        Sort::Price | Sort::Quantity | Sort::Distance => &[Part::Present, Part::Missing],
     }
 }

@@ -96,9 +96,7 @@ pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result
         }
     }
     let mut rows = Rows::placed(found, &search.page);
-    if search.count {
-        rows.total = Some(count(c, caller, search)?);
-    }
+    rows.total = total(c, caller, search)?;
     Ok(rows)
 }
 
@@ -140,13 +138,16 @@ pub fn block(c: &mut AnyConnection, caller: &Caller, search: &Search, page: &Pag
     by_key!(keys, caller, search, page)
 }
 
-/// How many listings match.
-pub fn count(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<i64, Error> {
+/// How many listings match, if that was asked.
+pub fn total(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<Option<i64>, Error> {
+    if !search.count {
+        return Ok(None);
+    }
     let mut total = 0;
     for branch in Branch::to_count(search) {
         total += matching(caller, search, &branch).count().get_result::<i64>(c)?;
     }
-    Ok(total)
+    Ok(Some(total))
 }
 
 /// The documents of some of them.

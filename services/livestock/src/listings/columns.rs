@@ -1,0 +1,160 @@
+//! The columns of listings as CSV (contract, section 5).
+
+use actix_web::web::Data;
+use common::csv::guard;
+use common::{Error, Table};
+use database::{Json, Ts};
+use serde_json::Value;
+
+use super::model::Listing;
+use super::particulars::months_since;
+use crate::Livestock;
+use crate::categories::Categories;
+
+/// In the order that they are written.
+const COLUMNS: [&str; 24] = [
+    "id",
+    "type",
+    "status",
+    "category",
+    "organisationId",
+    "organisationName",
+    "description",
+    "quantity",
+    "breed",
+    "sexes",
+    "minAge",
+    "maxAge",
+    "priceType",
+    "pricePerUnit",
+    "minPrice",
+    "maxPrice",
+    "currency",
+    "city",
+    "region",
+    "postcode",
+    "lat",
+    "lon",
+    "tags",
+    "createdAtUTC",
+];
+
+/// Listings as a table, dogs as old as they are at this time.
+pub(super) fn table(
+    app: Data<Livestock>,
+    now: Ts,
+) -> Table<impl Fn(&Json) -> Result<Vec<String>, Error> + use<>> {
+    Table { columns: &COLUMNS, cells: move |document: &Json| cells(document, &app.categories, now) }
+}
+
+fn cells(document: &Json, categories: &Categories, now: Ts) -> Result<Vec<String>, Error> {
+    let listing: Listing = document.parse()?;
+    let dog = listing.particulars().born.map(|born| months_since(born, now).to_string());
+    let property = |name: &str| listing.properties.as_ref()?.get(name).map(plain);
+    let price = listing.price;
+    let monies = [price.per_unit, price.min, price.max];
+    let [per_unit, min, max] = monies.each_ref().map(|money| Some(money.as_ref()?.amount.to_string()));
+    let (address, coordinates) =
+        listing.location.map(|location| (location.address, location.coordinates)).unwrap_or_default();
+    let address = address.unwrap_or_default();
+    let (lat, lon) = coordinates.map(|c| (c.lat.to_string(), c.lon.to_string())).unzip();
+    let cells = [
+        Some(listing.id.to_string()),
+        Some(listing.kind.as_str().to_owned()),
+        Some(listing.status.as_str().to_owned()),
+        categories.main_name(&listing.category_ids).map(str::to_owned),
+        Some(listing.organisation_id),
+        Some(listing.organisation_name),
+        Some(listing.description),
+        property("quantity"),
+        property("breed"),
+        property("sexes").or_else(|| property("sex")),
+        property("minAge").or_else(|| dog.clone()),
+        property("maxAge").or_else(|| dog.clone()),
+        Some(price.kind.as_str().to_owned()),
+        per_unit,
+        min,
+        max,
+        monies.into_iter().flatten().next().map(|money| money.currency),
+        address.city.map(|name| name.0),
+        address.region.map(|name| name.0),
+        address.postcode.map(|postcode| postcode.0),
+        lat,
+        lon,
+        Some(listing.tags.join(";")),
+        Some(listing.created_at.to_string()),
+    ];
+    Ok(cells.into_iter().map(|cell| guard(&cell.unwrap_or_default()).into_owned()).collect())
+}
+
+/// A text or a number as it was given.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The filled cells of a listing with these members, `column=cell`.
+    fn filled(members: &Value) -> Vec<String> {
+        let mut listing = json!({
+            "id": "018f0000-0000-7000-8000-000000000001", "userId": "u", "organisationId": "farm",
+            "organisationName": "Farm", "type": "selling", "status": "active", "categoryIds": [2],
+            "price": {"type": "poa"}, "files": [], "description": "", "tags": [],
+            "createdAtUTC": "2026-03-01T09:30:00.000Z",
+        });
+        for (name, value) in members.as_object().unwrap() {
+            listing[name] = value.clone();
+        }
+        let now = Ts::parse("2026-03-15").unwrap();
+        let categories = Categories::open(None).unwrap();
+        let cells = cells(&Json(listing.to_string()), &categories, now).unwrap();
+        let rows = COLUMNS.iter().zip(cells);
+        rows.filter(|(_, cell)| !cell.is_empty()).map(|(name, cell)| format!("{name}={cell}")).collect()
+    }
+
+    #[test]
+    fn a_listing_that_says_everything() {
+        let money = |amount: f64| json!({"amount": amount, "currency": "EUR"});
+        let row = filled(&json!({
+            "categoryIds": [206, 208], "description": "Twelve,\nquiet", "organisationName": "=Farm", "tags": ["a", "b"],
+            "properties": {"quantity": 12, "breed": "Hereford", "sexes": "heifers, steers", "minAge": 14, "maxAge": 18.5},
+            "price": {"type": "range", "pricePerUnit": money(9.0), "minPrice": money(8.5), "maxPrice": money(10.0)},
+            "location": {"address": {"city": "Brecon", "region": "Powys", "postcode": "LD3 7EG", "line1": "x"},
+                "coordinates": {"lat": 51.9469, "lon": -3}},
+        }));
+        let expected = "id=018f0000-0000-7000-8000-000000000001|type=selling|status=active|category=cattle|\
+            organisationId=farm|organisationName='=Farm|description=Twelve,\nquiet|quantity=12|breed=Hereford|\
+            sexes=heifers, steers|minAge=14|maxAge=18.5|priceType=range|pricePerUnit=9|minPrice=8.5|maxPrice=10|\
+            currency=EUR|city=Brecon|region=Powys|postcode=LD3 7EG|lat=51.9469|lon=-3|tags=a;b|\
+            createdAtUTC=2026-03-01T09:30:00.000Z";
+        assert_eq!(row.join("|"), expected);
+    }
+
+    #[test]
+    fn a_listing_that_says_least() {
+        let row = filled(&json!({"location": {}}));
+        assert_eq!(row.len(), 8, "{row:?}");
+        let row = filled(&json!({"categoryIds": [5], "price": {"type": "range", "minPrice":
+            {"amount": 1, "currency": "GBP"}}}));
+        for cell in ["category=bedding", "minPrice=1", "currency=GBP"] {
+            assert!(row.iter().any(|other| other == cell), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn a_dogs_age_follows_from_its_birth() {
+        let registration = json!({"dateOfBirth": "2024-02-16T00:00:00Z", "isRegistered": true});
+        let row = filled(
+            &json!({"categoryIds": [303], "properties": {"sex": "male", "registration": registration}}),
+        );
+        for cell in ["category=working dog", "sexes=male", "minAge=24", "maxAge=24"] {
+            assert!(row.iter().any(|other| other == cell), "{row:?}");
+        }
+        let newborn = json!({"sex": "female", "registration": {"dateOfBirth": "2026-03-16"}});
+        assert!(filled(&json!({"properties": newborn})).contains(&"minAge=0".to_owned()));
+    }
+}

@@ -1,0 +1,102 @@
+//! What is said of animals of several kinds.
+
+use common::problem::{Code, Problems};
+use common::wire::{Name, Word};
+use database::Amount;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::breeds::Breeds;
+use crate::listings::terms::{AdditionalInfo, check_sexes};
+
+/// What is said of animals of any kind.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct AnimalProperties {
+    /// A headline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<Name>,
+    /// Such as `Hereford`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    breed: Option<Name>,
+    /// Such as `cross`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    breed_type: Option<Name>,
+    /// The society that registers the breed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    breed_society: Option<Name>,
+}
+
+/// What is said of a herd or flock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HerdProperties {
+    #[serde(flatten)]
+    animals: AnimalProperties,
+    #[serde(default)]
+    #[schema(max_items = 50)]
+    additional_info: Vec<AdditionalInfo>,
+    /// One or several, comma-separated: `ewes`, `rams`, `lambs`, `shearlings`, `heifers`, `steers`, `bulls`, `cows`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sexes: Option<Word>,
+    /// Head.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<i64>, minimum = 1, maximum = 99_999_999_999_i64)]
+    quantity: Option<Amount>,
+    /// Months.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<f64>, minimum = 0, maximum = 600)]
+    min_age: Option<Amount>,
+    /// Months.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<f64>, minimum = 0, maximum = 600)]
+    max_age: Option<Amount>,
+}
+
+impl AnimalProperties {
+    /// See [`super::Properties`].
+    pub fn spell(&mut self, category: i32, breeds: &Breeds) {
+        for name in [&mut self.breed, &mut self.breed_type, &mut self.breed_society].into_iter().flatten() {
+            name.0 = breeds.spelling(category, &name.0).to_owned();
+        }
+    }
+}
+
+impl HerdProperties {
+    /// See [`super::Properties`].
+    pub fn rules(&self, problems: &mut Problems) {
+        if let Some(sexes) = &self.sexes {
+            check_sexes("properties.sexes", sexes, problems);
+        }
+        if self.min_age.zip(self.max_age).is_some_and(|(min, max)| min > max) {
+            problems.push("properties.minAge", Code::Inconsistent, "must not be more than properties.maxAge");
+        }
+    }
+
+    /// See [`super::Properties`].
+    pub fn spell(&mut self, category: i32, breeds: &Breeds) {
+        self.animals.spell(category, breeds);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn ages_ascend() {
+        for (ages, good) in [
+            (json!({"minAge": 3, "maxAge": 3.0}), true),
+            (json!({"minAge": 3.5, "maxAge": 3.4}), false),
+            (json!({"minAge": 600}), true),
+            (json!({"maxAge": 0}), true),
+        ] {
+            let mut problems = Problems::default();
+            let properties: HerdProperties = serde_json::from_value(ages.clone()).unwrap();
+            properties.rules(&mut problems);
+            assert_eq!(problems.is_empty(), good, "{ages}");
+        }
+    }
+}

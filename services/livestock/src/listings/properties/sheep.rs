@@ -1,0 +1,42 @@
+//! The properties of a sheep listing.
+
+use common::problem::Problems;
+use common::wire::{Name, Word};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::Properties;
+use super::animals::HerdProperties;
+use crate::breeds::Breeds;
+
+/// What is said of sheep.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SheepProperties {
+    #[serde(flatten)]
+    flock: HerdProperties,
+    /// Such as `store`.
+    #[serde(default, rename = "type")]
+    #[schema(max_items = 50)]
+    kinds: Vec<Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    health: Option<SheepHealth>,
+}
+
+/// Health of a flock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct SheepHealth {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<Word>,
+}
+
+impl Properties for SheepProperties {
+    fn rules(&self, problems: &mut Problems) {
+        self.flock.rules(problems);
+    }
+
+    fn spell(&mut self, category: i32, breeds: &Breeds) {
+        self.flock.spell(category, breeds);
+    }
+}
