@@ -3,7 +3,9 @@
 mod categories;
 mod config;
 mod listings;
+mod reports;
 mod schema;
+mod wishlist;
 
 use actix_web::web::Data;
 use common::files::FileClient;
@@ -38,6 +40,8 @@ impl Service for Livestock {
 
     fn routes(v1: &mut ServiceConfig) {
         listings::routes(v1);
+        reports::routes(v1);
+        wishlist::routes(v1);
         categories::routes(v1);
     }
 

@@ -4,7 +4,9 @@ mod api;
 mod cattle;
 mod create;
 mod currency;
+mod events;
 mod form;
+mod lifecycle;
 mod location;
 mod model;
 mod particulars;
@@ -18,8 +20,16 @@ use common::Error;
 use database::Database;
 use utoipa_actix_web::service_config::ServiceConfig;
 
+pub(crate) use model::Listing;
+pub(crate) use store::find;
+
 pub(crate) fn routes(v1: &mut ServiceConfig) {
-    v1.service(api::search_listings).service(create::create_cattle).service(api::find);
+    v1.service(api::search_listings)
+        .service(create::create_cattle)
+        .service(lifecycle::publish)
+        .service(lifecycle::close)
+        .service(events::list)
+        .service(api::find);
 }
 
 /// Brings rows up to date that an older version of this service wrote. A replica of that version may add some meanwhile:
