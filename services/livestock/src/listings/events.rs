@@ -9,6 +9,7 @@ use database::Ts;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::model::Status;
 use crate::Livestock;
 
 /// A change of a listing's status (contract, section 6, "Shapes of additions").
@@ -18,8 +19,9 @@ use crate::Livestock;
 pub struct Event {
     /// Absent: it was created.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(value_type = Status, required = false)]
     pub from: Option<String>,
+    #[schema(value_type = Status)]
     pub to: String,
     /// What was given for closing it.
     #[serde(skip_serializing_if = "Option::is_none")]
