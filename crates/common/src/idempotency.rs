@@ -127,10 +127,33 @@ impl Once {
     where
         W: FnMut(&mut AnyConnection) -> Result<Answer, Error> + Send + 'static,
     {
-        let Some((scope, turns)) = self.0 else { return db.write(prepare().await?).await };
+        let run = self.run_telling(db, fingerprint, async || {
+            let mut effect = prepare().await?;
+            Ok(move |c: &mut AnyConnection| Ok((effect(c)?, ())))
+        });
+        Ok(run.await?.0)
+    }
+
+    /// As [`Once::run`], for an effect that tells something besides its answer, to be counted or logged once it is
+    /// committed. An answer that is a replay comes with nothing.
+    ///
+    /// # Errors
+    /// As [`Once::run`].
+    pub async fn run_telling<W, T>(
+        self,
+        db: &Database,
+        fingerprint: Fingerprint,
+        prepare: impl AsyncFnOnce() -> Result<W, Error>,
+    ) -> Result<(Answer, Option<T>), Error>
+    where
+        T: Send + 'static,
+        W: FnMut(&mut AnyConnection) -> Result<(Answer, T), Error> + Send + 'static,
+    {
+        let told = |(answer, told)| (answer, Some(told));
+        let Some((scope, turns)) = self.0 else { return db.write(prepare().await?).await.map(told) };
         let _turn = turns.wait(&scope).await?;
         if let Some(answer) = replay(db, &scope, &fingerprint).await? {
-            return Ok(answer);
+            return Ok((answer, None));
         }
         let mut effect = prepare().await?;
         let (row, print) = (scope.clone(), fingerprint.clone());
@@ -138,9 +161,10 @@ impl Once {
         match written {
             // Another replica was faster.
             Err(Error::IdempotencyInProgress) => {
-                replay(db, &scope, &fingerprint).await?.ok_or(Error::IdempotencyInProgress)
+                let answer = replay(db, &scope, &fingerprint).await?;
+                answer.map(|answer| (answer, None)).ok_or(Error::IdempotencyInProgress)
             }
-            other => other,
+            other => other.map(told),
         }
     }
 }

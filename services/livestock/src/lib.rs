@@ -4,7 +4,9 @@ mod breeds;
 mod categories;
 mod config;
 mod listings;
+mod reports;
 mod schema;
+mod wishlist;
 
 use std::sync::Arc;
 
@@ -43,6 +45,8 @@ impl Service for Livestock {
 
     fn routes(v1: &mut ServiceConfig) {
         listings::routes(v1);
+        reports::routes(v1);
+        wishlist::routes(v1);
         categories::routes(v1);
     }
 

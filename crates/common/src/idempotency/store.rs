@@ -26,12 +26,12 @@ pub(super) fn find(c: &mut AnyConnection, scope: &Scope) -> Result<Option<(Strin
 
 /// Takes the key, then runs the effect, then keeps its answer. A key that is taken is
 /// [`Error::IdempotencyInProgress`].
-pub(super) fn record(
+pub(super) fn record<T>(
     c: &mut AnyConnection,
     scope: &Scope,
     fingerprint: &str,
-    effect: &mut impl FnMut(&mut AnyConnection) -> Result<Answer, Error>,
-) -> Result<Answer, Error> {
+    effect: &mut impl FnMut(&mut AnyConnection) -> Result<(Answer, T), Error>,
+) -> Result<(Answer, T), Error> {
     let row = k::idempotency_keys.find((&scope.caller, &scope.operation, &scope.key));
     diesel::delete(row.filter(k::created_at.lt(expiry()))).execute(c)?;
     diesel::insert_into(k::idempotency_keys)
@@ -50,9 +50,9 @@ pub(super) fn record(
             }
             e => e.into(),
         })?;
-    let answer = effect(c)?;
+    let (answer, told) = effect(c)?;
     diesel::update(row).set(k::answer.eq(Json::of(&answer)?)).execute(c)?;
-    Ok(answer)
+    Ok((answer, told))
 }
 
 /// Forgets the expired ones.

@@ -28,6 +28,21 @@ testkit::on_both! {
         assert_eq!(db.write(prune).await.unwrap(), 0);
         assert_eq!([find("new").await, find("day").await], [true, true]);
     }
+
+    async fn a_replay_tells_nothing(backend) {
+        let test = TestDatabase::empty(backend).await;
+        let db = crate::server::tests::open(&test).await;
+        let turns = Data::new(Turns::default());
+        let once = |key: &str| {
+            Once(Some((Scope { caller: "a".into(), operation: "o".into(), key: key.into() }, turns.clone())))
+        };
+        let print = || Fingerprint("f".into());
+        for (once, told) in [(once("k"), Some(1)), (once("k"), None), (Once(None), Some(1)), (once("l"), Some(1))] {
+            let effect = |_: &mut AnyConnection| Ok((Answer::raw("5".into()), 1));
+            let run = once.run_telling(&db, print(), async || Ok(effect)).await.unwrap();
+            assert_eq!((run.0.body.as_str(), run.1), ("5", told));
+        }
+    }
 }
 
 #[test]

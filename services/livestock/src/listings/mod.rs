@@ -4,8 +4,10 @@ mod api;
 mod columns;
 mod create;
 mod currency;
+mod events;
 mod facets;
 mod form;
+mod lifecycle;
 mod location;
 mod model;
 mod particulars;
@@ -21,6 +23,9 @@ use database::Database;
 pub(crate) use facets::Follower;
 use utoipa_actix_web::service_config::ServiceConfig;
 
+pub(crate) use model::Listing;
+pub(crate) use store::find;
+
 pub(crate) fn routes(v1: &mut ServiceConfig) {
     v1.service(api::search_listings)
         .service(create::sheep)
@@ -28,6 +33,9 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
         .service(create::working_dog)
         .service(create::feed)
         .service(create::bedding)
+        .service(lifecycle::publish)
+        .service(lifecycle::close)
+        .service(events::list)
         .service(api::find);
 }
 

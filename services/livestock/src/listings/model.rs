@@ -1,5 +1,6 @@
 //! What a listing is.
 
+use common::Error;
 use common::wire::FileReference;
 use database::{Id, Ts};
 use serde::{Deserialize, Serialize};
@@ -98,6 +99,22 @@ impl Status {
             Self::Cancelled => "cancelled",
         }
     }
+
+    /// Whether a listing changes by becoming this; what it is already it stays.
+    ///
+    /// # Errors
+    /// 409 for a way that the contract does not know.
+    pub fn changes_to(self, to: Self) -> Result<bool, Error> {
+        match (self, to) {
+            (Self::Draft, Self::Active | Self::Cancelled)
+            | (Self::Active, Self::Sold | Self::Found | Self::Cancelled) => Ok(true),
+            (from, to) if from == to => Ok(false),
+            _ => {
+                let (is, to) = (self.as_str(), to.as_str());
+                Err(Error::conflict(format!("The listing's status is {is}: it cannot become {to}.")))
+            }
+        }
+    }
 }
 
 impl Listing {
@@ -173,6 +190,27 @@ impl NewListing {
             properties: self.properties,
             created_at: Ts::now(),
             distance_km: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Status::{self, Active, Cancelled, Draft, Found, Sold};
+
+    #[test]
+    fn the_ways_of_a_listing() {
+        let all = [Draft, Active, Sold, Found, Cancelled];
+        let changes =
+            [(Draft, Active), (Draft, Cancelled), (Active, Sold), (Active, Found), (Active, Cancelled)];
+        for (from, to) in all.into_iter().flat_map(|from| all.map(|to| (from, to))) {
+            let answer = Status::changes_to(from, to);
+            if from == to || changes.contains(&(from, to)) {
+                assert_eq!(answer.unwrap(), from != to, "{from:?} {to:?}");
+            } else {
+                let told = answer.unwrap_err().to_string();
+                assert!(told.contains(from.as_str()), "{from:?} {to:?}: {told}");
+            }
         }
     }
 }

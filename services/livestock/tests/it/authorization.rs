@@ -7,6 +7,6 @@ testkit::on_both! {
     async fn every_operation_needs_a_caller(backend) {
         let app = App::start::<Livestock>(backend, Settings::default()).await;
         let called = testkit::every_operation_needs_a_caller(&app, &[]).await;
-        assert!(called >= 10, "{called}");
+        assert!(called >= 17, "{called}");
     }
 }

@@ -2,6 +2,7 @@ use livestock::{Livestock, Settings};
 use serde_json::json;
 use testkit::{App, Backend, SystemStub, User};
 
+use crate::lifecycle::{statuses, to};
 use crate::sample::{CATTLE, categories, create, create_and_read, full, full_of, search, start, with};
 
 async fn start_with(backend: Backend, system: &SystemStub) -> App {
@@ -46,11 +47,49 @@ testkit::on_both! {
         assert_eq!(system.calls().await, [json!({"ids": [photo], "shareWith": []})]);
     }
 
+    async fn publishing_shares_with_everybody(backend) {
+        let system = SystemStub::start().await;
+        let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
+        let photo = system.add("front.jpg");
+        let draft = with(with(full(), "/isDraft", json!(true)), "/files", json!([{"id": photo}]));
+        let (first, second) = (create(&app, &farm, &draft).await, create(&app, &farm, &draft).await);
+        let stored = system.calls().await.len();
+        // Whoever may not, and a draft that is cancelled, share nothing.
+        assert_eq!(to(&app, &User::of("other"), &first, "active").send().await.status, 403);
+        to(&app, &farm, &second, "cancelled").send().await.ok();
+        assert_eq!(to(&app, &farm, &second, "active").send().await.status, 409);
+        assert_eq!(system.calls().await.len(), stored);
+        // Once more mends what a lost answer left.
+        let shared = json!({"ids": [photo], "shareWith": ["*"]});
+        for so_far in [vec![shared.clone()], vec![shared.clone(), shared]] {
+            to(&app, &farm, &first, "active").send().await.ok();
+            assert_eq!(system.calls().await[stored..], so_far);
+        }
+        assert_eq!(statuses(&app, &first).await, ["draft", "active"]);
+    }
+
+    async fn without_system_a_draft_stays_one(backend) {
+        let system = SystemStub::start().await;
+        let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
+        let draft = with(full(), "/isDraft", json!(true));
+        let id = create(&app, &farm, &with(draft.clone(), "/files", json!([{"id": system.add("front.jpg")}]))).await;
+        let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
+        let alone = App::start_beside::<Livestock>(&app, settings).await;
+        let publish = |app: &App| to(app, &farm, &id, "active").header("idempotency-key", "k").send();
+        assert_eq!(publish(&alone).await.error(503), "dependency_unavailable");
+        assert_eq!(statuses(&app, &id).await, ["draft"]);
+        publish(&app).await.ok();
+        assert_eq!(statuses(&app, &id).await, ["draft", "active"]);
+        // What has no files needs no system.
+        to(&alone, &farm, &create(&alone, &farm, &draft).await, "active").send().await.ok();
+    }
+
     async fn without_files_nobody_is_asked(backend) {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
         create(&app, &farm, &full()).await;
-        create(&app, &farm, &with(full(), "/files", json!([]))).await;
+        let draft = with(with(full(), "/isDraft", json!(true)), "/files", json!([]));
+        to(&app, &farm, &create(&app, &farm, &draft).await, "active").send().await.ok();
         assert!(system.calls().await.is_empty());
     }
 

@@ -25,7 +25,11 @@ const SEARCHES: [(&str, &[&str], bool); 19] = [
     ("sortBy=age", &["listings_status_age (status=? AND age>?)", "listings_status_born (status=?"], true),
     ("f:commodityBreed=hereford", &["listings_breed (breed=?", "listings_breed_type (breed_type=?"], false),
     ("f:commodityBreedSociety=x", &["listings_breed_society (breed_society=? AND status=?)"], false),
-    ("latitude=52&longitude=-3", &["COVERING INDEX listings_status_place (status=? AND band=? AND lon>?"], true),
+    (
+        "latitude=52&longitude=-3",
+        &["COVERING INDEX listings_status_place (status=? AND band=? AND lon>?"],
+        true,
+    ),
     (
         "latitude=52&longitude=-3&distanceKm=50&sortBy=price",
         &["COVERING INDEX listings_status_place (status=? AND band=? AND lon>?"],

@@ -109,7 +109,7 @@ impl Recipient {
     }
 }
 
-/// Records that a load is sent. Its files are shared with its carrier once that is decided; should system be gone by
+/// Records that a load is sent. Its files are shared with its carrier once that is decided; should system go away just
 /// then, whoever sends again shares them.
 async fn send(
     app: &Logistics,
@@ -125,7 +125,8 @@ async fn send(
         let reader = caller.clone();
         let found = app.db.read(move |c| loads::find_own(c, &reader, id)).await;
         let mut load = found.map_err(|e| if matches!(e, Error::NotFound) { unknown() } else { e })?;
-        if to.take(&mut load)? {
+        to.take(&mut load)?;
+        if let Recipient::Carrier { .. } = to {
             // Nothing is shared yet: another carrier may be faster. But without system nothing is stored.
             app.files.share(&caller, &load.files, &[]).await?;
         }

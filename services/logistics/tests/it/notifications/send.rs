@@ -112,10 +112,11 @@ testkit::on_both! {
         to_carrier(&app, &grain, &load, "haul").send().await.ok();
         let asked = json!({"ids": [file], "shareWith": []});
         let shared = json!({"ids": [file], "shareWith": ["haul"]});
-        assert_eq!(system.calls().await[created..], [asked, shared.clone()]);
+        let both = [asked, shared];
+        assert_eq!(system.calls().await[created..], both);
         // Whoever sends again shares again, in case that it failed.
         to_carrier(&app, &grain, &load, "haul").send().await.ok();
-        assert_eq!(system.calls().await[created + 2..], [shared]);
+        assert_eq!(system.calls().await[created + 2..], both);
     }
 
     async fn files_are_not_shared_with_a_carrier_that_comes_second(backend) {
@@ -148,6 +149,19 @@ testkit::on_both! {
         assert_eq!(sent, json!([]));
         // What needs no files needs no system.
         to_carrier(&alone, &grain, &uncarried(&alone, json!(null)).await, "haul").send().await.ok();
+    }
+
+    async fn without_system_nothing_is_sent_again(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let (grain, file) = (User::of("grain"), system.add("ticket.jpg"));
+        let load = uncarried(&app, json!([{"id": file}])).await;
+        to_carrier(&app, &grain, &load, "haul").send().await.ok();
+        let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
+        let alone = App::start_beside::<Logistics>(&app, settings).await;
+        assert_eq!(to_carrier(&alone, &grain, &load, "haul").send().await.error(503), "dependency_unavailable");
+        assert_eq!(log(&app, &load).await.len(), 1);
+        to_carrier(&app, &grain, &load, "haul").send().await.ok();
+        assert_eq!(log(&app, &load).await.len(), 2);
     }
 
     async fn a_repeat_with_the_same_key_sends_once(backend) {

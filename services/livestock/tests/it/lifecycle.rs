@@ -1,0 +1,179 @@
+//! The way of a listing from draft to closed: which steps there are, who may take them, and who sees what.
+
+use livestock::{Livestock, Settings};
+use serde_json::{Value, json};
+use testkit::{App, Backend, Call, User};
+
+use crate::sample::{create, full, search, start, with};
+
+const UNKNOWN: &str = "0190f5fe-0000-7000-8000-000000000000";
+
+/// Publishes a listing (`active`), or closes it so.
+pub fn to(app: &App, user: &User, id: &str, status: &str) -> Call {
+    let path = format!("/v1/listings/{id}");
+    match status {
+        "active" => app.post(&format!("{path}/publish")).by(user),
+        closed => app.post(&format!("{path}/close")).by(user).json(&json!({"status": closed})),
+    }
+}
+
+pub async fn draft(app: &App, user: &User) -> String {
+    create(app, user, &with(full(), "/isDraft", json!(true))).await
+}
+
+pub async fn read(app: &App, user: &User, id: &str) -> Value {
+    app.get(&format!("/v1/listings/{id}")).by(user).send().await.ok()
+}
+
+pub async fn events(app: &App, id: &str) -> Vec<Value> {
+    let listed = app.get(&format!("/v1/listings/{id}/events")).by(&User::admin()).send().await.ok();
+    listed.as_array().unwrap().clone()
+}
+
+/// What a listing has been, as its events tell.
+pub async fn statuses(app: &App, id: &str) -> Vec<String> {
+    events(app, id).await.iter().map(|event| event["to"].as_str().unwrap().to_owned()).collect()
+}
+
+testkit::on_both! {
+    async fn every_way(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        // Counting begins when somebody asks.
+        app.get("/metrics").send().await;
+        let ways = [
+            ("draft", "active"), ("draft", "cancelled"), ("active", "sold"), ("active", "found"), ("active", "cancelled"),
+        ];
+        for from in ["draft", "active", "sold", "found", "cancelled"] {
+            for goal in ["active", "sold", "found", "cancelled"] {
+                let id = if from == "draft" { draft(&app, &farm).await } else { create(&app, &farm, &full()).await };
+                if !matches!(from, "draft" | "active") {
+                    to(&app, &farm, &id, from).send().await.ok();
+                }
+                let (before, known) = (read(&app, &farm, &id).await, statuses(&app, &id).await);
+                let reply = to(&app, &farm, &id, goal).send().await;
+                let (after, now_known) = (read(&app, &farm, &id).await, statuses(&app, &id).await);
+                if ways.contains(&(from, goal)) {
+                    assert_eq!(reply.ok()["status"], "success");
+                    assert_eq!(after, with(before, "/status", json!(goal)), "{from} {goal}");
+                    assert_eq!(now_known[..], [&known[..], &[goal.to_owned()]].concat(), "{from} {goal}");
+                    continue;
+                }
+                if from == goal {
+                    assert_eq!(reply.ok()["status"], "success");
+                } else {
+                    let message = reply.json()["message"].as_str().unwrap().to_owned();
+                    assert!(message.contains(from), "{message}");
+                    assert_eq!(reply.error(409), "conflict");
+                }
+                assert_eq!((after, now_known), (before, known), "{from} {goal}");
+            }
+        }
+        let metrics = app.get("/metrics").send().await.text();
+        for goal in ["active", "sold", "found", "cancelled"] {
+            let counter = format!("drover_listings_changed_total{{to=\"{goal}\"}}");
+            assert!(metrics.contains(&counter), "{counter}: {metrics}");
+        }
+    }
+
+    async fn who_may(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let (secret, public) = (draft(&app, &farm).await, create(&app, &farm, &full()).await);
+        for stranger in [User::of("other"), User::alone("user-of-farm")] {
+            for id in [&secret, &public] {
+                for status in ["active", "sold", "cancelled"] {
+                    assert_eq!(to(&app, &stranger, id, status).send().await.error(403), "forbidden");
+                }
+            }
+        }
+        to(&app, &farm.clone().with("sub", "colleague"), &secret, "active").send().await.ok();
+        to(&app, &User::admin(), &secret, "sold").send().await.ok();
+        // Rights come before the state, and what is wrong with the body before either.
+        assert_eq!(to(&app, &User::of("other"), &secret, "found").send().await.error(403), "forbidden");
+        assert_eq!(to(&app, &farm, &secret, "found").send().await.error(409), "conflict");
+        for nothing in [UNKNOWN, "nonsense"] {
+            for status in ["active", "found"] {
+                assert_eq!(to(&app, &farm, nothing, status).send().await.error(404), "not_found");
+            }
+        }
+        for id in [&secret, UNKNOWN] {
+            let close = |form: Value| app.post(&format!("/v1/listings/{id}/close")).by(&User::of("other")).json(&form).send();
+            assert_eq!(close(json!({})).await.problems(), ["status required"]);
+            assert_eq!(close(json!({"status": null})).await.problems(), ["status type"]);
+            assert_eq!(close(json!({"status": "active"})).await.problems(), ["status enum"]);
+        }
+        assert_eq!(statuses(&app, &public).await, ["active"]);
+    }
+
+    async fn a_draft_comes_to_the_market(backend) {
+        let (app, farm, other) = (start(backend).await, User::of("farm"), User::of("other"));
+        let id = draft(&app, &farm).await;
+        assert_eq!(app.get(&format!("/v1/listings/{id}")).by(&other).send().await.error(403), "forbidden");
+        assert!(search(&app, &other, "").await.is_empty());
+        to(&app, &farm, &id, "active").send().await.ok();
+        assert!(search(&app, &farm, "f:status=draft").await.is_empty());
+        for query in ["", "f:status=active-selling", "f:commodityType=cattle"] {
+            assert_eq!(search(&app, &other, query).await, [id.as_str()], "{query}");
+        }
+        to(&app, &farm, &id, "found").send().await.ok();
+        for (query, found) in [("", false), ("f:status=sold", false), ("f:status=found", true)] {
+            assert_eq!(!search(&app, &other, query).await.is_empty(), found, "{query}");
+        }
+        assert_eq!(read(&app, &other, &id).await["status"], "found");
+    }
+
+    async fn a_repeat_is_answered_as_the_first(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let id = draft(&app, &farm).await;
+        let call = |status: &str| to(&app, &farm, &id, status).header("idempotency-key", "k").send();
+        // What was refused leaves the key free.
+        assert_eq!(call("sold").await.error(409), "conflict");
+        call("active").await.ok();
+        assert_eq!(call("sold").await.header("idempotency-replayed"), "");
+        // A replay is the first answer, whatever became of the listing.
+        for status in ["active", "sold"] {
+            let again = call(status).await;
+            assert_eq!(again.header("idempotency-replayed"), "true");
+            assert_eq!(again.ok()["status"], "success");
+        }
+        assert_eq!(call("found").await.error(409), "idempotency_key_reused");
+        assert_eq!(statuses(&app, &id).await, ["draft", "active", "sold"]);
+    }
+
+    async fn of_many_closers_at_once_one_is_first(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let id = create(&app, &farm, &full()).await;
+        let mut calls = tokio::task::JoinSet::new();
+        for n in 0..12 {
+            let reason = ["sold", "found", "cancelled"][n % 3];
+            let call = to(&app, &farm, &id, reason).send();
+            calls.spawn(async move { (reason, call.await.status) });
+        }
+        let replies = calls.join_all().await;
+        let stored = read(&app, &farm, &id).await["status"].clone();
+        for (reason, status) in &replies {
+            assert_eq!(*status, if stored == *reason { 200 } else { 409 }, "{stored} {replies:?}");
+        }
+        assert_eq!(json!(statuses(&app, &id).await), json!(["active", stored]));
+    }
+}
+
+#[test]
+fn of_two_closers_on_two_replicas_one_reason_is_stored() {
+    testkit::block_on(async {
+        let first = start(Backend::Postgres).await;
+        let second = App::start_beside::<Livestock>(&first, Settings::default()).await;
+        let farm = User::of("farm");
+        for reasons in [["sold", "found"], ["cancelled", "sold"], ["found", "found"]].repeat(10) {
+            let id = create(&first, &farm, &full()).await;
+            let one = to(&first, &farm, &id, reasons[0]).send();
+            let two = to(&second, &farm, &id, reasons[1]).send();
+            let (one, two) = tokio::join!(one, two);
+            let stored = read(&first, &farm, &id).await["status"].clone();
+            for (reason, reply) in reasons.iter().zip([one, two]) {
+                assert_eq!(reply.status, if stored == *reason { 200 } else { 409 }, "{reasons:?} {stored}");
+            }
+            let told = events(&second, &id).await;
+            assert_eq!((told.len(), &told[1]["to"], &told[1]["reason"]), (2, &stored, &stored));
+        }
+    });
+}

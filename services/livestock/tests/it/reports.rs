@@ -1,0 +1,135 @@
+//! Reports: once by each user, for moderators' eyes.
+
+use livestock::{Livestock, Settings};
+use serde_json::{Value, json};
+use testkit::{App, Backend, Call, User};
+
+use crate::lifecycle::{draft, read, to};
+use crate::sample::{create, full, start};
+
+const UNKNOWN: &str = "0190f5fe-0000-7000-8000-000000000000";
+
+fn report(app: &App, user: &User, id: &str, reason: &str) -> Call {
+    app.post(&format!("/v1/listings/{id}/report")).by(user).json(&json!({"reason": reason, "message": null}))
+}
+
+async fn reports(app: &App, id: &str) -> Vec<Value> {
+    let listed = app.get(&format!("/v1/listings/{id}/reports")).by(&User::admin()).send().await.ok();
+    listed.as_array().unwrap().clone()
+}
+
+testkit::on_both! {
+    async fn what_users_say_is_for_moderators(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        // Counting begins when somebody asks.
+        app.get("/metrics").send().await;
+        let (id, unspoken) = (create(&app, &farm, &full()).await, create(&app, &farm, &full()).await);
+        let shown = read(&app, &farm, &id).await;
+        let form = json!({"reason": "other", "message": "The photographs\nare mine."});
+        let said = app.post(&format!("/v1/listings/{id}/report")).by(&User::of("other")).json(&form).send().await.ok();
+        assert_eq!(said, json!({"message": "The report is stored; thank you.", "status": "success"}));
+        report(&app, &User::alone("ann"), &id, "suspicious").send().await.ok();
+        let blank = json!({"reason": "misleading", "message": " "});
+        app.post(&format!("/v1/listings/{id}/report")).by(&User::admin()).json(&blank).send().await.ok();
+
+        let mut told = reports(&app, &id).await;
+        let times: Vec<_> = told.iter_mut().map(|r| r.as_object_mut().unwrap().remove("createdAtUTC").unwrap()).collect();
+        assert!(times.is_sorted_by(|a, b| a.as_str() >= b.as_str()), "newest first: {times:?}");
+        let ids: Vec<_> = told.iter_mut().map(|r| r.as_object_mut().unwrap().remove("id").unwrap()).collect();
+        assert!(ids.iter().all(|id| id.as_str().is_some_and(|id| id.len() == 36)), "{ids:?}");
+        assert_eq!(told, [
+            json!({"userId": "admin", "reason": "misleading"}),
+            json!({"userId": "ann", "reason": "suspicious"}),
+            json!({"userId": "user-of-other", "reason": "other", "message": "The photographs\nare mine."}),
+        ]);
+        assert_eq!(reports(&app, &unspoken).await, Vec::<Value>::new());
+        // Nothing of it shows in the listing, and its owner may not look.
+        assert_eq!(read(&app, &farm, &id).await, shown);
+        for anybody in [farm, User::of("other"), User::alone("ann")] {
+            let path = format!("/v1/listings/{id}/reports");
+            assert_eq!(app.get(&path).by(&anybody).send().await.error(403), "forbidden");
+        }
+        let metrics = app.get("/metrics").send().await.text();
+        for reason in ["misleading", "suspicious", "other"] {
+            let counter = format!("drover_listing_reports_total{{reason=\"{reason}\"}}");
+            assert!(metrics.contains(&counter), "{counter}: {metrics}");
+        }
+    }
+
+    async fn what_is_refused(backend) {
+        let (app, farm, other) = (start(backend).await, User::of("farm"), User::of("other"));
+        let (id, secret) = (create(&app, &farm, &full()).await, draft(&app, &farm).await);
+        for (form, problems) in [
+            (json!({}), vec!["message required", "reason required"]),
+            (json!({"reason": "dull", "message": 5}), vec!["message type", "reason enum"]),
+            (json!({"reason": "other", "message": "x".repeat(10_001)}), vec!["message length"]),
+            (json!({"reason": "other", "message": "a\u{0}b"}), vec!["message format"]),
+        ] {
+            for id in [&id, &secret, UNKNOWN] {
+                let reply = app.post(&format!("/v1/listings/{id}/report")).by(&other).json(&form).send().await;
+                assert_eq!(reply.problems(), problems);
+            }
+        }
+        for nothing in [UNKNOWN, "nonsense"] {
+            assert_eq!(report(&app, &other, nothing, "other").send().await.error(404), "not_found");
+            let listed = app.get(&format!("/v1/listings/{nothing}/reports")).by(&User::admin()).send().await;
+            assert_eq!(listed.error(404), "not_found");
+        }
+        assert_eq!(report(&app, &other, &secret, "other").send().await.error(403), "forbidden");
+        for own in [&id, &secret] {
+            let colleague = farm.clone().with("sub", "colleague");
+            assert_eq!(report(&app, &colleague, own, "other").send().await.error(409), "conflict");
+        }
+        report(&app, &other, &id, "other").send().await.ok();
+        // Whoever works for two organisations is one user; and a closed listing can be reported.
+        let elsewhere = User::of("third").with("sub", "user-of-other");
+        assert_eq!(report(&app, &elsewhere, &id, "misleading").send().await.error(409), "conflict");
+        to(&app, &farm, &id, "sold").send().await.ok();
+        report(&app, &User::alone("late"), &id, "other").send().await.ok();
+        assert_eq!(reports(&app, &id).await.len(), 2);
+        assert_eq!(reports(&app, &secret).await.len(), 0);
+    }
+
+    async fn a_repeat_with_the_same_key_is_no_second_report(backend) {
+        let app = start(backend).await;
+        let id = create(&app, &User::of("farm"), &full()).await;
+        let call = || report(&app, &User::of("other"), &id, "other").header("idempotency-key", "k").send();
+        let (first, again) = (call().await, call().await);
+        assert_eq!(again.header("idempotency-replayed"), "true");
+        assert_eq!(again.ok(), first.ok());
+        assert_eq!(reports(&app, &id).await.len(), 1);
+    }
+
+    async fn many_users_report_at_once_each_once(backend) {
+        let app = start(backend).await;
+        let id = create(&app, &User::of("farm"), &full()).await;
+        let mut calls = tokio::task::JoinSet::new();
+        for n in 0..24 {
+            let user = User::alone(&format!("user-{}", n % 8));
+            calls.spawn(report(&app, &user, &id, "suspicious").send());
+        }
+        let mut replies: Vec<_> = calls.join_all().await.iter().map(|reply| reply.status).collect();
+        replies.sort_unstable();
+        assert_eq!(replies, [[200; 8].as_slice(), &[409; 16]].concat());
+        assert_eq!(reports(&app, &id).await.len(), 8);
+    }
+}
+
+#[test]
+fn of_two_reports_of_a_user_on_two_replicas_one_is_stored() {
+    testkit::block_on(async {
+        let first = start(Backend::Postgres).await;
+        let second = App::start_beside::<Livestock>(&first, Settings::default()).await;
+        let id = create(&first, &User::of("farm"), &full()).await;
+        for n in 0..20 {
+            let user = User::alone(&format!("user-{n}"));
+            let one = report(&first, &user, &id, "misleading").send();
+            let two = report(&second, &user, &id, "other").send();
+            let (one, two) = tokio::join!(one, two);
+            let mut statuses = [one.status, two.status];
+            statuses.sort_unstable();
+            assert_eq!(statuses, [200, 409]);
+        }
+        assert_eq!(reports(&second, &id).await.len(), 20);
+    });
+}

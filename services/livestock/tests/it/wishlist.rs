@@ -1,0 +1,96 @@
+//! Wishlists: each user's own, and whatever becomes of the listings.
+
+use testkit::{App, User};
+
+use crate::lifecycle::{draft, to};
+use crate::sample::{create, full, search, start};
+
+const MINE: &str = "isWishlisted=true";
+
+async fn call(app: &App, method: &str, user: &User, id: &str) -> testkit::Reply {
+    app.call(method, &format!("/v1/listings/{id}/wishlist")).by(user).send().await
+}
+
+testkit::on_both! {
+    async fn each_user_has_their_own(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let (ann, bob) = (User::of("other").with("sub", "ann"), User::alone("bob"));
+        let first = create(&app, &farm, &full()).await;
+        let second = create(&app, &farm, &full()).await;
+        let third = create(&app, &farm, &full()).await;
+        for (user, id) in [(&ann, &first), (&ann, &third), (&bob, &second), (&farm, &first)] {
+            // Twice is once, and so is taking off what is not there.
+            for _ in 0..2 {
+                assert_eq!(call(&app, "DELETE", user, id).await.ok()["status"], "success");
+            }
+            for _ in 0..2 {
+                assert_eq!(call(&app, "PUT", user, id).await.ok()["status"], "success");
+            }
+        }
+        assert_eq!(search(&app, &ann, MINE).await, [third.as_str(), &first]);
+        assert_eq!(search(&app, &bob, MINE).await, [second.as_str()]);
+        assert_eq!(search(&app, &farm, MINE).await, [first.as_str()]);
+        assert_eq!(search(&app, &ann, "isWishlisted=false").await.len(), 3);
+        // It is the user's, whomever they act for.
+        assert_eq!(search(&app, &User::alone("ann"), MINE).await.len(), 2);
+
+        call(&app, "DELETE", &ann, &third).await.ok();
+        assert_eq!(search(&app, &ann, MINE).await, [first.as_str()]);
+        assert_eq!(search(&app, &farm, MINE).await, [first.as_str()]);
+    }
+
+    async fn what_is_closed_stays_and_shows_its_status(backend) {
+        let (app, farm, ann) = (start(backend).await, User::of("farm"), User::alone("ann"));
+        let mut ids = Vec::new();
+        for status in ["active", "sold", "found", "cancelled"] {
+            let id = create(&app, &farm, &full()).await;
+            call(&app, "PUT", &ann, &id).await.ok();
+            to(&app, &farm, &id, status).send().await.ok();
+            ids.push(id);
+        }
+        let found = app.get("/v1/listings?isWishlisted=true&sortBy=createdAt&sortDesc=false").by(&ann).send().await.ok();
+        let found: Vec<_> = found.as_array().unwrap().iter().map(|l| (l["id"].clone(), l["status"].clone())).collect();
+        let expected = ids.iter().zip(["active", "sold", "found", "cancelled"]);
+        assert_eq!(found, expected.map(|(id, status)| (id.as_str().into(), status.into())).collect::<Vec<_>>());
+        for (filter, id) in [("active-selling", &ids[0]), ("sold", &ids[1]), ("cancelled", &ids[3])] {
+            assert_eq!(search(&app, &ann, &format!("{MINE}&f:status={filter}")).await, [id.as_str()]);
+        }
+        // A closed one can be added, and taken off.
+        call(&app, "DELETE", &ann, &ids[1]).await.ok();
+        call(&app, "PUT", &User::alone("bob"), &ids[1]).await.ok();
+        assert_eq!(search(&app, &ann, MINE).await.len(), 3);
+        assert_eq!(search(&app, &User::alone("bob"), MINE).await, [ids[1].as_str()]);
+    }
+
+    async fn drafts_and_what_is_not_there(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let secret = draft(&app, &farm).await;
+        for method in ["PUT", "DELETE"] {
+            for stranger in [User::of("other"), User::alone("user-of-farm")] {
+                assert_eq!(call(&app, method, &stranger, &secret).await.error(403), "forbidden");
+            }
+            for nothing in ["nonsense", "0190f5fe-0000-7000-8000-000000000000"] {
+                assert_eq!(call(&app, method, &User::admin(), nothing).await.error(404), "not_found");
+            }
+        }
+        // One's own draft shows on the wishlist when it is published, or asked for.
+        call(&app, "PUT", &farm, &secret).await.ok();
+        assert!(search(&app, &farm, MINE).await.is_empty());
+        assert_eq!(search(&app, &farm, "isWishlisted=true&f:status=draft").await, [secret.as_str()]);
+        to(&app, &farm, &secret, "active").send().await.ok();
+        assert_eq!(search(&app, &farm, MINE).await, [secret.as_str()]);
+    }
+
+    async fn a_user_in_a_hurry(backend) {
+        let (app, ann) = (start(backend).await, User::alone("ann"));
+        let id = create(&app, &User::of("farm"), &full()).await;
+        let mut calls = tokio::task::JoinSet::new();
+        for n in 0..16 {
+            let method = if n % 4 == 3 { "DELETE" } else { "PUT" };
+            calls.spawn(app.call(method, &format!("/v1/listings/{id}/wishlist")).by(&ann).send());
+        }
+        assert!(calls.join_all().await.iter().all(|reply| reply.status == 200));
+        call(&app, "PUT", &ann, &id).await.ok();
+        assert_eq!(search(&app, &ann, MINE).await, [id]);
+    }
+}
