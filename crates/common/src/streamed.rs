@@ -22,7 +22,7 @@ const BLOCK: i64 = 100_000;
 const CHUNK: usize = 500;
 
 /// The ids of rows of a search, in its order.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Block {
     /// As many as the page's limit, or all there are.
     pub ids: Vec<Id>,

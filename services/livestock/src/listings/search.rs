@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::model::{Kind, Status};
 use super::particulars::day;
-use super::place::{Point, Surroundings};
+use super::place::{Point, Surroundings, chord2_of, to_order};
 use super::terms::{AdditionalInfo, Sex};
 
 pub use parameters::Parameters;
@@ -152,7 +152,10 @@ impl Search {
         let nearest_first = self.sorting.sort == Sort::Distance && !self.sorting.desc;
         if let Some(near) = self.near.filter(|_| nearest_first) {
             let limit = near.within_km.unwrap_or(f64::INFINITY);
-            let smaller = RINGS_KM.into_iter().filter(|km| *km < limit).rev();
+            // Those that end before the page begins are of no use; what has no place comes after all of them.
+            let begins = self.page.after_number().map_or(Some(-1), |(value, _)| value);
+            let reaches = |km: f64| begins.is_some_and(|value| value < to_order(chord2_of(km)));
+            let smaller = RINGS_KM.into_iter().filter(|km| *km < limit && reaches(*km)).rev();
             let ring = |km| Self { near: Some(Near { within_km: Some(km), ..near }), ..self.clone() };
             rings.extend(smaller.map(ring));
             rings.reverse();

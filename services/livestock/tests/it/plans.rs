@@ -1,7 +1,7 @@
 //! How SQLite goes about the search's own statements, and how many there are.
 
 use serde_json::json;
-use testkit::{Backend, User};
+use testkit::{App, Backend, User};
 
 use crate::sample::{create, full, plain, start};
 
@@ -44,6 +44,14 @@ const SEARCHES: [(&str, &[&str], bool); 19] = [
     ("format=CSV", &["COVERING INDEX listings_status_created (status=?)"], false),
 ];
 
+/// The statements of searches: others prepare a connection, or follow the events.
+fn searches(app: &App) -> Vec<String> {
+    let said = app.statements().into_iter();
+    said.filter(|said| said.starts_with("SELECT") && !said.contains("listing_events"))
+        .filter(|said| said.contains("listings"))
+        .collect()
+}
+
 #[test]
 fn statements_begin_at_an_index() {
     testkit::block_on(async {
@@ -53,7 +61,7 @@ fn statements_begin_at_an_index() {
         for (query, indexes, sorts) in SEARCHES {
             let reply = app.get(&format!("/v1/listings?{query}")).by(&user).send().await;
             assert_eq!(reply.status, 200, "{}", reply.text());
-            let said = app.statements();
+            let said = searches(&app);
             let plan = app.plan(&said[0]);
             for index in indexes {
                 assert!(plan.contains(index), "{query}\n{plan}\n{}", said[0]);
@@ -85,7 +93,7 @@ testkit::on_both! {
         ] {
             let found = app.get(&format!("/v1/listings?{query}")).by(&user).send().await.ok();
             assert_eq!(found.as_array().unwrap().len(), rows, "{query}");
-            let said = app.statements();
+            let said = searches(&app);
             assert_eq!(said.len(), statements, "{query} {said:#?}");
         }
     }

@@ -9,7 +9,7 @@ use diesel::sql_types::{BigInt, Double, Nullable, Text};
 
 use super::super::model::Status;
 use super::super::particulars::{day, line};
-use super::super::place::chord2_of;
+use super::super::place::{chord2_of, from_order, to_order};
 use super::super::store::{Query, visible, visible_with};
 use super::branch::{Branch, Breed, Part};
 use super::{CommodityType, Search, Sort};
@@ -42,6 +42,10 @@ macro_rules! by_key {
     ($run:ident, $caller:expr, $search:expr, $page:expr) => {{
         let (caller, search, page): (&Caller, &Search, &Page) = ($caller, $search, $page);
         let all = Branch::all(search, page);
+        // A cursor that somebody made up may ask for a part that there is not.
+        if all.is_empty() {
+            return Ok(Default::default());
+        }
         let each = all.iter().map(|branch| (branch.part, remaining(caller, search, branch, page)));
         match search.sorting.sort {
             Sort::CreatedAt => {
@@ -288,15 +292,6 @@ fn remaining<'a>(caller: &'a Caller, search: &'a Search, branch: &Branch, page: 
             after!(query.filter(l::x.is_not_null()), chord2!(search.unit(), "))"), l::id, desc, after)
         }
     }
-}
-
-/// A distance as a whole number of the same order and no less exact: of floats that are not negative the bits are one.
-fn to_order(chord2: f64) -> i64 {
-    i64::try_from(chord2.to_bits()).unwrap_or(i64::MAX)
-}
-
-fn from_order(number: i64) -> f64 {
-    f64::from_bits(number.unsigned_abs())
 }
 
 fn by(search: &Search) -> By {

@@ -1,0 +1,137 @@
+//! Two thousand listings of three farms, in all categories and states.
+
+use futures_util::{StreamExt, stream};
+use rand::RngExt;
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use serde_json::{Value, json};
+use testkit::{App, User};
+
+const LISTINGS: usize = 2_000;
+/// So many requests are under way at once.
+const AT_ONCE: usize = 16;
+/// Whose wishlist is looked at.
+pub const WISHER: &str = "a wisher";
+pub const FARMS: [&str; 3] = ["a", "b", "c"];
+const NAMES: [&str; 4] = ["Acorn", "acorn", "Birch", "élan"];
+pub const CATEGORIES: [&str; 5] = ["sheep", "cattle", "working-dog", "feed", "bedding"];
+pub const TYPES: [&str; 4] = ["store", "Calves", "bulling_heifers", "100%"];
+pub const BREEDS: [&str; 5] = ["Hereford", "Texel", "Our Own", "Cross", "Border Collie"];
+pub const SEXES: [&str; 8] = ["ewes", "rams", "lambs", "shearlings", "heifers", "steers", "bulls", "cows"];
+pub const INFO: [&str; 6] = ["crossbred", "in-lamb", "pedigree", "organic", "in-calf", "named-sire"];
+/// Around the Bristol channel, across the world, at a pole and at the 180th meridian.
+pub const PLACES: [(f64, f64); 12] = [
+    (51.9469, -3.3915),
+    (51.95, -3.39),
+    (52.05, -2.7),
+    (51.2, -3.1),
+    (53.4, -1.2),
+    (57.1, -4.2),
+    (-17.8, 179.9),
+    (-17.7, -179.9),
+    (-36.8, 174.7),
+    (89.9, 20.0),
+    (0.0, 0.0),
+    (-33.0, 151.0),
+];
+
+pub fn one<'a>(rng: &mut StdRng, of: &[&'a str]) -> &'a str {
+    of.choose(rng).unwrap()
+}
+
+/// Properties of a category; about half of everything is left out.
+fn properties(rng: &mut StdRng, category: &str) -> Value {
+    let mut properties = json!({});
+    for name in ["breed", "breedType", "breedSociety"] {
+        if rng.random_bool(0.5) {
+            properties[name] = json!(one(rng, &BREEDS));
+        }
+    }
+    if category == "working-dog" {
+        let (year, month, day) =
+            (rng.random_range(2010..2026), rng.random_range(1..=12), rng.random_range(1..=31));
+        let born = format!("{year}-{month:02}-{:02}", day.min(if month == 2 { 28 } else { 30 }));
+        if rng.random_bool(0.8) {
+            properties["registration"] = json!({"dateOfBirth": born});
+        }
+        return properties;
+    }
+    let types: Vec<_> = TYPES.iter().filter(|_| rng.random_bool(0.3)).collect();
+    properties["type"] = if category == "sheep" { json!(types) } else { json!(types.first()) };
+    properties["sexes"] =
+        json!(SEXES.iter().filter(|_| rng.random_bool(0.2)).copied().collect::<Vec<_>>().join(", "));
+    properties["additionalInfo"] = json!(INFO.iter().filter(|_| rng.random_bool(0.2)).collect::<Vec<_>>());
+    let mut ages =
+        [rng.random_range(0..160), rng.random_range(0..160)].map(|quarters| f64::from(quarters) / 4.0);
+    ages.sort_by(f64::total_cmp);
+    for (name, age) in ["minAge", "maxAge"].into_iter().zip(ages) {
+        if rng.random_bool(0.6) {
+            properties[name] = json!(age);
+        }
+    }
+    if rng.random_bool(0.6) {
+        properties["quantity"] = json!(rng.random_range(1..12));
+    }
+    properties
+}
+
+/// A listing as it is sent.
+fn listing(rng: &mut StdRng, category: &str) -> Value {
+    let money = |amount: i32| json!({"amount": f64::from(amount) / 10.0, "currency": "GBP"});
+    let low = rng.random_range(0..30);
+    let price = match rng.random_range(0..3) {
+        0 => json!({"type": "fixed", "pricePerUnit": money(low)}),
+        1 => json!({"type": "range", "minPrice": money(low), "maxPrice": money(low + 9)}),
+        _ => json!({"type": "poa"}),
+    };
+    let (lat, lon) = *PLACES.choose(rng).unwrap();
+    let location = rng.random_bool(0.85).then(|| json!({"coordinates": {"lat": lat, "lon": lon}}));
+    let mut listing = json!({
+        "type": one(rng, &["selling", "buying"]), "isDraft": rng.random_bool(0.1), "categoryIds": [], "location": location,
+        "price": price, "files": null, "description": "", "tags": [],
+    });
+    if !["feed", "bedding"].contains(&category) {
+        listing["properties"] = properties(rng, category);
+    }
+    listing
+}
+
+/// Creates one, closes and wishes for some, and gives what it is then.
+async fn make(
+    app: &App,
+    user: &User,
+    category: &str,
+    listing: Value,
+    closed: Option<&str>,
+    wished: bool,
+) -> Value {
+    let made = app.post(&format!("/v1/listings/{category}")).by(user).json(&listing).send().await.ok();
+    let path = format!("/v1/listings/{}", made["id"].as_str().unwrap());
+    if wished {
+        app.call("PUT", &format!("{path}/wishlist")).by(&user.clone().with("sub", WISHER)).send().await.ok();
+    }
+    if let Some(status) = closed {
+        app.post(&format!("{path}/close")).by(user).json(&json!({"status": status})).send().await.ok();
+    }
+    app.get(&path).by(user).send().await.ok()
+}
+
+/// All listings, and the ids of those that the wisher has on the wishlist.
+pub async fn fill(app: &App, rng: &mut StdRng) -> (Vec<Value>, Vec<String>) {
+    let mut plans = Vec::new();
+    for _ in 0..LISTINGS {
+        let user = User::of(one(rng, &FARMS)).with("orgName", one(rng, &NAMES));
+        let category = one(rng, &CATEGORIES);
+        let listing = listing(rng, category);
+        let closed = ["sold", "found", "cancelled"].choose(rng).filter(|_| rng.random_bool(0.3)).copied();
+        let closed = if listing["isDraft"] == true { closed.filter(|c| *c == "cancelled") } else { closed };
+        plans.push((user, category, listing, closed, rng.random_bool(0.2)));
+    }
+    let made = stream::iter(plans).map(|(user, category, listing, closed, wished)| async move {
+        (make(app, &user, category, listing, closed, wished).await, wished)
+    });
+    let made: Vec<_> = made.buffer_unordered(AT_ONCE).collect().await;
+    let id = |listing: &Value| listing["id"].as_str().unwrap().to_owned();
+    let wishlist = made.iter().filter(|(_, wished)| *wished).map(|(listing, _)| id(listing)).collect();
+    (made.into_iter().map(|(listing, _)| listing).collect(), wishlist)
+}

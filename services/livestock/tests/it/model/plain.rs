@@ -1,0 +1,232 @@
+//! What a search must find, said as plainly as the contract says it.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use rand::RngExt;
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use serde_json::{Value, json};
+
+use super::farms::{BREEDS, CATEGORIES, FARMS, INFO, PLACES, SEXES, one};
+
+type Filters = Vec<(&'static str, String)>;
+
+const FACETS: [&str; 6] = [
+    "f:status",
+    "f:commodityType",
+    "f:commodityBreed",
+    "f:commodityBreedSociety",
+    "f:commoditySexes",
+    "f:commodityAdditionalInfo",
+];
+
+/// A search.
+pub struct Asked {
+    filters: Filters,
+    pub point: Option<(f64, f64)>,
+    sort: &'static str,
+    desc: bool,
+}
+
+impl Asked {
+    pub fn any(rng: &mut StdRng) -> Self {
+        let several =
+            |rng: &mut StdRng| format!("{},{}", one(rng, &BREEDS), one(rng, &BREEDS).to_uppercase());
+        let statuses = ["active-selling", "active-buying", "sold", "found", "cancelled", "draft"];
+        let types = [
+            "cattle",
+            "Sheep",
+            "working dog",
+            "feed",
+            "store",
+            "CALVES",
+            "bulling_heifers",
+            "100%25",
+            "none",
+        ];
+        let mut filters = vec![
+            ("f:status", one(rng, &statuses).to_owned()),
+            ("f:commodityType", one(rng, &types).to_owned()),
+            ("f:commodityBreed", several(rng)),
+            ("f:commodityBreedSociety", several(rng)),
+            ("f:commoditySexes", one(rng, &SEXES).to_owned()),
+            ("f:commodityAdditionalInfo", one(rng, &INFO).to_owned()),
+            ("minAge", format!("{}", f64::from(rng.random_range(0..80)) / 4.0)),
+            ("maxAge", format!("{}", f64::from(rng.random_range(80..600)) / 4.0)),
+            ("f:organisationId", one(rng, &FARMS).to_owned()),
+            ("isWishlisted", "true".to_owned()),
+        ];
+        filters.retain(|_| rng.random_bool(0.15));
+        let point = PLACES.choose(rng).filter(|_| rng.random_bool(0.4)).copied();
+        if point.is_some() && rng.random_bool(0.6) {
+            filters.push(("distanceKm", one(rng, &["0.5", "25", "60.5", "400", "9000", "20000"]).to_owned()));
+        }
+        let sorts = ["createdAt", "price", "age", "quantity", "organisationName", "distance"];
+        let sort = sorts[rng.random_range(0..if point.is_some() { 6 } else { 5 })];
+        Self { filters, point, sort, desc: rng.random_bool(0.5) }
+    }
+
+    pub fn query(&self) -> String {
+        let mut query = format!("sortBy={}&sortDesc={}", self.sort, self.desc);
+        if let Some((lat, lon)) = self.point {
+            query.push_str(&format!("&latitude={lat}&longitude={lon}"));
+        }
+        query.extend(self.filters.iter().map(|(name, value)| format!("&{name}={value}").replace(' ', "%20")));
+        query
+    }
+
+    fn filter(&self, name: &str) -> Option<&str> {
+        self.filters.iter().find(|(other, _)| *other == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// The distance in km, if both are somewhere.
+pub fn haversine(listing: &Value, point: Option<(f64, f64)>) -> Option<f64> {
+    let at = |name: &str| Some(listing.pointer("/location/coordinates")?[name].as_f64()?.to_radians());
+    let (lat, lon) = (at("lat")?, at("lon")?);
+    let (to_lat, to_lon) = point.map(|(lat, lon)| (lat.to_radians(), lon.to_radians()))?;
+    let half = |angle: f64| (angle / 2.0).sin().powi(2);
+    let sum = half(to_lat - lat) + lat.cos() * to_lat.cos() * half(to_lon - lon);
+    Some(2.0 * 6_371.008_8 * sum.sqrt().min(1.0).asin())
+}
+
+/// The months that a dog has completed.
+fn dogs_age(listing: &Value) -> Option<f64> {
+    let born = listing.pointer("/properties/registration/dateOfBirth")?.as_str()?;
+    let today = database::Ts::now().to_string();
+    let part = |date: &str, range: std::ops::Range<usize>| date[range].parse::<i32>().unwrap();
+    let months = |date: &str| part(date, 0..4) * 12 + part(date, 5..7);
+    let short = part(&today, 8..10) < part(born, 8..10);
+    Some(f64::from(months(&today) - months(born) - i32::from(short)))
+}
+
+fn number(listing: &Value, asked: &Asked) -> Option<f64> {
+    let of = |pointer: &str| listing.pointer(pointer).and_then(Value::as_f64);
+    match asked.sort {
+        "price" => of("/price/pricePerUnit/amount").or(of("/price/minPrice/amount")),
+        "age" => of("/properties/minAge").or(of("/properties/maxAge")).or(dogs_age(listing)),
+        "quantity" => of("/properties/quantity"),
+        _ => haversine(listing, asked.point),
+    }
+}
+
+/// The words of a text in lower case, or of several.
+fn words(value: &Value) -> Vec<String> {
+    let texts = value.as_array().map_or_else(|| vec![value.clone()], Clone::clone);
+    texts.iter().filter_map(Value::as_str).map(str::to_lowercase).collect()
+}
+
+fn sexes(listing: &Value) -> Vec<String> {
+    let text = words(&listing["properties"]["sexes"]).concat();
+    text.split(',').map(|sex| sex.trim().to_owned()).filter(|sex| !sex.is_empty()).collect()
+}
+
+fn category(listing: &Value) -> &'static str {
+    let main = listing["categoryIds"][0].as_u64().unwrap();
+    ["sheep", "cattle", "working dog", "feed", "bedding"][usize::try_from(main).unwrap() - 1]
+}
+
+fn status(listing: &Value) -> String {
+    match listing["status"].as_str().unwrap() {
+        "active" => format!("active-{}", listing["type"].as_str().unwrap()),
+        other => other.to_owned(),
+    }
+}
+
+fn matches(listing: &Value, wishlist: &[String], asked: &Asked, name: &str, value: &str) -> bool {
+    let properties = &listing["properties"];
+    let any = |members: &[&str]| {
+        let wanted: Vec<_> = value.split(',').map(str::to_lowercase).collect();
+        members.iter().flat_map(|member| words(&properties[*member])).any(|word| wanted.contains(&word))
+    };
+    let (age, dog) = (value.parse::<f64>().unwrap_or_default(), dogs_age(listing));
+    match name {
+        "f:status" => status(listing) == value,
+        "f:commodityType" if category(listing) == value.to_lowercase() => true,
+        "f:commodityType" if CATEGORIES.contains(&value.to_lowercase().replace(' ', "-").as_str()) => false,
+        "f:commodityType" => words(&properties["type"]).contains(&value.replace("%25", "%").to_lowercase()),
+        "f:commodityBreed" => any(&["breed", "breedType"]),
+        "f:commodityBreedSociety" => any(&["breedSociety"]),
+        "f:commoditySexes" => sexes(listing).iter().any(|sex| sex == value),
+        "f:commodityAdditionalInfo" => words(&properties["additionalInfo"]).iter().any(|info| info == value),
+        "minAge" => properties["minAge"].as_f64().or(dog).is_some_and(|known| known >= age),
+        "maxAge" => properties["maxAge"].as_f64().or(dog).is_some_and(|known| known <= age),
+        "f:organisationId" => listing["organisationId"] == *value,
+        "isWishlisted" => wishlist.iter().any(|id| listing["id"] == **id),
+        "distanceKm" => haversine(listing, asked.point).is_some_and(|km| km <= age),
+        other => panic!("{other}"),
+    }
+}
+
+/// True when all filters but one let it pass; without `f:status` the usual one does.
+fn passes(listing: &Value, wishlist: &[String], asked: &Asked, but: &str) -> bool {
+    let usual = |listing: &Value| match asked.filter("isWishlisted") {
+        Some(_) => listing["status"] != "draft",
+        None => listing["status"] == "active",
+    };
+    (but == "f:status" || asked.filter("f:status").is_some() || usual(listing))
+        && asked
+            .filters
+            .iter()
+            .all(|(name, value)| *name == but || matches(listing, wishlist, asked, name, value))
+}
+
+fn compare(a: &Value, b: &Value, asked: &Asked) -> Ordering {
+    let turn = |order: Ordering| if asked.desc { order.reverse() } else { order };
+    let text = |l: &Value, name: &str| l[name].as_str().unwrap().to_lowercase();
+    let order = match asked.sort {
+        "createdAt" => turn(text(a, "createdAtUTC").cmp(&text(b, "createdAtUTC"))),
+        "organisationName" => turn(text(a, asked.sort).cmp(&text(b, asked.sort))),
+        _ => match (number(a, asked), number(b, asked)) {
+            (Some(a), Some(b)) => turn(a.total_cmp(&b)),
+            (a, b) => b.is_some().cmp(&a.is_some()),
+        },
+    };
+    order.then(turn(text(a, "id").cmp(&text(b, "id"))))
+}
+
+/// The ids that a search must find, all of them in order.
+pub fn expected(all: &[Value], wishlist: &[String], org: &str, asked: &Asked) -> Vec<String> {
+    let visible = |l: &&Value| l["status"] != "draft" || l["organisationId"] == org;
+    let mut found: Vec<_> =
+        all.iter().filter(visible).filter(|l| passes(l, wishlist, asked, "")).cloned().collect();
+    found.sort_by(|a, b| compare(a, b, asked));
+    crate::sample::ids(&json!(found))
+}
+
+/// What a listing counts for in a facet.
+fn values(listing: &Value, facet: &str) -> Vec<String> {
+    let text = |member: &str| listing["properties"][member].as_str().map(str::to_owned);
+    match facet {
+        "f:status" => vec![status(listing)],
+        "f:commodityType" => vec![category(listing).to_owned()],
+        "f:commodityBreed" => {
+            let mut breeds: Vec<_> = ["breed", "breedType"].into_iter().filter_map(text).collect();
+            breeds.dedup();
+            breeds
+        }
+        "f:commodityBreedSociety" => text("breedSociety").into_iter().collect(),
+        "f:commoditySexes" => sexes(listing),
+        _ => words(&listing["properties"]["additionalInfo"]),
+    }
+}
+
+/// What the filters must count: each under all the others; drafts and cancelled ones never.
+pub fn facets(all: &[Value], wishlist: &[String], asked: &Asked) -> Value {
+    let counted: Vec<_> =
+        all.iter().filter(|l| l["status"] != "draft" && l["status"] != "cancelled").collect();
+    let filters = FACETS.map(|facet| {
+        let mut counts = BTreeMap::<String, u32>::new();
+        let found = counted.iter().filter(|listing| passes(listing, wishlist, asked, facet));
+        for value in found.flat_map(|listing| values(listing, facet)) {
+            *counts.entry(value).or_default() += 1;
+        }
+        let mut counts: Vec<_> = counts.into_iter().collect();
+        counts.sort_by(|(_, a), (_, b)| b.cmp(a));
+        let counts = counts.into_iter().map(|(value, count)| json!({"value": value, "count": count}));
+        (facet, json!(counts.collect::<Vec<_>>()))
+    });
+    let total = counted.iter().filter(|listing| passes(listing, wishlist, asked, "")).count();
+    json!({"filters": BTreeMap::from(filters), "total": total})
+}
