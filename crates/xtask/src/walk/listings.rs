@@ -41,7 +41,8 @@ pub fn run(walk: &mut Walk, people: &People) -> Result<()> {
     walk.download(&people.neighbour, check::text(&read, "/files/0/url")?, &HEIFERS)
 }
 
-fn listing(photo: &str, stamp: &str) -> Value {
+/// Heifers for sale, as they are sent.
+pub fn listing(photo: &str, stamp: &str) -> Value {
     json!({
         "type": "selling",
         "isDraft": false,

@@ -4,6 +4,7 @@ mod check;
 mod date;
 mod listings;
 mod loads;
+mod market;
 mod mistakes;
 mod people;
 mod places;
@@ -73,6 +74,7 @@ impl Walk<'_> {
         sending::run(self, people, &other)?;
         tables::run(self, people)?;
         listings::run(self, people)?;
+        market::run(self, people)?;
         places::run(self)?;
         mistakes::run(self, people)
     }
