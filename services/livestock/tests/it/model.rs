@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use testkit::{App, Backend, User};
 
 use self::farms::{FARMS, WISHER, one};
-use self::plain::{Asked, expected, facets, haversine};
+use self::plain::{Asked, expected, facets, haversine, judge};
 use crate::sample::{ids, link, start};
 
 const SEARCHES: usize = 200;
@@ -50,7 +50,8 @@ async fn compare(backend: Backend) {
         let user = User::of(org).with("sub", WISHER);
         let asked = Asked::any(&mut rng);
         let limit = rng.random_range(1..=100_usize);
-        let found = expected(&all, &wishlist, org, &asked);
+        let judged = judge(&all, &wishlist, &asked);
+        let found = expected(&judged, org, &asked);
         hits += usize::from(!found.is_empty());
         let offset = rng.random_range(0..=found.len());
         let query = asked.query();
@@ -77,8 +78,7 @@ async fn compare(backend: Backend) {
         }
         let path = format!("/v1/listings?docs=false&{query}");
         let counts = app.get(&path).by(&user).send().await.ok();
-        let model = facets(&all, &wishlist, &asked);
-        assert_eq!(counts, model, "{org} {path}");
+        assert_eq!(counts, facets(&judged), "{org} {path}");
         counted += usize::from(counts["total"] != 0);
     }
     assert!(hits > SEARCHES / 2 && counted > SEARCHES / 3, "most searches find something: {hits} {counted}");

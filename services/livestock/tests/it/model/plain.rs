@@ -70,7 +70,7 @@ impl Asked {
     pub fn query(&self) -> String {
         let mut query = format!("sortBy={}&sortDesc={}", self.sort, self.desc);
         if let Some((lat, lon)) = self.point {
-            query.push_str(&format!("&latitude={lat}&longitude={lon}"));
+            query.extend([format!("&latitude={lat}&longitude={lon}")]);
         }
         query.extend(self.filters.iter().map(|(name, value)| format!("&{name}={value}").replace(' ', "%20")));
         query
@@ -140,7 +140,8 @@ fn matches(listing: &Value, wishlist: &[String], asked: &Asked, name: &str, valu
         let wanted: Vec<_> = value.split(',').map(str::to_lowercase).collect();
         members.iter().flat_map(|member| words(&properties[*member])).any(|word| wanted.contains(&word))
     };
-    let (age, dog) = (value.parse::<f64>().unwrap_or_default(), dogs_age(listing));
+    let number = || value.parse::<f64>().unwrap();
+    let age = |name: &str| properties[name].as_f64().or_else(|| dogs_age(listing));
     match name {
         "f:status" => status(listing) == value,
         "f:commodityType" if category(listing) == value.to_lowercase() => true,
@@ -150,26 +151,35 @@ fn matches(listing: &Value, wishlist: &[String], asked: &Asked, name: &str, valu
         "f:commodityBreedSociety" => any(&["breedSociety"]),
         "f:commoditySexes" => sexes(listing).iter().any(|sex| sex == value),
         "f:commodityAdditionalInfo" => words(&properties["additionalInfo"]).iter().any(|info| info == value),
-        "minAge" => properties["minAge"].as_f64().or(dog).is_some_and(|known| known >= age),
-        "maxAge" => properties["maxAge"].as_f64().or(dog).is_some_and(|known| known <= age),
+        "minAge" => age("minAge").is_some_and(|age| age >= number()),
+        "maxAge" => age("maxAge").is_some_and(|age| age <= number()),
         "f:organisationId" => listing["organisationId"] == *value,
         "isWishlisted" => wishlist.iter().any(|id| listing["id"] == **id),
-        "distanceKm" => haversine(listing, asked.point).is_some_and(|km| km <= age),
+        "distanceKm" => haversine(listing, asked.point).is_some_and(|km| km <= number()),
         other => panic!("{other}"),
     }
 }
 
-/// True when all filters but one let it pass; without `f:status` the usual one does.
-fn passes(listing: &Value, wishlist: &[String], asked: &Asked, but: &str) -> bool {
+/// A listing, and the filters that keep it out; without `f:status` the usual one does what that would.
+pub struct Judged<'a> {
+    listing: &'a Value,
+    stopped_by: Vec<&'static str>,
+}
+
+/// What a search makes of each listing.
+pub fn judge<'a>(all: &'a [Value], wishlist: &[String], asked: &Asked) -> Vec<Judged<'a>> {
     let usual = |listing: &Value| match asked.filter("isWishlisted") {
+        _ if asked.filter("f:status").is_some() => true,
         Some(_) => listing["status"] != "draft",
         None => listing["status"] == "active",
     };
-    (but == "f:status" || asked.filter("f:status").is_some() || usual(listing))
-        && asked
-            .filters
-            .iter()
-            .all(|(name, value)| *name == but || matches(listing, wishlist, asked, name, value))
+    let judged = all.iter().map(|listing| {
+        let stops = |(name, value): &&(&'static str, String)| !matches(listing, wishlist, asked, name, value);
+        let given = asked.filters.iter().filter(stops).map(|(name, _)| *name);
+        let stopped_by = given.chain((!usual(listing)).then_some("f:status")).collect();
+        Judged { listing, stopped_by }
+    });
+    judged.collect()
 }
 
 fn compare(a: &Value, b: &Value, asked: &Asked) -> Ordering {
@@ -187,10 +197,10 @@ fn compare(a: &Value, b: &Value, asked: &Asked) -> Ordering {
 }
 
 /// The ids that a search must find, all of them in order.
-pub fn expected(all: &[Value], wishlist: &[String], org: &str, asked: &Asked) -> Vec<String> {
+pub fn expected(judged: &[Judged], org: &str, asked: &Asked) -> Vec<String> {
     let visible = |l: &&Value| l["status"] != "draft" || l["organisationId"] == org;
-    let mut found: Vec<_> =
-        all.iter().filter(visible).filter(|l| passes(l, wishlist, asked, "")).cloned().collect();
+    let passed = judged.iter().filter(|judged| judged.stopped_by.is_empty());
+    let mut found: Vec<_> = passed.map(|judged| judged.listing).filter(visible).collect();
     found.sort_by(|a, b| compare(a, b, asked));
     crate::sample::ids(&json!(found))
 }
@@ -213,20 +223,20 @@ fn values(listing: &Value, facet: &str) -> Vec<String> {
 }
 
 /// What the filters must count: each under all the others; drafts and cancelled ones never.
-pub fn facets(all: &[Value], wishlist: &[String], asked: &Asked) -> Value {
-    let counted: Vec<_> =
-        all.iter().filter(|l| l["status"] != "draft" && l["status"] != "cancelled").collect();
+pub fn facets(judged: &[Judged]) -> Value {
+    let hidden = |listing: &Value| listing["status"] == "draft" || listing["status"] == "cancelled";
+    let counted: Vec<_> = judged.iter().filter(|judged| !hidden(judged.listing)).collect();
     let filters = FACETS.map(|facet| {
         let mut counts = BTreeMap::<String, u32>::new();
-        let found = counted.iter().filter(|listing| passes(listing, wishlist, asked, facet));
-        for value in found.flat_map(|listing| values(listing, facet)) {
+        let found = counted.iter().filter(|judged| judged.stopped_by.iter().all(|name| *name == facet));
+        for value in found.flat_map(|judged| values(judged.listing, facet)) {
             *counts.entry(value).or_default() += 1;
         }
         let mut counts: Vec<_> = counts.into_iter().collect();
-        counts.sort_by(|(_, a), (_, b)| b.cmp(a));
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         let counts = counts.into_iter().map(|(value, count)| json!({"value": value, "count": count}));
         (facet, json!(counts.collect::<Vec<_>>()))
     });
-    let total = counted.iter().filter(|listing| passes(listing, wishlist, asked, "")).count();
+    let total = counted.iter().filter(|judged| judged.stopped_by.is_empty()).count();
     json!({"filters": BTreeMap::from(filters), "total": total})
 }
