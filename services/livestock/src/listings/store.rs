@@ -204,6 +204,11 @@ pub fn derive(c: &mut AnyConnection) -> Result<usize, Error> {
         let row = Row::of(&listing, *category)?;
         diesel::update(listings::table.find(listing.id)).set(row).execute(c)?;
         spell(c, &listing)?;
+        // That version told nobody either.
+        let told = e::listing_events.filter(e::listing_id.eq(listing.id));
+        if !diesel::select(diesel::dsl::exists(told)).get_result::<bool>(c)? {
+            record(c, &listing, &listing.user_id, None, None)?;
+        }
     }
     Ok(rows.len())
 }

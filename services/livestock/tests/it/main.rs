@@ -6,6 +6,7 @@ mod categories;
 mod create;
 mod document;
 mod events;
+mod facets;
 mod files;
 mod filters;
 mod lifecycle;

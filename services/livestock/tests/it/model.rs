@@ -15,7 +15,7 @@ use crate::sample::{ids, link, start};
 
 const SEARCHES: usize = 200;
 /// So many pages are followed by their cursors.
-const PAGES: usize = 4;
+const PAGES: usize = 3;
 
 /// Some pages by cursor, from the path's own on.
 async fn walk(app: &App, user: &User, path: &str) -> Vec<Value> {
@@ -49,7 +49,7 @@ async fn compare(backend: Backend) {
         let org = one(&mut rng, &FARMS);
         let user = User::of(org).with("sub", WISHER);
         let asked = Asked::any(&mut rng);
-        let limit = rng.random_range(1..=100_usize);
+        let limit = rng.random_range(1..=40_usize);
         let judged = judge(&all, &wishlist, &asked);
         let found = expected(&judged, org, &asked);
         hits += usize::from(!found.is_empty());

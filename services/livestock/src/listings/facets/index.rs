@@ -36,6 +36,8 @@ pub struct Entry {
     pub additional_info: u8,
 }
 
+const _: () = assert!(size_of::<Entry>() == 80);
+
 impl Entry {
     const NEVER: i32 = i32::MIN;
     const HIDDEN: u8 = u8::MAX;
@@ -120,9 +122,9 @@ impl Index {
         self.position = Some(position);
     }
 
-    /// How a breed or society is written.
+    /// How a breed or society is written; as it is compared where that is not known.
     pub fn spelling(&self, term: u32) -> Option<&str> {
-        self.spellings.get(&term).map(|spelling| &**spelling)
+        self.spellings.get(&term).map(|spelling| &**spelling).or_else(|| self.terms.text(term))
     }
 
     /// Counts what a search finds; of a wishlist, these.

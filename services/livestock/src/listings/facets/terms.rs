@@ -34,6 +34,11 @@ impl Terms {
         self.numbers.get(text).copied().unwrap_or(UNKNOWN)
     }
 
+    /// The text of a number.
+    pub fn text(&self, number: u32) -> Option<&str> {
+        self.texts.get((number as usize).checked_sub(1)?).map(|text| &**text)
+    }
+
     /// How many numbers there are, the one for no text with them.
     pub fn len(&self) -> usize {
         self.texts.len() + 1

@@ -1,0 +1,83 @@
+use livestock::{Livestock, Settings};
+use serde_json::{Value, json};
+use testkit::{App, Backend, User};
+
+use crate::lifecycle::to;
+use crate::sample::{create, full, plain, start, with};
+
+async fn facets(app: &App, query: &str) -> Value {
+    app.get(&format!("/v1/listings?docs=false&{query}")).by(&User::of("anybody")).send().await.ok()
+}
+
+/// `value count` of a filter, in order.
+fn counts(facets: &Value, filter: &str) -> Vec<String> {
+    let values = facets["filters"][filter].as_array().unwrap().iter();
+    values.map(|value| format!("{} {}", value["value"].as_str().unwrap(), value["count"])).collect()
+}
+
+testkit::on_both! {
+    async fn without_listings(backend) {
+        let empty = json!({"f:status": [], "f:commodityType": [], "f:commodityBreed": [], "f:commodityBreedSociety": [],
+            "f:commoditySexes": [], "f:commodityAdditionalInfo": []});
+        let app = start(backend).await;
+        assert_eq!(facets(&app, "").await, json!({"filters": empty, "total": 0}));
+        let head = app.call("HEAD", "/v1/listings?docs=false").by(&User::of("a")).send().await;
+        assert_eq!((head.status, head.bytes.len()), (200, 0));
+    }
+
+    /// As the first that named it wrote it, the catalogue's breeds as the catalogue does; commonest first.
+    async fn values_have_one_spelling(backend) {
+        let (app, a) = (start(backend).await, User::of("a"));
+        for breed in ["Hill Cross", "HEREFORD", "hill CROSS", "Hereford", "hill cross", "Zwartbles"] {
+            create(&app, &a, &plain(&json!({"breed": breed, "breedSociety": breed}))).await;
+        }
+        let found = facets(&app, "").await;
+        assert_eq!(counts(&found, "f:commodityBreed"), ["Hill Cross 3", "Hereford 2", "Zwartbles 1"]);
+        assert_eq!(counts(&found, "f:commodityBreedSociety"), ["Hill Cross 3", "Hereford 2", "Zwartbles 1"]);
+        let found = facets(&app, "f:commodityBreed=HILL%20cross&f:commodityBreedSociety=zwartbles").await;
+        assert_eq!(counts(&found, "f:commodityBreed"), ["Zwartbles 1"]);
+        assert_eq!(counts(&found, "f:commodityBreedSociety"), ["Hill Cross 3"]);
+        assert_eq!((&found["total"], counts(&found, "f:status").len()), (&json!(0), 0));
+    }
+
+    async fn each_filter_under_all_the_others(backend) {
+        let (app, a) = (start(backend).await, User::of("a"));
+        let id = create(&app, &a, &full()).await;
+        create(&app, &a, &with(full(), "/type", json!("buying"))).await;
+        create(&app, &a, &with(full(), "/isDraft", json!(true))).await;
+        let found = facets(&app, "f:status=active-buying&f:commoditySexes=heifers").await;
+        assert_eq!(counts(&found, "f:status"), ["active-buying 1", "active-selling 1"]);
+        assert_eq!(counts(&found, "f:commoditySexes"), ["heifers 1", "steers 1"]);
+        assert_eq!(counts(&found, "f:commodityType"), ["cattle 1"]);
+        assert_eq!(counts(&found, "f:commodityBreed"), ["Hereford 1", "cross 1"]);
+        assert_eq!(found["total"], 1);
+        to(&app, &a, &id, "sold").send().await.ok();
+        let found = facets(&app, "").await;
+        assert_eq!(counts(&found, "f:status"), ["active-buying 1", "sold 1"]);
+        assert_eq!(found["total"], 1);
+        for query in ["f:status=draft&f:organisationId=a", "f:status=cancelled", "f:organisationId=b", "f:commodityType=zz"] {
+            assert_eq!(facets(&app, query).await["total"], 0, "{query}");
+        }
+    }
+
+    /// Of every change that was answered the next count knows, whoever made it, whatever else is under way.
+    async fn another_replicas_changes_count_at_once(backend) {
+        let (one, a) = (start(backend).await, User::of("a"));
+        let other = App::start_beside::<Livestock>(&one, Settings::default()).await;
+        // A transaction that began earlier and ends later.
+        let long = "BEGIN; SELECT pg_current_xact_id(); SELECT pg_sleep(1); COMMIT";
+        let held = (backend == Backend::Postgres).then(|| tokio::task::spawn_blocking(|| testkit::on_server(long)));
+        let before = facets(&other, "").await["total"].as_u64().unwrap();
+        for round in 1..=20 {
+            let several = [full(), full(), full()];
+            let made = several.iter().map(|listing| create(&one, &a, listing));
+            let made = futures_util::future::join_all(made).await;
+            assert_eq!(facets(&other, "").await["total"].as_u64().unwrap(), before + round * 2 + 1);
+            to(&other, &a, &made[0], "cancelled").send().await.ok();
+            assert_eq!(facets(&one, "").await["total"].as_u64().unwrap(), before + round * 2);
+        }
+        if let Some(held) = held {
+            held.await.unwrap();
+        }
+    }
+}
