@@ -37,17 +37,15 @@ testkit::on_both! {
         assert_eq!(read().await.error(403), "forbidden");
         assert_eq!(drover.download(&buyer, &photo).await.0, 403);
 
-        let change = |way: &str, form: Value| {
-            drover.livestock.post(&format!("{path}/{way}")).by(&seller).json(&form).send()
-        };
-        change("publish", json!({})).await.ok();
+        drover.livestock.post(&format!("{path}/publish")).by(&seller).send().await.ok();
         assert_eq!(read().await.ok()["status"], "active");
         assert_eq!(drover.download(&buyer, &photo).await, (200, photograph("heifers")));
 
         drover.livestock.call("PUT", &format!("{path}/wishlist")).by(&buyer).send().await.ok();
         let report = json!({"reason": "suspicious", "message": null});
         drover.livestock.post(&format!("{path}/report")).by(&buyer).json(&report).send().await.ok();
-        change("close", json!({"status": "sold"})).await.ok();
+        let close = drover.livestock.post(&format!("{path}/close")).by(&seller);
+        close.json(&json!({"status": "sold"})).send().await.ok();
         let wished = drover.livestock.get("/v1/listings?isWishlisted=true").by(&buyer).send().await.ok();
         assert_eq!(wished, json!([read().await.ok()]));
         assert_eq!(wished[0]["status"], "sold");

@@ -30,7 +30,7 @@ pub fn run(walk: &mut Walk, people: &People) -> Result<()> {
     }
 
     walk.step("The farmer publishes it, and the other farm sees both");
-    walk.post(Some(farmer), &format!("{url}/publish"), json!({}), 200)?;
+    walk.call(Some(farmer), "POST", &format!("{url}/publish"), &Body::Empty, 200)?;
     let read = walk.get(Some(neighbour), &url, 200)?;
     check::equal(&read, "/status", "active")?;
     walk.download(neighbour, photo, &HEIFERS)?;

@@ -7,7 +7,7 @@ use actix_web::{HttpRequest, HttpResponse, Responder, get, post, put};
 use common::problem::{Code, Problems};
 use common::wire::{Name, Tag, Word};
 use common::{Answer, Body, Caller, Cursor, Error, Failures, Key, Once, Page, PathId, Query, Rows};
-use database::{AnyConnection, By, Id, Json, Ordered};
+use database::{AnyConnection, By, Id, Json, Missing, Ordered};
 use diesel::prelude::*;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -155,7 +155,7 @@ async fn list(
     let rows = app.db.read(move |c| {
         let all = things::table.into_boxed();
         let rest = common::after!(all, things::name, things::id, false, wanted.after_text());
-        let by = By { column: "name", nullable: false, desc: false };
+        let by = By { column: "name", missing: Missing::Never, desc: false };
         let columns = (things::name, things::id, things::document);
         let page = Ordered::new(c, vec![rest.select(columns)], by, wanted.fetch(), wanted.offset);
         let mut rows = Rows::new(page.load(c)?, &wanted, |last| {
