@@ -76,6 +76,8 @@ fn parts(search: &Search) -> &'static [Part] {
         Sort::CreatedAt | Sort::OrganisationName => &[Part::All],
         Sort::Age => match search.commodity_type {
             Some(CommodityType::Category(id)) if id != WORKING_DOG => &[Part::Present, Part::Missing],
+            // A filter on ages finds none without one.
+            _ if search.min_age.or(search.max_age).is_some() => &[Part::Present, Part::Dogs],
             _ => &[Part::Present, Part::Dogs, Part::Missing],
         },
         // What has no place is found by no distance.
