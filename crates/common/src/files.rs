@@ -48,6 +48,19 @@ struct FileInfo {
     created_at: String,
 }
 
+impl FileInfo {
+    fn reference(&self) -> FileReference {
+        let Self { id, name, url, user_name, created_at } = self;
+        FileReference {
+            id: id.clone(),
+            name: name.clone(),
+            url: url.clone(),
+            user_name: user_name.clone(),
+            created_at: created_at.clone(),
+        }
+    }
+}
+
 impl FileClient {
     /// A client of the system service at this base URL (`service.system_url`).
     pub fn new(system: &str) -> anyhow::Result<Self> {
@@ -85,15 +98,13 @@ impl FileClient {
         }
         let ids = ids(files);
         let found = self.ask(caller, &json!({ "ids": ids, "shareWith": share_with })).await?;
-        let mut found: HashMap<_, _> = found.into_iter().map(|info| (info.id.clone(), info)).collect();
+        let found: HashMap<_, _> = found.into_iter().map(|info| (info.id.clone(), info)).collect();
         let mut problems = Problems::default();
         let mut resolved = Vec::with_capacity(files.len());
         for (i, id) in ids.iter().enumerate() {
-            match found.remove(id) {
-                Some(FileInfo { id, name, url, user_name, created_at }) => {
-                    resolved.push(FileReference { id, name, url, user_name, created_at });
-                }
-                None if ids[..i].contains(id) => {}
+            match found.get(id) {
+                Some(_) if ids[..i].contains(id) => {}
+                Some(info) => resolved.push(info.reference()),
                 None => problems.push(
                     format!("files[{i}].id"),
                     Code::UnknownReference,

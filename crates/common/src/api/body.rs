@@ -49,19 +49,39 @@ impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let (request, payload) = (request.clone(), payload.take());
         Box::pin(async move {
-            let late = |_| Error::MalformedBody("it stopped coming".into());
-            let bytes = tokio::time::timeout(PATIENCE, read(&request, payload)).await.map_err(late)??;
+            let bytes = read(&request, payload).await?;
             let fingerprint = Fingerprint::of(&request, &bytes);
             parse(&request, &bytes, fingerprint)
         })
     }
 }
 
-async fn read(request: &HttpRequest, mut payload: Payload) -> Result<web::BytesMut, Error> {
+/// Of a request without a documented body: whatever bytes it has.
+impl FromRequest for Fingerprint {
+    type Error = Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, Error>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (request, payload) = (request.clone(), payload.take());
+        Box::pin(async move { Ok(Self::of(&request, &bytes(&request, payload).await?)) })
+    }
+}
+
+async fn read(request: &HttpRequest, payload: Payload) -> Result<web::BytesMut, Error> {
     let encoded = request.headers().get(header::CONTENT_ENCODING).is_some_and(|v| v != "identity");
     if !request.content_type().eq_ignore_ascii_case("application/json") || encoded {
         return Err(Error::UnsupportedMediaType("application/json, not compressed"));
     }
+    bytes(request, payload).await
+}
+
+/// All of a body that keeps the limits of size and time.
+async fn bytes(request: &HttpRequest, payload: Payload) -> Result<web::BytesMut, Error> {
+    let late = |_| Error::MalformedBody("it stopped coming".into());
+    tokio::time::timeout(PATIENCE, collected(request, payload)).await.map_err(late)?
+}
+
+async fn collected(request: &HttpRequest, mut payload: Payload) -> Result<web::BytesMut, Error> {
     let limit = request.app_data::<web::Data<JsonLimit>>().map_or(1 << 20, |l| l.0);
     let announced =
         request.headers().get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<usize>().ok());

@@ -25,13 +25,13 @@ use index::Index;
 /// So often it is brought up to date though nobody asks, lest the next who does waits for a day's changes.
 const REST: Duration = Duration::from_secs(60);
 /// A filter names at most so many values, the commonest.
-const MOST_VALUES: usize = 1_000;
+const MOST_VALUES: usize = 10_000;
 
 /// What the filters of a search may be set to (contract, section 5, `docs=false`).
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Facets {
     /// For each filter its values with what they would leave under all the other filters, commonest first: at most
-    /// 1,000 of them, and none that would leave nothing.
+    /// 10,000 of them, and none that would leave nothing.
     filters: BTreeMap<&'static str, Vec<Facet>>,
     /// How many listings the search finds.
     total: u32,

@@ -1,7 +1,7 @@
 //! The way of a listing: published once, closed for good.
 
+use actix_web::post;
 use actix_web::web::Data;
-use actix_web::{HttpRequest, post};
 use common::wire::ActionResult;
 use common::{Answer, Body, Caller, Error, Failures, Fingerprint, Once, PathId};
 use database::{AnyConnection, Id};
@@ -53,10 +53,10 @@ pub(super) async fn publish(
     caller: Caller,
     path: PathId,
     once: Once,
-    request: HttpRequest,
+    print: Fingerprint,
     app: Data<Livestock>,
 ) -> Result<Answer, Error> {
-    change(&app, caller, once, Fingerprint::of(&request, b""), path.id()?, Status::Active).await
+    change(&app, caller, once, print, path.id()?, Status::Active).await
 }
 
 /// Close a listing

@@ -6,6 +6,8 @@
 use std::ops::RangeInclusive;
 
 const RADIUS_KM: f64 = 6_371.008_8;
+/// Parts of the radius: 2^40.
+const GRID: f64 = 1_099_511_627_776.0;
 /// So many bands are named one by one, each with its range of longitudes; of more the index is read from end to end.
 const MOST_BANDS: i32 = 64;
 
@@ -19,10 +21,11 @@ pub struct Point {
 }
 
 impl Point {
-    /// On the sphere of radius 1.
+    /// On the sphere of radius 1, to some micrometres: what remains of zero after rounding is zero, so that no product of
+    /// differences is too small for PostgreSQL, and what is equally far is so to the bit.
     pub fn unit(self) -> [f64; 3] {
         let (lat, lon) = (self.lat.to_radians(), self.lon.to_radians());
-        [lat.cos() * lon.cos(), lat.cos() * lon.sin(), lat.sin()]
+        [lat.cos() * lon.cos(), lat.cos() * lon.sin(), lat.sin()].map(|part| (part * GRID).round() / GRID)
     }
 
     /// Tenths of a degree of latitude, rounded down.
@@ -136,6 +139,20 @@ mod tests {
             prop_assert!(around.bands.contains(&b.band()));
             let within: Vec<_> = around.longitudes.iter().filter(|range| range.contains(&b.lon)).collect();
             prop_assert_eq!(within.len(), 1);
+        }
+    }
+
+    #[test]
+    fn nothing_is_too_small_to_be_squared() {
+        let between = |[lat, lon]: [f64; 2], [to_lat, to_lon]: [f64; 2]| {
+            km_of(chord2(Point { lat, lon }.unit(), Point { lat: to_lat, lon: to_lon }.unit()))
+        };
+        for (from, to, km) in [
+            ([1e-200, 1e-320], [0.0, 0.0], 0.0..=0.0),
+            ([90.0, 0.0], [90.0, 120.0], 0.0..=0.0),
+            ([0.0, 0.0], [0.0, 1e-7], 1.0e-5..=1.2e-5),
+        ] {
+            assert!(km.contains(&between(from, to)), "{from:?} {to:?}");
         }
     }
 

@@ -85,8 +85,8 @@ impl Price {
         self.needed(problems);
         self.currencies(problems);
         if let (PriceType::Range, Some(min), Some(max)) = (self.kind, &self.min, &self.max) {
-            let refused =
-                ["price.minPrice.amount", "price.maxPrice.amount"].iter().any(|path| problems.failed(path));
+            let members = ["minPrice.amount", "maxPrice.amount", "minPrice.currency", "maxPrice.currency"];
+            let refused = members.iter().any(|member| problems.failed(&format!("price.{member}")));
             if min.amount > max.amount && !refused {
                 let message = "must not be more than price.maxPrice.amount";
                 problems.push("price.minPrice.amount", Code::Inconsistent, message);

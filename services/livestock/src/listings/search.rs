@@ -136,9 +136,12 @@ impl Search {
         self.near.map_or([0.0; 3], |near| near.point.unit())
     }
 
-    /// The latest day of birth of a dog that is so old.
+    /// The latest day of birth of a dog that is so old; none is younger than nothing, wherever it is tomorrow already.
     pub fn born_until(&self, age: Amount) -> i64 {
-        day(self.now) - 32 * ((age.scaled() + 9_999) / 10_000)
+        match (age.scaled() + 9_999) / 10_000 {
+            0 => i64::MAX,
+            months => day(self.now) - 32 * months,
+        }
     }
 
     /// The day of birth of a dog that is just too old for this.

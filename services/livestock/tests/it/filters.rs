@@ -4,6 +4,16 @@ use testkit::User;
 use crate::sample::{create, plain, search, start, with};
 
 testkit::on_both! {
+    /// Differences that no database could square.
+    async fn the_smallest_distance(backend) {
+        let (app, a) = (start(backend).await, User::of("a"));
+        let tiny = json!({"coordinates": {"lat": 1e-200, "lon": 1e-320}});
+        let id = create(&app, &a, &with(plain(&json!({})), "/location", tiny)).await;
+        for query in ["latitude=0&longitude=0", "latitude=0&longitude=0&distanceKm=0.001", "latitude=1e-200&longitude=0"] {
+            assert_eq!(search(&app, &a, query).await, [id.clone()], "{query}");
+        }
+    }
+
     /// Each query, and which of the listings (in the order of their making) it finds.
     async fn each_filter(backend) {
         let (app, a, b) = (start(backend).await, User::of("a"), User::of("b"));

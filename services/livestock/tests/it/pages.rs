@@ -1,3 +1,5 @@
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 use testkit::{App, Reply, User};
 
@@ -69,6 +71,26 @@ testkit::on_both! {
         ] {
             let reply = get(&app, &format!("/v1/listings?{query}")).await;
             assert_eq!(reply.header("x-total-count"), total, "{query}");
+        }
+    }
+
+    /// Of the right order, but with a value that no row has there.
+    async fn a_cursor_that_was_made_up_does_no_harm(backend) {
+        let app = start(backend).await;
+        let made = seven(&app).await;
+        for order in ["-createdAt", "price", "age", "quantity", "organisationName", "distance@1,2"] {
+            let sort = order.trim_start_matches('-').split('@').next().unwrap();
+            let desc = order.starts_with('-');
+            for value in [json!(null), json!(-1), json!(i64::MAX), json!("x")] {
+                let cursor = json!({"s": order, "v": value, "i": made[0]}).to_string();
+                let cursor = URL_SAFE_NO_PAD.encode(cursor);
+                let point = if sort == "distance" { "&latitude=1&longitude=2" } else { "" };
+                for rest in ["", "&distanceKm=50&latitude=1&longitude=2", "&format=csv"] {
+                    let rest = if rest.contains("latitude") && !point.is_empty() { "&distanceKm=50" } else { rest };
+                    let path = format!("/v1/listings?sortBy={sort}&sortDesc={desc}{point}{rest}&cursor={cursor}");
+                    assert_eq!(get(&app, &path).await.status, 200, "{order} {value} {rest}");
+                }
+            }
         }
     }
 

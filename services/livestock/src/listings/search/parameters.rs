@@ -96,9 +96,6 @@ impl Parameters {
         let sorting = self.sorting(near, problems);
         let limit = Some(format.limit(self.limit, problems));
         let page = Page::new(limit, self.offset, self.cursor.as_deref(), &sorting.order, problems);
-        if self.min_age.zip(self.max_age).is_some_and(|(min, max)| min > max) {
-            problems.push("minAge", Code::Inconsistent, "must not be more than maxAge");
-        }
         let lower = |words: &[Word]| words.iter().map(|word| word.trim().to_lowercase()).collect();
         Search {
             status: self.status,
