@@ -57,7 +57,6 @@ impl Service for Livestock {
     }
 
     async fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
-        listings::derive(&context.db).await?;
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
@@ -73,6 +72,6 @@ impl Service for Livestock {
     }
 
     async fn background(livestock: Data<Self>) {
-        livestock.follower.run(&livestock.db).await;
+        listings::keep(livestock).await;
     }
 }

@@ -39,8 +39,9 @@ diesel::table! {
 }
 
 diesel::table! {
-    // The database gives the position.
-    listing_events (listing_id, position) {
+    // The database gives the number and, on PostgreSQL only, the position.
+    listing_events (n) {
+        n -> BigInt,
         position -> BigInt,
         listing_id -> database::IdSql,
         user_id -> Text,

@@ -22,8 +22,8 @@ use crate::categories::Categories;
 use count::Counts;
 use index::Index;
 
-/// So often it is brought up to date though nobody asks, lest the next who does waits for a day's changes.
-const REST: Duration = Duration::from_secs(60);
+/// Nobody waits longer for those who read before.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// A filter names at most so many values, the commonest.
 const MOST_VALUES: usize = 10_000;
 
@@ -40,7 +40,7 @@ pub struct Facets {
 /// A value of a filter.
 #[derive(Debug, Serialize, ToSchema)]
 struct Facet {
-    /// As the filter takes it.
+    /// As the filter takes it; one with a comma it cannot be asked for.
     value: String,
     /// How many listings it would leave.
     count: u32,
@@ -78,17 +78,21 @@ impl Follower {
     }
 
     /// Reads what changed. Those who come while others read wait for one reading more, all for the same.
-    async fn follow(&self, db: &Database) -> Result<(), Error> {
+    pub async fn follow(self: &Arc<Self>, db: &Database) -> Result<(), Error> {
         let came = self.begun.load(Ordering::SeqCst);
-        let mut done = self.done.lock().await;
+        let waited = tokio::time::timeout(PATIENCE, self.done.lock()).await;
+        let slow = |_| Error::Unavailable(anyhow::anyhow!("the events are not read in time"), "The database");
+        let mut done = waited.map_err(slow)?;
         if *done > came {
             return Ok(());
         }
         let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
         let since = self.index.read().unwrap_or_else(PoisonError::into_inner).position();
-        if let Some(since) = since {
-            let changes = db.read(move |c| store::changes(c, since)).await?;
-            self.write().apply(changes);
+        if let Some((since, known)) = since {
+            let changes = db.read(move |c| store::changes(c, since, &known)).await?;
+            let index = self.clone();
+            let applied = tokio::task::spawn_blocking(move || index.write().apply(changes));
+            applied.await.map_err(|e| Error::Internal(e.into()))?;
         } else {
             self.read_all(db).await?;
         }
@@ -114,19 +118,6 @@ impl Follower {
 
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, Index> {
         self.index.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Keeps it up to date, for as long as the service runs.
-    pub async fn run(&self, db: &Database) {
-        loop {
-            if let Err(error) = self.follow(db).await {
-                tracing::warn!(
-                    error = format!("{error:?}"),
-                    "the counts of listings could not be brought up to date"
-                );
-            }
-            tokio::time::sleep(REST).await;
-        }
     }
 }
 

@@ -18,13 +18,17 @@ mod search;
 mod store;
 mod terms;
 
+use std::time::Duration;
+
+use actix_web::web::Data;
 use common::Error;
-use database::Database;
 pub(crate) use facets::Follower;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) use model::Listing;
 pub(crate) use store::find;
+
+use crate::Livestock;
 
 pub(crate) fn routes(v1: &mut ServiceConfig) {
     v1.service(api::search_listings)
@@ -39,9 +43,24 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
         .service(api::find);
 }
 
-/// Brings rows up to date that an older version of this service wrote. A replica of that version may add some meanwhile:
-/// those wait for the next start.
-pub(crate) async fn derive(db: &Database) -> Result<(), Error> {
-    while db.write(store::derive).await? > 0 {}
-    Ok(())
+/// So often that is done which nobody asks for.
+const REST: Duration = Duration::from_secs(60);
+
+/// For as long as the service runs: mends the rows that replicas of an older version write, and keeps the counts up to
+/// date, lest the first to ask for them waits for a day's changes.
+pub(crate) async fn keep(app: Data<Livestock>) {
+    loop {
+        if let Err(error) = upkeep(&app).await {
+            tracing::warn!(
+                error = format!("{error:?}"),
+                "listings could not be brought up to date: tried again soon"
+            );
+        }
+        tokio::time::sleep(REST).await;
+    }
+}
+
+async fn upkeep(app: &Livestock) -> Result<(), Error> {
+    while app.db.write(store::derive).await? > 0 {}
+    app.follower.follow(&app.db).await
 }

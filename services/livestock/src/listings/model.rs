@@ -1,6 +1,8 @@
 //! What a listing is.
 
 use common::Error;
+use std::collections::BTreeMap;
+
 use common::wire::FileReference;
 use database::{Id, Ts};
 use serde::{Deserialize, Serialize};
@@ -132,17 +134,18 @@ impl Listing {
         self
     }
 
-    /// Its types, breeds and society, as they are written.
-    pub fn terms(&self) -> impl Iterator<Item = &str> {
-        let members = ["type", "breed", "breedType", "breedSociety"];
-        let found = self.properties.iter().flat_map(move |all| members.map(|name| all.get(name)));
-        let texts = found.flatten().flat_map(|value| match value {
-            Value::Array(several) => several.iter().collect(),
-            one => vec![one],
-        });
-        texts.filter_map(Value::as_str).map(str::trim)
+    /// Its breeds and society in lower case, each with how it is written; and its types, after [`TYPE`].
+    pub fn terms(&self) -> BTreeMap<String, String> {
+        let text = |name| self.properties.as_ref()?.get(name)?.as_str().map(str::trim);
+        let written = ["breed", "breedType", "breedSociety"].into_iter().filter_map(text);
+        let breeds = written.map(|text| (text.to_lowercase(), text.to_owned()));
+        let types = self.particulars().types.into_iter().map(|name| (format!("{TYPE}{name}"), name));
+        breeds.chain(types).collect()
     }
 }
+
+/// What types are told from breeds by among the terms.
+pub const TYPE: &str = "type:";
 
 /// What a listing begins with; its files are only references yet.
 #[derive(Clone, Debug, PartialEq)]

@@ -120,6 +120,14 @@ impl Search {
         Sorting::of("createdAt", Sort::CreatedAt, true)
     }
 
+    /// True when all that is found was on the market: no drafts, and nothing cancelled that may have been one.
+    pub fn is_of_market(&self) -> bool {
+        match self.status {
+            None => !self.wishlisted,
+            Some(filter) => StatusFilter::COUNTED.contains(&filter),
+        }
+    }
+
     /// Nothing farther away is found.
     pub fn within_km(&self) -> Option<f64> {
         self.near?.within_km

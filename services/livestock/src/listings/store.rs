@@ -1,9 +1,11 @@
-//! Every query on listings but the search. What reads begins from [`visible`]; what writes has read before, in the same
-//! transaction.
+//! Queries on listings by their ids. What a caller reads begins from [`visible`]; what is changed was read before, in the
+//! same transaction.
 
 use common::{Caller, Error};
 use database::{Amount, AnyConnection, Id, Json, MultiBackend, Ts};
+use diesel::dsl::sql;
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 
 use super::location::Location;
 use super::model::{Listing, Status};
@@ -24,9 +26,8 @@ pub(super) fn visible(caller: &Caller) -> Query<'_> {
     all.filter(l::status.ne(Status::Draft.as_str()).or(l::organisation_id.eq(caller.organisation_id())))
 }
 
-/// The listings of a status, or of all but drafts, that a caller may see: of drafts those of the caller's organisation.
-/// An
-/// admin may read others' drafts by their ids, but a search is for one's own.
+/// The listings of a status, or of all but drafts, that a caller may see: of drafts those of the caller's organisation
+/// (an admin may read others' by their ids, but a search is for one's own).
 pub(super) fn visible_with(caller: &Caller, status: Option<Status>) -> Query<'_> {
     let all = listings::table.into_boxed();
     match status {
@@ -39,7 +40,7 @@ pub(super) fn visible_with(caller: &Caller, status: Option<Status>) -> Query<'_>
 }
 
 /// What [`Row::of`] makes of a document. To be counted up with each change of it, so that [`derive`] mends the rows
-/// that an older one made.
+/// that an older one made; replicas that run then count by what they read until they start again.
 const DERIVED: i32 = 1;
 
 /// A row: what is searched or sorted by, and the document.
@@ -129,7 +130,8 @@ pub fn change_status(
     diesel::update(listings::table.find(listing.id))
         .set((l::status.eq(listing.status.as_str()), l::document.eq(Json::of(listing)?)))
         .execute(c)?;
-    record(c, listing, &caller.user_id, Some(from), reason)
+    record(c, listing, &caller.user_id, Some(from), reason)?;
+    spell(c, listing)
 }
 
 /// Writes down who made a listing what it is now. The database gives the position.
@@ -152,10 +154,14 @@ fn record(
     Ok(())
 }
 
-/// Keeps how breeds and societies are written by the first that names them.
+/// Keeps how breeds and societies are written by the first on the market that names them, and which types there were.
+/// Always in the same order, so that two who name the same ones never wait for each other.
 fn spell(c: &mut AnyConnection, listing: &Listing) -> Result<(), Error> {
-    for spelling in listing.terms() {
-        let values = (s::term.eq(spelling.to_lowercase()), s::spelling.eq(spelling));
+    if listing.status != Status::Active {
+        return Ok(());
+    }
+    for (term, spelling) in listing.terms() {
+        let values = (s::term.eq(term), s::spelling.eq(spelling));
         database::dispatch!(c, c => diesel::insert_into(spellings::table)
             .values(values)
             .on_conflict_do_nothing()
@@ -195,8 +201,14 @@ fn missing(c: &mut AnyConnection, id: Id) -> Error {
     }
 }
 
-/// Mends some of the rows that an older state of the code made; how many there were.
+/// Mends some of the rows that an older state of the code made; how many there were. One replica at a time does it.
 pub fn derive(c: &mut AnyConnection) -> Result<usize, Error> {
+    if let AnyConnection::Postgres(c) = c {
+        let turn = sql::<Bool>("pg_try_advisory_xact_lock(hashtext('drover listings derive'))");
+        if !diesel::select(turn).get_result::<bool>(c)? {
+            return Ok(0);
+        }
+    }
     let stale = l::listings.filter(l::derived.lt(DERIVED)).limit(500);
     let rows: Vec<(i32, Json)> = stale.select((l::category, l::document)).load(c)?;
     for (category, document) in &rows {
@@ -204,7 +216,7 @@ pub fn derive(c: &mut AnyConnection) -> Result<usize, Error> {
         let row = Row::of(&listing, *category)?;
         diesel::update(listings::table.find(listing.id)).set(row).execute(c)?;
         spell(c, &listing)?;
-        // That version told nobody either.
+        // That state told nobody of it either.
         let told = e::listing_events.filter(e::listing_id.eq(listing.id));
         if !diesel::select(diesel::dsl::exists(told)).get_result::<bool>(c)? {
             record(c, &listing, &listing.user_id, None, None)?;

@@ -26,7 +26,7 @@ CREATE INDEX listings_status_place
     ON listings (status, band, lon, x, y, z, id, kind, category, created_at, price);
 CREATE INDEX listings_derived ON listings (derived);
 
--- How a breed, society or type was written first, for those in lower case above.
+-- How a breed or society was written first, for those in lower case above; and `type:` and each type that there was.
 CREATE TABLE spellings (
     term TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     spelling TEXT COLLATE "C" NOT NULL

@@ -1,7 +1,7 @@
 -- Every change of a listing's status. Written with it, never changed: what follows the listings reads on from the last
--- position that it knows.
+-- one that it knows.
 CREATE TABLE listing_events (
-    position INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    n INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     listing_id BLOB NOT NULL REFERENCES listings (id),
     user_id TEXT NOT NULL,
     -- Nothing: the listing was created.
@@ -11,7 +11,7 @@ CREATE TABLE listing_events (
     reason TEXT,
     at INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX listing_events_listing ON listing_events (listing_id, position);
+CREATE INDEX listing_events_listing ON listing_events (listing_id, n);
 INSERT INTO listing_events (listing_id, user_id, to_status, at)
     SELECT id, document ->> '$.userId', status, created_at FROM listings ORDER BY created_at, id;
 CREATE TRIGGER listing_events_stay BEFORE UPDATE ON listing_events BEGIN

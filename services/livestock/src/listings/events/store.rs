@@ -13,7 +13,7 @@ type Row = (Option<String>, String, Option<String>, String, Ts);
 pub fn list(c: &mut AnyConnection, listing: Id) -> Result<Vec<Event>, Error> {
     let rows: Vec<Row> = e::listing_events
         .filter(e::listing_id.eq(listing))
-        .order(e::position)
+        .order(e::n)
         .select((e::from_status, e::to_status, e::reason, e::user_id, e::at))
         .load(c)?;
     Ok(rows

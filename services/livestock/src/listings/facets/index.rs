@@ -1,6 +1,7 @@
 //! The table that facets are counted over: 80 bytes for each listing, in the order of their ids.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use database::{Amount, Id};
 
@@ -84,12 +85,14 @@ pub struct Index {
     /// How breeds and societies are written.
     spellings: HashMap<u32, Box<str>>,
     position: Option<i64>,
+    /// Events after the position that were read already.
+    known: Arc<HashSet<i64>>,
 }
 
 impl Index {
-    /// Up to where the events were read; nothing before the first time.
-    pub fn position(&self) -> Option<i64> {
-        self.position
+    /// Up to where the events were read, and which after that; nothing before the first time.
+    pub fn position(&self) -> Option<(i64, Arc<HashSet<i64>>)> {
+        Some((self.position?, self.known.clone()))
     }
 
     /// Takes what happened since.
@@ -97,6 +100,7 @@ impl Index {
         self.insert(changes.rows);
         self.spell(changes.spellings);
         self.position = Some(changes.position);
+        self.known = Arc::new(changes.known);
     }
 
     /// Takes listings as they are now. Most are new, and have the greatest ids.

@@ -1,5 +1,7 @@
 //! What the table of counts is read from.
 
+use std::collections::{BTreeSet, HashSet};
+
 use common::{Caller, Error};
 use database::{AnyConnection, Id};
 use diesel::dsl::sql;
@@ -38,6 +40,8 @@ pub struct Row {
 #[derive(Debug)]
 pub struct Changes {
     pub position: i64,
+    /// The events that were read, which the next reading may meet again.
+    pub known: HashSet<i64>,
     pub rows: Vec<Row>,
     /// Of the terms in the rows, and how they are written.
     pub spellings: Vec<(String, String)>,
@@ -45,33 +49,46 @@ pub struct Changes {
 
 /// So many rows are read at once.
 const SOME: i64 = 10_000;
+/// So many are asked for by name, which either database takes in a statement.
+const AT_ONCE: usize = 1_000;
 
-/// Where the events are: none before this position is still to come. On SQLite they are written one after the other; on
-/// PostgreSQL a transaction may be seen later than one that began after it, but no earlier than all those below xmin.
+/// Where the events are: none before this position is still to come. On SQLite they are numbered as they are committed; on
+/// PostgreSQL a transaction may be seen later than one that began after it, but those below xmin have all ended.
 pub fn position(c: &mut AnyConnection) -> Result<i64, Error> {
     let position = match c {
-        AnyConnection::Sqlite(_) => "(SELECT coalesce(max(position), 0) + 1 FROM listing_events)",
+        AnyConnection::Sqlite(_) => "(SELECT coalesce(max(n), 0) + 1 FROM listing_events)",
         AnyConnection::Postgres(_) => "pg_snapshot_xmin(pg_current_snapshot())::text::bigint",
     };
     Ok(diesel::select(sql::<BigInt>(position)).get_result(c)?)
 }
 
-/// What happened since a position. Some of it may have been told before.
-pub fn changes(c: &mut AnyConnection, since: i64) -> Result<Changes, Error> {
+/// What happened since a position, but for the events that are known: while an older transaction is under way, those
+/// after it are read again and again.
+pub fn changes(c: &mut AnyConnection, since: i64, known: &HashSet<i64>) -> Result<Changes, Error> {
     // First: what is written after this is told again the next time.
     let position = position(c)?;
-    let changed = e::listing_events.filter(e::position.ge(since)).select(e::listing_id);
-    let rows: Vec<Row> = l::listings.filter(l::id.eq_any(changed)).select(Row::as_select()).load(c)?;
+    let events = e::listing_events.select((e::n, e::listing_id)).into_boxed();
+    let events: Vec<(i64, Id)> = match c {
+        AnyConnection::Sqlite(_) => events.filter(e::n.ge(since)).load(c)?,
+        // Greater ones are from another cluster, where this database was before.
+        AnyConnection::Postgres(_) => {
+            let end = sql::<BigInt>("pg_snapshot_xmax(pg_current_snapshot())::text::bigint");
+            events.filter(e::position.ge(since)).filter(e::position.lt(end)).load(c)?
+        }
+    };
+    let new = events.iter().filter(|(n, _)| !known.contains(n));
+    let ids: Vec<_> = new.map(|(_, id)| *id).collect::<BTreeSet<_>>().into_iter().collect();
+    let mut rows = Vec::new();
+    for ids in ids.chunks(AT_ONCE) {
+        rows.extend(l::listings.filter(l::id.eq_any(ids)).select(Row::as_select()).load(c)?);
+    }
     let named = |row: &Row| [row.breed.clone(), row.breed_type.clone(), row.breed_society.clone()];
-    let mut terms: Vec<_> = rows.iter().flat_map(named).flatten().collect();
-    terms.sort_unstable();
-    terms.dedup();
+    let terms: Vec<_> = rows.iter().flat_map(named).flatten().collect::<BTreeSet<_>>().into_iter().collect();
     let mut spellings = Vec::new();
-    // Either database takes so many values in a statement.
-    for terms in terms.chunks(1_000) {
+    for terms in terms.chunks(AT_ONCE) {
         spellings.extend(s::spellings.filter(s::term.eq_any(terms)).load::<(String, String)>(c)?);
     }
-    Ok(Changes { position, rows, spellings })
+    Ok(Changes { position, known: events.into_iter().map(|(n, _)| n).collect(), rows, spellings })
 }
 
 /// Some thousand listings, those with the next ids.

@@ -7,7 +7,7 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Double, Nullable, Text};
 
-use super::super::model::Status;
+use super::super::model::{Status, TYPE};
 use super::super::particulars::{day, line};
 use super::super::place::{chord2_of, from_order, to_order};
 use super::super::store::{Query, visible, visible_with};
@@ -209,9 +209,12 @@ fn of_commodity<'a>(mut query: Query<'a>, search: &'a Search, branch: &Branch) -
     match &search.commodity_type {
         Some(CommodityType::Category(id)) => query = query.filter(l::category.eq(id)),
         Some(CommodityType::Type(name)) => {
-            // What no listing ever was, none is looked through for.
-            let known = diesel::dsl::exists(s::spellings.filter(s::term.eq(name)));
-            query = query.filter(known).filter(l::types.like(containing(name)).escape('\\'));
+            query = query.filter(l::types.like(containing(name)).escape('\\'));
+            if search.is_of_market() {
+                // What none on the market ever was, none is looked through for.
+                let known = s::spellings.filter(s::term.eq(format!("{TYPE}{name}")));
+                query = query.filter(diesel::dsl::exists(known));
+            }
         }
         None => {}
     }
