@@ -19,14 +19,14 @@ pub type Question = (&'static str, String, String);
 
 /// Asks each question so many times, unless it is slow, and prints what they took the client and what the service holds.
 pub fn ask(service: &Measured, questions: &[Question], most: usize, stop: &Stop) -> Result<()> {
-    let mut asked = Vec::new();
+    let (before, mut asked) = (service.resident(), Vec::new());
     for (kind, token, path) in questions {
         asked.push((*kind, times(service, token, path, most, stop)?));
     }
     println!("{}", render(&asked, 2));
     println!("Milliseconds from the client, and how many times a constant answer's median that is.");
-    if let Some(resident) = service.resident() {
-        println!("Resident memory {resident} MiB after all of this.");
+    if let Some((before, after)) = before.zip(service.resident()) {
+        println!("Resident memory {before} MiB before the questions, {after} MiB after all of this.");
     }
     Ok(())
 }
