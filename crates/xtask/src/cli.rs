@@ -74,10 +74,10 @@ pub struct BenchArgs {
     /// How many questions of each kind
     #[arg(long, value_name = "COUNT", default_value_t = 1000)]
     pub requests: usize,
-    /// Of `loads`: how many loads there are
+    /// Of `loads` and `listings`: how many of them there are
     #[arg(long, value_name = "COUNT", default_value_t = 100_000)]
     pub rows: usize,
-    /// Of `loads`: a database of its own, such as postgres://user:password@host/name [default: a SQLite file]
+    /// Of `loads` and `listings`: a database of its own, such as postgres://user:password@host/name [default: a SQLite file]
     #[arg(long, value_name = "URL")]
     pub database: Option<String>,
 }
@@ -89,6 +89,8 @@ pub enum Benchmark {
     Geo,
     /// Loads: batches, then every kind of search over them, CSV and export
     Loads,
+    /// Listings: created one by one, then every kind of search over them, filters' counts and CSV
+    Listings,
 }
 
 /// Options of `token`.

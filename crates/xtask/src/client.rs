@@ -11,6 +11,9 @@ use crate::multipart::Form;
 /// More than any sample file, and than all loads of a benchmark.
 const BODY_MAX: u64 = 1024 * 1024 * 1024;
 
+/// So many threads may share a client, each with a connection that stays open.
+pub const AT_ONCE: usize = 16;
+
 /// What is sent.
 #[derive(Debug)]
 pub enum Body {
@@ -56,6 +59,8 @@ impl Client {
             .timeout_global(Some(timeout))
             .max_redirects(0)
             .proxy(None) // the services are on this machine
+            .max_idle_connections(AT_ONCE)
+            .max_idle_connections_per_host(AT_ONCE)
             .build();
         Self(config.into())
     }

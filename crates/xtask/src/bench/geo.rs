@@ -3,26 +3,20 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::Value;
 
-use super::measure::{Measured, percentile};
-use crate::services::Place;
+use super::measure::Measured;
+use super::questions::{CONSTANT, render};
+use super::random::Random;
 use crate::stop::Stop;
-use crate::{build_release, ports, table};
 
 /// What is asked of one operation in a row: a name for it, the operation as the log calls it, the paths.
 type Questions = (&'static str, &'static str, Vec<String>);
 
-const CONSTANT: &str = "a constant answer";
-
 /// Asks so many questions of each kind and prints what they took.
 pub fn run(requests: usize, stop: &Stop) -> Result<()> {
-    let binaries = build_release::release(stop)?;
-    let data = tempfile::Builder::new().prefix("drover-bench-").tempdir().context("set TMPDIR")?;
-    let [port] = ports::find_free()?;
-    let place = Place { data: data.path().to_owned(), port, database: None };
-    let service = Measured::start(place, "system", &binaries, stop)?;
+    let service = Measured::start("system", None, stop)?;
     let at_rest = service.resident();
     let questions = ask(&service, requests, stop)?;
     let (start_up, resident) = (service.start_up, service.resident());
@@ -98,42 +92,11 @@ fn answers(service: &Measured, paths: &[String], stop: &Stop) -> Result<Vec<Valu
 }
 
 fn report(asked: &[Questions], times: &mut HashMap<String, Vec<f64>>) -> String {
-    let mut constant = 0.0;
-    let mut rows = Vec::new();
-    for (kind, operation, paths) in asked {
+    let kinds = asked.iter().map(|(kind, operation, paths)| {
         let all = times.entry((*operation).to_owned()).or_default();
-        let own: Vec<f64> = all.drain(..paths.len().min(all.len())).collect();
-        let [median, slow] = [50, 99].map(|percent| percentile(&own, percent));
-        if *kind == CONSTANT {
-            constant = median;
-        }
-        let ratio = if constant > 0.0 { format!("{:.1}", median / constant) } else { String::new() };
-        rows.push([
-            (*kind).to_owned(),
-            own.len().to_string(),
-            format!("{median:.3}"),
-            format!("{slow:.3}"),
-            ratio,
-        ]);
-    }
-    table::render(["question", "asked", "median", "99 of 100", "ratio"], &rows)
-}
-
-/// Numbers that are the same in every run.
-pub(super) struct Random(pub(super) u64);
-
-impl Random {
-    /// From 0 to below 1.
-    pub(super) fn next(&mut self) -> f64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        f64::from(u32::try_from(self.0 >> 32).unwrap_or_default()) / (f64::from(u32::MAX) + 1.0)
-    }
-
-    fn between(&mut self, (low, high): (f64, f64)) -> f64 {
-        low + (high - low) * self.next()
-    }
+        (*kind, all.drain(..paths.len().min(all.len())).collect())
+    });
+    render(&kinds.collect::<Vec<_>>(), 3)
 }
 
 fn points(random: &mut Random, count: usize, lat: (f64, f64), lon: (f64, f64)) -> Vec<String> {
@@ -163,13 +126,7 @@ fn misspell(name: &str, random: &mut Random) -> String {
     let mut letters: Vec<char> = name.chars().collect();
     let places = letters.len().saturating_sub(2);
     if places > 1 {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            clippy::cast_precision_loss,
-            reason = "small"
-        )]
-        let at = 1 + (random.next() * (places - 1) as f64) as usize;
+        let at = 1 + random.below(places - 1);
         letters.swap(at, at + 1);
     }
     letters.into_iter().collect()

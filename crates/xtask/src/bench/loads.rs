@@ -1,63 +1,30 @@
 //! Loads: how fast batches go in, then what each kind of search takes, seen from the client, beside a constant answer.
 
-use std::time::{Duration, Instant};
+use anyhow::Result;
 
-use anyhow::{Context, Result};
-
-use super::geo::Random;
 use super::loads_data::{LARGE, MEDIUM, RARE, batch};
-use super::measure::{Measured, percentile};
+use super::measure::Measured;
+use super::questions::{self, CONSTANT, Question};
+use super::random::Random;
 use crate::cli::BenchArgs;
 use crate::client::Body;
-use crate::keys::DevKeys;
 use crate::multipart::Form;
-use crate::services::Place;
 use crate::stop::Stop;
-use crate::token::Identity;
-use crate::{build_release, ports, table};
 
 const BATCH: usize = 50_000;
 const PROOFS: usize = 500;
-/// Enough to tell the median of a slow question.
-const LONGEST: Duration = Duration::from_secs(5);
 
 /// Fills a database with loads and asks each kind of question of it.
 pub fn run(args: &BenchArgs, stop: &Stop) -> Result<()> {
-    let binaries = build_release::release(stop)?;
-    let data = tempfile::Builder::new().prefix("drover-bench-").tempdir().context("set TMPDIR")?;
-    let [port] = ports::find_free()?;
-    let place = Place { data: data.path().to_owned(), port, database: args.database.clone() };
-    let keys = DevKeys::load_or_create(&place.data)?;
-    let service = Measured::start(place, "logistics", &binaries, stop)?;
-    fill(&service, &keys, args.rows, stop)?;
-    let questions = questions(&service, &keys)?;
-    let mut rows = Vec::new();
-    let mut constant = 0.0;
-    for (kind, token, path) in &questions {
-        let times = times(&service, token, path, args.requests, stop)?;
-        let median = percentile(&times, 50);
-        if rows.is_empty() {
-            constant = median;
-        }
-        rows.push([
-            (*kind).to_owned(),
-            times.len().to_string(),
-            format!("{median:.2}"),
-            format!("{:.2}", percentile(&times, 99)),
-            format!("{:.1}", median / constant),
-        ]);
-    }
-    println!("{}", table::render(["question", "asked", "median", "99 of 100", "ratio"], &rows));
-    println!("Milliseconds from the client, and how many times a constant answer's median that is.");
-    if let Some(resident) = service.resident() {
-        println!("Resident memory {resident} MiB after all of this.");
-    }
+    let service = Measured::start("logistics", args.database.as_deref(), stop)?;
+    fill(&service, args.rows, stop)?;
+    questions::ask(&service, &questions(&service)?, args.requests, stop)?;
     service.finish().map(drop)
 }
 
 /// Batches by an administrator, and some proofs of delivery.
-fn fill(service: &Measured, keys: &DevKeys, rows: usize, stop: &Stop) -> Result<()> {
-    let (admin, mut random) = (token(keys, None), Random(0x2545_f491_4f6c_dd1d));
+fn fill(service: &Measured, rows: usize, stop: &Stop) -> Result<()> {
+    let (admin, mut random) = (service.token(None), Random(0x2545_f491_4f6c_dd1d));
     let mut ids = Vec::new();
     for first in (0..rows).step_by(BATCH) {
         stop.check()?;
@@ -82,19 +49,14 @@ fn fill(service: &Measured, keys: &DevKeys, rows: usize, stop: &Stop) -> Result<
     Ok(())
 }
 
-/// A name for the question, whose it is, and its path.
-type Question = (&'static str, String, String);
-
-fn questions(service: &Measured, keys: &DevKeys) -> Result<Vec<Question>> {
-    let (large, medium) = (token(keys, Some(LARGE)), token(keys, Some(MEDIUM)));
+fn questions(service: &Measured) -> Result<Vec<Question>> {
+    let [large, medium] = [LARGE, MEDIUM].map(|org| service.token(Some(org)));
     let (some, _) = service.send("GET", "/v1/loads?limit=50", &large, &Body::Empty)?;
     let ids: Vec<_> =
         some.json.as_array().into_iter().flatten().filter_map(|load| load["id"].as_str()).collect();
     let search = |query: &str| format!("/v1/loads?{query}");
-    let (deep, _) = service.send("GET", &search("limit=100&offset=20000"), &large, &Body::Empty)?;
-    let cursor = deep.header("link").split("cursor=").nth(1).and_then(|rest| rest.split(['>', '&']).next());
-    let cursor = cursor.unwrap_or_default();
-    let mut asked = vec![("a constant answer", large.clone(), "/healthz".to_owned())];
+    let cursor = questions::cursor(service, &search("limit=100&offset=20000"), &large)?;
+    let mut asked = vec![(CONSTANT, large.clone(), "/healthz".to_owned())];
     asked.push(("newest 20 of many", large.clone(), search("")));
     for (kind, query) in [
         ("newest 20", String::new()),
@@ -125,23 +87,4 @@ fn questions(service: &Measured, keys: &DevKeys) -> Result<Vec<Question>> {
     asked.push(("CSV of all by weight", large.clone(), search("format=CSV&sortBy=weight")));
     asked.push(("completed export", large, "/v1/loads/completed".into()));
     Ok(asked)
-}
-
-/// Milliseconds, one by one.
-fn times(service: &Measured, token: &str, path: &str, most: usize, stop: &Stop) -> Result<Vec<f64>> {
-    let begun = Instant::now();
-    let mut times = Vec::new();
-    while times.len() < most && begun.elapsed() < LONGEST {
-        stop.check()?;
-        times.push(service.send("GET", path, token, &Body::Empty)?.1);
-    }
-    Ok(times)
-}
-
-/// An hour's token of somebody of this organisation; of an administrator without one.
-fn token(keys: &DevKeys, org: Option<&str>) -> String {
-    let admin = ["admin".to_owned()];
-    let roles: &[String] = if org.is_none() { &admin } else { &[] };
-    let who = Identity { user: "bench", name: None, org, org_name: None, roles };
-    who.token(keys, Duration::from_secs(3600))
 }

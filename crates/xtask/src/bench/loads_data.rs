@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::geo::Random;
+use super::random::Random;
 
 /// Organises three loads of ten.
 pub const LARGE: &str = "org-0";
@@ -15,7 +15,7 @@ const HEADER: &str = "reference,deliveryDateISO,organiserId,organiserName,carrie
                       vehicleRegistration,ticketNumber,pickupPostcode,dropoffPostcode,tags\r\n";
 const VILLAGES: [&str; 8] =
     ["Leominster", "Kington", "Ledbury", "Ludlow", "Hay", "Tenbury", "Bromyard", "Presteigne"];
-const POSTCODES: [&str; 6] = ["HR4 9AR", "SY8 1EG", "HR6 8QW", "WR15 8BN", "LD8 2AF", "HR8 1EA"];
+pub(super) const POSTCODES: [&str; 6] = ["HR4 9AR", "SY8 1EG", "HR6 8QW", "WR15 8BN", "LD8 2AF", "HR8 1EA"];
 
 /// A batch of so many loads of about a thousand organisers and two hundred hauliers, the first with this number.
 pub fn batch(random: &mut Random, first: usize, count: usize) -> Vec<u8> {
@@ -29,9 +29,8 @@ pub fn batch(random: &mut Random, first: usize, count: usize) -> Vec<u8> {
         let village = VILLAGES[organiser % VILLAGES.len()];
         let haulier = random.below(200);
         let (day, month) = (1 + random.below(28), 1 + random.below(12));
-        let (pickup, dropoff) =
-            (POSTCODES[random.below(POSTCODES.len())], POSTCODES[random.below(POSTCODES.len())]);
-        let tag = if n % RARE.1 == 0 { RARE.0 } else { ["harvest", "contract", "spot"][random.below(3)] };
+        let (pickup, dropoff) = (random.one(&POSTCODES), random.one(&POSTCODES));
+        let tag = if n % RARE.1 == 0 { RARE.0 } else { random.one(&["harvest", "contract", "spot"]) };
         let _ = write!(
             csv,
             "REF-{n:07},{}-{month:02}-{day:02},org-{organiser},{village} Grain {organiser},haul-{haulier},\
@@ -44,20 +43,6 @@ pub fn batch(random: &mut Random, first: usize, count: usize) -> Vec<u8> {
         );
     }
     csv.into_bytes()
-}
-
-impl Random {
-    /// From 0 to below this.
-    fn below(&mut self, end: usize) -> usize {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            clippy::cast_precision_loss,
-            reason = "small and positive"
-        )]
-        let n = (self.next() * end as f64) as usize;
-        n
-    }
 }
 
 #[cfg(test)]

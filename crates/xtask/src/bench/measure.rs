@@ -4,7 +4,6 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -12,13 +11,17 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use rustix::process::Signal;
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::client::{Answer, Body, Client};
+use crate::keys::DevKeys;
 use crate::services::Place;
 use crate::stop::Stop;
-use crate::{keys, process};
+use crate::token::Identity;
+use crate::{build_release, ports, process};
 
 const READY_LIMIT: Duration = Duration::from_secs(30);
+const TOKEN_TTL: Duration = Duration::from_secs(6 * 3600);
 
 /// A running service that logs for machines.
 #[derive(Debug)]
@@ -27,14 +30,20 @@ pub struct Measured {
     place: Place,
     service: &'static str,
     client: Client,
+    keys: DevKeys,
+    _data: TempDir,
     /// From the start of the process to its first answer.
     pub start_up: Duration,
 }
 
 impl Measured {
-    /// Starts the first service of a place.
-    pub fn start(place: Place, service: &'static str, binaries: &Path, stop: &Stop) -> Result<Self> {
-        keys::DevKeys::load_or_create(&place.data)?;
+    /// Starts a service in a new folder, which is removed in the end.
+    pub fn start(service: &'static str, database: Option<&str>, stop: &Stop) -> Result<Self> {
+        let binaries = build_release::release(stop)?;
+        let data = tempfile::Builder::new().prefix("drover-bench-").tempdir().context("set TMPDIR")?;
+        let [port] = ports::find_free()?;
+        let place = Place { data: data.path().to_owned(), port, database: database.map(str::to_owned) };
+        let keys = DevKeys::load_or_create(&place.data)?;
         fs::create_dir_all(place.data.join("log")).context("cannot make the log folder")?;
         let path = place.log(service);
         let log = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
@@ -49,7 +58,8 @@ impl Measured {
             .spawn()
             .with_context(|| format!("cannot start {}", binaries.join(service).display()))?;
         let client = Client::new(Duration::from_secs(300));
-        let mut measured = Self { child, place, service, client, start_up: Duration::ZERO };
+        let mut measured =
+            Self { child, place, service, client, keys, start_up: Duration::ZERO, _data: data };
         while measured.get("/healthz").is_err() {
             stop.check()?;
             if measured.child.try_wait()?.is_some() || begun.elapsed() > READY_LIMIT {
@@ -59,6 +69,14 @@ impl Measured {
         }
         measured.start_up = begun.elapsed();
         Ok(measured)
+    }
+
+    /// Some hours' token of somebody of this organisation; of an administrator without one.
+    pub fn token(&self, org: Option<&str>) -> String {
+        let admin = ["admin".to_owned()];
+        let roles: &[String] = if org.is_none() { &admin } else { &[] };
+        let who = Identity { user: "bench", name: None, org, org_name: None, roles };
+        who.token(&self.keys, TOKEN_TTL)
     }
 
     /// Asks for a path; anything but success is an error.
@@ -115,30 +133,5 @@ impl Drop for Measured {
         if matches!(self.child.try_wait(), Ok(None)) {
             self.end();
         }
-    }
-}
-
-/// The value that this part of a hundred lies below; 0 of nothing.
-pub fn percentile(times: &[f64], percent: usize) -> f64 {
-    let mut sorted = times.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted
-        .get((sorted.len() * percent / 100).min(sorted.len().saturating_sub(1)))
-        .copied()
-        .unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::percentile;
-
-    #[test]
-    fn percentiles() {
-        let times: Vec<f64> = (0..100).rev().map(f64::from).collect();
-        assert_eq!(
-            format!("{:?}", [0, 50, 99, 100].map(|p| percentile(&times, p))),
-            "[0.0, 50.0, 99.0, 99.0]"
-        );
-        assert!(percentile(&[], 50) < 0.001);
     }
 }
