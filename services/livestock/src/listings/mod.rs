@@ -44,7 +44,7 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
 }
 
 /// So often that is done which nobody asks for.
-const REST: Duration = Duration::from_secs(60);
+const REST: Duration = Duration::from_secs(10);
 
 /// For as long as the service runs: mends the rows that replicas of an older version write, and keeps the counts up to
 /// date, lest the first to ask for them waits for a day's changes.

@@ -217,7 +217,7 @@ pub fn derive(c: &mut AnyConnection) -> Result<usize, Error> {
         diesel::update(listings::table.find(listing.id)).set(row).execute(c)?;
         spell(c, &listing)?;
         // That state told nobody of it either.
-        let told = e::listing_events.filter(e::listing_id.eq(listing.id));
+        let told = e::listing_events.filter(e::listing_id.eq(listing.id)).select(e::n);
         if !diesel::select(diesel::dsl::exists(told)).get_result::<bool>(c)? {
             record(c, &listing, &listing.user_id, None, None)?;
         }

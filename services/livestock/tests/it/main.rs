@@ -16,4 +16,5 @@ mod plans;
 mod refusals;
 mod reports;
 mod sample;
+mod upgrade;
 mod wishlist;
