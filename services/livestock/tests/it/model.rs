@@ -18,10 +18,10 @@ const SEARCHES: usize = 200;
 const PAGES: usize = 3;
 
 /// Some pages by cursor, from the path's own on.
-async fn walk(app: &App, user: &User, path: &str) -> Vec<Value> {
+async fn walk(app: &App, token: &str, path: &str) -> Vec<Value> {
     let (mut seen, mut path) = (Vec::new(), path.to_owned());
     for _ in 0..PAGES {
-        let reply = app.get(&path).by(user).send().await;
+        let reply = app.get(&path).bearer(token).send().await;
         let next = link(reply.header("link"), "next");
         seen.extend(reply.ok().as_array().unwrap().clone());
         let Some(next) = next else { break };
@@ -47,7 +47,7 @@ async fn compare(backend: Backend) {
     let (mut hits, mut counted) = (0, 0);
     for _ in 0..SEARCHES {
         let org = one(&mut rng, &FARMS);
-        let user = User::of(org).with("sub", WISHER);
+        let token = User::of(org).with("sub", WISHER).token();
         let asked = Asked::any(&mut rng);
         let limit = rng.random_range(1..=40_usize);
         let judged = judge(&all, &wishlist, &asked);
@@ -57,10 +57,10 @@ async fn compare(backend: Backend) {
         let query = asked.query();
 
         let path = format!("/v1/listings?limit={limit}&offset={offset}&count=true&{query}");
-        let first = app.get(&path).by(&user).send().await;
+        let first = app.get(&path).bearer(&token).send().await;
         assert_eq!(first.status, 200, "{path} {}", first.text());
         assert_eq!(first.header("x-total-count"), found.len().to_string(), "{path}");
-        let seen = walk(&app, &user, &path).await;
+        let seen = walk(&app, &token, &path).await;
         assert_eq!(ids(&json!(seen)), part(&found, offset, PAGES * limit), "{org} {path}");
         for listing in &seen {
             match (asked.point, haversine(listing, asked.point)) {
@@ -73,11 +73,11 @@ async fn compare(backend: Backend) {
         }
         if rng.random_bool(0.3) {
             let path = format!("/v1/listings?format=csv&{query}");
-            let csv = app.get(&path).by(&user).send().await;
+            let csv = app.get(&path).bearer(&token).send().await;
             assert_eq!(csv_ids(&csv.text()), found, "{org} {path}");
         }
         let path = format!("/v1/listings?docs=false&{query}");
-        let counts = app.get(&path).by(&user).send().await.ok();
+        let counts = app.get(&path).bearer(&token).send().await.ok();
         assert_eq!(counts, facets(&judged), "{org} {path}");
         counted += usize::from(counts["total"] != 0);
     }

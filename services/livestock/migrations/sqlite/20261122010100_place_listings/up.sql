@@ -48,8 +48,10 @@ ALTER TABLE placed_listings RENAME TO listings;
 CREATE INDEX listings_status_created ON listings (status, created_at, id);
 CREATE INDEX listings_category_status_created ON listings (category, status, created_at, id);
 CREATE INDEX listings_organisation_status_created ON listings (organisation_id, status, created_at, id);
-CREATE INDEX listings_breed ON listings (breed, status, created_at, id) WHERE breed IS NOT NULL;
-CREATE INDEX listings_breed_type ON listings (breed_type, status, created_at, id) WHERE breed_type IS NOT NULL;
+-- With the price and the type, so that a rare breed by price is sorted from the index alone.
+CREATE INDEX listings_breed ON listings (breed, status, created_at, id, price, kind) WHERE breed IS NOT NULL;
+CREATE INDEX listings_breed_type ON listings (breed_type, status, created_at, id, price, kind, breed)
+    WHERE breed_type IS NOT NULL;
 CREATE INDEX listings_status_price ON listings (status, price, id);
 CREATE INDEX listings_status_age ON listings (status, age, id);
 CREATE INDEX listings_status_born ON listings (status, born, id) WHERE born IS NOT NULL;

@@ -1,5 +1,7 @@
 //! Two thousand listings of three farms, in all categories and states.
 
+use std::collections::HashSet;
+
 use futures_util::{StreamExt, stream};
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -117,7 +119,7 @@ async fn make(
 }
 
 /// All listings, and the ids of those that the wisher has on the wishlist.
-pub async fn fill(app: &App, rng: &mut StdRng) -> (Vec<Value>, Vec<String>) {
+pub async fn fill(app: &App, rng: &mut StdRng) -> (Vec<Value>, HashSet<String>) {
     let mut plans = Vec::new();
     for _ in 0..LISTINGS {
         let user = User::of(one(rng, &FARMS)).with("orgName", one(rng, &NAMES));

@@ -1,7 +1,7 @@
 //! What a search must find, said as plainly as the contract says it.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -134,7 +134,7 @@ fn status(listing: &Value) -> String {
     }
 }
 
-fn matches(listing: &Value, wishlist: &[String], asked: &Asked, name: &str, value: &str) -> bool {
+fn matches(listing: &Value, wishlist: &HashSet<String>, asked: &Asked, name: &str, value: &str) -> bool {
     let properties = &listing["properties"];
     let any = |members: &[&str]| {
         let wanted: Vec<_> = value.split(',').map(str::to_lowercase).collect();
@@ -154,7 +154,7 @@ fn matches(listing: &Value, wishlist: &[String], asked: &Asked, name: &str, valu
         "minAge" => age("minAge").is_some_and(|age| age >= number()),
         "maxAge" => age("maxAge").is_some_and(|age| age <= number()),
         "f:organisationId" => listing["organisationId"] == *value,
-        "isWishlisted" => wishlist.iter().any(|id| listing["id"] == **id),
+        "isWishlisted" => wishlist.contains(listing["id"].as_str().unwrap()),
         "distanceKm" => haversine(listing, asked.point).is_some_and(|km| km <= number()),
         other => panic!("{other}"),
     }
@@ -167,7 +167,7 @@ pub struct Judged<'a> {
 }
 
 /// What a search makes of each listing.
-pub fn judge<'a>(all: &'a [Value], wishlist: &[String], asked: &Asked) -> Vec<Judged<'a>> {
+pub fn judge<'a>(all: &'a [Value], wishlist: &HashSet<String>, asked: &Asked) -> Vec<Judged<'a>> {
     let usual = |listing: &Value| match asked.filter("isWishlisted") {
         _ if asked.filter("f:status").is_some() => true,
         Some(_) => listing["status"] != "draft",
