@@ -157,7 +157,7 @@ fn record(
 /// Keeps how breeds and societies are written by the first on the market that names them, and which types there were.
 /// Always in the same order, so that two who name the same ones never wait for each other.
 fn spell(c: &mut AnyConnection, listing: &Listing) -> Result<(), Error> {
-    if listing.status != Status::Active {
+    if matches!(listing.status, Status::Draft | Status::Cancelled) {
         return Ok(());
     }
     for (term, spelling) in listing.terms() {
