@@ -230,6 +230,11 @@ testkit::on_both! {
             ("f:commodityAdditionalInfo=vegan&minAge=old", &["f:commodityAdditionalInfo enum", "minAge type"]),
             ("minAge=-1", &["minAge range"]),
             ("cursor=nonsense", &["cursor format"]),
+            ("latitude=52", &["longitude required"]),
+            ("distanceKm=0", &["distanceKm range", "latitude required", "longitude required"]),
+            ("distanceKm=20000.1&latitude=90.1&longitude=0", &["distanceKm range", "latitude range"]),
+            ("sortBy=distance&longitude=1", &["latitude required"]),
+            ("isWishlisted=1&docs=no&format=XML", &["docs type", "format enum", "isWishlisted type"]),
         ] {
             let reply = app.get(&format!("/v1/listings?{query}")).by(&farm).send().await;
             assert_eq!(reply.problems(), problems, "{query}");

@@ -123,7 +123,8 @@ impl Parameters {
 
     /// The point, and how far from it. Its members come together, and distances need it.
     fn near(&self, problems: &mut Problems) -> Option<Near> {
-        let by_distance = self.distance_km.is_some() || self.sort_by.as_deref().is_some_and(is_distance);
+        let limited = self.distance_km.is_some() || problems.failed("distanceKm");
+        let by_distance = limited || self.sort_by.as_deref().is_some_and(is_distance);
         for (name, given, other) in
             [("latitude", self.latitude, self.longitude), ("longitude", self.longitude, self.latitude)]
         {
