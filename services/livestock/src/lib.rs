@@ -57,6 +57,7 @@ impl Service for Livestock {
     }
 
     async fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
+        listings::derive(&context.db).await?;
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),

@@ -87,14 +87,17 @@ impl Follower {
             return Ok(());
         }
         let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
-        let since = self.index.read().unwrap_or_else(PoisonError::into_inner).position();
-        if let Some((since, known)) = since {
-            let changes = db.read(move |c| store::changes(c, since, &known)).await?;
-            let index = self.clone();
-            let applied = tokio::task::spawn_blocking(move || index.write().apply(changes));
-            applied.await.map_err(|e| Error::Internal(e.into()))?;
-        } else {
-            self.read_all(db).await?;
+        let place = self.index.read().unwrap_or_else(PoisonError::into_inner).place().clone();
+        let first = place.position == 0;
+        let changes = if first { None } else { Some(db.read(move |c| store::changes(c, &place)).await?) };
+        match changes {
+            Some(changes) if changes.position >= changes.since => {
+                let index = self.clone();
+                let applied = tokio::task::spawn_blocking(move || index.write().apply(changes));
+                applied.await.map_err(|e| Error::Internal(e.into()))?;
+            }
+            // Or a replica of the database that had not seen everything has taken over.
+            _ => self.read_all(db).await?,
         }
         *done = number;
         Ok(())

@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use actix_web::web::Data;
 use common::Error;
+use database::Database;
 pub(crate) use facets::Follower;
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -45,22 +46,32 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
 
 /// So often that is done which nobody asks for.
 const REST: Duration = Duration::from_secs(10);
+/// So long a replica waits for another that mends rows before it looks again.
+const TURN: Duration = Duration::from_millis(200);
 
-/// For as long as the service runs: mends the rows that replicas of an older version write, and keeps the counts up to
-/// date, lest the first to ask for them waits for a day's changes.
-pub(crate) async fn keep(app: Data<Livestock>) {
+/// Mends the rows that an older version of this service wrote; returns when there are none.
+pub(crate) async fn derive(db: &Database) -> Result<(), Error> {
     loop {
-        if let Err(error) = upkeep(&app).await {
-            tracing::warn!(
-                error = format!("{error:?}"),
-                "listings could not be brought up to date: tried again soon"
-            );
+        match db.write(store::derive).await? {
+            Some(false) => return Ok(()),
+            Some(true) => {}
+            None => tokio::time::sleep(TURN).await,
         }
-        tokio::time::sleep(REST).await;
     }
 }
 
-async fn upkeep(app: &Livestock) -> Result<(), Error> {
-    while app.db.write(store::derive).await? > 0 {}
-    app.follower.follow(&app.db).await
+/// For as long as the service runs: mends what replicas of an older version still write, and keeps the counts up to date,
+/// lest the first to ask for them waits for a day's changes.
+pub(crate) async fn keep(app: Data<Livestock>) {
+    loop {
+        for done in [derive(&app.db).await, app.follower.follow(&app.db).await] {
+            if let Err(error) = done {
+                tracing::warn!(
+                    error = format!("{error:?}"),
+                    "listings could not be brought up to date: tried again soon"
+                );
+            }
+        }
+        tokio::time::sleep(REST).await;
+    }
 }

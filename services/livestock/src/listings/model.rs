@@ -144,8 +144,8 @@ impl Listing {
     }
 }
 
-/// What types are told from breeds by among the terms.
-pub const TYPE: &str = "type:";
+/// What types are told from breeds by among the terms: no text has a line break.
+pub const TYPE: &str = "type\n";
 
 /// What a listing begins with; its files are only references yet.
 #[derive(Clone, Debug, PartialEq)]

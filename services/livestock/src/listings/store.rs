@@ -40,8 +40,8 @@ pub(super) fn visible_with(caller: &Caller, status: Option<Status>) -> Query<'_>
 }
 
 /// What [`Row::of`] makes of a document. To be counted up with each change of it, so that [`derive`] mends the rows
-/// that an older one made; replicas that run then count by what they read until they start again.
-const DERIVED: i32 = 1;
+/// that an older one made.
+pub(super) const DERIVED: i32 = 1;
 
 /// A row: what is searched or sorted by, and the document.
 #[derive(Insertable, AsChangeset)]
@@ -201,26 +201,31 @@ fn missing(c: &mut AnyConnection, id: Id) -> Error {
     }
 }
 
-/// Mends some of the rows that an older state of the code made; how many there were. One replica at a time does it.
-pub fn derive(c: &mut AnyConnection) -> Result<usize, Error> {
+/// Mends some of the rows that an older state of the code made, and says whether there may be more; nothing while another
+/// replica is at it.
+pub fn derive(c: &mut AnyConnection) -> Result<Option<bool>, Error> {
     if let AnyConnection::Postgres(c) = c {
         let turn = sql::<Bool>("pg_try_advisory_xact_lock(hashtext('drover listings derive'))");
         if !diesel::select(turn).get_result::<bool>(c)? {
-            return Ok(0);
+            return Ok(None);
         }
     }
     let stale = l::listings.filter(l::derived.lt(DERIVED)).limit(500);
-    let rows: Vec<(i32, Json)> = stale.select((l::category, l::document)).load(c)?;
-    for (category, document) in &rows {
-        let listing: Listing = document.parse()?;
-        let row = Row::of(&listing, *category)?;
-        diesel::update(listings::table.find(listing.id)).set(row).execute(c)?;
+    let rows: Vec<(Id, i32, Json)> = stale.select((l::id, l::category, l::document)).load(c)?;
+    for (id, category, document) in &rows {
+        let row = diesel::update(listings::table.find(id));
+        let Ok(listing) = document.parse::<Listing>() else {
+            tracing::error!(listing = %id, "this listing's document is not understood: it is found as it was");
+            row.set(l::derived.eq(DERIVED)).execute(c)?;
+            continue;
+        };
+        row.set(Row::of(&listing, *category)?).execute(c)?;
         spell(c, &listing)?;
         // That state told nobody of it either.
-        let told = e::listing_events.filter(e::listing_id.eq(listing.id)).select(e::n);
+        let told = e::listing_events.filter(e::listing_id.eq(id)).select(e::n);
         if !diesel::select(diesel::dsl::exists(told)).get_result::<bool>(c)? {
             record(c, &listing, &listing.user_id, None, None)?;
         }
     }
-    Ok(rows.len())
+    Ok(Some(!rows.is_empty()))
 }

@@ -27,6 +27,7 @@ pub(super) async fn redeliver(
     path: PathId,
     once: Once,
     request: HttpRequest,
+    print: Fingerprint,
     app: Data<Logistics>,
 ) -> Result<Answer, Error> {
     let load = request.match_info().get("loadId").and_then(Id::parse).ok_or(Error::NotFound)?;
@@ -35,7 +36,7 @@ pub(super) async fn redeliver(
         let was = store::redeliver(c, Some(load), id)?.ok_or(Error::NotFound)?;
         Answer::json(&ActionResult::made(told(&was), id))
     };
-    let answer = once.run(&app.db, Fingerprint::of(&request, b""), async || Ok(effect)).await?;
+    let answer = once.run(&app.db, print, async || Ok(effect)).await?;
     app.notifications.wake();
     Ok(answer)
 }

@@ -64,7 +64,8 @@ CREATE INDEX listings_status_place
     ON listings (status, band, lon, x, y, z, id, kind, category, created_at, price);
 CREATE INDEX listings_derived ON listings (derived);
 
--- How a breed or society was written first, for those in lower case above; and `type:` and each type that there was.
+-- How a breed or society was written first, for those in lower case above; and each type that there was, after
+-- `type` and a line break.
 CREATE TABLE spellings (
     term TEXT NOT NULL PRIMARY KEY,
     spelling TEXT NOT NULL

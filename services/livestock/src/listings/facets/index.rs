@@ -1,16 +1,16 @@
 //! The table that facets are counted over: 80 bytes for each listing, in the order of their ids.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::HashMap;
 
 use database::{Amount, Id};
 
 use super::super::particulars::line;
 use super::super::place::{chord2, chord2_of};
 use super::super::search::{CommodityType, Search, StatusFilter};
+use super::super::store::DERIVED;
 use super::super::terms::{AdditionalInfo, Sex};
 use super::count::{Counts, Groups};
-use super::store::{Changes, Row};
+use super::store::{Changes, Place, Row};
 use super::terms::{NONE, Terms};
 
 /// What a search compares of a listing.
@@ -84,28 +84,33 @@ pub struct Index {
     terms: Terms,
     /// How breeds and societies are written.
     spellings: HashMap<u32, Box<str>>,
-    position: Option<i64>,
-    /// Events after the position that were read already.
-    known: Arc<HashSet<i64>>,
+    place: Place,
 }
 
 impl Index {
-    /// Up to where the events were read, and which after that; nothing before the first time.
-    pub fn position(&self) -> Option<(i64, Arc<HashSet<i64>>)> {
-        Some((self.position?, self.known.clone()))
+    /// Up to where the events were read; 0 before the first time.
+    pub fn place(&self) -> &Place {
+        &self.place
     }
 
-    /// Takes what happened since.
+    /// Takes what happened since; unless it has gone on in the meantime, when a request that asked was given up.
     pub fn apply(&mut self, changes: Changes) {
-        self.insert(changes.rows);
-        self.spell(changes.spellings);
-        self.position = Some(changes.position);
-        self.known = Arc::new(changes.known);
+        if changes.since == self.place.position {
+            self.insert(changes.rows);
+            self.spell(changes.spellings);
+            self.place.position = changes.position;
+            self.place.known = changes.known;
+        }
     }
 
     /// Takes listings as they are now. Most are new, and have the greatest ids.
     pub fn insert(&mut self, rows: Vec<Row>) {
         for row in rows {
+            if row.derived < DERIVED {
+                self.place.stale.insert(row.id);
+            } else if !self.place.stale.is_empty() {
+                self.place.stale.remove(&row.id);
+            }
             let entry = Entry::of(&row, &mut self.terms);
             match self.entries.binary_search_by_key(&entry.id, |entry| entry.id) {
                 Ok(at) => self.entries[at] = entry,
@@ -123,7 +128,7 @@ impl Index {
 
     /// Everything before this position was read.
     pub fn reach(&mut self, position: i64) {
-        self.position = Some(position);
+        self.place.position = position;
     }
 
     /// How a breed or society is written; as it is compared where that is not known.

@@ -31,6 +31,7 @@ pub struct Row {
     pub types: String,
     pub sexes: String,
     pub additional_info: String,
+    pub derived: i32,
     pub x: Option<f64>,
     pub y: Option<f64>,
     pub z: Option<f64>,
@@ -39,12 +40,24 @@ pub struct Row {
 /// What happened since.
 #[derive(Debug)]
 pub struct Changes {
+    /// Since when, and until when.
+    pub since: i64,
     pub position: i64,
     /// The events that were read, which the next reading may meet again.
     pub known: HashSet<i64>,
     pub rows: Vec<Row>,
     /// Of the terms in the rows, and how they are written.
     pub spellings: Vec<(String, String)>,
+}
+
+/// Up to where the events were read.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    pub position: i64,
+    /// Events after it that were read already.
+    pub known: HashSet<i64>,
+    /// Listings that an older version of the code wrote, and nobody has mended yet.
+    pub stale: HashSet<Id>,
 }
 
 /// So many rows are read at once.
@@ -62,9 +75,10 @@ pub fn position(c: &mut AnyConnection) -> Result<i64, Error> {
     Ok(diesel::select(sql::<BigInt>(position)).get_result(c)?)
 }
 
-/// What happened since a position, but for the events that are known: while an older transaction is under way, those
-/// after it are read again and again.
-pub fn changes(c: &mut AnyConnection, since: i64, known: &HashSet<i64>) -> Result<Changes, Error> {
+/// What happened since a place, but for the events that are known there: while an older transaction is under way, those
+/// after it are read again and again. Rows that wait to be mended are read again too: no event tells of that.
+pub fn changes(c: &mut AnyConnection, place: &Place) -> Result<Changes, Error> {
+    let since = place.position;
     // First: what is written after this is told again the next time.
     let position = position(c)?;
     let events = e::listing_events.select((e::n, e::listing_id)).into_boxed();
@@ -76,8 +90,8 @@ pub fn changes(c: &mut AnyConnection, since: i64, known: &HashSet<i64>) -> Resul
             events.filter(e::position.ge(since)).filter(e::position.lt(end)).load(c)?
         }
     };
-    let new = events.iter().filter(|(n, _)| !known.contains(n));
-    let ids: Vec<_> = new.map(|(_, id)| *id).collect::<BTreeSet<_>>().into_iter().collect();
+    let new = events.iter().filter(|(n, _)| !place.known.contains(n)).map(|(_, id)| *id);
+    let ids: Vec<_> = new.chain(place.stale.iter().copied()).collect::<BTreeSet<_>>().into_iter().collect();
     let mut rows = Vec::new();
     for ids in ids.chunks(AT_ONCE) {
         rows.extend(l::listings.filter(l::id.eq_any(ids)).select(Row::as_select()).load(c)?);
@@ -88,7 +102,7 @@ pub fn changes(c: &mut AnyConnection, since: i64, known: &HashSet<i64>) -> Resul
     for terms in terms.chunks(AT_ONCE) {
         spellings.extend(s::spellings.filter(s::term.eq_any(terms)).load::<(String, String)>(c)?);
     }
-    Ok(Changes { position, known: events.into_iter().map(|(n, _)| n).collect(), rows, spellings })
+    Ok(Changes { since, position, known: events.into_iter().map(|(n, _)| n).collect(), rows, spellings })
 }
 
 /// Some thousand listings, those with the next ids.
