@@ -1,4 +1,4 @@
-//! Every query on wishlists but the search's.
+//! Queries on wishlists; searches and facets look at them too.
 
 use common::Error;
 use database::{AnyConnection, Id, Ts};

@@ -88,8 +88,8 @@ macro_rules! by_key {
     }};
 }
 
-/// One page of a search, and its cursor. One query, and one more if a count was asked for. Of what is nearest first the
-/// near surroundings are searched, and wider ones only if those have too little.
+/// One page of a search, and its cursor. One query; a count is one more for each of its branches. Of what is nearest first
+/// the near surroundings are searched, and wider ones only if those have too little.
 pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<Rows, Error> {
     let wanted = search.page.fetch();
     let mut found = Vec::new();
