@@ -1,5 +1,6 @@
 //! Who is calling: bearer tokens, and what a handler's signature says about who may call it.
 
+mod kept;
 mod keys;
 mod token;
 

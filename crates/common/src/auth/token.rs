@@ -1,10 +1,13 @@
 //! Verifying a bearer token.
 
+use std::sync::Arc;
+
 use actix_web::http::header::{self, HeaderMap};
 use anyhow::bail;
-use jsonwebtoken::{Algorithm, Validation, decode, decode_header, errors::ErrorKind};
+use jsonwebtoken::{Algorithm, Validation, decode, decode_header, errors::ErrorKind, get_current_timestamp};
 use serde_json::{Map, Value};
 
+use super::kept::{Good, Kept, Person, digest};
 use super::keys::{KeySet, Source};
 use super::{Caller, Organisation, Refusal};
 use crate::config::{Auth, Claims};
@@ -15,7 +18,9 @@ pub struct Verifier {
     keys: KeySet,
     /// What a token must meet, by the algorithm of its key.
     validations: [Validation; 3],
+    leeway: u64,
     claims: Claims,
+    kept: Kept,
 }
 
 impl Verifier {
@@ -54,7 +59,9 @@ impl Verifier {
         Ok(Self {
             keys: KeySet::open(source).await?,
             validations: [Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA].map(validation),
+            leeway: config.leeway_seconds,
             claims: config.claims.clone(),
+            kept: Kept::default(),
         })
     }
 
@@ -80,23 +87,38 @@ impl Verifier {
             .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
             .map(|(_, token)| token.trim())
             .ok_or(Refusal::BadToken("the scheme must be Bearer"))?;
-        let claims = self.verify(token).await?;
-        caller(&claims, &self.claims, token, request)
+        let person = self.verify(token).await?.person.clone();
+        Ok(Caller {
+            user_id: person.id,
+            user_name: person.name,
+            organisation: person.organisation,
+            admin: person.admin,
+            token: token.into(),
+            request,
+        })
     }
 
-    async fn verify(&self, token: &str) -> Result<Map<String, Value>, Refusal> {
-        let header = decode_header(token).map_err(|_| Refusal::BadToken("the token cannot be read"))?;
-        let Some(key) = self.keys.find(header.kid.as_deref()).await else {
+    /// What a token proves, by its signature or because that was verified before.
+    async fn verify(&self, token: &str) -> Result<Arc<Good>, Refusal> {
+        let digest = digest(token);
+        let kept = self.kept.find(&digest);
+        let kid = match &kept {
+            Some(good) => good.kid.clone(),
+            None => decode_header(token).map_err(|_| Refusal::BadToken("the token cannot be read"))?.kid,
+        };
+        let Some(key) = self.keys.find(kid.as_deref()).await else {
             return Err(if self.keys.is_empty() {
                 Refusal::NoKeys
             } else {
                 Refusal::BadToken("the key is unknown")
             });
         };
+        if let Some(good) = kept.filter(|good| good.holds(&key, get_current_timestamp(), self.leeway)) {
+            return Ok(good);
+        }
         let validation = self.validations.iter().find(|v| v.algorithms == [key.algorithm]);
         let validation = validation.ok_or(Refusal::BadToken("the key is of another algorithm"))?;
-        let decoded = decode::<Map<String, Value>>(token, &key.decoding, validation);
-        decoded.map(|data| data.claims).map_err(|e| {
+        let decoded = decode::<Map<String, Value>>(token, &key.decoding, validation).map_err(|e| {
             Refusal::BadToken(match e.kind() {
                 ErrorKind::ExpiredSignature => "the token has expired",
                 ErrorKind::ImmatureSignature => "the token is not valid yet",
@@ -106,16 +128,22 @@ impl Verifier {
                 ErrorKind::InvalidAlgorithm => "the token uses another algorithm than its key",
                 _ => "the signature is wrong",
             })
-        })
+        })?;
+        let (begins, ends) = (decoded.claims.get("nbf"), decoded.claims.get("exp").and_then(Value::as_u64));
+        let good = Arc::new(Good {
+            kid,
+            key,
+            // Times that are no whole seconds make it good this once.
+            begins: begins.map_or(0, |begins| begins.as_u64().unwrap_or(u64::MAX)),
+            ends: ends.unwrap_or(0),
+            person: person(&decoded.claims, &self.claims)?,
+        });
+        self.kept.keep(digest, good.clone());
+        Ok(good)
     }
 }
 
-fn caller(
-    claims: &Map<String, Value>,
-    names: &Claims,
-    token: &str,
-    request: RequestContext,
-) -> Result<Caller, Refusal> {
+fn person(claims: &Map<String, Value>, names: &Claims) -> Result<Person, Refusal> {
     let texts = [&names.sub, &names.name, &names.org, &names.org_name]
         .map(|name| claims.get(name).and_then(Value::as_str));
     if texts.iter().flatten().any(|text| text.chars().count() > 200 || text.chars().any(char::is_control)) {
@@ -124,16 +152,14 @@ fn caller(
     let text = |name: &str| {
         claims.get(name).and_then(Value::as_str).filter(|t| !t.trim().is_empty()).map(str::to_owned)
     };
-    let user_id = text(&names.sub).ok_or(Refusal::BadToken("the token names nobody"))?;
+    let id = text(&names.sub).ok_or(Refusal::BadToken("the token names nobody"))?;
     let organisation =
         text(&names.org).map(|id| Organisation { name: text(&names.org_name).unwrap_or(id.clone()), id });
     let roles = claims.get(&names.roles).and_then(Value::as_array);
-    Ok(Caller {
-        user_name: text(&names.name).unwrap_or_else(|| user_id.clone()),
-        user_id,
+    Ok(Person {
+        name: text(&names.name).unwrap_or_else(|| id.clone()),
+        id,
         organisation,
         admin: roles.is_some_and(|roles| roles.iter().any(|role| role == "admin")),
-        token: token.into(),
-        request,
     })
 }

@@ -1,5 +1,7 @@
 //! Who is calling: tokens, claims, roles.
 
+use std::time::Duration;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
@@ -104,6 +106,20 @@ fn claims_are_checked() {
         ] {
             assert_eq!(who(&user_with(claim, value.clone())).send().await.status, 200, "{claim} {value}");
         }
+    });
+}
+
+#[test]
+fn a_token_that_was_good_expires() {
+    testkit::block_on(async {
+        let app = start().await;
+        let token = user_with("exp", json!(now() - 27)).token();
+        for _ in 0..2 {
+            assert_eq!(app.get("/v1/who").bearer(&token).send().await.status, 200);
+        }
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        let header = refused(app.get("/v1/who").bearer(&token)).await;
+        assert!(header.contains("expired"), "{header}");
     });
 }
 
