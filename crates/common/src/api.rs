@@ -12,6 +12,8 @@ use std::collections::HashMap;
 use actix_web::http::Method;
 use serde_json::Value;
 
+use crate::measured::Measured;
+
 pub use body::{Body, JsonLimit};
 pub(crate) use document::finish;
 pub use params::{PathId, Query};
@@ -23,12 +25,14 @@ pub struct Api {
     /// The OpenAPI 3.1 document as JSON.
     pub document: String,
     operations: HashMap<String, HashMap<Method, Operation>>,
+    /// Requests for anything else.
+    pub(crate) others: Measured,
 }
 
 /// One operation, as its documentation describes it.
 pub(crate) struct Operation {
-    /// `create_load_as_organiser`
-    pub(crate) id: String,
+    /// By its id: `create_load_as_organiser`
+    pub(crate) measured: Measured,
     /// It needs a caller.
     pub(crate) secured: bool,
     /// Media types of the answer to success; `*/*` where content is passed through.
@@ -54,7 +58,7 @@ impl Api {
                     .insert(method, Operation::new(operation, document)?);
             }
         }
-        Ok(Self { document: document.to_string(), operations })
+        Ok(Self { document: document.to_string(), operations, others: Measured::new("none".to_owned()) })
     }
 
     pub(crate) fn operation(&self, pattern: &str, method: &Method) -> Option<&Operation> {
@@ -81,7 +85,7 @@ impl Operation {
         let body = single.unwrap_or(content);
         let success = operation["responses"]["200"]["content"].as_object();
         Ok(Self {
-            id: operation["operationId"].as_str().unwrap_or_default().to_owned(),
+            measured: Measured::new(operation["operationId"].as_str().unwrap_or_default().to_owned()),
             secured: operation["security"]
                 .as_array()
                 .is_some_and(|s| s.iter().any(|s| s.get("bearer").is_some())),
@@ -133,7 +137,7 @@ mod tests {
     #[test]
     fn accept() {
         let operation = Operation {
-            id: String::new(),
+            measured: Measured::new(String::new()),
             secured: true,
             offers: vec!["application/json".into(), "text/csv".into()],
             body: None,

@@ -18,6 +18,7 @@ use tracing_actix_web::RootSpanBuilder;
 
 use crate::admission::is_preflight;
 use crate::api::Api;
+use crate::measured::Measured;
 use crate::request::{REQUEST_ID, RequestContext, Route};
 use crate::{Error, public};
 
@@ -58,9 +59,11 @@ pub(crate) async fn boundary(
         request.headers_mut().remove(header::RANGE);
     }
     let (public, route) = (public::is(request.match_info().as_str()), Route::of(&request));
-    let api = request.app_data::<web::Data<Api>>();
-    let operation = api.and_then(|api| Some(route.operation(api, request.method())?.id.clone()));
-    let operation = operation.unwrap_or_else(|| "none".to_owned());
+    let Some(api) = request.app_data::<web::Data<Api>>().cloned() else {
+        return Err(Error::Internal(anyhow::anyhow!("the app has no document")).into());
+    };
+    let operation = route.operation(&api, request.method());
+    let measured = operation.map_or(&api.others, |operation| &operation.measured);
     if public && route.0.is_some() && is_preflight(&request) {
         let mut answer = public::preflight(&request);
         finish(&mut answer, &context, public);
@@ -80,13 +83,13 @@ pub(crate) async fn boundary(
         Err(error) => {
             // The request is gone, so actix makes the response: from this, which knows what it must look like.
             let answer = respond(&error, &context);
-            observe(answer.status(), &operation, started);
+            observe(answer.status(), measured, started);
             let status = answer.status();
             return Err(Rendered { status, answer: RefCell::new(Some(answer)), context, public }.into());
         }
     };
     finish(response.response_mut(), &context, public);
-    observe(response.status(), &operation, started);
+    observe(response.status(), measured, started);
     Ok(if head { response.map_body(|_, body| BoxBody::new(Headless(body.size()))) } else { response })
 }
 
@@ -199,12 +202,10 @@ fn finish(response: &mut HttpResponse, context: &RequestContext, public: bool) {
     }
 }
 
-fn observe(status: StatusCode, operation: &str, started: Instant) {
+fn observe(status: StatusCode, measured: &Measured, started: Instant) {
     let (status, seconds) = (status.as_u16(), started.elapsed().as_secs_f64());
-    tracing::info!(status, operation, ms = (seconds * 1e6).round() / 1e3, "answered");
-    let labels = [("operation", operation.to_owned()), ("status", status.to_string())];
-    metrics::counter!("drover_requests_total", &labels).increment(1);
-    metrics::histogram!("drover_request_seconds", &labels[..1]).record(seconds);
+    tracing::info!(status, operation = measured.operation(), ms = (seconds * 1e6).round() / 1e3, "answered");
+    measured.record(status, seconds);
 }
 
 /// The answer to HEAD: as long as GET's, and empty.

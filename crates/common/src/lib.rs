@@ -18,6 +18,7 @@ mod health;
 pub mod http;
 mod idempotency;
 mod keyset;
+mod measured;
 pub mod multipart;
 mod paging;
 pub mod problem;

@@ -195,6 +195,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
         verifier: verifier.clone(),
     };
     let db = Data::new(context.db.clone());
+    telemetry::recorder();
     let api = Data::new(Api::new(&openapi::<S>()?)?);
     let settings = Data::new(Settings::open(&context.db, &config.log.level).await?);
     let service = Data::new(S::open(&config.service, &context).await?);

@@ -1,14 +1,18 @@
 //! Logs, with a level that can change while the service runs, and the metrics that `/metrics` shows.
 
+mod line;
+
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tracing_subscriber::fmt::format::JsonFields;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
 
 use crate::config::{Log, LogFormat};
+use line::Line;
 
 static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
 static METRICS: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
@@ -17,9 +21,7 @@ static METRICS: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
 pub fn start(log: &Log) {
     let (filter, handle) = reload::Layer::new(filter(&log.level, ""));
     let lines = match log.format {
-        LogFormat::Json => {
-            fmt::layer().json().flatten_event(true).with_current_span(true).with_span_list(false).boxed()
-        }
+        LogFormat::Json => fmt::layer().fmt_fields(JsonFields::new()).event_format(Line::default()).boxed(),
         LogFormat::Pretty => fmt::layer().compact().with_ansi(false).boxed(),
     };
     if tracing_subscriber::registry().with(filter).with(lines).try_init().is_ok() {
@@ -61,7 +63,7 @@ pub(crate) async fn tidy() {
     }
 }
 
-fn recorder() -> Option<&'static PrometheusHandle> {
+pub(crate) fn recorder() -> Option<&'static PrometheusHandle> {
     let install = || {
         const SECONDS: [f64; 12] =
             [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];

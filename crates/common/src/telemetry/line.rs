@@ -1,0 +1,117 @@
+//! A log line as JSON, with the members that tracing-subscriber's own has. That parses the fields of the span at each
+//! line and writes them again; here they stand as they are, for they are JSON already.
+
+use std::fmt;
+
+use tracing::{Event, Subscriber};
+use tracing_subscriber::fmt::format::{Format, FormatFields, Json, JsonFields, Writer, json};
+use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormattedFields};
+use tracing_subscriber::registry::LookupSpan;
+
+/// `{"timestamp":…,"level":…,<fields>,"target":…,"span":{<fields>,"name":…}}`
+pub(super) struct Line(Format<Json>);
+
+impl Default for Line {
+    fn default() -> Self {
+        Self(json().flatten_event(true).with_current_span(true).with_span_list(false))
+    }
+}
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> FormatEvent<S, JsonFields> for Line {
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, JsonFields>,
+        mut line: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let (level, target) = (event.metadata().level(), event.metadata().target());
+        // From the crate `log`: its target is one of the fields.
+        if target == "log" {
+            return self.0.format_event(context, line, event);
+        }
+        line.write_str("{\"timestamp\":\"")?;
+        SystemTime.format_time(&mut line)?;
+        write!(line, "\",\"level\":\"{level}\",")?;
+        let mut fields = String::new();
+        context.format_fields(Writer::new(&mut fields), event)?;
+        members(&mut line, &fields)?;
+        // Targets and names of spans are Rust's: nothing in them needs an escape.
+        write!(line, "\"target\":\"{target}\"")?;
+        if let Some(span) = context.parent_span() {
+            line.write_str(",\"span\":{")?;
+            if let Some(fields) = span.extensions().get::<FormattedFields<JsonFields>>() {
+                members(&mut line, fields)?;
+            }
+            write!(line, "\"name\":\"{}\"}}", span.name())?;
+        }
+        line.write_str("}\n")
+    }
+}
+
+/// The members of an object, and a comma if there are any.
+fn members(line: &mut Writer<'_>, object: &str) -> fmt::Result {
+    let members = object.strip_prefix('{').and_then(|object| object.strip_suffix('}')).unwrap_or_default();
+    line.write_str(members)?;
+    if members.is_empty() { Ok(()) } else { line.write_char(',') }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Write};
+    use std::sync::{Arc, Mutex};
+
+    use serde_json::Value;
+    use tracing_subscriber::layer::SubscriberExt;
+    use tracing_subscriber::{Layer, Registry, fmt};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn lines(layer: Box<dyn Layer<Registry> + Send + Sync>, written: &Written) -> Vec<Value> {
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+            let span = tracing::error_span!("request", request_id = "r\"1\n", method = %"GET");
+            let _entered = span.enter();
+            tracing::info!(status = 200_u16, ms = 0.25, "answered \u{1} {}", "so");
+            let inner = tracing::info_span!("inner");
+            tracing::warn!(parent: &inner, error = ?Some("x"), none = Option::<u8>::None);
+            drop(_entered);
+            tracing::error!("alone");
+        });
+        let text = String::from_utf8(std::mem::take(&mut *written.0.lock().unwrap())).unwrap();
+        let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for line in &mut lines {
+            let time = line["timestamp"].take();
+            assert!(time.as_str().unwrap().ends_with('Z'), "{time}");
+        }
+        lines
+    }
+
+    #[test]
+    fn says_what_the_usual_one_says() {
+        let written = Written::default();
+        let writer = written.clone();
+        let layer = || {
+            fmt::layer().fmt_fields(JsonFields::new()).with_writer({
+                let writer = writer.clone();
+                move || writer.clone()
+            })
+        };
+        let ours = lines(layer().event_format(Line::default()).boxed(), &written);
+        let usual = lines(layer().event_format(Line::default().0).boxed(), &written);
+        assert_eq!(ours.len(), 3);
+        assert_eq!(ours, usual);
+        assert_eq!(ours[0]["span"]["request_id"], "r\"1\n");
+    }
+}
