@@ -43,11 +43,15 @@ impl Schema {
     /// Checks a value and takes the failed members out of it, so that what is left can be looked at further.
     pub(super) fn check(&self, value: &mut Value) -> Problems {
         tidy(value, &self.root, &self.root);
+        let mut problems = Problems::default();
+        // Mostly nothing is wrong, which is found out sooner than what is.
+        if self.validator.is_valid(value) {
+            return problems;
+        }
         let mut found = Vec::new();
         for error in self.validator.iter_errors(value).take(MOST) {
             collect(&error, &mut found);
         }
-        let mut problems = Problems::default();
         for (pointer, code, message, data) in found {
             problems.push_with(path(&pointer), code, message, data);
             prune(value, &pointer);
