@@ -81,7 +81,7 @@ pub struct DatabaseConfig {
     /// `sqlite://PATH` or `postgres://USER:PASSWORD@HOST/NAME`.
     #[serde(serialize_with = "without_password")]
     pub url: SecretString,
-    /// Connections.
+    /// Connections; on SQLite, where one writes beside them, at most one more than there are cores.
     pub pool_size: u32,
     /// How long a request waits for a free connection, in milliseconds.
     pub wait_ms: u64,

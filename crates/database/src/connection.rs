@@ -47,11 +47,15 @@ pub(crate) fn sqlite(path: &Path, role: Role) -> Result<SqliteConnection, Error>
         ))
     })?;
     // A large write remembers each page for every statement that changes it: hundreds of MB that memory is not for.
-    let (query_only, temp_store) = if role == Role::Reader { ("ON", "MEMORY") } else { ("OFF", "FILE") };
+    // Readers find what is mapped where it lies, and keep pages (KiB) only of what a file has beyond that.
+    let (query_only, temp_store, cache) = match role {
+        Role::Reader => ("ON", "MEMORY", 16384),
+        Role::Writer => ("OFF", "FILE", 65536),
+    };
     connection
         .batch_execute(&format!(
             "PRAGMA busy_timeout=5000; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;
-             PRAGMA cache_size=-65536; PRAGMA mmap_size=268435456; PRAGMA temp_store={temp_store};
+             PRAGMA cache_size=-{cache}; PRAGMA mmap_size=268435456; PRAGMA temp_store={temp_store};
              PRAGMA query_only={query_only};"
         ))
         .map_err(|e| {

@@ -33,7 +33,7 @@ pub struct Options {
     pub url: String,
     /// The schema of this service on PostgreSQL; SQLite has one file per service instead.
     pub schema: &'static str,
-    /// Connections, and with them the number of statements that run at once.
+    /// Connections, and with them the number of statements that run at once; fewer on SQLite if there are fewer cores.
     pub pool_size: u32,
     /// How long a request waits for a free connection before it is answered with 503.
     pub wait: Duration,

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use diesel::connection::{AnsiTransactionManager, TransactionManager};
+use diesel::QueryResult;
+use diesel::connection::{
+    AnsiTransactionManager, CacheSize, Connection as _, SimpleConnection, TransactionManager,
+};
 use diesel::r2d2::{self, ManageConnection, PooledConnection, R2D2Connection};
 use tokio::sync::Semaphore;
 use tracing::Span;
@@ -18,23 +21,49 @@ struct Manager {
     schema: &'static str,
 }
 
+/// A connection, and how often it was used since it keeps statements.
+struct Pooled {
+    connection: AnyConnection,
+    uses: u32,
+}
+
+/// Statements are kept by their text, of which a search has as many as there are ways to put its filters together. After
+/// so many uses they are forgotten; those that are asked for most are prepared again soon.
+const USES: u32 = 1000;
+
+impl Pooled {
+    fn used(&mut self) -> QueryResult<()> {
+        self.uses += 1;
+        if self.uses >= USES {
+            self.uses = 0;
+            self.connection.set_prepared_statement_cache_size(CacheSize::Disabled);
+            if let AnyConnection::Postgres(c) = &mut self.connection {
+                c.batch_execute("DEALLOCATE ALL")?;
+            }
+            self.connection.set_prepared_statement_cache_size(CacheSize::Unbounded);
+        }
+        Ok(())
+    }
+}
+
 impl ManageConnection for Manager {
-    type Connection = AnyConnection;
+    type Connection = Pooled;
     type Error = Error;
 
-    fn connect(&self) -> Result<AnyConnection, Error> {
-        match &self.target {
-            Target::Sqlite(path) => connection::sqlite(path, Role::Reader).map(AnyConnection::Sqlite),
-            Target::Postgres(url) => connection::postgres(url, self.schema).map(AnyConnection::Postgres),
-        }
+    fn connect(&self) -> Result<Pooled, Error> {
+        let connection = match &self.target {
+            Target::Sqlite(path) => AnyConnection::Sqlite(connection::sqlite(path, Role::Reader)?),
+            Target::Postgres(url) => AnyConnection::Postgres(connection::postgres(url, self.schema)?),
+        };
+        Ok(Pooled { connection, uses: 0 })
     }
 
-    fn is_valid(&self, connection: &mut AnyConnection) -> Result<(), Error> {
-        Ok(connection.ping()?)
+    fn is_valid(&self, pooled: &mut Pooled) -> Result<(), Error> {
+        Ok(pooled.connection.ping()?)
     }
 
-    fn has_broken(&self, connection: &mut AnyConnection) -> bool {
-        std::thread::panicking() || connection.is_broken()
+    fn has_broken(&self, pooled: &mut Pooled) -> bool {
+        std::thread::panicking() || pooled.connection.is_broken()
     }
 }
 
@@ -58,8 +87,14 @@ pub(crate) struct Pool {
 
 impl Pool {
     pub(crate) fn open(target: Target, options: &Options) -> Result<Self, Error> {
+        // SQLite reads in this process: more readers than cores, and one that waits for the disk, answer no sooner, and
+        // each has memory of its own.
+        let size = match &target {
+            Target::Sqlite(_) => options.pool_size.min(cores().saturating_add(1)),
+            Target::Postgres(_) => options.pool_size,
+        };
         let connections = r2d2::Pool::builder()
-            .max_size(options.pool_size)
+            .max_size(size)
             .min_idle(Some(1))
             .connection_timeout(options.wait)
             .idle_timeout(None)
@@ -67,7 +102,7 @@ impl Pool {
             .error_handler(Box::new(LogFailure))
             .build(Manager { target, schema: options.schema })
             .map_err(|e| Error::Setup(e.to_string()))?;
-        let permits = Arc::new(Semaphore::new(options.pool_size as usize));
+        let permits = Arc::new(Semaphore::new(size as usize));
         Ok(Self { connections, permits, wait: options.wait })
     }
 
@@ -133,8 +168,11 @@ impl Pool {
             let _permit = permit;
             let _entered = span.entered();
             loop {
-                let mut connection = checkout(&pool, deadline)?;
-                let result = f(&mut connection);
+                let mut pooled = checkout(&pool, deadline)?;
+                // Before, so that what goes wrong with it is found out as below.
+                let used = pooled.used().map_err(|e| E::from(Error::from(e)));
+                let connection = &mut pooled.connection;
+                let result = used.and_then(|()| f(connection));
                 // A server that was restarted leaves dead connections behind: one is found out at each call. Diesel
                 // does not always notice; a failed ping makes it, and the pool then drops the connection.
                 let died = result.as_ref().is_err_and(is_unavailable)
@@ -146,6 +184,10 @@ impl Pool {
         });
         task.await.unwrap_or_else(|_| Err(Error::Panicked.into()))
     }
+}
+
+fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX))
 }
 
 fn checkout(pool: &r2d2::Pool<Manager>, deadline: Instant) -> Result<Checkout, Error> {

@@ -7,5 +7,6 @@ mod group_commit;
 mod migrations;
 mod outages;
 mod refusals;
+mod statements;
 mod support;
 mod writes;
