@@ -6,7 +6,7 @@ mod tests;
 use database::Ts;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{Draft, ValidationError, Validator};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::problem::{Code, Problems};
 
@@ -25,7 +25,7 @@ pub(super) struct Schema {
 impl Schema {
     pub(super) fn new(schema: &Value, components: &Value) -> anyhow::Result<Self> {
         let mut root = schema.clone();
-        root["components"] = components.clone();
+        root["components"] = json!({ "schemas": needed(schema, &components["schemas"]) });
         bound(&mut root);
         let validator = jsonschema::options()
             .with_draft(Draft::Draft202012)
@@ -63,6 +63,23 @@ impl Schema {
     pub(super) fn property(&self, name: &str) -> Option<&Value> {
         self.root["properties"].get(name).map(|schema| resolve(schema, &self.root))
     }
+}
+
+/// The components that a schema refers to, directly or not. Each schema has its own copies of them: of all of them they
+/// would be some MB.
+fn needed(schema: &Value, components: &Value) -> Map<String, Value> {
+    let (mut needed, mut open) = (Map::new(), vec![schema]);
+    while let Some(value) = open.pop() {
+        let name = value["$ref"].as_str().and_then(|r| r.strip_prefix("#/components/schemas/"));
+        if let Some((name, schema)) = name.and_then(|name| Some((name, components.get(name)?)))
+            && needed.insert(name.to_owned(), schema.clone()).is_none()
+        {
+            open.push(schema);
+        }
+        open.extend(value.as_object().into_iter().flat_map(Map::values));
+        open.extend(value.as_array().into_iter().flatten());
+    }
+    needed
 }
 
 /// Gives every array a limit.

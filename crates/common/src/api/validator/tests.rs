@@ -73,3 +73,16 @@ fn an_array_without_a_limit_gets_one() {
     assert_eq!(tags(10_000), []);
     assert_eq!(tags(10_001), [("tags".to_owned(), Code::Length)]);
 }
+
+#[test]
+fn a_schema_stands_beside_what_it_refers_to() {
+    let to = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
+    let components = json!({
+        "A": {"type": "array", "items": to("B")},
+        "B": {"type": "object", "properties": {"a": to("A"), "c": {"oneOf": [{"type": "null"}, to("C")]}}},
+        "C": {"type": "string"},
+        "D": to("A"),
+    });
+    let found = needed(&json!({"properties": {"a": to("A")}}), &components);
+    assert_eq!(found.keys().collect::<Vec<_>>(), ["A", "B", "C"]);
+}
