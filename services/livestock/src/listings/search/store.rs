@@ -226,12 +226,17 @@ fn of_commodity<'a>(mut query: Query<'a>, search: &'a Search, branch: &Branch) -
         }
         None => {}
     }
-    let elsewhere = || l::breed.is_null().or(l::breed.ne_all(&search.breeds));
-    query = match branch.breed {
-        Breed::Any => query,
-        Breed::Own => query.filter(l::breed.eq_any(&search.breeds)),
-        Breed::Type => query.filter(l::breed_type.eq_any(&search.breeds)).filter(elsewhere()),
+    // PostgreSQL reads an index in order behind one value, not behind a list of one.
+    query = match (branch.breed, search.breeds.as_slice()) {
+        (Breed::Any, _) => query,
+        (Breed::Own, [breed]) => query.filter(l::breed.eq(breed)),
+        (Breed::Own, breeds) => query.filter(l::breed.eq_any(breeds)),
+        (Breed::Type, [breed]) => query.filter(l::breed_type.eq(breed)),
+        (Breed::Type, breeds) => query.filter(l::breed_type.eq_any(breeds)),
     };
+    if branch.breed == Breed::Type {
+        query = query.filter(l::breed.is_null().or(l::breed.ne_all(&search.breeds)));
+    }
     if !search.breed_societies.is_empty() {
         query = query.filter(l::breed_society.eq_any(&search.breed_societies));
     }
