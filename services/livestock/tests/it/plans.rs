@@ -57,7 +57,8 @@ const SEARCHES: [(&str, &[&str], bool); 26] = [
          distanceKm=50&sortBy=createdAt&sortDesc=true",
         &[
             "COVERING INDEX listings_breed_place (breed=? AND status=? AND band=? AND lon>? AND lon<?)",
-            "listings_breed_type (breed_type=?",
+            // First of all, since it is mostly no type.
+            "SEARCH typed EXISTS USING COVERING INDEX listings_breed_type",
         ],
         true,
     ),
