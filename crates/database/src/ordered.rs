@@ -24,6 +24,8 @@ pub struct Ordered<Q, T = JsonSql> {
     offset: i64,
     /// How far a branch is read at most, where the planner must be told.
     reach: Option<i64>,
+    /// See [`Ordered::kept`].
+    kept: bool,
     rows: PhantomData<T>,
 }
 
@@ -70,7 +72,15 @@ impl<Q, T> Ordered<Q, T> {
         // anyway, and would sort what comes out of a limited one once more.
         let told = branches.len() > 1 && matches!(c, AnyConnection::Postgres(_));
         let reach = told.then(|| limit.saturating_add(offset));
-        Self { branches, columns, order, branch_order, limit, offset, reach, rows: PhantomData }
+        Self { branches, columns, order, branch_order, limit, offset, reach, kept: false, rows: PhantomData }
+    }
+
+    /// With `true` connections keep the statement prepared, whatever Diesel makes of its parts: there must be few such
+    /// statements, since each connection keeps all that it ever saw (5 to 20 kB each on SQLite).
+    #[must_use]
+    pub fn kept(mut self, few: bool) -> Self {
+        self.kept = few;
+        self
     }
 }
 
@@ -108,6 +118,15 @@ impl<Q, T> Query for Ordered<Q, T> {
 impl<Q, T> RunQueryDsl<AnyConnection> for Ordered<Q, T> {}
 
 impl<Q: QueryFragment<MultiBackend>, T> QueryFragment<MultiBackend> for Ordered<Q, T> {
+    fn is_safe_to_cache_prepared(&self, backend: &MultiBackend) -> QueryResult<bool> {
+        for branch in &self.branches {
+            if !self.kept && !branch.is_safe_to_cache_prepared(backend)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
         out.push_sql("SELECT ");
         out.push_sql(&self.columns);

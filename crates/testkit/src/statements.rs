@@ -23,15 +23,19 @@ pub(crate) fn listen() {
 #[expect(clippy::unnecessary_wraps, reason = "what Diesel asks for")]
 fn listener() -> Option<Box<dyn Instrumentation>> {
     let mut opened = String::new();
-    Some(Box::new(move |event: InstrumentationEvent<'_>| match event {
-        InstrumentationEvent::StartEstablishConnection { url, .. } => url.clone_into(&mut opened),
-        InstrumentationEvent::StartQuery { query, .. } => {
-            let mut watched = watched();
-            if let Some((_, said)) = watched.iter_mut().find(|(name, _)| opened.contains(name.as_str())) {
-                said.push(query.to_string());
+    Some(Box::new(move |event: InstrumentationEvent<'_>| {
+        let said = match event {
+            InstrumentationEvent::StartEstablishConnection { url, .. } => {
+                url.clone_into(&mut opened);
+                return;
             }
+            InstrumentationEvent::StartQuery { query, .. } => query.to_string(),
+            InstrumentationEvent::CacheQuery { sql, .. } => format!("kept: {sql}"),
+            _ => return,
+        };
+        if let Some((_, all)) = watched().iter_mut().find(|(name, _)| opened.contains(name.as_str())) {
+            all.push(said);
         }
-        _ => {}
     }))
 }
 
@@ -40,7 +44,8 @@ pub(crate) fn watch(database: &TestDatabase) {
     watched().insert(key(database), Vec::new());
 }
 
-/// What was said since the last time, in order: each statement with its values behind ` -- binds: `.
+/// What was said since the last time, in order: each statement with its values behind ` -- binds: `; and `kept: `
+/// with one that a connection keeps prepared from now on.
 pub(crate) fn take(database: &TestDatabase) -> Vec<String> {
     watched().get_mut(&key(database)).map(std::mem::take).expect("a database that is watched")
 }

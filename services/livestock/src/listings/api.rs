@@ -6,7 +6,7 @@ use common::{Answer, Caller, Error, Failures, Format, PathId, Query, Streamed, d
 
 use super::columns::table;
 use super::facets::Facets;
-use super::model::Listing;
+use super::model::{Listing, seen_from};
 use super::search::{self, Parameters, Search};
 use super::store;
 use crate::Livestock;
@@ -47,8 +47,7 @@ pub(super) async fn search_listings(
     let mut rows = app.db.read(move |c| search::store::search(c, &caller, &search)).await?;
     if let Some(near) = near {
         for document in &mut rows.documents {
-            let listing: Listing = serde_json::from_str(document)?;
-            *document = serde_json::to_string(&listing.seen_from(near.point))?;
+            seen_from(document, near.point)?;
         }
     }
     Ok(Either::Left(rows.answer(&request, &app.public_url, &page)))

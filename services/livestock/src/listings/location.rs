@@ -77,8 +77,14 @@ pub struct Coordinates {
 impl Location {
     /// Where it is on the globe.
     pub fn point(&self) -> Option<Point> {
-        let Coordinates { lat, lon } = self.coordinates.as_ref()?;
-        Some(Point { lat: lat.as_f64()?, lon: lon.as_f64()? })
+        self.coordinates.as_ref()?.point()
+    }
+}
+
+impl Coordinates {
+    /// The point that they name.
+    pub fn point(&self) -> Option<Point> {
+        Some(Point { lat: self.lat.as_f64()?, lon: self.lon.as_f64()? })
     }
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::location::Location;
+use super::location::{Coordinates, Location};
 use super::particulars::Particulars;
 use super::place::{Point, chord2, km_of};
 use super::price::Price;
@@ -125,15 +125,6 @@ impl Listing {
         Particulars::of(self.properties.as_ref())
     }
 
-    /// The listing with its distance from a point.
-    #[must_use]
-    pub fn seen_from(mut self, point: Point) -> Self {
-        let place = self.location.as_ref().and_then(Location::point);
-        let km = place.map(|place| km_of(chord2(place.unit(), point.unit())));
-        self.distance_km = km.map(|km| (km * 1000.0).round() / 1000.0);
-        self
-    }
-
     /// Its breeds and society in lower case, each with how it is written; and its types, after [`TYPE`].
     pub fn terms(&self) -> BTreeMap<String, String> {
         let text = |name| self.properties.as_ref()?.get(name)?.as_str().map(str::trim);
@@ -146,6 +137,30 @@ impl Listing {
 
 /// What types are told from breeds by among the terms: no text has a line break.
 pub const TYPE: &str = "type\n";
+
+/// Adds to a listing's document its distance from a point, which comes last, if it has a place.
+///
+/// # Errors
+/// If it is no listing's document.
+pub fn seen_from(document: &mut String, point: Point) -> Result<(), serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Placed {
+        location: Option<Located>,
+    }
+    #[derive(Deserialize)]
+    struct Located {
+        coordinates: Option<Coordinates>,
+    }
+    let placed: Placed = serde_json::from_str(document)?;
+    let location = placed.location.and_then(|location| location.coordinates);
+    if let Some(place) = location.and_then(|coordinates| coordinates.point()) {
+        let km = km_of(chord2(place.unit(), point.unit()));
+        let shown = serde_json::to_string(&((km * 1000.0).round() / 1000.0))?;
+        document.truncate(document.trim_end().len() - 1);
+        document.extend([",\"distanceKm\":", &shown, "}"]);
+    }
+    Ok(())
+}
 
 /// What a listing begins with; its files are only references yet.
 #[derive(Clone, Debug, PartialEq)]
@@ -200,6 +215,7 @@ impl NewListing {
 #[cfg(test)]
 mod tests {
     use super::Status::{self, Active, Cancelled, Draft, Found, Sold};
+    use super::*;
 
     #[test]
     fn the_ways_of_a_listing() {
@@ -215,5 +231,21 @@ mod tests {
                 assert!(told.contains(from.as_str()), "{from:?} {to:?}: {told}");
             }
         }
+    }
+
+    #[test]
+    fn a_distance_comes_last_if_there_is_one() {
+        let point = Point { lat: 51.0, lon: -3.0 };
+        let near =
+            r#"{"id":"1","location":{"threeWords":"a.b.c","coordinates":{"lat":52,"lon":-3}},"tags":["}"]}"#;
+        let mut seen = near.to_owned();
+        seen_from(&mut seen, point).unwrap();
+        assert_eq!(seen, near.replace(r#""tags":["}"]}"#, r#""tags":["}"],"distanceKm":111.195}"#));
+        for unplaced in [r#"{"id":"1"}"#, r#"{"id":"1","location":{"address":{"city":"Hay"}}}"#] {
+            let mut seen = unplaced.to_owned();
+            seen_from(&mut seen, point).unwrap();
+            assert_eq!(seen, unplaced);
+        }
+        assert!(seen_from(&mut String::new(), point).is_err());
     }
 }

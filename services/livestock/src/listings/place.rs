@@ -8,8 +8,9 @@ use std::ops::RangeInclusive;
 const RADIUS_KM: f64 = 6_371.008_8;
 /// Parts of the radius: 2^40.
 const GRID: f64 = 1_099_511_627_776.0;
-/// So many bands are named one by one, each with its range of longitudes; of more the index is read from end to end.
-const MOST_BANDS: i32 = 64;
+/// Up to so many bands are named one by one, each with its range of longitudes; of more the index is read from end to end.
+/// Few numbers of them make few statements.
+const NAMED_BANDS: [usize; 2] = [16, 64];
 
 /// A place on the globe.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,9 +66,12 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Each of the bands, if they are few.
+    /// Each of the bands, if they are few; the last one again until there are as many as there may be.
     pub fn few_bands(&self) -> Option<Vec<i32>> {
-        (self.bands.end() - self.bands.start() < MOST_BANDS).then(|| self.bands.clone().collect())
+        let mut bands: Vec<_> = self.bands.clone().collect();
+        let count = NAMED_BANDS.into_iter().find(|count| bands.len() <= *count)?;
+        bands.resize(count, *self.bands.end());
+        Some(bands)
     }
 }
 

@@ -128,6 +128,23 @@ impl Search {
         }
     }
 
+    /// True for what is asked all day: such searches make a few hundred different statements in all (without cursors
+    /// some dozens), so connections may keep them prepared.
+    pub fn is_usual(&self) -> bool {
+        let around = self.surroundings();
+        matches!(self.sorting.sort, Sort::CreatedAt | Sort::Price | Sort::Distance)
+            && self.status != Some(StatusFilter::Draft)
+            && !matches!(self.commodity_type, Some(CommodityType::Type(_)))
+            && self.breeds.len() <= 1
+            && self.breed_societies.is_empty()
+            && self.sexes.is_none()
+            && self.additional_info.is_none()
+            && self.min_age.or(self.max_age).is_none()
+            && self.organisation_id.is_none()
+            && !self.wishlisted
+            && around.is_none_or(|around| around.longitudes.len() == 1 && around.few_bands().is_some())
+    }
+
     /// Nothing farther away is found.
     pub fn within_km(&self) -> Option<f64> {
         self.near?.within_km

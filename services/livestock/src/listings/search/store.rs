@@ -17,6 +17,8 @@ use crate::schema::listings::dsl as l;
 use crate::schema::spellings::dsl as s;
 use crate::schema::wishlists::dsl as w;
 
+diesel::alias!(const TYPED: Alias<Typed> = crate::schema::listings as typed);
+
 /// The square of the straight line to a point, as `place::chord2` adds it up.
 macro_rules! chord2 {
     ($unit:expr, $end:literal) => {{
@@ -117,6 +119,7 @@ fn page(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<Vec<(
                 fetch,
                 offset,
             );
+            let page = page.kept(search.is_usual());
             let rows = page.load::<(Json, Id, Option<$rust>)>(c)?.into_iter();
             rows.map(|(document, id, value)| (document.0, place(search, value.map($key), id))).collect()
         }};
@@ -192,7 +195,7 @@ fn with_status<'a>(caller: &'a Caller, search: &Search) -> Query<'a> {
 }
 
 /// Those near enough: first what an index finds, then the distance itself.
-fn near<'a>(mut query: Query<'a>, search: &Search, branch: &Branch) -> Query<'a> {
+fn near<'a>(mut query: Query<'a>, search: &'a Search, branch: &Branch) -> Query<'a> {
     let (Some(km), Some(around)) = (search.within_km(), search.surroundings()) else { return query };
     query = match around.few_bands() {
         Some(bands) => query.filter(l::band.eq_any(bands)),
@@ -200,6 +203,11 @@ fn near<'a>(mut query: Query<'a>, search: &Search, branch: &Branch) -> Query<'a>
     };
     if let Some(range) = &branch.longitudes {
         query = query.filter(l::lon.between(*range.start(), *range.end()));
+    }
+    if branch.breed == Breed::Type {
+        // Most breeds are no breed type of any listing: then none is looked through for.
+        let of_type = TYPED.field(l::breed_type).eq_any(&search.breeds);
+        query = query.filter(diesel::dsl::exists(TYPED.filter(of_type).select(TYPED.field(l::id))));
     }
     query.filter(chord2!(search.unit(), "))").le(chord2_of(km)))
 }
@@ -218,12 +226,17 @@ fn of_commodity<'a>(mut query: Query<'a>, search: &'a Search, branch: &Branch) -
         }
         None => {}
     }
-    let elsewhere = || l::breed.is_null().or(l::breed.ne_all(&search.breeds));
-    query = match branch.breed {
-        Breed::Any => query,
-        Breed::Own => query.filter(l::breed.eq_any(&search.breeds)),
-        Breed::Type => query.filter(l::breed_type.eq_any(&search.breeds)).filter(elsewhere()),
+    // PostgreSQL reads an index in order behind one value, not behind a list of one.
+    query = match (branch.breed, search.breeds.as_slice()) {
+        (Breed::Any, _) => query,
+        (Breed::Own, [breed]) => query.filter(l::breed.eq(breed)),
+        (Breed::Own, breeds) => query.filter(l::breed.eq_any(breeds)),
+        (Breed::Type, [breed]) => query.filter(l::breed_type.eq(breed)),
+        (Breed::Type, breeds) => query.filter(l::breed_type.eq_any(breeds)),
     };
+    if branch.breed == Breed::Type {
+        query = query.filter(l::breed.is_null().or(l::breed.ne_all(&search.breeds)));
+    }
     if !search.breed_societies.is_empty() {
         query = query.filter(l::breed_society.eq_any(&search.breed_societies));
     }
