@@ -3,67 +3,62 @@
 
 use super::super::search::StatusFilter;
 use super::super::terms::{AdditionalInfo, Sex};
-use super::index::{Entry, Index};
-use super::terms::NONE;
-
-/// Which filters let a listing pass: status, type, breed, society, sexes, additional info.
-pub struct Groups(pub [bool; 6]);
+use super::exact::stop;
+use super::index::Traits;
 
 /// What was counted.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    statuses: [u32; 4],
-    categories: [u32; 256],
-    breeds: Vec<u32>,
-    societies: Vec<u32>,
+    statuses: [u32; 8],
+    categories: [u32; 8],
     sexes: [u32; 8],
-    additional_info: [u32; 6],
+    additional_info: [u32; 8],
+    /// Breeds and breed types by the numbers of their terms, and how many they are there.
+    pub breeds: Vec<u32>,
+    pub societies: Vec<u32>,
     pub total: u32,
 }
 
 impl Counts {
-    /// Of so many terms.
-    pub fn new(terms: usize) -> Self {
-        Self {
-            statuses: [0; 4],
-            categories: [0; 256],
-            breeds: vec![0; terms],
-            societies: vec![0; terms],
-            sexes: [0; 8],
-            additional_info: [0; 6],
-            total: 0,
-        }
+    /// Makes room for so many terms.
+    pub fn learn(&mut self, terms: usize) {
+        self.breeds.resize(terms, 0);
+        self.societies.resize(terms, 0);
     }
 
-    /// Counts a listing.
-    pub fn add(&mut self, entry: &Entry, Groups(pass): Groups) {
-        let stopped = pass.iter().filter(|pass| !**pass).count();
-        self.total += u32::from(stopped == 0);
-        if stopped > 1 {
-            return;
-        }
+    /// False of a listing that two filters stop: it counts nowhere.
+    pub fn counts(stopped: u8) -> bool {
+        stopped & stopped.wrapping_sub(1) == 0
+    }
+
+    /// Counts a listing that at most one filter stops; -1 times, if it was counted and is no more.
+    pub fn add(&mut self, listing: &Traits, stopped: u8, times: i32) {
+        let add = |count: &mut u32| *count = count.wrapping_add_signed(times);
         // For a filter it counts if no other one stops it.
-        let [status, kind, breed, society, sex, info] = pass.map(|pass| stopped == 0 || !pass);
-        if status {
-            self.statuses[usize::from(entry.status)] += 1;
+        let counts_for = |filter: u8| stopped & !filter == 0;
+        if stopped == 0 {
+            add(&mut self.total);
         }
-        if kind {
-            self.categories[usize::from(entry.category)] += 1;
+        if counts_for(stop::STATUS) {
+            add(&mut self.statuses[usize::from(listing.status & 7)]);
         }
-        if breed {
-            self.breeds[entry.breed as usize] += 1;
-            if entry.breed_type != entry.breed {
-                self.breeds[entry.breed_type as usize] += 1;
+        if counts_for(stop::KIND) {
+            add(&mut self.categories[usize::from(listing.category & 7)]);
+        }
+        if counts_for(stop::BREED) {
+            add(&mut self.breeds[listing.breed as usize]);
+            if listing.breed_type != listing.breed {
+                add(&mut self.breeds[listing.breed_type as usize]);
             }
         }
-        if society {
-            self.societies[entry.society as usize] += 1;
+        if counts_for(stop::SOCIETY) {
+            add(&mut self.societies[listing.society as usize]);
         }
-        if sex {
-            add_flags(&mut self.sexes, entry.sexes);
+        if counts_for(stop::SEX) {
+            add_flags(&mut self.sexes, listing.sexes, times);
         }
-        if info {
-            add_flags(&mut self.additional_info, entry.additional_info);
+        if counts_for(stop::INFO) {
+            add_flags(&mut self.additional_info, listing.additional_info, times);
         }
     }
 
@@ -87,24 +82,14 @@ impl Counts {
         AdditionalInfo::ALL.map(AdditionalInfo::as_str).into_iter().zip(self.additional_info)
     }
 
-    /// Breeds and breed types, as they are written in this table.
-    pub fn breeds(&self, index: &Index) -> Vec<(String, u32)> {
-        spelled(&self.breeds, index)
-    }
-
-    /// Breed societies, likewise.
-    pub fn societies(&self, index: &Index) -> Vec<(String, u32)> {
-        spelled(&self.societies, index)
+    /// How much memory it takes.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + (self.breeds.capacity() + self.societies.capacity()) * size_of::<u32>()
     }
 }
 
-fn add_flags(counts: &mut [u32], flags: u8) {
+fn add_flags(counts: &mut [u32; 8], flags: u8, times: i32) {
     for (bit, count) in counts.iter_mut().enumerate() {
-        *count += u32::from(flags >> bit & 1);
+        *count = count.wrapping_add_signed(i32::from(flags >> bit & 1) * times);
     }
-}
-
-fn spelled(counts: &[u32], index: &Index) -> Vec<(String, u32)> {
-    let counted = (NONE..).zip(counts).skip(1).filter(|(_, count)| **count > 0);
-    counted.filter_map(|(term, count)| Some((index.spelling(term)?.to_owned(), *count))).collect()
 }

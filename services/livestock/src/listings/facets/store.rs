@@ -8,6 +8,7 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 
+use super::super::store::DERIVED;
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::dsl as l;
 use crate::schema::spellings::dsl as s;
@@ -40,8 +41,6 @@ pub struct Row {
 /// What happened since.
 #[derive(Debug)]
 pub struct Changes {
-    /// Since when, and until when.
-    pub since: i64,
     pub position: i64,
     /// The events that were read, which the next reading may meet again.
     pub known: HashSet<i64>,
@@ -53,11 +52,26 @@ pub struct Changes {
 /// Up to where the events were read.
 #[derive(Clone, Debug, Default)]
 pub struct Place {
+    /// Which reading it was.
+    pub reading: u64,
     pub position: i64,
     /// Events after it that were read already.
     pub known: HashSet<i64>,
     /// Listings that an older version of the code wrote, and nobody has mended yet.
     pub stale: HashSet<Id>,
+}
+
+impl Place {
+    /// Takes which of these rows wait to be mended.
+    pub fn note(&mut self, rows: &[Row]) {
+        for row in rows {
+            if row.derived < DERIVED {
+                self.stale.insert(row.id);
+            } else if !self.stale.is_empty() {
+                self.stale.remove(&row.id);
+            }
+        }
+    }
 }
 
 /// So many rows are read at once.
@@ -102,7 +116,7 @@ pub fn changes(c: &mut AnyConnection, place: &Place) -> Result<Changes, Error> {
     for terms in terms.chunks(AT_ONCE) {
         spellings.extend(s::spellings.filter(s::term.eq_any(terms)).load::<(String, String)>(c)?);
     }
-    Ok(Changes { since, position, known: events.into_iter().map(|(n, _)| n).collect(), rows, spellings })
+    Ok(Changes { position, known: events.into_iter().map(|(n, _)| n).collect(), rows, spellings })
 }
 
 /// Some thousand listings, those with the next ids.
