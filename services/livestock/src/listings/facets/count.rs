@@ -3,16 +3,17 @@
 
 use super::super::search::StatusFilter;
 use super::super::terms::{AdditionalInfo, Sex};
-use super::exact::stop;
+use super::exact::{Masks, stop};
 use super::index::Traits;
 
 /// What was counted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Counts {
     statuses: [u32; 8],
     categories: [u32; 8],
-    sexes: [u32; 8],
-    additional_info: [u32; 8],
+    /// By all flags of a listing together: one count each instead of eight.
+    sexes: [u32; 256],
+    additional_info: [u32; 256],
     /// Breeds and breed types by the numbers of their terms, and how many they are there.
     pub breeds: Vec<u32>,
     pub societies: Vec<u32>,
@@ -20,19 +21,39 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Nothing yet, of so many terms.
+    pub fn new(terms: usize) -> Self {
+        Self {
+            statuses: [0; 8],
+            categories: [0; 8],
+            sexes: [0; 256],
+            additional_info: [0; 256],
+            breeds: vec![0; terms],
+            societies: vec![0; terms],
+            total: 0,
+        }
+    }
+
     /// Makes room for so many terms.
     pub fn learn(&mut self, terms: usize) {
         self.breeds.resize(terms, 0);
         self.societies.resize(terms, 0);
     }
 
-    /// False of a listing that two filters stop: it counts nowhere.
-    pub fn counts(stopped: u8) -> bool {
-        stopped & stopped.wrapping_sub(1) == 0
+    /// Counts those of these listings that count somewhere.
+    pub fn add_all<'a>(&mut self, listings: impl Iterator<Item = &'a Traits>, masks: &Masks) {
+        for listing in listings {
+            self.add(listing, masks, 1);
+        }
     }
 
-    /// Counts a listing that at most one filter stops; -1 times, if it was counted and is no more.
-    pub fn add(&mut self, listing: &Traits, stopped: u8, times: i32) {
+    /// Counts a listing; -1 times, if it was counted and is no more. False if two filters stop it: it counts nowhere.
+    #[inline]
+    pub fn add(&mut self, listing: &Traits, masks: &Masks, times: i32) -> bool {
+        let stopped = masks.stop(listing);
+        if stopped & stopped.wrapping_sub(1) != 0 {
+            return false;
+        }
         let add = |count: &mut u32| *count = count.wrapping_add_signed(times);
         // For a filter it counts if no other one stops it.
         let counts_for = |filter: u8| stopped & !filter == 0;
@@ -55,11 +76,12 @@ impl Counts {
             add(&mut self.societies[listing.society as usize]);
         }
         if counts_for(stop::SEX) {
-            add_flags(&mut self.sexes, listing.sexes, times);
+            add(&mut self.sexes[usize::from(listing.sexes)]);
         }
         if counts_for(stop::INFO) {
-            add_flags(&mut self.additional_info, listing.additional_info, times);
+            add(&mut self.additional_info[usize::from(listing.additional_info)]);
         }
+        true
     }
 
     /// Values of `f:status`.
@@ -74,12 +96,12 @@ impl Counts {
 
     /// Values of `f:commoditySexes`.
     pub fn sexes(&self) -> impl Iterator<Item = (&'static str, u32)> {
-        Sex::ALL.map(Sex::as_str).into_iter().zip(self.sexes)
+        Sex::ALL.map(Sex::as_str).into_iter().zip(by_flag(&self.sexes))
     }
 
     /// Values of `f:commodityAdditionalInfo`.
     pub fn additional_info(&self) -> impl Iterator<Item = (&'static str, u32)> {
-        AdditionalInfo::ALL.map(AdditionalInfo::as_str).into_iter().zip(self.additional_info)
+        AdditionalInfo::ALL.map(AdditionalInfo::as_str).into_iter().zip(by_flag(&self.additional_info))
     }
 
     /// How much memory it takes.
@@ -88,8 +110,8 @@ impl Counts {
     }
 }
 
-fn add_flags(counts: &mut [u32; 8], flags: u8, times: i32) {
-    for (bit, count) in counts.iter_mut().enumerate() {
-        *count = count.wrapping_add_signed(i32::from(flags >> bit & 1) * times);
-    }
+/// What each flag counts, of counts by all flags together.
+fn by_flag(counts: &[u32; 256]) -> [u32; 8] {
+    let with = |bit: u8| counts.iter().enumerate().filter(move |(flags, _)| *flags >> bit & 1 == 1);
+    [0, 1, 2, 3, 4, 5, 6, 7].map(|bit| with(bit).map(|(_, count)| count).sum())
 }

@@ -114,6 +114,7 @@ impl Masks {
     }
 
     /// What stops a listing.
+    #[inline]
     pub fn stop(&self, listing: &Traits) -> u8 {
         let term = |number: u32| self.terms[number as usize];
         let other = self.organisation.is_some_and(|organisation| organisation != listing.organisation);

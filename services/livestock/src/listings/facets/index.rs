@@ -168,23 +168,20 @@ impl Index {
 
     /// Counts what filters let pass; of a wishlist, these.
     pub fn count(&self, masks: &Masks, beyond: Option<&Beyond>, wishlist: Option<&[Id]>) -> Counts {
-        let mut counts = Counts::default();
-        counts.learn(self.texts.terms.len());
-        let mut add = |listing: &Traits, measures: &Measures| {
-            let stopped = masks.stop(listing);
-            if Counts::counts(stopped) && beyond.is_none_or(|beyond| beyond.passes(measures)) {
-                counts.add(listing, stopped, 1);
+        let mut counts = Counts::new(self.texts.terms.len());
+        let all = self.traits.iter();
+        let passes = |measures: &Measures| beyond.is_none_or(|beyond| beyond.passes(measures));
+        // Three loops, for the first is the one that must be fast.
+        match (wishlist, beyond) {
+            (None, None) => counts.add_all(all, masks),
+            (None, Some(_)) => {
+                let measured = all.zip(&self.measures).filter(|(_, measures)| passes(measures));
+                counts.add_all(measured.map(|(listing, _)| listing), masks);
             }
-        };
-        match wishlist {
-            None => {
-                for (listing, measures) in self.traits.iter().zip(&self.measures) {
-                    add(listing, measures);
-                }
-            }
-            Some(ids) => {
+            (Some(ids), _) => {
                 let found = ids.iter().filter_map(|id| self.ids.binary_search(id).ok());
-                found.for_each(|at| add(&self.traits[at], &self.measures[at]));
+                let found = found.filter(|at| passes(&self.measures[*at]));
+                counts.add_all(found.map(|at| &self.traits[at]), masks);
             }
         }
         counts

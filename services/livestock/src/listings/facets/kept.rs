@@ -51,11 +51,7 @@ impl Kept {
             kept.counts.learn(index.texts.terms.len());
             for (before, now) in changes {
                 for (listing, times) in before.iter().map(|before| (before, -1)).chain([(now, 1)]) {
-                    let stopped = kept.masks.stop(listing);
-                    if Counts::counts(stopped) {
-                        kept.counts.add(listing, stopped, times);
-                        same = false;
-                    }
+                    same &= !kept.counts.add(listing, &kept.masks, times);
                 }
             }
         }
@@ -172,3 +168,6 @@ impl Places {
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;
