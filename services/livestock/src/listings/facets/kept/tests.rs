@@ -1,5 +1,5 @@
 use std::collections::{BTreeMap, HashSet};
-use std::sync::PoisonError;
+use std::sync::{LazyLock, PoisonError};
 
 use common::Format;
 use common::problem::Problems;
@@ -22,9 +22,7 @@ fn id(n: usize) -> Id {
     Id::parse(&format!("00000000-0000-7000-8000-{n:012}")).unwrap()
 }
 
-fn categories() -> Categories {
-    Categories::open(None).unwrap()
-}
+static CATEGORIES: LazyLock<Categories> = LazyLock::new(|| Categories::open(None).unwrap());
 
 /// An active listing.
 fn row(id: Id, breed: &str) -> Row {
@@ -53,7 +51,7 @@ fn row(id: Id, breed: &str) -> Row {
 fn search(query: &serde_json::Value) -> Search {
     let parameters: Parameters = serde_json::from_value(query.clone()).unwrap();
     let mut problems = Problems::default();
-    let search = parameters.understand(Format::Json, &categories(), &mut problems);
+    let search = parameters.understand(Format::Json, &CATEGORIES, &mut problems);
     assert!(problems.is_empty(), "{query}");
     search
 }
@@ -137,7 +135,7 @@ proptest! {
             1 => Just(Step::Forget),
         ], 1..60),
     ) {
-        let (shelf, categories) = (Shelf::default(), categories());
+        let shelf = Shelf::default();
         let (mut index, mut rows, mut spellings) = (Index::default(), BTreeMap::new(), BTreeMap::new());
         let all = searches.iter().map(Exact::of).collect::<Vec<_>>();
         for step in steps {
@@ -155,11 +153,11 @@ proptest! {
                     let mut anew = Index::default();
                     anew.insert(&rows.values().cloned().collect::<Vec<_>>());
                     anew.spell(spellings.clone().into_iter().collect());
-                    let counted = Shelf::default().facets(exact.clone(), &anew, &categories).unwrap();
-                    let known = shelf.known(exact, &index, &categories).unwrap();
+                    let counted = Shelf::default().facets(exact.clone(), &anew, &CATEGORIES).unwrap();
+                    let known = shelf.known(exact, &index, &CATEGORIES).unwrap();
                     prop_assert!(known.is_none_or(|known| known == counted));
-                    prop_assert_eq!(&shelf.facets(exact.clone(), &index, &categories).unwrap(), &counted);
-                    prop_assert_eq!(shelf.known(exact, &index, &categories).unwrap(), Some(counted));
+                    prop_assert_eq!(&shelf.facets(exact.clone(), &index, &CATEGORIES).unwrap(), &counted);
+                    prop_assert_eq!(shelf.known(exact, &index, &CATEGORIES).unwrap(), Some(counted));
                 }
                 Step::Forget => {
                     for n in 0..=REMEMBERED {
@@ -186,12 +184,11 @@ fn of_breed(n: usize) -> Exact {
 
 #[test]
 fn what_is_kept_stays_within_its_limits() {
-    let categories = categories();
     // The number is the limit; then bytes are.
     for (breeds, asked, kept) in [(10, MOST + 50, MOST..=MOST), (3_000, 200, 50..=150)] {
         let (index, shelf) = (of_breeds(breeds), Shelf::default());
         for n in 0..asked {
-            let answer = shelf.facets(of_breed(n), &index, &categories).unwrap();
+            let answer = shelf.facets(of_breed(n), &index, &CATEGORIES).unwrap();
             let total = format!("\"total\":{}}}", u8::from(n < breeds));
             assert!(answer.ends_with(&total), "{n} {answer}");
         }
@@ -200,22 +197,22 @@ fn what_is_kept_stays_within_its_limits() {
         let bytes: usize = places.by_filters.values().map(|place| place.bytes).sum();
         assert!(bytes == places.bytes && bytes <= MOST_BYTES, "{bytes} {}", places.bytes);
         drop(places);
-        let known = |n| shelf.known(&of_breed(n), &index, &categories).unwrap().is_some();
+        let known = |n| shelf.known(&of_breed(n), &index, &CATEGORIES).unwrap().is_some();
         assert!(!known(0) && known(asked - 1), "those asked for last");
     }
     let (index, shelf) = (of_breeds(1), Shelf::default());
     let large = search(&json!({"f:commodityBreed": ["x".repeat(MOST_BYTES / 4)]}));
-    shelf.facets(Exact::of(&large), &index, &categories).unwrap();
+    shelf.facets(Exact::of(&large), &index, &CATEGORIES).unwrap();
     assert_eq!(lock(&shelf.0).by_filters.len(), 0, "one is too large");
 }
 
 #[test]
 fn changes_are_followed_and_too_many_are_counted_anew() {
-    let (mut index, shelf, categories) = (of_breeds(2), Shelf::default(), categories());
+    let (mut index, shelf) = (of_breeds(2), Shelf::default());
     let total = |answer: &str| answer.rsplit(':').next().unwrap().to_owned();
-    let known = |index: &Index, n| shelf.known(&of_breed(n), index, &categories).unwrap();
+    let known = |index: &Index, n| shelf.known(&of_breed(n), index, &CATEGORIES).unwrap();
     assert_eq!(known(&index, 0), None);
-    shelf.facets(of_breed(0), &index, &categories).unwrap();
+    shelf.facets(of_breed(0), &index, &CATEGORIES).unwrap();
     for n in 0..REMEMBERED {
         index.insert(&[row(id(n % 2), &format!("breed {}", n % 3))]);
     }
@@ -227,7 +224,7 @@ fn changes_are_followed_and_too_many_are_counted_anew() {
         index.insert(&[row(id(n), "breed 0")]);
     }
     assert_eq!(known(&index, 0), None);
-    let counted = shelf.facets(of_breed(0), &index, &categories).unwrap();
+    let counted = shelf.facets(of_breed(0), &index, &CATEGORIES).unwrap();
     assert_eq!(total(&counted), format!("{}}}", REMEMBERED + 2));
 }
 
@@ -244,6 +241,6 @@ fn an_overtaken_reading_is_not_taken() {
     follower.apply(2, read("texel"));
     follower.apply(1, read("hereford"));
     let index = follower.index.read().unwrap_or_else(PoisonError::into_inner);
-    let answer = Shelf::default().facets(Exact::of(&search(&json!({}))), &index, &categories()).unwrap();
+    let answer = Shelf::default().facets(Exact::of(&search(&json!({}))), &index, &CATEGORIES).unwrap();
     assert!(answer.contains("texel") && !answer.contains("hereford"), "{answer}");
 }
