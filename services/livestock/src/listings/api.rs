@@ -5,7 +5,7 @@ use actix_web::{Either, HttpRequest, get};
 use common::{Answer, Caller, Error, Failures, Format, PathId, Query, Streamed, documents};
 
 use super::columns::table;
-use super::facets::Facets;
+use super::facets::{Facets, Follower};
 use super::model::{Listing, seen_from};
 use super::search::{self, Parameters, Search};
 use super::store;
@@ -18,7 +18,7 @@ use crate::Livestock;
 enum Found {
     #[schema(title = "Listings")]
     Listings(Vec<Listing>),
-    Facets(Facets),
+    Facets(Facets<'static>),
 }
 
 /// Search listings
@@ -40,8 +40,7 @@ pub(super) async fn search_listings(
         return streamed(app, caller, search).await.map(Either::Right);
     }
     if !search.documents {
-        let counts = app.follower.clone().count(&app.db, &app.categories, caller, search);
-        return Answer::json(&counts.await?).map(Either::Left);
+        return Follower::facets(app, caller, search).await.map(Either::Left);
     }
     let (page, near) = (search.page.clone(), search.near);
     let mut rows = app.db.read(move |c| search::store::search(c, &caller, &search)).await?;

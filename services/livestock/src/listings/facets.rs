@@ -2,25 +2,31 @@
 //! of what searches compare. It follows the listings' events, which are asked for before each answer: so an answer has
 //! every change that was stored when its request came, whichever replica stored it.
 
+mod beyond;
 mod count;
+mod exact;
 mod index;
+mod kept;
 mod store;
 mod terms;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-use common::{Caller, Error};
+use actix_web::web::Data;
+use common::{Answer, Caller, Error};
 use database::Database;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::search::Search;
+use crate::Livestock;
 use crate::categories::Categories;
 use count::Counts;
 use index::Index;
+use store::{Changes, Place};
 
 /// Nobody waits longer for those who read before.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -29,19 +35,19 @@ const MOST_VALUES: usize = 10_000;
 
 /// What the filters of a search may be set to (contract, section 5, `docs=false`).
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Facets {
+pub struct Facets<'a> {
     /// For each filter its values with what they would leave under all the other filters, commonest first: at most
     /// 10,000 of them, and none that would leave nothing.
-    filters: BTreeMap<&'static str, Vec<Facet>>,
+    filters: BTreeMap<&'static str, Vec<Facet<'a>>>,
     /// How many listings the search finds.
     total: u32,
 }
 
 /// A value of a filter.
 #[derive(Debug, Serialize, ToSchema)]
-struct Facet {
+struct Facet<'a> {
     /// As the filter takes it; one with a comma it cannot be asked for.
-    value: String,
+    value: &'a str,
     /// How many listings it would leave.
     count: u32,
 }
@@ -50,6 +56,8 @@ struct Facet {
 #[derive(Default)]
 pub struct Follower {
     index: RwLock<Index>,
+    /// Up to where the table has the events; taken before the table is.
+    place: Mutex<Place>,
     /// Readings that were begun.
     begun: AtomicU64,
     /// The last one that succeeded; held while one is under way.
@@ -57,24 +65,25 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Counts what a search finds.
-    pub async fn count(
-        self: Arc<Self>,
-        db: &Database,
-        categories: &Categories,
-        caller: Caller,
-        search: Search,
-    ) -> Result<Facets, Error> {
-        self.follow(db).await?;
-        let wishlist =
-            if search.wishlisted { Some(db.read(move |c| store::wishlist(c, &caller)).await?) } else { None };
+    /// What the filters of a search may be set to.
+    pub async fn facets(app: Data<Livestock>, caller: Caller, search: Search) -> Result<Answer, Error> {
+        app.follower.follow(&app.db).await?;
+        // What counts or writes to the table may take long, and is waited for elsewhere.
+        if let Ok(index) = app.follower.index.try_read()
+            && let Some(known) = index.known(&search, &app.categories)?
+        {
+            return Ok(Answer::raw(known));
+        }
+        let wishlist = if search.wishlisted {
+            Some(app.db.read(move |c| store::wishlist(c, &caller)).await?)
+        } else {
+            None
+        };
         let counted = tokio::task::spawn_blocking(move || {
-            let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
-            let counts = index.count(&search, wishlist.as_deref());
-            (counts.breeds(&index), counts.societies(&index), counts)
+            let index = app.follower.index.read().unwrap_or_else(PoisonError::into_inner);
+            index.facets(&search, wishlist.as_deref(), &app.categories)
         });
-        let (breeds, societies, counts) = counted.await.map_err(|e| Error::Internal(e.into()))?;
-        Ok(Facets::of(&counts, breeds, societies, categories))
+        counted.await.map_err(|e| Error::Internal(e.into()))?.map(Answer::raw)
     }
 
     /// Reads what changed. Those who come while others read wait for one reading more, all for the same.
@@ -87,36 +96,63 @@ impl Follower {
             return Ok(());
         }
         let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
-        let place = self.index.read().unwrap_or_else(PoisonError::into_inner).place().clone();
-        let first = place.position == 0;
-        let changes = if first { None } else { Some(db.read(move |c| store::changes(c, &place)).await?) };
+        let place = self.place().clone();
+        let since = place.position;
+        let changes =
+            if since == 0 { None } else { Some(db.read(move |c| store::changes(c, &place)).await?) };
         match changes {
-            Some(changes) if changes.position >= changes.since => {
-                let index = self.clone();
-                let applied = tokio::task::spawn_blocking(move || index.write().apply(changes));
+            Some(changes) if changes.position >= since && changes.rows.is_empty() => {
+                self.apply(number, changes);
+            }
+            Some(changes) if changes.position >= since => {
+                let follower = self.clone();
+                let applied = tokio::task::spawn_blocking(move || follower.apply(number, changes));
                 applied.await.map_err(|e| Error::Internal(e.into()))?;
             }
             // Or a replica of the database that had not seen everything has taken over.
-            _ => self.read_all(db).await?,
+            _ => self.read_all(number, db).await?,
         }
         *done = number;
         Ok(())
     }
 
+    /// Takes what a reading found; unless a later one has been taken meanwhile, when the request that asked was given up.
+    fn apply(&self, reading: u64, changes: Changes) {
+        let mut place = self.place();
+        if reading < place.reading {
+            return;
+        }
+        if !changes.rows.is_empty() {
+            place.note(&changes.rows);
+            let mut index = self.write();
+            index.insert(&changes.rows);
+            index.spell(changes.spellings);
+        }
+        let (position, known) = (changes.position, changes.known);
+        *place = Place { reading, position, known, stale: std::mem::take(&mut place.stale) };
+    }
+
     /// From nothing, some thousands at a time: it may be many.
-    async fn read_all(&self, db: &Database) -> Result<(), Error> {
+    async fn read_all(&self, reading: u64, db: &Database) -> Result<(), Error> {
         let (mut index, mut after) = (Index::default(), None);
         let position = db.read(store::position).await?;
+        let mut place = Place { reading, position, ..Place::default() };
         loop {
             let rows = db.read(move |c| store::some(c, after)).await?;
             let Some(last) = rows.last() else { break };
             after = Some(last.id);
-            index.insert(rows);
+            place.note(&rows);
+            index.insert(&rows);
         }
         index.spell(db.read(store::spellings).await?);
-        index.reach(position);
+        let mut current = self.place();
         *self.write() = index;
+        *current = place;
         Ok(())
+    }
+
+    fn place(&self) -> MutexGuard<'_, Place> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, Index> {
@@ -124,32 +160,34 @@ impl Follower {
     }
 }
 
-impl Facets {
-    fn of(
-        counts: &Counts,
-        breeds: Vec<(String, u32)>,
-        societies: Vec<(String, u32)>,
-        categories: &Categories,
-    ) -> Self {
-        let named = |counts: Vec<(&str, u32)>| {
-            values(counts.into_iter().map(|(value, count)| (value.to_owned(), count)).collect())
+impl<'a> Facets<'a> {
+    fn of(counts: &Counts, index: &'a Index, categories: &'a Categories) -> Self {
+        let spelled = |counts: &[u32]| {
+            let counted = counts.iter().enumerate().skip(1).filter(|(_, count)| **count > 0);
+            values(counted.filter_map(|(term, count)| Some((index.spelling(term)?, *count))))
         };
-        let kinds = counts.categories().filter_map(|(id, count)| Some((categories.main_name(&[id])?, count)));
+        let kinds = counts.categories().filter(|(_, count)| *count > 0);
+        let kinds = kinds.filter_map(|(id, count)| Some((categories.main_name(&[id])?, count)));
         let filters = BTreeMap::from([
-            ("f:status", named(counts.statuses().collect())),
-            ("f:commodityType", named(kinds.collect())),
-            ("f:commodityBreed", values(breeds)),
-            ("f:commodityBreedSociety", values(societies)),
-            ("f:commoditySexes", named(counts.sexes().collect())),
-            ("f:commodityAdditionalInfo", named(counts.additional_info().collect())),
+            ("f:status", values(counts.statuses())),
+            ("f:commodityType", values(kinds)),
+            ("f:commodityBreed", spelled(&counts.breeds)),
+            ("f:commodityBreedSociety", spelled(&counts.societies)),
+            ("f:commoditySexes", values(counts.sexes())),
+            ("f:commodityAdditionalInfo", values(counts.additional_info())),
         ]);
         Self { filters, total: counts.total }
     }
+
+    fn json(&self) -> Result<String, Error> {
+        Ok(serde_json::to_string(self)?)
+    }
 }
 
-fn values(mut counts: Vec<(String, u32)>) -> Vec<Facet> {
-    counts.retain(|(_, count)| *count > 0);
-    counts.sort_by(|(a, m), (b, n)| n.cmp(m).then_with(|| a.cmp(b)));
-    counts.truncate(MOST_VALUES);
-    counts.into_iter().map(|(value, count)| Facet { value, count }).collect()
+fn values<'a>(counts: impl Iterator<Item = (&'a str, u32)>) -> Vec<Facet<'a>> {
+    let mut values: Vec<_> =
+        counts.filter(|(_, count)| *count > 0).map(|(value, count)| Facet { value, count }).collect();
+    values.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.value.cmp(b.value)));
+    values.truncate(MOST_VALUES);
+    values
 }

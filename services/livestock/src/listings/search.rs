@@ -103,7 +103,7 @@ pub enum Sort {
 }
 
 /// What `f:commodityType` may name.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CommodityType {
     /// A main category.
     Category(i32),

@@ -80,4 +80,32 @@ testkit::on_both! {
             held.await.unwrap();
         }
     }
+
+    /// An answer that was given before is not given again when it is no longer true, on either replica.
+    async fn every_kind_of_change_changes_the_answer(backend) {
+        let (one, a) = (start(backend).await, User::of("a"));
+        let other = App::start_beside::<Livestock>(&one, Settings::default()).await;
+        let seen = async |want: &[&str], statuses: &[&str]| {
+            for app in [&one, &other, &one, &other] {
+                let found = facets(app, "f:commodityType=cattle").await;
+                assert_eq!(counts(&found, "f:commodityBreed"), want);
+                assert_eq!(counts(&found, "f:status"), statuses);
+            }
+        };
+        seen(&[], &[]).await;
+        let breed = |name: &str, draft: bool| with(plain(&json!({"breed": name})), "/isDraft", json!(draft));
+        let first = create(&one, &a, &breed("OUR OWN", false)).await;
+        seen(&["OUR OWN 1"], &["active-selling 1"]).await;
+        let draft = create(&other, &a, &breed("our own", true)).await;
+        let named = create(&other, &a, &breed("Other", true)).await;
+        seen(&["OUR OWN 1"], &["active-selling 1"]).await;
+        for id in [&draft, &named] {
+            to(&one, &a, id, "active").send().await.ok();
+        }
+        seen(&["OUR OWN 2", "Other 1"], &["active-selling 3"]).await;
+        to(&other, &a, &first, "sold").send().await.ok();
+        seen(&["OUR OWN 1", "Other 1"], &["active-selling 2", "sold 1"]).await;
+        to(&one, &a, &draft, "cancelled").send().await.ok();
+        seen(&["Other 1"], &["active-selling 1", "sold 1"]).await;
+    }
 }

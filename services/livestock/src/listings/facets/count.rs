@@ -3,68 +3,85 @@
 
 use super::super::search::StatusFilter;
 use super::super::terms::{AdditionalInfo, Sex};
-use super::index::{Entry, Index};
-use super::terms::NONE;
-
-/// Which filters let a listing pass: status, type, breed, society, sexes, additional info.
-pub struct Groups(pub [bool; 6]);
+use super::exact::{Masks, stop};
+use super::index::Traits;
 
 /// What was counted.
 #[derive(Debug)]
 pub struct Counts {
-    statuses: [u32; 4],
-    categories: [u32; 256],
-    breeds: Vec<u32>,
-    societies: Vec<u32>,
-    sexes: [u32; 8],
-    additional_info: [u32; 6],
+    statuses: [u32; 8],
+    categories: [u32; 8],
+    /// By all flags of a listing together: one count each instead of eight.
+    sexes: [u32; 256],
+    additional_info: [u32; 256],
+    /// Breeds and breed types by the numbers of their terms, and how many they are there.
+    pub breeds: Vec<u32>,
+    pub societies: Vec<u32>,
     pub total: u32,
 }
 
 impl Counts {
-    /// Of so many terms.
+    /// Nothing yet, of so many terms.
     pub fn new(terms: usize) -> Self {
         Self {
-            statuses: [0; 4],
-            categories: [0; 256],
+            statuses: [0; 8],
+            categories: [0; 8],
+            sexes: [0; 256],
+            additional_info: [0; 256],
             breeds: vec![0; terms],
             societies: vec![0; terms],
-            sexes: [0; 8],
-            additional_info: [0; 6],
             total: 0,
         }
     }
 
-    /// Counts a listing.
-    pub fn add(&mut self, entry: &Entry, Groups(pass): Groups) {
-        let stopped = pass.iter().filter(|pass| !**pass).count();
-        self.total += u32::from(stopped == 0);
-        if stopped > 1 {
-            return;
+    /// Makes room for so many terms.
+    pub fn learn(&mut self, terms: usize) {
+        self.breeds.resize(terms, 0);
+        self.societies.resize(terms, 0);
+    }
+
+    /// Counts those of these listings that count somewhere.
+    pub fn add_all<'a>(&mut self, listings: impl Iterator<Item = &'a Traits>, masks: &Masks) {
+        for listing in listings {
+            self.add(listing, masks, 1);
         }
+    }
+
+    /// Counts a listing; -1 times, if it was counted and is no more. False if two filters stop it: it counts nowhere.
+    #[inline]
+    pub fn add(&mut self, listing: &Traits, masks: &Masks, times: i32) -> bool {
+        let stopped = masks.stop(listing);
+        if stopped & stopped.wrapping_sub(1) != 0 {
+            return false;
+        }
+        let add = |count: &mut u32| *count = count.wrapping_add_signed(times);
         // For a filter it counts if no other one stops it.
-        let [status, kind, breed, society, sex, info] = pass.map(|pass| stopped == 0 || !pass);
-        if status {
-            self.statuses[usize::from(entry.status)] += 1;
+        let counts_for = |filter: u8| stopped & !filter == 0;
+        if stopped == 0 {
+            add(&mut self.total);
         }
-        if kind {
-            self.categories[usize::from(entry.category)] += 1;
+        if counts_for(stop::STATUS) {
+            add(&mut self.statuses[usize::from(listing.status & 7)]);
         }
-        if breed {
-            self.breeds[entry.breed as usize] += 1;
-            if entry.breed_type != entry.breed {
-                self.breeds[entry.breed_type as usize] += 1;
+        if counts_for(stop::KIND) {
+            add(&mut self.categories[usize::from(listing.category & 7)]);
+        }
+        if counts_for(stop::BREED) {
+            add(&mut self.breeds[listing.breed as usize]);
+            if listing.breed_type != listing.breed {
+                add(&mut self.breeds[listing.breed_type as usize]);
             }
         }
-        if society {
-            self.societies[entry.society as usize] += 1;
+        if counts_for(stop::SOCIETY) {
+            add(&mut self.societies[listing.society as usize]);
         }
-        if sex {
-            add_flags(&mut self.sexes, entry.sexes);
+        if counts_for(stop::SEX) {
+            add(&mut self.sexes[usize::from(listing.sexes)]);
         }
-        if info {
-            add_flags(&mut self.additional_info, entry.additional_info);
+        if counts_for(stop::INFO) {
+            add(&mut self.additional_info[usize::from(listing.additional_info)]);
         }
+        true
     }
 
     /// Values of `f:status`.
@@ -79,32 +96,22 @@ impl Counts {
 
     /// Values of `f:commoditySexes`.
     pub fn sexes(&self) -> impl Iterator<Item = (&'static str, u32)> {
-        Sex::ALL.map(Sex::as_str).into_iter().zip(self.sexes)
+        Sex::ALL.map(Sex::as_str).into_iter().zip(by_flag(&self.sexes))
     }
 
     /// Values of `f:commodityAdditionalInfo`.
     pub fn additional_info(&self) -> impl Iterator<Item = (&'static str, u32)> {
-        AdditionalInfo::ALL.map(AdditionalInfo::as_str).into_iter().zip(self.additional_info)
+        AdditionalInfo::ALL.map(AdditionalInfo::as_str).into_iter().zip(by_flag(&self.additional_info))
     }
 
-    /// Breeds and breed types, as they are written in this table.
-    pub fn breeds(&self, index: &Index) -> Vec<(String, u32)> {
-        spelled(&self.breeds, index)
-    }
-
-    /// Breed societies, likewise.
-    pub fn societies(&self, index: &Index) -> Vec<(String, u32)> {
-        spelled(&self.societies, index)
+    /// How much memory it takes.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + (self.breeds.capacity() + self.societies.capacity()) * size_of::<u32>()
     }
 }
 
-fn add_flags(counts: &mut [u32], flags: u8) {
-    for (bit, count) in counts.iter_mut().enumerate() {
-        *count += u32::from(flags >> bit & 1);
-    }
-}
-
-fn spelled(counts: &[u32], index: &Index) -> Vec<(String, u32)> {
-    let counted = (NONE..).zip(counts).skip(1).filter(|(_, count)| **count > 0);
-    counted.filter_map(|(term, count)| Some((index.spelling(term)?.to_owned(), *count))).collect()
+/// What each flag counts, of counts by all flags together.
+fn by_flag(counts: &[u32; 256]) -> [u32; 8] {
+    let with = |bit: u8| counts.iter().enumerate().filter(move |(flags, _)| *flags >> bit & 1 == 1);
+    [0, 1, 2, 3, 4, 5, 6, 7].map(|bit| with(bit).map(|(_, count)| count).sum())
 }

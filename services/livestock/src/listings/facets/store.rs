@@ -3,18 +3,21 @@
 use std::collections::{BTreeSet, HashSet};
 
 use common::{Caller, Error};
-use database::{AnyConnection, Id};
-use diesel::dsl::sql;
+use database::{AnyConnection, Id, MultiBackend};
+use diesel::dsl::max;
+use diesel::expression::ValidGrouping;
 use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::BigInt;
 
+use super::super::store::DERIVED;
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::dsl as l;
 use crate::schema::spellings::dsl as s;
 use crate::schema::wishlists::dsl as w;
 
 /// What is read of a listing; see the migrations.
-#[derive(Debug, Queryable, Selectable)]
+#[derive(Clone, Debug, Queryable, Selectable)]
 #[diesel(table_name = crate::schema::listings)]
 pub struct Row {
     pub id: Id,
@@ -40,8 +43,6 @@ pub struct Row {
 /// What happened since.
 #[derive(Debug)]
 pub struct Changes {
-    /// Since when, and until when.
-    pub since: i64,
     pub position: i64,
     /// The events that were read, which the next reading may meet again.
     pub known: HashSet<i64>,
@@ -53,6 +54,8 @@ pub struct Changes {
 /// Up to where the events were read.
 #[derive(Clone, Debug, Default)]
 pub struct Place {
+    /// Which reading it was.
+    pub reading: u64,
     pub position: i64,
     /// Events after it that were read already.
     pub known: HashSet<i64>,
@@ -60,19 +63,61 @@ pub struct Place {
     pub stale: HashSet<Id>,
 }
 
+impl Place {
+    /// Takes which of these rows wait to be mended.
+    pub fn note(&mut self, rows: &[Row]) {
+        for row in rows {
+            if row.derived < DERIVED {
+                self.stale.insert(row.id);
+            } else if !self.stale.is_empty() {
+                self.stale.remove(&row.id);
+            }
+        }
+    }
+}
+
 /// So many rows are read at once.
 const SOME: i64 = 10_000;
 /// So many are asked for by name, which either database takes in a statement.
 const AT_ONCE: usize = 1_000;
 
+/// SQL that never changes: unlike `diesel::dsl::sql`, it is prepared once on each connection, not each time.
+#[derive(Clone, Copy, ValidGrouping)]
+struct Fixed(&'static str);
+
+impl Expression for Fixed {
+    type SqlType = BigInt;
+}
+
+impl<Q> AppearsOnTable<Q> for Fixed {}
+
+impl<Q> SelectableExpression<Q> for Fixed {}
+
+impl QueryId for Fixed {
+    type QueryId = ();
+    /// Statements are told apart by their text.
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl QueryFragment<MultiBackend> for Fixed {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
+        out.push_sql(self.0);
+        Ok(())
+    }
+}
+
 /// Where the events are: none before this position is still to come. On SQLite they are numbered as they are committed; on
 /// PostgreSQL a transaction may be seen later than one that began after it, but those below xmin have all ended.
 pub fn position(c: &mut AnyConnection) -> Result<i64, Error> {
-    let position = match c {
-        AnyConnection::Sqlite(_) => "(SELECT coalesce(max(n), 0) + 1 FROM listing_events)",
-        AnyConnection::Postgres(_) => "pg_snapshot_xmin(pg_current_snapshot())::text::bigint",
-    };
-    Ok(diesel::select(sql::<BigInt>(position)).get_result(c)?)
+    Ok(match c {
+        AnyConnection::Sqlite(_) => {
+            let last: Option<i64> = e::listing_events.select(max(e::n)).get_result(c)?;
+            last.unwrap_or_default() + 1
+        }
+        AnyConnection::Postgres(_) => {
+            diesel::select(Fixed("pg_snapshot_xmin(pg_current_snapshot())::text::bigint")).get_result(c)?
+        }
+    })
 }
 
 /// What happened since a place, but for the events that are known there: while an older transaction is under way, those
@@ -86,7 +131,7 @@ pub fn changes(c: &mut AnyConnection, place: &Place) -> Result<Changes, Error> {
         AnyConnection::Sqlite(_) => events.filter(e::n.ge(since)).load(c)?,
         // Greater ones are from another cluster, where this database was before.
         AnyConnection::Postgres(_) => {
-            let end = sql::<BigInt>("pg_snapshot_xmax(pg_current_snapshot())::text::bigint");
+            let end = Fixed("pg_snapshot_xmax(pg_current_snapshot())::text::bigint");
             events.filter(e::position.ge(since)).filter(e::position.lt(end)).load(c)?
         }
     };
@@ -102,7 +147,7 @@ pub fn changes(c: &mut AnyConnection, place: &Place) -> Result<Changes, Error> {
     for terms in terms.chunks(AT_ONCE) {
         spellings.extend(s::spellings.filter(s::term.eq_any(terms)).load::<(String, String)>(c)?);
     }
-    Ok(Changes { since, position, known: events.into_iter().map(|(n, _)| n).collect(), rows, spellings })
+    Ok(Changes { position, known: events.into_iter().map(|(n, _)| n).collect(), rows, spellings })
 }
 
 /// Some thousand listings, those with the next ids.

@@ -7,6 +7,16 @@ pub const NONE: u32 = 0;
 /// A text that no listing has.
 pub const UNKNOWN: u32 = u32::MAX;
 
+/// What listings say; numbered apart, for what is counted is as long as the first.
+#[derive(Debug, Default)]
+pub struct Texts {
+    /// Breeds, breed types and breed societies.
+    pub terms: Terms,
+    /// All values of `properties.type`, as one text.
+    pub types: Terms,
+    pub organisations: Terms,
+}
+
 /// Every text that was met, by number from 1.
 #[derive(Debug, Default)]
 pub struct Terms {
@@ -35,17 +45,12 @@ impl Terms {
     }
 
     /// The text of a number.
-    pub fn text(&self, number: u32) -> Option<&str> {
-        self.texts.get((number as usize).checked_sub(1)?).map(|text| &**text)
+    pub fn text(&self, number: usize) -> Option<&str> {
+        self.texts.get(number.checked_sub(1)?).map(|text| &**text)
     }
 
     /// How many numbers there are, the one for no text with them.
     pub fn len(&self) -> usize {
         self.texts.len() + 1
-    }
-
-    /// All texts with their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, &str)> {
-        (1..).zip(self.texts.iter().map(|text| &**text))
     }
 }
