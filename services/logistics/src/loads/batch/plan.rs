@@ -14,7 +14,7 @@ use super::upload::disk;
 use crate::loads::model::Load;
 use crate::loads::store;
 
-/// So many loads are in memory and in a statement at a time: 15 values of each, of which SQLite takes 32,766.
+/// So many loads are in memory at a time.
 const CHUNK: usize = 2000;
 
 /// The answer to a batch.
