@@ -93,9 +93,10 @@ fn narrowed(c: &mut AnyConnection, search: &Search) -> Result<Option<String>, Er
     Ok((some < FEW).then_some(query))
 }
 
-/// So many rows wait at most to be put into the full-text index of SQLite, which costs each less the more they are; so
-/// many are put there at once, which takes some 20 ms.
+/// So few loads may wait for the full-text index of SQLite: one by one each would cost four times as much.
 const WAITING: i64 = 500;
+/// So many are put there at once, which takes some 50 ms.
+const SLICE: i64 = 2_000;
 
 /// True if more than a few loads wait for the full-text index.
 pub fn has_unindexed(c: &mut AnyConnection) -> Result<bool, Error> {
@@ -108,11 +109,11 @@ pub fn has_unindexed(c: &mut AnyConnection) -> Result<bool, Error> {
 /// Puts some of those that wait into the full-text index.
 pub fn index_some(c: &mut AnyConnection) -> Result<(), Error> {
     let AnyConnection::Sqlite(c) = c else { return Ok(()) };
-    let some = "IN (SELECT n FROM loads_unindexed ORDER BY n LIMIT ";
+    let some = format!("IN (SELECT n FROM loads_unindexed ORDER BY n LIMIT {SLICE})");
     let index =
-        "INSERT OR REPLACE INTO loads_fts (rowid, search_text) SELECT n, search_text FROM loads WHERE n ";
-    for begin in [index, "DELETE FROM loads_unindexed WHERE n "] {
-        diesel::sql_query(format!("{begin}{some}{WAITING})")).execute(c)?;
+        "INSERT OR REPLACE INTO loads_fts (rowid, search_text) SELECT n, search_text FROM loads WHERE n";
+    for begin in [index, "DELETE FROM loads_unindexed WHERE n"] {
+        diesel::sql_query(format!("{begin} {some}")).execute(c)?;
     }
     Ok(())
 }
