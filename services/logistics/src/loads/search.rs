@@ -90,12 +90,13 @@ impl Search {
 
     /// True if an index has these loads in their order, so that going on after a row costs the same at any place.
     pub fn has_index(&self, caller: &Caller) -> bool {
+        let by_date = self.start.is_some() || self.end.is_some();
+        let by_party = self.organiser_id.is_some() || self.carrier_id.is_some();
         self.words.is_empty()
             && match self.sorting.sort {
-                Sort::CreatedAt | Sort::CompletedAt => true,
-                Sort::DeliveryDate => {
-                    !caller.admin && self.organiser_id.is_none() && self.carrier_id.is_none()
-                }
+                Sort::CreatedAt => !by_date,
+                Sort::DeliveryDate => !caller.admin && !by_party,
+                Sort::CompletedAt => true,
                 _ => false,
             }
     }

@@ -34,6 +34,12 @@ fn statements_begin_at_an_index() {
             ("?query=zz", page, "loads_organiser_created (organiser_id=?)", false),
             ("?format=CSV", page, "loads_organiser_created (organiser_id=?)", false),
             ("?format=CSV&sortBy=deliveryDateISO", page, "loads_carrier_delivery (carrier_id=?)", false),
+            (
+                "?format=CSV&startDateISO=2026-01-01&endDateISO=2026-12-31",
+                keys,
+                "loads_organiser_delivery (",
+                true,
+            ),
             ("?format=CSV&sortBy=reference", keys, "loads_organiser_created (organiser_id=?)", true),
             (
                 "/completed?startDateISO=2026-01-01",
