@@ -50,7 +50,7 @@ fn readable(caller: &Caller) -> Query<'_> {
 /// A row: what is searched or sorted by, and the document.
 #[derive(Insertable, AsChangeset)]
 #[diesel(table_name = loads, treat_none_as_default_value = false, treat_none_as_null = true)]
-struct Row {
+pub struct Row {
     id: Id,
     organiser_id: Option<String>,
     carrier_id: Option<String>,
@@ -69,7 +69,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(load: &Load) -> Result<Self, Error> {
+    pub fn of(load: &Load) -> Result<Self, Error> {
         let text = |sort| if let Some(Key::Text(text)) = load.key(sort) { Some(text) } else { None };
         let number = |sort| if let Some(Key::Number(number)) = load.key(sort) { Some(number) } else { None };
         Ok(Self {
@@ -101,19 +101,18 @@ pub fn create(c: &mut AnyConnection, load: &Load) -> Result<Answer, Error> {
 }
 
 /// Stores new loads, as fast as each database does it: by one prepared statement, or by COPY.
-pub fn create_many(c: &mut AnyConnection, loads: &[Load]) -> Result<(), Error> {
-    let mut rows = loads.iter().map(Row::of);
+pub fn create_many(c: &mut AnyConnection, rows: &[Row]) -> Result<(), Error> {
     match c {
-        AnyConnection::Sqlite(c) => rows.try_for_each(|row| {
-            diesel::insert_into(loads::table).values(row?).execute(c)?;
-            Ok(())
-        }),
+        AnyConnection::Sqlite(c) => {
+            for row in rows {
+                diesel::insert_into(loads::table).values(row).execute(c)?;
+            }
+        }
         AnyConnection::Postgres(c) => {
-            let rows = rows.collect::<Result<Vec<_>, _>>()?;
-            diesel::copy_from(loads::table).from_insertable(&rows).execute(c)?;
-            Ok(())
+            diesel::copy_from(loads::table).from_insertable(rows).execute(c)?;
         }
     }
+    Ok(())
 }
 
 /// The document of a load.
