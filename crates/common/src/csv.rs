@@ -1,8 +1,37 @@
-//! CSV cells that no spreadsheet takes for formulas (contract, section 1, "CSV").
+//! CSV as it is written (RFC 4180), with cells that no spreadsheet takes for formulas (contract, section 1, "CSV").
 
 use std::borrow::Cow;
 
 const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
+
+/// Rows of a table as they are sent: CRLF after each, quotes around those cells only that need them.
+#[derive(Debug, Default)]
+pub struct Lines(Vec<u8>);
+
+impl Lines {
+    /// Adds a row of these texts, each guarded.
+    pub fn row<T: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = T>) {
+        for (i, cell) in cells.into_iter().enumerate() {
+            if i > 0 {
+                self.0.push(b',');
+            }
+            let cell = guard(cell.as_ref());
+            if cell.bytes().any(|b| matches!(b, b',' | b'"' | b'\r' | b'\n')) {
+                self.0.push(b'"');
+                self.0.extend_from_slice(cell.replace('"', "\"\"").as_bytes());
+                self.0.push(b'"');
+            } else {
+                self.0.extend_from_slice(cell.as_bytes());
+            }
+        }
+        self.0.extend_from_slice(b"\r\n");
+    }
+
+    /// The rows so far.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+}
 
 /// The cell for a text: with a `'` before what would start a formula and is no number.
 pub fn guard(text: &str) -> Cow<'_, str> {
@@ -22,7 +51,20 @@ fn is_number(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn rows_are_those_of_the_csv_crate(cells in prop::collection::vec("[\\PC,\"=\r\n' a-]{0,9}", 2..5)) {
+            let mut lines = Lines::default();
+            lines.row(&cells);
+            let mut other = ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).from_writer(Vec::new());
+            other.write_record(cells.iter().map(|cell| guard(cell).into_owned())).unwrap();
+            prop_assert_eq!(lines.into_bytes(), other.into_inner().unwrap());
+        }
+    }
 
     #[test]
     fn formulas_are_texts() {

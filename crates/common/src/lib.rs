@@ -42,4 +42,4 @@ pub use idempotency::{Fingerprint, Once};
 pub use paging::{Cursor, Key, Page, Rows, Sorting, offset_links};
 pub use request::RequestContext;
 pub use server::{Context, Running, Service, migrations, openapi, start};
-pub use streamed::{Block, Streamed, Table, documents};
+pub use streamed::{Block, Streamed, Table, documents, pages};

@@ -12,14 +12,16 @@ use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse, Responder};
 use database::{AnyConnection, Database, Id, Json};
 use futures_util::stream::{self, Stream, StreamExt, TryStreamExt};
+use tracing::Instrument;
 
-use crate::{Cursor, Error, Format, Page};
+use crate::csv::Lines;
+use crate::{Cursor, Error, Format, Page, Rows};
 
 /// So many ids are held at once. Where no index has the order each block sorts all matches anew, so the more the
 /// better; a million rows are ten blocks.
 const BLOCK: i64 = 100_000;
 /// So many documents are held at once.
-const CHUNK: usize = 500;
+const CHUNK: u16 = 500;
 
 /// The ids of rows of a search, in its order.
 #[derive(Debug, Default)]
@@ -30,7 +32,35 @@ pub struct Block {
     pub last: Option<Cursor>,
 }
 
-/// All documents of a search, a few hundred at a time, from its page on to its limit.
+/// All documents of a search whose order an index has, from its page on to its limit: read by pages, each from where
+/// the last one ended. While one is written and sent the next is being read, and no more.
+pub fn pages<R>(db: &Database, page: Page, read: R) -> impl Stream<Item = Result<Vec<Json>, Error>> + use<R>
+where
+    R: Fn(&mut AnyConnection, &Page) -> Result<Rows, Error> + Clone + Send + 'static,
+{
+    let (db, limit) = (db.clone(), page.limit);
+    let read = move |page: Page| {
+        let (db, read) = (db.clone(), read.clone());
+        tokio::spawn(async move { db.read(move |c| read(c, &page)).await }.in_current_span())
+    };
+    let of = |after, offset, left: i64| Page { limit: left.min(CHUNK.into()), offset, after };
+    let first = read(of(page.after, page.offset, limit));
+    stream::try_unfold(Some((first, limit)), move |reading| {
+        let read = read.clone();
+        async move {
+            let Some((reading, left)) = reading else { return Ok(None) };
+            let rows = reading.await.map_err(|e| Error::Internal(e.into()))??;
+            let left = left - i64::from(CHUNK);
+            let next = rows.next.filter(|_| left > 0).map(|last| (read(of(Some(last), 0, left)), left));
+            // Begins with it.
+            tokio::task::yield_now().await;
+            let documents: Vec<_> = rows.documents.into_iter().map(Json).collect();
+            Ok((!documents.is_empty()).then_some((documents, next)))
+        }
+    })
+}
+
+/// All documents of a search in any order, a few hundred at a time, from its page on to its limit.
 ///
 /// `block` finds the ids of a page; `find` reads the documents of some of them, in any order. What `find` no longer
 /// sees is left out.
@@ -49,7 +79,7 @@ where
         let (block, find) = (block.clone(), find.clone());
         async move {
             loop {
-                let some: Vec<Id> = ids.by_ref().take(CHUNK).collect();
+                let some: Vec<Id> = ids.by_ref().take(CHUNK.into()).collect();
                 if some.is_empty() {
                     if page.limit == 0 {
                         return Ok(None);
@@ -81,11 +111,11 @@ where
 
 /// The columns of a table, and what stands in them.
 #[derive(Clone, Copy, Debug)]
-pub struct Table<C = fn(&Json) -> Result<Vec<String>, Error>> {
+pub struct Table<W = fn(&Json, &mut Lines) -> Result<(), Error>> {
     /// The header row.
     pub columns: &'static [&'static str],
-    /// The cells of a document, as they are to be written: `Fn(&Json) -> Result<Vec<String>, Error>`.
-    pub cells: C,
+    /// Writes the row of a document: `Fn(&Json, &mut Lines) -> Result<(), Error>`.
+    pub write: W,
 }
 
 /// A 200 whose body is still to be made.
@@ -100,20 +130,22 @@ impl Streamed {
     ///
     /// # Errors
     /// What went wrong before the first row.
-    pub async fn new<S, C>(format: Format, table: Table<C>, name: &str, documents: S) -> Result<Self, Error>
+    pub async fn new<S, W>(format: Format, table: Table<W>, name: &str, documents: S) -> Result<Self, Error>
     where
         S: Stream<Item = Result<Vec<Json>, Error>> + 'static,
-        C: Fn(&Json) -> Result<Vec<String>, Error> + 'static,
+        W: Fn(&Json, &mut Lines) -> Result<(), Error> + 'static,
     {
         let mut documents = Box::pin(documents);
         let first = documents.try_next().await?.unwrap_or_default();
+        let mut header = Lines::default();
+        header.row(table.columns);
         let (open, close) = match format {
             Format::Json => (b"[".to_vec(), &b"]"[..]),
-            Format::Csv => (line(table.columns)?, &b""[..]),
+            Format::Csv => (header.into_bytes(), &b""[..]),
         };
-        let first = [open, write(format, &table.cells, &first)?].concat();
+        let first = [open, write(format, &table.write, &first)?].concat();
         let rest = documents.map(move |documents| {
-            let mut bytes = write(format, &table.cells, &documents?)?;
+            let mut bytes = write(format, &table.write, &documents?)?;
             if format == Format::Json {
                 bytes.insert(0, b',');
             }
@@ -156,7 +188,7 @@ impl Responder for Streamed {
 
 fn write(
     format: Format,
-    cells: &impl Fn(&Json) -> Result<Vec<String>, Error>,
+    write: &impl Fn(&Json, &mut Lines) -> Result<(), Error>,
     documents: &[Json],
 ) -> Result<Vec<u8>, Error> {
     match format {
@@ -164,26 +196,9 @@ fn write(
             Ok(documents.iter().map(|json| json.0.as_str()).collect::<Vec<_>>().join(",").into_bytes())
         }
         Format::Csv => {
-            let mut writer = writer();
-            for document in documents {
-                writer.write_record(cells(document)?).map_err(internal)?;
-            }
-            writer.into_inner().map_err(internal)
+            let mut lines = Lines::default();
+            documents.iter().try_for_each(|document| write(document, &mut lines))?;
+            Ok(lines.into_bytes())
         }
     }
-}
-
-/// A header row by itself.
-fn line(columns: &[&str]) -> Result<Vec<u8>, Error> {
-    let mut writer = writer();
-    writer.write_record(columns).map_err(internal)?;
-    writer.into_inner().map_err(internal)
-}
-
-fn writer() -> csv::Writer<Vec<u8>> {
-    csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new())
-}
-
-fn internal(error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::Internal(error.into())
 }

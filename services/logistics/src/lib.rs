@@ -78,7 +78,7 @@ impl Service for Logistics {
         vec![("system", self.files.is_reachable().await)]
     }
     async fn background(logistics: Data<Self>) {
-        logistics.notifications.clone().run().await;
+        tokio::join!(logistics.notifications.clone().run(), loads::keep_index(&logistics.db));
     }
 
     async fn finish(&self) {

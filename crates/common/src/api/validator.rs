@@ -101,6 +101,13 @@ fn bound(schema: &mut Value) {
 
 /// A blank text counts as empty, and an optional member that is empty or null as absent (contract, section 6).
 fn tidy(value: &mut Value, schema: &Value, root: &Value) {
+    if let Value::String(text) = value {
+        // Whatever its schema, which need not be looked for.
+        if text.trim().is_empty() {
+            text.clear();
+        }
+        return;
+    }
     let schema = resolve(schema, root);
     for key in ["oneOf", "anyOf", "allOf"] {
         for branch in schema[key].as_array().into_iter().flatten() {
@@ -131,7 +138,6 @@ fn tidy(value: &mut Value, schema: &Value, root: &Value) {
                 tidy(item, &schema["items"], root);
             }
         }
-        Value::String(text) if text.trim().is_empty() => text.clear(),
         _ => {}
     }
 }

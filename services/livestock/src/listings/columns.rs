@@ -1,7 +1,7 @@
 //! The columns of listings as CSV (contract, section 5).
 
 use actix_web::web::Data;
-use common::csv::guard;
+use common::csv::Lines;
 use common::{Error, Table};
 use database::{Json, Ts};
 use serde_json::Value;
@@ -43,11 +43,17 @@ const COLUMNS: [&str; 24] = [
 pub(super) fn table(
     app: Data<Livestock>,
     now: Ts,
-) -> Table<impl Fn(&Json) -> Result<Vec<String>, Error> + use<>> {
-    Table { columns: &COLUMNS, cells: move |document: &Json| cells(document, &app.categories, now) }
+) -> Table<impl Fn(&Json, &mut Lines) -> Result<(), Error> + use<>> {
+    let write = move |document: &Json, lines: &mut Lines| {
+        lines.row(cells(document, &app.categories, now)?.map(Option::unwrap_or_default));
+        Ok(())
+    };
+    Table { columns: &COLUMNS, write }
 }
 
-fn cells(document: &Json, categories: &Categories, now: Ts) -> Result<Vec<String>, Error> {
+type Cells = [Option<String>; COLUMNS.len()];
+
+fn cells(document: &Json, categories: &Categories, now: Ts) -> Result<Cells, Error> {
     let listing: Listing = document.parse()?;
     let dog = listing.particulars().born.map(|born| months_since(born, now).to_string());
     let property = |name: &str| listing.properties.as_ref()?.get(name).map(plain);
@@ -58,7 +64,7 @@ fn cells(document: &Json, categories: &Categories, now: Ts) -> Result<Vec<String
         listing.location.map(|location| (location.address, location.coordinates)).unwrap_or_default();
     let address = address.unwrap_or_default();
     let (lat, lon) = coordinates.map(|c| (c.lat.to_string(), c.lon.to_string())).unzip();
-    let cells = [
+    Ok([
         Some(listing.id.to_string()),
         Some(listing.kind.as_str().to_owned()),
         Some(listing.status.as_str().to_owned()),
@@ -83,8 +89,7 @@ fn cells(document: &Json, categories: &Categories, now: Ts) -> Result<Vec<String
         lon,
         Some(listing.tags.join(";")),
         Some(listing.created_at.to_string()),
-    ];
-    Ok(cells.into_iter().map(|cell| guard(&cell.unwrap_or_default()).into_owned()).collect())
+    ])
 }
 
 /// A text or a number as it was given.
@@ -111,7 +116,8 @@ mod tests {
         }
         let now = Ts::parse("2026-03-15").unwrap();
         let categories = Categories::open(None).unwrap();
-        let cells = cells(&Json(listing.to_string()), &categories, now).unwrap();
+        let cells =
+            cells(&Json(listing.to_string()), &categories, now).unwrap().map(Option::unwrap_or_default);
         let rows = COLUMNS.iter().zip(cells);
         rows.filter(|(_, cell)| !cell.is_empty()).map(|(name, cell)| format!("{name}={cell}")).collect()
     }
@@ -127,7 +133,7 @@ mod tests {
                 "coordinates": {"lat": 51.9469, "lon": -3}},
         }));
         let expected = "id=018f0000-0000-7000-8000-000000000001|type=selling|status=active|category=cattle|\
-            organisationId=farm|organisationName='=Farm|description=Twelve,\nquiet|quantity=12|breed=Hereford|\
+            organisationId=farm|organisationName==Farm|description=Twelve,\nquiet|quantity=12|breed=Hereford|\
             sexes=heifers, steers|minAge=14|maxAge=18.5|priceType=range|pricePerUnit=9|minPrice=8.5|maxPrice=10|\
             currency=EUR|city=Brecon|region=Powys|postcode=LD3 7EG|lat=51.9469|lon=-3|tags=a;b|\
             createdAtUTC=2026-03-01T09:30:00.000Z";

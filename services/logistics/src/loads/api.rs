@@ -33,7 +33,7 @@ pub(super) async fn search_loads(
         return streamed(&app, caller, search, "loads.csv").await.map(Either::Right);
     }
     let page = search.page.clone();
-    let rows = app.db.read(move |c| search::store::search(c, &caller, &search)).await?;
+    let rows = app.db.read(move |c| search::store::search(c, &caller, &search, &search.page)).await?;
     Ok(Either::Left(rows.answer(&request, &app.public_url, &page)))
 }
 

@@ -1,14 +1,15 @@
 //! The columns of loads as CSV: what search and export write, batch takes back (contract, section 4).
 
-use common::csv::guard;
-use common::wire::WeightMeasure;
+use std::borrow::Cow;
+
+use common::csv::Lines;
 use common::{Error, Table};
 use database::Json;
-
-use super::model::Load;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 /// Loads as a table.
-pub(super) const TABLE: Table = Table { columns: &COLUMNS, cells };
+pub(super) const TABLE: Table = Table { columns: &COLUMNS, write };
 
 /// In the order that they are written.
 pub(super) const COLUMNS: [&str; 20] = [
@@ -34,33 +35,202 @@ pub(super) const COLUMNS: [&str; 20] = [
     "completedAtUTC",
 ];
 
-fn cells(document: &Json) -> Result<Vec<String>, Error> {
-    let load: Load = document.parse()?;
-    let (organiser, carrier) = (load.organiser.unwrap_or_default(), load.carrier.unwrap_or_default());
-    let weight = |weight: &Option<WeightMeasure>| weight.as_ref().map(|w| w.weight.to_string());
-    let unit = load.weight.as_ref().or(load.weight_net.as_ref()).map(|w| w.name.to_string());
-    let files: Vec<_> = load.files.iter().map(|file| file.id.as_str()).collect();
-    let cells = [
-        Some(load.id.to_string()),
-        Some(load.reference),
-        Some(load.status.as_str().to_owned()),
-        Some(load.delivery_date.to_string()),
-        organiser.id,
-        Some(organiser.name),
-        carrier.id,
-        Some(carrier.name),
-        Some(load.commodity.id.to_string()),
-        Some(load.commodity.name),
-        weight(&load.weight),
-        weight(&load.weight_net),
+/// What of a document is written, as it stands there: ids, instants and numbers have one form only.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown<'a> {
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+    #[serde(borrow)]
+    reference: Cow<'a, str>,
+    #[serde(borrow)]
+    status: Cow<'a, str>,
+    #[serde(borrow, rename = "deliveryDateISO")]
+    delivery_date: Cow<'a, str>,
+    #[serde(borrow, default)]
+    organiser: Party<'a>,
+    #[serde(borrow, default)]
+    carrier: Party<'a>,
+    #[serde(borrow)]
+    commodity: Commodity<'a>,
+    #[serde(borrow, default)]
+    weight: Option<Weight<'a>>,
+    #[serde(borrow, default)]
+    weight_net: Option<Weight<'a>>,
+    #[serde(borrow, default)]
+    vehicle_registration: Cow<'a, str>,
+    #[serde(borrow, default)]
+    ticket_number: Cow<'a, str>,
+    #[serde(borrow, default)]
+    pickup_postcode: Cow<'a, str>,
+    #[serde(borrow, default)]
+    dropoff_postcode: Cow<'a, str>,
+    #[serde(borrow)]
+    tags: Vec<Cow<'a, str>>,
+    #[serde(borrow)]
+    files: Vec<File<'a>>,
+    #[serde(borrow, default, rename = "completedAtUTC")]
+    completed_at: Cow<'a, str>,
+}
+
+#[derive(Default, Deserialize)]
+struct Party<'a> {
+    #[serde(borrow, default)]
+    id: Cow<'a, str>,
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct Commodity<'a> {
+    #[serde(borrow)]
+    id: &'a RawValue,
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct Weight<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    weight: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct File<'a> {
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+}
+
+fn write(document: &Json, lines: &mut Lines) -> Result<(), Error> {
+    let load: Shown = document.parse()?;
+    let unit = load.weight.as_ref().or(load.weight_net.as_ref()).map_or("", |w| &*w.name);
+    let files: Vec<_> = load.files.iter().map(|file| &*file.id).collect();
+    lines.row([
+        &*load.id,
+        &load.reference,
+        &load.status,
+        &load.delivery_date,
+        &load.organiser.id,
+        &load.organiser.name,
+        &load.carrier.id,
+        &load.carrier.name,
+        load.commodity.id.get(),
+        &load.commodity.name,
+        load.weight.as_ref().map_or("", |w| w.weight.get()),
+        load.weight_net.as_ref().map_or("", |w| w.weight.get()),
         unit,
-        load.vehicle_registration,
-        load.ticket_number,
-        load.pickup_postcode,
-        load.dropoff_postcode,
-        Some(load.tags.join(";")),
-        Some(files.join(";")),
-        load.completed_at.map(|at| at.to_string()),
-    ];
-    Ok(cells.into_iter().map(|cell| guard(&cell.unwrap_or_default()).into_owned()).collect())
+        &load.vehicle_registration,
+        &load.ticket_number,
+        &load.pickup_postcode,
+        &load.dropoff_postcode,
+        &load.tags.join(";"),
+        &files.join(";"),
+        &load.completed_at,
+    ]);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use common::wire::{FileReference, WeightMeasure};
+    use database::{Amount, Id, Ts};
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+
+    use super::super::model::{self, Load, Status};
+    use super::*;
+
+    fn text(random: &mut StdRng) -> String {
+        let letters =
+            ["a", "B-7", "\"", ",", ";", "\\", "=", "'", "+1", "\u{e9}", "\u{1f404}", " ", "/", "-2"];
+        (0..random.random_range(1..5)).map(|_| letters[random.random_range(0..letters.len())]).collect()
+    }
+
+    fn weight(random: &mut StdRng) -> WeightMeasure {
+        let places = f64::from(10_u32.pow(random.random_range(0..=4)));
+        let number = f64::from(random.random_range(0..10_000_000)) / places;
+        WeightMeasure::tonnes(Amount::from_f64(number).unwrap())
+    }
+
+    fn load(random: &mut StdRng) -> Load {
+        macro_rules! maybe {
+            ($value:expr) => {
+                if random.random_bool(0.6) { Some($value) } else { None }
+            };
+        }
+        let party = |random: &mut StdRng| model::Party {
+            id: if random.random_bool(0.5) { Some(text(random)) } else { None },
+            name: text(random),
+        };
+        let file = |random: &mut StdRng| FileReference { id: text(random), ..FileReference::default() };
+        let at = |random: &mut StdRng| Ts::from_millis(random.random_range(0..4_000_000_000_000)).unwrap();
+        Load {
+            id: Id::new(),
+            reference: text(random),
+            organiser: maybe!(party(random)),
+            carrier: maybe!(party(random)),
+            commodity: model::Commodity { id: random.random_range(-9..999), name: text(random) },
+            delivery_date: at(random),
+            dropoff_postcode: maybe!(text(random)),
+            pickup_postcode: maybe!(text(random)),
+            weight: maybe!(weight(random)),
+            weight_net: maybe!(weight(random)),
+            vehicle_registration: maybe!(text(random)),
+            ticket_number: maybe!(text(random)),
+            status: if random.random_bool(0.5) { Status::Upcoming } else { Status::Completed },
+            files: (0..random.random_range(0..3)).map(|_| file(random)).collect(),
+            tags: (0..random.random_range(0..3)).map(|_| text(random)).collect(),
+            created_at: at(random),
+            completed_at: maybe!(at(random)),
+        }
+    }
+
+    /// By way of the whole load.
+    fn cells(load: Load) -> [String; 20] {
+        let (organiser, carrier) = (load.organiser.unwrap_or_default(), load.carrier.unwrap_or_default());
+        let weight = |weight: &Option<WeightMeasure>| weight.as_ref().map(|w| w.weight.to_string());
+        let unit = load.weight.as_ref().or(load.weight_net.as_ref()).map(|w| w.name.to_string());
+        let files: Vec<_> = load.files.iter().map(|file| file.id.as_str()).collect();
+        [
+            Some(load.id.to_string()),
+            Some(load.reference),
+            Some(load.status.as_str().to_owned()),
+            Some(load.delivery_date.to_string()),
+            organiser.id,
+            Some(organiser.name),
+            carrier.id,
+            Some(carrier.name),
+            Some(load.commodity.id.to_string()),
+            Some(load.commodity.name),
+            weight(&load.weight),
+            weight(&load.weight_net),
+            unit,
+            load.vehicle_registration,
+            load.ticket_number,
+            load.pickup_postcode,
+            load.dropoff_postcode,
+            Some(load.tags.join(";")),
+            Some(files.join(";")),
+            load.completed_at.map(|at| at.to_string()),
+        ]
+        .map(Option::unwrap_or_default)
+    }
+
+    #[test]
+    fn what_stands_in_a_document_is_what_the_load_says() {
+        let random = &mut StdRng::seed_from_u64(6);
+        for _ in 0..2000 {
+            let load = load(random);
+            let (mut written, mut expected) = (Lines::default(), Lines::default());
+            let document = Json::of(&load).unwrap();
+            write(&document, &mut written).unwrap();
+            expected.row(cells(document.parse().unwrap()));
+            assert_eq!(
+                String::from_utf8(written.into_bytes()).unwrap(),
+                String::from_utf8(expected.into_bytes()).unwrap()
+            );
+        }
+    }
 }

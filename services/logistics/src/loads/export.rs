@@ -4,7 +4,8 @@ use actix_web::web::Data;
 use actix_web::{HttpRequest, get};
 use common::problem::Problems;
 use common::wire::{Iso, Word};
-use common::{Caller, Error, Failures, Format, Query, Streamed, documents};
+use common::{Caller, Error, Failures, Format, Page, Query, Streamed, documents, pages};
+use database::Id;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -71,11 +72,14 @@ pub(super) async fn streamed(
     let (counter, wanted) = (caller.clone(), search.clone());
     let total = app.db.read(move |c| search::store::count(c, &counter, &wanted)).await?;
     let (format, page, reader) = (search.format, search.page.clone(), caller.clone());
-    let loads = documents(
-        &app.db,
-        page,
-        move |c, page| search::store::block(c, &caller, &search, page),
-        move |c, ids| store::list_by_ids(c, &reader, ids),
-    );
-    Ok(Streamed::new(format, TABLE, name, loads).await?.total(total))
+    let streamed = if search.has_index(&caller) {
+        let search = Search { count: false, ..search };
+        let read = move |c: &mut _, page: &Page| search::store::search(c, &caller, &search, page);
+        Streamed::new(format, TABLE, name, pages(&app.db, page, read)).await?
+    } else {
+        let block = move |c: &mut _, page: &Page| search::store::block(c, &caller, &search, page);
+        let find = move |c: &mut _, ids: &[Id]| store::list_by_ids(c, &reader, ids);
+        Streamed::new(format, TABLE, name, documents(&app.db, page, block, find)).await?
+    };
+    Ok(streamed.total(total))
 }

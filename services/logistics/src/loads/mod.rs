@@ -6,6 +6,7 @@ mod columns;
 mod create;
 mod export;
 mod form;
+mod index;
 mod model;
 mod proof;
 mod search;
@@ -14,6 +15,7 @@ mod store;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) use batch::Batches;
+pub(crate) use index::keep_index;
 pub(crate) use model::{Load, Party, Status, parties};
 pub(crate) use store::{add_driver, assign_carrier, find_own};
 

@@ -5,7 +5,7 @@ mod words;
 
 use common::problem::{Code, Problems};
 use common::wire::{Iso, Word};
-use common::{Format, Page, Sorting};
+use common::{Caller, Format, Page, Sorting};
 use database::Ts;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -86,6 +86,19 @@ impl Search {
             count: false,
             format,
         }
+    }
+
+    /// True if an index has these loads in their order, so that going on after a row costs the same at any place.
+    pub fn has_index(&self, caller: &Caller) -> bool {
+        let by_date = self.start.is_some() || self.end.is_some();
+        let by_party = self.organiser_id.is_some() || self.carrier_id.is_some();
+        self.words.is_empty()
+            && match self.sorting.sort {
+                Sort::CreatedAt => !by_date,
+                Sort::DeliveryDate => !caller.admin && !by_party,
+                Sort::CompletedAt => true,
+                _ => false,
+            }
     }
 }
 

@@ -13,7 +13,7 @@ use super::{Search, words};
 use crate::schema::loads::dsl as l;
 
 /// One page of a search, and its cursor. One query; two if a count was asked for.
-pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<Rows, Error> {
+pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search, page: &Page) -> Result<Rows, Error> {
     let narrowed = narrowed(c, search)?;
     let columns = (
         (l::delivery_at, l::created_at, l::reference_key, l::status, l::organiser_key),
@@ -21,9 +21,9 @@ pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result
     );
     let matching = |role| matching(caller, role, search, narrowed.as_deref());
     let branches = roles(caller, search).iter();
-    let branches = branches.map(|role| remaining(matching(*role), search, &search.page).select(columns));
-    let page = Ordered::new(c, branches.collect(), by(search), search.page.fetch(), search.page.offset);
-    let mut rows = Rows::new(page.load(c)?, &search.page, |last| {
+    let branches = branches.map(|role| remaining(matching(*role), search, page).select(columns));
+    let found = Ordered::new(c, branches.collect(), by(search), page.fetch(), page.offset);
+    let mut rows = Rows::new(found.load(c)?, page, |last| {
         let load: Load = last.parse()?;
         Ok(Cursor { sort: search.sorting.order.clone(), value: load.key(search.sorting.sort), id: load.id })
     })?;
@@ -91,6 +91,31 @@ fn narrowed(c: &mut AnyConnection, search: &Search) -> Result<Option<String>, Er
         .sql("))");
     let some: i64 = diesel::select(some).get_result(c)?;
     Ok((some < FEW).then_some(query))
+}
+
+/// So few loads may wait for the full-text index of SQLite: one by one each would cost four times as much.
+const WAITING: i64 = 500;
+/// So many are put there at once, which takes some 50 ms.
+const SLICE: i64 = 2_000;
+
+/// True if more than a few loads wait for the full-text index.
+pub fn has_unindexed(c: &mut AnyConnection) -> Result<bool, Error> {
+    let AnyConnection::Sqlite(c) = c else { return Ok(false) };
+    let some = sql::<BigInt>("(SELECT count(*) FROM (SELECT 1 FROM loads_unindexed LIMIT ");
+    let some: i64 = diesel::select(some.bind::<BigInt, _>(WAITING).sql("))")).get_result(c)?;
+    Ok(some == WAITING)
+}
+
+/// Puts some of those that wait into the full-text index.
+pub fn index_some(c: &mut AnyConnection) -> Result<(), Error> {
+    let AnyConnection::Sqlite(c) = c else { return Ok(()) };
+    let some = format!("IN (SELECT n FROM loads_unindexed ORDER BY n LIMIT {SLICE})");
+    let index =
+        "INSERT OR REPLACE INTO loads_fts (rowid, search_text) SELECT n, search_text FROM loads WHERE n";
+    for begin in [index, "DELETE FROM loads_unindexed WHERE n"] {
+        diesel::sql_query(format!("{begin} {some}")).execute(c)?;
+    }
+    Ok(())
 }
 
 /// The roles in which a caller can have what is searched for: one wherever the filters say so, since a branch without

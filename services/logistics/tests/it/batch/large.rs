@@ -34,6 +34,33 @@ fn one_bad_cell_of_fifty_thousand_rows() {
     });
 }
 
+#[test]
+fn what_was_stored_is_indexed_soon_and_found_before() {
+    testkit::block_on(async {
+        let app = app(Backend::Sqlite).await;
+        app.watch();
+        assert_eq!(send_file(&app, rows(2_100, None)).await.ok()["count"], 2_100);
+        let found = async || {
+            let call = app.get("/v1/loads?count=true&limit=1&query=r-2099").by(&User::of("grain"));
+            call.send().await.header("x-total-count").to_owned()
+        };
+        assert_eq!(found().await, "1");
+        let mut said = Vec::new();
+        let indexed = |said: &[String]| {
+            said.iter().filter(|s| s.starts_with("INSERT OR REPLACE INTO loads_fts")).count()
+        };
+        for _ in 0..100 {
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            said.extend(app.statements());
+            if indexed(&said) > 0 && said.last().is_some_and(|s| s.starts_with("SELECT (SELECT count(*)")) {
+                break;
+            }
+        }
+        assert_eq!(indexed(&said), 1, "two thousand at once, and the rest is few: {said:#?}");
+        assert_eq!(found().await, "1");
+    });
+}
+
 testkit::on_both! {
     async fn a_thousand_entries_are_told_and_all_rows_counted(backend) {
         let app = app(backend).await;
