@@ -48,22 +48,21 @@ pub(super) fn create(c: &mut AnyConnection, upload: &Upload, kept: &Kept) -> Res
 
 /// A file that the caller may read; 404, 403.
 pub(super) fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<File, Error> {
-    let file = any(c, id)?;
-    if file.is_readable_by(caller) {
-        Ok(file)
-    } else {
-        Err(Error::Forbidden("This file belongs to another organisation, which has not shared it with you."))
-    }
+    any(c, id).and_then(|file| readable(file, caller))
 }
 
-/// A file whose content the caller may read: as [`find`], but an archived one is there for `admin` only.
-pub(super) fn find_content(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<File, Error> {
-    match find(c, caller, id) {
-        Ok(file) if file.archived_at.is_none() || caller.admin => Ok(file),
-        Ok(_) => Err(Error::NotFound),
-        Err(_) if any(c, id)?.archived_at.is_some() => Err(Error::NotFound),
-        Err(error) => Err(error),
-    }
+/// A file whose content the caller may read, and what its content is called in the store: as [`find`], but an archived
+/// one is there for `admin` only.
+pub(super) fn find_content(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(File, Name), Error> {
+    let found: Option<(File, String)> = f::files
+        .inner_join(k::contents.on(k::hash.eq(f::hash)))
+        .filter(f::id.eq(id))
+        .select((File::as_select(), k::name))
+        .first(c)
+        .optional()?;
+    let there = |(file, _): &(File, String)| file.archived_at.is_none() || caller.admin;
+    let (file, name) = found.filter(there).ok_or(Error::NotFound)?;
+    Ok((readable(file, caller)?, name.into()))
 }
 
 /// The names of those of these contents that are in use, by hash.
@@ -71,11 +70,6 @@ pub(super) fn names(c: &mut AnyConnection, hashes: &[String]) -> Result<HashMap<
     let found: Vec<(String, String)> =
         k::contents.filter(k::hash.eq_any(hashes)).select((k::hash, k::name)).load(c)?;
     Ok(found.into_iter().map(|(hash, name)| (hash, name.into())).collect())
-}
-
-/// What the content of a file is called in the store.
-pub(super) fn name(c: &mut AnyConnection, file: &File) -> Result<Name, Error> {
-    Ok(k::contents.find(&file.hash).select(k::name).first::<String>(c)?.into())
 }
 
 /// True when nothing was ever uploaded.
@@ -132,4 +126,12 @@ pub(super) fn share(
 fn any(c: &mut AnyConnection, id: Id) -> Result<File, Error> {
     let file: Option<File> = f::files.find(id).select(File::as_select()).first(c).optional()?;
     file.ok_or(Error::NotFound)
+}
+
+fn readable(file: File, caller: &Caller) -> Result<File, Error> {
+    if file.is_readable_by(caller) {
+        Ok(file)
+    } else {
+        Err(Error::Forbidden("This file belongs to another organisation, which has not shared it with you."))
+    }
 }
