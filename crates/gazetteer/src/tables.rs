@@ -47,6 +47,8 @@ pub static DISTRICT_PLACES: &[[u8; 4]] = table!("district_places");
 
 /// Sector table and units of the format GBPC3 (`data/README.md`), and the region of every authority.
 pub static SECTORS: &[[u8; 26]] = table!("sectors");
+/// The box around every so many sectors: least latitude and longitude, then the greatest.
+pub static BLOCKS: &[[u8; 16]] = table!("blocks");
 pub static UNITS: &[u8] = bytes!("units");
 pub static AUTHORITIES: &[[u8; 2]] = table!("authorities");
 
