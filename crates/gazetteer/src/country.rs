@@ -31,6 +31,9 @@ pub struct Country {
     pub zone_descriptor: &'static str,
 }
 
+/// Where a region's row has the number of its country.
+const COUNTRY: usize = 14;
+
 /// A subdivision of a country.
 #[derive(Clone, Copy, Debug)]
 pub struct Region(&'static [u8; 16]);
@@ -67,7 +70,7 @@ impl Region {
     }
 
     pub(crate) fn country_number(self) -> u8 {
-        self.0[14]
+        self.0[COUNTRY]
     }
 
     pub(crate) fn parent(self) -> Option<u16> {
@@ -99,8 +102,8 @@ pub fn country(iso: &str) -> Option<&'static Country> {
 /// A country's regions, by code; none for an unknown country.
 pub fn regions(country: &str) -> impl Iterator<Item = Region> + use<> {
     let range = country_number(country).map_or(0..0, |country| {
-        let from = REGIONS.partition_point(|row| Region(row).country_number() < country);
-        from..from + REGIONS[from..].partition_point(|row| Region(row).country_number() == country)
+        let from = REGIONS.partition_point(|row| row[COUNTRY] < country);
+        from..from + REGIONS[from..].partition_point(|row| row[COUNTRY] == country)
     });
     REGIONS[range].iter().map(Region)
 }

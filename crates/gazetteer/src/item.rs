@@ -92,9 +92,7 @@ impl Item {
         };
         parts.extend(region.map(Region::name));
         if let (Self::Place(_), "GB") = (self, self.country().iso) {
-            parts.extend(
-                region.and_then(|region| region.parent()).map(|nation| region_numbered(nation).name()),
-            );
+            parts.extend(region.and_then(Region::parent).map(|nation| region_numbered(nation).name()));
         }
         parts.push(self.country().name);
         parts.dedup();

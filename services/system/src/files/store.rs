@@ -15,18 +15,18 @@ use crate::schema::files::dsl as f;
 /// Stores what was uploaded; its content is in the content store by now.
 pub(super) fn create(c: &mut AnyConnection, upload: &Upload, kept: &Kept) -> Result<(), Error> {
     kept.is_young()?;
-    let contents = kept.new.iter().map(|name| (k::hash.eq(name.hash()), k::name.eq(name.as_str())));
-    let contents = contents.collect::<Vec<_>>();
-    // Somebody else may have kept the same content since: then theirs is used and ours is swept.
-    if !contents.is_empty() {
+    // One by one, by statements that stay prepared; mostly there is one file.
+    for name in &kept.new {
+        // Somebody else may have kept the same content since: then theirs is used and ours is swept.
+        let row = (k::hash.eq(name.hash()), k::name.eq(name.as_str()));
         database::dispatch!(c, c => diesel::insert_into(k::contents)
-            .values(&contents)
+            .values(row)
             .on_conflict(k::hash)
             .do_nothing()
             .execute(c))?;
     }
-    let rows = upload.files().map(|file| {
-        Ok((
+    for file in upload.files() {
+        let row = (
             f::id.eq(file.id),
             f::bucket.eq(file.bucket.to_string()),
             f::kind.eq(file.kind.to_string()),
@@ -39,10 +39,9 @@ pub(super) fn create(c: &mut AnyConnection, upload: &Upload, kept: &Kept) -> Res
             f::user_name.eq(&file.user_name),
             f::organisations.eq(Json::of(&file.organisations)?),
             f::created_at.eq(file.created_at),
-        ))
-    });
-    let rows = rows.collect::<Result<Vec<_>, Error>>()?;
-    database::dispatch!(c, c => diesel::insert_into(f::files).values(&rows).execute(c))?;
+        );
+        diesel::insert_into(f::files).values(row).execute(c)?;
+    }
     Ok(())
 }
 
@@ -70,6 +69,16 @@ pub(super) fn names(c: &mut AnyConnection, hashes: &[String]) -> Result<HashMap<
     let found: Vec<(String, String)> =
         k::contents.filter(k::hash.eq_any(hashes)).select((k::hash, k::name)).load(c)?;
     Ok(found.into_iter().map(|(hash, name)| (hash, name.into())).collect())
+}
+
+/// As [`names`] for a few, by a statement that stays prepared.
+pub(super) fn few_names(c: &mut AnyConnection, hashes: &[String]) -> Result<HashMap<String, Name>, Error> {
+    let mut found = HashMap::new();
+    for hash in hashes {
+        let name: Option<String> = k::contents.find(hash).select(k::name).first(c).optional()?;
+        found.extend(name.map(|name| (hash.clone(), name.into())));
+    }
+    Ok(found)
 }
 
 /// True when nothing was ever uploaded.
