@@ -96,7 +96,7 @@ async fn a_folder_lists_what_is_content() {
 async fn bytes_are_the_same_from_memory_and_from_the_disk() {
     let folder = tempfile::tempdir().unwrap();
     let store = ContentStore::open(&at(&format!("file://{}", folder.path().display()))).await.unwrap();
-    let content: Vec<u8> = (0..700_000u32).flat_map(|n| n.to_le_bytes()).collect();
+    let content: Vec<u8> = (0..700_000u32).flat_map(u32::to_le_bytes).collect();
     let (size, name) = (content.len() as u64, Name::new(&"ab".repeat(32)));
     let mut staging = store.begin();
     for chunk in content.chunks(50_000) {
