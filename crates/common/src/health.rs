@@ -1,15 +1,20 @@
 //! What operators and browsers ask outside `/v1`.
 
+use std::io::Read;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::ContentType;
 use actix_web::web::{self, Data};
 use actix_web::{HttpResponse, Resource, Responder, Route};
+use anyhow::anyhow;
 use database::Database;
+use flate2::read::GzDecoder;
 use serde_json::{Map, Value, json};
-use utoipa_swagger_ui::SwaggerUi;
+use utoipa_swagger_ui::Config;
 
+use crate::Error;
 use crate::api::Api;
 use crate::server::Service;
 use crate::telemetry;
@@ -25,7 +30,7 @@ pub(crate) fn routes<S: Service>(config: &mut web::ServiceConfig) {
         .service(at("/metrics", web::get().to(metrics)))
         .service(at("/openapi.json", web::get().to(document)))
         .service(at("/docs", web::get().to(async || web::Redirect::to("docs/"))))
-        .service(SwaggerUi::new("/docs/{_:.*}").config(utoipa_swagger_ui::Config::from("../openapi.json")));
+        .service(at("/docs/{path:.*}", web::get().to(docs)));
 }
 
 /// A resource, so that other methods are answered with 405 and not with 404.
@@ -40,6 +45,19 @@ async fn index<S: Service>() -> impl Responder {
         "links": {"operations": "/v1", "openapi": "/openapi.json", "documentation": "/docs/", "health": "/healthz",
             "readiness": "/readyz", "metrics": "/metrics"},
     }))
+}
+
+/// A file of Swagger UI. They are compressed in the program, of which they would be a tenth otherwise.
+async fn docs(path: web::Path<String>) -> Result<HttpResponse, Error> {
+    let found = utoipa_swagger_ui::serve(&path, Arc::new(Config::from("../openapi.json")));
+    let file = found.map_err(|e| Error::Internal(anyhow!(e.to_string())))?.ok_or(Error::NotFound)?;
+    let mut content = Vec::new();
+    if file.gzpipped {
+        GzDecoder::new(&*file.bytes).read_to_end(&mut content).map_err(|e| Error::Internal(e.into()))?;
+    } else {
+        content.extend_from_slice(&file.bytes);
+    }
+    Ok(HttpResponse::Ok().content_type(file.content_type).body(content))
 }
 
 async fn ready<S: Service>(db: Data<Database>, service: Data<S>) -> HttpResponse {

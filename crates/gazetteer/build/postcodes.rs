@@ -12,6 +12,8 @@ use crate::{NONE, Result, write};
 /// Bytes of the header and of a row of the sector table.
 const HEADER: usize = 24;
 const SECTOR: usize = 26;
+/// Sectors that share a box: neighbours in the table mostly are on the map too.
+const BLOCK: usize = 32;
 
 pub fn write_all(source: &Source) -> Result {
     let mut packed = Vec::new();
@@ -38,6 +40,26 @@ pub fn write_all(source: &Source) -> Result {
         authorities.extend(region.map_or(NONE, |found| found as u16).to_le_bytes());
     }
     write("authorities", &authorities)?;
+    write("blocks", &sectors.chunks(BLOCK * SECTOR).flat_map(block).collect::<Vec<_>>())?;
     write("sectors", sectors)?;
     write("units", units)
+}
+
+/// Least latitude and longitude of some sectors, then the greatest, 32 bits each.
+fn block(sectors: &[u8]) -> [u8; 16] {
+    let (mut least, mut most) = ([i32::MAX; 2], [i32::MIN; 2]);
+    for row in sectors.chunks_exact(SECTOR) {
+        for axis in 0..2 {
+            let from: [u8; 4] = std::array::from_fn(|byte| row[12 + 4 * axis + byte]);
+            let from = i32::from_le_bytes(from);
+            let extent = u16::from_le_bytes([row[20 + 2 * axis], row[21 + 2 * axis]]);
+            least[axis] = from.min(least[axis]);
+            most[axis] = (from + i32::from(extent)).max(most[axis]);
+        }
+    }
+    let mut packed = [0; 16];
+    for (bytes, number) in packed.chunks_exact_mut(4).zip(least.into_iter().chain(most)) {
+        bytes.copy_from_slice(&number.to_le_bytes());
+    }
+    packed
 }

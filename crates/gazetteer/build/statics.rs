@@ -1,9 +1,11 @@
-//! Countries and regions as Rust: they are handed out as they are.
+//! Countries as Rust, which are handed out as they are; regions, which are many, as rows and texts: as Rust they would be
+//! 100,000 addresses for the loader to adjust at each start.
 
 use std::fmt::Write;
 
 use crate::source::Source;
-use crate::{Result, write};
+use crate::tables::point;
+use crate::{NONE, Result, write};
 
 pub fn write_all(source: &Source) -> Result {
     let mut countries = String::from("[");
@@ -33,22 +35,16 @@ pub fn write_all(source: &Source) -> Result {
     }
     write("countries.rs", (countries + "]").as_bytes())?;
 
-    let mut regions = String::from("&[");
+    let (mut rows, mut texts) = (Vec::new(), String::new());
     for region in &source.regions {
-        writeln!(
-            regions,
-            "Region {{ iso: {:?}, name: {:?}, country: {:?}, group: {:?}, aliases: &{:?}, tb_months: {}, \
-             at: ({}, {}), parent: {:?} }},",
-            region.iso,
-            region.name,
-            &source.countries[usize::from(region.country)][0],
-            region.group,
-            region.aliases,
-            region.tb_months,
-            region.at.lat,
-            region.at.lon,
-            region.parent,
-        )?;
+        rows.extend((texts.len() as u32).to_le_bytes());
+        rows.extend(point(region.at));
+        rows.extend(region.parent.unwrap_or(NONE).to_le_bytes());
+        rows.extend([region.country, u8::try_from(region.tb_months)?]);
+        let columns = [&region.iso, &region.name, &region.group].into_iter().chain(&region.aliases);
+        texts.push_str(&columns.map(String::as_str).collect::<Vec<_>>().join("\t"));
+        texts.push('\n');
     }
-    write("regions.rs", (regions + "]").as_bytes())
+    write("regions", &rows)?;
+    write("region_texts", texts.as_bytes())
 }

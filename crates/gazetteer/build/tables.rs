@@ -87,7 +87,8 @@ fn write_containers(source: &Source, names: &mut Names) -> Result {
     write("region_regions", &lists(&region_regions))
 }
 
-fn point(at: Point) -> [u8; 8] {
+/// Latitude and longitude.
+pub fn point(at: Point) -> [u8; 8] {
     (u64::from(at.lat.cast_unsigned()) | u64::from(at.lon.cast_unsigned()) << 32).to_le_bytes()
 }
 

@@ -1,5 +1,7 @@
 //! Countries of ISO 3166-1 and regions of ISO 3166-2.
 
+use crate::tables::{REGION_TEXTS, REGIONS, degrees_at, some, u16_at, u32_at};
+
 /// A country. Units are words of the wire: `mile`, `tonne`, `litre`, `celsius`, …
 #[derive(Debug)]
 pub struct Country {
@@ -29,39 +31,63 @@ pub struct Country {
     pub zone_descriptor: &'static str,
 }
 
+/// Where a region's row has the number of its country.
+const COUNTRY: usize = 14;
+
 /// A subdivision of a country.
-#[derive(Debug)]
-pub struct Region {
-    /// ISO 3166-2: `GB-HEF`.
-    pub iso: &'static str,
-    /// In English or as there.
-    pub name: &'static str,
-    /// ISO 3166-1 alpha-2.
-    pub country: &'static str,
-    /// English region, nation, province or other parent; empty if there is none.
-    pub group: &'static str,
-    /// Other names and names in other languages.
-    pub aliases: &'static [&'static str],
-    /// Usual months between tests of cattle for tuberculosis, a default to be overridden; 0 where not known.
-    pub tb_months: u32,
-    /// Centre, in units of 1e-5 degree.
-    pub(crate) at: (i32, i32),
-    pub(crate) parent: Option<u16>,
-}
+#[derive(Clone, Copy, Debug)]
+pub struct Region(&'static [u8; 16]);
 
 impl Region {
-    pub(crate) fn country_number(&self) -> u8 {
-        country_number(self.country).unwrap_or_default()
+    /// ISO 3166-2: `GB-HEF`.
+    pub fn iso(self) -> &'static str {
+        self.texts().next().unwrap_or_default()
     }
 
-    pub(crate) fn degrees(&self) -> (f64, f64) {
-        (f64::from(self.at.0) / 1e5, f64::from(self.at.1) / 1e5)
+    /// In English or as there.
+    pub fn name(self) -> &'static str {
+        self.texts().nth(1).unwrap_or_default()
+    }
+
+    /// ISO 3166-1 alpha-2.
+    pub fn country(self) -> &'static str {
+        country_numbered(self.country_number()).iso
+    }
+
+    /// English region, nation, province or other parent; empty if there is none.
+    pub fn group(self) -> &'static str {
+        self.texts().nth(2).unwrap_or_default()
+    }
+
+    /// Other names and names in other languages.
+    pub fn aliases(self) -> impl Iterator<Item = &'static str> {
+        self.texts().skip(3)
+    }
+
+    /// Usual months between tests of cattle for tuberculosis, a default to be overridden; 0 where not known.
+    pub fn tb_months(self) -> u32 {
+        self.0[15].into()
+    }
+
+    pub(crate) fn country_number(self) -> u8 {
+        self.0[COUNTRY]
+    }
+
+    pub(crate) fn parent(self) -> Option<u16> {
+        some(u16_at(self.0, 12))
+    }
+
+    pub(crate) fn degrees(self) -> (f64, f64) {
+        degrees_at(self.0, 4)
+    }
+
+    fn texts(self) -> impl Iterator<Item = &'static str> {
+        let line = REGION_TEXTS[u32_at(self.0, 0) as usize..].split('\n').next();
+        line.unwrap_or_default().split('\t')
     }
 }
 
 static COUNTRIES: [Country; 249] = include!(concat!(env!("OUT_DIR"), "/countries.rs"));
-#[allow(clippy::unreadable_literal)]
-static REGIONS: &[Region] = include!(concat!(env!("OUT_DIR"), "/regions.rs"));
 
 /// All countries, by code.
 pub fn countries() -> &'static [Country] {
@@ -74,10 +100,12 @@ pub fn country(iso: &str) -> Option<&'static Country> {
 }
 
 /// A country's regions, by code; none for an unknown country.
-pub fn regions(country: &str) -> &'static [Region] {
-    let from = REGIONS.partition_point(|region| region.country < country);
-    let to = from + REGIONS[from..].partition_point(|region| region.country == country);
-    &REGIONS[from..to]
+pub fn regions(country: &str) -> impl Iterator<Item = Region> + use<> {
+    let range = country_number(country).map_or(0..0, |country| {
+        let from = REGIONS.partition_point(|row| row[COUNTRY] < country);
+        from..from + REGIONS[from..].partition_point(|row| row[COUNTRY] == country)
+    });
+    REGIONS[range].iter().map(Region)
 }
 
 pub(crate) fn country_number(iso: &str) -> Option<u8> {
@@ -89,14 +117,14 @@ pub(crate) fn country_numbered(number: u8) -> &'static Country {
 }
 
 pub(crate) fn region_number(iso: &str) -> Option<u16> {
-    REGIONS.binary_search_by_key(&iso, |region| region.iso).ok().map(|number| number as u16)
+    REGIONS.binary_search_by_key(&iso, |row| Region(row).iso()).ok().map(|number| number as u16)
 }
 
-pub(crate) fn region_numbered(number: u16) -> &'static Region {
-    &REGIONS[usize::from(number)]
+pub(crate) fn region_numbered(number: u16) -> Region {
+    Region(&REGIONS[usize::from(number)])
 }
 
 /// A region and what it is part of.
 pub(crate) fn region_and_around(region: Option<u16>) -> impl Iterator<Item = u16> {
-    std::iter::successors(region, |number| region_numbered(*number).parent)
+    std::iter::successors(region, |number| region_numbered(*number).parent())
 }

@@ -1,6 +1,6 @@
 //! What a search can find, and what is said of it.
 
-use crate::country::{Country, country_numbered, region_number, region_numbered};
+use crate::country::{Country, Region, country_numbered, region_number, region_numbered};
 use crate::district;
 use crate::postcodes::{self, Unit};
 use crate::search::{Hit, Kind};
@@ -60,7 +60,7 @@ impl Item {
     fn id(self) -> String {
         match self {
             Self::Place(number) => format!("place:{}", u32_at(&ENTITIES[number as usize], 0)),
-            Self::Region(number) => format!("region:{}", region_numbered(number).iso),
+            Self::Region(number) => format!("region:{}", region_numbered(number).iso()),
             // W12 is in London and in Newbridge.
             Self::District(number) if district::is_irish(number) => {
                 format!("district:IE-{}", district::code(number))
@@ -73,7 +73,7 @@ impl Item {
     pub fn text(self) -> String {
         match self {
             Self::Place(number) => place_name(number).to_owned(),
-            Self::Region(number) => region_numbered(number).name.to_owned(),
+            Self::Region(number) => region_numbered(number).name().to_owned(),
             Self::District(number) => district::code(number).to_owned(),
             Self::Unit(unit) => unit.text(),
         }
@@ -90,9 +90,9 @@ impl Item {
             }
             Self::Place(_) | Self::Region(_) => vec![],
         };
-        parts.extend(region.map(|region| region.name));
+        parts.extend(region.map(Region::name));
         if let (Self::Place(_), "GB") = (self, self.country().iso) {
-            parts.extend(region.and_then(|region| region.parent).map(|nation| region_numbered(nation).name));
+            parts.extend(region.and_then(Region::parent).map(|nation| region_numbered(nation).name()));
         }
         parts.push(self.country().name);
         parts.dedup();
@@ -130,7 +130,7 @@ impl Item {
     pub fn region(self) -> Option<u16> {
         match self {
             Self::Place(number) => some(u16_at(&ENTITIES[number as usize], 16)),
-            Self::Region(number) => region_numbered(number).parent,
+            Self::Region(number) => region_numbered(number).parent(),
             Self::District(number) => district::region(number),
             Self::Unit(unit) => unit.region(),
         }

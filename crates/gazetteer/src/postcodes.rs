@@ -1,7 +1,10 @@
 //! Unit postcodes of Great Britain, 1.7 million of them, decoded sector by sector as they are needed.
 
 use crate::sphere;
-use crate::tables::{AUTHORITIES, SECTORS, UNITS, some, u16_at, u32_at};
+use crate::tables::{AUTHORITIES, BLOCKS, SECTORS, UNITS, some, u16_at, u32_at};
+
+/// Sectors of a row of `BLOCKS`.
+const BLOCK: usize = 32;
 
 /// A unit postcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,31 +118,43 @@ impl Varints {
     }
 }
 
-/// The unit nearest to a point, if one is within so many kilometres. Sectors are known by the boxes around their units:
-/// only those are decoded whose box is not farther off than all of another.
+/// The unit nearest to a point, if one is within so many kilometres. Sectors are known by the boxes around their units, and
+/// by one box for a block of them: only those are looked at and decoded that are not farther off than all of another.
 pub fn nearest(lat: f64, lon: f64, within_km: f64) -> Option<Unit> {
     let narrowing = lat.to_radians().cos();
     let square = |y: f64, x: f64| y * y + (x * narrowing) * (x * narrowing);
-    let boxed = |row: &[u8; 26]| {
-        let degrees = |n: i32| f64::from(n) / 1e4;
-        let (south, west) = (u32_at(row, 12).cast_signed(), u32_at(row, 16).cast_signed());
-        let (north, east) = (south + i32::from(u16_at(row, 20)), west + i32::from(u16_at(row, 22)));
-        (degrees(south) - lat, lat - degrees(north), degrees(west) - lon, lon - degrees(east))
+    // To the nearest and to the farthest point of a box.
+    let distances = |[south, west, north, east]: [i32; 4]| {
+        let [south, west, north, east] = [south, west, north, east].map(|n| f64::from(n) / 1e4);
+        let [south, north, west, east] = [south - lat, lat - north, west - lon, lon - east];
+        (square(south.max(north).max(0.0), west.max(east).max(0.0)), square(south.min(north), west.min(east)))
     };
     let mut bound = (within_km / sphere::KILOMETRES_PER_DEGREE).powi(2);
-    for row in SECTORS {
-        let (south, north, west, east) = boxed(row);
-        bound = bound.min(square(south.min(north), west.min(east)));
+    let mut blocks: Vec<(f64, usize)> = Vec::new();
+    for (row, number) in BLOCKS.iter().zip(0..) {
+        let (distance, all) = distances(std::array::from_fn(|i| u32_at(row, 4 * i).cast_signed()));
+        bound = bound.min(all);
+        blocks.push((distance, number));
     }
-    let mut near: Vec<(f64, usize)> = Vec::new();
-    for (row, number) in SECTORS.iter().zip(0..) {
-        let (south, north, west, east) = boxed(row);
-        let distance = square(south.max(north).max(0.0), west.max(east).max(0.0));
-        if distance <= bound {
-            near.push((distance, number));
+    blocks.retain(|(distance, _)| *distance <= bound);
+    blocks.sort_unstable_by(nearer);
+    let mut near = Vec::new();
+    for (distance, block) in blocks {
+        if distance > bound {
+            break;
+        }
+        for sector in (block * BLOCK..).take(BLOCK).take_while(|sector| *sector < SECTORS.len()) {
+            let row = &SECTORS[sector];
+            let (south, west) = (u32_at(row, 12).cast_signed(), u32_at(row, 16).cast_signed());
+            let (north, east) = (south + i32::from(u16_at(row, 20)), west + i32::from(u16_at(row, 22)));
+            let (distance, all) = distances([south, west, north, east]);
+            bound = bound.min(all);
+            if distance <= bound {
+                near.push((distance, sector));
+            }
         }
     }
-    near.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    near.sort_unstable_by(nearer);
 
     let mut best = None;
     for (distance, sector) in near {
@@ -155,4 +170,9 @@ pub fn nearest(lat: f64, lon: f64, within_km: f64) -> Option<Unit> {
         }
     }
     best
+}
+
+/// By distance, then by number.
+fn nearer(a: &(f64, usize), b: &(f64, usize)) -> std::cmp::Ordering {
+    a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
 }

@@ -116,7 +116,7 @@ mod tests {
         }
         names.extend(ALIASES.get(&item.hit().id).into_iter().flatten().cloned());
         if let Item::Region(number) = item {
-            names.extend(region_numbered(number).aliases.iter().map(|name| fold(name)));
+            names.extend(region_numbered(number).aliases().map(fold));
         }
         for i in 0..names.len() {
             let padded = format!(" {} ", names[i]);

@@ -67,8 +67,9 @@ pub fn of(item: Item) -> Spot {
         }
         Item::Region(number) => {
             let region = region_numbered(number);
-            let mut spot = spot((lat, lon), item, Address { name: region.name.into(), ..Address::default() });
-            (spot.address.region, spot.address.region_iso) = (region.name.into(), region.iso.into());
+            let mut spot =
+                spot((lat, lon), item, Address { name: region.name().into(), ..Address::default() });
+            (spot.address.region, spot.address.region_iso) = (region.name().into(), region.iso().into());
             spot
         }
     }
@@ -102,7 +103,7 @@ fn at(lat: f64, lon: f64, place: u32) -> Spot {
 /// Fills in region and country, which are those of `item`.
 fn spot((lat, lon): (f64, f64), item: Item, mut address: Address) -> Spot {
     if let Some(region) = item.region().map(region_numbered) {
-        (address.region, address.region_iso) = (region.name.into(), region.iso.into());
+        (address.region, address.region_iso) = (region.name().into(), region.iso().into());
     }
     let country = item.country();
     (address.country_name, address.country_iso) = (country.name.into(), country.iso.into());

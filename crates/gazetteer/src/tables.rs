@@ -22,6 +22,10 @@ pub const IS_DISTRICT: u32 = 1 << 29;
 pub static BY_ID: &[[u8; 4]] = table!("by_id");
 /// Code padded to four; latitude; longitude; begin of the main place in `NAMES`; region (16 bits); country (8).
 pub static DISTRICTS: &[[u8; 19]] = table!("districts");
+/// Begin in `REGION_TEXTS`; latitude; longitude; parent (16 bits); country (8); months between tests (8).
+pub static REGIONS: &[[u8; 16]] = table!("regions");
+/// A line for each region: code, name, group and other names, with tabs between them.
+pub static REGION_TEXTS: &str = include_str!(concat!(env!("OUT_DIR"), "/region_texts"));
 /// Names of places as they are written, a line each.
 pub static NAMES: &str = include_str!(concat!(env!("OUT_DIR"), "/names"));
 /// Places, the root of each stretch in its middle, halved along x, y and z in turn.
@@ -47,6 +51,8 @@ pub static DISTRICT_PLACES: &[[u8; 4]] = table!("district_places");
 
 /// Sector table and units of the format GBPC3 (`data/README.md`), and the region of every authority.
 pub static SECTORS: &[[u8; 26]] = table!("sectors");
+/// The box around every so many sectors: least latitude and longitude, then the greatest.
+pub static BLOCKS: &[[u8; 16]] = table!("blocks");
 pub static UNITS: &[u8] = bytes!("units");
 pub static AUTHORITIES: &[[u8; 2]] = table!("authorities");
 

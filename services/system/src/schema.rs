@@ -24,3 +24,5 @@ diesel::table! {
         name -> Text,
     }
 }
+
+diesel::allow_tables_to_appear_in_same_query!(files, contents);

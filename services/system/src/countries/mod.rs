@@ -42,7 +42,7 @@ impl Countries {
             serde_json::to_string(&by_code.collect::<BTreeMap<_, _>>())
         };
         let regions = countries().iter().map(|country| {
-            let regions = Regions::of(country.iso, gazetteer::regions(country.iso));
+            let regions = Regions::of(country.iso);
             Ok((country.iso, serde_json::to_string(&regions)?))
         });
         Ok(Self {

@@ -92,18 +92,18 @@ pub(super) struct Region {
     #[schema(required = false)]
     group: &'static str,
     /// Other names.
-    aliases: &'static [&'static str],
+    aliases: Vec<&'static str>,
 }
 
 impl Regions {
-    pub(super) fn of(country: &'static str, regions: &'static [gazetteer::Region]) -> Self {
-        let regions = regions.iter().map(|region| Region {
-            iso: region.iso,
-            name: region.name,
-            tb: region.tb_months,
-            country: region.country,
-            group: region.group,
-            aliases: region.aliases,
+    pub(super) fn of(country: &'static str) -> Self {
+        let regions = gazetteer::regions(country).map(|region| Region {
+            iso: region.iso(),
+            name: region.name(),
+            tb: region.tb_months(),
+            country,
+            group: region.group(),
+            aliases: region.aliases().collect(),
         });
         Self { id: country, regions: regions.collect() }
     }

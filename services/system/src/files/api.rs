@@ -64,11 +64,7 @@ pub(super) async fn download(
     system: Data<System>,
 ) -> Result<HttpResponse, Error> {
     let id = path.id()?;
-    let found = system.db.read(move |c| {
-        let file = store::find_content(c, &caller, id)?;
-        Ok::<_, Error>((store::name(c, &file)?, file))
-    });
-    let (name, file) = found.await?;
+    let (file, name) = system.db.read(move |c| store::find_content(c, &caller, id)).await?;
     respond(&request, &system.store, &file, &name).await
 }
 

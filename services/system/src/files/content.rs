@@ -14,21 +14,18 @@ mod cloud;
 mod local;
 mod name;
 mod open;
+mod reading;
 mod staging;
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use actix_web::body::BoxBody;
-use actix_web::web::Bytes;
 use common::Error;
-use futures_util::stream::{self, BoxStream, Stream};
+use futures_util::stream::BoxStream;
 
 pub use name::Name;
 pub use staging::{Staged, Staging};
@@ -37,8 +34,6 @@ use crate::Settings;
 use cloud::Cloud;
 use local::Local;
 
-/// Content passes through memory in pieces of this size.
-const CHUNK: usize = 1 << 20;
 /// How many names are listed and looked up at once.
 const BATCH: usize = 1000;
 const WHAT: &str = "The store of file contents";
@@ -155,29 +150,6 @@ impl ContentStore {
             Self::Cloud(_) => Ok(0),
         }
     }
-}
-
-/// These bytes of a file, piece by piece.
-fn chunks(file: Arc<File>, bytes: Range<u64>) -> impl Stream<Item = Result<Bytes, Error>> + Send {
-    stream::try_unfold((file, bytes), async |(file, rest)| {
-        if rest.is_empty() {
-            return Ok(None);
-        }
-        let size = (rest.end - rest.start).min(CHUNK as u64);
-        let next = rest.start + size..rest.end;
-        let chunk = piece(file.clone(), rest.start, size).await?;
-        Ok(Some((chunk, (file, next))))
-    })
-}
-
-async fn piece(file: Arc<File>, start: u64, size: u64) -> Result<Bytes, Error> {
-    blocking(move || read_at(&file, start, size)).await
-}
-
-fn read_at(file: &File, start: u64, size: u64) -> io::Result<Bytes> {
-    let mut buffer = vec![0; usize::try_from(size).map_err(io::Error::other)?];
-    file.read_exact_at(&mut buffer, start)?;
-    Ok(buffer.into())
 }
 
 /// Runs file operations where they do not keep other requests waiting.

@@ -26,7 +26,7 @@ impl Kept {
     pub(super) async fn of(system: &System, parts: Vec<Part>) -> Result<Self, Error> {
         let (since, mut new) = (SystemTime::now(), Vec::<Name>::new());
         let hashes: Vec<_> = parts.iter().map(|part| part.content.hash.clone()).collect();
-        let mut names = system.db.read(move |c| store::names(c, &hashes)).await?;
+        let mut names = system.db.read(move |c| store::few_names(c, &hashes)).await?;
         for Part { content, .. } in parts {
             let Some(name) = names.get(&content.hash) else {
                 let name = Name::new(&content.hash);

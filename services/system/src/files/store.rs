@@ -15,18 +15,18 @@ use crate::schema::files::dsl as f;
 /// Stores what was uploaded; its content is in the content store by now.
 pub(super) fn create(c: &mut AnyConnection, upload: &Upload, kept: &Kept) -> Result<(), Error> {
     kept.is_young()?;
-    let contents = kept.new.iter().map(|name| (k::hash.eq(name.hash()), k::name.eq(name.as_str())));
-    let contents = contents.collect::<Vec<_>>();
-    // Somebody else may have kept the same content since: then theirs is used and ours is swept.
-    if !contents.is_empty() {
+    // One by one, by statements that stay prepared; mostly there is one file.
+    for name in &kept.new {
+        // Somebody else may have kept the same content since: then theirs is used and ours is swept.
+        let row = (k::hash.eq(name.hash()), k::name.eq(name.as_str()));
         database::dispatch!(c, c => diesel::insert_into(k::contents)
-            .values(&contents)
+            .values(row)
             .on_conflict(k::hash)
             .do_nothing()
             .execute(c))?;
     }
-    let rows = upload.files().map(|file| {
-        Ok((
+    for file in upload.files() {
+        let row = (
             f::id.eq(file.id),
             f::bucket.eq(file.bucket.to_string()),
             f::kind.eq(file.kind.to_string()),
@@ -39,31 +39,29 @@ pub(super) fn create(c: &mut AnyConnection, upload: &Upload, kept: &Kept) -> Res
             f::user_name.eq(&file.user_name),
             f::organisations.eq(Json::of(&file.organisations)?),
             f::created_at.eq(file.created_at),
-        ))
-    });
-    let rows = rows.collect::<Result<Vec<_>, Error>>()?;
-    database::dispatch!(c, c => diesel::insert_into(f::files).values(&rows).execute(c))?;
+        );
+        diesel::insert_into(f::files).values(row).execute(c)?;
+    }
     Ok(())
 }
 
 /// A file that the caller may read; 404, 403.
 pub(super) fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<File, Error> {
-    let file = any(c, id)?;
-    if file.is_readable_by(caller) {
-        Ok(file)
-    } else {
-        Err(Error::Forbidden("This file belongs to another organisation, which has not shared it with you."))
-    }
+    any(c, id).and_then(|file| readable(file, caller))
 }
 
-/// A file whose content the caller may read: as [`find`], but an archived one is there for `admin` only.
-pub(super) fn find_content(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<File, Error> {
-    match find(c, caller, id) {
-        Ok(file) if file.archived_at.is_none() || caller.admin => Ok(file),
-        Ok(_) => Err(Error::NotFound),
-        Err(_) if any(c, id)?.archived_at.is_some() => Err(Error::NotFound),
-        Err(error) => Err(error),
-    }
+/// A file whose content the caller may read, and what its content is called in the store: as [`find`], but an archived
+/// one is there for `admin` only.
+pub(super) fn find_content(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(File, Name), Error> {
+    let found: Option<(File, String)> = f::files
+        .inner_join(k::contents.on(k::hash.eq(f::hash)))
+        .filter(f::id.eq(id))
+        .select((File::as_select(), k::name))
+        .first(c)
+        .optional()?;
+    let there = |(file, _): &(File, String)| file.archived_at.is_none() || caller.admin;
+    let (file, name) = found.filter(there).ok_or(Error::NotFound)?;
+    Ok((readable(file, caller)?, name.into()))
 }
 
 /// The names of those of these contents that are in use, by hash.
@@ -73,9 +71,14 @@ pub(super) fn names(c: &mut AnyConnection, hashes: &[String]) -> Result<HashMap<
     Ok(found.into_iter().map(|(hash, name)| (hash, name.into())).collect())
 }
 
-/// What the content of a file is called in the store.
-pub(super) fn name(c: &mut AnyConnection, file: &File) -> Result<Name, Error> {
-    Ok(k::contents.find(&file.hash).select(k::name).first::<String>(c)?.into())
+/// As [`names`] for a few, by a statement that stays prepared.
+pub(super) fn few_names(c: &mut AnyConnection, hashes: &[String]) -> Result<HashMap<String, Name>, Error> {
+    let mut found = HashMap::new();
+    for hash in hashes {
+        let name: Option<String> = k::contents.find(hash).select(k::name).first(c).optional()?;
+        found.extend(name.map(|name| (hash.clone(), name.into())));
+    }
+    Ok(found)
 }
 
 /// True when nothing was ever uploaded.
@@ -132,4 +135,12 @@ pub(super) fn share(
 fn any(c: &mut AnyConnection, id: Id) -> Result<File, Error> {
     let file: Option<File> = f::files.find(id).select(File::as_select()).first(c).optional()?;
     file.ok_or(Error::NotFound)
+}
+
+fn readable(file: File, caller: &Caller) -> Result<File, Error> {
+    if file.is_readable_by(caller) {
+        Ok(file)
+    } else {
+        Err(Error::Forbidden("This file belongs to another organisation, which has not shared it with you."))
+    }
 }

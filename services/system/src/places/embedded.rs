@@ -88,10 +88,10 @@ impl Addresses for Embedded {
 
 /// The code of a country's region by one of its names; nothing if it is not known.
 pub(super) fn region_iso(country: &str, name: &str) -> String {
-    let named = |text: &&str| text.eq_ignore_ascii_case(name);
-    let mut regions = gazetteer::regions(country).iter();
-    let found = regions.find(|region| named(&region.name) || region.aliases.iter().any(named));
-    found.map(|region| region.iso.to_owned()).unwrap_or_default()
+    let named = |text: &str| text.eq_ignore_ascii_case(name);
+    let mut regions = gazetteer::regions(country);
+    let found = regions.find(|region| named(region.name()) || region.aliases().any(named));
+    found.map(|region| region.iso().to_owned()).unwrap_or_default()
 }
 
 impl From<gazetteer::Spot> for Spot {

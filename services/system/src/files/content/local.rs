@@ -1,22 +1,21 @@
 //! A folder with `ab/<name>` for each content and `.staging` for what is not complete. Its files and folders are
 //! synced before a content counts as kept; it takes its place by a rename, so it is there whole or not at all.
 
+use std::collections::HashSet;
 use std::fs::{self, DirEntry, File, Metadata};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use actix_web::body::{BoxBody, SizedStream};
+use actix_web::body::BoxBody;
 use anyhow::{Context, ensure};
 use common::Error;
 use futures_util::stream::{self, Stream};
 
-use super::{BATCH, Found, Name, Staged, blocking, chunks, lost, read_at};
+use super::{BATCH, Found, Name, Staged, blocking, lost, reading};
 
-/// Content up to this size is read at once.
-const SMALL: u64 = 256 << 10;
 /// A staged file that is older was left behind by a crash.
 const STALE: Duration = Duration::from_secs(24 * 3600);
 
@@ -24,6 +23,8 @@ const STALE: Duration = Duration::from_secs(24 * 3600);
 #[derive(Clone, Debug)]
 pub struct Local {
     folder: PathBuf,
+    /// The shards whose own names this process knows to be durable.
+    durable: Arc<Mutex<HashSet<String>>>,
 }
 
 impl Local {
@@ -33,7 +34,7 @@ impl Local {
             !folder.is_empty(),
             "service.store_url names no folder: write it as in file:///var/lib/drover/files"
         );
-        let local = Self { folder: folder.into() };
+        let local = Self { folder: folder.into(), durable: Arc::default() };
         local.prepare().with_context(|| {
             format!(
                 "the folder {folder} of service.store_url cannot be used: make it writable, or name another"
@@ -57,14 +58,29 @@ impl Local {
     }
 
     pub(super) async fn keep(&self, staged: Staged, name: &Name) -> Result<(), Error> {
-        let (path, folder, shard) = (self.path(name), self.folder.clone(), self.folder.join(name.folder()));
+        let (local, name) = (self.clone(), name.clone());
         blocking(move || {
-            fs::create_dir_all(&shard)?;
-            staged.persist(&path)?;
-            sync_folder(&shard)?;
-            sync_folder(&folder)
+            let shard = local.shard(&name)?;
+            staged.persist(&shard.join(name.as_str()))?;
+            sync_folder(&shard)
         })
         .await
+    }
+
+    /// The folder of a content, there for good.
+    fn shard(&self, name: &Name) -> io::Result<PathBuf> {
+        let shard = self.folder.join(name.folder());
+        let made = match fs::create_dir(&shard) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => false,
+            made => made.map(|()| true)?,
+        };
+        let durable = || self.durable.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another replica, or an earlier process, may have made it and not come to the next line.
+        if made || !durable().contains(name.folder()) {
+            sync_folder(&self.folder)?;
+            durable().insert(name.folder().to_owned());
+        }
+        Ok(shard)
     }
 
     pub(super) async fn size(&self, name: &Name) -> Result<Option<u64>, Error> {
@@ -73,18 +89,8 @@ impl Local {
     }
 
     pub(super) async fn read(&self, name: &Name, bytes: Range<u64>) -> Result<BoxBody, Error> {
-        let (path, size, start) = (self.path(name), bytes.end - bytes.start, bytes.start);
-        let (file, small) = blocking(move || {
-            let file = File::open(path)?;
-            let small = if size <= SMALL { Some(read_at(&file, start, size)?) } else { None };
-            Ok((Arc::new(file), small))
-        })
-        .await
-        .map_err(missing)?;
-        Ok(match small {
-            Some(content) => BoxBody::new(content),
-            None => BoxBody::new(SizedStream::new(size, Box::pin(chunks(file, bytes)))),
-        })
+        let file = reading::open(self.path(name)).await.map_err(missing)?;
+        reading::body(file, bytes).await.map_err(missing)
     }
 
     pub(super) async fn is_reachable(&self) -> bool {

@@ -12,10 +12,12 @@ use futures_util::stream::Stream;
 use sha2::{Digest, Sha256};
 use tempfile::{NamedTempFile, TempPath};
 
-use super::{CHUNK, blocking, chunks, piece};
+use super::{blocking, reading};
 
 /// As much of the beginning as is needed to tell what the content is.
 const HEAD: usize = 8 << 10;
+/// Content is written and hashed in pieces of this size.
+const CHUNK: usize = 1 << 20;
 
 /// Content that is being taken in.
 pub struct Staging {
@@ -107,12 +109,12 @@ pub struct Staged {
 impl Staged {
     /// All of it, piece by piece.
     pub fn chunks(&self) -> impl Stream<Item = Result<Bytes, Error>> + Send + use<> {
-        chunks(self.file.clone(), 0..self.size)
+        reading::pieces(self.file.clone(), 0..self.size)
     }
 
     /// Some of it.
     pub(super) async fn piece(&self, start: u64, size: u64) -> Result<Bytes, Error> {
-        piece(self.file.clone(), start, size).await
+        reading::piece(self.file.clone(), start, size).await
     }
 
     /// Puts the content on the disk under this path, in one step.

@@ -93,6 +93,37 @@ async fn a_folder_lists_what_is_content() {
 }
 
 #[tokio::test]
+async fn bytes_are_the_same_from_memory_and_from_the_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = ContentStore::open(&at(&format!("file://{}", folder.path().display()))).await.unwrap();
+    let content: Vec<u8> = (0..700_000u32).flat_map(u32::to_le_bytes).collect();
+    let (size, name) = (content.len() as u64, Name::new(&"ab".repeat(32)));
+    let mut staging = store.begin();
+    for chunk in content.chunks(50_000) {
+        staging.push(chunk).await.unwrap();
+    }
+    store.keep(staging.finish().await.unwrap(), &name).await.unwrap();
+    let path = folder.path().join("ab").join(name.as_str());
+    let file = fs::OpenOptions::new().write(true).open(path).unwrap();
+    for bytes in [0..size, 1..size - 1, 0..1, 65_535..65_537, 100_000..400_000, size - 300_000..size] {
+        let range = usize::try_from(bytes.start).unwrap()..usize::try_from(bytes.end).unwrap();
+        for forget in [false, true] {
+            #[cfg(target_os = "linux")]
+            if forget {
+                rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+            }
+            let body = store.read(&name, bytes.clone()).await.unwrap();
+            let read = actix_web::body::to_bytes(body).await.unwrap();
+            assert!(read == content[range.clone()], "{bytes:?} {forget}");
+        }
+    }
+    file.set_len(size - 1).unwrap();
+    let body = store.read(&name, 0..size).await.unwrap();
+    assert!(actix_web::body::to_bytes(body).await.is_err());
+    assert!(store.read(&name, size - 9..size).await.is_err());
+}
+
+#[tokio::test]
 async fn uploads_that_a_crash_cut_off_go() {
     let folder = tempfile::tempdir().unwrap();
     let store = ContentStore::open(&at(&format!("file://{}", folder.path().display()))).await.unwrap();
