@@ -85,7 +85,7 @@ fn form(random: &mut Random, bytes: usize) -> Form {
     let content: Vec<u8> = (0..bytes).map(|_| random.below(256) as u8).collect();
     let text = |name, value: &str| (name, value.to_owned());
     Form {
-        fields: vec![text("bucket", "files"), text("type", "other"), text("name", "bench.bin")],
+        fields: vec![text("bucket", "files"), text("type", "misc"), text("name", "bench.bin")],
         file_name: "bench.bin",
         media_type: "application/octet-stream",
         content: content.into(),

@@ -53,7 +53,7 @@ pub fn csv(stage: &Stage) -> Result<()> {
 
 /// A page far back against the first one, and many rows against few.
 pub fn growth(stage: &Stage) -> Result<()> {
-    let (service, pages) = (stage.logistics()?, 4_000 * stage.scale);
+    let (service, pages) = (stage.logistics()?, stage.rows() / 25);
     let admin = service.token(None);
     let far = service.cursor(&format!("/v1/loads?offset={}", 20 * (pages - 2)), &admin)?;
     let first = Requests::get(stage.path("requests"), &admin, &["/v1/loads".to_owned()])?;
@@ -93,7 +93,7 @@ pub fn every(stage: &Stage) -> Result<()> {
     let ids: Vec<_> =
         some.json.as_array().into_iter().flatten().filter_map(|load| load["id"].as_str()).collect();
     let search = |query: &str| format!("/v1/loads?{query}");
-    let cursor = service.cursor(&search("limit=100&offset=20000"), &large)?;
+    let cursor = service.cursor(&search(&format!("limit=100&offset={}", stage.rows() / 5)), &large)?;
     let mut asked: Vec<_> = [
         ("newest 20", String::new()),
         ("newest 100", "limit=100".into()),
@@ -118,7 +118,7 @@ pub fn every(stage: &Stage) -> Result<()> {
     .map(|(kind, query)| (kind, medium.clone(), search(&query)))
     .into();
     asked.push(("newest 20 of many", large.clone(), search("")));
-    asked.push(("after 20000, by cursor", large.clone(), search(&format!("cursor={cursor}"))));
+    asked.push(("far on, by cursor", large.clone(), search(&format!("cursor={cursor}"))));
     asked.push(("50 by ids", large.clone(), format!("/v1/loads/by-ids?ids={}", ids.join(","))));
     asked.push(("CSV of all by weight", large.clone(), search("format=CSV&sortBy=weight")));
     asked.push(("completed export", large, "/v1/loads/completed".into()));
