@@ -1,4 +1,4 @@
-//! Builds the services in release mode with cargo's own progress on the terminal.
+//! Builds programs in release mode with cargo's own progress on the terminal.
 
 use std::path::PathBuf;
 
@@ -8,15 +8,23 @@ use crate::process;
 use crate::stop::Stop;
 use crate::workspace::{self, SERVICES};
 
-/// Builds the three binaries and says in which folder they are.
+/// Builds the three services and says in which folder they are.
 pub fn release(stop: &Stop) -> Result<PathBuf> {
+    packages(&SERVICES, stop)
+}
+
+/// Builds packages, together as they share what they depend on, and says in which folder their programs are.
+pub fn packages(names: &[&str], stop: &Stop) -> Result<PathBuf> {
     let mut cargo = workspace::cargo();
     cargo.args(["build", "--release"]);
-    for service in SERVICES {
-        cargo.args(["--package", service]);
+    for name in names {
+        cargo.args(["--package", name]);
     }
     if !process::run(&mut cargo, stop)?.success() {
-        bail!("the services could not be built: mend what the compiler says above and run this again");
+        bail!(
+            "{} could not be built: mend what the compiler says above and run this again",
+            names.join(", ")
+        );
     }
     Ok(workspace::target_dir()?.join("release"))
 }

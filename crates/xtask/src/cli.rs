@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 
 /// What a person does with this repository, one command each.
 #[derive(Debug, Parser)]
@@ -21,7 +21,7 @@ pub enum Command {
     Up(UpArgs),
     /// Start the services, walk through a day of haulage and farming over HTTP, check every answer, stop
     Demo(DemoArgs),
-    /// Measure a release build on this machine and print ratios against what is possible
+    /// Measure a release build against what this machine can do, and print tables
     Bench(BenchArgs),
     /// Print a token for calling the services that `up` started, and nothing else
     Token(TokenArgs),
@@ -69,28 +69,24 @@ pub struct DemoArgs {
 /// Options of `bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// What to measure
-    pub benchmark: Benchmark,
-    /// How many questions of each kind
-    #[arg(long, value_name = "COUNT", default_value_t = 1000)]
-    pub requests: usize,
-    /// Of `loads` and `listings`: how many of them there are
-    #[arg(long, value_name = "COUNT", default_value_t = 100_000)]
-    pub rows: usize,
-    /// Of `loads` and `listings`: a database of its own, such as postgres://user:password@host/name [default: a SQLite file]
+    /// What to measure [default: everything]
+    #[arg(value_name = "SCENARIO", value_parser = clap::builder::PossibleValuesParser::new(crate::bench::names()))]
+    pub scenarios: Vec<String>,
+    /// How often each scenario and its limits are run, in turn; the table has the medians
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..))]
+    pub rounds: u8,
+    /// How long each of these runs is, in seconds
+    #[arg(long, value_name = "S", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=600))]
+    pub seconds: u64,
+    /// A PostgreSQL server, such as postgres://user:password@host/name; databases are made there and removed [default: SQLite files]
     #[arg(long, value_name = "URL")]
     pub database: Option<String>,
-}
-
-/// The benchmarks.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum Benchmark {
-    /// Places: search, nearest, three words, countries and regions
-    Geo,
-    /// Loads: batches, then every kind of search over them, CSV and export
-    Loads,
-    /// Listings: created one by one, then every kind of search over them, filters' counts and CSV
-    Listings,
+    /// So many times 100,000 listings and loads
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=10))]
+    pub scale: u8,
+    /// Write the tables to a file too
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 /// Options of `token`.

@@ -1,98 +1,240 @@
-//! Listings: how fast they are created one by one, then what each kind of search takes, seen from the client, beside a
-//! constant answer.
+//! Scenarios of livestock: searches, facets.
 
-use std::ops::Range;
-use std::thread;
-use std::time::Instant;
+use std::fmt::Write;
 
-use anyhow::{Context, Result, anyhow};
-use serde_json::json;
+use anyhow::Result;
 
-use super::listings_data::{LARGE, ORGANISATIONS, PERIOD, RARE, listing};
-use super::measure::Measured;
-use super::questions::{self, CONSTANT, Question};
-use crate::cli::BenchArgs;
-use crate::client::{AT_ONCE, Body};
-use crate::stop::Stop;
+use super::listings_data::{INFO, RARE, SEXES};
+use super::random::{Random, SEED};
+use super::report::Target;
+use super::searches::{self, QUESTIONS, Question};
+use super::service::Service;
+use super::stage::Stage;
 
-/// So many are done before the next line of progress.
-const STRETCH: usize = 10_000;
-const WISHES: usize = 50;
+/// Somebody who has one listing of a hundred.
+const ORG: &str = super::listings_data::LARGE;
+const EARTH_KM: f64 = 6_371.008_8;
 
-/// Fills a database with listings and asks each kind of question of it.
-pub fn run(args: &BenchArgs, stop: &Stop) -> Result<()> {
-    let service = Measured::start("livestock", args.database.as_deref(), stop)?;
-    let ids = fill(&service, args.rows, stop)?;
-    let asked = questions(&service, ids.first().context("there must be some listings: --rows")?)?;
-    let (_, caught_up) =
-        service.send("GET", "/v1/listings?docs=false", &service.token(None), &Body::Empty)?;
-    println!("The first facets after so many changes took {caught_up:.0} ms.\n");
-    questions::ask(&service, &asked, args.requests, stop)?;
-    service.finish().map(drop)
+/// Category, status and breed, newest first.
+pub fn by_date(stage: &Stage) -> Result<()> {
+    let target = stage.either(Target::Cpu(170.0), Target::Share(0.4));
+    search(
+        stage,
+        "listings-by-date",
+        "sortBy=createdAt&sortDesc=true",
+        &Order::new("created_at", true),
+        false,
+        target,
+    )
 }
 
-/// Listings of thousands of organisations; some are then closed, and some wished for. The ids, by number.
-fn fill(service: &Measured, rows: usize, stop: &Stop) -> Result<Vec<String>> {
-    let tokens: Vec<_> =
-        (0..ORGANISATIONS).map(|number| service.token(Some(&format!("org-{number}")))).collect();
-    let begun = Instant::now();
-    let ids = on_threads("created", rows, stop, |number| {
-        let listing = listing(number);
-        let path = format!("/v1/listings/{}", listing.path);
-        let (answer, _) =
-            service.send("POST", &path, &tokens[listing.organisation], &Body::Json(listing.body))?;
-        answer.json["id"].as_str().map(str::to_owned).ok_or_else(|| anyhow!("{path} gave no id"))
-    })?;
-    println!("{:>9} created in {:.0} s", rows, begun.elapsed().as_secs_f64());
-    let admin = service.token(None);
-    on_threads("closed", rows.div_ceil(PERIOD), stop, |turn| {
-        let status = if turn % 4 == 0 { "found" } else { "sold" };
-        let path = format!("/v1/listings/{}/close", ids[turn * PERIOD]);
-        service.send("POST", &path, &admin, &Body::Json(json!({"status": status})))
-    })?;
-    for id in ids.iter().skip(2).step_by((rows / WISHES).max(1)).take(WISHES) {
-        service.send("PUT", &format!("/v1/listings/{id}/wishlist"), &admin, &Body::Empty)?;
+/// The same, cheapest first.
+pub fn by_price(stage: &Stage) -> Result<()> {
+    let target = stage.either(Target::Cpu(170.0), Target::Share(0.4));
+    search(
+        stage,
+        "listings-by-price",
+        "sortBy=price&sortDesc=false",
+        &Order::new("price", false),
+        false,
+        target,
+    )
+}
+
+/// The same within 50 km, newest first.
+pub fn near(stage: &Stage) -> Result<()> {
+    let target = stage.either(Target::Cpu(250.0), Target::Share(0.4));
+    search(
+        stage,
+        "listings-near",
+        "sortBy=createdAt&sortDesc=true",
+        &Order::new("created_at", true),
+        true,
+        target,
+    )
+}
+
+/// What rows are sorted by.
+struct Order {
+    column: &'static str,
+    desc: bool,
+}
+
+impl Order {
+    const fn new(column: &'static str, desc: bool) -> Self {
+        Self { column, desc }
     }
-    Ok(ids)
-}
 
-/// Does this for each number below `end`, from several threads at once, and prints how fast.
-fn on_threads<T: Send>(
-    done: &str,
-    end: usize,
-    stop: &Stop,
-    work: impl Fn(usize) -> Result<T> + Sync,
-) -> Result<Vec<T>> {
-    let share = |numbers: Range<usize>| {
-        numbers.map(|number| stop.check().and_then(|()| work(number))).collect::<Result<Vec<_>>>()
-    };
-    let (share, mut all) = (&share, Vec::with_capacity(end));
-    for first in (0..end).step_by(STRETCH) {
-        let begun = Instant::now();
-        let (last, before) = (end.min(first + STRETCH), all.len());
-        thread::scope(|scope| {
-            let each = (last - first).div_ceil(AT_ONCE);
-            let shares = (first..last).step_by(each).map(|from| from..last.min(from + each));
-            let threads: Vec<_> = shares.map(|numbers| scope.spawn(move || share(numbers))).collect();
-            for thread in threads {
-                all.extend(thread.join().map_err(|_| anyhow!("a thread panicked"))??);
+    /// A page of 20 documents of the rows that meet one of these conditions. As the service does it: each condition by
+    /// itself, those with a price before those without, and on PostgreSQL each cut off by itself.
+    fn page(&self, conditions: &[String], postgres: bool) -> String {
+        let Self { column, desc } = *self;
+        let direction = if desc { "DESC" } else { "ASC" };
+        let parts: &[&str] =
+            if column == "price" { &[" AND price IS NOT NULL", " AND price IS NULL"] } else { &[""] };
+        let order = format!("ORDER BY sort_key {direction}");
+        let branch = |(condition, part): (&String, &&str)| {
+            let rows = format!("SELECT id, {column} AS sort_key FROM listings WHERE {condition}{part}");
+            if postgres {
+                format!("SELECT * FROM ({rows} {order}, id {direction} LIMIT 20) AS branch")
+            } else {
+                rows
             }
-            anyhow::Ok(())
-        })?;
-        #[expect(clippy::cast_precision_loss, reason = "small")]
-        let rate = (all.len() - before) as f64 / begun.elapsed().as_secs_f64();
-        println!("{:>9} {done}, {rate:.0} per second", all.len());
+        };
+        let all: Vec<_> =
+            parts.iter().flat_map(|part| conditions.iter().map(move |c| (c, part))).map(branch).collect();
+        let last = if parts.len() > 1 { " NULLS LAST" } else { "" };
+        format!(
+            "SELECT (SELECT document FROM listings WHERE listings.id = page.id) AS document FROM ({} {order}{last}, \
+             id {direction} LIMIT 20) AS page",
+            all.join(" UNION ALL ")
+        )
     }
-    Ok(all)
 }
 
-fn questions(service: &Measured, id: &str) -> Result<Vec<Question>> {
+fn search(stage: &Stage, name: &str, sorting: &str, order: &Order, near: bool, target: Target) -> Result<()> {
+    let (service, mut random) = (stage.livestock()?, Random(SEED));
+    let mut question = || {
+        let (category, number, breed) = animal(&mut random);
+        let mut path = format!(
+            "/v1/listings?f:commodityType={category}&f:status=active-selling&f:commodityBreed={}&{sorting}",
+            breed.replace(' ', "%20")
+        );
+        let mut common = format!("status = 'active' AND kind = 'selling' AND category = {number}");
+        if near {
+            let (lat, lon) = (random.between((50.5, 58.0)), random.between((-5.0, 1.0)));
+            let _ = write!(path, "&latitude={lat:.4}&longitude={lon:.4}&distanceKm=50");
+            common += &within(&format!("{lat:.4}"), &format!("{lon:.4}"), 50.0);
+        }
+        let breed = breed.to_lowercase();
+        let conditions = [
+            format!("{common} AND breed = '{breed}'"),
+            format!("{common} AND breed_type = '{breed}' AND (breed IS NULL OR breed <> '{breed}')"),
+        ];
+        Question { path, sql: order.page(&conditions, stage.postgres.is_some()) }
+    };
+    let asked: Vec<_> = (0..QUESTIONS).map(|_| question()).collect();
+    searches::measure(stage, service, name, &service.token(Some(ORG)), &asked, target)
+}
+
+/// A category, its number, and a breed that its listings have.
+fn animal(random: &mut Random) -> (&'static str, usize, String) {
+    let (category, number, common) = random.one(&[
+        ("sheep", 1, ["Texel", "Suffolk", "Swaledale"]),
+        ("cattle", 2, ["Hereford", "Limousin", "Aberdeen Angus"]),
+        ("working-dog", 3, ["Border Collie", "Kelpie", "Huntaway"]),
+    ]);
+    let breed = if random.percent(40) {
+        random.one(&common).to_owned()
+    } else {
+        format!("Breed {}", 1 + random.below(79))
+    };
+    (category, number, breed)
+}
+
+/// What SQL says of so many kilometres around a point (see place.rs of livestock).
+fn within(lat: &str, lon: &str, km: f64) -> String {
+    let [lat, lon]: [f64; 2] = [lat, lon].map(|text| text.parse().unwrap_or_default());
+    let (phi, lambda, reach) = (lat.to_radians(), lon.to_radians(), (km / EARTH_KM).to_degrees());
+    let [x, y, z] = [phi.cos() * lambda.cos(), phi.cos() * lambda.sin(), phi.sin()];
+    let width = ((km / EARTH_KM).sin() / phi.cos()).asin().to_degrees();
+    #[expect(clippy::cast_possible_truncation, reason = "-900..=900")]
+    let [south, north] = [lat - reach, lat + reach].map(|lat| (lat * 10.0).floor() as i32);
+    let bands: Vec<_> = (south..=north).map(|band| band.to_string()).collect();
+    let chord = 2.0 * (km / EARTH_KM / 2.0).sin();
+    format!(
+        " AND band IN ({}) AND lon BETWEEN {} AND {} AND (x - ({x})) * (x - ({x})) + (y - ({y})) * (y - ({y})) + \
+         (z - ({z})) * (z - ({z})) <= {}",
+        bands.join(", "),
+        lon - width,
+        lon + width,
+        chord * chord
+    )
+}
+
+/// The counts of a search filtered by what is exactly so.
+pub fn facets(stage: &Stage) -> Result<()> {
+    let target = stage.either(Target::Cpu(300.0), Target::Cpu(1_000.0));
+    count(stage, "facets", Service::token, Some(ORG), |_| String::new(), target)
+}
+
+/// The counts under distance.
+pub fn facets_near(stage: &Stage) -> Result<()> {
+    let point = |random: &mut Random| {
+        let (lat, lon) = (random.between((50.5, 58.0)), random.between((-5.0, 1.0)));
+        format!("&latitude={lat:.4}&longitude={lon:.4}&distanceKm={}", 20 + random.below(80))
+    };
+    count(stage, "facets-near", Service::token, Some(ORG), point, Target::Cpu(10_000.0))
+}
+
+/// The counts under an age.
+pub fn facets_age(stage: &Stage) -> Result<()> {
+    let age = |random: &mut Random| {
+        let least = random.below(40);
+        format!("&minAge={least}&maxAge={}", least + 5 + random.below(20))
+    };
+    count(stage, "facets-age", Service::token, Some(ORG), age, Target::Cpu(10_000.0))
+}
+
+/// The counts of a wishlist, which the administrator has.
+pub fn facets_wishlist(stage: &Stage) -> Result<()> {
+    count(
+        stage,
+        "facets-wishlist",
+        Service::token,
+        None,
+        |_| "&isWishlisted=true".into(),
+        Target::Cpu(10_000.0),
+    )
+}
+
+fn count(
+    stage: &Stage,
+    name: &str,
+    token: fn(&Service, Option<&str>) -> String,
+    org: Option<&str>,
+    more: impl Fn(&mut Random) -> String,
+    target: Target,
+) -> Result<()> {
+    let (service, mut random) = (stage.livestock()?, Random(SEED));
+    let mut path = || {
+        let (category, _, breed) = animal(&mut random);
+        let mut path = "/v1/listings?docs=false".to_owned();
+        let sexes = random.one(&SEXES[..4]);
+        for (chance, filter) in [
+            (70, format!("&f:commodityType={category}")),
+            (50, format!("&f:commodityBreed={}", breed.replace(' ', "%20"))),
+            (
+                50,
+                format!(
+                    "&f:status={}",
+                    random.one(&["active-selling", "active-buying", "sold", "active-selling"])
+                ),
+            ),
+            (20, format!("&f:commoditySexes={sexes}")),
+            (20, format!("&f:commodityAdditionalInfo={}", random.one(&INFO))),
+            (20, format!("&f:commodityBreedSociety=Society%20{}", 1 + random.below(40))),
+        ] {
+            if random.percent(chance) {
+                path += &filter;
+            }
+        }
+        path + &more(&mut random)
+    };
+    let paths: Vec<_> = (0..QUESTIONS).map(|_| path()).collect();
+    searches::measure_alone(stage, service, name, &token(service, org), &paths, target)
+}
+
+/// Every kind of search by itself.
+pub fn every(stage: &Stage) -> Result<()> {
     const POINT: &str = "latitude=52.2&longitude=-2.7";
-    let large = service.token(Some(LARGE));
+    let service = stage.livestock()?;
+    let large = service.token(Some(ORG));
     let search = |query: &str| format!("/v1/listings?{}", query.replace(' ', "%20"));
-    let cursor = questions::cursor(service, &search("limit=100&offset=20000"), &large)?;
-    let mut asked = vec![(CONSTANT, large.clone(), "/healthz".to_owned())];
-    for (kind, query) in [
+    let first = service.get(&search("limit=1&offset=2"), &large)?;
+    let id = first.json[0]["id"].as_str().unwrap_or_default().to_owned();
+    let cursor = service.cursor(&search(&format!("limit=100&offset={}", stage.rows() / 5)), &large)?;
+    let mut asked: Vec<_> = [
         ("newest 20", String::new()),
         ("newest 100", "limit=100".into()),
         ("active, selling", "f:status=active-selling".into()),
@@ -120,16 +262,12 @@ fn questions(service: &Measured, id: &str) -> Result<Vec<Question>> {
         ("an unknown type", "f:commodityType=zebra".into()),
         ("offset 10000", "offset=10000".into()),
         ("counted", "count=true".into()),
-        ("after 20000, by cursor", format!("cursor={cursor}")),
+        ("far on, by cursor", format!("cursor={cursor}")),
         ("facets of all", "docs=false".into()),
-        ("facets: category, breed", "docs=false&f:commodityType=cattle&f:commodityBreed=Hereford".into()),
-        ("facets: within 50 km", format!("docs=false&{POINT}&distanceKm=50")),
-        ("facets: wishlist", "docs=false&isWishlisted=true".into()),
-    ] {
-        asked.push((kind, large.clone(), search(&query)));
-    }
-    asked.push(("one by id", large.clone(), format!("/v1/listings/{id}")));
-    asked.push(("CSV of 1000", large.clone(), search("format=CSV&limit=1000")));
-    asked.push(("CSV of all", large.clone(), search("format=CSV")));
-    Ok(asked)
+        ("CSV of 1000", "format=CSV&limit=1000".into()),
+    ]
+    .map(|(kind, query)| (kind, large.clone(), search(&query)))
+    .into();
+    asked.push(("one by id", large, format!("/v1/listings/{id}")));
+    searches::measure_each(stage, service, "listings", &asked)
 }

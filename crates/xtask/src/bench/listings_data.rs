@@ -14,8 +14,10 @@ pub const RARE: &str = "Breed 80";
 /// Of so many listings one is closed and one a draft.
 pub const PERIOD: usize = 50;
 
-const SEXES: [&str; 8] = ["ewes", "rams", "lambs", "shearlings", "heifers", "steers", "bulls", "cows"];
-const INFO: [&str; 6] = ["crossbred", "in-lamb", "pedigree", "organic", "in-calf", "named-sire"];
+/// What sheep, then cattle, can be.
+pub const SEXES: [&str; 8] = ["ewes", "rams", "lambs", "shearlings", "heifers", "steers", "bulls", "cows"];
+/// What else can be said of them.
+pub const INFO: [&str; 6] = ["crossbred", "in-lamb", "pedigree", "organic", "in-calf", "named-sire"];
 const TYPES: [&str; 6] = ["store", "calves", "breeding", "finished", "cull", "weaned"];
 const CITIES: [&str; 6] = ["Brecon", "Ludlow", "Skipton", "Penrith", "Oban", "Truro"];
 

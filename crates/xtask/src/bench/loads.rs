@@ -1,64 +1,100 @@
-//! Loads: how fast batches go in, then what each kind of search takes, seen from the client, beside a constant answer.
+//! Scenarios of logistics that read: searches, CSV, how cost grows.
 
 use anyhow::Result;
 
-use super::loads_data::{LARGE, MEDIUM, RARE, batch};
-use super::measure::Measured;
-use super::questions::{self, CONSTANT, Question};
-use super::random::Random;
-use crate::cli::BenchArgs;
-use crate::client::Body;
-use crate::multipart::Form;
-use crate::stop::Stop;
+use super::loads_data::{LARGE, MEDIUM, RARE};
+use super::loads_fill;
+use super::random::{Random, SEED};
+use super::report::Target;
+use super::searches::{self, CLIENTS, QUESTIONS, Question};
+use super::service::Service;
+use super::stage::{Limit, Row, Stage};
+use super::wrk::Requests;
 
-const BATCH: usize = 50_000;
-const PROOFS: usize = 500;
-
-/// Fills a database with loads and asks each kind of question of it.
-pub fn run(args: &BenchArgs, stop: &Stop) -> Result<()> {
-    let service = Measured::start("logistics", args.database.as_deref(), stop)?;
-    fill(&service, args.rows, stop)?;
-    questions::ask(&service, &questions(&service)?, args.requests, stop)?;
-    service.finish().map(drop)
+/// Organiser, carrier and dates.
+pub fn search(stage: &Stage) -> Result<()> {
+    let (service, mut random) = (stage.logistics()?, Random(SEED));
+    let asked: Vec<_> = (0..QUESTIONS).map(|_| question(&mut random, stage.postgres.is_some())).collect();
+    let target = stage.either(Target::Cpu(120.0), Target::Share(0.4));
+    searches::measure(stage, service, "loads", &service.token(Some(LARGE)), &asked, target)
 }
 
-/// Batches by an administrator, and some proofs of delivery.
-fn fill(service: &Measured, rows: usize, stop: &Stop) -> Result<()> {
-    let (admin, mut random) = (service.token(None), Random(0x2545_f491_4f6c_dd1d));
-    let mut ids = Vec::new();
-    for first in (0..rows).step_by(BATCH) {
-        stop.check()?;
-        let count = BATCH.min(rows - first);
-        let form = Form {
-            fields: Vec::new(),
-            file_name: "loads.csv",
-            media_type: "text/csv",
-            content: batch(&mut random, first, count).into(),
-        };
-        let (answer, ms) = service.send("POST", "/v1/loads/batch", &admin, &Body::Form(form))?;
-        println!("{:>9} loads: a batch of {count} in {:.1} s", first + count, ms / 1000.0);
-        let made = answer.json["ids"].as_array().into_iter().flatten();
-        ids.extend(made.filter_map(|id| id.as_str().map(str::to_owned)).take(PROOFS));
-    }
-    for id in ids.iter().take(PROOFS) {
-        let proof = serde_json::json!({
-            "weightNet": 28.4, "ticketNumber": "T-1", "vehicleRegistration": "VX21KLM", "files": null,
-        });
-        service.send("POST", &format!("/v1/loads/{id}/proof-of-delivery"), &admin, &Body::Json(proof))?;
-    }
-    Ok(())
+fn question(random: &mut Random, postgres: bool) -> Question {
+    let (carrier, year, first) = (random.below(200), 2024 + random.below(3), 1 + random.below(9));
+    let (start, end) = (format!("{year}-{first:02}-01"), format!("{year}-{:02}-28", first + 3));
+    let path = format!(
+        "/v1/loads?f:organiserId={LARGE}&f:carrierId=haul-{carrier}&startDateISO={start}&endDateISO={end}\
+         &sortBy=deliveryDateISO&sortDesc=true"
+    );
+    let (from, to) = if postgres {
+        (format!("'{start} 00:00:00+00'"), format!("'{end} 23:59:59.999+00'"))
+    } else {
+        (format!("unixepoch('{start}') * 1000"), format!("unixepoch('{end}') * 1000 + 86399999"))
+    };
+    let sql = format!(
+        "SELECT document FROM loads WHERE organiser_id = '{LARGE}' AND carrier_id = 'haul-{carrier}' AND \
+         delivery_at >= {from} AND delivery_at <= {to} ORDER BY delivery_at DESC, id DESC LIMIT 20"
+    );
+    Question { path, sql }
 }
 
-fn questions(service: &Measured) -> Result<Vec<Question>> {
+/// 10,000 loads as CSV.
+pub fn csv(stage: &Stage) -> Result<()> {
+    let service = stage.logistics()?;
+    let orders = ["deliveryDateISO", "createdAt"].map(|by| [true, false].map(|desc| (by, desc)));
+    let paths: Vec<_> = orders
+        .iter()
+        .flatten()
+        .map(|(by, desc)| format!("/v1/loads?format=CSV&limit=10000&sortBy={by}&sortDesc={desc}"))
+        .collect();
+    let target = stage.either(Target::Cpu(25_000.0), Target::Cpu(40_000.0));
+    searches::measure_alone(stage, service, "loads-csv", &service.token(Some(LARGE)), &paths, target)
+}
+
+/// A page far back against the first one, and many rows against few.
+pub fn growth(stage: &Stage) -> Result<()> {
+    let (service, pages) = (stage.logistics()?, stage.rows() / 25);
+    let admin = service.token(None);
+    let far = service.cursor(&format!("/v1/loads?offset={}", 20 * (pages - 2)), &admin)?;
+    let first = Requests::get(stage.path("requests"), &admin, &["/v1/loads".to_owned()])?;
+    let last = Requests::get(stage.path("requests"), &admin, &[format!("/v1/loads?cursor={far}")])?;
+    let run = |requests| Box::new(move || service.load(requests, CLIENTS, stage.seconds));
+    stage.measure(Row {
+        name: format!("growth: page {pages} by cursor"),
+        service,
+        run: run(&last),
+        limits: vec![Limit { name: "page 1", run: run(&first) }],
+        target: Target::CpuTimes(1.3),
+    })?;
+
+    let small = stage.start("logistics")?;
+    loads_fill::fill(&small, 10_000, stage.stop)?;
+    let mut random = Random(SEED);
+    let paths: Vec<_> = (0..QUESTIONS).map(|_| question(&mut random, false).path).collect();
+    let ask = |service: &Service| Requests::get(stage.path("requests"), &service.token(Some(LARGE)), &paths);
+    let (few, many) = (ask(&small)?, ask(service)?);
+    stage.measure(Row {
+        name: format!("growth: loads, {} rows", stage.rows()),
+        service,
+        run: run(&many),
+        limits: vec![Limit {
+            name: "10000 rows",
+            run: Box::new(|| small.load(&few, CLIENTS, stage.seconds)),
+        }],
+        target: Target::CpuTimes(1.3),
+    })
+}
+
+/// Every kind of search by itself.
+pub fn every(stage: &Stage) -> Result<()> {
+    let service = stage.logistics()?;
     let [large, medium] = [LARGE, MEDIUM].map(|org| service.token(Some(org)));
-    let (some, _) = service.send("GET", "/v1/loads?limit=50", &large, &Body::Empty)?;
+    let some = service.get("/v1/loads?limit=50", &large)?;
     let ids: Vec<_> =
         some.json.as_array().into_iter().flatten().filter_map(|load| load["id"].as_str()).collect();
     let search = |query: &str| format!("/v1/loads?{query}");
-    let cursor = questions::cursor(service, &search("limit=100&offset=20000"), &large)?;
-    let mut asked = vec![(CONSTANT, large.clone(), "/healthz".to_owned())];
-    asked.push(("newest 20 of many", large.clone(), search("")));
-    for (kind, query) in [
+    let cursor = service.cursor(&search(&format!("limit=100&offset={}", stage.rows() / 5)), &large)?;
+    let mut asked: Vec<_> = [
         ("newest 20", String::new()),
         ("newest 100", "limit=100".into()),
         ("by delivery date", "sortBy=deliveryDateISO".into()),
@@ -75,16 +111,16 @@ fn questions(service: &Measured) -> Result<Vec<Question>> {
         ("by reference", "sortBy=reference".into()),
         ("by commodity", "sortBy=commodity".into()),
         ("by weight", "sortBy=weight&sortDesc=true".into()),
-        ("offset 10000", "offset=10000".into()),
+        ("offset 5000", "offset=5000".into()),
         ("counted", "count=true".into()),
         ("CSV of 1000", "format=CSV&limit=1000".into()),
-    ] {
-        asked.push((kind, medium.clone(), search(&query)));
-    }
-    asked.push(("after 20000, by cursor", large.clone(), search(&format!("cursor={cursor}"))));
+    ]
+    .map(|(kind, query)| (kind, medium.clone(), search(&query)))
+    .into();
+    asked.push(("newest 20 of many", large.clone(), search("")));
+    asked.push(("far on, by cursor", large.clone(), search(&format!("cursor={cursor}"))));
     asked.push(("50 by ids", large.clone(), format!("/v1/loads/by-ids?ids={}", ids.join(","))));
-    asked.push(("CSV of all", large.clone(), search("format=CSV")));
     asked.push(("CSV of all by weight", large.clone(), search("format=CSV&sortBy=weight")));
     asked.push(("completed export", large, "/v1/loads/completed".into()));
-    Ok(asked)
+    searches::measure_each(stage, service, "loads", &asked)
 }

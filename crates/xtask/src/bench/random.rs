@@ -1,5 +1,8 @@
 //! Numbers that are the same in every run.
 
+/// What all that is drawn begins with.
+pub const SEED: u64 = 0x2545_f491_4f6c_dd1d;
+
 /// A row of them, by what it begins with.
 pub struct Random(pub u64);
 

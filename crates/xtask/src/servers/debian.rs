@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use crate::process;
 use crate::stop::Stop;
 
-/// A package that brings what the tests need.
+/// A package that brings a program.
 #[derive(Debug, Clone, Copy)]
 pub struct Package {
     /// Its name for apt-get.
@@ -25,10 +25,10 @@ pub fn install(packages: &[Package], stop: &Stop) -> Result<()> {
         return Ok(());
     }
     if !rustix::process::geteuid().is_root() || !Path::new("/usr/bin/apt-get").exists() {
-        bail!("the tests need programs that are missing here; install\n{}", by_hand(packages));
+        bail!("programs are missing here; install\n{}", by_hand(packages));
     }
     let names: Vec<&str> = packages.iter().map(|package| package.name).collect();
-    eprintln!("missing for the tests: installing {} with apt-get (once)", names.join(", "));
+    eprintln!("missing: installing {} with apt-get (once)", names.join(", "));
     for package in packages {
         (package.prepare)()?;
     }

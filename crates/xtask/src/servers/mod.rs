@@ -12,8 +12,11 @@ use std::thread::{ScopedJoinHandle, scope};
 
 use anyhow::Result;
 
+pub use self::debian::{Package, install};
 use self::postgres::Cluster;
+pub use self::postgres::find as find_postgres;
 use self::programs::Programs;
+pub use self::programs::on_path;
 use self::redis::Redis;
 use self::s3::S3;
 use crate::stop::Stop;

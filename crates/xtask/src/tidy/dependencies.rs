@@ -49,7 +49,7 @@ fn allowed(package: &Package) -> Option<&'static [&'static str]> {
     }
     match package.name.as_str() {
         "common" => Some(&["database"]),
-        "database" | "gazetteer" | "xtask" => Some(&[]),
+        "database" | "gazetteer" | "limits" | "xtask" => Some(&[]),
         "testkit" => Some(&["common", "database", "gazetteer"]),
         _ => None,
     }

@@ -1,0 +1,233 @@
+//! PostgreSQL for a benchmark: databases of its own on a server, and pgbench.
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{self, Command};
+
+use anyhow::{Context, Result, bail};
+
+use super::sample::{Sample, percentile};
+use super::stage::Stage;
+use crate::servers;
+
+/// pgbench takes no more scripts.
+const SCRIPTS: usize = 128;
+/// A UUID of version 7, as the services make them, and its time.
+const NEW: &str = "(lpad(to_hex((extract(epoch FROM clock_timestamp()) * 1000)::bigint), 12, '0') || '7' || \
+                   substr(replace(gen_random_uuid()::text, '-', ''), 14))::uuid, clock_timestamp()";
+
+/// A server, and what was made there. Dropped, that goes.
+pub struct Postgres {
+    url: String,
+    programs: PathBuf,
+    made: RefCell<Vec<String>>,
+}
+
+/// A set of scripts for pgbench.
+pub struct Bench {
+    command: Command,
+    log: PathBuf,
+}
+
+impl Postgres {
+    /// A server that a user may make databases on.
+    pub fn new(url: &str) -> Result<Self> {
+        let programs =
+            servers::find_postgres().context("psql and pgbench are missing: install PostgreSQL")?;
+        Ok(Self { url: url.to_owned(), programs, made: RefCell::default() })
+    }
+
+    /// A new database, by its URL.
+    pub fn create(&self, name: &str) -> Result<String> {
+        let name = format!("drover_bench_{}_{}_{name}", process::id(), self.made.borrow().len());
+        self.ask(&self.url, "", &format!("CREATE DATABASE {name}"))?;
+        self.made.borrow_mut().push(name.clone());
+        with_name(&self.url, &name)
+    }
+
+    /// The database that was made last for a service.
+    fn of(&self, service: &str) -> Result<String> {
+        let made = self.made.borrow();
+        let name = made.iter().find(|name| name.ends_with(&format!("_{service}")));
+        with_name(&self.url, name.with_context(|| format!("no database for {service}"))?)
+    }
+
+    /// What these statements say in the schema of a service, unaligned, rows only.
+    pub fn say(&self, service: &str, statements: &str) -> Result<String> {
+        self.ask(&self.of(service)?, service, statements)
+    }
+
+    fn ask(&self, url: &str, schema: &str, statements: &str) -> Result<String> {
+        let mut psql = Command::new(self.programs.join("psql"));
+        psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url])
+            .env("PGOPTIONS", options(schema));
+        let script = tempfile::NamedTempFile::new()?;
+        fs::write(script.path(), statements)?;
+        let output = psql.arg("-f").arg(script.path()).output().context("cannot run psql")?;
+        if !output.status.success() {
+            bail!("psql: {}", String::from_utf8_lossy(&output.stderr).trim());
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Statements that insert rows like those that a table has, with ids and times of their own, a line each.
+    pub fn inserts(&self, service: &str, table: &str) -> Result<Vec<String>> {
+        let rows = format!(
+            "SELECT format('INSERT INTO {table} (id, created_at, %s) VALUES (%s)', \
+                 string_agg(quote_ident(key), ', '), $new${NEW}, $new$ || string_agg(quote_nullable(told), ', ')) \
+             FROM (SELECT row_number() OVER () AS line, row_to_json(r) AS cells FROM {table} r LIMIT {SCRIPTS}) AS rows, \
+                 json_each_text(cells), replace(value, chr(10), ' ') AS told \
+             WHERE key NOT IN ('id', 'created_at') GROUP BY line"
+        );
+        Ok(self.say(service, &rows)?.lines().map(str::to_owned).collect())
+    }
+
+    /// The columns of a table but its id and time, and what makes new ones of those.
+    pub fn columns(&self, service: &str, table: &str) -> Result<(String, &'static str)> {
+        let columns = format!(
+            "SELECT string_agg(quote_ident(column_name), ', ') FROM information_schema.columns WHERE table_name = \
+             '{table}' AND table_schema = '{service}' AND column_name NOT IN ('id', 'created_at')"
+        );
+        Ok((self.say(service, &columns)?.trim().to_owned(), NEW))
+    }
+
+    /// pgbench with these statements, each prepared once by each client.
+    pub fn bench(
+        &self,
+        stage: &Stage,
+        service: &str,
+        statements: &[String],
+        clients: usize,
+    ) -> Result<Bench> {
+        let folder = stage.path("pgbench");
+        fs::create_dir_all(&folder)?;
+        let mut command = Command::new(self.programs.join("pgbench"));
+        command.args(["-n", "-M", "prepared", "-j", "1", "-l", "-c", &clients.to_string()]);
+        for (i, statement) in statements.iter().take(SCRIPTS).enumerate() {
+            let file = folder.join(format!("{i}.sql"));
+            fs::write(&file, without_colons(statement) + ";\n")?;
+            command.arg("-f").arg(file);
+        }
+        command.env("PGOPTIONS", options(service)).current_dir(&folder).arg(self.of(service)?);
+        Ok(Bench { command, log: folder })
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        for name in self.made.take() {
+            let _ = self.ask(&self.url, "", &format!("DROP DATABASE {name} WITH (FORCE)"));
+        }
+    }
+}
+
+impl Bench {
+    /// For so many seconds.
+    pub fn run(&self, seconds: u64) -> Result<Sample> {
+        let mut command = Command::new(self.command.get_program());
+        command.args(self.command.get_args()).args(["-T", &seconds.to_string()]).current_dir(&self.log);
+        command.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = command.output().context("cannot run pgbench")?;
+        if !output.status.success() {
+            bail!("pgbench: {}", String::from_utf8_lossy(&output.stderr).trim());
+        }
+        let (requests, rate) =
+            parse(&String::from_utf8_lossy(&output.stdout)).context("pgbench told no rate")?;
+        let mut times = Vec::new();
+        for file in fs::read_dir(&self.log)?.flatten().map(|entry| entry.path()) {
+            if file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("pgbench_log")) {
+                times.extend(fs::read_to_string(&file)?.lines().filter_map(latency));
+                fs::remove_file(&file)?;
+            }
+        }
+        times.sort_by(f64::total_cmp);
+        let [p50, p99] = [50, 99].map(|percent| percentile(&times, percent).unwrap_or_default());
+        Ok(Sample { requests, us: requests / rate * 1e6, p50, p99, cpu_us: None })
+    }
+}
+
+fn options(schema: &str) -> String {
+    let path = if schema.is_empty() { String::new() } else { format!("-c search_path={schema},public ") };
+    format!("{path}-c TimeZone=UTC -c jit=off")
+}
+
+/// How many transactions there were, and how many a second.
+fn parse(output: &str) -> Option<(f64, f64)> {
+    let number = |before: &str| {
+        let line = output.lines().find_map(|line| line.strip_prefix(before))?;
+        line.split([' ', '/']).next()?.parse::<f64>().ok()
+    };
+    Some((number("number of transactions actually processed: ")?, number("tps = ")?))
+}
+
+/// Microseconds: the third cell of a line of pgbench's log.
+fn latency(line: &str) -> Option<f64> {
+    line.split(' ').nth(2)?.parse().ok()
+}
+
+/// The same statement; pgbench takes `:a`, even in quotes, for a variable.
+fn without_colons(sql: &str) -> String {
+    let (mut text, mut parts) = (String::new(), sql.split('\'').peekable());
+    while let Some(outside) = parts.next() {
+        text += outside;
+        let Some(inside) = parts.next() else { break };
+        let escaped = outside.ends_with('E');
+        // Nothing between two quotes: a quote within the quotes that began before.
+        if !escaped && (!outside.is_empty() || text.is_empty()) {
+            text.push('E');
+        }
+        let inside = if escaped { inside.to_owned() } else { inside.replace('\\', "\\\\") };
+        text += &format!("'{}", inside.replace(':', "\\x3a"));
+        if parts.peek().is_some() {
+            text.push('\'');
+        }
+    }
+    text
+}
+
+/// The same server with another database.
+fn with_name(url: &str, name: &str) -> Result<String> {
+    let (scheme, rest) = url.split_once("://").context("--database is no URL")?;
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let server = rest.split('/').next().unwrap_or_default();
+    let query = if query.is_empty() { String::new() } else { format!("?{query}") };
+    Ok(format!("{scheme}://{server}/{name}{query}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_pgbench_says_is_read() {
+        let said = "transaction type: a\nnumber of transactions actually processed: 1234\n\
+                    latency average = 1.6 ms\ntps = 617.25 (without initial connection time)\n";
+        assert_eq!(parse(said), Some((1234.0, 617.25)));
+        assert_eq!(parse("tps = 1"), None);
+        assert_eq!(latency("0 199 2241 0 1175850568 995598"), Some(2241.0));
+    }
+
+    #[test]
+    fn pgbench_sees_no_variables() {
+        for (sql, expected) in [
+            ("SELECT a::b", "SELECT a::b"),
+            ("SELECT '{\"a\":true}', ' 00:00'", r#"SELECT E'{"a"\x3atrue}', E' 00\x3a00'"#),
+            (r"SELECT 'it''s: \n', E'a\\b:'", r"SELECT E'it''s\x3a \\n', E'a\\b\x3a'"),
+        ] {
+            assert_eq!(without_colons(sql), expected);
+        }
+    }
+
+    #[test]
+    fn another_database_of_a_server() {
+        for (url, expected) in [
+            ("postgres://u:p@h:1/a?x=y", "postgres://u:p@h:1/b?x=y"),
+            ("postgres://h/a", "postgres://h/b"),
+            ("postgres://h", "postgres://h/b"),
+        ] {
+            assert_eq!(with_name(url, "b").unwrap(), expected);
+        }
+        assert!(with_name("sqlite.db", "b").is_err());
+    }
+}
