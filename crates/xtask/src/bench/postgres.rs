@@ -132,8 +132,8 @@ impl Bench {
         if !output.status.success() {
             bail!("pgbench: {}", String::from_utf8_lossy(&output.stderr).trim());
         }
-        let (requests, rate) =
-            parse(&String::from_utf8_lossy(&output.stdout)).context("pgbench told no rate")?;
+        let (requests, rate) = parse(&String::from_utf8_lossy(&output.stdout))
+            .context("pgbench ended no transaction in this time: give it more with --seconds")?;
         let mut times = Vec::new();
         for file in fs::read_dir(&self.log)?.flatten().map(|entry| entry.path()) {
             if file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("pgbench_log")) {
