@@ -178,7 +178,7 @@ fn without_colons(sql: &str) -> String {
             text.push('E');
         }
         let inside = if escaped { inside.to_owned() } else { inside.replace('\\', "\\\\") };
-        text += &format!("'{}", inside.replace(':', "\\x3a"));
+        text.extend(["'", &inside.replace(':', "\\x3a")]);
         if parts.peek().is_some() {
             text.push('\'');
         }
