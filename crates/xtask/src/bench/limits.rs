@@ -161,8 +161,7 @@ fn looped<const N: usize>(stage: &Stage, name: &'static str, arguments: [PathBuf
 pub fn documents(stage: &Stage, service: &Service, statements: &[String]) -> Result<Vec<Vec<Value>>> {
     let text = if let Some(postgres) = &stage.postgres {
         // An empty line after each, as the program below prints them.
-        let lines: String = statements.iter().map(|sql| format!("{sql};\n\\echo\n")).collect();
-        postgres.say(service.name, &lines)?
+        postgres.say(service.name, &(statements.join(";\n\\echo\n") + ";\n\\echo\n"))?
     } else {
         let file = stage.write("statements", statements)?;
         let output = program(stage)

@@ -120,7 +120,6 @@ pub fn every(stage: &Stage) -> Result<()> {
     asked.push(("newest 20 of many", large.clone(), search("")));
     asked.push(("far on, by cursor", large.clone(), search(&format!("cursor={cursor}"))));
     asked.push(("50 by ids", large.clone(), format!("/v1/loads/by-ids?ids={}", ids.join(","))));
-    asked.push(("CSV of all by weight", large.clone(), search("format=CSV&sortBy=weight")));
     asked.push(("completed export", large, "/v1/loads/completed".into()));
     searches::measure_each(stage, service, "loads", &asked)
 }

@@ -132,8 +132,8 @@ impl Bench {
         if !output.status.success() {
             bail!("pgbench: {}", String::from_utf8_lossy(&output.stderr).trim());
         }
-        let (requests, rate) =
-            parse(&String::from_utf8_lossy(&output.stdout)).context("pgbench told no rate")?;
+        let (requests, rate) = parse(&String::from_utf8_lossy(&output.stdout))
+            .context("pgbench ended no transaction in this time: give it more with --seconds")?;
         let mut times = Vec::new();
         for file in fs::read_dir(&self.log)?.flatten().map(|entry| entry.path()) {
             if file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("pgbench_log")) {
@@ -178,7 +178,7 @@ fn without_colons(sql: &str) -> String {
             text.push('E');
         }
         let inside = if escaped { inside.to_owned() } else { inside.replace('\\', "\\\\") };
-        text += &format!("'{}", inside.replace(':', "\\x3a"));
+        text.extend(["'", &inside.replace(':', "\\x3a")]);
         if parts.peek().is_some() {
             text.push('\'');
         }

@@ -107,7 +107,7 @@ impl Report {
         if !self.notes.is_empty() {
             text += "\n";
         }
-        self.notes.iter().for_each(|note| text += &format!("- {note}\n"));
+        self.notes.iter().for_each(|note| text.extend(["- ", note, "\n"]));
         text
     }
 }
@@ -149,7 +149,7 @@ fn verdict(reached: Option<f64>) -> String {
     match reached {
         None => String::new(),
         Some(part) if part >= 1.0 => "yes".into(),
-        Some(part) => format!("no, {:.2} of it", part),
+        Some(part) => format!("no, {part:.2} of it"),
     }
 }
 

@@ -70,7 +70,7 @@ pub fn measure_each(
     for (kind, token, path) in asked {
         service.get(path, token)?;
         let requests = Requests::get(stage.path("requests"), token, std::slice::from_ref(path))?;
-        let run = Box::new(|| service.load(&requests, CLIENTS, 1));
+        let run = Box::new(|| service.load(&requests, CLIENTS, stage.seconds));
         stage.measure(Row {
             name: format!("{name}: {kind}"),
             service,

@@ -79,6 +79,9 @@ fn parse(output: &str) -> Result<Sample> {
             said["requests"]
         );
     }
+    if said["requests"] == 0 {
+        bail!("nothing was answered in this time: give it more with --seconds");
+    }
     Sample::read(&said)
 }
 
@@ -100,6 +103,8 @@ mod tests {
         let message = parse(said).unwrap_err().to_string();
         assert!(message.contains("of 9 requests 3 were answered with an error and 1 not"), "{message}");
         assert!(parse("Running").is_err());
+        let nothing = "{\"requests\":0,\"us\":1,\"p50\":0,\"p99\":0,\"refused\":0,\"broken\":0}";
+        assert!(parse(nothing).unwrap_err().to_string().contains("--seconds"));
     }
 
     #[test]
