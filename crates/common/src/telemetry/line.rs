@@ -82,11 +82,11 @@ mod tests {
     fn lines(layer: Box<dyn Layer<Registry> + Send + Sync>, written: &Written) -> Vec<Value> {
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
             let span = tracing::error_span!("request", request_id = "r\"1\n", method = %"GET");
-            let _entered = span.enter();
+            let entered = span.enter();
             tracing::info!(status = 200_u16, ms = 0.25, "answered \u{1} {}", "so");
             let inner = tracing::info_span!("inner");
             tracing::warn!(parent: &inner, error = ?Some("x"), none = Option::<u8>::None);
-            drop(_entered);
+            drop(entered);
             tracing::error!("alone");
         });
         let text = String::from_utf8(std::mem::take(&mut *written.0.lock().unwrap())).unwrap();
