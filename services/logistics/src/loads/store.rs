@@ -100,18 +100,13 @@ pub fn create(c: &mut AnyConnection, load: &Load) -> Result<Answer, Error> {
     Ok(answer)
 }
 
-/// Stores new loads, as fast as each database does it: by one prepared statement, or by COPY.
+/// Stores new loads, so few at a time that SQLite takes all their values in one statement. (Of statements with a row each
+/// it would keep copies of ten pages each, since a trigger might fail.)
 pub fn create_many(c: &mut AnyConnection, rows: &[Row]) -> Result<(), Error> {
     match c {
-        AnyConnection::Sqlite(c) => {
-            for row in rows {
-                diesel::insert_into(loads::table).values(row).execute(c)?;
-            }
-        }
-        AnyConnection::Postgres(c) => {
-            diesel::copy_from(loads::table).from_insertable(rows).execute(c)?;
-        }
-    }
+        AnyConnection::Sqlite(c) => diesel::insert_into(loads::table).values(rows).execute(c)?,
+        AnyConnection::Postgres(c) => diesel::copy_from(loads::table).from_insertable(rows).execute(c)?,
+    };
     Ok(())
 }
 

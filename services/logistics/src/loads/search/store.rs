@@ -16,7 +16,7 @@ use crate::schema::loads::dsl as l;
 pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search, page: &Page) -> Result<Rows, Error> {
     let narrowed = narrowed(c, search)?;
     let columns = (
-        (l::delivery_at, l::created_at, l::reference_key, l::status, l::organiser_key),
+        (l::delivery_at, l::created_at, l::completed_at, l::reference_key, l::status, l::organiser_key),
         (l::carrier_key, l::commodity_key, l::weight, l::weight_net, l::id, l::document),
     );
     let matching = |role| matching(caller, role, search, narrowed.as_deref());
