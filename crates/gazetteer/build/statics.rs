@@ -42,7 +42,7 @@ pub fn write_all(source: &Source) -> Result {
         rows.extend(region.parent.unwrap_or(NONE).to_le_bytes());
         rows.extend([region.country, u8::try_from(region.tb_months)?]);
         let columns = [&region.iso, &region.name, &region.group].into_iter().chain(&region.aliases);
-        texts.push_str(&columns.map(String::as_str).collect::<Vec<_>>().join("\t"));
+        texts.push_str(&columns.map(String::as_str).collect::<Vec<_>>().join("|"));
         texts.push('\n');
     }
     write("regions", &rows)?;

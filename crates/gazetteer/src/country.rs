@@ -83,7 +83,7 @@ impl Region {
 
     fn texts(self) -> impl Iterator<Item = &'static str> {
         let line = REGION_TEXTS[u32_at(self.0, 0) as usize..].split('\n').next();
-        line.unwrap_or_default().split('\t')
+        line.unwrap_or_default().split('|')
     }
 }
 

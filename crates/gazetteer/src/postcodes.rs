@@ -176,3 +176,31 @@ pub fn nearest(lat: f64, lon: f64, within_km: f64) -> Option<Unit> {
 fn nearer(a: &(f64, usize), b: &(f64, usize)) -> std::cmp::Ordering {
     a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Points on land, in the sea and beyond the borders, spread evenly.
+    #[test]
+    fn the_nearest_is_the_nearest_of_all() {
+        let all: Vec<(Unit, (f64, f64))> =
+            (0..SECTORS.len()).flat_map(units).map(|unit| (unit, unit.degrees())).collect();
+        let mut found = 0;
+        for i in 0..48 {
+            let (lat, lon) = (49.5 + f64::from(i * 29 % 48) * 0.25, -8.5 + f64::from(i) * 0.23);
+            let narrowing = lat.to_radians().cos();
+            let square = |(y, x): (f64, f64)| (y - lat).powi(2) + ((x - lon) * narrowing).powi(2);
+            let least = all.iter().map(|(_, at)| square(*at)).fold(f64::INFINITY, f64::min);
+            let within = (30.0 / sphere::KILOMETRES_PER_DEGREE).powi(2);
+            let nearest = nearest(lat, lon, 30.0).map(|unit| square(unit.degrees()));
+            assert_eq!(
+                nearest.map(|d| (d - least).abs() < 1e-12),
+                (least <= within).then_some(true),
+                "{lat} {lon}"
+            );
+            found += usize::from(nearest.is_some());
+        }
+        assert!((10..40).contains(&found), "{found}");
+    }
+}

@@ -24,7 +24,7 @@ pub static BY_ID: &[[u8; 4]] = table!("by_id");
 pub static DISTRICTS: &[[u8; 19]] = table!("districts");
 /// Begin in `REGION_TEXTS`; latitude; longitude; parent (16 bits); country (8); months between tests (8).
 pub static REGIONS: &[[u8; 16]] = table!("regions");
-/// A line for each region: code, name, group and other names, with tabs between them.
+/// A line for each region: code, name, group and other names, parted by `|`.
 pub static REGION_TEXTS: &str = include_str!(concat!(env!("OUT_DIR"), "/region_texts"));
 /// Names of places as they are written, a line each.
 pub static NAMES: &str = include_str!(concat!(env!("OUT_DIR"), "/names"));
