@@ -43,3 +43,7 @@ pub use paging::{Cursor, Key, Page, Rows, Sorting, offset_links};
 pub use request::RequestContext;
 pub use server::{Context, Running, Service, migrations, openapi, start};
 pub use streamed::{Block, Streamed, Table, documents, pages};
+
+/// glibc's own takes a tenth of a request's time more, and keeps more of what was freed.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

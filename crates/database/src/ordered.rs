@@ -151,8 +151,7 @@ impl<Q: QueryFragment<MultiBackend>, T> QueryFragment<MultiBackend> for Ordered<
         // columns: neither database reorders what it reads from a sorted subquery (the order tests would tell).
         out.push_sql(" ORDER BY ");
         out.push_sql(&self.order);
-        // A bare parameter SQLite looks into when it plans, and plans anew each time (43 us) for fear of another value.
-        out.push_sql(" LIMIT 0 + ");
+        out.push_sql(" LIMIT ");
         out.push_bind_param::<BigInt, _>(&self.limit)?;
         out.push_sql(" OFFSET ");
         out.push_bind_param::<BigInt, _>(&self.offset)?;
