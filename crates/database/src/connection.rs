@@ -49,7 +49,7 @@ pub(crate) fn sqlite(path: &Path, role: Role) -> Result<SqliteConnection, Error>
     // A large write remembers each page for every statement that changes it: hundreds of MB that memory is not for.
     // Readers find what is mapped where it lies, and keep pages (KiB) only of what a file has beyond that.
     let (query_only, temp_store, cache) = match role {
-        Role::Reader => ("ON", "MEMORY", 16384),
+        Role::Reader => ("ON", "MEMORY", 8192),
         Role::Writer => ("OFF", "FILE", 65536),
     };
     connection

@@ -69,8 +69,11 @@ pub fn growth(stage: &Stage) -> Result<()> {
 
     let small = stage.start("logistics")?;
     loads_fill::fill(&small, 10_000, stage.stop)?;
-    let mut random = Random(SEED);
-    let paths: Vec<_> = (0..QUESTIONS).map(|_| question(&mut random, false).path).collect();
+    // Full pages, however many loads there are.
+    let paths: Vec<_> = (2024..2027)
+        .flat_map(|year| (1..13).map(move |month| format!("{year}-{month:02}")))
+        .map(|m| format!("/v1/loads?startDateISO={m}-01&endDateISO={m}-28&sortBy=deliveryDateISO"))
+        .collect();
     let ask = |service: &Service| Requests::get(stage.path("requests"), &service.token(Some(LARGE)), &paths);
     let (few, many) = (ask(&small)?, ask(service)?);
     stage.measure(Row {

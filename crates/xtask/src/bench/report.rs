@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::proc::Memory;
 use super::sample::Figures;
 
-/// What issue 6 asks of a row.
+/// What a row is to reach.
 #[derive(Debug, Clone, Copy)]
 pub enum Target {
     /// Nothing.
