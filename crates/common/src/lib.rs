@@ -45,5 +45,6 @@ pub use server::{Context, Running, Service, migrations, openapi, start};
 pub use streamed::{Block, Streamed, Table, documents, pages};
 
 /// glibc's own takes a tenth of a request's time more, and keeps more of what was freed.
+#[cfg(not(test))] // testkit brings this crate along once more, and with it the allocator
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
