@@ -1,6 +1,6 @@
 //! Answers of any size in constant memory: rows are read from the database block by block, while the client takes them.
 //!
-//! No connection is held while a slow client reads, and nothing more is read once it is gone. The first rows are read
+//! No connection is held while a slow client reads, and nothing but a page is read once it is gone. The first rows are read
 //! before the status is sent, so that a failure has its proper body; a later one breaks the connection off, which no
 //! client can take for the end of a file.
 

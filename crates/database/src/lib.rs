@@ -89,6 +89,11 @@ impl Database {
         }
     }
 
+    /// True on SQLite, where what PostgreSQL does by itself may be left to the service.
+    pub fn is_sqlite(&self) -> bool {
+        self.0.writer.is_some()
+    }
+
     /// True when the database answers, or has so much to do that nobody can ask it.
     pub async fn ping(&self) -> bool {
         self.0.pool.is_busy() || self.read(|c| Ok::<_, Error>(c.ping()?)).await.is_ok()

@@ -76,7 +76,7 @@ impl<Q, T> Ordered<Q, T> {
     }
 
     /// With `true` connections keep the statement prepared, whatever Diesel makes of its parts: there must be few such
-    /// statements, since each connection keeps all that it ever saw (5 to 20 kB each on SQLite).
+    /// statements, since each connection keeps what it saw for a thousand uses (5 to 20 kB each on SQLite).
     #[must_use]
     pub fn kept(mut self, few: bool) -> Self {
         self.kept = few;

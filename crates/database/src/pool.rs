@@ -37,10 +37,12 @@ impl Pooled {
         if self.uses >= USES {
             self.uses = 0;
             self.connection.set_prepared_statement_cache_size(CacheSize::Disabled);
-            if let AnyConnection::Postgres(c) = &mut self.connection {
-                c.batch_execute("DEALLOCATE ALL")?;
-            }
+            let forgotten = match &mut self.connection {
+                AnyConnection::Postgres(c) => c.batch_execute("DEALLOCATE ALL"),
+                AnyConnection::Sqlite(_) => Ok(()),
+            };
             self.connection.set_prepared_statement_cache_size(CacheSize::Unbounded);
+            return forgotten;
         }
         Ok(())
     }
@@ -87,10 +89,10 @@ pub(crate) struct Pool {
 
 impl Pool {
     pub(crate) fn open(target: Target, options: &Options) -> Result<Self, Error> {
-        // SQLite reads in this process: more readers than cores, and one that waits for the disk, answer no sooner, and
-        // each has memory of its own.
+        // SQLite reads in this process: more readers than cores answer no sooner, and each has memory of its own; but some
+        // must be left where a few read long.
         let size = match &target {
-            Target::Sqlite(_) => options.pool_size.min(cores().saturating_add(1)),
+            Target::Sqlite(_) => options.pool_size.min(cores().saturating_add(1).max(4)),
             Target::Postgres(_) => options.pool_size,
         };
         let connections = r2d2::Pool::builder()

@@ -67,7 +67,7 @@ pub fn growth(stage: &Stage) -> Result<()> {
         target: Target::CpuTimes(1.3),
     })?;
 
-    let small = stage.start("logistics")?;
+    let small = stage.start_over("logistics", stage.path("few"), stage.database("few")?)?;
     loads_fill::fill(&small, 10_000, stage.stop)?;
     // Full pages, however many loads there are.
     let paths: Vec<_> = (2024..2027)

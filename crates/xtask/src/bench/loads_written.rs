@@ -68,7 +68,13 @@ pub fn import(stage: &Stage) -> Result<()> {
         limits::insert(stage, service, "loads", ROWS, 0)?
     };
     let target = stage.either(Target::Rate(28_000.0), Target::Share(0.5));
-    stage.measure(Row { name: format!("import of {ROWS} loads"), service, run, limits: vec![limit], target })
+    stage.measure(Row {
+        name: format!("import of {ROWS} loads, full-text index afterwards"),
+        service,
+        run,
+        limits: vec![limit],
+        target,
+    })
 }
 
 /// Rows like those that there are, as text from a file.

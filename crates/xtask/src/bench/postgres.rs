@@ -49,7 +49,7 @@ impl Postgres {
     /// The database that was made last for a service.
     fn of(&self, service: &str) -> Result<String> {
         let made = self.made.borrow();
-        let name = made.iter().find(|name| name.ends_with(&format!("_{service}")));
+        let name = made.iter().rev().find(|name| name.ends_with(&format!("_{service}")));
         with_name(&self.url, name.with_context(|| format!("no database for {service}"))?)
     }
 

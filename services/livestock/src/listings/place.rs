@@ -66,11 +66,11 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Each of the bands, if they are few; the last one again until there are as many as there may be.
+    /// Each of the bands, if they are few; and such as there are none, until there are as many as there may be.
     pub fn few_bands(&self) -> Option<Vec<i32>> {
         let mut bands: Vec<_> = self.bands.clone().collect();
         let count = NAMED_BANDS.into_iter().find(|count| bands.len() <= *count)?;
-        bands.resize(count, *self.bands.end());
+        bands.extend((1_000..).take(count - bands.len()));
         Some(bands)
     }
 }

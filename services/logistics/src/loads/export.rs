@@ -70,9 +70,16 @@ pub(super) async fn streamed(
     name: &str,
 ) -> Result<Streamed, Error> {
     let (counter, wanted) = (caller.clone(), search.clone());
-    let total = app.db.read(move |c| search::store::count(c, &counter, &wanted)).await?;
+    let ordered = search.has_index(&caller);
+    let (total, by_pages) = app
+        .db
+        .read(move |c| {
+            let by_pages = ordered && search::store::passes_over_few(c, &counter, &wanted)?;
+            Ok::<_, Error>((search::store::count(c, &counter, &wanted)?, by_pages))
+        })
+        .await?;
     let (format, page, reader) = (search.format, search.page.clone(), caller.clone());
-    let streamed = if search.has_index(&caller) {
+    let streamed = if by_pages {
         let search = Search { count: false, ..search };
         let read = move |c: &mut _, page: &Page| search::store::search(c, &caller, &search, page);
         Streamed::new(format, TABLE, name, pages(&app.db, page, read)).await?

@@ -13,11 +13,15 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// Indexes what waits for as long as the service runs.
 pub(crate) async fn keep_index(db: &Database) {
-    loop {
+    // PostgreSQL keeps its own.
+    let mut well = true;
+    while db.is_sqlite() {
         tokio::time::sleep(PAUSE).await;
-        if let Err(error) = catch_up(db).await {
+        let done = catch_up(db).await;
+        if let (Err(error), true) = (&done, well) {
             tracing::warn!(error = format!("{error:?}"), "loads could not be put into the full-text index");
         }
+        well = done.is_ok();
     }
 }
 

@@ -94,7 +94,7 @@ impl Search {
         let by_party = self.organiser_id.is_some() || self.carrier_id.is_some();
         self.words.is_empty()
             && match self.sorting.sort {
-                Sort::CreatedAt => !by_date,
+                Sort::CreatedAt => !by_date && self.status.is_none(),
                 Sort::DeliveryDate => !caller.admin && !by_party,
                 Sort::CompletedAt => true,
                 _ => false,

@@ -17,6 +17,9 @@ use crate::categories::Categories;
 const MOST: usize = 1_024;
 /// So many bytes they may take, about; none a quarter of that.
 const MOST_BYTES: usize = 16 << 20;
+/// What is brought up to date there and then: more goes to a thread, as counting does.
+const FEW_CHANGES: u64 = 64;
+const FEW_TERMS: usize = 10_000;
 
 /// A combination of filters.
 #[derive(Debug, Default)]
@@ -34,8 +37,16 @@ struct Counted {
 }
 
 impl Kept {
-    /// The answer, and how much memory it takes if that is another than before. Nothing if the changes since are forgotten:
-    /// then all must be counted.
+    /// True if the answer is at hand, or takes little to be brought up to date: no more than may be done between requests.
+    fn is_near(&self, index: &Index) -> bool {
+        self.0.as_ref().is_some_and(|kept| {
+            let small =
+                index.changed() - kept.changed <= FEW_CHANGES && kept.counts.breeds.len() <= FEW_TERMS;
+            small || (kept.changed == index.changed() && kept.spelt == index.spelt)
+        })
+    }
+
+    /// The answer. Nothing if the changes since are forgotten: then all must be counted.
     fn known(
         &mut self,
         exact: &Exact,
@@ -106,6 +117,9 @@ impl Shelf {
     ) -> Result<Option<String>, Error> {
         let Some(kept) = lock(&self.0).find(exact) else { return Ok(None) };
         let Ok(mut kept) = kept.try_lock() else { return Ok(None) };
+        if !kept.is_near(index) {
+            return Ok(None);
+        }
         let known = kept.known(exact, index, categories);
         lock(&self.0).weigh(exact, kept.bytes());
         known

@@ -134,6 +134,20 @@ fn roles(caller: &Caller, search: &Search) -> &'static [Role] {
     }
 }
 
+/// So many loads at most are passed over at each page of an export.
+const PASSED_OVER: i64 = 1_000;
+
+/// True if no branch of a search passes over many loads to find a page: those that a caller both organises and carries
+/// are found by one branch, and passed over by the other.
+pub fn passes_over_few(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<bool, Error> {
+    if roles(caller, search).len() == 1 {
+        return Ok(true);
+    }
+    let both = visible(caller, Role::Organiser).filter(l::carrier_id.eq(caller.organisation_id()));
+    let more = both.select(l::id).offset(PASSED_OVER).first::<Id>(c).optional()?;
+    Ok(more.is_none())
+}
+
 fn matching<'a>(caller: &'a Caller, role: Role, search: &'a Search, narrowed: Option<&'a str>) -> Query<'a> {
     let mut query = visible(caller, role);
     if let Some(fts) = narrowed {

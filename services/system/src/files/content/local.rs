@@ -75,8 +75,11 @@ impl Local {
             made => made.map(|()| true)?,
         };
         let durable = || self.durable.lock().unwrap_or_else(PoisonError::into_inner);
+        if made {
+            durable().remove(name.folder());
+        }
         // Another replica, or an earlier process, may have made it and not come to the next line.
-        if made || !durable().contains(name.folder()) {
+        if !durable().contains(name.folder()) {
             sync_folder(&self.folder)?;
             durable().insert(name.folder().to_owned());
         }
