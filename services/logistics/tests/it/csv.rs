@@ -119,6 +119,25 @@ testkit::on_both! {
         assert_eq!(reply.bytes[..2], [0x1f, 0x8b], "gzip's magic number");
     }
 
+    async fn what_a_haulier_carries_for_itself_is_there_once(backend) {
+        let app = app(backend).await;
+        let mut table = "reference,deliveryDateISO,commodityName,organiserId,organiserName,carrierId,carrierName\n".to_owned();
+        // More than an export by pages passes over.
+        for n in 0..1_020 {
+            let organiser = if n < 1_010 { "grain" } else { "mill" };
+            let day = 1 + n % 28;
+            table += &format!("R-{n:04},2026-03-{day:02},Feed Wheat,{organiser},Name,grain,Grain\n");
+        }
+        super::batch::send_file(&app, table).await.ok();
+        for order in ["createdAt", "deliveryDateISO", "reference"] {
+            let path = format!("/v1/loads?format=CSV&sortBy={order}");
+            let rows = rows(&app.get(&path).by(&User::of("grain")).send().await);
+            let mut references: Vec<_> = rows.into_iter().map(|row| row["reference"].clone()).collect();
+            references.sort();
+            assert!(references.iter().eq(&(0..1_020).map(|n| format!("R-{n:04}")).collect::<Vec<_>>()), "{order}");
+        }
+    }
+
     async fn an_outage_before_the_first_row_is_told(backend) {
         let app = app(backend).await;
         app.database.execute(&format!("DROP TABLE {}loads", if backend == Backend::Postgres { "logistics." } else { "" }));
