@@ -121,14 +121,14 @@ testkit::on_both! {
 
     async fn what_a_haulier_carries_for_itself_is_there_once(backend) {
         let app = app(backend).await;
-        let mut table = "reference,deliveryDateISO,commodityName,organiserId,organiserName,carrierId,carrierName\n".to_owned();
+        let header = "reference,deliveryDateISO,commodityName,organiserId,organiserName,carrierId,carrierName\n";
         // More than an export by pages passes over.
-        for n in 0..1_020 {
+        let row = |n| {
             let organiser = if n < 1_010 { "grain" } else { "mill" };
-            let day = 1 + n % 28;
-            table += &format!("R-{n:04},2026-03-{day:02},Feed Wheat,{organiser},Name,grain,Grain\n");
-        }
-        super::batch::send_file(&app, table).await.ok();
+            format!("R-{n:04},2026-03-{:02},Feed Wheat,{organiser},Name,grain,Grain\n", 1 + n % 28)
+        };
+        let rows_sent = (0..1_020).map(row).collect::<String>();
+        super::batch::send_file(&app, format!("{header}{rows_sent}")).await.ok();
         for order in ["createdAt", "deliveryDateISO", "reference"] {
             let path = format!("/v1/loads?format=CSV&sortBy={order}");
             let rows = rows(&app.get(&path).by(&User::of("grain")).send().await);
