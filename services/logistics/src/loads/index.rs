@@ -1,5 +1,5 @@
 //! The full-text index of SQLite follows the loads: what was stored waits in a table, where searches look too, and is
-//! indexed from there some hundreds at a time. So nobody waits for it who stores many, and others write in between.
+//! indexed from there some thousands at a time. So nobody waits for it who stores many, and others write in between.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// Indexes what waits for as long as the service runs.
 pub(crate) async fn keep_index(db: &Database) {
-    // PostgreSQL keeps its own.
     let mut well = true;
+    // On PostgreSQL an index follows by itself.
     while db.is_sqlite() {
         tokio::time::sleep(PAUSE).await;
         let done = catch_up(db).await;
