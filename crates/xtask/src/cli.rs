@@ -23,6 +23,14 @@ pub enum Command {
     Demo(DemoArgs),
     /// Measure a release build against what this machine can do, and print tables
     Bench(BenchArgs),
+    /// Send the services requests made from their OpenAPI documents, good and bad, and check every answer
+    Fuzz(TrialArgs),
+    /// Kill the services at random moments of their work and count what is left, on both databases
+    Crash(TrialArgs),
+    /// Take away what the services depend on, fill their disk, set their clock wrong; see what they answer and how they recover
+    Faults(TrialArgs),
+    /// Treat the services badly: slow, many, large and nested; measure their memory and how others are served meanwhile
+    Abuse(TrialArgs),
     /// Print a token for calling the services that `up` started, and nothing else
     Token(TokenArgs),
     /// Run every check: format, lints, licences, tidy, all tests against real servers, OpenAPI documents
@@ -87,6 +95,17 @@ pub struct BenchArgs {
     /// Write the tables to a file too
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+}
+
+/// Options of `fuzz`, `crash`, `faults` and `abuse`.
+#[derive(Debug, Args)]
+pub struct TrialArgs {
+    /// As little as `cargo xtask test` has time for
+    #[arg(long)]
+    pub short: bool,
+    /// What all that is drawn begins with: the same seed does the same again
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
 }
 
 /// Options of `token`.

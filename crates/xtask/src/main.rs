@@ -1,22 +1,31 @@
 //! `cargo xtask`: everything a person does with this repository, one command each.
 
+mod abuse;
 mod bench;
 mod build_release;
 mod cli;
 mod client;
+mod crash;
+mod databases;
 mod demo;
+mod faults;
+mod fuzz;
 mod keys;
 mod multipart;
 mod openapi;
 mod ports;
+mod proc;
 mod process;
+mod random;
 mod servers;
+mod service;
 mod services;
 mod stop;
 mod table;
 mod test;
 mod tidy;
 mod token;
+mod trial;
 mod up;
 mod walk;
 mod workspace;
@@ -34,6 +43,10 @@ fn main() -> ExitCode {
         Command::Up(args) => up::run(&args, &stop),
         Command::Demo(args) => demo::run(&args, &stop),
         Command::Bench(args) => bench::run(&args, &stop),
+        Command::Fuzz(args) => trial::run(&args, &stop, fuzz::run),
+        Command::Crash(args) => trial::run(&args, &stop, crash::run),
+        Command::Faults(args) => trial::run(&args, &stop, faults::run),
+        Command::Abuse(args) => trial::run(&args, &stop, abuse::run),
         Command::Token(args) => token::run(&args),
         Command::Test(args) => test::run(&args, &stop),
         Command::Servers => servers::run(&stop),

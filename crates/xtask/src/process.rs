@@ -61,6 +61,15 @@ pub fn wait(child: &mut Child, limit: Duration, give_up: impl Fn() -> bool) -> O
     }
 }
 
+/// Ends a process that was started here, and sees it gone.
+pub fn end(child: &mut Child) {
+    signal(child, Signal::TERM);
+    if wait(child, Duration::from_secs(10), || false).is_none() {
+        signal(child, Signal::KILL);
+        let _ = child.wait();
+    }
+}
+
 fn end_group(child: &mut Child) {
     let group = Pid::from_child(child);
     let _ = kill_process_group(group, Signal::TERM);

@@ -5,17 +5,23 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-use crate::cli::TestArgs;
+use crate::cli::{TestArgs, TrialArgs};
 use crate::servers::Servers;
 use crate::stop::{Interrupted, Stop};
-use crate::{process, tidy, workspace};
+use crate::trial::Trial;
+use crate::{abuse, crash, faults, fuzz, process, tidy, workspace};
+
+type Run = fn(&Trial<'_>) -> Result<()>;
+
+const TRIALS: [(&str, Run); 4] =
+    [("fuzz", fuzz::run), ("crash", crash::run), ("faults", faults::run), ("abuse", abuse::run)];
 
 /// All stages; with arguments only `cargo test` and the servers that it needs.
 pub fn run(args: &TestArgs, stop: &Stop) -> Result<()> {
     let stages = Stages { begun: Instant::now(), stop };
     if !args.args.is_empty() {
         let alone = format!("cargo xtask test -- {}", args.args.join(" "));
-        return stages.tests(&args.args, &alone);
+        return stages.tests(&args.args, &alone).map(drop);
     }
     stages.cargo("format", &["fmt", "--all", "--check"], "cargo fmt --all")?;
     let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
@@ -26,7 +32,8 @@ pub fn run(args: &TestArgs, stop: &Stop) -> Result<()> {
     stages.licences()?;
     stages.run("tidy", "cargo xtask tidy", tidy::run)?;
     let all = ["--workspace", "--no-fail-fast"].map(str::to_owned);
-    stages.tests(&all, "cargo xtask test -- --workspace")?;
+    let servers = stages.tests(&all, "cargo xtask test -- --workspace")?;
+    stages.trials(&servers)?;
     stages.head("everything passed");
     Ok(())
 }
@@ -69,12 +76,28 @@ impl Stages<'_> {
         self.cargo("licences and sources", &check, "cargo deny check licenses bans sources")
     }
 
-    fn tests(&self, args: &[String], alone: &str) -> Result<()> {
+    fn tests(&self, args: &[String], alone: &str) -> Result<Servers> {
         let start = || Servers::start(self.stop);
         let mut servers = self.run("PostgreSQL, Redis and S3 servers", "cargo xtask servers", start)?;
         let mut cargo = workspace::cargo();
         cargo.arg("test").args(args).envs(servers.environment());
-        self.run("tests", alone, || succeed(process::run_while(&mut cargo, self.stop, || servers.check())))
+        self.run("tests", alone, || succeed(process::run_while(&mut cargo, self.stop, || servers.check())))?;
+        Ok(servers)
+    }
+
+    /// The short forms of all trials, with the programs that the tests have built.
+    fn trials(&self, servers: &Servers) -> Result<()> {
+        let binaries = workspace::target_dir()?.join("debug");
+        let args = TrialArgs { short: true, seed: 1 };
+        for (name, trial) in TRIALS {
+            self.run(name, &format!("cargo xtask {name} --short"), || {
+                let stage = Trial::new(&binaries, servers, &args, self.stop)?;
+                let result = trial(&stage);
+                println!("{}", stage.table());
+                result
+            })?;
+        }
+        Ok(())
     }
 }
 

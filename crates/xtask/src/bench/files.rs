@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use super::limits;
-use super::random::{Random, SEED};
 use super::report::Target;
-use super::service::Service;
 use super::stage::{Row, Stage};
 use super::wrk::Requests;
 use crate::client::Body;
 use crate::multipart::Form;
+use crate::random::{Random, SEED};
+use crate::service::Service;
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;

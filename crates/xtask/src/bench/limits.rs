@@ -10,12 +10,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+use super::nginx;
 use super::sample::Sample;
-use super::service::{Service, end};
 use super::stage::{Limit, Stage};
 use super::wrk::Requests;
-use super::{nginx, proc};
 use crate::ports;
+use crate::proc;
+use crate::process::end;
+use crate::service::Service;
 
 /// A server beside the services. Dropped, it ends.
 pub struct Server {

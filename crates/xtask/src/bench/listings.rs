@@ -5,11 +5,11 @@ use std::fmt::Write;
 use anyhow::Result;
 
 use super::listings_data::{INFO, RARE, SEXES};
-use super::random::{Random, SEED};
 use super::report::Target;
 use super::searches::{self, QUESTIONS, Question};
-use super::service::Service;
 use super::stage::Stage;
+use crate::random::{Random, SEED};
+use crate::service::Service;
 
 /// Somebody who has one listing of a hundred.
 const ORG: &str = super::listings_data::LARGE;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::loads_data::POSTCODES;
-use super::random::Random;
+use crate::random::Random;
 
 /// So many organisations, `org-0` and on.
 pub const ORGANISATIONS: usize = 5_000;

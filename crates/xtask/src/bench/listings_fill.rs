@@ -8,8 +8,8 @@ use anyhow::{Result, anyhow};
 use serde_json::json;
 
 use super::listings_data::{ORGANISATIONS, PERIOD, listing};
-use super::service::Service;
 use crate::client::{AT_ONCE, Body};
+use crate::service::Service;
 use crate::stop::Stop;
 
 /// So many are done before the next line of progress.

@@ -4,12 +4,12 @@ use anyhow::Result;
 
 use super::loads_data::{LARGE, MEDIUM, RARE};
 use super::loads_fill;
-use super::random::{Random, SEED};
 use super::report::Target;
 use super::searches::{self, CLIENTS, QUESTIONS, Question};
-use super::service::Service;
 use super::stage::{Limit, Row, Stage};
 use super::wrk::Requests;
+use crate::random::{Random, SEED};
+use crate::service::Service;
 
 /// Organiser, carrier and dates.
 pub fn search(stage: &Stage) -> Result<()> {

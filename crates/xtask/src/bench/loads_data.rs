@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::random::Random;
+use crate::random::Random;
 
 /// Organises three loads of ten.
 pub const LARGE: &str = "org-0";

@@ -3,10 +3,10 @@
 use anyhow::Result;
 
 use super::loads_data::batch;
-use super::random::{Random, SEED};
-use super::service::Service;
 use crate::client::{Answer, Body};
 use crate::multipart::Form;
+use crate::random::{Random, SEED};
+use crate::service::Service;
 use crate::stop::Stop;
 
 const BATCH: usize = 50_000;

@@ -7,13 +7,13 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::loads_data::batch;
-use super::random::{Random, SEED};
 use super::report::Target;
 use super::sample::Sample;
-use super::service::Service;
 use super::stage::{Limit, Row, Stage};
 use super::wrk::Requests;
 use super::{limits, loads_fill};
+use crate::random::{Random, SEED};
+use crate::service::Service;
 
 /// So many loads of different organisers are created in turn.
 const LOADS: usize = 100;

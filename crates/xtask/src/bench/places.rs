@@ -8,12 +8,12 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::limits;
-use super::random::{Random, SEED};
 use super::report::Target;
 use super::searches::{CLIENTS, size};
 use super::stage::{Row, Stage};
 use super::wrk::Requests;
 use crate::client::Body;
+use crate::random::{Random, SEED};
 
 /// So many places are asked for first, to know names and words.
 const PLACES: usize = 10_000;

@@ -1,15 +1,14 @@
-//! PostgreSQL for a benchmark: databases of its own on a server, and pgbench.
+//! PostgreSQL in a benchmark: rows like those that are there, and pgbench.
 
-use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
-use std::process::{self, Command};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
 use super::sample::{Sample, percentile};
 use super::stage::Stage;
-use crate::servers;
+use crate::databases::{Databases, options};
 
 /// pgbench takes no more scripts.
 const SCRIPTS: usize = 128;
@@ -17,60 +16,13 @@ const SCRIPTS: usize = 128;
 const NEW: &str = "(lpad(to_hex((extract(epoch FROM clock_timestamp()) * 1000)::bigint), 12, '0') || '7' || \
                    substr(replace(gen_random_uuid()::text, '-', ''), 14))::uuid, clock_timestamp()";
 
-/// A server, and what was made there. Dropped, that goes.
-pub struct Postgres {
-    url: String,
-    programs: PathBuf,
-    made: RefCell<Vec<String>>,
-}
-
 /// A set of scripts for pgbench.
 pub struct Bench {
     command: Command,
     log: PathBuf,
 }
 
-impl Postgres {
-    /// A server that a user may make databases on.
-    pub fn new(url: &str) -> Result<Self> {
-        let programs =
-            servers::find_postgres().context("psql and pgbench are missing: install PostgreSQL")?;
-        Ok(Self { url: url.to_owned(), programs, made: RefCell::default() })
-    }
-
-    /// A new database, by its URL.
-    pub fn create(&self, name: &str) -> Result<String> {
-        let name = format!("drover_bench_{}_{}_{name}", process::id(), self.made.borrow().len());
-        self.ask(&self.url, "", &format!("CREATE DATABASE {name}"))?;
-        self.made.borrow_mut().push(name.clone());
-        with_name(&self.url, &name)
-    }
-
-    /// The database that was made last for a service.
-    fn of(&self, service: &str) -> Result<String> {
-        let made = self.made.borrow();
-        let name = made.iter().rev().find(|name| name.ends_with(&format!("_{service}")));
-        with_name(&self.url, name.with_context(|| format!("no database for {service}"))?)
-    }
-
-    /// What these statements say in the schema of a service, unaligned, rows only.
-    pub fn say(&self, service: &str, statements: &str) -> Result<String> {
-        self.ask(&self.of(service)?, service, statements)
-    }
-
-    fn ask(&self, url: &str, schema: &str, statements: &str) -> Result<String> {
-        let mut psql = Command::new(self.programs.join("psql"));
-        psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url])
-            .env("PGOPTIONS", options(schema));
-        let script = tempfile::NamedTempFile::new()?;
-        fs::write(script.path(), statements)?;
-        let output = psql.arg("-f").arg(script.path()).output().context("cannot run psql")?;
-        if !output.status.success() {
-            bail!("psql: {}", String::from_utf8_lossy(&output.stderr).trim());
-        }
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    }
-
+impl Databases {
     /// Statements that insert rows like those that a table has, with ids and times of their own, a line each.
     pub fn inserts(&self, service: &str, table: &str) -> Result<Vec<String>> {
         let rows = format!(
@@ -114,14 +66,6 @@ impl Postgres {
     }
 }
 
-impl Drop for Postgres {
-    fn drop(&mut self) {
-        for name in self.made.take() {
-            let _ = self.ask(&self.url, "", &format!("DROP DATABASE {name} WITH (FORCE)"));
-        }
-    }
-}
-
 impl Bench {
     /// For so many seconds.
     pub fn run(&self, seconds: u64) -> Result<Sample> {
@@ -145,11 +89,6 @@ impl Bench {
         let [p50, p99] = [50, 99].map(|percent| percentile(&times, percent).unwrap_or_default());
         Ok(Sample { requests, us: requests / rate * 1e6, p50, p99, cpu_us: None })
     }
-}
-
-fn options(schema: &str) -> String {
-    let path = if schema.is_empty() { String::new() } else { format!("-c search_path={schema},public ") };
-    format!("{path}-c TimeZone=UTC -c jit=off")
 }
 
 /// How many transactions there were, and how many a second.
@@ -186,15 +125,6 @@ fn without_colons(sql: &str) -> String {
     text
 }
 
-/// The same server with another database.
-fn with_name(url: &str, name: &str) -> Result<String> {
-    let (scheme, rest) = url.split_once("://").context("--database is no URL")?;
-    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let server = rest.split('/').next().unwrap_or_default();
-    let query = if query.is_empty() { String::new() } else { format!("?{query}") };
-    Ok(format!("{scheme}://{server}/{name}{query}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,17 +147,5 @@ mod tests {
         ] {
             assert_eq!(without_colons(sql), expected);
         }
-    }
-
-    #[test]
-    fn another_database_of_a_server() {
-        for (url, expected) in [
-            ("postgres://u:p@h:1/a?x=y", "postgres://u:p@h:1/b?x=y"),
-            ("postgres://h/a", "postgres://h/b"),
-            ("postgres://h", "postgres://h/b"),
-        ] {
-            assert_eq!(with_name(url, "b").unwrap(), expected);
-        }
-        assert!(with_name("sqlite.db", "b").is_err());
     }
 }

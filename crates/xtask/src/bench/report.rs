@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::proc::Memory;
 use super::sample::Figures;
+use crate::proc::Memory;
 
 /// What a row is to reach.
 #[derive(Debug, Clone, Copy)]

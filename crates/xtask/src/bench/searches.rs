@@ -4,9 +4,9 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::limits;
 use super::report::Target;
-use super::service::Service;
 use super::stage::{Row, Stage};
 use super::wrk::Requests;
+use crate::service::Service;
 
 /// So many different questions are asked in turn.
 pub const QUESTIONS: usize = 300;

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
-use super::postgres::Postgres;
 use super::report::{Fact, Line, Report, Target};
 use super::sample::{Figures, Sample};
-use super::service::Service;
 use super::{listings_fill, loads_fill};
 use crate::cli::BenchArgs;
+use crate::databases::Databases;
+use crate::service::Service;
 use crate::stop::Stop;
 
 /// One run of something.
@@ -53,7 +53,7 @@ pub struct Stage<'a> {
     /// Where the binaries are.
     pub binaries: PathBuf,
     /// The server for the databases, or none: SQLite.
-    pub postgres: Option<Postgres>,
+    pub postgres: Option<Databases>,
     /// What was measured so far.
     pub report: RefCell<Report>,
     livestock: OnceCell<Service>,
@@ -73,7 +73,7 @@ impl<'a> Stage<'a> {
             seconds: args.seconds,
             scale: args.scale.into(),
             binaries,
-            postgres: args.database.as_deref().map(Postgres::new).transpose()?,
+            postgres: args.database.as_deref().map(Databases::new).transpose()?,
             report: RefCell::default(),
             livestock: OnceCell::new(),
             logistics: OnceCell::new(),

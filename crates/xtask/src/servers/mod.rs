@@ -13,12 +13,12 @@ use std::thread::{ScopedJoinHandle, scope};
 use anyhow::Result;
 
 pub use self::debian::{Package, install};
-use self::postgres::Cluster;
+pub use self::postgres::Cluster;
 pub use self::postgres::find as find_postgres;
-use self::programs::Programs;
+pub use self::programs::Programs;
 pub use self::programs::on_path;
-use self::redis::Redis;
-use self::s3::S3;
+pub use self::redis::Redis;
+pub use self::s3::S3;
 use crate::stop::Stop;
 
 /// The variables in which tests find the servers; the third is the program of the second, for tests that stop one.
@@ -57,6 +57,26 @@ impl Servers {
             (redis_server, program),
             (s3, self.s3.url()),
         ]
+    }
+
+    /// How the superuser of the PostgreSQL server connects.
+    pub fn postgres_url(&self) -> String {
+        self.postgres.url()
+    }
+
+    /// How clients of the Redis server connect.
+    pub fn redis_url(&self) -> String {
+        self.redis.url()
+    }
+
+    /// A bucket's place, with the keys to it, as `DROVER_TEST_S3` has it.
+    pub fn s3_url(&self) -> String {
+        self.s3.url()
+    }
+
+    /// The programs, for those who want servers of their own to stop.
+    pub fn programs(&self) -> &Programs {
+        &self.programs
     }
 
     /// Fails if one of them has ended by itself.

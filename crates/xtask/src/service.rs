@@ -1,4 +1,5 @@
-//! A service of its own for a benchmark, started as `up` does, its log at the default level for machines.
+//! One service of its own, for a measurement or a trial: started as `up` does, its log as machines read it, and ended,
+//! killed and started again at will.
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -10,11 +11,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use rustix::process::Signal;
 
-use super::proc::{self, Memory};
-use super::sample::Sample;
-use super::wrk::Requests;
 use crate::client::{Answer, Body, Client};
 use crate::keys::DevKeys;
+use crate::proc::{self, Memory};
 use crate::services::Place;
 use crate::token::Identity;
 use crate::{ports, process};
@@ -22,10 +21,15 @@ use crate::{ports, process};
 const READY_LIMIT: Duration = Duration::from_secs(30);
 const TOKEN_TTL: Duration = Duration::from_secs(24 * 3600);
 
+/// What a service is told beyond the usual: variables and their values.
+pub type Environment = Vec<(String, String)>;
+
 /// A running service. Dropped, it stops.
 #[derive(Debug)]
 pub struct Service {
     child: Child,
+    binary: PathBuf,
+    environment: Environment,
     place: Place,
     client: Client,
     keys: DevKeys,
@@ -38,33 +42,65 @@ pub struct Service {
 impl Service {
     /// Starts a binary over a data folder, which is made if it is missing.
     pub fn start(name: &'static str, binary: &Path, data: PathBuf, database: Option<String>) -> Result<Self> {
+        Self::start_with(name, binary, data, database, Vec::new())
+    }
+
+    /// Starts a binary that is told more than the usual.
+    pub fn start_with(
+        name: &'static str,
+        binary: &Path,
+        data: PathBuf,
+        database: Option<String>,
+        environment: Environment,
+    ) -> Result<Self> {
         let [port] = ports::find_free()?;
         fs::create_dir_all(data.join("log")).context("cannot make the log folder")?;
         let keys = DevKeys::load_or_create(&data)?;
         let place = Place { data, port, database };
-        let path = place.log(name);
-        let log = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
         let begun = Instant::now();
-        let child = Command::new(binary)
-            .arg("serve")
-            .envs(place.environment(name, 0))
-            .env("DROVER_LOG__FORMAT", "json")
-            .stdin(Stdio::null())
-            .stderr(log.try_clone()?)
-            .stdout(log)
-            .process_group(0)
-            .spawn()
-            .with_context(|| format!("cannot start {}", binary.display()))?;
+        let child = spawn(name, binary, &place, &environment)?;
         let client = Client::new(Duration::from_secs(300));
-        let mut service = Self { child, place, client, keys, name, start_up: Duration::ZERO };
-        while service.client.send("GET", &service.url("/healthz"), None, &Body::Empty).is_err() {
-            if service.child.try_wait()?.is_some() || begun.elapsed() > READY_LIMIT {
-                bail!("{name} did not start: {}", fs::read_to_string(&path).unwrap_or_default());
+        let binary = binary.to_owned();
+        let start_up = Duration::ZERO;
+        let mut service = Self { child, binary, environment, place, client, keys, name, start_up };
+        service.wait(begun)?;
+        Ok(service)
+    }
+
+    /// Waits for the first answer.
+    fn wait(&mut self, begun: Instant) -> Result<()> {
+        while self.client.send("GET", &self.url("/healthz"), None, &Body::Empty).is_err() {
+            if self.child.try_wait()?.is_some() || begun.elapsed() > READY_LIMIT {
+                bail!("{} did not start: {}", self.name, self.log());
             }
             sleep(Duration::from_micros(500));
         }
-        service.start_up = begun.elapsed();
-        Ok(service)
+        self.start_up = begun.elapsed();
+        Ok(())
+    }
+
+    /// Ends it at once, as a power cut does (`kill -9`).
+    pub fn kill(&mut self) -> Result<()> {
+        process::signal(&self.child, Signal::KILL);
+        self.child.wait().with_context(|| format!("cannot wait for {}", self.name))?;
+        Ok(())
+    }
+
+    /// Starts it again where it was, over what it left.
+    pub fn start_again(&mut self) -> Result<()> {
+        let begun = Instant::now();
+        self.child = spawn(self.name, &self.binary, &self.place, &self.environment)?;
+        self.wait(begun)
+    }
+
+    /// Sends it a signal, such as one that freezes it.
+    pub fn signal(&self, signal: Signal) {
+        process::signal(&self.child, signal);
+    }
+
+    /// The id of its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// Some hours' token of somebody of this organisation; of an administrator without one.
@@ -80,6 +116,11 @@ impl Service {
         format!("{}{path}", self.place.url(0))
     }
 
+    /// The port that it listens on, on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.place.port
+    }
+
     /// Its SQLite file, if that is what it has.
     pub fn sqlite(&self) -> PathBuf {
         self.place.data.join(format!("{}.sqlite", self.name))
@@ -88,6 +129,11 @@ impl Service {
     /// Its folder.
     pub fn data(&self) -> &Path {
         &self.place.data
+    }
+
+    /// What it has logged since its first start.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.place.log(self.name)).unwrap_or_default()
     }
 
     /// Sends a request; anything but success is an error.
@@ -112,35 +158,31 @@ impl Service {
         cursor.map(str::to_owned).with_context(|| format!("{page} has no page after it"))
     }
 
-    /// Loads it with requests, and says what they took of the cores.
-    pub fn load(&self, requests: &Requests, clients: usize, seconds: u64) -> Result<Sample> {
-        self.timed(|| requests.send(&self.url(""), clients, seconds))
-    }
-
-    /// What a piece of work took of the cores here.
-    pub fn timed(&self, work: impl FnOnce() -> Result<Sample>) -> Result<Sample> {
-        let before = proc::cpu_us(self.child.id())?;
-        let sample = work()?;
-        Ok(Sample { cpu_us: Some(proc::cpu_us(self.child.id())? - before), ..sample })
-    }
-
     /// What it holds now.
     pub fn memory(&self) -> Result<Memory> {
         proc::memory(self.child.id())
     }
 }
 
-impl Drop for Service {
-    fn drop(&mut self) {
-        end(&mut self.child);
-    }
+fn spawn(name: &str, binary: &Path, place: &Place, environment: &Environment) -> Result<Child> {
+    let path = place.log(name);
+    let log = File::options().create(true).append(true).open(&path);
+    let log = log.with_context(|| format!("cannot write {}", path.display()))?;
+    Command::new(binary)
+        .arg("serve")
+        .envs(place.environment(name, 0))
+        .env("DROVER_LOG__FORMAT", "json")
+        .envs(environment.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .stderr(log.try_clone()?)
+        .stdout(log)
+        .process_group(0)
+        .spawn()
+        .with_context(|| format!("cannot start {}", binary.display()))
 }
 
-/// Ends a process that was started here, and sees it gone.
-pub fn end(child: &mut Child) {
-    process::signal(child, Signal::TERM);
-    if process::wait(child, Duration::from_secs(10), || false).is_none() {
-        process::signal(child, Signal::KILL);
-        let _ = child.wait();
+impl Drop for Service {
+    fn drop(&mut self) {
+        process::end(&mut self.child);
     }
 }
