@@ -125,7 +125,7 @@ pub fn migrations<S: Service>() -> Vec<Migrations> {
 
 pub(crate) fn options<S: Service>(config: &DatabaseConfig) -> Options {
     Options {
-        url: config.url.expose_secret().to_owned(),
+        url: config.url.clone(),
         schema: S::NAME,
         pool_size: config.pool_size.max(1),
         wait: Duration::from_millis(config.wait_ms),
@@ -292,7 +292,7 @@ pub(crate) mod tests {
     /// A database that has the common tables only.
     pub(crate) async fn open(test: &testkit::TestDatabase) -> Database {
         let wait = Duration::from_secs(5);
-        let options = Options { url: test.url.clone(), schema: "common", pool_size: 2, wait };
+        let options = Options { url: test.url.as_str().into(), schema: "common", pool_size: 2, wait };
         Database::open(options, || vec![Migrations { sqlite: SQLITE, postgres: POSTGRES }]).await.unwrap()
     }
 }

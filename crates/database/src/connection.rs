@@ -77,7 +77,7 @@ pub(crate) fn postgres(url: &str, schema: &str) -> Result<PgConnection, Error> {
             ["connection to server", "query parameter"].iter().any(|known| reason.contains(known));
         let reason =
             if understood { reason.trim() } else { "it is not understood; is everything percent-encoded?" };
-        let target = Target::Postgres(url.to_owned());
+        let target = Target::Postgres(url.into());
         Error::Setup(format!("cannot open the database {target}: {reason}: check database.url"))
     })?;
     // A statement that is planned once for all values takes the same way for one row and for a million (2 s instead of

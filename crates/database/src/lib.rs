@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use diesel::r2d2::R2D2Connection;
+use secrecy::{ExposeSecret, SecretString};
 
 pub use connection::{AnyConnection, MultiBackend};
 pub use diesel_migrations::EmbeddedMigrations;
@@ -30,7 +31,7 @@ pub use types::{Amount, AmountError, Id, IdSql, Json, JsonSql, Ts, TsSql};
 #[derive(Clone, Debug)]
 pub struct Options {
     /// `sqlite://PATH` or `postgres://USER:PASSWORD@HOST[:PORT]/NAME`.
-    pub url: String,
+    pub url: SecretString,
     /// The schema of this service on PostgreSQL; SQLite has one file per service instead.
     pub schema: &'static str,
     /// Connections, and with them the number of statements that run at once; fewer on SQLite if there are fewer cores.
@@ -57,7 +58,7 @@ impl Database {
     /// password, a server out of reach, a migration that fails.
     pub async fn open(options: Options, migrations: fn() -> Vec<Migrations>) -> Result<Self, Error> {
         let opened = tokio::task::spawn_blocking(move || {
-            let target = Target::parse(&options.url)?;
+            let target = Target::parse(options.url.expose_secret())?;
             migrate::run(&target, options.schema, migrations())?;
             let writer = match &target {
                 Target::Sqlite(path) => Some(writer::Writer::open(path, &options)?),
@@ -74,7 +75,7 @@ impl Database {
     /// # Errors
     /// As [`Database::open`].
     pub fn migrate(options: &Options, migrations: Vec<Migrations>) -> Result<Vec<String>, Error> {
-        migrate::run(&Target::parse(&options.url)?, options.schema, migrations)
+        migrate::run(&Target::parse(options.url.expose_secret())?, options.schema, migrations)
     }
 
     /// Connects once and changes nothing: no schema, no file.
@@ -82,10 +83,10 @@ impl Database {
     /// # Errors
     /// As [`Database::open`].
     pub fn check(options: &Options) -> Result<(), Error> {
-        match Target::parse(&options.url)? {
+        match Target::parse(options.url.expose_secret())? {
             Target::Sqlite(path) if !path.exists() => Ok(()),
             Target::Sqlite(path) => connection::sqlite(&path, connection::Role::Reader).map(drop),
-            Target::Postgres(url) => connection::postgres(&url, options.schema).map(drop),
+            Target::Postgres(url) => connection::postgres(url.expose_secret(), options.schema).map(drop),
         }
     }
 

@@ -7,6 +7,7 @@ use diesel::migration::{Migration, MigrationSource};
 use diesel::pg::Pg;
 use diesel::sqlite::Sqlite;
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness};
+use secrecy::ExposeSecret;
 
 use crate::connection::{self, Role};
 use crate::{Error, Target};
@@ -24,13 +25,15 @@ pub(crate) fn run(target: &Target, schema: &str, all: Vec<Migrations>) -> Result
         Target::Sqlite(path) => {
             let mut c = connection::sqlite(path, Role::Writer)?;
             let sources: Vec<_> = all.into_iter().map(|m| m.sqlite).collect();
+            // As long as on PostgreSQL: whoever is first may have much to do.
+            c.batch_execute("PRAGMA busy_timeout=120000")?;
             AnsiTransactionManager::begin_transaction_sql(&mut c, "BEGIN IMMEDIATE")?;
             let applied = pending::<Sqlite, _>(&mut c, &sources)?;
             AnsiTransactionManager::commit_transaction(&mut c)?;
             Ok(applied)
         }
         Target::Postgres(url) => {
-            let mut c = connection::postgres(url, schema)?;
+            let mut c = connection::postgres(url.expose_secret(), schema)?;
             let sources: Vec<_> = all.into_iter().map(|m| m.postgres).collect();
             // The lock belongs to this connection alone: closing it, however this ends, releases the lock.
             c.batch_execute(&format!(

@@ -8,6 +8,7 @@ use diesel::connection::{
     AnsiTransactionManager, CacheSize, Connection as _, SimpleConnection, TransactionManager,
 };
 use diesel::r2d2::{self, ManageConnection, PooledConnection, R2D2Connection};
+use secrecy::ExposeSecret;
 use tokio::sync::Semaphore;
 use tracing::Span;
 
@@ -55,7 +56,9 @@ impl ManageConnection for Manager {
     fn connect(&self) -> Result<Pooled, Error> {
         let connection = match &self.target {
             Target::Sqlite(path) => AnyConnection::Sqlite(connection::sqlite(path, Role::Reader)?),
-            Target::Postgres(url) => AnyConnection::Postgres(connection::postgres(url, self.schema)?),
+            Target::Postgres(url) => {
+                AnyConnection::Postgres(connection::postgres(url.expose_secret(), self.schema)?)
+            }
         };
         Ok(Pooled { connection, uses: 0 })
     }

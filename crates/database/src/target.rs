@@ -3,15 +3,17 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use secrecy::{ExposeSecret, SecretString};
+
 use crate::Error;
 
 /// A database URL, understood.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Target {
     /// A SQLite file, made when it is missing and its folder can be written.
     Sqlite(PathBuf),
     /// A PostgreSQL server, as libpq takes it.
-    Postgres(String),
+    Postgres(SecretString),
 }
 
 impl Target {
@@ -24,7 +26,7 @@ impl Target {
             return sqlite_path(path).map(Self::Sqlite);
         }
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            return Ok(Self::Postgres(url.to_owned()));
+            return Ok(Self::Postgres(url.into()));
         }
         // What has no scheme may be a password.
         let found = url.split_once("://").map(|(scheme, _)| format!(", but starts with {scheme}://"));
@@ -61,6 +63,7 @@ impl fmt::Display for Target {
         match self {
             Self::Sqlite(path) => write!(f, "sqlite://{}", path.display()),
             Self::Postgres(url) => {
+                let url = url.expose_secret();
                 match url.split_once("://").and_then(|(s, rest)| Some((s, rest.rsplit_once('@')?))) {
                     Some((scheme, (login, host))) => {
                         let user = login.split(':').next().unwrap_or_default();
@@ -91,5 +94,6 @@ mod tests {
         let target =
             Target::parse("postgres://drover:s3cr@t@db:5432/drover?sslmode=require&password=x").unwrap();
         assert_eq!(target.to_string(), "postgres://drover:…@db:5432/drover");
+        assert!(!format!("{target:?}").contains("s3cr"), "{target:?}");
     }
 }

@@ -97,7 +97,7 @@ fn clone_template<S: Service>() -> TestDatabase {
     if !templates.contains(&template) {
         on_server(&format!("CREATE DATABASE {template} TEMPLATE template0"));
         let options = Options {
-            url: url_of(&template),
+            url: url_of(&template).into(),
             schema: S::NAME,
             pool_size: 1,
             wait: std::time::Duration::from_secs(5),

@@ -1,6 +1,7 @@
 //! `tidy`: the rules of the house that no compiler checks. Each rule is a function over plain values.
 
 mod dependencies;
+mod safety;
 mod shape;
 mod text;
 
@@ -41,10 +42,13 @@ pub fn run() -> Result<()> {
     let mut violations = dependencies::check(&dependencies::read(&workspace::metadata()?));
     violations.extend(shape::check(&files));
     let mut sizes = Vec::new();
-    for path in files.iter().filter(|path| text::is_checked(path)) {
+    for path in &files {
         let Ok(content) = fs::read_to_string(workspace::root().join(path)) else { continue };
-        violations.extend(text::check(path, &content));
-        sizes.extend(text::size(path, &content));
+        violations.extend(safety::check(path, &content));
+        if text::is_checked(path) {
+            violations.extend(text::check(path, &content));
+            sizes.extend(text::size(path, &content));
+        }
     }
     println!(
         "{} Rust files, median {} lines, at most {}",

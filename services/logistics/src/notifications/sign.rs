@@ -4,6 +4,7 @@ use anyhow::{Context, ensure};
 use aws_lc_rs::hmac;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
 
 const PREFIX: &str = "whsec_";
@@ -27,7 +28,7 @@ impl Secrets {
         let key = |secret: &SecretString| {
             let encoded = secret.expose_secret().trim().strip_prefix(PREFIX).context(FORM)?;
             // The decoder would name the byte that it stumbled over.
-            let bytes = STANDARD.decode(encoded).ok().context(FORM)?;
+            let bytes = Zeroizing::new(STANDARD.decode(encoded).ok().context(FORM)?);
             ensure!((24..=64).contains(&bytes.len()), FORM);
             Ok(hmac::Key::new(hmac::HMAC_SHA256, &bytes))
         };
