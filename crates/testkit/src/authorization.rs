@@ -8,16 +8,18 @@ use crate::rule::strangers;
 use crate::{App, Ask, Rule, User, forged};
 
 /// An operation of the document.
-struct Operation {
-    id: String,
-    method: String,
-    pattern: String,
+pub(crate) struct Operation {
+    pub(crate) id: String,
+    pub(crate) method: String,
+    pub(crate) pattern: String,
+    /// The names of its query parameters.
+    pub(crate) query: Vec<String>,
     secured: bool,
 }
 
 impl Operation {
     /// It with ids that name nothing.
-    fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         let nothing = "0190f5fe-0000-7000-8000-000000000000";
         let part = |part: &str| if part.starts_with('{') { nothing.to_owned() } else { part.to_owned() };
         self.pattern.split('/').map(|p| part(p)).collect::<Vec<_>>().join("/")
@@ -64,16 +66,19 @@ pub async fn every_operation_refuses_whom_it_must(app: &App, rules: Vec<(&str, R
     assert!(rules.is_empty(), "rows without an operation: {:?}", rules.keys());
 }
 
-async fn operations(app: &App) -> Vec<Operation> {
+pub(crate) async fn operations(app: &App) -> Vec<Operation> {
     let document = app.get("/openapi.json").send().await.ok();
     let mut operations = Vec::new();
     for (pattern, item) in document["paths"].as_object().expect("paths") {
         for (method, operation) in item.as_object().expect("operations") {
+            let parameters = operation["parameters"].as_array().into_iter().flatten();
+            let query = parameters.filter(|p| p["in"] == "query");
             let bearer = |s: &serde_json::Value| s.get("bearer").is_some();
             operations.push(Operation {
                 id: operation["operationId"].as_str().expect("an operation id").to_owned(),
                 method: method.to_uppercase(),
                 pattern: pattern.clone(),
+                query: query.map(|p| p["name"].as_str().expect("a name").to_owned()).collect(),
                 secured: operation["security"].as_array().is_some_and(|s| s.iter().any(bearer)),
             });
         }
