@@ -22,7 +22,7 @@ impl Operation {
     pub(crate) fn path(&self) -> String {
         let nothing = "0190f5fe-0000-7000-8000-000000000000";
         let part = |part: &str| if part.starts_with('{') { nothing.to_owned() } else { part.to_owned() };
-        self.pattern.split('/').map(|p| part(p)).collect::<Vec<_>>().join("/")
+        self.pattern.split('/').map(part).collect::<Vec<_>>().join("/")
     }
 
     /// True if a path is one of this operation's.

@@ -10,14 +10,12 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 use crate::echo::Echo;
 use crate::keys::Key;
 
-async fn start(url: &str) -> anyhow::Result<App> {
+async fn told(url: &str) -> (TestDatabase, common::Config<()>) {
     let database = TestDatabase::new::<Echo>(Backend::Sqlite).await;
     let mut config = testkit::config::<Echo>(&database, ());
     config.auth.jwks_file = None;
-    config.auth.jwks_url = Some(url.parse()?);
-    // Refused before anything is made.
-    common::start::<Echo>(config.clone()).await?.stop().await;
-    Ok(App::start_with::<Echo>(database, config).await)
+    config.auth.jwks_url = Some(url.parse().unwrap());
+    (database, config)
 }
 
 #[test]
@@ -35,7 +33,8 @@ fn unencrypted_from_nearby_only() {
             "ftp://127.0.0.1/jwks",
             "file:///etc/passwd",
         ] {
-            let error = format!("{:#}", start(far).await.err().unwrap());
+            let (_database, config) = told(far).await;
+            let error = format!("{:#}", common::start::<Echo>(config).await.err().unwrap());
             assert!(error.contains("auth.jwks_url must be https://"), "{far}: {error}");
         }
         for near in [
@@ -44,7 +43,8 @@ fn unencrypted_from_nearby_only() {
             "http://localhost:9/jwks",
             "http://a.localhost:9/jwks",
         ] {
-            start(near).await.unwrap().stop().await;
+            let (_database, config) = told(near).await;
+            common::start::<Echo>(config).await.unwrap().stop().await;
         }
     });
 }
@@ -60,7 +60,8 @@ async fn with_keys(
     let odd = answer(good, &server);
     Mock::given(path("/jwks")).respond_with(odd).mount(&server).await;
     let started = Instant::now();
-    let app = start(&format!("{}/jwks", server.uri())).await.unwrap();
+    let (database, config) = told(&format!("{}/jwks", server.uri())).await;
+    let app = App::start_with::<Echo>(database, config).await;
     let took = started.elapsed();
     let status = app.get("/v1/who").bearer(&key.sign(&User::of("a").claims)).send().await.status;
     assert_eq!(app.get("/healthz").send().await.status, 200);

@@ -30,8 +30,8 @@ testkit::on_both! {
 
     async fn every_text_column_is_a_text(backend) {
         let app = start(backend).await;
-        for begin in ["=", "+", "-", "@", "\t", "\r"] {
-            // Line ends and tabs are taken in descriptions alone.
+        for begin in ["=", "+", "-", "@", "\r"] {
+            // Line ends are taken in descriptions alone.
             let text = |name: &str| json!(format!("{}1+{name}", if begin < " " { "=" } else { begin }));
             let user = User::of(text("org").as_str().unwrap()).with("orgName", text("name").as_str().unwrap());
             let listing = with(full(), "/description", json!(format!("{begin}=1+description")));

@@ -110,7 +110,7 @@ testkit::on_both! {
         let driver = json!({"loadId": load, "driverId": "dai"});
         app.post("/v1/loads/send-to-driver").by(&grain).json(&driver).send().await.ok();
         to_carrier(&app, &grain, &load, "haul").send().await.ok();
-        let asked = json!({"ids": [file], "shareWith": [], "allOrNothing": true});
+        let asked = json!({"ids": [file], "shareWith": []});
         let shared = json!({"ids": [file], "shareWith": ["haul"]});
         let both = [asked, shared];
         assert_eq!(system.calls().await[created..], both);
