@@ -38,7 +38,11 @@ impl Operation {
 /// rule that no operation has. Whoever does not prove who they are gets 401, whatever else is wrong with the request.
 pub async fn every_operation_refuses_whom_it_must(app: &App, rules: Vec<(&str, Rule)>) {
     let operations = operations(app).await;
-    let mut rules: BTreeMap<_, _> = rules.into_iter().collect();
+    let mut found = BTreeMap::new();
+    for (id, rule) in rules {
+        assert!(found.insert(id, rule).is_none(), "{id} has two rows");
+    }
+    let mut rules = found;
     let lacking: Vec<_> = operations.iter().filter(|o| !rules.contains_key(&*o.id)).map(|o| &o.id).collect();
     assert!(lacking.is_empty(), "operations without a row in tests/it/authorization.rs: {lacking:?}");
     let attacker = TcpListener::bind("127.0.0.1:0").expect("a free port");
