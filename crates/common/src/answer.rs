@@ -47,6 +47,12 @@ impl Answer {
         self.headers.push((name.to_owned(), value.into()));
         self
     }
+
+    /// Adds the `Link` header, if there are links.
+    #[must_use]
+    pub fn links(self, links: String) -> Self {
+        if links.is_empty() { self } else { self.header("Link", links) }
+    }
 }
 
 impl Responder for Answer {

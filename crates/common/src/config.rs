@@ -106,7 +106,8 @@ fn without_password<S: Serializer>(url: &SecretString, serializer: S) -> Result<
 pub struct Auth {
     /// JWKS file with the verification keys.
     pub jwks_file: Option<PathBuf>,
-    /// JWKS address of the identity provider.
+    /// JWKS address of the identity provider: `https://`, or `http://` on this machine or within a private network. No
+    /// redirect is followed, an answer has at most 1 MiB and 5 s.
     #[serde(serialize_with = "shown::address")]
     pub jwks_url: Option<Url>,
     /// The only issuer (`iss`) whose tokens pass.

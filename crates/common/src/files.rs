@@ -97,7 +97,9 @@ impl FileClient {
             return Ok(Vec::new());
         }
         let ids = ids(files);
-        let found = self.ask(caller, &json!({ "ids": ids, "shareWith": share_with })).await?;
+        // What is refused below has shared nothing.
+        let asked = json!({ "ids": ids, "shareWith": share_with, "allOrNothing": true });
+        let found = self.ask(caller, &asked).await?;
         let found: HashMap<_, _> = found.into_iter().map(|info| (info.id.clone(), info)).collect();
         let mut problems = Problems::default();
         let mut resolved = Vec::with_capacity(files.len());

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use actix_web::dev::Payload;
+use actix_web::http::Method;
 use actix_web::web::Data;
 use actix_web::{FromRequest, HttpRequest};
 use base64::Engine;
@@ -56,7 +57,7 @@ impl Fingerprint {
 }
 
 /// Runs the effect of a POST once for each `Idempotency-Key` of a caller and operation; every time without a key.
-pub struct Once(Option<(Scope, Data<Turns>)>);
+pub struct Once(Result<Option<(Scope, Data<Turns>)>, Problems>);
 
 /// What a key is unique within.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -71,14 +72,11 @@ impl FromRequest for Once {
     type Future = Ready<Result<Self, Error>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let Some(value) = request.headers().get(HEADER) else { return ready(Ok(Self(None))) };
-        let key = value.to_str().ok().filter(|key| (1..=255).contains(&key.len()));
-        let Some(key) = key else {
-            return ready(Err(Problems::one(
-                "Idempotency-Key",
-                Code::Length,
-                "must have 1 to 255 ASCII characters",
-            )));
+        let key = match key(request) {
+            Ok(Some(key)) => key,
+            Ok(None) => return ready(Ok(Self(Ok(None)))),
+            // What reads the body tells of it beside what else is wrong; if nothing did, it is refused when it runs.
+            Err(problems) => return ready(Ok(Self(Err(problems)))),
         };
         let operation = format!("{} {}", request.method(), request.match_pattern().unwrap_or_default());
         let Some(turns) = request.app_data::<Data<Turns>>().cloned() else {
@@ -88,7 +86,27 @@ impl FromRequest for Once {
         // Somebody who acts for two organisations is two callers.
         let who = |caller: &Caller| serde_json::json!([caller.user_id, caller.organisation_id()]).to_string();
         let scope = |caller: Caller| Scope { caller: who(&caller), operation, key: key.to_owned() };
-        ready(caller.map(|caller| Self(Some((scope(caller), turns)))))
+        ready(caller.map(|caller| Self(Ok(Some((scope(caller), turns))))))
+    }
+}
+
+/// The request's key, if it has one, or what is wrong with it.
+fn key(request: &HttpRequest) -> Result<Option<&str>, Problems> {
+    let Some(value) = request.headers().get(HEADER) else { return Ok(None) };
+    let key = value.to_str().ok().filter(|key| (1..=255).contains(&key.len()));
+    key.map(Some).ok_or_else(|| {
+        let mut problems = Problems::default();
+        problems.push("Idempotency-Key", Code::Length, "must have 1 to 255 ASCII characters");
+        problems
+    })
+}
+
+/// What is wrong with the key of a request that may have one: the first entries of all that is wrong with it.
+pub(crate) fn problems(request: &HttpRequest) -> Problems {
+    if request.method() == Method::POST {
+        key(request).err().unwrap_or_default()
+    } else {
+        Problems::default()
     }
 }
 
@@ -103,7 +121,7 @@ impl Once {
         fingerprint: Fingerprint,
         act: impl AsyncFnOnce() -> Result<Answer, Error>,
     ) -> Result<Answer, Error> {
-        if self.0.is_none() {
+        if matches!(self.0, Ok(None)) {
             return act().await;
         }
         self.run(db, fingerprint, async || {
@@ -150,7 +168,9 @@ impl Once {
         W: FnMut(&mut AnyConnection) -> Result<(Answer, T), Error> + Send + 'static,
     {
         let told = |(answer, told)| (answer, Some(told));
-        let Some((scope, turns)) = self.0 else { return db.write(prepare().await?).await.map(told) };
+        let Some((scope, turns)) = self.0.map_err(Error::Validation)? else {
+            return db.write(prepare().await?).await.map(told);
+        };
         let _turn = turns.wait(&scope).await?;
         if let Some(answer) = replay(db, &scope, &fingerprint).await? {
             return Ok((answer, None));

@@ -39,7 +39,7 @@ pub use config::Config;
 pub use error::{Error, ErrorBody, Failures};
 pub use format::Format;
 pub use idempotency::{Fingerprint, Once};
-pub use paging::{Cursor, Key, Page, Rows, Sorting, offset_links};
+pub use paging::{Cursor, Key, Page, Rows, Sorting, Values, offset_links};
 pub use request::RequestContext;
 pub use server::{Context, Running, Service, migrations, openapi, start};
 pub use streamed::{Block, Streamed, Table, documents, pages};

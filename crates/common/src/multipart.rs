@@ -15,7 +15,7 @@ use sha2::Digest;
 pub use actix_multipart::Multipart;
 
 use crate::problem::{Code, Problems};
-use crate::{Error, Fingerprint};
+use crate::{Error, Fingerprint, idempotency};
 
 /// The most bytes of a text field, and of all of them together.
 const TEXT_BYTES: usize = 64 << 10;
@@ -44,6 +44,8 @@ pub struct Form<F> {
     pub texts: Vec<(String, String)>,
     /// What became of the `file` parts, in their order.
     pub files: Vec<F>,
+    /// What is wrong with the request's headers, to be told beside what is wrong with the form.
+    pub problems: Problems,
 }
 
 /// A `file` part that is coming in.
@@ -84,7 +86,10 @@ pub async fn receive<F>(
         return Err(Error::UnsupportedMediaType("multipart/form-data, not compressed"));
     }
     let late = |_| Error::MalformedBody("it took too long".into());
-    tokio::time::timeout(LONGEST, parts(&mut multipart, limits, keep)).await.map_err(late)?
+    let mut form =
+        tokio::time::timeout(LONGEST, parts(&mut multipart, limits, keep)).await.map_err(late)??;
+    form.problems = idempotency::problems(request);
+    Ok(form)
 }
 
 async fn parts<F>(
@@ -92,14 +97,15 @@ async fn parts<F>(
     limits: Limits<'_>,
     mut keep: impl AsyncFnMut(FilePart<'_>) -> Result<F, Error>,
 ) -> Result<Form<F>, Error> {
-    let mut form = Form { texts: Vec::new(), files: Vec::new() };
+    let mut form = Form { texts: Vec::new(), files: Vec::new(), problems: Problems::default() };
     let (mut texts_left, mut ignored_left) = (TEXTS_BYTES, limits.file_bytes);
     for _ in 0..=PARTS {
         let Some(mut field) = next(multipart).await? else { return Ok(form) };
         let name = field.name().unwrap_or_default().to_owned();
         if name == "file" {
             if form.files.len() == limits.files {
-                return Err(too_many("file", "files", limits.files));
+                let message = format!("must be given at most {} times", limits.files);
+                return Err(too_many("file", message, limits.files));
             }
             let (name, declared) = (file_name(&field), field.content_type().map(ToString::to_string));
             let part = FilePart { name, declared, field: &mut field, size: 0, limit: limits.file_bytes };
@@ -112,7 +118,7 @@ async fn parts<F>(
             ignored_left -= skip(&mut field, ignored_left).await?;
         }
     }
-    Err(too_many("", "parts", PARTS))
+    Err(too_many("", format!("must have at most {PARTS} parts"), PARTS))
 }
 
 impl<F> Form<F> {
@@ -174,9 +180,8 @@ async fn next<T>(
     }
 }
 
-fn too_many(path: &str, what: &str, limit: usize) -> Error {
+fn too_many(path: &str, message: String, limit: usize) -> Error {
     let mut problems = Problems::default();
-    let message = format!("must be at most {limit} {what}");
     problems.push_with(path, Code::Length, message, json!({ "maximum": limit }));
     Error::Validation(problems)
 }

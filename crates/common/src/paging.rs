@@ -80,15 +80,35 @@ pub enum Key {
     Text(String),
 }
 
+/// What the values of an order are, and so a cursor's: one of another kind would begin anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// Every row has an instant.
+    Instants,
+    /// Every row has a text.
+    Texts,
+    /// Whole numbers, which some rows lack.
+    SomeNumbers,
+    /// Texts, which some rows lack.
+    SomeTexts,
+}
+
+impl Values {
+    fn have(self, value: Option<&Key>) -> bool {
+        match (self, value) {
+            (Self::Instants, Some(Key::Number(millis))) => Ts::from_millis(*millis).is_some(),
+            // No stored text has control characters; PostgreSQL refuses to compare with NUL.
+            (Self::Texts | Self::SomeTexts, Some(Key::Text(text))) => !text.chars().any(char::is_control),
+            (Self::SomeNumbers, Some(Key::Number(_))) | (Self::SomeNumbers | Self::SomeTexts, None) => true,
+            _ => false,
+        }
+    }
+}
+
 impl Cursor {
     /// Opaque text for a link.
     pub fn encode(&self) -> String {
         URL_SAFE_NO_PAD.encode(serde_json::to_vec(self).unwrap_or_default())
-    }
-
-    /// No stored text has control characters; PostgreSQL refuses to compare with NUL.
-    fn is_clean(&self) -> bool {
-        !matches!(&self.value, Some(Key::Text(text)) if text.chars().any(char::is_control))
     }
 
     fn decode(text: &str) -> Option<Self> {
@@ -97,16 +117,17 @@ impl Cursor {
 }
 
 impl Page {
-    /// From the parameters `limit`, `offset` and `cursor`; `sort` names the order of this search.
+    /// From the parameters `limit`, `offset` and `cursor`; `sort` names the order of this search, whose values are such.
     pub fn new(
         limit: Option<i64>,
         offset: Option<i64>,
         cursor: Option<&str>,
-        sort: &str,
+        (sort, values): (&str, Values),
         problems: &mut Problems,
     ) -> Self {
         let after = cursor.and_then(|text| {
-            let found = Cursor::decode(text).filter(|cursor| cursor.sort == sort && cursor.is_clean());
+            let fits = |cursor: &Cursor| cursor.sort == sort && values.have(cursor.value.as_ref());
+            let found = Cursor::decode(text).filter(fits);
             if found.is_none() {
                 problems.push(
                     "cursor",
@@ -188,13 +209,16 @@ impl Rows {
     pub fn answer(&self, request: &HttpRequest, public_url: &str, page: &Page) -> Answer {
         let next = self.next.as_ref().map(|cursor| ("cursor", cursor.encode()));
         let links = links(request, public_url, page, next);
-        let answer = Answer::array(self.documents.iter().map(String::as_str)).header("Link", links);
+        let answer = Answer::array(self.documents.iter().map(String::as_str)).links(links);
         match self.total {
             Some(total) => answer.header("X-Total-Count", total.to_string()),
             None => answer,
         }
     }
 }
+
+/// Of a query longer than this only the way on is told: each link repeats it, and proxies take some KiB of headers.
+const LONG_QUERY: usize = 2048;
 
 /// The `Link` header of a page that knows of no cursors.
 pub fn offset_links(request: &HttpRequest, public_url: &str, page: &Page, more: bool) -> String {
@@ -208,8 +232,12 @@ fn links(
     page: &Page,
     next: Option<(&'static str, String)>,
 ) -> String {
-    let mut links = vec![link(request, public_url, "first", &[])];
-    if page.after.is_none() && page.offset > 0 {
+    let mut links = Vec::new();
+    let short = request.query_string().len() <= LONG_QUERY;
+    if short {
+        links.push(link(request, public_url, "first", &[]));
+    }
+    if short && page.after.is_none() && page.offset > 0 {
         let offset = (page.offset - page.limit).max(0).to_string();
         links.push(link(request, public_url, "prev", &[("offset", &offset)]));
     }
@@ -240,9 +268,25 @@ mod tests {
             let cursor = Cursor { sort: "-createdAt".into(), value, id: Id::new() };
             assert_eq!(Cursor::decode(&cursor.encode()), Some(cursor));
         }
-        let mut problems = Problems::default();
-        Page::new(None, None, Some("nonsense"), "createdAt", &mut problems);
-        assert!(problems.failed("cursor"));
+        let refused = |text: &str, values| {
+            let mut problems = Problems::default();
+            Page::new(None, None, Some(text), ("createdAt", values), &mut problems);
+            problems.failed("cursor")
+        };
+        assert!(refused("nonsense", Values::Instants));
+        let (number, text) = (|n| Some(Key::Number(n)), |t: &str| Some(Key::Text(t.into())));
+        for (value, good) in [
+            (None, &[Values::SomeNumbers, Values::SomeTexts][..]),
+            (number(5), &[Values::Instants, Values::SomeNumbers]),
+            (number(i64::MAX), &[Values::SomeNumbers]),
+            (text("x"), &[Values::Texts, Values::SomeTexts]),
+            (text("a\u{0}"), &[]),
+        ] {
+            let cursor = Cursor { sort: "createdAt".into(), value: value.clone(), id: Id::new() }.encode();
+            for values in [Values::Instants, Values::Texts, Values::SomeNumbers, Values::SomeTexts] {
+                assert_eq!(refused(&cursor, values), !good.contains(&values), "{value:?} {values:?}");
+            }
+        }
     }
 
     #[test]
@@ -257,5 +301,28 @@ mod tests {
                         <http://h/v1/loads?limit=2&f%3Astatus=upcoming&offset=2>; rel=\"prev\"";
         assert_eq!(answer.headers[0].1, expected);
         assert_eq!(answer.headers[1], ("X-Total-Count".to_owned(), "6".to_owned()));
+    }
+
+    #[test]
+    fn links_of_a_long_query_are_bounded() {
+        let query = "x".repeat(LONG_QUERY + 1);
+        let request = actix_web::test::TestRequest::with_uri(&format!("/v1/loads?query={query}&offset=4"));
+        let request = request.to_http_request();
+        let page = Page { limit: 2, offset: 4, after: None };
+        let more = offset_links(&request, "http://h", &page, true);
+        assert_eq!(more, format!("<http://h/v1/loads?query={query}&offset=6>; rel=\"next\""));
+        assert_eq!(offset_links(&request, "http://h", &page, false), "");
+    }
+
+    #[test]
+    fn links_are_one_header_whatever_the_query() {
+        let hostile = "/v1/loads?a=%0d%0aSet-Cookie:%20b&b=%3E%3B%20rel%3D%22next%22,%3Chttp:%2F%2Fevil%2F%3E&%22%3E=%C3%A4";
+        let request = actix_web::test::TestRequest::with_uri(hostile).to_http_request();
+        let page = Page { limit: 2, offset: 4, after: None };
+        let links = offset_links(&request, "http://h", &page, true);
+        assert_eq!(links.matches('<').count(), 3, "{links}");
+        assert_eq!(links.matches("rel=").count(), 3, "{links}");
+        assert!(links.split(", ").all(|link| link.starts_with("<http://h/v1/loads?")), "{links}");
+        assert!(links.bytes().all(|b| b.is_ascii_graphic() || b == b' '), "{links}");
     }
 }

@@ -1,6 +1,7 @@
 //! Logs, with a level that can change while the service runs, and the metrics that `/metrics` shows.
 
 mod line;
+mod plain;
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
 
 use crate::config::{Log, LogFormat};
 use line::Line;
+use plain::OneLine;
 
 static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
 static METRICS: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
@@ -22,7 +24,7 @@ pub fn start(log: &Log) {
     let (filter, handle) = reload::Layer::new(filter(&log.level, ""));
     let lines = match log.format {
         LogFormat::Json => fmt::layer().fmt_fields(JsonFields::new()).event_format(Line::default()).boxed(),
-        LogFormat::Pretty => fmt::layer().compact().with_ansi(false).boxed(),
+        LogFormat::Pretty => fmt::layer().with_ansi(false).event_format(OneLine::default()).boxed(),
     };
     if tracing_subscriber::registry().with(filter).with(lines).try_init().is_ok() {
         let _ = FILTER.set(handle);

@@ -6,34 +6,43 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ed25519_dalek::SigningKey;
-use ed25519_dalek::pkcs8::EncodePrivateKey;
-use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use ed25519_dalek::{Signer, SigningKey};
 use serde_json::{Value, json};
 
 /// The issuer that test services accept.
 pub const ISSUER: &str = "drover-test";
 /// The audience that test services are.
 pub const AUDIENCE: &str = "drover";
-const KID: &str = "test";
+pub(crate) const KID: &str = "test";
 
 struct Keys {
-    signing: EncodingKey,
+    signing: SigningKey,
     jwks: PathBuf,
     _folder: tempfile::TempDir,
 }
 
 static KEYS: LazyLock<Keys> = LazyLock::new(|| {
-    let key = SigningKey::from_bytes(&rand::random());
-    let x = URL_SAFE_NO_PAD.encode(key.verifying_key().as_bytes());
+    let signing = SigningKey::from_bytes(&rand::random());
+    let x = URL_SAFE_NO_PAD.encode(signing.verifying_key().as_bytes());
     let folder = tempfile::tempdir().unwrap();
     let jwks = folder.path().join("jwks.json");
     let set =
         json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "use": "sig", "kid": KID, "x": x}]});
     std::fs::write(&jwks, set.to_string()).unwrap();
-    let signing = EncodingKey::from_ed_der(key.to_pkcs8_der().unwrap().as_bytes());
     Keys { signing, jwks, _folder: folder }
 });
+
+/// The key of all test users.
+pub(crate) fn key() -> &'static SigningKey {
+    &KEYS.signing
+}
+
+/// A token of this header and these claims, signed by this key whatever the header says.
+pub(crate) fn signed(header: &Value, claims: &Value, key: &SigningKey) -> String {
+    let parts = [header, claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string())).join(".");
+    let signature = URL_SAFE_NO_PAD.encode(key.sign(parts.as_bytes()).to_bytes());
+    format!("{parts}.{signature}")
+}
 
 /// The JWKS file with the key of all test users.
 pub fn jwks_file() -> &'static Path {
@@ -78,7 +87,6 @@ impl User {
 
     /// The signed token.
     pub fn token(&self) -> String {
-        let header = Header { kid: Some(KID.into()), ..Header::new(Algorithm::EdDSA) };
-        jsonwebtoken::encode(&header, &self.claims, &KEYS.signing).unwrap()
+        signed(&json!({"alg": "EdDSA", "typ": "JWT", "kid": KID}), &self.claims, key())
     }
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::Api;
 use crate::Error;
-use crate::idempotency::Fingerprint;
+use crate::idempotency::{self, Fingerprint};
 use crate::problem::{Code, Problems};
 
 /// A client that takes longer than this to send a body is given up.
@@ -63,7 +63,11 @@ impl FromRequest for Fingerprint {
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let (request, payload) = (request.clone(), payload.take());
-        Box::pin(async move { Ok(Self::of(&request, &bytes(&request, payload).await?)) })
+        Box::pin(async move {
+            let bytes = bytes(&request, payload).await?;
+            idempotency::problems(&request).check()?;
+            Ok(Self::of(&request, &bytes))
+        })
     }
 }
 
@@ -113,15 +117,17 @@ fn parse<T: DeserializeOwned>(
     let Some((operation, schema)) = operation.and_then(|o| Some((o, o.body.as_ref()?))) else {
         return Err(Error::Internal(anyhow::anyhow!("{pattern} documents no JSON body")));
     };
+    let mut problems = idempotency::problems(request);
     if operation.one_or_array
         && let Value::Array(items) = &mut value
     {
         if items.len() != 1 {
-            return Err(Problems::one("", Code::Length, "must be one object, or an array of exactly one"));
+            problems.push("", Code::Length, "must be one object, or an array of exactly one");
+            return Err(Error::Validation(problems));
         }
         value = items.remove(0);
     }
-    let mut problems = schema.check(&mut value);
+    problems.extend(schema.check(&mut value));
     match serde_json::from_value(value) {
         Ok(value) => Ok(Body { value, problems, fingerprint }),
         Err(error) => {

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::{HashMap, HashSet};
+
 use database::Ts;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{Draft, ValidationError, Validator};
@@ -52,9 +54,10 @@ impl Schema {
         for error in self.validator.iter_errors(value).take(MOST) {
             collect(&error, &mut found);
         }
-        for (pointer, code, message, data) in found {
-            problems.push_with(path(&pointer), code, message, data);
-            prune(value, &pointer);
+        let good = good_entries(value, &found);
+        for (pointer, code, message, data) in &found {
+            problems.push_with(path(pointer), *code, message.as_str(), data.clone());
+            prune(value, pointer, &good);
         }
         problems
     }
@@ -253,8 +256,32 @@ fn path(pointer: &[String]) -> String {
     path
 }
 
-/// Removes the member at the pointer, or the nearest member that holds it.
-fn prune(value: &mut Value, pointer: &[String]) {
+type Pointer = [String];
+
+/// Of each array with entries that are wrong themselves, by its pointer, one that has nothing wrong in it.
+fn good_entries<'a>(value: &Value, found: &'a [Found]) -> HashMap<&'a Pointer, Option<Value>> {
+    let failed: HashSet<_> = found.iter().flat_map(|f| (1..=f.0.len()).map(|n| &f.0[..n])).collect();
+    let mut good = HashMap::new();
+    for (_, array) in found.iter().filter_map(|f| f.0.split_last()) {
+        good.entry(array).or_insert_with(|| {
+            let entries = array.iter().try_fold(value, member)?.as_array()?;
+            let fails = |i: usize| failed.contains(&*[array, &[i.to_string()]].concat());
+            (0..entries.len()).find(|i| !fails(*i)).map(|i| entries[i].clone())
+        });
+    }
+    good
+}
+
+fn member<'a>(value: &'a Value, name: &String) -> Option<&'a Value> {
+    match value {
+        Value::Array(items) => items.get(name.parse::<usize>().ok()?),
+        other => other.get(name),
+    }
+}
+
+/// Removes the member at the pointer, or the nearest member that holds it. For the entry of an array a good one stands
+/// in, so that the rules still see the others; what they say of it is dropped, since it has failed.
+fn prune(value: &mut Value, pointer: &Pointer, good: &HashMap<&Pointer, Option<Value>>) {
     let Some((last, parents)) = pointer.split_last() else { return };
     let parent = parents.iter().try_fold(&mut *value, |v, part| match v {
         Value::Array(items) => part.parse::<usize>().ok().and_then(|i| items.get_mut(i)),
@@ -264,7 +291,13 @@ fn prune(value: &mut Value, pointer: &[String]) {
         Some(Value::Object(members)) => {
             members.remove(last);
         }
-        Some(Value::Array(_)) => prune(value, parents),
+        Some(Value::Array(items)) => {
+            let entry = last.parse::<usize>().ok().and_then(|i| items.get_mut(i));
+            match (entry, good.get(parents)) {
+                (Some(entry), Some(Some(good))) => entry.clone_from(good),
+                _ => prune(value, parents, good),
+            }
+        }
         _ => {}
     }
 }

@@ -10,6 +10,7 @@ use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, P
 use jsonwebtoken::{Algorithm, DecodingKey};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::task::JoinHandle;
+use url::{Host, Url};
 
 /// A key and the one algorithm it is good for: the token has no say in it.
 pub(super) struct Key {
@@ -22,7 +23,32 @@ type Keys = HashMap<String, Arc<Key>>;
 /// Where keys come from.
 pub(super) enum Source {
     File(PathBuf),
-    Url(reqwest::Client, url::Url),
+    Url(reqwest::Client, Url),
+}
+
+impl Source {
+    /// # Errors
+    /// Whoever can change the keys on their way can sign any token: unencrypted they come from nearby only.
+    pub(super) fn url(url: &Url) -> anyhow::Result<Self> {
+        ensure!(
+            url.scheme() == "https" || url.scheme() == "http" && is_near(url),
+            "auth.jwks_url must be https:// (http:// only on this machine or within a private network: its addresses, or \
+             names without a dot or under .localhost, .local, .internal and .svc)"
+        );
+        Ok(Self::Url(crate::http::client(PATIENCE)?, url.clone()))
+    }
+}
+
+fn is_near(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback() || address.is_private(),
+        Some(Host::Ipv6(address)) => address.is_loopback() || address.is_unique_local(),
+        Some(Host::Domain(name)) => {
+            let within = name.trim_end_matches('.').rsplit_once('.').map(|(_, end)| end);
+            within.is_none_or(|end| ["localhost", "local", "internal", "svc"].contains(&end))
+        }
+        None => false,
+    }
 }
 
 /// The keys of a source, read again when a token names one that is not there.
@@ -39,6 +65,8 @@ struct Inner {
 const PAUSE: Duration = Duration::from_secs(10);
 /// A key that was withdrawn is forgotten after this long.
 const LIFETIME: Duration = Duration::from_secs(600);
+/// A source that takes longer for its answer has none.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// A key set is smaller than this many bytes.
 const MOST: usize = 1 << 20;
 

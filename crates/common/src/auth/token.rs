@@ -31,9 +31,7 @@ impl Verifier {
     pub async fn open(config: &Auth) -> anyhow::Result<Self> {
         let source = match (&config.jwks_file, &config.jwks_url) {
             (Some(path), None) => Source::File(path.clone()),
-            (None, Some(url)) => {
-                Source::Url(crate::http::client(std::time::Duration::from_secs(5))?, url.clone())
-            }
+            (None, Some(url)) => Source::url(url)?,
             (Some(_), Some(_)) => bail!("set auth.jwks_file or auth.jwks_url, not both"),
             (None, None) => bail!(
                 "no verification keys: set auth.jwks_url (DROVER_AUTH__JWKS_URL) to the JWKS address of your identity \

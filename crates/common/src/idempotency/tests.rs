@@ -34,10 +34,11 @@ testkit::on_both! {
         let db = crate::server::tests::open(&test).await;
         let turns = Data::new(Turns::default());
         let once = |key: &str| {
-            Once(Some((Scope { caller: "a".into(), operation: "o".into(), key: key.into() }, turns.clone())))
+            let scope = Scope { caller: "a".into(), operation: "o".into(), key: key.into() };
+            Once(Ok(Some((scope, turns.clone()))))
         };
         let print = || Fingerprint("f".into());
-        for (once, told) in [(once("k"), Some(1)), (once("k"), None), (Once(None), Some(1)), (once("l"), Some(1))] {
+        for (once, told) in [(once("k"), Some(1)), (once("k"), None), (Once(Ok(None)), Some(1)), (once("l"), Some(1))] {
             let effect = |_: &mut AnyConnection| Ok((Answer::raw("5".into()), 1));
             let run = once.run_telling(&db, print(), async || Ok(effect)).await.unwrap();
             assert_eq!((run.0.body.as_str(), run.1), ("5", told));

@@ -57,7 +57,7 @@ fn members(line: &mut Writer<'_>, object: &str) -> fmt::Result {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::io::{self, Write};
     use std::sync::{Arc, Mutex};
 
@@ -68,7 +68,13 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Default)]
-    struct Written(Arc<Mutex<Vec<u8>>>);
+    pub(in crate::telemetry) struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Written {
+        pub(in crate::telemetry) fn take(&self) -> String {
+            String::from_utf8(std::mem::take(&mut *self.0.lock().unwrap())).unwrap()
+        }
+    }
 
     impl Write for Written {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -89,7 +95,7 @@ mod tests {
             drop(entered);
             tracing::error!("alone");
         });
-        let text = String::from_utf8(std::mem::take(&mut *written.0.lock().unwrap())).unwrap();
+        let text = written.take();
         let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         for line in &mut lines {
             let time = line["timestamp"].take();

@@ -197,3 +197,23 @@ fn a_public_key_is_no_shared_secret() {
         }
     });
 }
+
+#[test]
+#[should_panic(expected = "\"make_thing\"")]
+fn an_operation_without_a_rule_is_named() {
+    testkit::block_on(async {
+        testkit::every_operation_refuses_whom_it_must(&start().await, vec![]).await;
+    });
+}
+
+#[test]
+#[should_panic(expected = "nobody is refused twice")]
+fn a_rule_stands_once() {
+    testkit::block_on(async {
+        let rules = vec![
+            ("nobody is refused twice", testkit::Rule::Open),
+            ("nobody is refused twice", testkit::Rule::Admin),
+        ];
+        testkit::every_operation_refuses_whom_it_must(&start().await, rules).await;
+    });
+}

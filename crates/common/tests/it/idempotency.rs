@@ -87,7 +87,10 @@ testkit::on_both! {
         for key in ["", "k".repeat(256).as_str(), "ké"] {
             let refused = post(&app, &user, key, &thing("x")).send().await;
             assert_eq!(refused.problems(), ["Idempotency-Key length"], "{key}");
+            let both = post(&app, &user, key, &thing("")).send().await;
+            assert_eq!(both.problems(), ["Idempotency-Key length", "name length"], "{key}");
         }
+        assert_eq!(count(&app).await, 1);
         let nobody = app.post("/v1/things").header("idempotency-key", "k").json(&thing("x"));
         assert_eq!(nobody.send().await.error(401), "unauthenticated");
     }

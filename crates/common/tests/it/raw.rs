@@ -19,7 +19,7 @@ async fn rest(mut stream: TcpStream) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-async fn exchange(app: &App, request: &[u8]) -> String {
+pub(crate) async fn exchange(app: &App, request: &[u8]) -> String {
     let mut stream = connect(app).await;
     stream.write_all(request).await.unwrap();
     rest(stream).await

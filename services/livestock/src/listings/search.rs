@@ -4,7 +4,7 @@ mod branch;
 mod parameters;
 pub mod store;
 
-use common::{Format, Page, Sorting};
+use common::{Format, Page, Sorting, Values};
 use database::{Amount, Ts};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -100,6 +100,17 @@ pub enum Sort {
     Quantity,
     OrganisationName,
     Distance,
+}
+
+impl Sort {
+    /// What its values are in cursors.
+    fn values(self) -> Values {
+        match self {
+            Self::CreatedAt => Values::Instants,
+            Self::OrganisationName => Values::Texts,
+            Self::Price | Self::Age | Self::Quantity | Self::Distance => Values::SomeNumbers,
+        }
+    }
 }
 
 /// What `f:commodityType` may name.

@@ -23,7 +23,7 @@ testkit::on_both! {
             "createdAtUTC": "2026-03-01T09:30:00.000Z",
         }));
         assert_eq!(read["files"], json!(expected));
-        assert_eq!(system.calls().await, [json!({"ids": [side, front, side], "shareWith": ["*"]})]);
+        assert_eq!(system.calls().await, [json!({"ids": [side, front, side], "shareWith": ["*"], "allOrNothing": true})]);
     }
 
     async fn every_category_has_files(backend) {
@@ -35,7 +35,7 @@ testkit::on_both! {
             let read = create_and_read(&app, &farm, path, &listing).await;
             assert_eq!(read["files"][0]["name"], "front.jpg", "{path}");
         }
-        assert_eq!(system.calls().await, vec![json!({"ids": [photo], "shareWith": ["*"]}); 5]);
+        assert_eq!(system.calls().await, vec![json!({"ids": [photo], "shareWith": ["*"], "allOrNothing": true}); 5]);
     }
 
     async fn a_drafts_files_are_shared_with_nobody(backend) {
@@ -44,7 +44,7 @@ testkit::on_both! {
         let photo = system.add("front.jpg");
         let draft = with(with(full(), "/isDraft", json!(true)), "/files", json!([{"id": photo}]));
         create(&app, &farm, &draft).await;
-        assert_eq!(system.calls().await, [json!({"ids": [photo], "shareWith": []})]);
+        assert_eq!(system.calls().await, [json!({"ids": [photo], "shareWith": [], "allOrNothing": true})]);
     }
 
     async fn publishing_shares_with_everybody(backend) {

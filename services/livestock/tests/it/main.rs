@@ -9,6 +9,7 @@ mod events;
 mod facets;
 mod files;
 mod filters;
+mod hostile;
 mod lifecycle;
 mod model;
 mod pages;

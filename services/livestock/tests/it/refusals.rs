@@ -157,6 +157,14 @@ fn other_rules() -> [(usize, Vec<Rule>); 4] {
 }
 
 testkit::on_both! {
+    async fn an_entry_that_is_no_number_hides_no_other(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let listing = with(full(), "/categoryIds", json!(["2", 101, 206]));
+        let call = app.post(CATTLE).by(&farm).header("idempotency-key", "").json(&listing);
+        let expected = ["Idempotency-Key length", "categoryIds[0] type", "categoryIds[1] unknown_reference"];
+        assert_eq!(call.send().await.problems(), expected);
+    }
+
     async fn every_rule_by_its_path_and_code(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         for (pointer, value, problem) in rules() {

@@ -1,7 +1,7 @@
 //! What a load is.
 
-use common::Key;
 use common::wire::{FileReference, WeightMeasure};
+use common::{Key, Values};
 use database::{Amount, Id, Ts};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -123,6 +123,18 @@ pub enum Sort {
     Commodity,
     Weight,
     WeightNet,
+}
+
+impl Sort {
+    /// What [`Load::key`] gives.
+    pub fn values(self) -> Values {
+        match self {
+            Self::DeliveryDate | Self::CreatedAt | Self::CompletedAt => Values::Instants,
+            Self::Reference | Self::Status | Self::Commodity => Values::Texts,
+            Self::Organiser | Self::Carrier => Values::SomeTexts,
+            Self::Weight | Self::WeightNet => Values::SomeNumbers,
+        }
+    }
 }
 
 impl Load {

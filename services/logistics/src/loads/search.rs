@@ -124,7 +124,8 @@ impl Parameters {
         let sorting = Sorting::new(self.sort_by.as_deref(), self.sort_desc, &SORTS, problems);
         let (start, end) = range(self.start_date.as_ref(), self.end_date.as_ref(), problems);
         let limit = Some(format.limit(self.limit, problems));
-        let page = Page::new(limit, self.offset, self.cursor.as_deref(), &sorting.order, problems);
+        let order = (sorting.order.as_str(), sorting.sort.values());
+        let page = Page::new(limit, self.offset, self.cursor.as_deref(), order, problems);
         let words = self.query.as_deref().unwrap_or_default().to_lowercase();
         let words: Vec<_> = words.split_whitespace().map(str::to_owned).collect();
         if words.len() > MOST_WORDS {

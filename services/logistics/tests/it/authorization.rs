@@ -1,10 +1,82 @@
-//! No operation of this service without a caller.
+//! Who may do what with loads: one row for each operation.
+
+use reqwest::multipart::{Form, Part};
+use testkit::{Ask, Rule};
 
 use super::*;
 
+fn batch() -> Form {
+    Form::new().text("repeat", "true").part("file", Part::text(batch::GOOD).file_name("1.csv"))
+}
+
 testkit::on_both! {
-    async fn every_operation_needs_a_caller(backend) {
-        let called = testkit::every_operation_needs_a_caller(&app(backend).await, &[]).await;
-        assert!(called >= 11, "{called}");
+    async fn every_operation_refuses_whom_it_must(backend) {
+        let app = app(backend).await;
+        let (grain, haul, driver, admin) = (User::of("grain"), User::of("haul"), User::alone("dai"), User::admin());
+        let (load, to_prove, proven) = (created(&app).await, created(&app).await, created(&app).await);
+        let own = app.post("/v1/loads/organiser").by(&grain).json(&organiser_form()).send().await.ok();
+        let proof = json!({"weightNet": 1, "ticketNumber": "SECRET-7", "vehicleRegistration": "V", "files": null});
+        for id in [&load, &to_prove, &proven] {
+            let sent = json!({"loadId": id, "driverId": "dai"});
+            app.post("/v1/loads/send-to-driver").by(&haul).json(&sent).send().await.ok();
+        }
+        let path = format!("/v1/loads/{load}");
+        let (prove, log) = (format!("/v1/loads/{proven}/proof-of-delivery"), format!("{path}/notifications"));
+        app.post(&prove).by(&driver).json(&proof).send().await.ok();
+
+        // Both parties, the driver it was sent to, and admin.
+        let read = |path: String| Ask::new(path, &[&grain, &haul, &driver, &admin]);
+        // The driver may not.
+        let parties = |path: String| Ask::new(path, &[&grain, &haul, &admin]).not(&driver);
+        let create = |path: &str, owner: &User, form: Value| Ask::new(path, &[owner, &admin]).json(form);
+        let all = "/v1/loads?limit=100";
+        let send = |to: &str, form: Value| parties(format!("/v1/loads/send-to-{to}")).json(form).keeps(&path);
+        let own_id = own["id"].as_str().unwrap();
+        let every = |path: &str, format: &str| parties(format!("{path}format={format}")).shows("SECRET-7");
+        testkit::every_operation_refuses_whom_it_must(&app, vec![
+            ("search_loads", Rule::Scoped(vec![
+                parties(all.into()).shows(&load), every("/v1/loads?", "CSV"),
+                parties("/v1/loads?f:organiserId=grain&query=HH-1".into()).shows(&load),
+                parties("/v1/loads?f:carrierId=haul&sortBy=weight".into()).shows(&load),
+            ])),
+            ("export_completed_loads", Rule::Scoped(vec![
+                every("/v1/loads/completed?", "JSON"), every("/v1/loads/completed?", "CSV"),
+            ])),
+            ("list_loads_by_ids", Rule::Scoped(vec![read(format!("/v1/loads/by-ids?ids={load}")).shows("HH-1")])),
+            ("find_load", Rule::Foreign(vec![
+                read(path.clone()), Ask::new(format!("/v1/loads/{own_id}"), &[&grain, &admin]).not(&haul).not(&driver),
+            ])),
+            ("create_load_as_organiser", Rule::Foreign(vec![
+                create("/v1/loads/organiser", &grain, organiser_form()).not(&haul).not(&driver).keeps(all),
+            ])),
+            ("create_load_as_carrier", Rule::Foreign(vec![
+                create("/v1/loads/carrier", &haul, carrier_form()).not(&grain).not(&driver).keeps(all),
+            ])),
+            ("create_load_batch", Rule::Foreign(vec![
+                Ask::new("/v1/loads/batch", &[&grain, &admin]).form(batch).not(&haul).not(&driver).keeps(all),
+            ])),
+            ("find_load_batch_template", Rule::AnyCaller("the names of columns are in the documentation")),
+            ("list_commodities", Rule::AnyCaller("the catalogue is nobody's own")),
+            ("send_load_to_driver", Rule::Foreign(vec![
+                send("driver", json!({"loadId": load, "driverId": "eve"})),
+            ])),
+            ("send_load_to_carrier", Rule::Foreign(vec![
+                send("carrier", json!({"loadId": load, "carrierId": "haul"})),
+                // Who takes a load without carrier would see it from then on.
+                Ask::new("/v1/loads/send-to-carrier", &[&grain, &admin]).not(&haul)
+                    .json(json!({"loadId": own_id, "carrierId": "carter"})).keeps(format!("/v1/loads/{own_id}")),
+            ])),
+            ("list_notifications_of_load", Rule::Foreign(vec![parties(log.clone())])),
+            ("redeliver_notification", Rule::Admin),
+            ("prove_delivery", Rule::Foreign(vec![
+                read("/v1/loads/proof-of-delivery".into()).json(with(proof.clone(), "loadId", json!(to_prove))).keeps(all),
+            ])),
+            ("prove_delivery_of_load", Rule::Foreign(vec![read(prove).json(proof).keeps(all)])),
+            ("find_settings", Rule::Admin),
+            ("update_settings", Rule::Admin),
+        ])
+        .await;
+        let sent = app.get(&log).by(&admin).send().await.ok();
+        assert_eq!(sent.as_array().unwrap().len(), 1 + 3 + 3, "to its driver, and by those who may: {sent}");
     }
 }

@@ -89,7 +89,7 @@ testkit::on_both! {
             "id": ticket, "name": "ticket.jpg", "url": format!("{}/v1/files/{ticket}", system.url()),
             "userName": "Ruth", "createdAtUTC": "2026-03-01T09:30:00.000Z",
         }]));
-        assert_eq!(system.calls().await, [json!({"ids": [ticket], "shareWith": ["grain", "haul"]})]);
+        assert_eq!(system.calls().await, [json!({"ids": [ticket], "shareWith": ["grain", "haul"], "allOrNothing": true})]);
 
         let unknown = with(carrier_form(), "files", json!([{"id": "nonsense"}, {"id": ticket}]));
         let reply = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&unknown).send().await;
@@ -103,7 +103,7 @@ testkit::on_both! {
         let ticket = system.add("ticket.jpg");
         let form = with(with(carrier_form(), "organisationId", json!(" * ")), "files", json!([{"id": ticket}]));
         app.post("/v1/loads/carrier").by(&User::of("haul")).json(&form).send().await.ok();
-        assert_eq!(system.calls().await, [json!({"ids": [ticket], "shareWith": ["haul"]})]);
+        assert_eq!(system.calls().await, [json!({"ids": [ticket], "shareWith": ["haul"], "allOrNothing": true})]);
         let twice = json!([{"id": ticket}, {"id": ticket.to_uppercase()}]);
         let form = with(carrier_form(), "files", twice);
         let load = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&form).send().await.ok();

@@ -8,6 +8,8 @@ mod csv;
 mod document;
 mod drivers;
 mod export;
+mod hostile;
+mod logs;
 mod notifications;
 mod plans;
 mod proof;

@@ -1,5 +1,8 @@
 //! The search's parameters and paging.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
 use super::*;
 
 /// Creates so many loads of `grain`, with references that begin with `R`, ten for each delivery day.
@@ -21,6 +24,35 @@ pub fn next(link: &str) -> Option<String> {
 }
 
 testkit::on_both! {
+    /// Of the right order, but no value of it: it would begin anew.
+    async fn a_cursor_of_another_kind_is_refused(backend) {
+        let app = app(backend).await;
+        let id = created(&app).await;
+        let status = async |sort: &str, value: Value| {
+            let cursor = URL_SAFE_NO_PAD.encode(json!({"s": sort, "v": value, "i": id}).to_string());
+            let path = format!("/v1/loads?sortBy={sort}&cursor={cursor}");
+            let reply = app.get(&path).by(&User::of("grain")).send().await;
+            if reply.status == 400 {
+                assert_eq!(reply.problems(), ["cursor format"], "{sort} {value}");
+                return 400;
+            }
+            reply.status
+        };
+        let values = [json!(null), json!(5), json!(i64::MAX), json!("x"), json!(true)];
+        for (sorts, statuses) in [
+            (&["createdAt", "deliveryDateISO"][..], [400, 200, 400, 400, 400]),
+            (&["reference", "status", "commodity"], [400, 400, 400, 200, 400]),
+            (&["organiser", "carrier"], [200, 400, 400, 200, 400]),
+            (&["weight", "weightNet"], [200, 200, 200, 400, 400]),
+        ] {
+            for sort in sorts {
+                for (value, expected) in values.iter().zip(statuses) {
+                    assert_eq!(status(sort, value.clone()).await, expected, "{sort} {value}");
+                }
+            }
+        }
+    }
+
     async fn pages_by_cursor_never_overlap_or_skip(backend) {
         let app = app(backend).await;
         many(&app, 25).await;

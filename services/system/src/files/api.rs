@@ -109,12 +109,11 @@ pub(super) async fn resolve(
     system: Data<System>,
 ) -> Result<Answer, Error> {
     let (wanted, fingerprint) = body.check(ResolveFiles::rules)?;
-    let (ids, share_with) = wanted.into_parts();
+    let (ids, sharing) = wanted.into_parts();
     let url = system.public_url.clone();
-    if share_with.is_empty() {
+    if sharing.with.is_empty() {
         return system.db.read(move |c| resolved(&ids, &store::find_usable(c, &caller, &ids)?, &url)).await;
     }
-    let share =
-        move |c: &mut AnyConnection| resolved(&ids, &store::share(c, &caller, &ids, &share_with)?, &url);
+    let share = move |c: &mut AnyConnection| resolved(&ids, &store::share(c, &caller, &ids, &sharing)?, &url);
     once.run(&system.db, fingerprint, async || Ok(share)).await
 }

@@ -70,7 +70,7 @@ impl Form {
     /// # Errors
     /// 400 with every failed field; then 403 for another's organisation.
     pub(super) fn check(&self, caller: &Caller) -> Result<Upload, Error> {
-        let mut problems = Problems::default();
+        let mut problems = self.0.problems.clone();
         let fields = self.fields(&mut problems);
         let names = self.names(&fields, &mut problems);
         problems.check()?;

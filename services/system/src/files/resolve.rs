@@ -22,6 +22,8 @@ pub(super) struct ResolveFiles {
     ids: Vec<String>,
     /// With whom those of the files that are the caller's are shared.
     share_with: Option<ShareWith>,
+    /// `true`: nothing is shared unless all ids are found.
+    all_or_nothing: bool,
 }
 
 /// Ids of organisations, `*` being everybody; or `*` alone.
@@ -51,23 +53,36 @@ impl ResolveFiles {
         }
     }
 
-    /// The ids, each once, and whom to share with.
-    pub(super) fn into_parts(self) -> (Vec<Id>, Vec<String>) {
+    /// The ids, each once, and how to share them.
+    pub(super) fn into_parts(self) -> (Vec<Id>, Sharing) {
         let mut ids = Vec::with_capacity(self.ids.len());
-        for id in self.ids.iter().filter_map(|id| Id::parse(id)) {
-            if !ids.contains(&id) {
-                ids.push(id);
+        let mut nameless = false;
+        for id in &self.ids {
+            match Id::parse(id) {
+                Some(id) if !ids.contains(&id) => ids.push(id),
+                Some(_) => {}
+                None => nameless = true,
             }
         }
-        let share_with = match self.share_with {
+        let with = match self.share_with {
+            // An id that is none is never found.
+            _ if self.all_or_nothing && nameless => Vec::new(),
             Some(ShareWith::Organisations(names)) => {
                 names.into_iter().map(|name| name.0.trim().to_owned()).collect()
             }
             Some(ShareWith::Everybody(star)) => vec![star],
             None => Vec::new(),
         };
-        (ids, share_with)
+        (ids, Sharing { with, all_or_nothing: self.all_or_nothing })
     }
+}
+
+/// How files are shared.
+pub(super) struct Sharing {
+    /// Ids of organisations, `*` being everybody.
+    pub with: Vec<String>,
+    /// Not unless all of them are found.
+    pub all_or_nothing: bool,
 }
 
 /// The answer: the files found, and in a header what is missing of those that were asked for.

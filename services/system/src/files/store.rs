@@ -9,6 +9,7 @@ use diesel::prelude::*;
 use super::content::Name;
 use super::kept::Kept;
 use super::model::{File, Upload};
+use super::resolve::Sharing;
 use crate::schema::contents::dsl as k;
 use crate::schema::files::dsl as f;
 
@@ -111,18 +112,21 @@ pub(super) fn find_usable(c: &mut AnyConnection, caller: &Caller, ids: &[Id]) ->
     Ok(found.filter(|file| file.is_readable_by(caller)).collect())
 }
 
-/// As [`find_usable`]; the caller's own among them are shared with these organisations.
+/// As [`find_usable`]; the caller's own among them are shared so.
 pub(super) fn share(
     c: &mut AnyConnection,
     caller: &Caller,
     ids: &[Id],
-    organisations: &[String],
+    sharing: &Sharing,
 ) -> Result<Vec<File>, Error> {
     let mut files = find_usable(c, caller, ids)?;
+    if sharing.all_or_nothing && files.len() < ids.len() {
+        return Ok(files);
+    }
     // Files of one load are mostly shared with the same organisations: one statement for all of those.
     let mut changes = HashMap::<String, Vec<Id>>::new();
     for file in files.iter_mut().filter(|file| file.is_own_of(caller)) {
-        if file.organisations.add(organisations) {
+        if file.organisations.add(&sharing.with) {
             changes.entry(Json::of(&file.organisations)?.0).or_default().push(file.id);
         }
     }

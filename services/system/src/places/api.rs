@@ -63,5 +63,5 @@ pub(super) async fn search(
     let more = results.len() == wanted.limit;
     results.truncate(wanted.limit - 1);
     let links = offset_links(&request, &system.public_url, &page, more);
-    Ok(Answer::json(&AddressSearch::from(results))?.header("Link", links))
+    Ok(Answer::json(&AddressSearch::from(results))?.links(links))
 }

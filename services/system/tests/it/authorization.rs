@@ -1,6 +1,10 @@
-//! No operation without a caller, but those that interface.md opens to everybody.
+//! Who may do what with files, the cache and the settings, and what is open to everybody: one row for each operation.
 
-use crate::files;
+use reqwest::multipart::Form;
+use serde_json::json;
+use testkit::{Ask, Rule, User};
+
+use crate::files::{form, id, part, start};
 
 const OPEN: [&str; 6] = [
     "find_location_by_words",
@@ -11,12 +15,50 @@ const OPEN: [&str; 6] = [
     "list_regions",
 ];
 
+fn of_farm() -> Form {
+    form("files", "contract", "x").text("organisationId", "farm").part("file", part(b"x"))
+}
+
 testkit::on_both! {
-    async fn every_operation_needs_a_caller(backend) {
-        let files = files::start(backend).await;
+    async fn every_operation_refuses_whom_it_must(backend) {
+        let files = start(backend).await;
+        // Of the owner's organisation, the uploader whomever they act for, one it was shared with, and admin.
+        let (ann, farm, admin) = (User::of("farm").with("sub", "ann"), User::of("farm"), User::admin());
+        let (elsewhere, haulier) = (User::of("other").with("sub", "ann"), User::of("haulier"));
+        let mut made = Vec::new();
+        for name in ["secret paper", "b", "c", "d", "secret paper"] {
+            let form = form("files", "contract", name).text("organisations", "haulier").part("file", part(b"x"));
+            made.push(id(&files.upload(&ann, form).await.ok()));
+        }
+        let own = [&ann, &farm, &elsewhere, &admin];
+        let path = |n: usize| format!("/v1/files/{}", made[n]);
+        let info = |n: usize| format!("{}/info", path(n));
+        let readers = |path: String| Ask::new(path, &[&ann, &farm, &elsewhere, &admin, &haulier]);
+        let archive = |n: usize, user| Ask::new(path(n), &[user]).not(&haulier).keeps(info(n));
+        let resolve = |may: &[&User]| Ask::new("/v1/files/resolve", may).shows("secret paper");
+        let share = json!({"ids": [made[4]], "shareWith": ["*", "stranger"]});
         let public = OPEN.map(|id| format!("{id}_public"));
-        let open: Vec<_> = OPEN.into_iter().chain(public.iter().map(String::as_str)).collect();
-        let called = testkit::every_operation_needs_a_caller(&files.app, &open).await;
-        assert!(called >= 8, "{called}");
+        let mut rules = vec![
+            ("upload_file", Rule::Foreign(vec![
+                Ask::new("/v1/files", &[&ann, &farm, &admin]).form(of_farm).not(&haulier).not(&elsewhere),
+            ])),
+            ("download_file", Rule::Foreign(vec![readers(path(0))])),
+            ("find_file", Rule::Foreign(vec![readers(info(0))])),
+            ("archive_file", Rule::Foreign(vec![
+                archive(1, &farm), archive(2, &elsewhere), archive(3, &admin),
+            ])),
+            // Who may not read it is not told of it, and shares nothing; nor does who may only read it.
+            ("resolve_files", Rule::Scoped(vec![
+                resolve(&[&ann, &haulier]).json(json!({"ids": [made[0]]})),
+                resolve(&[&haulier]).json(share.clone()).keeps(info(4)),
+                resolve(&own).json(json!({"ids": [made[0]], "shareWith": ["haulier"]})).keeps(info(0)),
+                resolve(&own).json(share).keeps(info(4)),
+            ])),
+            ("clear_cache", Rule::Admin),
+            ("find_settings", Rule::Admin),
+            ("update_settings", Rule::Admin),
+        ];
+        rules.extend(OPEN.into_iter().chain(public.iter().map(String::as_str)).map(|id| (id, Rule::Open)));
+        testkit::every_operation_refuses_whom_it_must(&files.app, rules).await;
     }
 }

@@ -36,7 +36,16 @@ fn every_failed_field_at_once_and_the_rest_stays() {
         ("weight", Code::Range),
     ];
     assert_eq!(found, expected.map(|(p, c)| (p.to_owned(), c)));
-    assert_eq!(rest, json!({"files": [{"id": "1"}, {}], "note": "fine", "proof": {}}));
+    assert_eq!(rest, json!({"files": [{"id": "1"}, {}], "note": "fine", "proof": {}, "tags": ["ok", "ok"]}));
+}
+
+#[test]
+fn a_good_entry_stands_in_for_a_bad_one() {
+    let entries = |tags: Value| check(json!({"name": "a", "weight": null, "tags": tags})).0["tags"].take();
+    assert_eq!(entries(json!([5, "a", null, "b", "NO"])), json!(["a", "a", "a", "b", "a"]));
+    assert_eq!(entries(json!([5, "NO"])), json!(null), "none can");
+    let files = check(json!({"name": "a", "weight": null, "tags": [], "files": [{}, 5, {"id": "1"}]})).0;
+    assert_eq!(files["files"], json!([{}, {"id": "1"}, {"id": "1"}]));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse, Responder, get, post, put};
 use common::problem::{Code, Problems};
 use common::wire::{Name, Tag, Word};
-use common::{Answer, Body, Caller, Cursor, Error, Failures, Key, Once, Page, PathId, Query, Rows};
+use common::{Answer, Body, Caller, Cursor, Error, Failures, Key, Once, Page, PathId, Query, Rows, Values};
 use database::{AnyConnection, By, Id, Json, Missing, Ordered};
 use diesel::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -145,7 +145,7 @@ async fn list(
     app: Data<Echo>,
 ) -> Result<HttpResponse, Error> {
     let (page, count, csv) = query.check(|q, problems| {
-        let page = Page::new(q.limit, q.offset, q.cursor.as_deref(), "name", problems);
+        let page = Page::new(q.limit, q.offset, q.cursor.as_deref(), ("name", Values::Texts), problems);
         (page, q.count, q.format.as_deref().is_some_and(|f| f.eq_ignore_ascii_case("csv")))
     })?;
     if csv {

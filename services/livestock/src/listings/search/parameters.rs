@@ -95,7 +95,8 @@ impl Parameters {
         let near = self.near(problems);
         let sorting = self.sorting(near, problems);
         let limit = Some(format.limit(self.limit, problems));
-        let page = Page::new(limit, self.offset, self.cursor.as_deref(), &sorting.order, problems);
+        let order = (sorting.order.as_str(), sorting.sort.values());
+        let page = Page::new(limit, self.offset, self.cursor.as_deref(), order, problems);
         let lower = |words: &[Word]| words.iter().map(|word| word.trim().to_lowercase()).collect();
         Search {
             status: self.status,

@@ -30,6 +30,11 @@ pub(in crate::loads) async fn create(
     app: Data<Logistics>,
 ) -> Result<Answer, Error> {
     let form = receive(&request, form, &app.batches).await?;
+    if let Err(refused) = form.problems.clone().check() {
+        // What is wrong with the rows is told beside it.
+        check(app, caller.clone(), form).await?;
+        return Err(refused);
+    }
     let fingerprint = form.fingerprint(&request, |file| &file.hash)?;
     once.run(&app.db, fingerprint, async || {
         let mut plan = check(app.clone(), caller.clone(), form).await?;

@@ -110,6 +110,7 @@ pub fn understand(form: &Form<Received>, batches: &Batches) -> (LoadBatchForm, P
         value["file"] = Value::Array(form.files.iter().map(|_| json!("")).collect());
     }
     let (fields, mut problems) = batches.form.check(value);
+    problems.extend(form.problems.clone());
     if let Some(index) = form.files.iter().position(|file| file.size == 0) {
         problems.push_with(
             "file",

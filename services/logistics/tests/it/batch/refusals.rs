@@ -25,6 +25,18 @@ testkit::on_both! {
         assert_eq!(stored(&app).await, 0);
     }
 
+    async fn a_bad_key_beside_bad_rows(backend) {
+        let app = app(backend).await;
+        let call = |rows: &str| {
+            let call = app.post("/v1/loads/batch").by(&User::of("grain")).header("idempotency-key", "");
+            call.form(form(&[rows.as_bytes()])).send()
+        };
+        let problems = call(&GOOD.replace("29.4", "-1")).await.problems();
+        assert_eq!(problems, ["Idempotency-Key length", "rows[0].weight range"]);
+        assert_eq!(call(GOOD).await.problems(), ["Idempotency-Key length"]);
+        assert_eq!(stored(&app).await, 0);
+    }
+
     async fn what_is_no_table(backend) {
         let app = app(backend).await;
         let open = format!("{GOOD}\"open\n");

@@ -55,6 +55,19 @@ fn what_cannot_be_meant_is_refused() {
         ("https://[::1]/drover", "private network"),
         ("https://[::ffff:10.0.0.1]/drover", "private network"),
         ("https://[fd00::1]/drover", "private network"),
+        ("https://0.0.0.0/drover", "private network"),
+        ("https://0177.0.0.1/drover", "private network"),
+        ("https://0x7f.1/drover", "private network"),
+        ("https://127.1/drover", "private network"),
+        ("https://127.0.0.1./drover", "private network"),
+        ("https://%31%32%37.0.0.1/drover", "private network"),
+        ("https://\u{ff11}\u{ff12}\u{ff17}.0.0.1/drover", "private network"),
+        ("https://hooks.example@169.254.169.254/latest", "private network"),
+        ("https://[64:ff9b::7f00:1]/drover", "private network"),
+        ("https://[64:ff9b::10.0.0.1]/drover", "private network"),
+        ("https://[::127.0.0.1]/drover", "private network"),
+        ("https://[fe80::1]/drover", "private network"),
+        ("file:///etc/passwd", "must be https://"),
     ] {
         wrong(&[("DROVER_SERVICE__WEBHOOK_URL", url), own], part);
     }

@@ -41,6 +41,7 @@ on_all! {
         let parts = |n| (0..n).fold(form("files", "misc", "x"), |form, i| form.part("file", part(&[i])));
         let reply = files.upload(&user, parts(11)).await;
         assert_eq!(reply.json()["validation"][0]["data"]["maximum"], 10);
+        assert_eq!(reply.json()["message"], "file must be given at most 10 times.");
         assert_eq!(reply.problems(), ["file length"]);
         assert_eq!(files.stored().await.len(), 0);
         let ten = files.upload(&user, parts(10)).await.ok();

@@ -4,6 +4,7 @@ mod access;
 mod archive;
 mod clouds;
 mod download;
+mod hostile;
 mod idempotency;
 mod limits;
 mod malformed;

@@ -70,6 +70,8 @@ testkit::on_both! {
         let key = files.app.post("/v1/files").by(&User::of("farm")).header("idempotency-key", "");
         let good = form("files", "misc", "x").part("file", part(b"x"));
         assert_eq!(key.form(good).send().await.problems(), ["Idempotency-Key length"]);
+        let key = files.app.post("/v1/files").by(&User::of("farm")).header("idempotency-key", "");
+        assert_eq!(key.form(bad()).send().await.problems(), ["Idempotency-Key length", "bucket enum"]);
     }
 
     async fn without_a_token_nothing(backend) {

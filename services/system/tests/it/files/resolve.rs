@@ -75,6 +75,22 @@ on_all! {
         assert_eq!(admin.ok()[0]["organisations"], json!(["mart"]));
     }
 
+    async fn all_are_shared_or_none(place) {
+        let files = start(place).await;
+        let (farm, mart) = (User::of("farm"), User::of("mart"));
+        let own = files.make(&mart, "misc", b"own").await;
+        let foreign = files.make(&farm, "misc", b"foreign").await;
+        let shared = async || files.info(&mart, &own).await.ok()["organisations"].clone();
+        for missing in [UNKNOWN, "nonsense", &foreign] {
+            let asked = json!({"ids": [own, missing], "shareWith": ["haulier"], "allOrNothing": true});
+            assert_eq!(ids(&files.resolve(&mart, asked).await.ok()), [own.as_str()]);
+            assert_eq!(shared().await, json!([]), "{missing}");
+        }
+        let asked = json!({"ids": [own, own.to_uppercase()], "shareWith": ["haulier"], "allOrNothing": true});
+        files.resolve(&mart, asked).await.ok();
+        assert_eq!(shared().await, json!(["haulier"]));
+    }
+
     async fn shares_at_once_are_all_kept(place) {
         let files = start(place).await;
         let farm = User::of("farm");

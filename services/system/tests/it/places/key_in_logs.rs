@@ -1,12 +1,14 @@
-//! The key of a provider stands in no log line, whatever is logged and however the provider fails.
+//! The key of a provider stands in no log line, whatever is logged and however the provider fails; nor do the other
+//! secrets of this service.
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Command, Stdio};
-
+use testkit::{Process, S3, User};
 use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use super::{KEY, loqate};
+use crate::files::{form, part};
+
+const CACHE_PASSWORD: &str = "cache-password-5b1e";
 
 #[test]
 fn not_even_traced() {
@@ -19,48 +21,42 @@ fn not_even_traced() {
             "{{\"Items\":[{{\"Error\":\"2\",\"Description\":\"no such key: {KEY}\"}}]}}"
         ));
         Mock::given(path(loqate::FIND)).respond_with(refused).mount(&stub).await;
-        let folder = tempfile::tempdir().unwrap();
-        let mut service = Command::new(env!("CARGO_BIN_EXE_system"));
-        for (name, value) in [
-            ("SERVER__PORT", "0".to_owned()),
-            ("LOG__LEVEL", "trace".to_owned()),
-            ("DATABASE__URL", format!("sqlite://{}/db", folder.path().display())),
-            ("AUTH__JWKS_FILE", testkit::jwks_file().display().to_string()),
-            ("AUTH__ISSUER", testkit::ISSUER.to_owned()),
-            ("AUTH__AUDIENCE", testkit::AUDIENCE.to_owned()),
-            ("SERVICE__STORE_URL", format!("file://{}/store", folder.path().display())),
-            ("SERVICE__WORDS_PROVIDER", "what3words".to_owned()),
-            ("SERVICE__WORDS_URL", stub.uri()),
-            ("SERVICE__WORDS_KEY", KEY.to_owned()),
-            ("SERVICE__ADDRESS_PROVIDER", "loqate".to_owned()),
-            ("SERVICE__ADDRESS_URL", stub.uri()),
-            ("SERVICE__ADDRESS_KEY", KEY.to_owned()),
-        ] {
-            service.env(format!("DROVER_{name}"), value);
-        }
-        let mut service = service.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let (mut log, mut lines) = (String::new(), BufReader::new(service.stdout.take().unwrap()));
-        let address = loop {
-            let from = log.len();
-            assert!(lines.read_line(&mut log).unwrap() > 0, "it ended: {log}");
-            let line: serde_json::Value = serde_json::from_str(&log[from..]).unwrap_or_default();
-            if let Some(address) = line["address"].as_str().filter(|_| line["message"] == "ready") {
-                break address.to_owned();
-            }
-        };
-        let reading = std::thread::spawn(move || {
-            let _ = lines.read_to_string(&mut log);
-            log
-        });
+        let (folder, s3) = (tempfile::tempdir().unwrap(), S3::fresh());
+        // Nobody listens there.
+        let cache = format!("redis://:{CACHE_PASSWORD}@127.0.0.1:9");
+        let database = format!("sqlite://{}/db", folder.path().display());
+        let uri = stub.uri();
+        let service = Process::start(
+            env!("CARGO_BIN_EXE_system"),
+            &[
+                ("LOG__LEVEL", "trace"),
+                ("DATABASE__URL", &database),
+                ("SERVICE__STORE_URL", &s3.url),
+                ("SERVICE__STORE_ENDPOINT", &s3.endpoint),
+                ("SERVICE__STORE_ACCESS_KEY", &s3.key),
+                ("SERVICE__STORE_SECRET_KEY", &s3.secret),
+                ("SERVICE__CACHE_URL", &cache),
+                ("SERVICE__WORDS_PROVIDER", "what3words"),
+                ("SERVICE__WORDS_URL", &uri),
+                ("SERVICE__WORDS_KEY", KEY),
+                ("SERVICE__ADDRESS_PROVIDER", "loqate"),
+                ("SERVICE__ADDRESS_URL", &uri),
+                ("SERVICE__ADDRESS_KEY", KEY),
+            ],
+        );
         for query in ["locations/three-words?query=a.b.c", "addresses?query=x", "locations/address?id=x"] {
-            let reply = reqwest::get(format!("http://{address}/v1/{query}")).await.unwrap();
-            assert_eq!(reply.status(), 503);
-            assert!(!reply.text().await.unwrap().contains(KEY));
+            let reply = service.call("GET", &format!("/v1/{query}")).send().await;
+            assert_eq!(reply.status, 503);
+            assert!(!reply.text().contains(KEY));
+            reply.discreet();
         }
-        service.kill().unwrap();
-        let log = reading.join().unwrap();
-        service.wait().unwrap();
+        let token = User::of("farm").token();
+        let form = form("files", "misc", "x").part("file", part(b"x"));
+        service.call("POST", "/v1/files").bearer(&token).form(form).send().await.ok();
+        let log = service.log();
         assert!(log.contains("error 2: ") && log.contains("(the key)"), "{log}");
-        assert!(!log.contains(KEY), "{log}");
+        for secret in [KEY, CACHE_PASSWORD, &s3.secret].into_iter().chain(token.split('.').skip(1)) {
+            assert!(!log.contains(secret), "{secret}: {log}");
+        }
     });
 }

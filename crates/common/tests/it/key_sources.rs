@@ -1,0 +1,88 @@
+//! Where verification keys may come from, and what a source cannot do to a service.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use testkit::{App, Backend, TestDatabase, User};
+use wiremock::matchers::path;
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use crate::echo::Echo;
+use crate::keys::Key;
+
+async fn told(url: &str) -> (TestDatabase, common::Config<()>) {
+    let database = TestDatabase::new::<Echo>(Backend::Sqlite).await;
+    let mut config = testkit::config::<Echo>(&database, ());
+    config.auth.jwks_file = None;
+    config.auth.jwks_url = Some(url.parse().unwrap());
+    (database, config)
+}
+
+#[test]
+fn unencrypted_from_nearby_only() {
+    testkit::block_on(async {
+        for far in [
+            "http://login.example/jwks",
+            "http://8.8.8.8/jwks",
+            "http://169.254.169.254/latest/meta-data",
+            "http://134744072/jwks",
+            "http://[2606:4700::1111]/jwks",
+            "http://[::ffff:8.8.8.8]/jwks",
+            "http://local.example./jwks",
+            "http://localhost.example/jwks",
+            "ftp://127.0.0.1/jwks",
+            "file:///etc/passwd",
+        ] {
+            let (_database, config) = told(far).await;
+            let error = format!("{:#}", common::start::<Echo>(config).await.err().unwrap());
+            assert!(error.contains("auth.jwks_url must be https://"), "{far}: {error}");
+        }
+        for near in [
+            "http://127.0.0.1:9/jwks",
+            "http://[::1]:9/jwks",
+            "http://localhost:9/jwks",
+            "http://a.localhost:9/jwks",
+        ] {
+            let (_database, config) = told(near).await;
+            common::start::<Echo>(config).await.unwrap().stop().await;
+        }
+    });
+}
+
+/// The answer to a good token by keys that stand there, and how long the service took to start.
+async fn with_keys(
+    answer: impl FnOnce(ResponseTemplate, &MockServer) -> ResponseTemplate,
+) -> (u16, Duration, usize) {
+    let (key, server) = (Key::ed25519("k"), MockServer::start().await);
+    let set = json!({"keys": [key.public()]});
+    let good = ResponseTemplate::new(200).set_body_json(&set);
+    Mock::given(path("/good")).respond_with(good.clone()).mount(&server).await;
+    let odd = answer(good, &server);
+    Mock::given(path("/jwks")).respond_with(odd).mount(&server).await;
+    let started = Instant::now();
+    let (database, config) = told(&format!("{}/jwks", server.uri())).await;
+    let app = App::start_with::<Echo>(database, config).await;
+    let took = started.elapsed();
+    let status = app.get("/v1/who").bearer(&key.sign(&User::of("a").claims)).send().await.status;
+    assert_eq!(app.get("/healthz").send().await.status, 200);
+    let asked = server.received_requests().await.unwrap();
+    (status, took, asked.iter().filter(|request| request.url.path() == "/good").count())
+}
+
+#[test]
+fn a_source_leads_nowhere_and_is_bounded() {
+    testkit::block_on(async {
+        assert_eq!(with_keys(|good, _| good).await.0, 200);
+        let redirect = with_keys(|_, server| {
+            ResponseTemplate::new(302).insert_header("location", format!("{}/good", server.uri()))
+        });
+        let (status, _, followed) = redirect.await;
+        assert_eq!((status, followed), (503, 0), "a redirect was followed");
+        let large = with_keys(|_, _| {
+            ResponseTemplate::new(200).set_body_string(format!("{{\"keys\":[]}}{}", " ".repeat(1 << 20)))
+        });
+        assert_eq!(large.await.0, 503);
+        let (status, took, _) = with_keys(|good, _| good.set_delay(Duration::from_secs(3600))).await;
+        assert!(status == 503 && took < Duration::from_secs(30), "{status} after {took:?}");
+    });
+}

@@ -1,0 +1,142 @@
+//! Tokens that must not pass, each with what is wrong with it. Were one taken for good, it would be an administrator's.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ed25519_dalek::SigningKey;
+use ed25519_dalek::pkcs8::EncodePublicKey;
+use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
+use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use serde_json::{Value, json};
+
+use crate::User;
+use crate::user::{KID, jwks_file, key, signed};
+
+/// What is wrong, and the token. `attacker` is an address that keys must never be fetched from.
+pub(crate) fn tokens(attacker: &str) -> Vec<(String, String)> {
+    let mut tokens = vec![("nonsense".into(), "nonsense".into()), ("empty".into(), String::new())];
+    tokens.extend(claims());
+    tokens.extend(signatures());
+    tokens.extend(without_signature());
+    tokens.extend(by_shared_secret());
+    tokens.extend(headers(attacker));
+    tokens
+}
+
+/// The header that good tokens have, with other members.
+fn header(members: &Value) -> Value {
+    let mut header = json!({"alg": "EdDSA", "typ": "JWT", "kid": KID});
+    for (name, value) in members.as_object().expect("an object") {
+        header[name] = value.clone();
+    }
+    header
+}
+
+fn admin() -> Value {
+    User::admin().claims
+}
+
+/// Signed well, for others or for another time.
+fn claims() -> Vec<(String, String)> {
+    let changes = [
+        ("exp", json!(1_000_000_000)),
+        ("exp", json!("soon")),
+        ("exp", json!(null)),
+        ("nbf", json!(32_000_000_000_u64)),
+        ("aud", json!("somebody-else")),
+        ("aud", json!([])),
+        ("aud", json!(null)),
+        ("iss", json!("somebody-else")),
+        ("iss", json!(null)),
+        ("sub", json!(null)),
+        ("name", json!("a\u{0}b")),
+        ("org", json!("x".repeat(201))),
+    ];
+    let token = |(claim, value): (&str, Value)| {
+        let mut claims = admin();
+        claims[claim] = value.clone();
+        (format!("{claim} {value}"), signed(&header(&json!({})), &claims, key()))
+    };
+    changes.map(token).into()
+}
+
+fn signatures() -> Vec<(String, String)> {
+    let good = User::admin().token();
+    let (text, signature) = good.rsplit_once('.').expect("a signature");
+    let other = User::alone("other").token();
+    let others = other.rsplit_once('.').expect("a signature").1;
+    let unknown = SigningKey::from_bytes(&rand::random());
+    vec![
+        ("no signature".into(), format!("{text}.")),
+        ("no part for a signature".into(), text.into()),
+        ("an empty header".into(), format!("e30.{signature}")),
+        ("the signature of another token".into(), format!("{text}.{others}")),
+        ("twice".into(), format!("{good}.{good}")),
+        ("another key by the known name".into(), signed(&header(&json!({})), &admin(), &unknown)),
+    ]
+}
+
+fn without_signature() -> Vec<(String, String)> {
+    let good = User::admin().token();
+    let signature = good.rsplit_once('.').expect("a signature").1;
+    let mut tokens = Vec::new();
+    for alg in ["none", "None", "NONE", "nOnE", ""] {
+        let parts =
+            [header(&json!({ "alg": alg })), admin()].map(|part| URL_SAFE_NO_PAD.encode(part.to_string()));
+        tokens.push((format!("alg {alg:?}"), format!("{}.", parts.join("."))));
+        tokens.push((format!("alg {alg:?}, signed"), format!("{}.{signature}", parts.join("."))));
+    }
+    tokens
+}
+
+/// HMAC by what everybody knows: the public key in all its forms.
+fn by_shared_secret() -> Vec<(String, String)> {
+    let public = key().verifying_key();
+    let pem = public.to_public_key_pem(LineEnding::LF).expect("a PEM");
+    let secrets = [
+        ("the key's bytes", public.as_bytes().to_vec()),
+        ("the key in base64url", URL_SAFE_NO_PAD.encode(public.as_bytes()).into_bytes()),
+        ("the key set's text", std::fs::read(jwks_file()).expect("a key set")),
+        ("the key in PEM", pem.clone().into_bytes()),
+        ("the key in PEM without its last line end", pem.trim_end().as_bytes().to_vec()),
+        ("the key in DER", public.to_public_key_der().expect("a DER").into_vec()),
+        ("nothing", Vec::new()),
+    ];
+    let mut tokens = Vec::new();
+    for algorithm in [Algorithm::HS256, Algorithm::HS384, Algorithm::HS512] {
+        for (what, secret) in &secrets {
+            let header = Header { kid: Some(KID.into()), ..Header::new(algorithm) };
+            let token = jsonwebtoken::encode(&header, &admin(), &EncodingKey::from_secret(secret));
+            tokens.push((format!("{algorithm:?} by {what}"), token.expect("a token")));
+        }
+    }
+    tokens
+}
+
+fn headers(attacker: &str) -> Vec<(String, String)> {
+    let mut tokens = Vec::new();
+    let mut add = |members: Value, key: &SigningKey| {
+        let why: String = members.to_string().chars().take(80).collect();
+        tokens.push((why, signed(&header(&members), &admin(), key)));
+    };
+    let long = "x".repeat(8_000);
+    for kid in
+        ["unknown", "", "../../../../dev/null", "file:///dev/null", "' OR 1=1 --", "test\u{0}", "TEST", &long]
+    {
+        add(json!({ "kid": kid }), key());
+    }
+    add(json!({"kid": attacker}), key());
+    add(json!({"kid": 5}), key());
+    for alg in ["RS256", "ES256", "PS256", "ES384", "HS256", "Ed448"] {
+        add(json!({ "alg": alg }), key());
+    }
+    let own = SigningKey::from_bytes(&rand::random());
+    let jwk = json!({"kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "use": "sig",
+        "x": URL_SAFE_NO_PAD.encode(own.verifying_key().as_bytes())});
+    for kid in [json!(KID), json!("attacker"), json!(null)] {
+        add(json!({ "kid": kid, "jwk": jwk }), &own);
+        add(json!({ "kid": kid, "jku": format!("{attacker}/jwks.json") }), &own);
+        add(json!({ "kid": kid, "x5u": format!("{attacker}/key.pem") }), &own);
+        add(json!({ "kid": kid, "x5c": [jwk["x"]] }), &own);
+    }
+    tokens
+}

@@ -1,0 +1,60 @@
+//! What somebody would rather have taken for something else: statements, formulas, headers, paths; and what errors tell.
+
+use super::*;
+
+testkit::on_both! {
+    async fn no_parameter_is_more_than_a_value(backend) {
+        let app = app(backend).await;
+        for _ in 0..2 {
+            app.post("/v1/loads/organiser").by(&User::of("grain")).json(&organiser_form()).send().await.ok();
+        }
+        let foreign = with(with(organiser_form(), "organiserId", json!("mill")), "reference", json!("FOREIGN-7"));
+        app.post("/v1/loads/organiser").by(&User::of("mill")).json(&foreign).send().await.ok();
+        testkit::no_parameter_is_more_than_a_value(&app, &User::of("grain"), "FOREIGN-7").await;
+        let all = app.get("/v1/loads").by(&User::admin()).send().await.ok();
+        assert_eq!(all.as_array().unwrap().len(), 3, "nothing is lost");
+    }
+
+    async fn errors_tell_nothing_of_the_inside(backend) {
+        let schema = if backend == Backend::Postgres { "logistics." } else { "" };
+        let broken = format!("DROP TABLE {schema}loads");
+        testkit::errors_tell_nothing_of_the_inside(&app(backend).await, &broken).await;
+    }
+
+    /// No cell of a text that a client chose begins a formula, and the batch reader takes off what kept it from that.
+    async fn every_text_column_is_a_text(backend) {
+        let app = app(backend).await;
+        // Not in what is trimmed or must have no control characters.
+        for begin in ["=", "+", "-", "@"] {
+            let text = |name: &str| json!(format!("{begin}1+{name}"));
+            let form = json!({
+                "carrierId": text("cid"), "carrierName": text("c"), "organisationId": text("oid"), "organisationName": text("o"),
+                "commodityId": 1, "reference": text("r"), "deliveryDateISO": "2026-03-01", "weight": 1, "weightNet": 1,
+                "tags": [text("t"), "b"], "pickupPostcode": text("p"), "dropoffPostcode": text("d"),
+                "ticketNumber": text("n"), "vehicleRegistration": text("V"),
+            });
+            let haul = User::of(text("cid").as_str().unwrap());
+            let made = app.post("/v1/loads/carrier").by(&haul).json(&form).send().await.ok();
+            let reply = app.get("/v1/loads?format=CSV").by(&haul).send().await;
+            let row = super::csv::rows(&reply).remove(0);
+            let guarded: Vec<_> = row.values().filter(|cell| cell.starts_with(&format!("'{begin}1"))).collect();
+            assert_eq!(guarded.len(), 10, "{row:?}");
+            assert!(row.values().all(|cell| !cell.starts_with(begin)), "{row:?}");
+            let sent = reply.text();
+            let again = batch::send(&app, &haul, batch::form(&[sent.as_bytes()])).await.ok();
+            let copy = batch::loads(&app, &haul, &again).await.remove(0);
+            for member in ["organiser", "carrier", "reference", "tags", "pickupPostcode", "ticketNumber", "vehicleRegistration"] {
+                assert_eq!(copy[member], made[member], "{member}");
+            }
+        }
+    }
+
+    async fn a_date_names_no_file(backend) {
+        let app = app(backend).await;
+        let hostile = ["2026-03-01%22;%20filename=%22evil", "2026-03-01%0d%0aX-Injected:%20y", "..%2f..%2fetc", "2026-03-01T00:00:00Z%00"];
+        for date in hostile {
+            let path = format!("/v1/loads/completed?startDateISO={date}");
+            assert_eq!(app.get(&path).by(&User::of("grain")).send().await.problems(), ["startDateISO format"], "{date}");
+        }
+    }
+}
