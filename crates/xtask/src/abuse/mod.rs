@@ -2,6 +2,8 @@
 
 mod honest;
 mod idle;
+mod large;
+mod packed;
 mod slow;
 mod socket;
 mod stage;
@@ -14,6 +16,7 @@ use crate::trial::Trial;
 /// Plays one bad client after the other.
 pub fn run(trial: &Trial<'_>) -> Result<()> {
     let stage = Stage::new(trial)?;
+    large::requests(&stage)?;
     slow::readers(&stage)?;
     slow::writers(&stage)?;
     idle::connections(&stage)?;

@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 /// How long an answer is waited for.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PIECE: usize = 64 << 10;
+const CONTINUE: &[u8] = b"HTTP/1.1 100";
 
 /// What became of requests: a status, `closed` or `silent`, and how often.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -78,10 +79,8 @@ impl Socket {
     pub fn send_until_answered(&mut self, pieces: impl Iterator<Item = Vec<u8>>) -> Result<()> {
         let mut seen = [0];
         for piece in pieces {
-            for part in piece.chunks(PIECE) {
-                if self.0.write_all(part).is_err() {
-                    return Ok(());
-                }
+            if self.0.write_all(&piece).is_err() {
+                return Ok(());
             }
             self.0.set_nonblocking(true)?;
             let answered = self.0.peek(&mut seen);
@@ -118,8 +117,19 @@ impl Socket {
                 None => return "closed".into(),
                 Some(bytes) => answer.extend(bytes),
             }
+            // Whoever announces a body may be told to go on, which is no answer yet.
+            if answer.starts_with(CONTINUE) {
+                self.skip(13);
+                answer.clear();
+            }
         }
         status(&answer)
+    }
+
+    fn skip(&mut self, mut bytes: usize) {
+        while let Some(read) = self.read(bytes).filter(|_| bytes > 0) {
+            bytes -= read.len();
+        }
     }
 }
 
@@ -135,8 +145,14 @@ pub fn exchange(port: u16, head: &str, body: impl Iterator<Item = Vec<u8>>) -> R
     Ok(socket.end())
 }
 
+/// The same as chunks, and the end of them.
+pub fn chunked(body: impl Iterator<Item = Vec<u8>>) -> impl Iterator<Item = Vec<u8>> {
+    let chunk = |piece: Vec<u8>| [format!("{:x}\r\n", piece.len()).as_bytes(), &piece, b"\r\n"].concat();
+    body.map(chunk).chain([b"0\r\n\r\n".to_vec()])
+}
+
 /// So many bytes, of one kind, in pieces.
-pub fn repeated(piece: &str, bytes: usize) -> impl Iterator<Item = Vec<u8>> {
+pub fn repeated(piece: &str, bytes: usize) -> impl Iterator<Item = Vec<u8>> + use<> {
     let piece = piece.repeat((PIECE / piece.len()).max(1)).into_bytes();
     let count = bytes.div_ceil(piece.len());
     std::iter::repeat_n(piece, count)

@@ -17,8 +17,9 @@ use crate::trial::Trial;
 
 /// Whoever asks.
 pub const ORG: &str = "hereford-haulage";
-/// Honest clients are served within this, in milliseconds, on any machine and without optimisation too.
-const P99_MAX: f64 = 1000.0;
+/// Honest clients are served within this, in milliseconds, on any machine, busy with whatever else, and without
+/// optimisation too.
+const P99_MAX: f64 = 3000.0;
 /// So many files beyond those at the start may be open: of honest clients' connections and of the database.
 pub const FILES_MAX: usize = 25;
 /// The largest file that may be uploaded.
@@ -133,7 +134,7 @@ impl Victim {
         requests: impl FnOnce(&dyn Fn(&str) -> String) -> Vec<Request>,
     ) -> Result<Self> {
         let honest = Honest { token: token.clone(), requests: requests(&|path| service.url(path)) };
-        let pause = || Ok(sleep(Duration::from_millis(1500)));
+        let pause = || Ok(sleep(Duration::from_secs(1)));
         let ((), seen) = honest.ask_while(service.pid(), pause)?;
         if let Some(failed) = seen.failed.first() {
             anyhow::bail!("an honest request failed before anything was done: {failed}");
@@ -149,7 +150,7 @@ impl Victim {
 
 /// How long services wait for clients: in the short form far less than they do by default.
 pub fn patience(short: bool) -> Environment {
-    let seconds = [("HEAD", 1), ("IDLE", 2), ("STALLED", 2)];
+    let seconds = [("HEAD", 2), ("IDLE", 2), ("STALLED", 3)];
     let told = |(name, seconds)| (format!("DROVER_SERVER__{name}_SECONDS"), format!("{seconds}"));
     if short { seconds.map(told).to_vec() } else { Vec::new() }
 }
@@ -188,7 +189,8 @@ fn get(url: String) -> Request {
 }
 
 fn upload(system: &Service, token: &str, content: Vec<u8>) -> Result<String> {
-    let fields = vec![("bucket", "files".to_owned()), ("type", "misc".to_owned())];
+    let fields = [("bucket", "files"), ("type", "misc"), ("name", "a")];
+    let fields = fields.map(|(name, value)| (name, value.to_owned())).to_vec();
     let form =
         Form { fields, file_name: "a.bin", media_type: "application/octet-stream", content: content.into() };
     let answer = system.send("POST", "/v1/files", token, &Body::Form(form))?;
