@@ -14,5 +14,6 @@ mod public;
 mod queries;
 mod raw;
 mod settings;
+mod stalling;
 mod starting;
 mod stopping;

@@ -1,5 +1,7 @@
 //! `abuse`: clients that are slow, many, or send what would fill a memory, while others want to be served.
 
+mod bombs;
+mod costly;
 mod honest;
 mod idle;
 mod large;
@@ -16,6 +18,8 @@ use crate::trial::Trial;
 /// Plays one bad client after the other.
 pub fn run(trial: &Trial<'_>) -> Result<()> {
     let stage = Stage::new(trial)?;
+    costly::requests(&stage)?;
+    bombs::batches(&stage)?;
     large::requests(&stage)?;
     slow::readers(&stage)?;
     slow::writers(&stage)?;

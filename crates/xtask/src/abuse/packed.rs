@@ -2,30 +2,42 @@
 
 use flate2::{Compress, Compression, Crc, FlushCompress};
 
-/// What is packed, its checksum and its size.
+/// An empty block that is the last.
+const END: [u8; 2] = [3, 0];
+
+/// What is packed, and its checksum.
 pub struct Deflated {
     /// A raw deflate stream.
     pub bytes: Vec<u8>,
-    crc: u32,
-    size: u64,
+    crc: Crc,
+}
+
+impl Deflated {
+    /// This, and then that.
+    pub fn and(mut self, mut other: Self) -> Self {
+        self.bytes.truncate(self.bytes.len() - END.len());
+        self.bytes.append(&mut other.bytes);
+        self.crc.combine(&other.crc);
+        self
+    }
 }
 
 /// So many times the same piece.
 pub fn deflated(piece: &[u8], times: usize) -> Deflated {
-    let (mut compress, mut one) = (Compress::new(Compression::best(), false), Vec::with_capacity(64 << 10));
+    let room = piece.len() / 8 + (64 << 10);
+    let (mut compress, mut one) = (Compress::new(Compression::best(), false), Vec::with_capacity(room));
     // Whole blocks that refer to nothing before them may follow one another; an empty last one ends them.
     let _ = compress.compress_vec(piece, &mut one, FlushCompress::Full);
     let mut first = Crc::new();
     first.update(piece);
     let mut all = Crc::new();
     (0..times).for_each(|_| all.combine(&first));
-    let bytes = [one.repeat(times), vec![3, 0]].concat();
-    Deflated { bytes, crc: all.sum(), size: piece.len() as u64 * times as u64 }
+    Deflated { bytes: [one.repeat(times), END.into()].concat(), crc: all }
 }
 
 /// As a gzip file (RFC 1952).
 pub fn gzip(content: &Deflated) -> Vec<u8> {
-    let tail = [content.crc.to_le_bytes(), low(content.size).to_le_bytes()].concat();
+    let tail = [content.crc.sum().to_le_bytes(), content.crc.amount().to_le_bytes()].concat();
     [&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255], content.bytes.as_slice(), &tail].concat()
 }
 
@@ -33,8 +45,8 @@ pub fn gzip(content: &Deflated) -> Vec<u8> {
 pub fn zip(parts: &[(&str, Deflated)]) -> Vec<u8> {
     let (mut archive, mut directory) = (Vec::new(), Vec::new());
     for (name, part) in parts {
-        let offset = low(archive.len() as u64);
-        let sizes = [part.crc, low(part.bytes.len() as u64), low(part.size)].map(u32::to_le_bytes).concat();
+        let offset = low(archive.len());
+        let sizes = [part.crc.sum(), low(part.bytes.len()), part.crc.amount()].map(u32::to_le_bytes).concat();
         let length = u16::try_from(name.len()).unwrap_or(u16::MAX).to_le_bytes();
         let common = [&[20, 0, 0, 0, 8, 0, 0, 0, 0x21, 0][..], &sizes, &length, &[0, 0]].concat();
         archive.extend([b"PK\x03\x04", common.as_slice(), name.as_bytes(), &part.bytes].concat());
@@ -42,11 +54,11 @@ pub fn zip(parts: &[(&str, Deflated)]) -> Vec<u8> {
         directory.extend([b"PK\x01\x02\x14\0", common.as_slice(), &place, name.as_bytes()].concat());
     }
     let count = u16::try_from(parts.len()).unwrap_or(u16::MAX).to_le_bytes();
-    let place = [low(directory.len() as u64), low(archive.len() as u64)].map(u32::to_le_bytes).concat();
+    let place = [low(directory.len()), low(archive.len())].map(u32::to_le_bytes).concat();
     [archive, directory, [b"PK\x05\x06\0\0\0\0", &count[..], &count, &place, &[0, 0]].concat()].concat()
 }
 
-fn low(size: u64) -> u32 {
+fn low(size: usize) -> u32 {
     u32::try_from(size).unwrap_or(u32::MAX)
 }
 

@@ -126,6 +126,25 @@ impl Socket {
         status(&answer)
     }
 
+    /// Sends a request and reads its answer, which is small and has a length.
+    pub fn ask(&mut self, request: &str) -> String {
+        self.send(request.as_bytes());
+        let mut answer = Vec::new();
+        loop {
+            let Some(bytes) = self.read(PIECE).filter(|bytes| !bytes.is_empty()) else {
+                return "closed".into();
+            };
+            answer.extend(bytes);
+            let text = String::from_utf8_lossy(&answer).to_lowercase();
+            let Some((head, _)) = text.split_once("\r\n\r\n") else { continue };
+            let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next());
+            let length: usize = length.and_then(|length| length.parse().ok()).unwrap_or_default();
+            if answer.len() >= head.len() + 4 + length {
+                return status(&answer);
+            }
+        }
+    }
+
     fn skip(&mut self, mut bytes: usize) {
         while let Some(read) = self.read(bytes).filter(|_| bytes > 0) {
             bytes -= read.len();

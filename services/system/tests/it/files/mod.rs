@@ -15,6 +15,7 @@ mod scan;
 mod store;
 mod stored;
 mod sweep;
+mod trickling;
 mod upload;
 
 use std::path::PathBuf;
