@@ -151,7 +151,13 @@ impl<T> Connection<T> {
     fn new(io: T, patience: Patience) -> Self {
         let now = Instant::now();
         let quiet = Box::pin(sleep_until(now + patience.idle + patience.head));
-        Self { io, patience, activity: Activity(Rc::new((Cell::new(0), Cell::new(now)))), quiet, blocked: None }
+        Self {
+            io,
+            patience,
+            activity: Activity(Rc::new((Cell::new(0), Cell::new(now)))),
+            quiet,
+            blocked: None,
+        }
     }
 
     /// True when no request was under way and nothing was sent for as long as the next one may take to come in.

@@ -6,10 +6,10 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use actix_cors::Cors;
+use actix_web::App;
 use actix_web::dev::ServerHandle;
 use actix_web::middleware::{Compress, Condition, from_fn};
 use actix_web::web::{self, Data};
-use actix_web::App;
 use anyhow::Context as _;
 use clap::{ArgMatches, Command};
 use database::{Database, EmbeddedMigrations, Migrations, Options};

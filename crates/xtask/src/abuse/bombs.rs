@@ -81,11 +81,14 @@ fn workbooks(mib: usize, strings_mib: usize) -> Vec<Bomb> {
         let piece = piece.repeat((1 << 20) / piece.len().max(1));
         joined(&begin, &piece, mib)
     };
-    let strings = |mib| joined(&format!("<sst xmlns=\"{SPREADSHEET}\">"), &"<si><t>a</t></si>".repeat(61_680), mib);
+    let strings =
+        |mib| joined(&format!("<sst xmlns=\"{SPREADSHEET}\">"), &"<si><t>a</t></si>".repeat(61_680), mib);
     let laughs = {
         let entity = |n: u32| format!("<!ENTITY l{n} \"{}\">", format!("&l{};", n - 1).repeat(10));
         let entities: String = (1..10).map(entity).collect();
-        format!("<!DOCTYPE a [<!ENTITY l0 \"lol\">{entities}]><worksheet xmlns=\"{SPREADSHEET}\"><sheetData><row r=\"1\"><c t=\"inlineStr\"><is><t>&l9;</t></is></c></row></sheetData></worksheet>")
+        format!(
+            "<!DOCTYPE a [<!ENTITY l0 \"lol\">{entities}]><worksheet xmlns=\"{SPREADSHEET}\"><sheetData><row r=\"1\"><c t=\"inlineStr\"><is><t>&l9;</t></is></c></row></sheetData></worksheet>"
+        )
     };
     let whole = |sheet: Deflated, strings: Deflated| book(sheet, strings);
     let none = || deflated(b"<sst/>", 1);
@@ -96,7 +99,7 @@ fn workbooks(mib: usize, strings_mib: usize) -> Vec<Bomb> {
     let inner = zip(&[("a", deflated(b"a", 1))]);
     vec![
         ("sheet", whole(sheet("", "<row><c><v>1</v></c></row>", mib), none()), "413"),
-        ("spaces", whole(joined("", &" ".repeat(1 << 20), mib), none()), "413"),
+        ("spaces", whole(joined(" ", &" ".repeat(1 << 20), mib), none()), "413"),
         ("strings", whole(sheet("", "", 0), strings(mib)), "413"),
         ("most strings", whole(sheet("", "", 0), strings(strings_mib)), "400"),
         ("columns", whole(sheet("<row>", "<c t=\"str\"><v>a</v></c>", 120), none()), "400"),

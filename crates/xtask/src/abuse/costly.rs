@@ -20,14 +20,42 @@ pub fn requests(stage: &Stage<'_>) -> Result<()> {
     let (system, logistics) = (&stage.system, &stage.logistics);
     let short = stage.trial.short;
     let answered = ["200", "400", "406"];
-    timed(stage, logistics, "JSON of 1 MiB, nested or full of members", &answered, bodies(logistics), if short { 5000 } else { 100 })?;
+    timed(
+        stage,
+        logistics,
+        "JSON of 1 MiB, nested or full of members",
+        &answered,
+        bodies(logistics),
+        if short { 5000 } else { 100 },
+    )?;
     let answered = ["200", "400", "406"];
-    timed(stage, logistics, "thousands of parameters, headers of 60 KiB", &answered, heads(logistics, "/v1/loads"), if short { 1000 } else { 50 })?;
+    timed(
+        stage,
+        logistics,
+        "thousands of parameters, headers of 60 KiB",
+        &answered,
+        heads(logistics, "/v1/loads"),
+        if short { 1000 } else { 50 },
+    )?;
     let answered = ["200", "304", "400", "406", "416"];
-    timed(stage, system, "ranges, tags and headers of 60 KiB", &answered, heads(system, &stage.large), if short { 1000 } else { 50 })?;
+    timed(
+        stage,
+        system,
+        "ranges, tags and headers of 60 KiB",
+        &answered,
+        heads(system, &stage.large),
+        if short { 1000 } else { 50 },
+    )?;
     let answered = ["200", "400", "406"];
-    timed(stage, logistics, "the dearest searches", &answered, searches(logistics), if short { 3000 } else { 500 })?;
-    timed(stage, system, "the dearest places", &answered, places(system), if short { 3000 } else { 250 })?;
+    timed(
+        stage,
+        logistics,
+        "the dearest searches",
+        &answered,
+        searches(logistics),
+        if short { 3000 } else { 500 },
+    )?;
+    timed(stage, system, "the dearest places", &answered, places(), if short { 3000 } else { 250 })?;
     many_keys(stage)?;
     many_paths(stage)
 }
@@ -69,10 +97,12 @@ fn bodies(victim: &Victim) -> Vec<Costly> {
     let nested = |depth: usize| with(&format!("\"a\":{}{}", "[".repeat(depth), "]".repeat(depth)));
     let objects = |depth: usize| with(&format!("\"tags\":{}1{}", "{\"a\":".repeat(depth), "}".repeat(depth)));
     let room = MIB - whole.len() - 100;
-    let members: String = (0..70_000).map(|n| format!("\"m{n}\":1,")).collect();
+    let members = (0..70_000).map(|n| format!("\"m{n}\":1,")).collect::<Vec<_>>().concat();
     let texts = ["reference", "carrierId", "deliveryDateISO", "pickupPostcode", "vehicleRegistration"];
     let texts = texts.map(|name| format!("\"{name}\":\"{}\"", "a ".repeat(room / 10 - 20))).join(",");
-    let tags = |tag: &str| with(&format!("\"tags\":[{tag}{}]", format!(",{tag}").repeat(room / (tag.len() + 1) - 1)));
+    let tags = |tag: &str| {
+        with(&format!("\"tags\":[{tag}{}]", format!(",{tag}").repeat(room / (tag.len() + 1) - 1)))
+    };
     let files = format!("{{\"files\":[{{}}{}],{}", ",{}".repeat(room / 3 - 9), &whole[1..]);
     let all = [
         ("1,000 levels", nested(1000)),
@@ -133,7 +163,7 @@ fn heads(victim: &Victim, path: &str) -> Vec<Costly> {
 }
 
 fn searches(victim: &Victim) -> Vec<Costly> {
-    let words: String = ('a'..='z').map(|letter| format!("{letter}%20")).collect();
+    let words = ('a'..='z').map(String::from).collect::<Vec<_>>().join("%20");
     let paths = [
         ("deep", "offset=1000000&limit=100&count=true".to_owned()),
         ("percent", "query=%25%25%25&count=true&limit=100".into()),
@@ -144,12 +174,13 @@ fn searches(victim: &Victim) -> Vec<Costly> {
         ("underscores", format!("query={}", "_".repeat(200))),
         ("all at once", "query=a&f:status=upcoming&startDateISO=0001-01-01&endDateISO=9999-12-31&sortBy=weight&sortDesc=true&count=true&limit=100".into()),
     ];
-    let request =
-        |(name, query)| (name, head("GET", &format!("/v1/loads?{query}"), Some(&victim.token), &[]) + "\r\n", Vec::new());
+    let request = |(name, query)| {
+        (name, head("GET", &format!("/v1/loads?{query}"), Some(&victim.token), &[]) + "\r\n", Vec::new())
+    };
     paths.map(request).into()
 }
 
-fn places(victim: &Victim) -> Vec<Costly> {
+fn places() -> Vec<Costly> {
     let words = |word: &str, count| vec![word; count].join("%20");
     let paths = [
         ("nonsense", format!("/v1/addresses?query={}", "qxzjvkw".repeat(25))),

@@ -64,9 +64,24 @@ fn loads(victim: &Victim, size: usize) -> Vec<Large> {
         large("method", String::new(), Box::new(repeated("G", size)), "431"),
         large("JSON", body(post(&[announced])), Box::new(spaces()), "413"),
         large("chunked JSON", body(post(&[CHUNKED])), Box::new(chunked(spaces())), "413"),
-        large("expected JSON", body(post(&[announced, ("expect", "100-continue")])), Box::new(spaces()), "413"),
-        large("more than announced", body(post(&[("content-length", "2")])), Box::new(repeated("{}", size)), "400"),
-        large("without token", body(head("POST", LOADS, None, &[JSON, announced])), Box::new(spaces()), "401"),
+        large(
+            "expected JSON",
+            body(post(&[announced, ("expect", "100-continue")])),
+            Box::new(spaces()),
+            "413",
+        ),
+        large(
+            "more than announced",
+            body(post(&[("content-length", "2")])),
+            Box::new(repeated("{}", size)),
+            "400",
+        ),
+        large(
+            "without token",
+            body(head("POST", LOADS, None, &[JSON, announced])),
+            Box::new(spaces()),
+            "401",
+        ),
         large("chunk sizes", body(post(&[CHUNKED])), Box::new(repeated("f", size)), "400"),
         large("chunk extension", body(post(&[CHUNKED])) + "1;", Box::new(repeated("x", size)), "400"),
     ]
@@ -99,7 +114,7 @@ fn forms(victim: &Victim, size: usize) -> Vec<Large> {
 }
 
 fn packed(victim: &Victim, path: &str, kind: (&str, &str)) -> Vec<Large> {
-    let bomb = gzip(&deflated(&[b' '; 1 << 20], 1024));
+    let bomb = gzip(&deflated(&vec![b' '; 1 << 20], 1024));
     let length = bomb.len().to_string();
     let codings = [
         ("gzip", "gzip"),

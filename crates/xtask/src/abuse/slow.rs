@@ -40,7 +40,8 @@ pub fn readers(stage: &Stage<'_>) -> Result<()> {
     }
     // The kernel takes 4 MiB in place of each client: these answers are more.
     let (logistics, many, path, times) = (&stage.logistics, 50, "/v1/loads?format=CSV", 12);
-    let what = format!("{many} clients ask for {path} {times} times over and read 1 byte a second or nothing");
+    let what =
+        format!("{many} clients ask for {path} {times} times over and read 1 byte a second or nothing");
     let bounds = Bounds { memory: 150.0, ..bounds };
     stage.abuse(what, logistics, &bounds, || stalled(stage, logistics, path, times, many))
 }
@@ -104,17 +105,25 @@ pub fn writers(stage: &Stage<'_>) -> Result<()> {
     ];
     let ends = ["head 408", "JSON 400", "batch 400", "second head 200, closed", "refused body 401, closed"];
     let many = if stage.trial.short { 20 } else { 200 };
-    let what = format!("{many} clients each send a head, a JSON body, a batch, a second head, a refused body, one byte a second");
-    stage.abuse(what, logistics, &Bounds { ends: &ends, memory: if stage.trial.short { 32.0 } else { 64.0 } }, || {
-        dripping(logistics.port(), &drips, many, idle + heads)
-    })?;
+    let what = format!(
+        "{many} clients each send a head, a JSON body, a batch, a second head, a refused body, one byte a second"
+    );
+    stage.abuse(
+        what,
+        logistics,
+        &Bounds { ends: &ends, memory: if stage.trial.short { 32.0 } else { 64.0 } },
+        || dripping(logistics.port(), &drips, many, idle + heads),
+    )?;
     let uploads = [drip("upload", posting(system, "/v1/files", form) + part, b"a")];
     let folder = system.service.data().join("files");
     let before = count(&folder);
     let what = format!("{many} clients send a file, one byte a second");
-    stage.abuse(what, system, &Bounds { ends: &["upload 400"], memory: if stage.trial.short { 32.0 } else { 64.0 } }, || {
-        dripping(system.port(), &uploads, many, stalled)
-    })?;
+    stage.abuse(
+        what,
+        system,
+        &Bounds { ends: &["upload 400"], memory: if stage.trial.short { 32.0 } else { 64.0 } },
+        || dripping(system.port(), &uploads, many, stalled),
+    )?;
     let left = count(&folder).saturating_sub(before);
     let what = "abuse, system: files of uploads that did not end";
     stage.trial.expect(left == 0, what, format!("{left} are left"), "none")
@@ -150,6 +159,8 @@ fn dripping(port: u16, drips: &[Drip], many: usize, limit: Duration) -> Result<E
             break;
         }
     }
-    sockets.iter().for_each(|(drip, ..)| ends.add(format!("{} still held", drip.name)));
+    for (drip, ..) in sockets {
+        ends.add(format!("{} still held", drip.name));
+    }
     Ok(ends)
 }

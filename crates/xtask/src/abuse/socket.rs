@@ -70,7 +70,7 @@ impl Socket {
     /// Sends as much as is taken; false once the other end has closed.
     pub fn send(&mut self, bytes: &[u8]) -> bool {
         match self.0.write(bytes) {
-            Ok(_) => true,
+            Ok(taken) => taken > 0,
             Err(error) => error.kind() == ErrorKind::WouldBlock,
         }
     }

@@ -108,16 +108,17 @@ impl<'a> Stage<'a> {
             && p99 <= P99_MAX
             && seen.failed.is_empty()
             && settled.is_none();
-        let mut figure = format!(
-            "{}; {before:.0} MiB, peak {peak:.0}, after {after:.0}; p99 of {} others {p99:.1} ms (alone {:.1})",
+        let failed =
+            seen.failed.first().map(|why| format!("; {} of others failed: {why}", seen.failed.len()));
+        let held = settled.map(|files| format!("; {files} files are still open, {open} were"));
+        let figure = format!(
+            "{}; {before:.0} MiB, peak {peak:.0}, after {after:.0}; p99 of {} others {p99:.1} ms (alone {:.1}){}{}",
             ends.text(),
             seen.took.len(),
-            victim.alone
+            victim.alone,
+            failed.unwrap_or_default(),
+            held.unwrap_or_default()
         );
-        if let Some(failed) = seen.failed.first() {
-            figure += &format!("; {} of others failed: {failed}", seen.failed.len());
-        }
-        figure.extend(settled.map(|files| format!("; {files} files are still open, {open} were")));
         let allowed = format!(
             "{}; at most {:.0} MiB more; p99 at most {P99_MAX:.0} ms, none failed; all files closed",
             bounds.ends.join(" or "),
@@ -134,7 +135,10 @@ impl Victim {
         requests: impl FnOnce(&dyn Fn(&str) -> String) -> Vec<Request>,
     ) -> Result<Self> {
         let honest = Honest { token: token.clone(), requests: requests(&|path| service.url(path)) };
-        let pause = || Ok(sleep(Duration::from_secs(1)));
+        let pause = || {
+            sleep(Duration::from_secs(1));
+            Ok(())
+        };
         let ((), seen) = honest.ask_while(service.pid(), pause)?;
         if let Some(failed) = seen.failed.first() {
             anyhow::bail!("an honest request failed before anything was done: {failed}");
@@ -198,10 +202,9 @@ fn upload(system: &Service, token: &str, content: Vec<u8>) -> Result<String> {
 }
 
 fn fill(logistics: &Service, token: &str, count: usize) -> Result<()> {
-    let mut table = String::from("reference,deliveryDateISO,commodityId,carrierId,carrierName,weight\n");
-    for n in 0..count {
-        table += &format!("batch-{n},2026-03-{:02},1,{ORG},Hereford Haulage,{}\n", n % 28 + 1, n % 40);
-    }
+    let row = |n| format!("batch-{n},2026-03-{:02},1,{ORG},Hereford Haulage,{}\n", n % 28 + 1, n % 40);
+    let rows = (0..count).map(row).collect::<Vec<_>>().concat();
+    let table = format!("reference,deliveryDateISO,commodityId,carrierId,carrierName,weight\n{rows}");
     let content = table.into_bytes().into();
     let form = Form { fields: Vec::new(), file_name: "loads.csv", media_type: "text/csv", content };
     logistics.send("POST", "/v1/loads/batch", token, &Body::Form(form)).map(drop)
