@@ -13,7 +13,7 @@ const MIB: usize = 1 << 20;
 const MEMORY: f64 = 128.0;
 
 /// A request: its name, its head, its body.
-type Costly = (&'static str, String, Vec<u8>);
+pub type Costly = (&'static str, String, Vec<u8>);
 
 /// All of them.
 pub fn requests(stage: &Stage<'_>) -> Result<()> {
@@ -26,7 +26,7 @@ pub fn requests(stage: &Stage<'_>) -> Result<()> {
         "JSON of 1 MiB, nested or full of members",
         &answered,
         bodies(logistics),
-        if short { 5000 } else { 100 },
+        if short { 5000 } else { 250 },
     )?;
     let answered = ["200", "400", "406"];
     timed(
@@ -35,7 +35,7 @@ pub fn requests(stage: &Stage<'_>) -> Result<()> {
         "thousands of parameters, headers of 60 KiB",
         &answered,
         heads(logistics, "/v1/loads"),
-        if short { 1000 } else { 50 },
+        if short { 1000 } else { 100 },
     )?;
     let answered = ["200", "304", "400", "406", "416"];
     timed(
@@ -44,7 +44,7 @@ pub fn requests(stage: &Stage<'_>) -> Result<()> {
         "ranges, tags and headers of 60 KiB",
         &answered,
         heads(system, &stage.large),
-        if short { 1000 } else { 50 },
+        if short { 1000 } else { 100 },
     )?;
     let answered = ["200", "400", "406"];
     timed(
@@ -60,7 +60,8 @@ pub fn requests(stage: &Stage<'_>) -> Result<()> {
     many_paths(stage)
 }
 
-fn timed(
+/// Sends each some times; the longest may take so many milliseconds.
+pub fn timed(
     stage: &Stage<'_>,
     victim: &Victim,
     what: &str,
@@ -220,7 +221,8 @@ fn many_paths(stage: &Stage<'_>) -> Result<()> {
     )
 }
 
-fn one_after_another(
+/// Asks for one path after the other on one connection.
+pub fn one_after_another(
     stage: &Stage<'_>,
     victim: &Victim,
     what: &str,

@@ -5,6 +5,7 @@ mod costly;
 mod honest;
 mod idle;
 mod large;
+mod listings;
 mod packed;
 mod slow;
 mod socket;
@@ -19,6 +20,7 @@ use crate::trial::Trial;
 pub fn run(trial: &Trial<'_>) -> Result<()> {
     let stage = Stage::new(trial)?;
     costly::requests(&stage)?;
+    listings::requests(&stage)?;
     bombs::batches(&stage)?;
     large::requests(&stage)?;
     slow::readers(&stage)?;

@@ -76,7 +76,7 @@ mod tests {
         let mut text = String::new();
         GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).unwrap();
         assert_eq!(text, "hello, hello, hello, ");
-        assert!(gzip(&deflated(&[0; 1 << 20], 1024)).len() < 3 << 20);
+        assert!(gzip(&deflated(&vec![0; 1 << 20], 1024)).len() < 3 << 20);
         let zip = zip(&[("a", deflated(b"x", 1)), ("b", deflated(b"y", 1))]);
         assert!(
             zip.starts_with(b"PK\x03\x04") && zip.windows(4).filter(|w| *w == b"PK\x01\x02").count() == 2

@@ -28,9 +28,12 @@ impl Ends {
         self.0.keys().all(|end| allowed.contains(&end.as_str()))
     }
 
-    /// As `413 ×3, closed ×1`.
+    /// As `413 ×3, closed`.
     pub fn text(&self) -> String {
-        let each = self.0.iter().map(|(end, count)| format!("{end} ×{count}"));
+        let each = self.0.iter().map(|(end, count)| match count {
+            1 => end.clone(),
+            _ => format!("{end} ×{count}"),
+        });
         each.collect::<Vec<_>>().join(", ")
     }
 }
@@ -184,8 +187,10 @@ mod tests {
     #[test]
     fn ends_are_counted() {
         let mut ends = Ends::default();
-        ["413", "closed", "413"].map(|end| ends.add(end));
-        assert_eq!(ends.text(), "413 ×2, closed ×1");
+        for end in ["413", "closed", "413"] {
+            ends.add(end);
+        }
+        assert_eq!(ends.text(), "413 ×2, closed");
         assert!(ends.only(&["closed", "413"]) && !ends.only(&["413"]));
         assert_eq!(status(b"HTTP/1.1 431 R"), "431");
         assert!(repeated("ab", 100_000).map(|piece| piece.len()).sum::<usize>() >= 100_000);

@@ -119,9 +119,9 @@ impl<'a> Stage<'a> {
             failed.unwrap_or_default(),
             held.unwrap_or_default()
         );
+        let named = if bounds.ends.len() > 5 { "those ends".into() } else { bounds.ends.join(" or ") };
         let allowed = format!(
-            "{}; at most {:.0} MiB more; p99 at most {P99_MAX:.0} ms, none failed; all files closed",
-            bounds.ends.join(" or "),
+            "{named}; at most {:.0} MiB more; p99 at most {P99_MAX:.0} ms, none failed; all files closed",
             bounds.memory
         );
         self.trial.expect(right, format!("abuse, {}: {what}", service.name), figure, allowed)
@@ -129,7 +129,8 @@ impl<'a> Stage<'a> {
 }
 
 impl Victim {
-    fn new(
+    /// A service, and what honest clients ask of it.
+    pub fn new(
         service: Service,
         token: String,
         requests: impl FnOnce(&dyn Fn(&str) -> String) -> Vec<Request>,
@@ -188,7 +189,8 @@ pub fn load(reference: &str) -> Value {
     })
 }
 
-fn get(url: String) -> Request {
+/// A request for an address.
+pub fn get(url: String) -> Request {
     Request { method: "GET", url, json: None }
 }
 
