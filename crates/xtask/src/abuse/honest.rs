@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::client::{Body, Client};
+use crate::client::{Answer, Body, Client};
 use crate::proc;
 
 /// So many clients, each with a request in such a time.
@@ -87,7 +87,14 @@ impl Honest {
             let body = request.json.clone().map_or(Body::Empty, Body::Json);
             let (begun, new) = (Instant::now(), Client::new(TIMEOUT));
             let client = if turn % 3 == 0 { &new } else { &kept };
-            match client.send(request.method, &request.url, Some(&self.token), &body) {
+            let ask = |client: &Client| client.send(request.method, &request.url, Some(&self.token), &body);
+            // A kept connection may be closed just then, and on a busy machine a new one before anything was said:
+            // clients ask again (RFC 9110, 9.2.2 and 15.5.9).
+            let again = |answer: &Result<Answer>| answer.as_ref().map_or(true, |answer| answer.status == 408);
+            match Some(ask(client))
+                .filter(|answer| !again(answer))
+                .unwrap_or_else(|| ask(&Client::new(TIMEOUT)))
+            {
                 Ok(answer) if answer.status < 300 => took.push(begun.elapsed()),
                 Ok(answer) => failed.push(format!("{} {}", request.url, answer.status)),
                 Err(error) => failed.push(format!("{} {error:#}", request.url)),
