@@ -111,7 +111,7 @@ pub fn writers(stage: &Stage<'_>) -> Result<()> {
     stage.abuse(
         what,
         logistics,
-        &Bounds { ends: &ends, memory: if stage.trial.short { 32.0 } else { 64.0 } },
+        &Bounds { ends: &ends, memory: if stage.trial.short { 32.0 } else { 400.0 } },
         || dripping(logistics.port(), &drips, many, idle + heads),
     )?;
     let uploads = [drip("upload", posting(system, "/v1/files", form) + part, b"a")];
@@ -121,7 +121,7 @@ pub fn writers(stage: &Stage<'_>) -> Result<()> {
     stage.abuse(
         what,
         system,
-        &Bounds { ends: &["upload 400"], memory: if stage.trial.short { 32.0 } else { 64.0 } },
+        &Bounds { ends: &["upload 400"], memory: if stage.trial.short { 32.0 } else { 400.0 } },
         || dripping(system.port(), &uploads, many, stalled),
     )?;
     let left = count(&folder).saturating_sub(before);
