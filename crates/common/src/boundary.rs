@@ -18,6 +18,7 @@ use tracing_actix_web::RootSpanBuilder;
 
 use crate::admission::is_preflight;
 use crate::api::Api;
+use crate::connection::Activity;
 use crate::measured::Measured;
 use crate::request::{REQUEST_ID, RequestContext, Route};
 use crate::{Error, public};
@@ -51,6 +52,7 @@ pub(crate) async fn boundary(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     let started = Instant::now();
+    let _under_way = Activity::begin(&request);
     let context = RequestContext::of(&request);
     let head = request.method() == Method::HEAD;
     if head {

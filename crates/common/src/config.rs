@@ -43,6 +43,16 @@ pub struct Server {
     pub public_url: Option<Url>,
     /// Threads that serve requests; 0: one for each core.
     pub workers: usize,
+    /// The most connections at once; more wait for one to end. However many, they leave a quarter of the files that the
+    /// system lets the process have (`ulimit -Hn`) for its work.
+    pub connections: usize,
+    /// How long the head of a request may take to come in, in seconds.
+    pub head_seconds: u64,
+    /// How long a connection is kept for the next request, in seconds.
+    pub idle_seconds: u64,
+    /// A client that takes nothing of an answer for so long, or sends less than 16 KiB of a form, is given up, in
+    /// seconds; a JSON body must be there within it.
+    pub stalled_seconds: u64,
     /// How long requests in flight may take to finish at shutdown, in seconds.
     pub shutdown_seconds: u64,
     /// The most bytes of a JSON body.
@@ -64,6 +74,10 @@ impl Default for Server {
             port: 0,
             public_url: None,
             workers: 0,
+            connections: 20_000,
+            head_seconds: 10,
+            idle_seconds: 75,
+            stalled_seconds: 60,
             shutdown_seconds: 30,
             json_bytes: 1 << 20,
             cors_origins: Vec::new(),

@@ -10,6 +10,7 @@ mod auth;
 mod boundary;
 pub mod cli;
 pub mod config;
+mod connection;
 pub mod csv;
 mod error;
 pub mod files;

@@ -1,19 +1,23 @@
 //! Multipart forms, read as they come, whatever the order of their fields: texts are kept, files are handed over in
 //! chunks.
 
+use std::io;
 use std::time::Duration;
 
-use actix_multipart::{Field, MultipartError};
+use actix_multipart::{Field, Multipart, MultipartError};
+use actix_web::error::PayloadError;
 use actix_web::http::header;
 use actix_web::web::Bytes;
 use actix_web::{HttpMessage, HttpRequest};
-use futures_util::{Stream, StreamExt};
+use futures_util::stream::{self, Stream, StreamExt};
 use serde::Serialize;
 use serde_json::json;
 use sha2::Digest;
+use tokio::time::{Instant, timeout_at};
 
-pub use actix_multipart::Multipart;
+pub use actix_web::web::Payload;
 
+use crate::connection::Patience;
 use crate::problem::{Code, Problems};
 use crate::{Error, Fingerprint, idempotency};
 
@@ -22,9 +26,12 @@ const TEXT_BYTES: usize = 64 << 10;
 const TEXTS_BYTES: usize = 1 << 20;
 /// The most parts of any kind.
 const PARTS: usize = 1000;
-/// A client that sends nothing for so long has gone.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// And one that has not finished after so long is given up: ten photographs take less on any line.
+/// The most bytes of what stands between and around the parts.
+const FRAME_BYTES: usize = 8 << 20;
+/// A client that sends less than this while it is waited for (`server.stalled_seconds`) is given up: the slowest line
+/// takes more.
+const PACE: usize = 16 << 10;
+/// And one that has not finished after so long: ten photographs take less on any line.
 const LONGEST: Duration = Duration::from_secs(3600);
 
 /// What a form may have.
@@ -77,7 +84,7 @@ impl FilePart<'_> {
 /// 400 for a body that is no whole form or has too many files, 413, 415, and what `keep` returns.
 pub async fn receive<F>(
     request: &HttpRequest,
-    mut multipart: Multipart,
+    payload: Payload,
     limits: Limits<'_>,
     keep: impl AsyncFnMut(FilePart<'_>) -> Result<F, Error>,
 ) -> Result<Form<F>, Error> {
@@ -85,6 +92,9 @@ pub async fn receive<F>(
     if encoded || !request.content_type().eq_ignore_ascii_case("multipart/form-data") {
         return Err(Error::UnsupportedMediaType("multipart/form-data, not compressed"));
     }
+    let most = limits.file_bytes * (limits.files + 1) + TEXTS_BYTES + FRAME_BYTES;
+    let body = paced(payload, Patience::of(request).stalled, most);
+    let mut multipart = Multipart::new(request.headers(), body);
     let late = |_| Error::MalformedBody("it took too long".into());
     let mut form =
         tokio::time::timeout(LONGEST, parts(&mut multipart, limits, keep)).await.map_err(late)??;
@@ -170,14 +180,43 @@ async fn skip(field: &mut Field, limit: usize) -> Result<usize, Error> {
     Ok(size)
 }
 
+/// A body that keeps coming, and ends.
+fn paced(
+    payload: Payload,
+    patience: Duration,
+    most: usize,
+) -> impl Stream<Item = Result<Bytes, PayloadError>> {
+    let begin = (payload, Instant::now() + patience, 0, most);
+    stream::try_unfold(begin, move |(mut payload, mut end, mut came, left)| async move {
+        loop {
+            match timeout_at(end, payload.next()).await {
+                Ok(None) => return Ok(None),
+                Ok(Some(chunk)) => {
+                    let chunk = chunk?;
+                    let left = left.checked_sub(chunk.len()).ok_or(io::ErrorKind::QuotaExceeded);
+                    let left = left.map_err(|kind| PayloadError::Io(kind.into()))?;
+                    came += chunk.len();
+                    return Ok(Some((chunk, (payload, end, came, left))));
+                }
+                Err(_) if came < PACE => return Err(PayloadError::Io(io::ErrorKind::TimedOut.into())),
+                Err(_) => (end, came) = (Instant::now() + patience, 0),
+            }
+        }
+    })
+}
+
 async fn next<T>(
     stream: &mut (impl Stream<Item = Result<T, MultipartError>> + Unpin),
 ) -> Result<Option<T>, Error> {
-    match tokio::time::timeout(PATIENCE, stream.next()).await {
-        Ok(Some(Err(error))) => Err(Error::MalformedBody(format!("it is no whole multipart form ({error})"))),
-        Ok(more) => Ok(more.transpose().ok().flatten()),
-        Err(_) => Err(Error::MalformedBody("nothing more of it came".into())),
-    }
+    stream.next().await.transpose().map_err(|error| match &error {
+        MultipartError::Payload(PayloadError::Io(io)) if io.kind() == io::ErrorKind::QuotaExceeded => {
+            Error::PayloadTooLarge(0)
+        }
+        MultipartError::Payload(PayloadError::Io(io)) if io.kind() == io::ErrorKind::TimedOut => {
+            Error::MalformedBody("it stopped coming".into())
+        }
+        _ => Error::MalformedBody(format!("it is no whole multipart form ({error})")),
+    })
 }
 
 fn too_many(path: &str, message: String, limit: usize) -> Error {

@@ -6,10 +6,10 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use actix_cors::Cors;
+use actix_web::App;
 use actix_web::dev::ServerHandle;
 use actix_web::middleware::{Compress, Condition, from_fn};
 use actix_web::web::{self, Data};
-use actix_web::{App, HttpServer};
 use anyhow::Context as _;
 use clap::{ArgMatches, Command};
 use database::{Database, EmbeddedMigrations, Migrations, Options};
@@ -30,9 +30,10 @@ use crate::api::{Api, JsonLimit};
 use crate::auth::Verifier;
 use crate::boundary::{RequestSpan, boundary};
 use crate::config::{Config, DatabaseConfig};
+use crate::connection::Patience;
 use crate::rate::Rates;
 use crate::settings::Settings;
-use crate::{Error, api, health, idempotency, settings, telemetry};
+use crate::{Error, api, connection, health, idempotency, settings, telemetry};
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
@@ -199,7 +200,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
     let api = Data::new(Api::new(&openapi::<S>()?)?);
     let settings = Data::new(Settings::open(&context.db, &config.log.level).await?);
     let service = Data::new(S::open(&config.service, &context).await?);
-    let limit = Data::new(JsonLimit(server.json_bytes));
+    let (limit, patience) = (Data::new(JsonLimit(server.json_bytes)), Data::new(Patience::new(server)));
     let turns = Data::new(idempotency::Turns::default());
     let rates = Data::new(Rates::open(server)?);
 
@@ -215,6 +216,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
             .app_data(settings.clone())
             .app_data(service.clone())
             .app_data(limit.clone())
+            .app_data(patience.clone())
             .app_data(turns.clone())
             .app_data(rates.clone())
             .configure(health::routes::<S>)
@@ -225,12 +227,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
             .wrap(from_fn(boundary))
             .wrap(TracingLogger::<RequestSpan>::new())
     };
-    let mut http = HttpServer::new(factory).disable_signals().shutdown_timeout(server.shutdown_seconds);
-    http = http.keep_alive(Duration::from_secs(75)).client_request_timeout(Duration::from_secs(10));
-    if server.workers > 0 {
-        http = http.workers(server.workers);
-    }
-    let running = http.listen(listener)?.run();
+    let running = connection::serve(listener, server, factory)?;
     let handle = running.handle();
     let mut background = JoinSet::new();
     background.spawn(watch);

@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::time::Duration;
 
 use actix_web::dev::Payload;
 use actix_web::http::header;
@@ -13,11 +12,9 @@ use serde_json::Value;
 
 use super::Api;
 use crate::Error;
+use crate::connection::Patience;
 use crate::idempotency::{self, Fingerprint};
 use crate::problem::{Code, Problems};
-
-/// A client that takes longer than this to send a body is given up.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The most bytes of a JSON body; part of the app's data.
 #[derive(Clone, Copy)]
@@ -82,7 +79,7 @@ async fn read(request: &HttpRequest, payload: Payload) -> Result<web::BytesMut, 
 /// All of a body that keeps the limits of size and time.
 async fn bytes(request: &HttpRequest, payload: Payload) -> Result<web::BytesMut, Error> {
     let late = |_| Error::MalformedBody("it stopped coming".into());
-    tokio::time::timeout(PATIENCE, collected(request, payload)).await.map_err(late)?
+    tokio::time::timeout(Patience::of(request).stalled, collected(request, payload)).await.map_err(late)?
 }
 
 async fn collected(request: &HttpRequest, mut payload: Payload) -> Result<web::BytesMut, Error> {

@@ -17,5 +17,6 @@ mod queries;
 mod raw;
 mod settings;
 mod smuggled;
+mod stalling;
 mod starting;
 mod stopping;

@@ -4,7 +4,7 @@
 mod files;
 mod limits;
 mod listings;
-mod listings_data;
+pub mod listings_data;
 mod listings_fill;
 mod loaded;
 mod loads;

@@ -2,7 +2,7 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse, delete, get, post};
-use common::multipart::Multipart;
+use common::multipart::Payload;
 use common::wire::ActionResult;
 use common::{Answer, Body, Caller, Error, Failures, Once, PathId};
 use database::AnyConnection;
@@ -27,10 +27,10 @@ pub(super) async fn upload(
     caller: Caller,
     once: Once,
     request: HttpRequest,
-    multipart: Multipart,
+    payload: Payload,
     system: Data<System>,
 ) -> Result<Answer, Error> {
-    let form = receive(&request, multipart, &system).await?;
+    let form = receive(&request, payload, &system).await?;
     let files = form.check(&caller)?;
     let fingerprint =
         form.0.fingerprint(&request, |part| (&part.name, &part.declared, &part.content.hash))?;

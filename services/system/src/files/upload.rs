@@ -2,7 +2,7 @@
 
 use actix_web::HttpRequest;
 use common::Error;
-use common::multipart::{self, FilePart, Limits, Multipart};
+use common::multipart::{self, FilePart, Limits, Payload};
 
 use super::form::{Form, Part, TEXTS};
 use crate::System;
@@ -11,7 +11,7 @@ use crate::System;
 ///
 /// # Errors
 /// 400 for a body that is no whole form or has too many files, 413, 415, 503.
-pub(super) async fn receive(request: &HttpRequest, form: Multipart, system: &System) -> Result<Form, Error> {
+pub(super) async fn receive(request: &HttpRequest, form: Payload, system: &System) -> Result<Form, Error> {
     let settings = &system.settings;
     let limits = Limits { texts: &TEXTS, files: settings.file_count, file_bytes: settings.file_bytes };
     multipart::receive(request, form, limits, async |part| keep(part, system).await).await.map(Form)

@@ -3,7 +3,7 @@
 use actix_web::http::header::CONTENT_DISPOSITION;
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse, get, post};
-use common::multipart::Multipart;
+use common::multipart::Payload;
 use common::{Answer, Caller, Error, Failures, Granted, MemberOrAdmin, Once};
 use database::AnyConnection;
 
@@ -26,7 +26,7 @@ pub(in crate::loads) async fn create(
     caller: Granted<MemberOrAdmin>,
     once: Once,
     request: HttpRequest,
-    form: Multipart,
+    form: Payload,
     app: Data<Logistics>,
 ) -> Result<Answer, Error> {
     let form = receive(&request, form, &app.batches).await?;

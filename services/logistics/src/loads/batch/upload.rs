@@ -5,7 +5,7 @@ use std::io;
 
 use actix_web::HttpRequest;
 use common::Error;
-use common::multipart::{self, FilePart, Form, Limits, Multipart};
+use common::multipart::{self, FilePart, Form, Limits, Payload};
 use common::problem::{Code, Problems};
 use common::wire::Name;
 use serde::Deserialize;
@@ -71,7 +71,7 @@ pub struct Organiser {
 /// 400 for a body that is no whole form or has too many files, 413, 415, 503.
 pub async fn receive(
     request: &HttpRequest,
-    form: Multipart,
+    form: Payload,
     batches: &Batches,
 ) -> Result<Form<Received>, Error> {
     let limits = Limits { texts: &TEXTS, files: batches.files_max, file_bytes: batches.limits.bytes };

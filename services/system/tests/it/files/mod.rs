@@ -16,6 +16,7 @@ mod scan;
 mod store;
 mod stored;
 mod sweep;
+mod trickling;
 mod upload;
 
 use std::path::PathBuf;

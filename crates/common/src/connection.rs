@@ -1,0 +1,215 @@
+//! Connections that cannot be held for nothing. actix times the first head and the pause before the next one; whoever
+//! takes nothing of an answer, stops within a second head or goes on sending what was refused would be waited for
+//! without end. And there are never more of them than leave files for the work.
+
+use std::cell::Cell;
+use std::io::{self, ErrorKind};
+use std::net::TcpListener;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use actix_http::{HttpServiceBuilder, Request, Response};
+use actix_server::Server;
+use actix_service::{IntoServiceFactory, ServiceFactory, ServiceFactoryExt, fn_service, map_config};
+use actix_web::body::MessageBody;
+use actix_web::dev::{AppConfig, ServiceRequest};
+use actix_web::{HttpRequest, web};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::config;
+
+/// Those that wait to be accepted; more are sent away by the kernel and try again after a second.
+const BACKLOG: i32 = 1024;
+/// How long what comes after a refusal is read over, so that the client sees the answer.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// How long a client is waited for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// For the head of a request, once it begins.
+    pub head: Duration,
+    /// For the next request.
+    pub idle: Duration,
+    /// While it takes nothing of an answer, or sends next to nothing of a body.
+    pub stalled: Duration,
+}
+
+impl Patience {
+    /// As configured.
+    pub fn new(server: &config::Server) -> Self {
+        let [head, idle, stalled] =
+            [server.head_seconds, server.idle_seconds, server.stalled_seconds].map(Duration::from_secs);
+        Self { head, idle, stalled }
+    }
+
+    /// That of the app.
+    pub fn of(request: &HttpRequest) -> Self {
+        let configured = request.app_data::<web::Data<Self>>().map(|patience| ***patience);
+        configured.unwrap_or_else(|| Self::new(&config::Server::default()))
+    }
+}
+
+/// Serves an app on a listener.
+pub(crate) fn serve<F, I, S, B>(listener: TcpListener, server: &config::Server, app: F) -> io::Result<Server>
+where
+    F: Fn() -> I + Send + Clone + 'static,
+    I: IntoServiceFactory<S, Request>,
+    S: ServiceFactory<Request, Config = AppConfig> + 'static,
+    S::Future: 'static,
+    S::Service: 'static,
+    S::Error: Into<actix_web::Error> + 'static,
+    S::InitError: std::fmt::Debug,
+    S::Response: Into<Response<B>> + 'static,
+    B: MessageBody + 'static,
+{
+    rustix::net::listen(&listener, BACKLOG)?;
+    let (address, patience) = (listener.local_addr()?, Patience::new(server));
+    let mut builder = Server::build().disable_signals().shutdown_timeout(server.shutdown_seconds);
+    let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+    let workers = if server.workers > 0 { server.workers } else { cores };
+    let each = most(server.connections).div_ceil(workers);
+    builder = builder.workers(workers).max_concurrent_connections(each);
+    let stopping = builder.graceful_shutdown_signal();
+    let factory = move || {
+        let app = app().into_factory().map_err(|error| error.into().error_response());
+        let stopping = stopping.clone();
+        let http = HttpServiceBuilder::default()
+            .graceful_shutdown_signal(move || {
+                let stopping = stopping.clone();
+                async move { stopping.notified().await }
+            })
+            .keep_alive(patience.idle)
+            .client_request_timeout(patience.head)
+            .client_disconnect_timeout(LINGER)
+            .local_addr(address)
+            .on_connect_ext(|connection: &Connection<TcpStream>, data| {
+                data.insert(connection.activity.clone());
+            })
+            .h1(map_config(app, |()| AppConfig::default()));
+        let open = move |io: TcpStream| {
+            let peer = io.peer_addr().ok();
+            std::future::ready(Ok((Connection::new(io, patience), peer)))
+        };
+        fn_service(open).and_then(http)
+    };
+    Ok(builder.listen("http", listener, factory)?.run())
+}
+
+/// So many connections at once: three quarters of the files that the system lets this process have, if that is less
+/// than was configured. Of its two limits the lower is raised to the upper, as every process may.
+fn most(configured: usize) -> usize {
+    let files = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: files.maximum, maximum: files.maximum };
+    let files = if setrlimit(Resource::Nofile, raised).is_ok() { files.maximum } else { files.current };
+    let files = files.and_then(|files| usize::try_from(files).ok()).unwrap_or(usize::MAX);
+    configured.min(files / 4 * 3).max(1)
+}
+
+/// What goes on on a connection.
+#[derive(Clone)]
+pub(crate) struct Activity(Rc<(Cell<usize>, Cell<Instant>)>);
+
+impl Activity {
+    /// A request is under way for as long as what this returns lives.
+    pub fn begin(request: &ServiceRequest) -> Option<UnderWay> {
+        let activity = request.conn_data::<Self>()?.clone();
+        activity.0.0.set(activity.0.0.get() + 1);
+        Some(UnderWay(activity))
+    }
+
+    fn seen(&self) {
+        self.0.1.set(Instant::now());
+    }
+}
+
+/// A request is under way.
+pub(crate) struct UnderWay(Activity);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let requests = &self.0.0.0;
+        requests.set(requests.get() - 1);
+        self.0.seen();
+    }
+}
+
+/// A stream that fails when its client is given up.
+struct Connection<T> {
+    io: T,
+    patience: Patience,
+    activity: Activity,
+    quiet: Pin<Box<Sleep>>,
+    blocked: Option<Pin<Box<Sleep>>>,
+}
+
+impl<T> Connection<T> {
+    fn new(io: T, patience: Patience) -> Self {
+        let now = Instant::now();
+        let quiet = Box::pin(sleep_until(now + patience.idle + patience.head));
+        Self {
+            io,
+            patience,
+            activity: Activity(Rc::new((Cell::new(0), Cell::new(now)))),
+            quiet,
+            blocked: None,
+        }
+    }
+
+    /// True when no request was under way and nothing was sent for as long as the next one may take to come in.
+    fn is_given_up(&mut self, cx: &mut Context<'_>) -> bool {
+        while self.quiet.as_mut().poll(cx).is_ready() {
+            let (requests, seen) = &*self.activity.0;
+            let since = if requests.get() > 0 { Instant::now() } else { seen.get() };
+            let end = since + self.patience.idle + self.patience.head;
+            if end <= Instant::now() {
+                return true;
+            }
+            self.quiet.as_mut().reset(end);
+        }
+        false
+    }
+}
+
+fn given_up<V>() -> Poll<io::Result<V>> {
+    Poll::Ready(Err(ErrorKind::TimedOut.into()))
+}
+
+impl<T: AsyncRead + Unpin> AsyncRead for Connection<T> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.is_given_up(cx) {
+            return given_up();
+        }
+        Pin::new(&mut self.io).poll_read(cx, buffer)
+    }
+}
+
+impl<T: AsyncWrite + Unpin> AsyncWrite for Connection<T> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let end = self.patience.stalled;
+        if let Poll::Ready(written) = Pin::new(&mut self.io).poll_write(cx, bytes) {
+            self.blocked = None;
+            self.activity.seen();
+            return Poll::Ready(written);
+        }
+        let blocked = self.blocked.get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + end)));
+        ready!(blocked.as_mut().poll(cx));
+        given_up()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+}
