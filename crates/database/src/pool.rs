@@ -1,35 +1,48 @@
 //! The connection pool: as many statements at once as there are connections, each on a blocking thread.
+//!
+//! A network that is silent leaves such a thread waiting for ever, and nothing can wake it: so a call that the server does
+//! not work for is answered without it (`watch`), and its place is given to others.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use diesel::QueryResult;
 use diesel::connection::{
     AnsiTransactionManager, CacheSize, Connection as _, SimpleConnection, TransactionManager,
 };
-use diesel::r2d2::{self, ManageConnection, PooledConnection, R2D2Connection};
+use diesel::dsl::sql;
+use diesel::r2d2::R2D2Connection;
+use diesel::sql_types::{Bool, Integer};
+use diesel::{QueryResult, RunQueryDsl};
 use tokio::sync::Semaphore;
+use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::time::{timeout, timeout_at};
 use tracing::Span;
 
+use crate::call::Call;
 use crate::connection::{self, Role};
 use crate::{AnyConnection, Error, Failure, Options, Target};
-
-/// Opens connections by the URL and nothing else. (Diesel's own manager tries each backend in turn: a wrong
-/// password becomes "invalid URL", a mistyped URL a new SQLite file.)
-struct Manager {
-    target: Target,
-    schema: &'static str,
-}
 
 /// A connection, and how often it was used since it keeps statements.
 struct Pooled {
     connection: AnyConnection,
     uses: u32,
+    opened: Instant,
+    /// The number of the server's process, on PostgreSQL.
+    backend: i32,
 }
 
 /// Statements are kept by their text, of which a search has as many as there are ways to put its filters together. After
 /// so many uses they are forgotten; those that are asked for most are prepared again soon.
 const USES: u32 = 1000;
+/// A connection is used no longer: the server's process for it grows, and the name may be another server's by then.
+const LIFE: Duration = Duration::from_secs(1800);
+/// The longest pause between attempts to connect.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How long the server has for saying that it is at work.
+const PROBE: Duration = Duration::from_secs(1);
+/// How soon it is asked again.
+const AGAIN: Duration = Duration::from_secs(2);
 
 impl Pooled {
     fn used(&mut self) -> QueryResult<()> {
@@ -48,43 +61,22 @@ impl Pooled {
     }
 }
 
-impl ManageConnection for Manager {
-    type Connection = Pooled;
-    type Error = Error;
-
-    fn connect(&self) -> Result<Pooled, Error> {
-        let connection = match &self.target {
-            Target::Sqlite(path) => AnyConnection::Sqlite(connection::sqlite(path, Role::Reader)?),
-            Target::Postgres(url) => AnyConnection::Postgres(connection::postgres(url, self.schema)?),
-        };
-        Ok(Pooled { connection, uses: 0 })
-    }
-
-    fn is_valid(&self, pooled: &mut Pooled) -> Result<(), Error> {
-        Ok(pooled.connection.ping()?)
-    }
-
-    fn has_broken(&self, pooled: &mut Pooled) -> bool {
-        std::thread::panicking() || pooled.connection.is_broken()
-    }
-}
-
-#[derive(Debug)]
-struct LogFailure;
-
-impl diesel::r2d2::HandleError<Error> for LogFailure {
-    fn handle_error(&self, error: Error) {
-        tracing::warn!(%error, "a database connection could not be opened");
-    }
-}
-
-type Checkout = PooledConnection<Manager>;
-
 /// Connections and the permits that keep more closures than connections from piling up on threads.
-pub(crate) struct Pool {
-    connections: r2d2::Pool<Manager>,
+#[derive(Clone)]
+pub(crate) struct Pool(Arc<Shared>);
+
+struct Shared {
+    target: Target,
+    schema: &'static str,
+    idle: Mutex<Vec<Pooled>>,
     permits: Arc<Semaphore>,
+    size: usize,
     wait: Duration,
+    /// Calls that were given up and whose threads still wait.
+    left: AtomicUsize,
+    opened: Instant,
+    /// When a call went well last, in milliseconds after that.
+    well: AtomicU64,
 }
 
 impl Pool {
@@ -94,18 +86,21 @@ impl Pool {
         let size = match &target {
             Target::Sqlite(_) => options.pool_size.min(cores().saturating_add(1).max(4)),
             Target::Postgres(_) => options.pool_size,
+        } as usize;
+        let shared = Shared {
+            target,
+            schema: options.schema,
+            idle: Mutex::default(),
+            permits: Arc::new(Semaphore::new(size)),
+            size,
+            wait: options.wait,
+            left: AtomicUsize::new(0),
+            opened: Instant::now(),
+            well: AtomicU64::new(0),
         };
-        let connections = r2d2::Pool::builder()
-            .max_size(size)
-            .min_idle(Some(1))
-            .connection_timeout(options.wait)
-            .idle_timeout(None)
-            .test_on_check_out(false)
-            .error_handler(Box::new(LogFailure))
-            .build(Manager { target, schema: options.schema })
-            .map_err(|e| Error::Setup(e.to_string()))?;
-        let permits = Arc::new(Semaphore::new(size as usize));
-        Ok(Self { connections, permits, wait: options.wait })
+        let first = shared.connect()?;
+        shared.idle().push(first);
+        Ok(Self(Arc::new(shared)))
     }
 
     pub(crate) async fn read<T, E, F>(&self, mut f: F) -> Result<T, E>
@@ -114,7 +109,7 @@ impl Pool {
         E: Failure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
-        self.run(move |connection| f(connection)).await
+        self.run(move |connection, _| f(connection)).await
     }
 
     /// One transaction on PostgreSQL, at REPEATABLE READ: a row that another transaction changed meanwhile fails
@@ -125,12 +120,12 @@ impl Pool {
         E: Failure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
-        let patience = self.wait;
-        self.run(move |connection| {
+        let patience = self.0.wait;
+        self.run(move |connection, call| {
             let started = Instant::now();
             let mut longest = 1_000;
             loop {
-                match transaction(connection, &mut f) {
+                match transaction(connection, call, &mut f) {
                     Err(e) if lost(&e) => {
                         if started.elapsed() > patience {
                             return Err(Error::Unavailable("others change the same rows".into()).into());
@@ -147,54 +142,169 @@ impl Pool {
         .await
     }
 
-    /// True when every connection is in use.
+    /// True when every connection is in use, and calls go well all the same.
     pub(crate) fn is_busy(&self) -> bool {
-        self.permits.available_permits() == 0
+        let well = self.0.opened + Duration::from_millis(self.0.well.load(Ordering::Relaxed));
+        self.0.permits.available_permits() == 0 && well.elapsed() < self.0.wait
     }
 
     /// Runs `f` on a blocking thread; again on another connection if the first turns out to be dead.
-    async fn run<T, E, F>(&self, mut f: F) -> Result<T, E>
+    async fn run<T, E, F>(&self, f: F) -> Result<T, E>
     where
         T: Send + 'static,
         E: Failure,
-        F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
+        F: FnMut(&mut AnyConnection, &Call) -> Result<T, E> + Send + 'static,
     {
-        let deadline = Instant::now() + self.wait;
-        let waited = tokio::time::timeout(self.wait, self.permits.clone().acquire_owned()).await;
+        let shared = self.0.clone();
+        let deadline = Instant::now() + shared.wait;
+        let waited = timeout(shared.wait, shared.permits.clone().acquire_owned()).await;
         let Ok(Ok(permit)) = waited else {
             return Err(Error::Unavailable("all connections are busy".into()).into());
         };
-        let pool = self.connections.clone();
-        let span = Span::current();
-        let task = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
+        let call = Arc::new(Call::new(permit));
+        let (span, own, at) = (Span::current(), call.clone(), shared.clone());
+        let task = spawn_blocking(move || {
             let _entered = span.entered();
-            loop {
-                let mut pooled = checkout(&pool, deadline)?;
-                // Before, so that what goes wrong with it is found out as below.
-                let used = pooled.used().map_err(|e| E::from(Error::from(e)));
-                let connection = &mut pooled.connection;
-                let result = used.and_then(|()| f(connection));
-                // A server that was restarted leaves dead connections behind: one is found out at each call. Diesel
-                // does not always notice; a failed ping makes it, and the pool then drops the connection.
-                let died = result.as_ref().is_err_and(is_unavailable)
-                    && (connection.is_broken() || connection.ping().is_err());
-                if !died || Instant::now() > deadline {
-                    return result;
-                }
-            }
+            let _ended = Ended(&at, &own);
+            at.work(&own, deadline, f)
         });
-        task.await.unwrap_or_else(|_| Err(Error::Panicked.into()))
+        match shared.target {
+            Target::Sqlite(_) => ended(task.await),
+            // A task of its own: it sees to its end what nobody waits for any more.
+            Target::Postgres(_) => ended(tokio::spawn(shared.watch(call, task, deadline)).await),
+        }
+    }
+}
+
+fn ended<T, E: Failure>(joined: Result<Result<T, E>, tokio::task::JoinError>) -> Result<T, E> {
+    joined.unwrap_or_else(|_| Err(Error::Panicked.into()))
+}
+
+/// Dropped, the thread of a call has ended, however it did.
+struct Ended<'a>(&'a Shared, &'a Call);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        if self.1.end() {
+            self.0.left.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Shared {
+    fn idle(&self) -> MutexGuard<'_, Vec<Pooled>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens a connection by the URL and nothing else. (Diesel's own manager tries each backend in turn: a wrong
+    /// password becomes "invalid URL", a mistyped URL a new SQLite file.)
+    fn connect(&self) -> Result<Pooled, Error> {
+        let (connection, backend) = match &self.target {
+            Target::Sqlite(path) => (AnyConnection::Sqlite(connection::sqlite(path, Role::Reader)?), 0),
+            Target::Postgres(url) => {
+                let mut c = connection::postgres(url, self.schema)?;
+                let backend = diesel::select(sql::<Integer>("pg_backend_pid()")).get_result(&mut c)?;
+                (AnyConnection::Postgres(c), backend)
+            }
+        };
+        Ok(Pooled { connection, uses: 0, opened: Instant::now(), backend })
+    }
+
+    /// One that is idle, or a new one as soon as one can be had.
+    fn checkout(&self, deadline: Instant) -> Result<Pooled, Error> {
+        if let Some(pooled) = self.idle().pop() {
+            return Ok(pooled);
+        }
+        let mut pause = Duration::from_millis(50);
+        loop {
+            match self.connect() {
+                Err(_) if Instant::now() + pause < deadline => {
+                    std::thread::sleep(pause);
+                    pause = (2 * pause).min(PAUSE);
+                }
+                Err(error) => return Err(Error::Unavailable(error.to_string().replace('\n', " "))),
+                connected => return connected,
+            }
+        }
+    }
+
+    fn work<T, E: Failure>(
+        &self,
+        call: &Call,
+        deadline: Instant,
+        mut f: impl FnMut(&mut AnyConnection, &Call) -> Result<T, E>,
+    ) -> Result<T, E> {
+        loop {
+            let mut pooled = self.checkout(deadline)?;
+            call.begin(pooled.backend);
+            // Before, so that what goes wrong with it is found out as below.
+            let used = pooled.used().map_err(|e| E::from(Error::from(e)));
+            let connection = &mut pooled.connection;
+            let result = used.and_then(|()| f(connection, call));
+            // A server that was restarted leaves dead connections behind: one is found out at each call. Diesel does not
+            // always notice.
+            let away = result.as_ref().is_err_and(is_unavailable);
+            let died = away && (connection.is_broken() || connection.ping().is_err());
+            if !away {
+                let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+                self.well.store(now, Ordering::Relaxed);
+            }
+            if !died && !connection.is_broken() && !call.is_left() && pooled.opened.elapsed() < LIFE {
+                self.idle().push(pooled);
+            }
+            if !died || Instant::now() > deadline {
+                return result;
+            }
+        }
+    }
+
+    /// Waits for a call, but no longer than the server works for it.
+    async fn watch<T, E: Failure>(
+        self: Arc<Self>,
+        call: Arc<Call>,
+        mut task: JoinHandle<Result<T, E>>,
+        deadline: Instant,
+    ) -> Result<T, E> {
+        let mut until = deadline.into();
+        loop {
+            if let Ok(joined) = timeout_at(until, &mut task).await {
+                return ended(joined);
+            }
+            let at_work = self.is_at_work(call.backend()).await;
+            if !at_work
+                && let Some(error) = call.leave(|| self.left.fetch_add(1, Ordering::Relaxed) < self.size)
+            {
+                tracing::warn!(%error, "a database call was given up");
+                return Err(error.into());
+            }
+            until = tokio::time::Instant::now() + AGAIN;
+        }
+    }
+
+    /// True when the server is at work for a connection, or was just now. It is asked on another, which is new: who
+    /// hears nothing on the first cannot tell a long query from a lost answer.
+    async fn is_at_work(self: &Arc<Self>, backend: Option<i32>) -> bool {
+        let (Target::Postgres(url), Some(backend)) = (&self.target, backend) else { return false };
+        let (url, schema) = (url.clone(), self.schema);
+        let asked = spawn_blocking(move || {
+            let mut c = connection::postgres(&url, schema)?;
+            let at_work = format!(
+                "EXISTS (SELECT FROM pg_stat_activity WHERE pid = {backend}
+                 AND (state = 'active' OR state_change > clock_timestamp() - interval '2 s'))"
+            );
+            Ok::<_, Error>(diesel::select(sql::<Bool>(&at_work)).get_result(&mut c)?)
+        });
+        match timeout(PROBE, asked).await {
+            Ok(Ok(Ok(at_work))) => at_work,
+            // That it takes no more connections is an answer too.
+            Ok(Ok(Err(error))) => error.to_string().contains("FATAL"),
+            _ => false,
+        }
     }
 }
 
 fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX))
-}
-
-fn checkout(pool: &r2d2::Pool<Manager>, deadline: Instant) -> Result<Checkout, Error> {
-    pool.get_timeout(deadline.saturating_duration_since(Instant::now()))
-        .map_err(|e| Error::Unavailable(e.to_string().replace('\n', " ")))
 }
 
 fn is_unavailable<E: Failure>(error: &E) -> bool {
@@ -207,6 +317,7 @@ fn lost<E: Failure>(error: &E) -> bool {
 
 fn transaction<T, E: Failure>(
     connection: &mut AnyConnection,
+    call: &Call,
     f: &mut impl FnMut(&mut AnyConnection) -> Result<T, E>,
 ) -> Result<T, E> {
     let sql = |e: diesel::result::Error| E::from(Error::from(e));
@@ -214,18 +325,24 @@ fn transaction<T, E: Failure>(
         AnsiTransactionManager::begin_transaction_sql(c, "BEGIN ISOLATION LEVEL REPEATABLE READ")
             .map_err(sql)?;
     }
-    match f(connection) {
+    let result = f(connection).and_then(|value| {
+        let given_up = || Error::Unavailable("the call was given up".into()).into();
+        if call.commit() { Ok(value) } else { Err(given_up()) }
+    });
+    match result {
         Ok(value) => {
-            <AnyConnection as diesel::Connection>::TransactionManager::commit_transaction(connection)
-                .map_err(|e| match Error::from(e) {
-                    // Not to be run again: it may have happened.
-                    Error::Unavailable(reason) => Error::Undecided(reason).into(),
-                    other => E::from(other),
-                })?;
+            let committed =
+                <AnyConnection as diesel::Connection>::TransactionManager::commit_transaction(connection);
+            call.committed();
+            committed.map_err(|e| match Error::from(e) {
+                // Not to be run again: it may have happened.
+                Error::Unavailable(reason) => Error::Undecided(reason).into(),
+                other => E::from(other),
+            })?;
             Ok(value)
         }
         Err(error) => {
-            // A connection that cannot even roll back is broken, and the pool drops it.
+            // A connection that cannot even roll back is broken, and is not used again.
             let _ =
                 <AnyConnection as diesel::Connection>::TransactionManager::rollback_transaction(connection);
             Err(error)
