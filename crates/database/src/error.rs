@@ -57,7 +57,10 @@ impl From<Diesel> for Error {
     fn from(error: Diesel) -> Self {
         let passing = match &error {
             Diesel::DatabaseError(
-                DatabaseErrorKind::ClosedConnection | DatabaseErrorKind::UnableToSendCommand,
+                DatabaseErrorKind::ClosedConnection
+                | DatabaseErrorKind::UnableToSendCommand
+                // A server that has become a standby, or that somebody has closed for writing.
+                | DatabaseErrorKind::ReadOnlyTransaction,
                 _,
             )
             | Diesel::BrokenTransactionManager => true,

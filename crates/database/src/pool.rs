@@ -186,7 +186,7 @@ struct Ended<'a>(&'a Shared, &'a Call);
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
         if self.1.end() {
-            self.0.left.fetch_sub(1, Ordering::Relaxed);
+            Shared::count_left(self.0.left.fetch_sub(1, Ordering::Relaxed) - 1);
         }
     }
 }
@@ -271,14 +271,23 @@ impl Shared {
                 return ended(joined);
             }
             let at_work = self.is_at_work(call.backend()).await;
-            if !at_work
-                && let Some(error) = call.leave(|| self.left.fetch_add(1, Ordering::Relaxed) < self.size)
-            {
+            if !at_work && let Some(error) = call.leave(|| self.has_room()) {
                 tracing::warn!(%error, "a database call was given up");
                 return Err(error.into());
             }
             until = tokio::time::Instant::now() + AGAIN;
         }
+    }
+
+    /// Counts a call that is given up. True while so few wait in vain that their places can be given to others.
+    fn has_room(&self) -> bool {
+        let left = self.left.fetch_add(1, Ordering::Relaxed);
+        Self::count_left(left + 1);
+        left < self.size
+    }
+
+    fn count_left(left: usize) {
+        metrics::gauge!("drover_database_calls_left").set(crate::small(left));
     }
 
     /// True when the server is at work for a connection, or was just now. It is asked on another, which is new: who
