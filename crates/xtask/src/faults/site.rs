@@ -258,7 +258,7 @@ pub fn listing(tag: &str, files: &Value) -> Body {
 /// A file of this name.
 pub fn file(name: String, content: Vec<u8>) -> Body {
     Body::Form(Form {
-        fields: vec![("bucket", "documents".into()), ("type", "misc".into()), ("name", name)],
+        fields: vec![("bucket", "files".into()), ("type", "misc".into()), ("name", name)],
         file_name: "ticket.csv",
         media_type: "text/csv",
         content: content.into(),
