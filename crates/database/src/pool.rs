@@ -273,6 +273,8 @@ impl Shared {
             let at_work = self.is_at_work(call.backend()).await;
             if !at_work && let Some(error) = call.leave(|| self.has_room()) {
                 tracing::warn!(%error, "a database call was given up");
+                // Those that lie idle have heard as little since.
+                self.idle().clear();
                 return Err(error.into());
             }
             until = tokio::time::Instant::now() + AGAIN;

@@ -49,6 +49,7 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
         wire.set(State::Whole);
         wire.lead_to(system.port());
     };
+    // Whether system can be reached is asked of the head of its answer alone.
     let lead = |manner| {
         stand_in.set(manner);
         wire.lead_to(stand_in.port());
@@ -56,19 +57,20 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     stage.broken(
         "system never answers",
         if trial.short { 5 } else { 10 },
+        true,
         &|| lead(Manner::Hanging),
         &whole,
     )?;
     if trial.short {
         return Ok(());
     }
-    stage.broken("system answers 500", 3, &|| lead(Manner::Failing), &whole)?;
-    stage.broken("system answers half a body and stalls", 8, &|| lead(Manner::Stalling), &whole)?;
-    stage.broken("system answers what is no HTTP", 3, &|| lead(Manner::Babbling), &whole)?;
-    stage.broken("system answers another page", 3, &|| lead(Manner::Lying), &whole)?;
-    stage.broken("system gone", 3, &|| wire.set(State::Closed), &whole)?;
-    stage.broken("system silent", 8, &|| wire.set(State::Silent), &whole)?;
-    stage.broken("system ten bytes a second", 8, &|| wire.set(State::Trickling), &whole)
+    stage.broken("system answers 500", 3, true, &|| lead(Manner::Failing), &whole)?;
+    stage.broken("system answers half a body and stalls", 8, false, &|| lead(Manner::Stalling), &whole)?;
+    stage.broken("system answers what is no HTTP", 3, true, &|| lead(Manner::Babbling), &whole)?;
+    stage.broken("system answers another page", 3, false, &|| lead(Manner::Lying), &whole)?;
+    stage.broken("system gone", 3, true, &|| wire.set(State::Closed), &whole)?;
+    stage.broken("system silent", 8, true, &|| wire.set(State::Silent), &whole)?;
+    stage.broken("system ten bytes a second", 8, true, &|| wire.set(State::Trickling), &whole)
 }
 
 /// A service takes the tokens that another does.
@@ -104,7 +106,7 @@ struct Stage<'a, 'b> {
 }
 
 impl Stage<'_, '_> {
-    fn broken(&self, what: &str, hold: u64, break_it: &dyn Fn(), mend: &dyn Fn()) -> Result<()> {
+    fn broken(&self, what: &str, hold: u64, shown: bool, break_it: &dyn Fn(), mend: &dyn Fn()) -> Result<()> {
         let sites: Vec<_> = self.sites.iter().collect();
         let (hold, run, began) = (Duration::from_secs(hold), new_run(), Instant::now());
         let mut works: Vec<_> = sites.iter().map(|site| site.with_file(&run, &self.ticket)).collect();
@@ -116,7 +118,7 @@ impl Stage<'_, '_> {
         let fault = Fault {
             run,
             hold,
-            shows: Some("system"),
+            shows: shown.then_some("system"),
             refuses: true,
             slowest: SLOWEST,
             ..Fault::new(what, sites)

@@ -217,5 +217,6 @@ fn facets(trial: &Trial<'_>, library: &Path) -> Result<()> {
         }
     }
     let figure = format!("{SENT} writes counted at once by both");
-    trial.expect(true, "two replicas ten minutes apart: facets", figure, "all")
+    trial.note("two replicas ten minutes apart: facets", figure, "all");
+    Ok(())
 }

@@ -241,6 +241,7 @@ impl Events {
         let mut counts = BTreeMap::<String, usize>::new();
         for event in &self.all {
             let kind = match &event.outcome {
+                Outcome::Good(503, _) => "readyz 503".into(),
                 Outcome::Good(status, _) => status.to_string(),
                 Outcome::Refused => "503".into(),
                 Outcome::Doubt => "503 in doubt".into(),

@@ -46,7 +46,7 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
         wire.lead_to(stand_in.port());
     };
     broken("S3 answers 500", 2, &|| manner(Manner::Failing))?;
-    broken("S3 never answers", if trial.short { 3 } else { 9 }, &|| manner(Manner::Hanging))?;
+    broken("S3 never answers", if trial.short { 5 } else { 9 }, &|| manner(Manner::Hanging))?;
     if trial.short {
         return Ok(());
     }
@@ -54,7 +54,7 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     broken("S3 answers half a body and breaks off", 3, &|| manner(Manner::Breaking))?;
     broken("S3 answers what is no HTTP", 3, &|| manner(Manner::Babbling))?;
     let closed = |what, break_it: &dyn Fn()| {
-        super::store::broken(trial, &site, (what, 3), break_it, &|| wire.set(State::Whole))
+        self::broken(trial, &site, (what, 3), break_it, &|| wire.set(State::Whole))
     };
     closed("S3 out of reach, uploads cut in the middle", &|| wire.set(State::Closed))?;
     closed("S3 silent in the middle of all", &|| wire.set(State::Silent))
@@ -68,15 +68,11 @@ fn broken(
     mend: &dyn Fn(),
 ) -> Result<()> {
     let hold = Duration::from_secs(hold);
+    // The probe is content with the head of an answer.
+    let shows = (!what.contains("half")).then_some("store");
     let databases = Some(&trial.databases);
-    let fault = Fault {
-        databases,
-        hold,
-        slowest: SLOWEST,
-        shows: Some("store"),
-        refuses: true,
-        ..Fault::new(what, vec![site])
-    };
+    let fault =
+        Fault { databases, hold, slowest: SLOWEST, shows, refuses: true, ..Fault::new(what, vec![site]) };
     let mut works = site.works(&fault.run);
     works[1].breaks = true;
     works[2].apart = true; // information needs no content
