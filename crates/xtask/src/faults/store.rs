@@ -53,11 +53,11 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     broken("S3 answers half a body and stalls", 5, &|| manner(Manner::Stalling))?;
     broken("S3 answers half a body and breaks off", 3, &|| manner(Manner::Breaking))?;
     broken("S3 answers what is no HTTP", 3, &|| manner(Manner::Babbling))?;
-    let closed = |what, break_it: &dyn Fn()| {
-        self::broken(trial, &site, (what, 3), break_it, &|| wire.set(State::Whole))
+    let wired = |what, hold, state| {
+        self::broken(trial, &site, (what, hold), &|| wire.set(state), &|| wire.set(State::Whole))
     };
-    closed("S3 out of reach, uploads cut in the middle", &|| wire.set(State::Closed))?;
-    closed("S3 silent in the middle of all", &|| wire.set(State::Silent))
+    wired("S3 out of reach, uploads cut in the middle", 3, State::Closed)?;
+    wired("S3 silent in the middle of all", 7, State::Silent)
 }
 
 fn broken(
