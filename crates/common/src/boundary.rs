@@ -159,6 +159,9 @@ fn respond(error: &actix_web::Error, context: &RequestContext) -> HttpResponse {
             Error::Unavailable(cause, _) => {
                 tracing::warn!(error = format!("{cause:#}"), "a dependency is unavailable");
             }
+            Error::Undecided(cause) => {
+                tracing::error!(error = format!("{cause:#}"), "whether this was done is not known")
+            }
             _ => {}
         }
         return own.respond(&context.id);

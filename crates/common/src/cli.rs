@@ -19,7 +19,12 @@ use crate::{openapi, telemetry};
 pub fn main<S: Service>() -> ExitCode {
     let matches = command::<S>().get_matches();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let result = runtime.context("cannot start").and_then(|runtime| runtime.block_on(run::<S>(&matches)));
+    let result = runtime.context("cannot start").and_then(|runtime| {
+        let result = runtime.block_on(run::<S>(&matches));
+        // Threads that wait for a network that is silent are not waited for.
+        runtime.shutdown_background();
+        result
+    });
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

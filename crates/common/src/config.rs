@@ -97,7 +97,7 @@ pub struct DatabaseConfig {
     pub url: SecretString,
     /// Connections; on SQLite, where one writes beside them, at most one more than there are cores.
     pub pool_size: u32,
-    /// How long a request waits for a free connection, in milliseconds.
+    /// How long a request waits for a free connection, and for a database that gives no sign, in milliseconds.
     pub wait_ms: u64,
 }
 

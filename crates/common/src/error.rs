@@ -60,6 +60,12 @@ pub enum Error {
     /// 503 `dependency_unavailable`: nothing was changed. The cause goes to the log only.
     #[error("{1} cannot be reached at the moment and nothing was changed: try again.")]
     Unavailable(#[source] anyhow::Error, &'static str),
+    /// 503 `dependency_unavailable` where the database was lost in the commit: `body.outcome` is `unknown`.
+    #[error(
+        "The database cannot be reached at the moment, and whether this was done is not known: look, or repeat it with the \
+         same Idempotency-Key."
+    )]
+    Undecided(#[source] anyhow::Error),
 }
 
 fn refusal(reason: Option<&str>) -> String {
@@ -107,7 +113,7 @@ impl Error {
             Self::RangeNotSatisfiable(_) => (416, "range_not_satisfiable"),
             Self::RateLimited(_) => (429, "rate_limited"),
             Self::Internal(_) => (500, "internal"),
-            Self::Unavailable(..) => (503, "dependency_unavailable"),
+            Self::Unavailable(..) | Self::Undecided(_) => (503, "dependency_unavailable"),
         }
     }
 
@@ -116,6 +122,7 @@ impl Error {
         let mut body = match self {
             Self::Conflict(_, members) => members.clone(),
             Self::Validation(problems) => problems.body.clone(),
+            Self::Undecided(_) => Map::from_iter([("outcome".to_owned(), json!("unknown"))]),
             _ => Map::new(),
         };
         body.insert("requestId".into(), json!(request_id));
@@ -147,7 +154,7 @@ impl Error {
             Self::RangeNotSatisfiable(size) => {
                 vec![(header::CONTENT_RANGE, text(&format!("bytes */{size}")))]
             }
-            Self::Unavailable(..) => vec![(header::RETRY_AFTER, text("2"))],
+            Self::Unavailable(..) | Self::Undecided(_) => vec![(header::RETRY_AFTER, text("2"))],
             Self::RateLimited(seconds) => vec![(header::RETRY_AFTER, HeaderValue::from(*seconds))],
             // What was not read of the body must not be taken for the next request.
             Self::PayloadTooLarge(_) => vec![(header::CONNECTION, text("close"))],
@@ -171,6 +178,7 @@ impl From<database::Error> for Error {
     fn from(error: database::Error) -> Self {
         match error {
             database::Error::Unavailable(_) => Self::Unavailable(error.into(), "The database"),
+            database::Error::Undecided(_) => Self::Undecided(error.into()),
             _ => Self::Internal(error.into()),
         }
     }
@@ -191,7 +199,7 @@ impl From<serde_json::Error> for Error {
 impl database::Failure for Error {
     fn database(&self) -> Option<&database::Error> {
         match self {
-            Self::Internal(e) | Self::Unavailable(e, _) => e.downcast_ref(),
+            Self::Internal(e) | Self::Unavailable(e, _) | Self::Undecided(e) => e.downcast_ref(),
             _ => None,
         }
     }

@@ -80,10 +80,12 @@ pub(crate) fn postgres(url: &str, schema: &str) -> Result<PgConnection, Error> {
         let target = Target::Postgres(url.into());
         Error::Setup(format!("cannot open the database {target}: {reason}: check database.url"))
     })?;
+    // What a client left open that is gone without a word must not keep its locks.
     // A statement that is planned once for all values takes the same way for one row and for a million (2 s instead of
     // 2 ms was seen); and what is compiled first (jit) is done by then.
     connection.batch_execute(&format!(
         "SET search_path TO \"{schema}\"; SET TIME ZONE 'UTC'; SET statement_timeout = '60s'; SET lock_timeout = '5s';
+         SET idle_in_transaction_session_timeout = '60s';
          SET client_min_messages = warning; SET plan_cache_mode = force_custom_plan; SET jit = off"
     ))?;
     Ok(connection)

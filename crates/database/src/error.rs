@@ -11,8 +11,8 @@ pub enum Error {
     /// The database is out of reach, full, or too busy: nothing was changed and a repeat may succeed.
     #[error("the database is unavailable: {0}")]
     Unavailable(String),
-    /// The connection was lost during COMMIT: whether the transaction happened, nobody can say.
-    #[error("the connection was lost during the commit: {0}")]
+    /// The connection was lost during COMMIT, or that was not answered: whether the transaction happened, nobody can say.
+    #[error("nobody knows how the commit ended: {0}")]
     Undecided(String),
     /// The closure panicked; its transaction was rolled back.
     #[error("a database closure panicked")]
@@ -57,7 +57,10 @@ impl From<Diesel> for Error {
     fn from(error: Diesel) -> Self {
         let passing = match &error {
             Diesel::DatabaseError(
-                DatabaseErrorKind::ClosedConnection | DatabaseErrorKind::UnableToSendCommand,
+                DatabaseErrorKind::ClosedConnection
+                | DatabaseErrorKind::UnableToSendCommand
+                // A server that has become a standby, or that somebody has closed for writing.
+                | DatabaseErrorKind::ReadOnlyTransaction,
                 _,
             )
             | Diesel::BrokenTransactionManager => true,

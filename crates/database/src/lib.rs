@@ -4,8 +4,10 @@
 //! [`Database::write`]. What the two databases do differently (column types, transactions, migrations,
 //! constraint errors) is settled here and nowhere else.
 
+mod call;
 mod connection;
 mod error;
+mod manager;
 mod migrate;
 mod ordered;
 mod pool;
@@ -36,7 +38,8 @@ pub struct Options {
     pub schema: &'static str,
     /// Connections, and with them the number of statements that run at once; fewer on SQLite if there are fewer cores.
     pub pool_size: u32,
-    /// How long a request waits for a free connection before it is answered with 503.
+    /// How long a call waits for a free connection, and for the first sign that the server is at work for it, before it is
+    /// given up.
     pub wait: Duration,
 }
 

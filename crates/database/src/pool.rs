@@ -1,114 +1,88 @@
 //! The connection pool: as many statements at once as there are connections, each on a blocking thread.
+//!
+//! A network that is silent leaves such a thread waiting for ever, and nothing can wake it: so a call that the server does
+//! not work for is answered without it (`watch`), and its place is given to others.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use diesel::QueryResult;
-use diesel::connection::{
-    AnsiTransactionManager, CacheSize, Connection as _, SimpleConnection, TransactionManager,
-};
-use diesel::r2d2::{self, ManageConnection, PooledConnection, R2D2Connection};
-use secrecy::ExposeSecret;
+use diesel::RunQueryDsl;
+use diesel::connection::{AnsiTransactionManager, TransactionManager};
+use diesel::dsl::sql;
+use diesel::r2d2::{self, R2D2Connection};
+use diesel::sql_types::Bool;
+use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Semaphore;
+use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::time::{timeout, timeout_at};
 use tracing::Span;
 
-use crate::connection::{self, Role};
+use crate::call::Call;
+use crate::connection;
+use crate::manager::{Checkout, LogFailure, Manager};
 use crate::{AnyConnection, Error, Failure, Options, Target};
 
-/// Opens connections by the URL and nothing else. (Diesel's own manager tries each backend in turn: a wrong
-/// password becomes "invalid URL", a mistyped URL a new SQLite file.)
-struct Manager {
-    target: Target,
-    schema: &'static str,
-}
-
-/// A connection, and how often it was used since it keeps statements.
-struct Pooled {
-    connection: AnyConnection,
-    uses: u32,
-}
-
-/// Statements are kept by their text, of which a search has as many as there are ways to put its filters together. After
-/// so many uses they are forgotten; those that are asked for most are prepared again soon.
-const USES: u32 = 1000;
-
-impl Pooled {
-    fn used(&mut self) -> QueryResult<()> {
-        self.uses += 1;
-        if self.uses >= USES {
-            self.uses = 0;
-            self.connection.set_prepared_statement_cache_size(CacheSize::Disabled);
-            let forgotten = match &mut self.connection {
-                AnyConnection::Postgres(c) => c.batch_execute("DEALLOCATE ALL"),
-                AnyConnection::Sqlite(_) => Ok(()),
-            };
-            self.connection.set_prepared_statement_cache_size(CacheSize::Unbounded);
-            return forgotten;
-        }
-        Ok(())
-    }
-}
-
-impl ManageConnection for Manager {
-    type Connection = Pooled;
-    type Error = Error;
-
-    fn connect(&self) -> Result<Pooled, Error> {
-        let connection = match &self.target {
-            Target::Sqlite(path) => AnyConnection::Sqlite(connection::sqlite(path, Role::Reader)?),
-            Target::Postgres(url) => {
-                AnyConnection::Postgres(connection::postgres(url.expose_secret(), self.schema)?)
-            }
-        };
-        Ok(Pooled { connection, uses: 0 })
-    }
-
-    fn is_valid(&self, pooled: &mut Pooled) -> Result<(), Error> {
-        Ok(pooled.connection.ping()?)
-    }
-
-    fn has_broken(&self, pooled: &mut Pooled) -> bool {
-        std::thread::panicking() || pooled.connection.is_broken()
-    }
-}
-
-#[derive(Debug)]
-struct LogFailure;
-
-impl diesel::r2d2::HandleError<Error> for LogFailure {
-    fn handle_error(&self, error: Error) {
-        tracing::warn!(%error, "a database connection could not be opened");
-    }
-}
-
-type Checkout = PooledConnection<Manager>;
+/// A connection of PostgreSQL that is not used for so long is closed.
+const IDLE: Duration = Duration::from_secs(600);
+/// How long the server has for saying that it is at work.
+const PROBE: Duration = Duration::from_secs(1);
+/// How soon it is asked again.
+const AGAIN: Duration = Duration::from_secs(2);
 
 /// Connections and the permits that keep more closures than connections from piling up on threads.
-pub(crate) struct Pool {
+#[derive(Clone)]
+pub(crate) struct Pool(Arc<Shared>);
+
+struct Shared {
     connections: r2d2::Pool<Manager>,
+    /// Where the server is asked what it does, on PostgreSQL.
+    server: Option<SecretString>,
+    schema: &'static str,
+    silences: Arc<AtomicU64>,
     permits: Arc<Semaphore>,
+    size: usize,
     wait: Duration,
+    /// Calls that were given up and whose threads still wait.
+    left: AtomicUsize,
+    opened: Instant,
+    /// When a call went well last, in milliseconds after that.
+    well: AtomicU64,
 }
 
 impl Pool {
     pub(crate) fn open(target: Target, options: &Options) -> Result<Self, Error> {
         // SQLite reads in this process: more readers than cores answer no sooner, and each has memory of its own; but some
         // must be left where a few read long.
-        let size = match &target {
-            Target::Sqlite(_) => options.pool_size.min(cores().saturating_add(1).max(4)),
-            Target::Postgres(_) => options.pool_size,
+        let (size, server) = match &target {
+            Target::Sqlite(_) => (options.pool_size.min(cores().saturating_add(1).max(4)), None),
+            Target::Postgres(url) => (options.pool_size, Some(url.clone())),
         };
+        let silences = Arc::new(AtomicU64::new(0));
+        // As many again as run at once may be with calls that were given up.
+        let most = if server.is_some() { size * 2 } else { size };
         let connections = r2d2::Pool::builder()
-            .max_size(size)
+            .max_size(most)
             .min_idle(Some(1))
             .connection_timeout(options.wait)
-            .idle_timeout(None)
+            .idle_timeout(server.is_some().then_some(IDLE))
             .test_on_check_out(false)
             .error_handler(Box::new(LogFailure))
-            .build(Manager { target, schema: options.schema })
+            .build(Manager { target, schema: options.schema, silences: silences.clone() })
             .map_err(|e| Error::Setup(e.to_string()))?;
-        let permits = Arc::new(Semaphore::new(size as usize));
-        Ok(Self { connections, permits, wait: options.wait })
+        let size = size as usize;
+        Ok(Self(Arc::new(Shared {
+            connections,
+            server,
+            schema: options.schema,
+            silences,
+            permits: Arc::new(Semaphore::new(size)),
+            size,
+            wait: options.wait,
+            left: AtomicUsize::new(0),
+            opened: Instant::now(),
+            well: AtomicU64::new(0),
+        })))
     }
 
     pub(crate) async fn read<T, E, F>(&self, mut f: F) -> Result<T, E>
@@ -117,7 +91,7 @@ impl Pool {
         E: Failure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
-        self.run(move |connection| f(connection)).await
+        self.run(move |connection, _| f(connection)).await
     }
 
     /// One transaction on PostgreSQL, at REPEATABLE READ: a row that another transaction changed meanwhile fails
@@ -128,12 +102,12 @@ impl Pool {
         E: Failure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
-        let patience = self.wait;
-        self.run(move |connection| {
+        let patience = self.0.wait;
+        self.run(move |connection, call| {
             let started = Instant::now();
             let mut longest = 1_000;
             loop {
-                match transaction(connection, &mut f) {
+                match transaction(connection, call, &mut f) {
                     Err(e) if lost(&e) => {
                         if started.elapsed() > patience {
                             return Err(Error::Unavailable("others change the same rows".into()).into());
@@ -150,54 +124,154 @@ impl Pool {
         .await
     }
 
-    /// True when every connection is in use.
+    /// True when every connection is in use, and calls go well all the same.
     pub(crate) fn is_busy(&self) -> bool {
-        self.permits.available_permits() == 0
+        let well = self.0.opened + Duration::from_millis(self.0.well.load(Ordering::Relaxed));
+        self.0.permits.available_permits() == 0 && well.elapsed() < self.0.wait
     }
 
     /// Runs `f` on a blocking thread; again on another connection if the first turns out to be dead.
-    async fn run<T, E, F>(&self, mut f: F) -> Result<T, E>
+    async fn run<T, E, F>(&self, f: F) -> Result<T, E>
     where
         T: Send + 'static,
         E: Failure,
-        F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
+        F: FnMut(&mut AnyConnection, &Call) -> Result<T, E> + Send + 'static,
     {
-        let deadline = Instant::now() + self.wait;
-        let waited = tokio::time::timeout(self.wait, self.permits.clone().acquire_owned()).await;
+        let shared = self.0.clone();
+        let deadline = Instant::now() + shared.wait;
+        let waited = timeout(shared.wait, shared.permits.clone().acquire_owned()).await;
         let Ok(Ok(permit)) = waited else {
             return Err(Error::Unavailable("all connections are busy".into()).into());
         };
-        let pool = self.connections.clone();
-        let span = Span::current();
-        let task = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
+        let call = Arc::new(Call::new(permit));
+        let (span, own, at) = (Span::current(), call.clone(), shared.clone());
+        let task = spawn_blocking(move || {
             let _entered = span.entered();
-            loop {
-                let mut pooled = checkout(&pool, deadline)?;
-                // Before, so that what goes wrong with it is found out as below.
-                let used = pooled.used().map_err(|e| E::from(Error::from(e)));
-                let connection = &mut pooled.connection;
-                let result = used.and_then(|()| f(connection));
-                // A server that was restarted leaves dead connections behind: one is found out at each call. Diesel
-                // does not always notice; a failed ping makes it, and the pool then drops the connection.
-                let died = result.as_ref().is_err_and(is_unavailable)
-                    && (connection.is_broken() || connection.ping().is_err());
-                if !died || Instant::now() > deadline {
-                    return result;
-                }
-            }
+            let _ended = Ended(&at, &own);
+            at.work(&own, deadline, f)
         });
-        task.await.unwrap_or_else(|_| Err(Error::Panicked.into()))
+        if shared.server.is_none() {
+            return ended(task.await);
+        }
+        // A task of its own: it sees to its end what nobody waits for any more.
+        ended(tokio::spawn(shared.watch(call, task, deadline)).await)
+    }
+}
+
+fn ended<T, E: Failure>(joined: Result<Result<T, E>, tokio::task::JoinError>) -> Result<T, E> {
+    joined.unwrap_or_else(|_| Err(Error::Panicked.into()))
+}
+
+/// Dropped, the thread of a call has ended, however it did.
+struct Ended<'a>(&'a Shared, &'a Call);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        if self.1.end() {
+            Shared::count_left(self.0.left.fetch_sub(1, Ordering::Relaxed) - 1);
+        }
+    }
+}
+
+impl Shared {
+    /// One that is idle, or a new one as soon as one can be had; none that has been idle since the server was silent.
+    fn checkout(&self, deadline: Instant) -> Result<Checkout, Error> {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let pooled = self
+                .connections
+                .get_timeout(left)
+                .map_err(|e| Error::Unavailable(e.to_string().replace('\n', " ")))?;
+            if pooled.is_fresh() {
+                return Ok(pooled);
+            }
+        }
+    }
+
+    fn work<T, E: Failure>(
+        &self,
+        call: &Call,
+        deadline: Instant,
+        mut f: impl FnMut(&mut AnyConnection, &Call) -> Result<T, E>,
+    ) -> Result<T, E> {
+        loop {
+            let mut pooled = self.checkout(deadline)?;
+            call.begin(pooled.backend);
+            // Before, so that what goes wrong with it is found out as below.
+            let used = pooled.used().map_err(|e| E::from(Error::from(e)));
+            let connection = &mut pooled.connection;
+            let result = used.and_then(|()| f(connection, call));
+            // A server that was restarted leaves dead connections behind: one is found out at each call. Diesel does not
+            // always notice.
+            let away = result.as_ref().is_err_and(is_unavailable);
+            let died = away && (connection.is_broken() || connection.ping().is_err());
+            if !away {
+                let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+                self.well.store(now, Ordering::Relaxed);
+            }
+            if !died || Instant::now() > deadline {
+                return result;
+            }
+        }
+    }
+
+    /// Waits for a call, but no longer than the server works for it.
+    async fn watch<T, E: Failure>(
+        self: Arc<Self>,
+        call: Arc<Call>,
+        mut task: JoinHandle<Result<T, E>>,
+        deadline: Instant,
+    ) -> Result<T, E> {
+        let mut until = deadline.into();
+        loop {
+            if let Ok(joined) = timeout_at(until, &mut task).await {
+                return ended(joined);
+            }
+            let at_work = self.is_at_work(call.backend()).await;
+            if !at_work && let Some(error) = call.leave(|| self.has_room()) {
+                tracing::warn!(%error, "a database call was given up");
+                self.silences.fetch_add(1, Ordering::Relaxed);
+                return Err(error.into());
+            }
+            until = tokio::time::Instant::now() + AGAIN;
+        }
+    }
+
+    /// Counts a call that is given up. True while so few wait in vain that their places can be given to others.
+    fn has_room(&self) -> bool {
+        let left = self.left.fetch_add(1, Ordering::Relaxed);
+        Self::count_left(left + 1);
+        left < self.size
+    }
+
+    fn count_left(left: usize) {
+        metrics::gauge!("drover_database_calls_left").set(crate::small(left));
+    }
+
+    /// True when the server is at work for a connection, or was just now. It is asked on another, which is new: who
+    /// hears nothing on the first cannot tell a long query from a lost answer.
+    async fn is_at_work(self: &Arc<Self>, backend: Option<i32>) -> bool {
+        let (Some(url), Some(backend)) = (self.server.clone(), backend) else { return false };
+        let schema = self.schema;
+        let asked = spawn_blocking(move || {
+            let mut c = connection::postgres(url.expose_secret(), schema)?;
+            let at_work = format!(
+                "EXISTS (SELECT FROM pg_stat_activity WHERE pid = {backend}
+                 AND (state = 'active' OR state_change > clock_timestamp() - interval '2 s'))"
+            );
+            Ok::<_, Error>(diesel::select(sql::<Bool>(&at_work)).get_result(&mut c)?)
+        });
+        match timeout(PROBE, asked).await {
+            Ok(Ok(Ok(at_work))) => at_work,
+            // That it takes no more connections is an answer too.
+            Ok(Ok(Err(error))) => error.to_string().contains("FATAL"),
+            _ => false,
+        }
     }
 }
 
 fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX))
-}
-
-fn checkout(pool: &r2d2::Pool<Manager>, deadline: Instant) -> Result<Checkout, Error> {
-    pool.get_timeout(deadline.saturating_duration_since(Instant::now()))
-        .map_err(|e| Error::Unavailable(e.to_string().replace('\n', " ")))
 }
 
 fn is_unavailable<E: Failure>(error: &E) -> bool {
@@ -210,6 +284,7 @@ fn lost<E: Failure>(error: &E) -> bool {
 
 fn transaction<T, E: Failure>(
     connection: &mut AnyConnection,
+    call: &Call,
     f: &mut impl FnMut(&mut AnyConnection) -> Result<T, E>,
 ) -> Result<T, E> {
     let sql = |e: diesel::result::Error| E::from(Error::from(e));
@@ -217,18 +292,24 @@ fn transaction<T, E: Failure>(
         AnsiTransactionManager::begin_transaction_sql(c, "BEGIN ISOLATION LEVEL REPEATABLE READ")
             .map_err(sql)?;
     }
-    match f(connection) {
+    let result = f(connection).and_then(|value| {
+        let given_up = || Error::Unavailable("the call was given up".into()).into();
+        if call.commit() { Ok(value) } else { Err(given_up()) }
+    });
+    match result {
         Ok(value) => {
-            <AnyConnection as diesel::Connection>::TransactionManager::commit_transaction(connection)
-                .map_err(|e| match Error::from(e) {
-                    // Not to be run again: it may have happened.
-                    Error::Unavailable(reason) => Error::Undecided(reason).into(),
-                    other => E::from(other),
-                })?;
+            let committed =
+                <AnyConnection as diesel::Connection>::TransactionManager::commit_transaction(connection);
+            call.committed();
+            committed.map_err(|e| match Error::from(e) {
+                // Not to be run again: it may have happened.
+                Error::Unavailable(reason) => Error::Undecided(reason).into(),
+                other => E::from(other),
+            })?;
             Ok(value)
         }
         Err(error) => {
-            // A connection that cannot even roll back is broken, and the pool drops it.
+            // A connection that cannot even roll back is broken, and is not used again.
             let _ =
                 <AnyConnection as diesel::Connection>::TransactionManager::rollback_transaction(connection);
             Err(error)

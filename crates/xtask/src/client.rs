@@ -67,7 +67,22 @@ impl Client {
 
     /// Sends a request. Any status is an answer; an error means that there was none.
     pub fn send(&self, method: &str, url: &str, token: Option<&str>, body: &Body) -> Result<Answer> {
+        self.send_with(method, url, token, &[], body)
+    }
+
+    /// The same with headers more.
+    pub fn send_with(
+        &self,
+        method: &str,
+        url: &str,
+        token: Option<&str>,
+        headers: &[(&str, &str)],
+        body: &Body,
+    ) -> Result<Answer> {
         let mut request = Request::builder().method(method).uri(url);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
         if let Some(token) = token {
             request = request.header("authorization", format!("Bearer {token}"));
         }

@@ -1,9 +1,9 @@
 //! Databases of one's own on a PostgreSQL server, for a measurement or a trial.
 
-use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{self, Command};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result, bail};
 
@@ -15,7 +15,7 @@ pub struct Databases {
     url: String,
     /// The folder of `psql` and `pgbench`.
     pub programs: PathBuf,
-    made: RefCell<Vec<String>>,
+    made: Mutex<Vec<String>>,
 }
 
 impl Databases {
@@ -23,20 +23,25 @@ impl Databases {
     pub fn new(url: &str) -> Result<Self> {
         let programs =
             servers::find_postgres().context("psql and pgbench are missing: install PostgreSQL")?;
-        Ok(Self { url: url.to_owned(), programs, made: RefCell::default() })
+        Ok(Self { url: url.to_owned(), programs, made: Mutex::default() })
     }
 
     /// A new database, by its URL.
     pub fn create(&self, name: &str) -> Result<String> {
-        let name = format!("drover_own_{}_{}_{name}", process::id(), self.made.borrow().len());
+        let mut made = self.made();
+        let name = format!("drover_own_{}_{}_{name}", process::id(), made.len());
         self.ask(&self.url, "", &format!("CREATE DATABASE {name}"))?;
-        self.made.borrow_mut().push(name.clone());
+        made.push(name.clone());
         with_name(&self.url, &name)
+    }
+
+    fn made(&self) -> MutexGuard<'_, Vec<String>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The database that was made last for a service.
     pub fn of(&self, service: &str) -> Result<String> {
-        let made = self.made.borrow();
+        let made = self.made();
         let name = made.iter().rev().find(|name| name.ends_with(&format!("_{service}")));
         with_name(&self.url, name.with_context(|| format!("no database for {service}"))?)
     }
@@ -62,7 +67,7 @@ impl Databases {
 
 impl Drop for Databases {
     fn drop(&mut self) {
-        for name in self.made.take() {
+        for name in std::mem::take(&mut *self.made()) {
             let _ = self.ask(&self.url, "", &format!("DROP DATABASE {name} WITH (FORCE)"));
         }
     }

@@ -103,12 +103,23 @@ impl Service {
         self.child.id()
     }
 
+    /// Whether its process has not ended.
+    pub fn is_running(&self) -> bool {
+        fs::read_to_string(format!("/proc/{}/stat", self.pid())).is_ok_and(|stat| !stat.contains(") Z "))
+    }
+
     /// Some hours' token of somebody of this organisation; of an administrator without one.
     pub fn token(&self, org: Option<&str>) -> String {
+        // By the clock of a service that is a little behind too.
+        self.token_from(org, -3600, TOKEN_TTL)
+    }
+
+    /// A token that is valid from so many seconds after now.
+    pub fn token_from(&self, org: Option<&str>, seconds: i64, ttl: Duration) -> String {
         let admin = ["admin".to_owned()];
         let roles: &[String] = if org.is_none() { &admin } else { &[] };
         let who = Identity { user: "bench", name: None, org, org_name: None, roles };
-        who.token(&self.keys, TOKEN_TTL)
+        who.token_from(&self.keys, seconds, ttl)
     }
 
     /// The address of a path.

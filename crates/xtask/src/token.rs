@@ -49,8 +49,13 @@ pub struct Identity<'a> {
 impl Identity<'_> {
     /// A signed token, valid from now on for so long.
     pub fn token(&self, keys: &DevKeys, ttl: Duration) -> String {
+        self.token_from(keys, 0, ttl)
+    }
+
+    /// The same, valid from so many seconds after now.
+    pub fn token_from(&self, keys: &DevKeys, seconds: i64, ttl: Duration) -> String {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        keys.sign(&self.claims(now, ttl))
+        keys.sign(&self.claims(now.saturating_add_signed(seconds), ttl))
     }
 
     fn claims(&self, now: u64, ttl: Duration) -> Value {

@@ -1,7 +1,7 @@
 //! What `fuzz`, `crash`, `faults` and `abuse` have in common: programs, servers, a folder, and a table of what was found.
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
@@ -29,7 +29,7 @@ pub struct Trial<'a> {
     /// Whether the user has had enough.
     pub stop: &'a Stop,
     folder: TempDir,
-    found: RefCell<Vec<[String; 3]>>,
+    found: Mutex<Vec<[String; 3]>>,
 }
 
 impl<'a> Trial<'a> {
@@ -45,7 +45,7 @@ impl<'a> Trial<'a> {
             stop,
             folder: folder
                 .context("cannot make a temporary folder: set TMPDIR to one that can be written to")?,
-            found: RefCell::default(),
+            found: Mutex::default(),
         })
     }
 
@@ -69,7 +69,7 @@ impl<'a> Trial<'a> {
     pub fn note(&self, what: impl Into<String>, figure: impl Into<String>, allowed: impl Into<String>) {
         let row = [what.into(), figure.into(), allowed.into()];
         eprintln!("  {}: {}", row[0], row[1]);
-        self.found.borrow_mut().push(row);
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).push(row);
     }
 
     /// Notes it too, and fails if it is not as it should be.
@@ -90,7 +90,10 @@ impl<'a> Trial<'a> {
 
     /// The table of all that was noted.
     pub fn table(&self) -> String {
-        table::render(["what", "figure", "allowed"], &self.found.borrow())
+        table::render(
+            ["what", "figure", "allowed"],
+            &self.found.lock().unwrap_or_else(PoisonError::into_inner),
+        )
     }
 }
 

@@ -100,7 +100,7 @@ fn others(operation: &Value) -> Vec<(&'static str, &'static str)> {
     let open = operation.get("security").is_none();
     let mut others = vec![
         ("406", "The Accept header rules the answer out."),
-        ("503", "A dependency is out of reach; nothing was changed."),
+        ("503", "A dependency is out of reach; nothing was changed, unless `body.outcome` is `unknown`."),
     ];
     others.extend(open.then_some(("429", "Too many requests from this address.")));
     others.extend(named.then_some(("404", "There is nothing by that id.")));

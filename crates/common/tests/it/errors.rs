@@ -145,3 +145,23 @@ fn a_bug_tells_nothing_and_the_service_lives_on() {
         assert_eq!((head.status, head.bytes.len()), (500, 0));
     });
 }
+
+#[test]
+fn what_nobody_knows_is_not_called_unchanged() {
+    testkit::block_on(async {
+        let answered = async |error: database::Error| {
+            let response = common::Error::from(error).respond("mine");
+            assert_eq!(response.status(), 503);
+            assert_eq!(response.headers().get("retry-after").unwrap(), "2");
+            let bytes = actix_web::body::to_bytes(response.into_body()).await.unwrap();
+            serde_json::from_slice::<serde_json::Value>(&bytes).unwrap()
+        };
+        let refused = answered(database::Error::Unavailable("gone".into())).await;
+        assert!(refused["message"].as_str().unwrap().contains("nothing was changed"), "{refused}");
+        assert_eq!(refused["body"], json!({"requestId": "mine"}));
+        let doubt = answered(database::Error::Undecided("gone".into())).await;
+        assert!(!doubt["message"].as_str().unwrap().contains("nothing was changed"), "{doubt}");
+        assert_eq!(doubt["body"], json!({"requestId": "mine", "outcome": "unknown"}));
+        assert_eq!(doubt["code"], "dependency_unavailable");
+    });
+}

@@ -1,9 +1,13 @@
 //! Connections that are busy, cut or gone.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use database::{Database, Error, Options};
 use testkit::{Backend, TestDatabase, block_on, on_server};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::support::{add, migrations, names, open, options};
 
@@ -145,5 +149,108 @@ fn a_row_that_stays_locked_is_unavailable() {
         held.send(()).unwrap();
         holding.await.unwrap().unwrap();
         drop(test);
+    });
+}
+
+/// A wire to the server: once it is silent it takes all and passes on nothing, on connections that it has.
+async fn wire(url: &str, silent: &Arc<AtomicBool>) -> String {
+    let address = url.rsplit_once('@').unwrap().1.split('/').next().unwrap().to_owned();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let over = url.replace(&address, &listener.local_addr().unwrap().to_string());
+    let silent = silent.clone();
+    tokio::spawn(async move {
+        while let Ok((near, _)) = listener.accept().await {
+            let far = TcpStream::connect(&address).await.unwrap();
+            let ((near_in, near_out), (far_in, far_out)) = (near.into_split(), far.into_split());
+            for (mut from, mut to) in [(near_in, far_out), (far_in, near_out)] {
+                let silent = silent.clone();
+                tokio::spawn(async move {
+                    let (mut buffer, mut lost) = ([0; 4096], false);
+                    while let Ok(size @ 1..) = from.read(&mut buffer).await {
+                        lost |= silent.load(Ordering::SeqCst);
+                        if !lost && to.write_all(&buffer[..size]).await.is_err() {
+                            return;
+                        }
+                    }
+                    std::future::pending::<()>().await; // and nobody is told of an end
+                });
+            }
+        }
+    });
+    over
+}
+
+#[test]
+fn a_database_that_falls_silent_is_given_up_and_found_again() {
+    block_on(async {
+        let test = TestDatabase::empty(Backend::Postgres).await;
+        let silent = Arc::new(AtomicBool::new(false));
+        let url = wire(&test.url, &silent).await;
+        let few = Options { pool_size: 2, wait: Duration::from_millis(500), ..options(&url) };
+        let db = Database::open(few, migrations).await.unwrap();
+        add(&db, "before").await.unwrap();
+        silent.store(true, Ordering::SeqCst);
+        let started = Instant::now();
+        let read = db.read(|c| {
+            diesel::RunQueryDsl::execute(diesel::sql_query("SELECT 1"), c)?;
+            Ok::<_, Error>(())
+        });
+        // Before its commit a write is given up for good: whether or not the server hears of it, nothing happens.
+        let (read, written) = tokio::join!(read, add(&db, "meanwhile"));
+        assert!(matches!(read, Err(Error::Unavailable(_))), "{read:?}");
+        assert!(matches!(written, Err(Error::Unavailable(_))), "{written:?}");
+        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+        assert!(!db.ping().await, "both connections wait in vain");
+        // The old connections stay silent: their places are others'.
+        silent.store(false, Ordering::SeqCst);
+        add(&db, "after").await.unwrap();
+        assert_eq!(names(&db).await, ["after", "before"]);
+        assert!(db.ping().await);
+    });
+}
+
+#[test]
+fn a_commit_that_is_not_answered_is_in_doubt() {
+    block_on(async {
+        let test = TestDatabase::empty(Backend::Postgres).await;
+        let silent = Arc::new(AtomicBool::new(false));
+        let url = wire(&test.url, &silent).await;
+        let few = Options { wait: Duration::from_millis(500), ..options(&url) };
+        let db = Database::open(few, migrations).await.unwrap();
+        let thing = crate::support::Thing::named("maybe");
+        let written = db.write(move |c| {
+            crate::support::insert(c, &thing)?;
+            silent.store(true, Ordering::SeqCst);
+            Ok::<_, Error>(())
+        });
+        let answer = written.await;
+        assert!(matches!(answer, Err(Error::Undecided(_))), "{answer:?}");
+    });
+}
+
+#[test]
+fn a_long_query_is_waited_for() {
+    block_on(async {
+        let test = TestDatabase::empty(Backend::Postgres).await;
+        let short = Options { wait: Duration::from_millis(300), ..options(&test.url) };
+        let db = Database::open(short, migrations).await.unwrap();
+        let slept = db.read(|c| {
+            diesel::RunQueryDsl::execute(diesel::sql_query("SELECT pg_sleep(3)"), c)?;
+            Ok::<_, Error>(())
+        });
+        slept.await.unwrap();
+    });
+}
+
+#[test]
+fn a_server_that_is_closed_for_writing_is_unavailable() {
+    block_on(async {
+        let (db, _test) = open(Backend::Postgres).await;
+        let written = db.write(|c| {
+            diesel::RunQueryDsl::execute(diesel::sql_query("SET TRANSACTION READ ONLY"), c)?;
+            crate::support::insert(c, &crate::support::Thing::named("x"))
+        });
+        let answer = written.await;
+        assert!(matches!(answer, Err(Error::Unavailable(_))), "{answer:?}");
     });
 }

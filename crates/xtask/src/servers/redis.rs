@@ -46,6 +46,7 @@ fn link(program: &Path, link: &Path) -> Option<PathBuf> {
 pub struct Redis {
     /// Its process.
     pub server: Server,
+    program: PathBuf,
     port: u16,
     password: String,
 }
@@ -57,21 +58,34 @@ impl Redis {
         attempt(stop, || {
             let folder = folder("redis")?;
             let [port] = ports::find_free()?;
-            let settings =
-                format!("bind 127.0.0.1\nport {port}\nrequirepass {password}\nsave \"\"\nappendonly no\n");
-            let file = folder.path().join("redis.conf");
-            fs::write(&file, settings)
-                .with_context(|| format!("cannot write {}: make room there", file.display()))?;
+            let file = configure(folder.path(), port, &password)?;
             let mut server = Server::spawn("Redis", Command::new(program).arg(&file), folder, FAREWELL)?;
             server.wait_ready(stop, |_| answers(port, &password).is_ok_and(|answers| answers))?;
-            Ok(Self { server, port, password: password.clone() })
+            Ok(Self { server, program: program.to_owned(), port, password: password.clone() })
         })
+    }
+
+    /// Starts it again where it was, once it has ended, with its password or another.
+    pub fn start_again(&mut self, password: Option<&str>, stop: &Stop) -> Result<()> {
+        let password = password.unwrap_or(&self.password);
+        let file = configure(self.server.folder(), self.port, password)?;
+        self.server.again(Command::new(&self.program).arg(file))?;
+        let port = self.port;
+        self.server.wait_ready(stop, |_| answers(port, password).is_ok_and(|answers| answers))
     }
 
     /// How clients connect.
     pub fn url(&self) -> String {
         format!("redis://:{}@127.0.0.1:{}", self.password, self.port)
     }
+}
+
+fn configure(folder: &Path, port: u16, password: &str) -> Result<PathBuf> {
+    let settings = format!("bind 127.0.0.1\nport {port}\nrequirepass {password}\nsave \"\"\nappendonly no\n");
+    let file = folder.join("redis.conf");
+    fs::write(&file, settings)
+        .with_context(|| format!("cannot write {}: make room there", file.display()))?;
+    Ok(file)
 }
 
 /// Whether a server here answers PING to those who know this password: then it is ours.

@@ -39,22 +39,36 @@ impl Server {
         folder: TempDir,
         farewell: Farewell,
     ) -> Result<Self> {
-        let out = File::create(log_file(folder.path()));
-        let out =
-            out.with_context(|| format!("cannot write to {}: make room there", folder.path().display()))?;
-        let err =
-            out.try_clone().with_context(|| format!("cannot write the log of {name}: make room for it"))?;
-        let child = command
-            .current_dir(folder.path())
-            .stdin(Stdio::null())
-            .stdout(out)
-            .stderr(err)
-            .process_group(0) // so that Ctrl-C reaches it only when the tests have ended
-            .spawn()
-            .with_context(|| {
-                format!("cannot run {}: install {name} again", command.get_program().display())
-            })?;
+        let child = spawn(name, command, folder.path())?;
         Ok(Self { name, farewell, child, folder })
+    }
+
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The id of its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        process::signal(&self.child, signal);
+    }
+
+    /// Ends it by a signal, and sees it gone.
+    pub fn end(&mut self, signal: Signal) -> Result<()> {
+        self.signal(signal);
+        let ended = process::wait(&mut self.child, READY_LIMIT, || false);
+        ended.map(drop).with_context(|| format!("{} does not end", self.name))
+    }
+
+    /// Runs a command in the same folder, once the last has ended.
+    pub fn again(&mut self, command: &mut Command) -> Result<()> {
+        self.child = spawn(self.name, command, self.folder.path())?;
+        Ok(())
     }
 
     /// Waits until the server says that it is ready.
@@ -85,6 +99,20 @@ impl Server {
         let lines: Vec<&str> = text.lines().collect();
         format!("mend what its log says:\n{}", lines[lines.len().saturating_sub(LOG_LINES)..].join("\n"))
     }
+}
+
+fn spawn(name: &str, command: &mut Command, folder: &Path) -> Result<Child> {
+    let out = File::options().create(true).append(true).open(log_file(folder));
+    let out = out.with_context(|| format!("cannot write to {}: make room there", folder.display()))?;
+    let err = out.try_clone().with_context(|| format!("cannot write the log of {name}: make room for it"))?;
+    command
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(out)
+        .stderr(err)
+        .process_group(0) // so that Ctrl-C reaches it only when the tests have ended
+        .spawn()
+        .with_context(|| format!("cannot run {}: install {name} again", command.get_program().display()))
 }
 
 impl Drop for Server {

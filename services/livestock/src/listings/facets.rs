@@ -13,7 +13,7 @@ mod terms;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix_web::web::Data;
 use common::{Answer, Caller, Error};
@@ -30,6 +30,8 @@ use store::{Changes, Place};
 
 /// Nobody waits longer for those who read before.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Who waited longer for a reading that failed does not try another.
+const ENOUGH: Duration = Duration::from_secs(1);
 /// A filter names at most so many values, the commonest.
 const MOST_VALUES: usize = 10_000;
 
@@ -60,8 +62,17 @@ pub struct Follower {
     place: Mutex<Place>,
     /// Readings that were begun.
     begun: AtomicU64,
-    /// The last one that succeeded; held while one is under way.
-    done: tokio::sync::Mutex<u64>,
+    /// Held while one is under way.
+    done: tokio::sync::Mutex<Done>,
+}
+
+/// How readings went.
+#[derive(Default)]
+struct Done {
+    /// The last one that succeeded.
+    number: u64,
+    /// The last one did not.
+    failed: bool,
 }
 
 impl Follower {
@@ -88,14 +99,26 @@ impl Follower {
 
     /// Reads what changed. Those who come while others read wait for one reading more, all for the same.
     pub async fn follow(self: &Arc<Self>, db: &Database) -> Result<(), Error> {
-        let came = self.begun.load(Ordering::SeqCst);
+        let (came, at) = (self.begun.load(Ordering::SeqCst), Instant::now());
         let waited = tokio::time::timeout(PATIENCE, self.done.lock()).await;
-        let slow = |_| Error::Unavailable(anyhow::anyhow!("the events are not read in time"), "The database");
-        let mut done = waited.map_err(slow)?;
-        if *done > came {
+        let slow = || Error::Unavailable(anyhow::anyhow!("the events are not read in time"), "The database");
+        let mut done = waited.map_err(|_| slow())?;
+        if done.number > came {
             return Ok(());
         }
+        if done.failed && at.elapsed() > ENOUGH {
+            return Err(slow());
+        }
         let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
+        let read = self.read(number, db).await;
+        done.failed = read.is_err();
+        if !done.failed {
+            done.number = number;
+        }
+        read
+    }
+
+    async fn read(self: &Arc<Self>, number: u64, db: &Database) -> Result<(), Error> {
         let place = self.place().clone();
         let since = place.position;
         let changes =
@@ -112,7 +135,6 @@ impl Follower {
             // Or a replica of the database that had not seen everything has taken over.
             _ => self.read_all(number, db).await?,
         }
-        *done = number;
         Ok(())
     }
 

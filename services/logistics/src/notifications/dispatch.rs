@@ -19,8 +19,8 @@ use crate::Settings;
 const MOST_AT_ONCE: u32 = 16;
 /// How long nobody looks, unless woken: for what other replicas recorded and what is to be tried again.
 const POLL: Duration = Duration::from_secs(1);
-/// The longest pause while the database is out of reach.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// The longest pause while the database is out of reach: ten seconds after its return all is well.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Delivers notifications.
 pub struct Dispatcher {

@@ -1,8 +1,10 @@
 //! One cluster: made by initdb, started on a free port, stopped and removed when dropped.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use rustix::process::Signal;
@@ -30,29 +32,69 @@ const FAREWELL: Farewell = &[(Signal::INT, 20), (Signal::QUIT, 5), (Signal::KILL
 pub struct Cluster {
     /// Its first process.
     pub server: Server,
-    port: u16,
+    bin: PathBuf,
+    account: Account,
+    settings: Vec<&'static str>,
+    /// Where it listens, on 127.0.0.1.
+    pub port: u16,
     password: String,
 }
 
 impl Cluster {
     /// Makes and starts a cluster with the programs of this folder.
     pub fn start(bin: &Path, stop: &Stop) -> Result<Self> {
+        Self::start_with(bin, &[], stop)
+    }
+
+    /// The same with settings more, as `name=value`.
+    pub fn start_with(bin: &Path, settings: &[&'static str], stop: &Stop) -> Result<Self> {
+        let settings = [&SETTINGS, settings].concat();
         let account = Account::choose()?;
         let password = random_password()?;
         attempt(stop, || {
             let folder = account.folder()?;
             initdb(bin, account, folder.path(), &password)?;
             let [port] = ports::find_free()?;
-            let mut command = command(bin, account, folder.path(), port);
+            let mut command = command(bin, account, folder.path(), port, &settings);
             let mut server = Server::spawn("PostgreSQL", &mut command, folder, FAREWELL)?;
-            server.wait_ready(stop, is_ready)?;
-            Ok(Self { server, port, password: password.clone() })
+            let process = server.pid();
+            server.wait_ready(stop, |folder| is_ready(folder, process))?;
+            let (bin, settings) = (bin.to_owned(), settings.clone());
+            Ok(Self { server, bin, account, settings, port, password: password.clone() })
         })
+    }
+
+    /// Ends it: clients are disconnected (SIGINT), or nobody is told (SIGKILL).
+    pub fn end(&mut self, signal: Signal) -> Result<()> {
+        self.server.end(signal)
+    }
+
+    /// Starts it where it was, over what it left, with settings more for this time.
+    pub fn start_again(&mut self, settings: &[&'static str], stop: &Stop) -> Result<()> {
+        let folder = self.server.folder().to_owned();
+        let mut started = Ok(());
+        // After SIGKILL the processes that it left hold its memory until they see that it is gone.
+        for _ in 0..20 {
+            let all = [&self.settings, settings].concat();
+            self.server.again(&mut command(&self.bin, self.account, &folder, self.port, &all))?;
+            let process = self.server.pid();
+            started = self.server.wait_ready(stop, |folder| is_ready(folder, process));
+            if started.is_ok() || stop.requested() {
+                break;
+            }
+            sleep(Duration::from_millis(100));
+        }
+        started
+    }
+
+    /// How its superuser connects over a wire.
+    pub fn url_over(&self, port: u16) -> String {
+        format!("postgres://postgres:{}@127.0.0.1:{port}/postgres", self.password)
     }
 
     /// How its superuser connects.
     pub fn url(&self) -> String {
-        format!("postgres://postgres:{}@127.0.0.1:{}/postgres", self.password, self.port)
+        self.url_over(self.port)
     }
 }
 
@@ -79,20 +121,21 @@ fn initdb(bin: &Path, account: Account, folder: &Path, password: &str) -> Result
     bail!("initdb failed, mend what it says: {}", problem.trim());
 }
 
-fn command(bin: &Path, account: Account, folder: &Path, port: u16) -> Command {
+fn command(bin: &Path, account: Account, folder: &Path, port: u16, settings: &[&str]) -> Command {
     let short = folder.as_os_str().len() <= SOCKET_FOLDER_MAX;
     let sockets = if short { folder.display().to_string() } else { String::new() };
     let mut command = account.command(&bin.join("postgres"), folder);
     command.args(["-D", "data", "-p", &port.to_string()]);
     command.args(["-c", &format!("unix_socket_directories={sockets}")]);
-    for setting in SETTINGS {
+    for setting in settings {
         command.args(["-c", setting]);
     }
     command
 }
 
-/// The eighth line of its lock file is what pg_ctl waits for too.
-fn is_ready(folder: &Path) -> bool {
+/// The eighth line of its lock file is what pg_ctl waits for too; the first is whose file it is.
+fn is_ready(folder: &Path, process: u32) -> bool {
     let lock = fs::read_to_string(folder.join("data/postmaster.pid")).unwrap_or_default();
-    lock.lines().nth(7).is_some_and(|line| line.trim() == "ready")
+    lock.lines().next() == Some(&process.to_string())
+        && lock.lines().nth(7).is_some_and(|line| line.trim() == "ready")
 }

@@ -1,0 +1,99 @@
+//! The connections of a pool: how one is opened, and when it is used no longer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use diesel::connection::{CacheSize, Connection as _, SimpleConnection};
+use diesel::dsl::sql;
+use diesel::r2d2::{HandleError, ManageConnection, PooledConnection, R2D2Connection};
+use diesel::sql_types::Integer;
+use diesel::{QueryResult, RunQueryDsl};
+use secrecy::ExposeSecret;
+
+use crate::connection::{self, Role};
+use crate::{AnyConnection, Error, Target};
+
+/// Opens connections by the URL and nothing else. (Diesel's own manager tries each backend in turn: a wrong
+/// password becomes "invalid URL", a mistyped URL a new SQLite file.)
+pub(crate) struct Manager {
+    pub target: Target,
+    pub schema: &'static str,
+    /// How often the server was silent. What was opened before has heard as little since, and is used no longer.
+    pub silences: Arc<AtomicU64>,
+}
+
+/// A connection of the pool.
+pub(crate) struct Pooled {
+    pub connection: AnyConnection,
+    /// The number of the server's process, on PostgreSQL.
+    pub backend: i32,
+    silences: u64,
+    /// Of the manager.
+    now: Arc<AtomicU64>,
+    uses: u32,
+}
+
+/// A connection that goes back to the pool when it is dropped.
+pub(crate) type Checkout = PooledConnection<Manager>;
+
+/// Statements are kept by their text, of which a search has as many as there are ways to put its filters together. After
+/// so many uses they are forgotten; those that are asked for most are prepared again soon.
+const USES: u32 = 1000;
+
+impl Pooled {
+    pub(crate) fn used(&mut self) -> QueryResult<()> {
+        self.uses += 1;
+        if self.uses >= USES {
+            self.uses = 0;
+            self.connection.set_prepared_statement_cache_size(CacheSize::Disabled);
+            let forgotten = match &mut self.connection {
+                AnyConnection::Postgres(c) => c.batch_execute("DEALLOCATE ALL"),
+                AnyConnection::Sqlite(_) => Ok(()),
+            };
+            self.connection.set_prepared_statement_cache_size(CacheSize::Unbounded);
+            return forgotten;
+        }
+        Ok(())
+    }
+
+    /// True unless the server was silent since this was opened.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.silences == self.now.load(Ordering::Relaxed)
+    }
+}
+
+impl ManageConnection for Manager {
+    type Connection = Pooled;
+    type Error = Error;
+
+    fn connect(&self) -> Result<Pooled, Error> {
+        let silences = self.silences.load(Ordering::Relaxed);
+        let (connection, backend) = match &self.target {
+            Target::Sqlite(path) => (AnyConnection::Sqlite(connection::sqlite(path, Role::Reader)?), 0),
+            Target::Postgres(url) => {
+                let mut c = connection::postgres(url.expose_secret(), self.schema)?;
+                let backend = diesel::select(sql::<Integer>("pg_backend_pid()")).get_result(&mut c)?;
+                (AnyConnection::Postgres(c), backend)
+            }
+        };
+        Ok(Pooled { connection, backend, silences, now: self.silences.clone(), uses: 0 })
+    }
+
+    fn is_valid(&self, pooled: &mut Pooled) -> Result<(), Error> {
+        Ok(pooled.connection.ping()?)
+    }
+
+    fn has_broken(&self, pooled: &mut Pooled) -> bool {
+        std::thread::panicking() || pooled.connection.is_broken() || !pooled.is_fresh()
+    }
+}
+
+/// Tells why a connection could not be opened.
+#[derive(Debug)]
+pub(crate) struct LogFailure;
+
+impl HandleError<Error> for LogFailure {
+    fn handle_error(&self, error: Error) {
+        tracing::warn!(%error, "a database connection could not be opened");
+    }
+}

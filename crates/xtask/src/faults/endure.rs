@@ -1,0 +1,168 @@
+//! One fault: broken under load, mended under load, and what came of it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use super::load::{Events, Load, Outcome, Work};
+use super::site::Site;
+use crate::client::{Body, Client};
+use crate::databases::Databases;
+use crate::trial::Trial;
+
+/// All is well again so soon, without a restart (the issue).
+const RECOVERY: Duration = Duration::from_secs(10);
+/// Those who probe wait no longer themselves.
+const PROBE: Duration = Duration::from_secs(2);
+/// A fault shows in readyz by then: a pool that is busy is believed to be well for `database.wait_ms`.
+const SHOWN: Duration = Duration::from_secs(8);
+
+/// What is broken, and what may come of it.
+pub struct Fault<'a> {
+    /// For the table.
+    pub what: &'a str,
+    /// The services that see it.
+    pub sites: Vec<&'a Site>,
+    /// What is done meanwhile beside what the sites do; then these alone.
+    pub works: Option<Vec<Work>>,
+    /// The marks of these works.
+    pub run: String,
+    /// Where files are listed.
+    pub databases: Option<&'a Databases>,
+    /// The member of readyz that names what is broken: `database` makes it 503.
+    pub shows: Option<&'static str>,
+    /// How long it stays broken.
+    pub hold: Duration,
+    /// Nobody waits longer.
+    pub slowest: Duration,
+    /// Somebody must be refused: else nothing was broken.
+    pub refuses: bool,
+}
+
+/// A name for what is written during a fault, never used before.
+pub fn run() -> String {
+    static NEXT: AtomicUsize = AtomicUsize::new(1);
+    format!("R{}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+impl<'a> Fault<'a> {
+    /// A fault that these see, with the usual load.
+    pub fn new(what: &'a str, sites: Vec<&'a Site>) -> Self {
+        let (hold, slowest) = (Duration::from_secs(3), Duration::from_secs(7));
+        let run = run();
+        Self { what, sites, works: None, run, databases: None, shows: None, hold, slowest, refuses: false }
+    }
+
+    /// Breaks something, holds it, mends it.
+    pub fn endure(
+        mut self,
+        trial: &Trial<'_>,
+        break_it: impl FnOnce() -> Result<()>,
+        mend: impl FnOnce() -> Result<()>,
+    ) -> Result<Events> {
+        trial.stop.check()?;
+        let usual = || self.sites.iter().flat_map(|site| site.works(&self.run)).collect();
+        let load = Load::start(self.works.take().unwrap_or_else(usual));
+        load.wait_well(Instant::now(), Duration::from_secs(20))
+            .with_context(|| format!("before: {}", self.what))?;
+        let broken = Instant::now();
+        break_it()?;
+        self.wait_shown(broken)?;
+        sleep(self.hold.saturating_sub(broken.elapsed()));
+        mend()?;
+        let mended = Instant::now();
+        let well = load.wait_well(mended, 3 * RECOVERY);
+        let mut events = load.finish();
+        let refused = events.refused();
+        let counts = events.counts();
+        let ((first, last), (slowest, work)) = (events.recovery(mended), events.slowest());
+        let settled = events.settle()?;
+        let wrong = [events.wrong(), self.lies(&events)?].concat();
+        let probes = events.slowest_of(&["healthz", "readyz"]);
+        let right = wrong.is_empty() && slowest <= self.slowest && last <= RECOVERY && probes <= PROBE;
+        let figure = format!(
+            "{counts}; slowest {:.1} s ({work}); well after {:.1} to {:.1} s; lies {}{}",
+            slowest.as_secs_f64(),
+            first.as_secs_f64(),
+            last.as_secs_f64(),
+            wrong.len(),
+            if settled > 0 { format!("; {settled} settled by their keys") } else { String::new() },
+        );
+        let allowed = format!("slowest {:.0} s, well after 10 s, lies 0", self.slowest.as_secs_f64());
+        let expected = trial.expect(right, self.what, figure, allowed);
+        expected
+            .with_context(|| format!("the first that were wrong: {:#?}", &wrong[..wrong.len().min(5)]))?;
+        well?;
+        if self.refuses && refused == 0 {
+            bail!("{}: nobody was refused, so nothing was broken", self.what);
+        }
+        for site in &self.sites {
+            let metrics =
+                Client::new(PROBE).send("GET", &site.service.url("/metrics"), None, &Body::Empty)?;
+            let text = String::from_utf8_lossy(&metrics.bytes).into_owned();
+            let stuck =
+                text.lines().find(|line| line.starts_with("drover_database_calls_left ")).map(str::to_owned);
+            if let Some(stuck) = stuck.filter(|line| !line.ends_with(" 0")) {
+                trial.note(format!("{}, {}", self.what, site.service.name), stuck, "bounded by the pool");
+            }
+        }
+        Ok(events)
+    }
+
+    fn wait_shown(&self, broken: Instant) -> Result<()> {
+        let Some(member) = self.shows else { return Ok(()) };
+        let client = Client::new(SHOWN);
+        for site in &self.sites {
+            loop {
+                let answer = client.send("GET", &site.service.url("/readyz"), None, &Body::Empty)?;
+                let status = if member == "database" { 503 } else { 200 };
+                if answer.status == status && answer.json[member] != "ok" {
+                    break;
+                }
+                if broken.elapsed() > SHOWN {
+                    let name = site.service.name;
+                    bail!("{}: readyz of {name} says {} {}", self.what, answer.status, answer.json);
+                }
+                sleep(Duration::from_millis(50));
+            }
+        }
+        Ok(())
+    }
+
+    /// What was acknowledged and is not there, once; what was refused and is there.
+    fn lies(&self, events: &Events) -> Result<Vec<String>> {
+        let mut lies = Vec::new();
+        for site in &self.sites {
+            let name = site.service.name;
+            let writes: Vec<_> = events.writes_to(&site.service.url("/")).collect();
+            if name == "system" {
+                for event in &writes {
+                    if let (Outcome::Good(_, id), Some(mark)) = (&event.outcome, &event.mark)
+                        && !site.has_file(id, mark.as_bytes())?
+                    {
+                        lies.push(format!("{name}: {mark} is another file"));
+                    }
+                }
+            }
+            if name == "system" && self.databases.is_none() {
+                continue;
+            }
+            let marks = site.marks(&self.run, self.databases)?;
+            for event in writes {
+                let Some(mark) = &event.mark else { continue };
+                let found = marks.get(mark).copied().unwrap_or_default();
+                let right = match event.outcome {
+                    Outcome::Good(..) => found == 1,
+                    Outcome::Refused => found == 0,
+                    Outcome::Doubt | Outcome::Wrong(_) => found <= 1,
+                };
+                if !right {
+                    lies.push(format!("{name}: {mark} was {:?} and is there {found} times", event.outcome));
+                }
+            }
+        }
+        Ok(lies)
+    }
+}
