@@ -67,7 +67,22 @@ impl Client {
 
     /// Sends a request. Any status is an answer; an error means that there was none.
     pub fn send(&self, method: &str, url: &str, token: Option<&str>, body: &Body) -> Result<Answer> {
+        self.send_once(method, url, token, None, body)
+    }
+
+    /// As [`Client::send`], under an `Idempotency-Key`.
+    pub fn send_once(
+        &self,
+        method: &str,
+        url: &str,
+        token: Option<&str>,
+        key: Option<&str>,
+        body: &Body,
+    ) -> Result<Answer> {
         let mut request = Request::builder().method(method).uri(url);
+        if let Some(key) = key {
+            request = request.header("idempotency-key", key);
+        }
         if let Some(token) = token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
