@@ -3,7 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -11,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::books::{Books, File};
 use super::findings::Findings;
-use super::line::{ADMIN, Line, ORGANISATIONS, OTHER, OWN, SYSTEM, State};
+use super::line::{ADMIN, Line, ORGANISATIONS, OTHER, OWN, PATIENCE, SYSTEM, State};
 use super::settle::{Known, settle};
 use super::stage::Stage;
 
@@ -22,8 +23,6 @@ pub struct Store {
     records: HashMap<String, Vec<(String, String)>>,
     /// Names of contents that no record has.
     pub forgotten: usize,
-    /// Uploads that were cut off.
-    pub staged: usize,
 }
 
 /// Reads both; every content is hashed that was not known to be whole before.
@@ -59,7 +58,34 @@ pub fn read(stage: &Stage<'_>, whole: &mut BTreeSet<String>, found: &mut Finding
     for hash in hashes {
         found.lost(&format!("the content of a record, {hash}"));
     }
-    Ok(Store { records, forgotten: there.len(), staged: names(&folder.join(".staging"))?.len() })
+    Ok(Store { records, forgotten: there.len() })
+}
+
+/// Ages what uploads that were cut off left behind, so that it is removed when system starts, and says how much that is.
+pub fn age_staged(stage: &Stage<'_>) -> Result<usize> {
+    let folder = stage.staging();
+    let staged = names(&folder)?;
+    staged.iter().try_for_each(|name| age(&folder.join(name)))?;
+    Ok(staged.len())
+}
+
+/// Waits until what was aged is gone.
+pub fn wait_tidy(stage: &Stage<'_>, found: &mut Findings) -> Result<()> {
+    let begun = Instant::now();
+    while !names(&stage.staging())?.is_empty() {
+        if begun.elapsed() > PATIENCE {
+            found.half("uploads that were cut off stay");
+            return Ok(());
+        }
+        sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// Makes a file an hour older than it may be.
+fn age(path: &Path) -> Result<()> {
+    let file = fs::File::options().append(true).open(path)?;
+    Ok(file.set_modified(SystemTime::now() - Duration::from_secs(3600))?)
 }
 
 /// Compares records with everything that was ever uploaded.
@@ -157,10 +183,9 @@ pub fn sweep(stage: &mut Stage<'_>, found: &mut Findings) -> Result<usize> {
     let before = read(stage, &mut BTreeSet::new(), found)?.forgotten;
     stage.kill(&[SYSTEM])?;
     let folder = stage.services[SYSTEM].data().join("files");
-    let long_ago = SystemTime::now() - Duration::from_secs(48 * 3600);
     for shard in names(&folder)? {
         for name in names(&folder.join(&shard))? {
-            fs::File::options().append(true).open(folder.join(&shard).join(name))?.set_modified(long_ago)?;
+            age(&folder.join(&shard).join(name))?;
         }
     }
     let said = stage.services[SYSTEM].command(&["sweep-files"], &[])?;
@@ -168,13 +193,8 @@ pub fn sweep(stage: &mut Stage<'_>, found: &mut Findings) -> Result<usize> {
     stage.wait_ready(&[SYSTEM])?;
     let after = read(stage, &mut BTreeSet::new(), found)?;
     let removed = said.contains(&format!(" {before} of them removed"));
-    found.whole(removed && after.forgotten == 0 && after.staged == 0, || {
-        format!(
-            "{before} contents to be swept: {}; then there were {} and {} staged",
-            said.trim(),
-            after.forgotten,
-            after.staged
-        )
+    found.whole(removed && after.forgotten == 0, || {
+        format!("of {before} contents without a record {} stay: {}", after.forgotten, said.trim())
     });
     Ok(before)
 }

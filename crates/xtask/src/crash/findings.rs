@@ -89,9 +89,4 @@ impl Findings {
     pub fn kinds(&self) -> impl Iterator<Item = (&'static str, Tally)> + '_ {
         self.kinds.iter().map(|(kind, tally)| (*kind, *tally))
     }
-
-    /// The writes of one kind.
-    pub fn of(&self, kind: &str) -> Tally {
-        self.kinds.get(kind).copied().unwrap_or_default()
-    }
 }

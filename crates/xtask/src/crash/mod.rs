@@ -110,8 +110,10 @@ impl Crash {
             killed.and(books)
         })?;
         books.into_iter().for_each(|books| self.books.add(books));
+        self.staged = self.staged.max(files::age_staged(stage)?);
         stage.launch(&ALL)?;
         stage.wait_ready(&ALL)?;
+        files::wait_tidy(stage, &mut self.found)?;
         let written = begun.elapsed();
         self.verify(stage, round)?;
         self.rounds += 1;
@@ -132,7 +134,7 @@ impl Crash {
         let store = files::read(stage, &mut self.whole, found)?;
         files::compare(&store, &self.books, found);
         files::look(line, &self.books, |of| of == round, found)?;
-        (self.forgotten, self.staged) = (self.forgotten.max(store.forgotten), self.staged.max(store.staged));
+        self.forgotten = self.forgotten.max(store.forgotten);
         let loads = loads::read(line)?;
         loads::compare(&loads, &self.books, found);
         loads::look(line, &self.books, &loads, round, found)?;
@@ -174,7 +176,7 @@ impl Crash {
             "contents without a record, at most",
             format!("{}; {} at the end, swept", self.forgotten, self.swept),
         );
-        note("uploads cut off and left behind, at most", self.staged.to_string());
+        note("uploads cut off and left behind in a round, at most; removed", self.staged.to_string());
         let expect = |right, what: &str, figure: String, allowed: &str| {
             trial.expect(right, format!("{database}: {what}"), figure, allowed)
         };

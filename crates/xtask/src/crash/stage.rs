@@ -1,13 +1,14 @@
 //! The three services over one folder: killed, started again, and looked into behind their backs.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::line::{Addresses, ORGANISATIONS, OTHER, OWN, PATIENCE};
+use super::line::{Addresses, ORGANISATIONS, OTHER, OWN, PATIENCE, SYSTEM};
 use crate::client::{Body, Client};
 use crate::service::Service;
 use crate::trial::Trial;
@@ -118,7 +119,12 @@ impl<'a> Stage<'a> {
         Ok(damage)
     }
 
-    /// How ids and dashes are written in a statement: as 32 hex digits.
+    /// Where uploads wait until they are whole.
+    pub fn staging(&self) -> PathBuf {
+        self.services[SYSTEM].data().join("files/.staging")
+    }
+
+    /// How a column of ids is read in a statement: as 32 hex digits.
     pub fn hex(&self, column: &str) -> String {
         if self.postgres {
             format!("replace({column}::text, '-', '')")
