@@ -75,7 +75,9 @@ pub fn look(line: &Line<'_>, books: &Books, rows: &Rows, round: usize, found: &m
     for listing in books.listings.iter().filter(|listing| listing.round == round) {
         let (State::Done(id), [row]) = (&listing.made.state, rows.of(listing)) else { continue };
         let shown = line.get(LIVESTOCK, &format!("/v1/listings/{id}"), OWN)?.json;
-        found.whole(says(&shown, &listing.body), || format!("listing {} reads {shown}", listing.mark));
+        found.whole(says(&shown, &listing.body), || {
+            format!("listing {} reads {shown}, not {}", listing.mark, listing.body)
+        });
         // Being created is an event, and each change once.
         let steps =
             listing.steps.iter().filter(|(to, state)| state.id().is_some() || row.status == *to).count();
