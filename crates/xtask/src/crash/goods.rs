@@ -142,7 +142,7 @@ pub fn listing(mark: &str, number: usize) -> (&'static str, Value) {
     let mut body = json!({
         "type": random.one(&["selling", "buying"]), "isDraft": random.percent(30), "categoryIds": [category],
         "location": {"address": {"city": "Ludlow", "postcode": "SY8 1EG", "countryISO": "GB"},
-            "coordinates": {"lat": random.between((50.0, 58.0)), "lon": random.between((-5.0, 1.0))}},
+            "coordinates": {"lat": degrees(random, (50.0, 58.0)), "lon": degrees(random, (-5.0, 1.0))}},
         "price": {"type": "fixed", "pricePerUnit": {"amount": 20 + random.below(3000), "currency": "GBP"}},
         "files": null, "description": mark, "tags": [random.one(&["spring", "autumn"])],
     });
@@ -151,6 +151,11 @@ pub fn listing(mark: &str, number: usize) -> (&'static str, Value) {
             json!({"breed": "Texel", "quantity": 1 + random.below(90), "minAge": random.below(20)});
     }
     (path, body)
+}
+
+/// To some metres: of more digits the last may be read otherwise.
+fn degrees(random: &mut Random, range: (f64, f64)) -> f64 {
+    (random.between(range) * 10_000.0).round() / 10_000.0
 }
 
 /// Bytes that no compression makes fewer.
