@@ -117,8 +117,11 @@ pub fn look(
 ) -> Result<()> {
     for file in books.files.iter().filter(|file| rounds(file.round)) {
         let State::Done(id) = &file.made.state else { continue };
-        let answer = line.get(SYSTEM, &format!("/v1/files/{id}"), ADMIN)?;
-        found.whole(hex(&answer.bytes) == file.hash, || format!("file {} downloads as another", file.name));
+        match line.get(SYSTEM, &format!("/v1/files/{id}"), ADMIN) {
+            Ok(answer) if hex(&answer.bytes) == file.hash => {}
+            Ok(_) => found.half(&format!("file {} downloads as another", file.name)),
+            Err(error) => found.lost(&format!("file {}: {error:#}", file.name)),
+        }
         let info = line.get(SYSTEM, &format!("/v1/files/{id}/info"), OWN)?.json;
         let archived = info["status"] == "archived";
         let shared =
