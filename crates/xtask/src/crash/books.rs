@@ -17,6 +17,11 @@ pub struct Books {
 }
 
 impl Books {
+    /// How many loads and listings they have, batches aside.
+    pub fn made(&self) -> usize {
+        self.loads.len() + self.listings.len()
+    }
+
     /// Takes in those of another client.
     pub fn add(&mut self, other: Self) {
         self.loads.extend(other.loads);

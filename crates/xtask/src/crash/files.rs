@@ -8,10 +8,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
 use super::books::{Books, File};
 use super::findings::Findings;
+use super::goods;
 use super::line::{ADMIN, Line, ORGANISATIONS, OTHER, OWN, PATIENCE, SYSTEM, State};
 use super::settle::{Known, settle};
 use super::stage::Stage;
@@ -42,7 +42,7 @@ pub fn read(stage: &Stage<'_>, whole: &mut BTreeSet<String>, found: &mut Finding
     for shard in names(&folder)?.iter().filter(|shard| shard.len() == 2) {
         for name in names(&folder.join(shard))? {
             if !whole.contains(&name) {
-                let hash = hex(&fs::read(folder.join(shard).join(&name))?);
+                let hash = goods::hash(&fs::read(folder.join(shard).join(&name))?);
                 found.whole(name.starts_with(&hash), || format!("content {name} has another hash"));
                 whole.insert(name.clone());
             }
@@ -118,7 +118,7 @@ pub fn look(
     for file in books.files.iter().filter(|file| rounds(file.round)) {
         let State::Done(id) = &file.made.state else { continue };
         match line.get(SYSTEM, &format!("/v1/files/{id}"), ADMIN) {
-            Ok(answer) if hex(&answer.bytes) == file.hash => {}
+            Ok(answer) if goods::hash(&answer.bytes) == file.hash => {}
             Ok(_) => found.half(&format!("file {} downloads as another", file.name)),
             Err(error) => found.lost(&format!("file {}: {error:#}", file.name)),
         }
@@ -215,16 +215,12 @@ fn names(folder: &Path) -> Result<Vec<String>> {
         .collect::<Result<_, _>>()?)
 }
 
-fn hex(content: &[u8]) -> String {
-    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn plain(id: &str) -> String {
     id.replace('-', "")
 }
 
 /// An id as the services write it.
-pub fn dashed(id: &str) -> String {
+fn dashed(id: &str) -> String {
     let at = [(0, 8), (8, 12), (12, 16), (16, 20), (20, 32)];
     at.map(|(start, end)| id.get(start..end).unwrap_or_default()).join("-")
 }

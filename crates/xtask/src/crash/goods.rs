@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use super::books::{Load, Proof};
 use super::line::{ORGANISATIONS, OTHER, OWN};
@@ -168,4 +169,13 @@ pub fn content(seed: usize, bytes: usize) -> Vec<u8> {
         word.to_le_bytes()
     });
     words.take(bytes).collect()
+}
+
+/// The SHA-256 of a content in hex.
+pub fn hash(content: &[u8]) -> String {
+    let mut hex = String::new();
+    for byte in Sha256::digest(content) {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
 }

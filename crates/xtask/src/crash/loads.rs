@@ -119,6 +119,14 @@ pub fn look(line: &Line<'_>, books: &Books, rows: &Rows, round: usize, found: &m
             let of: Vec<_> = all.iter().filter(|one| one["recipientId"] == sent.recipient.as_str()).collect();
             known += of.len();
             found.times(&sent.done.state, of.len(), &format!("notification of {}", sent.recipient));
+            if sent.to_carrier {
+                // It becomes the carrier in the write that notifies it.
+                let row = rows.get(&load.goods.reference).and_then(|rows| rows.first());
+                let carries = row.is_some_and(|row| row.line == load.goods.line(true, None, &load.files));
+                found.whole(carries == (of.len() == 1), || {
+                    format!("load {} has a carrier or its notification", load.goods.reference)
+                });
+            }
             if let (Some(id), [one]) = (sent.done.state.id(), &of[..]) {
                 found.whole(one["id"] == id, || format!("the notification of {} is another", sent.recipient));
             }

@@ -25,7 +25,7 @@ mod stage;
 mod writers;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
@@ -35,7 +35,7 @@ use self::books::Books;
 use self::findings::Findings;
 use self::line::{LIVESTOCK, LOGISTICS, Line, SYSTEM};
 use self::stage::Stage;
-use self::writers::{CLIENTS, Writer};
+use self::writers::{Bell, CLIENTS, Writer};
 use crate::build_release;
 use crate::cli::TrialArgs;
 use crate::random::Random;
@@ -46,6 +46,9 @@ const ALL: [usize; 3] = [SYSTEM, LOGISTICS, LIVESTOCK];
 /// Who is killed, drawn from these.
 const VICTIMS: [&[usize]; 7] =
     [&[SYSTEM], &[LOGISTICS], &[LIVESTOCK], &[SYSTEM, LOGISTICS], &[LOGISTICS, LIVESTOCK], &ALL, &ALL];
+/// A round creates so many loads and listings one by one, as far as there is time: twenty make more than 5,000.
+const CREATES: usize = 260;
+const TIME: Duration = Duration::from_secs(30);
 /// A service that takes longer to be ready again needs a hand.
 const READY_LIMIT: Duration = Duration::from_secs(15);
 
@@ -92,36 +95,38 @@ impl Crash {
         let begun = Instant::now();
         let seed = usize::try_from(stage.trial.seed)? * 2 + usize::from(stage.postgres);
         let random = &mut Random::of(seed * 1000 + round);
-        let (addresses, enough) = (stage.addresses.clone(), AtomicBool::new(false));
+        let (addresses, bell) = (stage.addresses.clone(), Bell::default());
         let books = scope(|scope| {
             let clients: Vec<_> = (0..)
                 .zip(CLIENTS)
                 .map(|(number, work)| {
-                    let (addresses, enough) = (&addresses, &enough);
-                    scope.spawn(move || Writer::new(addresses, seed, round, number).run(work, enough))
+                    let (addresses, bell) = (&addresses, &bell);
+                    scope.spawn(move || Writer::new(addresses, seed, round, number).run(work, bell))
                 })
                 .collect();
-            let killed = kill(stage, random);
-            enough.store(true, Ordering::Relaxed);
+            let killed = kill(stage, random, &bell);
+            bell.enough.store(true, Ordering::Relaxed);
             let books: Result<Vec<_>> = clients
                 .into_iter()
                 .map(|client| client.join().map_err(|_| anyhow!("a client panicked"))?)
                 .collect();
             killed.and(books)
         })?;
-        books.into_iter().for_each(|books| self.books.add(books));
+        for books in books {
+            self.books.add(books);
+        }
         self.staged = self.staged.max(files::age_staged(stage)?);
         stage.launch(&ALL)?;
         stage.wait_ready(&ALL)?;
         files::wait_tidy(stage, &mut self.found)?;
-        let written = begun.elapsed();
+        let (written, verifying) = (begun.elapsed(), Instant::now());
         self.verify(stage, round)?;
         self.rounds += 1;
         eprintln!(
             "    round {}: {} kills, {written:.1?} and {:.1?} to verify",
             round + 1,
             stage.kills,
-            begun.elapsed() - written
+            verifying.elapsed()
         );
         Ok(())
     }
@@ -196,7 +201,8 @@ impl Crash {
 }
 
 /// Kills services, some of them more than once, and at last all.
-fn kill(stage: &mut Stage<'_>, random: &mut Random) -> Result<()> {
+fn kill(stage: &mut Stage<'_>, random: &mut Random, bell: &Bell) -> Result<()> {
+    let begun = Instant::now();
     let (kills, longest) = if stage.trial.short { (1, 1.0) } else { (1 + random.below(2), 1.5) };
     for _ in 0..kills {
         wait(stage, random.between((0.0, longest)))?;
@@ -211,6 +217,9 @@ fn kill(stage: &mut Stage<'_>, random: &mut Random) -> Result<()> {
             stage.launch(victims)?;
         }
         stage.wait_ready(victims)?;
+    }
+    while !stage.trial.short && bell.made.load(Ordering::Relaxed) < CREATES && begun.elapsed() < TIME {
+        wait(stage, 0.02)?;
     }
     wait(stage, random.between((0.0, longest)))?;
     stage.kill(&ALL)

@@ -1,11 +1,10 @@
 //! The clients: each writes without pause what is its own, and writes it down.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::Result;
-use sha2::{Digest, Sha256};
 
 use super::books::{Batch, Books, File, Listing, Load, Proof, Sending};
 use super::goods::{self, Goods};
@@ -24,6 +23,15 @@ pub enum Work {
 /// All clients.
 pub const CLIENTS: [Work; 6] =
     [Work::Loads, Work::Loads, Work::Batches, Work::Files, Work::Listings, Work::Listings];
+
+/// What clients are told, and tell.
+#[derive(Debug, Default)]
+pub struct Bell {
+    /// They are to stop.
+    pub enough: AtomicBool,
+    /// Loads and listings that they created.
+    pub made: AtomicUsize,
+}
 
 /// A client at work.
 pub struct Writer<'a> {
@@ -47,14 +55,16 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes until it is told to stop.
-    pub fn run(mut self, work: Work, enough: &AtomicBool) -> Result<Books> {
-        while !enough.load(Ordering::Relaxed) {
+    pub fn run(mut self, work: Work, bell: &Bell) -> Result<Books> {
+        while !bell.enough.load(Ordering::Relaxed) {
+            let before = self.books.made();
             match work {
                 Work::Loads => self.load()?,
                 Work::Batches => self.batch()?,
                 Work::Files => self.files()?,
                 Work::Listings => self.listing()?,
             }
+            bell.made.fetch_add(self.books.made() - before, Ordering::Relaxed);
             // So that some thousand writes are what there is to verify, and batches are some tens of thousands of rows.
             let most = if matches!(work, Work::Batches) { 200 } else { 8 };
             sleep(Duration::from_millis(self.random.below(most) as u64));
@@ -172,8 +182,7 @@ impl<'a> Writer<'a> {
         } else {
             (number, 1 + self.random.below(most))
         };
-        let hash =
-            Sha256::digest(goods::content(seed, bytes)).iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash = goods::hash(&goods::content(seed, bytes));
         let (round, archived, shared) = (self.round, None, None);
         let mut file = File { round, name, seed, bytes, hash, made, archived, shared };
         let Some((state, _)) = self.line.attempt(&file.request())? else { return Ok(None) };
