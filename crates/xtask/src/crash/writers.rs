@@ -145,7 +145,7 @@ impl<'a> Writer<'a> {
 
     fn batch(&mut self) -> Result<()> {
         let (name, first, done) = self.begin();
-        let rows = if self.random.percent(8) { 4000 } else { 200 + self.random.below(500) };
+        let rows = if self.random.percent(8) { 2500 } else { 100 + self.random.below(400) };
         // The numbers of its rows are nobody else's.
         let mut batch = Batch { round: self.round, name, first: first * 10_000, rows, done, ids: Vec::new() };
         let Some((state, shown)) = self.line.attempt(&batch.request())? else { return Ok(()) };
