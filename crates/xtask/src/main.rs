@@ -8,11 +8,13 @@ mod client;
 mod crash;
 mod databases;
 mod demo;
+mod deny;
 mod faults;
 mod fuzz;
 mod keys;
 mod multipart;
 mod openapi;
+mod pip;
 mod ports;
 mod proc;
 mod process;
@@ -44,7 +46,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args, &stop),
         Command::Bench(args) => bench::run(&args, &stop),
         Command::Fuzz(args) => trial::run(&args, &stop, fuzz::run),
-        Command::Crash(args) => trial::run(&args, &stop, crash::run),
+        Command::Crash(args) => crash::command(&args, &stop),
         Command::Faults(args) => trial::run(&args, &stop, faults::run),
         Command::Abuse(args) => trial::run(&args, &stop, abuse::run),
         Command::Token(args) => token::run(&args),

@@ -89,8 +89,25 @@ impl Service {
     /// Starts it again where it was, over what it left.
     pub fn start_again(&mut self) -> Result<()> {
         let begun = Instant::now();
-        self.child = spawn(self.name, &self.binary, &self.place, &self.environment)?;
+        self.launch_again()?;
         self.wait(begun)
+    }
+
+    /// Starts it again and does not wait for it.
+    pub fn launch_again(&mut self) -> Result<()> {
+        self.child = spawn(self.name, &self.binary, &self.place, &self.environment)?;
+        Ok(())
+    }
+
+    /// Runs another command of its program over the same data, told more than it is, and gives what that prints.
+    pub fn command(&self, arguments: &[&str], more: &[(&str, &str)]) -> Result<String> {
+        let mut command = told(self.name, &self.binary, &self.place, &self.environment);
+        let output = command.args(arguments).envs(more.iter().copied()).output();
+        let output = output.with_context(|| format!("cannot start {}", self.binary.display()))?;
+        if !output.status.success() {
+            bail!("{} {}: {}", self.name, arguments.join(" "), String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
     /// Sends it a signal, such as one that freezes it.
@@ -179,17 +196,21 @@ fn spawn(name: &str, binary: &Path, place: &Place, environment: &Environment) ->
     let path = place.log(name);
     let log = File::options().create(true).append(true).open(&path);
     let log = log.with_context(|| format!("cannot write {}", path.display()))?;
-    Command::new(binary)
+    told(name, binary, place, environment)
         .arg("serve")
-        .envs(place.environment(name, 0))
-        .env("DROVER_LOG__FORMAT", "json")
-        .envs(environment.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::null())
         .stderr(log.try_clone()?)
         .stdout(log)
         .process_group(0)
         .spawn()
         .with_context(|| format!("cannot start {}", binary.display()))
+}
+
+/// Its program, told where it is; what for is still to be said.
+fn told(name: &str, binary: &Path, place: &Place, environment: &Environment) -> Command {
+    let mut command = Command::new(binary);
+    command.envs(place.environment(name, 0)).env("DROVER_LOG__FORMAT", "json");
+    command.envs(environment.iter().map(|(name, value)| (name, value))).stdin(Stdio::null());
+    command
 }
 
 impl Drop for Service {

@@ -1,15 +1,15 @@
 //! Runs every check, one stage after the other, and stops at the first that fails.
 
-use std::process::ExitStatus;
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::cli::{TestArgs, TrialArgs};
 use crate::servers::Servers;
 use crate::stop::{Interrupted, Stop};
 use crate::trial::Trial;
-use crate::{abuse, crash, faults, fuzz, process, tidy, workspace};
+use crate::{abuse, crash, deny, faults, fuzz, process, tidy, workspace};
 
 type Run = fn(&Trial<'_>) -> Result<()>;
 
@@ -23,11 +23,20 @@ pub fn run(args: &TestArgs, stop: &Stop) -> Result<()> {
         let alone = format!("cargo xtask test -- {}", args.args.join(" "));
         return stages.tests(&args.args, &alone).map(drop);
     }
+    // A lock file that is not current is told first; the stages after it change it no more.
+    let lock = ["metadata", "--locked", "--quiet", "--format-version", "1"];
+    stages.run("lock file", "cargo update --workspace", || {
+        let output = workspace::cargo().args(lock).stdout(Stdio::null()).status();
+        let status = output.context("cannot run cargo: install Rust and put it on PATH")?;
+        ensure!(status.success(), "Cargo.lock is not what the manifests ask for: check in what `cargo update --workspace` makes of it");
+        Ok(())
+    })?;
     stages.cargo("format", &["fmt", "--all", "--check"], "cargo fmt --all")?;
-    let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    let clippy = ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
     stages.cargo("lints", &clippy, &format!("cargo {}", clippy.join(" ")))?;
     // As they are built to be run, without what tests add to their dependencies.
-    let alone = ["check", "--package", "system", "--package", "logistics", "--package", "livestock"];
+    let alone =
+        ["check", "--locked", "--package", "system", "--package", "logistics", "--package", "livestock"];
     stages.cargo("services alone", &alone, &format!("cargo {}", alone.join(" ")))?;
     stages.licences()?;
     stages.run("tidy", "cargo xtask tidy", tidy::run)?;
@@ -65,22 +74,21 @@ impl Stages<'_> {
     }
 
     fn licences(&self) -> Result<()> {
-        let installed = workspace::cargo().args(["deny", "--version"]).output();
-        if !installed.is_ok_and(|output| output.status.success()) {
-            self.head(
-                "licences and sources: skipped, cargo-deny is not installed (cargo install cargo-deny)",
-            );
-            return Ok(());
-        }
-        let check = ["deny", "--log-level", "error", "check", "licenses", "bans", "sources"];
-        self.cargo("licences and sources", &check, "cargo deny check licenses bans sources")
+        let check = ["--locked", "--log-level", "error", "check", "licenses", "bans", "sources"];
+        self.run("licences and sources", "cargo deny check licenses bans sources", || {
+            let mut deny = Command::new(deny::provide(self.stop)?);
+            succeed(process::run(deny.args(check).current_dir(workspace::root()), self.stop)).context(
+                "what it says stands above. Where it cannot fetch a crate, since it reads those of all systems: run \
+                 `cargo fetch --locked` with the registry in reach",
+            )
+        })
     }
 
     fn tests(&self, args: &[String], alone: &str) -> Result<Servers> {
         let start = || Servers::start(self.stop);
         let mut servers = self.run("PostgreSQL, Redis and S3 servers", "cargo xtask servers", start)?;
         let mut cargo = workspace::cargo();
-        cargo.arg("test").args(args).envs(servers.environment());
+        cargo.args(["test", "--locked"]).args(args).envs(servers.environment());
         self.run("tests", alone, || succeed(process::run_while(&mut cargo, self.stop, || servers.check())))?;
         Ok(servers)
     }

@@ -1,8 +1,8 @@
 //! Where this workspace is, and how to call cargo in it.
 
-use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -58,6 +58,14 @@ pub fn target_dir() -> Result<PathBuf> {
     let metadata = metadata()?;
     let path = metadata["target_directory"].as_str().context("cargo metadata names no target directory")?;
     Ok(PathBuf::from(path))
+}
+
+/// The folder for programs that are only ours, beside what cargo builds.
+pub fn tools() -> Result<PathBuf> {
+    let tools = target_dir()?.join("tools");
+    fs::create_dir_all(&tools)
+        .with_context(|| format!("cannot make {}: make it writable", tools.display()))?;
+    Ok(tools)
 }
 
 #[cfg(test)]

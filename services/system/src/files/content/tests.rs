@@ -127,9 +127,32 @@ async fn bytes_are_the_same_from_memory_and_from_the_disk() {
 async fn uploads_that_a_crash_cut_off_go() {
     let folder = tempfile::tempdir().unwrap();
     let store = ContentStore::open(&at(&format!("file://{}", folder.path().display()))).await.unwrap();
-    let (old, young) = (folder.path().join(".staging/old"), folder.path().join(".staging/young"));
-    fs::File::create(&old).unwrap().set_modified(SystemTime::now() - DAY - DAY).unwrap();
-    fs::write(&young, "another replica's").unwrap();
-    assert_eq!(store.tidy().await.unwrap(), 1);
-    assert!(!old.exists() && young.exists());
+    let staging = folder.path().join(".staging");
+    let make = |name, age| {
+        let file = fs::File::create(staging.join(name)).unwrap();
+        file.set_modified(SystemTime::now() - age).unwrap();
+        file
+    };
+    let hour = Duration::from_secs(3600);
+    for (name, age) in [("crashed", hour), ("young", hour / 60), ("long ago", 2 * DAY)] {
+        make(name, age);
+    }
+    let held = [make("held", hour), make("held long", 2 * DAY)];
+    held.each_ref().map(|file| file.lock().unwrap());
+    // One that comes in is held by the process that takes it in.
+    let mut upload = store.begin();
+    upload.push(&vec![0; 3 << 20]).await.unwrap();
+    upload.push(b"more").await.unwrap();
+    let names = || fs::read_dir(&staging).unwrap().map(|entry| entry.unwrap().file_name());
+    let known = ["crashed", "young", "long ago", "held", "held long"];
+    let coming = names().find(|name| known.iter().all(|known| name != known)).unwrap();
+    let file = fs::File::options().write(true).open(staging.join(&coming)).unwrap();
+    file.set_modified(SystemTime::now() - hour).unwrap();
+    assert_eq!(store.tidy().await.unwrap(), 3);
+    let mut left: Vec<_> = names().collect();
+    left.sort();
+    let mut expected = vec!["held".into(), "young".into(), coming];
+    expected.sort();
+    assert_eq!(left, expected);
+    store.keep(upload.finish().await.unwrap(), &Name::new(&"cd".repeat(32))).await.unwrap();
 }
