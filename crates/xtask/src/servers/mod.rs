@@ -1,6 +1,7 @@
 //! Private servers for tests, PostgreSQL, Redis and S3: fast, unsafe on power failure, gone afterwards.
 
 mod debian;
+mod pip;
 mod postgres;
 mod programs;
 mod redis;
@@ -13,10 +14,10 @@ use std::thread::{ScopedJoinHandle, scope};
 use anyhow::Result;
 
 pub use self::debian::{Package, install};
+pub use self::pip::{Wanted, is_here as has_pip};
 pub use self::postgres::Cluster;
 pub use self::postgres::find as find_postgres;
-pub use self::programs::Programs;
-pub use self::programs::on_path;
+pub use self::programs::{Programs, on_path, tools};
 pub use self::redis::Redis;
 pub use self::s3::S3;
 use crate::stop::Stop;

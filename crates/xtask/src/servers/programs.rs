@@ -41,7 +41,7 @@ impl Programs {
 }
 
 /// The folder for programs that are only ours, beside what cargo builds.
-fn tools() -> Result<PathBuf> {
+pub fn tools() -> Result<PathBuf> {
     let tools = workspace::target_dir()?.join("tools");
     fs::create_dir_all(&tools)
         .with_context(|| format!("cannot make {}: make it writable", tools.display()))?;

