@@ -10,6 +10,7 @@ mod idempotency;
 mod keys;
 mod outside;
 mod paging;
+mod parsers;
 mod public;
 mod queries;
 mod raw;

@@ -18,6 +18,7 @@ UNSTATED = [
     (r"cursor", "format"),  # only what a next link gave out
     (r"format|source|countryISO|logging\.level", "enum"),  # allowed values, which are taken in any case
     (r"price\.(pricePerUnit|minPrice|maxPrice)\.currency", "enum"),  # as well
+    (r"properties\.sexes", "enum"),  # several of them, comma-separated
     (r"logging\.filter", "format"),  # directives of tracing
     (r"limit", "range"),  # JSON has 100 rows at most, CSV a million
     (r"query", "format"),  # three words of the grid
