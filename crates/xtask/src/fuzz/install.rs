@@ -1,5 +1,5 @@
-//! Where schemathesis is: fetched from where Python packages are, into a folder of ours, in the versions that it was tried
-//! with. It is a program of the tests and no part of a service.
+//! Where schemathesis is: fetched from where Python packages are, into a folder of ours, in the versions that it was
+//! tried with. It is a program of the tests and no part of a service.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
