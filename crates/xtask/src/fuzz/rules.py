@@ -66,12 +66,14 @@ def breaks_its_schema_and_is_refused(ctx, response, case):
 
 
 def is_no_form(refusal, case):
-    """Whether a form cannot be read for what no schema says: what is in a file, or a part whose name has control
+    """Whether a form is refused for what no schema says: what is in a file, or a part whose name has control
     characters, which no header may have."""
+    if "failedRows" in refusal.get("body", {}):
+        return True
     if case.media_type != "multipart/form-data" or refusal.get("code") != "malformed_body":
         return False
     controls = any(ord(char) < 32 or ord(char) == 127 for name in case.body for char in name)
-    return controls or refusal["message"].startswith("The body cannot be read: the file ")
+    return controls or refusal["message"].startswith("The body cannot be read: the file")
 
 
 def is_unstated(entry):
