@@ -132,18 +132,34 @@ fn single_of_one_or_array(schema: &Value) -> Option<&Value> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
-    #[test]
-    fn accept() {
-        let operation = Operation {
+    fn operation() -> Operation {
+        Operation {
             measured: Measured::new(String::new()),
             secured: true,
             offers: vec!["application/json".into(), "text/csv".into()],
             body: None,
             one_or_array: false,
             params: None,
-        };
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_accept_header_is_read(text in "\\PC{0,40}", range in "[a-z*/;=q., 0-9-]{0,30}") {
+            for text in [text, range] {
+                operation().ruled_out(&text);
+                prop_assert_eq!(operation().ruled_out(&format!("{text}, text/csv")), None);
+            }
+        }
+    }
+
+    #[test]
+    fn accept() {
+        let operation = operation();
         for accepted in ["", "*/*", "text/*", "text/html, text/csv;q=0.1", "Application/JSON; charset=utf-8"]
         {
             assert_eq!(operation.ruled_out(accepted), None, "{accepted}");

@@ -64,6 +64,16 @@ mod tests {
             other.write_record(cells.iter().map(|cell| guard(cell).into_owned())).unwrap();
             prop_assert_eq!(lines.into_bytes(), other.into_inner().unwrap());
         }
+
+        #[test]
+        fn what_is_guarded_is_no_formula_and_comes_back(text in "['=+@\t\r0-9.e -]{0,3}\\PC{0,9}") {
+            let cell = guard(&text);
+            prop_assert!(!cell.starts_with(FORMULA) || cell.parse::<f64>().is_ok());
+            // A text that looks guarded already is taken for one.
+            if !text.strip_prefix('\'').is_some_and(|rest| rest.starts_with(FORMULA)) {
+                prop_assert_eq!(unguard(&cell), &text);
+            }
+        }
     }
 
     #[test]

@@ -244,7 +244,4 @@ pub enum Failures {
     /// A bug.
     #[response(status = 500)]
     Internal(#[to_schema] ErrorBody),
-    /// A limit, a header or a dependency: 404, 405, 406, 413, 415, 416, 429, 503.
-    #[response(status = "default")]
-    Other(#[to_schema] ErrorBody),
 }

@@ -5,12 +5,16 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use database::{Id, Json, Ts};
 use serde::{Deserialize, Serialize};
+use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
 use crate::problem::{Code, Problems};
 use crate::{Answer, Error};
 
 /// The most rows that can be skipped.
 const OFFSET_MAX: i64 = 1_000_000;
+
+/// The response's member that `createdAt` sorts by; its name is as good.
+const CREATED_AT: &str = "createdAtUTC";
 
 /// Which rows of a search to give.
 #[derive(Clone, Debug)]
@@ -35,17 +39,17 @@ pub struct Sorting<S> {
 }
 
 impl<S: Copy> Sorting<S> {
-    /// From the parameters `sortBy` and `sortDesc`. The first of `sorts` is `createdAt`, and by default the newest
+    /// The parameter `sortBy` in the document: one of the names, or the response's member of another name.
+    pub fn parameter(sorts: &[(&'static str, S)], others: &[&'static str]) -> Object {
+        let names = sorts.iter().map(|(name, _)| *name).chain(others.iter().copied()).chain([CREATED_AT]);
+        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).build()
+    }
+
+    /// From the parameters `sortBy`, which the schema has checked, and `sortDesc`. The first of `sorts` is `createdAt`, and by default the newest
     /// come first; `sortBy` alone ascends, `sortDesc` alone applies to `createdAt`.
-    pub fn new(by: Option<&str>, desc: Option<bool>, sorts: &[(&str, S)], problems: &mut Problems) -> Self {
-        // The name of the response's member is as good.
-        let asked = by.map(|name| if name == "createdAtUTC" { "createdAt" } else { name });
+    pub fn new(by: Option<&str>, desc: Option<bool>, sorts: &[(&str, S)]) -> Self {
+        let asked = by.map(|name| if name == CREATED_AT { "createdAt" } else { name });
         let found = sorts.iter().find(|(name, _)| Some(*name) == asked);
-        if asked.is_some() && found.is_none() {
-            let names: Vec<_> = sorts.iter().map(|(name, _)| *name).collect();
-            let message = format!("must be one of {}", names.join(", "));
-            problems.push_with("sortBy", Code::Enum, message, serde_json::json!({ "allowed": names }));
-        }
         let (name, sort) = *found.unwrap_or(&sorts[0]);
         Self::of(name, sort, desc.unwrap_or(by.is_none()))
     }

@@ -116,7 +116,9 @@ fn group(ip: IpAddr) -> IpAddr {
 
 #[cfg(test)]
 mod tests {
+    use actix_web::http::header::HeaderValue;
     use actix_web::test::TestRequest;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -160,6 +162,23 @@ mod tests {
         let two = |forwarded| request("x-forwarded-for", b"1.1.1.1").insert_header(("forwarded", forwarded));
         assert_eq!(client(two("for=198.51.100.7")), "10.0.0.1", "one of them is the client's");
         assert_eq!(client(two("for=1.1.1.1")), "1.1.1.1");
+    }
+
+    proptest! {
+        #[test]
+        fn any_header_names_somebody(
+            name in prop::sample::select(vec!["forwarded", "x-forwarded-for"]), bytes in prop::collection::vec(any::<u8>(), 0..60),
+            text in "((for|FOR|by)=)?\"?\\[?[0-9a-f.:]{0,20}\\]?(:[0-9]{0,6})?\"?[;, ]{0,2}[ -~]{0,9}",
+        ) {
+            let peer: IpAddr = "10.0.0.1".parse().unwrap();
+            for value in [bytes, text.into_bytes()] {
+                let Ok(value) = HeaderValue::from_bytes(&value) else { continue };
+                let request = TestRequest::default().insert_header((name, value)).to_http_request();
+                let client = rates(&["10.0.0.0/8"]).client(peer, request.headers());
+                prop_assert_eq!(client, client.to_canonical());
+                prop_assert_eq!(rates(&[]).client(peer, request.headers()), peer);
+            }
+        }
     }
 
     #[test]

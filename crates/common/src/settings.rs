@@ -40,7 +40,7 @@ pub struct Logging {
     #[schema(required = true, min_length = 1, example = "info")]
     pub level: String,
     /// Tracing directives such as `logistics=debug,actix_web=warn`; `*` or nothing: the level holds everywhere.
-    #[schema(max_length = 1000, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
+    #[schema(nullable, max_length = 1000, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
     pub filter: String,
 }
 

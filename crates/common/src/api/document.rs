@@ -30,7 +30,7 @@ pub(crate) fn finish(openapi: &OpenApi) -> anyhow::Result<Value> {
                 operation["operationId"] =
                     json!(format!("{}_public", operation["operationId"].as_str().unwrap_or_default()));
             }
-            responses(operation);
+            responses(operation, method == "post");
             headers(operation, method == "post");
         }
     }
@@ -93,24 +93,27 @@ fn headers(operation: &mut Value, post: bool) {
 }
 
 /// The statuses that an operation answers beside those that all have.
-fn others(operation: &Value) -> Vec<(&'static str, &'static str)> {
+fn others(operation: &Value, post: bool) -> Vec<(&'static str, &'static str)> {
     let parameters = operation["parameters"].as_array().into_iter().flatten();
     let named = parameters.into_iter().any(|p| p["in"] == "path");
     let body = operation.get("requestBody").is_some();
     let open = operation.get("security").is_none();
+    let ranges = operation["responses"].get("206").is_some();
     let mut others = vec![
         ("406", "The Accept header rules the answer out."),
         ("503", "A dependency is out of reach; nothing was changed, unless `body.outcome` is `unknown`."),
     ];
     others.extend(open.then_some(("429", "Too many requests from this address.")));
     others.extend(named.then_some(("404", "There is nothing by that id.")));
-    others.extend(body.then_some(("413", "The body is larger than is taken.")));
+    // Whoever takes an Idempotency-Key reads a body, of whatever kind, to tell a repeat by.
+    others.extend((body || post).then_some(("413", "The body is larger than is taken.")));
     others.extend(body.then_some(("415", "The body is of another type.")));
+    others.extend(ranges.then_some(("416", "The range lies outside of the content.")));
     others
 }
 
-fn responses(operation: &mut Value) {
-    for (status, about) in others(operation) {
+fn responses(operation: &mut Value, post: bool) {
+    for (status, about) in others(operation, post) {
         let response = operation["responses"][status].as_object().cloned().unwrap_or_default();
         if response.is_empty() {
             operation["responses"][status] = json!({ "description": about });

@@ -143,3 +143,39 @@ impl FromRequest for PathId {
         ready(Ok(Self(request.match_info().get("id").and_then(Id::parse))))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::LazyLock;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+        let schema = json!({"properties": {
+            "f:status": {"type": "string"}, "breeds": {"type": ["array", "null"], "items": {"type": "string"}},
+            "limit": {"type": "integer"}, "age": {"type": "number"}, "draft": {"type": "boolean"},
+        }});
+        Schema::new(&schema, &json!({})).unwrap()
+    });
+
+    proptest! {
+        #[test]
+        fn any_query_is_read(bytes in prop::collection::vec(any::<u8>(), 0..60), pairs in "((f:status|breeds|limit|age|draft)=[^&]{0,9}&){0,4}") {
+            for query in [String::from_utf8_lossy(&bytes).into_owned(), pairs] {
+                let read = read(&query, &SCHEMA);
+                prop_assert!(read.iter().all(|(name, value)| {
+                    SCHEMA.property(name).is_some() && match value {
+                        Value::String(text) => !text.trim().is_empty(),
+                        Value::Array(items) => name == "breeds" && items.iter().all(|item| item != ""),
+                        Value::Number(_) => name == "limit" || name == "age",
+                        Value::Bool(_) => name == "draft",
+                        _ => false,
+                    }
+                }), "{query}: {read:?}");
+                garbled(&query, &SCHEMA);
+            }
+        }
+    }
+}

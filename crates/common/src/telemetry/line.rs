@@ -61,6 +61,7 @@ pub(super) mod tests {
     use std::io::{self, Write};
     use std::sync::{Arc, Mutex};
 
+    use proptest::prelude::*;
     use serde_json::Value;
     use tracing_subscriber::layer::SubscriberExt;
     use tracing_subscriber::{Layer, Registry, fmt};
@@ -102,6 +103,26 @@ pub(super) mod tests {
             assert!(time.as_str().unwrap().ends_with('Z'), "{time}");
         }
         lines
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_stays_in_its_member(text in any::<String>()) {
+            let written = Written::default();
+            let writer = written.clone();
+            let layer = fmt::layer().fmt_fields(JsonFields::new()).event_format(Line::default());
+            let layer = layer.with_writer(move || writer.clone());
+            tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+                let _entered = tracing::error_span!("request", id = text).entered();
+                tracing::error!(route = text, "{text}");
+            });
+            let lines = String::from_utf8(std::mem::take(&mut *written.0.lock().unwrap())).unwrap();
+            prop_assert_eq!(lines.matches('\n').count(), 1);
+            let line: Value = serde_json::from_str(&lines).unwrap();
+            for found in [&line["message"], &line["route"], &line["span"]["id"]] {
+                prop_assert_eq!(found.as_str(), Some(&*text));
+            }
+        }
     }
 
     #[test]

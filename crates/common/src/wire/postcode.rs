@@ -74,7 +74,21 @@ fn is_irish(code: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn any_text_is_normalised_once(text in "\\PC{0,12}", code in "[ A-Za-z0-9\u{a0}]{0,10}") {
+            for text in [text, code] {
+                let kept = normalise(&text);
+                prop_assert_eq!(&normalise(&kept), &kept);
+                let letters = |text: &str| text.split_whitespace().collect::<String>().to_uppercase();
+                prop_assert_eq!(letters(&kept), letters(&text));
+            }
+        }
+    }
 
     #[test]
     fn uk_irish_and_other() {

@@ -12,6 +12,7 @@ mod key_sources;
 mod keys;
 mod outside;
 mod paging;
+mod parsers;
 mod public;
 mod queries;
 mod raw;

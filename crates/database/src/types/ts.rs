@@ -91,7 +91,26 @@ impl<'de> Deserialize<'de> for Ts {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn any_text_is_an_instant_or_none(
+            text in "\\PC{0,30}",
+            date in "[0-9]{4}-[01][0-9]-[0-3][0-9](T[0-2][0-9]:[0-5][0-9]:[0-6][0-9](\\.[0-9]{0,12})?(Z|z|[+-][0-9]{2}:[0-9]{2})?)?",
+        ) {
+            for text in [text, date] {
+                let (start, end) = (Ts::parse(&text), Ts::parse_end(&text));
+                prop_assert_eq!(start.is_some(), end.is_some());
+                prop_assert!(start <= end);
+                for instant in start.into_iter().chain(end) {
+                    prop_assert_eq!(Ts::parse(&instant.to_string()), Some(instant));
+                }
+            }
+        }
+    }
 
     #[test]
     fn dates_and_date_times() {

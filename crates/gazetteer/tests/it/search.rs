@@ -176,6 +176,14 @@ fn odd_texts_are_harmless() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
+    fn any_text_is_looked_for(text in "\\PC{0,30}", code in "[A-Za-z]{1,2}[0-9]{1,2}[A-Z]? ?[0-9]?[A-Za-z]{0,2}") {
+        for text in [text, code] {
+            let found = GAZETTEER.search(&Search { text: Some(&text), limit: 10, ..Search::default() });
+            prop_assert!(found.len() <= 10);
+        }
+    }
+
+    #[test]
     fn pages_are_the_whole_in_pieces(
         text in "[a-z]{2,3}|hereford|newport|newport, x|HR4 9|hr|bt|im|gy|dublin", country in prop::option::of(Just("GB")), size in 7usize..100,
     ) {

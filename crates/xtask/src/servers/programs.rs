@@ -27,7 +27,7 @@ impl Programs {
         let missing = [
             (postgres::PACKAGE, postgres::find().is_some()),
             (redis::PACKAGE, redis::find(&tools).is_some()),
-            (s3::WEED.package, s3::WEED.find(&tools).is_some() || pip::is_there()),
+            (s3::WEED.package, s3::WEED.find(&tools).is_some() || pip::is_here()),
         ];
         let missing = missing.into_iter().filter(|(_, found)| !found).map(|(package, _)| package);
         debian::install(&missing.collect::<Vec<_>>(), stop)?;

@@ -12,7 +12,8 @@ use super::store;
 use crate::Livestock;
 
 /// What a search answers with: listings; with `docs=false` what the filters may be set to.
-#[derive(utoipa::ToSchema)]
+#[derive(serde::Serialize, utoipa::ToSchema)]
+#[serde(untagged)]
 #[schema(as = SearchAnswer)]
 #[expect(dead_code, reason = "for the document")]
 enum Found {

@@ -61,7 +61,7 @@ pub struct Money {
     #[schema(required = true, value_type = f64, minimum = 0, maximum = 99_999_999_999.999_9)]
     pub amount: Amount,
     /// ISO 4217 code.
-    #[schema(required = true, min_length = 1)]
+    #[schema(required = true, min_length = 1, example = "GBP")]
     pub currency: String,
 }
 

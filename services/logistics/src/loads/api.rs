@@ -53,7 +53,7 @@ pub(super) async fn find(caller: Caller, path: PathId, app: Data<Logistics>) -> 
 #[into_params(parameter_in = Query)]
 struct Ids {
     /// Comma-separated, at most 100.
-    #[param(required = true)]
+    #[param(required = true, min_length = 1)]
     ids: String,
 }
 

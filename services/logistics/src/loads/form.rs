@@ -61,7 +61,7 @@ pub struct CarrierForm {
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Goods {
     /// Id in the catalogue of commodities.
-    #[schema(required = true)]
+    #[schema(required = true, example = 1)]
     pub commodity_id: f64,
     #[schema(required = true)]
     pub reference: Reference,

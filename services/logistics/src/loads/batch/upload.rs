@@ -25,7 +25,7 @@ const TEXTS: [&str; 4] = ["organisationId", "organisationName", "dryRun", "repea
 #[serde(default, rename_all = "camelCase")]
 pub struct LoadBatchForm {
     /// CSV or XLSX, with a header row of the names of columns.
-    #[schema(required = true, value_type = Vec<Table>)]
+    #[schema(required = true, value_type = Vec<Table>, min_items = 1, max_items = 10)]
     file: Vec<String>,
     /// The organiser of rows that name none.
     organisation_id: Option<Name>,

@@ -2,6 +2,8 @@
 
 mod csv;
 mod fault;
+#[cfg(test)]
+mod tests;
 mod xlsx;
 
 use std::fs::File;

@@ -1,0 +1,115 @@
+//! What clients send and we take apart, whatever it is: no panic, and a result that makes sense. cargo-fuzz would look
+//! deeper but needs a nightly compiler.
+
+use actix_web::http::header::{self, HeaderValue};
+use actix_web::test::TestRequest;
+use actix_web::web::Bytes;
+use actix_web::{ResponseError, rt};
+use common::multipart::{Form, Limits, Multipart, receive};
+use common::problem::Problems;
+use common::{Cursor, Error, Format, Key, Page};
+use database::Id;
+use futures_util::stream;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+const LIMITS: Limits<'_> = Limits { texts: &["name", "type"], files: 2, file_bytes: 64 };
+
+fn form(content_type: &[u8], body: Vec<Bytes>) -> Result<Form<usize>, Error> {
+    let content_type = HeaderValue::from_bytes(content_type).unwrap_or(HeaderValue::from_static(""));
+    let request =
+        TestRequest::default().insert_header((header::CONTENT_TYPE, content_type)).to_http_request();
+    rt::System::new().block_on(async {
+        let chunks = stream::iter(body.into_iter().map(Ok::<_, actix_web::error::PayloadError>));
+        let multipart = Multipart::new(request.headers(), chunks);
+        receive(&request, multipart, LIMITS, async |mut file| {
+            let mut size = 0;
+            while let Some(chunk) = file.next().await? {
+                size += chunk.len();
+            }
+            Ok(size)
+        })
+        .await
+    })
+}
+
+fn is_sane(form: &Result<Form<usize>, Error>) -> bool {
+    match form {
+        Ok(form) => {
+            let known = form.texts.iter().all(|(name, _)| LIMITS.texts.contains(&&**name));
+            known
+                && form.files.len() <= LIMITS.files
+                && form.files.iter().all(|size| *size <= LIMITS.file_bytes)
+        }
+        Err(error) => matches!(error.status_code().as_u16(), 400 | 413 | 415),
+    }
+}
+
+/// Bytes with some of them replaced, and cut off somewhere.
+fn mutated(mut bytes: Vec<u8>, changes: &[(Index, u8)], end: Option<Index>) -> Vec<u8> {
+    for (at, byte) in changes {
+        let at = at.index(bytes.len());
+        bytes[at] = *byte;
+    }
+    bytes.truncate(end.map_or(bytes.len(), |end| end.index(bytes.len())));
+    bytes
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn any_bytes_are_a_form_or_refused(kind in vec(any::<u8>(), 0..90), boundary in "[!-~ ]{0,80}", body in vec(any::<u8>(), 0..300)) {
+        prop_assert!(is_sane(&form(&kind, vec![body.clone().into()])));
+        let named = format!("multipart/form-data; boundary={boundary}");
+        prop_assert!(is_sane(&form(named.as_bytes(), vec![body.into()])));
+    }
+
+    #[test]
+    fn a_damaged_form_is_read_or_refused(
+        disposition in "[ -~]{0,40}", more in "([!-~]{1,9}: ?[ -~]{0,20}\r\n){0,3}", content in vec(any::<u8>(), 0..100),
+        changes in vec((any::<Index>(), any::<u8>()), 0..4), end in prop::option::of(any::<Index>()), chunk in 1usize..80,
+    ) {
+        let part = |head: &str, content: &[u8]| [format!("--b\r\n{head}\r\n\r\n").as_bytes(), content, b"\r\n"].concat();
+        let whole = [
+            part("Content-Disposition: form-data; name=\"name\"", b"a"),
+            part(&format!("Content-Disposition: form-data; name=\"file\"; {disposition}\r\n{}", more.trim_end()), &content),
+            part("Content-Disposition: form-data; name=\"file\"; filename*=UTF-8''%e2%82%ac", b"c"),
+            b"--b--\r\n".to_vec(),
+        ];
+        let bytes = mutated(whole.concat(), &changes, end);
+        let chunks = bytes.chunks(chunk).map(Bytes::copy_from_slice).collect();
+        prop_assert!(is_sane(&form(b"multipart/form-data; boundary=b", chunks)));
+    }
+
+    #[test]
+    fn any_cursor_is_a_place_or_refused(
+        text in "\\PC{0,60}", key in prop::option::of(any::<i64>()), words in "\\PC{0,20}", numeric in any::<bool>(),
+        changes in vec((any::<Index>(), any::<u8>()), 0..3), end in prop::option::of(any::<Index>()),
+    ) {
+        let value = if numeric { key.map(Key::Number) } else { Some(Key::Text(words)) };
+        let good = Cursor { sort: "reference".into(), value, id: Id::new() }.encode();
+        let bad = String::from_utf8_lossy(&mutated(good.clone().into_bytes(), &changes, end)).into_owned();
+        for text in [text, bad, good] {
+            let mut problems = Problems::default();
+            let page = Page::new(Some(5), Some(7), Some(&text), "reference", &mut problems);
+            prop_assert_eq!(page.after.is_none(), problems.failed("cursor"));
+            prop_assert_eq!(page.offset, if page.after.is_some() { 0 } else { 7 });
+            let _ = (page.after_text(), page.after_number(), page.after_instant());
+        }
+    }
+
+    #[test]
+    fn any_accept_header_is_read(accept in vec(any::<u8>(), 0..60), q in "[0-9.]{0,6}|NaN|-inf|1e999") {
+        let accepted = |value: &[u8]| {
+            let request = TestRequest::default();
+            let value = HeaderValue::from_bytes(value).ok();
+            let request = value.into_iter().fold(request, |r, value| r.insert_header((header::ACCEPT, value)));
+            Format::accepted(&request.to_http_request(), Format::Json)
+        };
+        accepted(&accept);
+        let either = accepted(format!("text/csv;q={q}, application/json;q={q}").as_bytes());
+        prop_assert_eq!(either, Format::Json, "of equals the usual one");
+    }
+}
