@@ -160,7 +160,7 @@ fn respond(error: &actix_web::Error, context: &RequestContext) -> HttpResponse {
                 tracing::warn!(error = format!("{cause:#}"), "a dependency is unavailable");
             }
             Error::Undecided(cause) => {
-                tracing::error!(error = format!("{cause:#}"), "whether this was done is not known")
+                tracing::error!(error = format!("{cause:#}"), "whether this was done is not known");
             }
             _ => {}
         }

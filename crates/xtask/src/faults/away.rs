@@ -111,7 +111,7 @@ impl Stage<'_, '_> {
         let (hold, run, began) = (Duration::from_secs(hold), new_run(), Instant::now());
         let mut works: Vec<_> = sites.iter().map(|site| site.with_file(&run, &self.ticket)).collect();
         works.push(self.proofs());
-        for site in sites.iter().copied() {
+        for site in &sites {
             // Those that ask system nothing.
             works.extend(site.works(&format!("{run}x")).into_iter().map(|work| Work { apart: true, ..work }));
         }

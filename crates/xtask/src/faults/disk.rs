@@ -40,7 +40,9 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     let site = Site::new(trial.service("logistics", "beside", None, temporary(&other))?)?;
     let fault = Fault { refuses: true, ..Fault::new("temporary folder full: batches", vec![&site]) };
     let mut works = site.works(&fault.run);
-    works.iter_mut().for_each(|work| work.apart = true);
+    for work in &mut works {
+        work.apart = true;
+    }
     works.push(batch(&site, &fault.run));
     Fault { works: Some(works), ..fault }.endure(trial, || other.fill(), || other.clear()).map(drop)
 }

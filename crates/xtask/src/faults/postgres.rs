@@ -59,7 +59,7 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     stage.ending(&sites)
 }
 
-impl<'b> Stage<'_, 'b> {
+impl Stage<'_, '_> {
     fn fault<'s>(&'s self, what: &'s str, sites: &[&'s Site]) -> Fault<'s> {
         Fault { databases: Some(&self.databases), ..Fault::new(what, sites.to_vec()) }
     }
@@ -79,11 +79,11 @@ impl<'b> Stage<'_, 'b> {
     ) -> Result<()> {
         let (databases, stop) = (&self.databases, self.trial.stop);
         let cluster = std::cell::RefCell::new(&mut self.cluster);
-        let shows = shown.then_some("database");
+        let member = shown.then_some("database");
         let fault = Fault {
             databases: Some(databases),
             hold,
-            shows,
+            shows: member,
             refuses: shown,
             ..Fault::new(what, sites.to_vec())
         };
@@ -216,6 +216,7 @@ impl<'b> Stage<'_, 'b> {
         self.set(State::Whole)
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "as all that breaks and mends")]
     fn set(&self, state: State) -> Result<()> {
         self.wire.set(state);
         Ok(())
