@@ -14,7 +14,6 @@ use anyhow::Context as _;
 use clap::{ArgMatches, Command};
 use database::{Database, EmbeddedMigrations, Migrations, Options};
 use diesel_migrations::embed_migrations;
-use secrecy::ExposeSecret;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::task::{JoinHandle, JoinSet};

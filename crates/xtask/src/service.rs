@@ -86,14 +86,7 @@ impl Service {
         Ok(())
     }
 
-    /// Starts it again where it was, over what it left.
-    pub fn start_again(&mut self) -> Result<()> {
-        let begun = Instant::now();
-        self.launch_again()?;
-        self.wait(begun)
-    }
-
-    /// Starts it again and does not wait for it.
+    /// Starts it again where it was, over what it left, and does not wait for it.
     pub fn launch_again(&mut self) -> Result<()> {
         self.child = spawn(self.name, &self.binary, &self.place, &self.environment)?;
         Ok(())

@@ -4,10 +4,10 @@
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::test::TestRequest;
 use actix_web::web::Bytes;
-use actix_web::{ResponseError, rt};
-use common::multipart::{Form, Limits, Multipart, receive};
+use actix_web::{FromRequest, ResponseError, dev, rt};
+use common::multipart::{Form, Limits, Payload, receive};
 use common::problem::Problems;
-use common::{Cursor, Error, Format, Key, Page};
+use common::{Cursor, Error, Format, Key, Page, Values};
 use database::Id;
 use futures_util::stream;
 use proptest::collection::vec;
@@ -22,8 +22,9 @@ fn form(content_type: &[u8], body: Vec<Bytes>) -> Result<Form<usize>, Error> {
         TestRequest::default().insert_header((header::CONTENT_TYPE, content_type)).to_http_request();
     rt::System::new().block_on(async {
         let chunks = stream::iter(body.into_iter().map(Ok::<_, actix_web::error::PayloadError>));
-        let multipart = Multipart::new(request.headers(), chunks);
-        receive(&request, multipart, LIMITS, async |mut file| {
+        let mut payload: dev::Payload = dev::Payload::Stream { payload: Box::pin(chunks) };
+        let payload = Payload::from_request(&request, &mut payload).await.unwrap();
+        receive(&request, payload, LIMITS, async |mut file| {
             let mut size = 0;
             while let Some(chunk) = file.next().await? {
                 size += chunk.len();
@@ -93,7 +94,7 @@ proptest! {
         let bad = String::from_utf8_lossy(&mutated(good.clone().into_bytes(), &changes, end)).into_owned();
         for text in [text, bad, good] {
             let mut problems = Problems::default();
-            let page = Page::new(Some(5), Some(7), Some(&text), "reference", &mut problems);
+            let page = Page::new(Some(5), Some(7), Some(&text), ("reference", Values::Texts), &mut problems);
             prop_assert_eq!(page.after.is_none(), problems.failed("cursor"));
             prop_assert_eq!(page.offset, if page.after.is_some() { 0 } else { 7 });
             let _ = (page.after_text(), page.after_number(), page.after_instant());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -104,11 +104,6 @@ impl Socket {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Some(Vec::new()),
             Err(_) => None,
         }
-    }
-
-    /// No more is sent.
-    pub fn finish(&self) {
-        let _ = self.0.shutdown(Shutdown::Write);
     }
 
     /// The status of the next answer; `closed` or `silent` if there is none.

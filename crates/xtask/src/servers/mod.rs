@@ -63,11 +63,6 @@ impl Servers {
         self.postgres.url()
     }
 
-    /// How clients of the Redis server connect.
-    pub fn redis_url(&self) -> String {
-        self.redis.url()
-    }
-
     /// A bucket's place, with the keys to it, as `DROVER_TEST_S3` has it.
     pub fn s3_url(&self) -> String {
         self.s3.url()

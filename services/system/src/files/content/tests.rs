@@ -138,7 +138,9 @@ async fn uploads_that_a_crash_cut_off_go() {
         make(name, age);
     }
     let held = [make("held", hour), make("held long", 2 * DAY)];
-    held.each_ref().map(|file| file.lock().unwrap());
+    for file in &held {
+        file.lock().unwrap();
+    }
     // One that comes in is held by the process that takes it in.
     let mut upload = store.begin();
     upload.push(&vec![0; 3 << 20]).await.unwrap();
