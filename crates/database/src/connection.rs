@@ -68,9 +68,16 @@ pub(crate) fn sqlite(path: &Path, role: Role) -> Result<SqliteConnection, Error>
     Ok(connection)
 }
 
-/// Connects, within 5 s, and selects the service's schema. A dead network is noticed after 10 s.
+/// Connects, within 5 s, and selects the service's schema.
 pub(crate) fn postgres(url: &str, schema: &str) -> Result<PgConnection, Error> {
-    let mut connection = PgConnection::establish(&with_timeouts(url)).map_err(|e| {
+    let mut connection = reach(url)?;
+    settle(&mut connection, schema)?;
+    Ok(connection)
+}
+
+/// Connects, within 5 s, and says nothing yet. A dead network is noticed after 10 s.
+pub(crate) fn reach(url: &str) -> Result<PgConnection, Error> {
+    PgConnection::establish(&with_timeouts(url)).map_err(|e| {
         let reason = e.to_string().replace('\n', " ");
         // What libpq says of a URL that it cannot read has parts of it, which may be the password's.
         let understood =
@@ -79,7 +86,11 @@ pub(crate) fn postgres(url: &str, schema: &str) -> Result<PgConnection, Error> {
             if understood { reason.trim() } else { "it is not understood; is everything percent-encoded?" };
         let target = Target::Postgres(url.into());
         Error::Setup(format!("cannot open the database {target}: {reason}: check database.url"))
-    })?;
+    })
+}
+
+/// Selects the service's schema and says how statements are to be run.
+pub(crate) fn settle(connection: &mut PgConnection, schema: &str) -> QueryResult<()> {
     // What a client left open that is gone without a word must not keep its locks.
     // A statement that is planned once for all values takes the same way for one row and for a million (2 s instead of
     // 2 ms was seen); and what is compiled first (jit) is done by then.
@@ -87,8 +98,7 @@ pub(crate) fn postgres(url: &str, schema: &str) -> Result<PgConnection, Error> {
         "SET search_path TO \"{schema}\"; SET TIME ZONE 'UTC'; SET statement_timeout = '60s'; SET lock_timeout = '5s';
          SET idle_in_transaction_session_timeout = '60s';
          SET client_min_messages = warning; SET plan_cache_mode = force_custom_plan; SET jit = off"
-    ))?;
-    Ok(connection)
+    ))
 }
 
 fn with_timeouts(url: &str) -> String {

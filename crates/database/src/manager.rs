@@ -17,7 +17,6 @@ use crate::{AnyConnection, Error, Target};
 /// password becomes "invalid URL", a mistyped URL a new SQLite file.)
 pub(crate) struct Manager {
     pub target: Target,
-    pub schema: &'static str,
     /// How often the server was silent. What was opened before has heard as little since, and is used no longer.
     pub silences: Arc<AtomicU64>,
 }
@@ -25,8 +24,8 @@ pub(crate) struct Manager {
 /// A connection of the pool.
 pub(crate) struct Pooled {
     pub connection: AnyConnection,
-    /// The number of the server's process, on PostgreSQL.
-    pub backend: i32,
+    /// The number of the server's process, 0 before it is asked and on SQLite.
+    backend: i32,
     silences: u64,
     /// Of the manager.
     now: Arc<AtomicU64>,
@@ -41,7 +40,13 @@ pub(crate) type Checkout = PooledConnection<Manager>;
 const USES: u32 = 1000;
 
 impl Pooled {
-    pub(crate) fn used(&mut self) -> QueryResult<()> {
+    /// Makes it ready for another use, and tells the number of the server's process. A new one is spoken to here, where a
+    /// silent server is found out, and not by r2d2's few threads.
+    pub(crate) fn ready(&mut self, schema: &str) -> QueryResult<i32> {
+        if let (0, AnyConnection::Postgres(c)) = (self.backend, &mut self.connection) {
+            connection::settle(c, schema)?;
+            self.backend = diesel::select(sql::<Integer>("pg_backend_pid()")).get_result(c)?;
+        }
         self.uses += 1;
         if self.uses >= USES {
             self.uses = 0;
@@ -51,9 +56,9 @@ impl Pooled {
                 AnyConnection::Sqlite(_) => Ok(()),
             };
             self.connection.set_prepared_statement_cache_size(CacheSize::Unbounded);
-            return forgotten;
+            forgotten?;
         }
-        Ok(())
+        Ok(self.backend)
     }
 
     /// True unless the server was silent since this was opened.
@@ -68,15 +73,11 @@ impl ManageConnection for Manager {
 
     fn connect(&self) -> Result<Pooled, Error> {
         let silences = self.silences.load(Ordering::Relaxed);
-        let (connection, backend) = match &self.target {
-            Target::Sqlite(path) => (AnyConnection::Sqlite(connection::sqlite(path, Role::Reader)?), 0),
-            Target::Postgres(url) => {
-                let mut c = connection::postgres(url.expose_secret(), self.schema)?;
-                let backend = diesel::select(sql::<Integer>("pg_backend_pid()")).get_result(&mut c)?;
-                (AnyConnection::Postgres(c), backend)
-            }
+        let connection = match &self.target {
+            Target::Sqlite(path) => AnyConnection::Sqlite(connection::sqlite(path, Role::Reader)?),
+            Target::Postgres(url) => AnyConnection::Postgres(connection::reach(url.expose_secret())?),
         };
-        Ok(Pooled { connection, backend, silences, now: self.silences.clone(), uses: 0 })
+        Ok(Pooled { connection, backend: 0, silences, now: self.silences.clone(), uses: 0 })
     }
 
     fn is_valid(&self, pooled: &mut Pooled) -> Result<(), Error> {

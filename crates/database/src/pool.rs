@@ -68,7 +68,7 @@ impl Pool {
             .idle_timeout(server.is_some().then_some(IDLE))
             .test_on_check_out(false)
             .error_handler(Box::new(LogFailure))
-            .build(Manager { target, schema: options.schema, silences: silences.clone() })
+            .build(Manager { target, silences: silences.clone() })
             .map_err(|e| Error::Setup(e.to_string()))?;
         let size = size as usize;
         Ok(Self(Arc::new(Shared {
@@ -196,11 +196,13 @@ impl Shared {
     ) -> Result<T, E> {
         loop {
             let mut pooled = self.checkout(deadline)?;
-            call.begin(pooled.backend);
-            // Before, so that what goes wrong with it is found out as below.
-            let used = pooled.used().map_err(|e| E::from(Error::from(e)));
+            // What goes wrong with this is found out as below.
+            let ready = pooled.ready(self.schema).map_err(|e| E::from(Error::from(e)));
             let connection = &mut pooled.connection;
-            let result = used.and_then(|()| f(connection, call));
+            let result = ready.and_then(|backend| {
+                call.begin(backend);
+                f(connection, call)
+            });
             // A server that was restarted leaves dead connections behind: one is found out at each call. Diesel does not
             // always notice.
             let away = result.as_ref().is_err_and(is_unavailable);
