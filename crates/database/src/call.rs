@@ -12,8 +12,7 @@ pub(crate) struct Call(Mutex<State>);
 
 struct State {
     step: Step,
-    /// The server's process that it was given to.
-    backend: Option<i32>,
+    given_to: Option<(i32, u64)>,
     /// Its place among those that run at once.
     permit: Option<OwnedSemaphorePermit>,
 }
@@ -22,6 +21,8 @@ struct State {
 enum Step {
     Working,
     Committing,
+    /// How it ended is known, and on its way to who waits.
+    Decided,
     /// Nobody waits for it.
     Left,
     Ended,
@@ -29,21 +30,23 @@ enum Step {
 
 impl Call {
     pub(crate) fn new(permit: OwnedSemaphorePermit) -> Self {
-        Self(Mutex::new(State { step: Step::Working, backend: None, permit: Some(permit) }))
+        Self(Mutex::new(State { step: Step::Working, given_to: None, permit: Some(permit) }))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// It has a connection.
-    pub(crate) fn begin(&self, backend: i32) {
-        self.state().backend = Some(backend);
+    /// It has a connection. False when it was given up meanwhile: then there is nothing to do.
+    pub(crate) fn begin(&self, backend: i32, silences: u64) -> bool {
+        let mut state = self.state();
+        state.given_to = Some((backend, silences));
+        state.step == Step::Working
     }
 
-    /// Whom it was given to, if it was.
-    pub(crate) fn backend(&self) -> Option<i32> {
-        self.state().backend
+    /// The server's process that it was given to, if it was, and how often the server had been silent before.
+    pub(crate) fn given_to(&self) -> Option<(i32, u64)> {
+        self.state().given_to
     }
 
     /// The right to commit, unless it was given up: then nothing may change.
@@ -51,9 +54,9 @@ impl Call {
         self.turn(Step::Working, Step::Committing)
     }
 
-    /// The commit went one way or the other.
-    pub(crate) fn committed(&self) {
-        self.turn(Step::Committing, Step::Working);
+    /// The commit went one way or the other; or the transaction lost against another and is run again.
+    pub(crate) fn committed(&self, again: bool) {
+        self.turn(Step::Committing, if again { Step::Working } else { Step::Decided });
     }
 
     fn turn(&self, from: Step, to: Step) -> bool {
@@ -73,7 +76,7 @@ impl Call {
         let error = match state.step {
             Step::Working => Error::Unavailable(silent),
             Step::Committing => Error::Undecided(silent),
-            Step::Left | Step::Ended => return None,
+            Step::Decided | Step::Left | Step::Ended => return None,
         };
         state.step = Step::Left;
         if room() {

@@ -75,7 +75,7 @@ pub(crate) fn postgres(url: &str, schema: &str) -> Result<PgConnection, Error> {
     Ok(connection)
 }
 
-/// Connects, within 5 s, and says nothing yet. A dead network is noticed after 10 s.
+/// Connects, within 5 s, and says nothing yet. A dead network is noticed after 10 s, or 45 s where an answer is waited for.
 pub(crate) fn reach(url: &str) -> Result<PgConnection, Error> {
     PgConnection::establish(&with_timeouts(url)).map_err(|e| {
         let reason = e.to_string().replace('\n', " ");
@@ -103,7 +103,13 @@ pub(crate) fn settle(connection: &mut PgConnection, schema: &str) -> QueryResult
 
 fn with_timeouts(url: &str) -> String {
     let mut url = url.to_owned();
-    for (name, value) in [("connect_timeout", 5), ("tcp_user_timeout", 10_000), ("keepalives_idle", 30)] {
+    for (name, value) in [
+        ("connect_timeout", 5),
+        ("tcp_user_timeout", 10_000),
+        ("keepalives_idle", 30),
+        ("keepalives_interval", 5),
+        ("keepalives_count", 3),
+    ] {
         if !url.contains(name) {
             url.push(if url.contains('?') { '&' } else { '?' });
             url.extend([name, "=", &value.to_string()]);

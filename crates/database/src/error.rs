@@ -53,13 +53,15 @@ const PASSING: [&str; 13] = [
 /// PostgreSQL gave up waiting for a lock.
 const LOCK_TIMEOUT: &str = "lock timeout";
 
+/// PostgreSQL does not write.
+const READ_ONLY: &str = "in a read-only transaction";
+
 impl From<Diesel> for Error {
     fn from(error: Diesel) -> Self {
         let passing = match &error {
             Diesel::DatabaseError(
                 DatabaseErrorKind::ClosedConnection
                 | DatabaseErrorKind::UnableToSendCommand
-                // A server that has become a standby, or that somebody has closed for writing.
                 | DatabaseErrorKind::ReadOnlyTransaction,
                 _,
             )
@@ -92,6 +94,11 @@ impl Error {
     /// True when PostgreSQL gave up waiting for a lock (`lock_timeout`).
     pub fn is_lock_timeout(&self) -> bool {
         matches!(self, Self::Unavailable(reason) if reason.contains(LOCK_TIMEOUT))
+    }
+
+    /// True when the server has become a standby, or somebody has closed it for writing.
+    pub(crate) fn is_read_only(&self) -> bool {
+        matches!(self, Self::Unavailable(reason) if reason.contains(READ_ONLY))
     }
 
     /// True when the same transaction, run again, may go through.

@@ -26,7 +26,8 @@ pub(crate) struct Pooled {
     pub connection: AnyConnection,
     /// The number of the server's process, 0 before it is asked and on SQLite.
     backend: i32,
-    silences: u64,
+    /// Those of the server that it has seen.
+    pub silences: u64,
     /// Of the manager.
     now: Arc<AtomicU64>,
     uses: u32,
@@ -59,6 +60,11 @@ impl Pooled {
             forgotten?;
         }
         Ok(self.backend)
+    }
+
+    /// Has it closed when it goes back: the server behind it is not what it was.
+    pub(crate) fn retire(&mut self) {
+        self.silences = u64::MAX;
     }
 
     /// True unless the server was silent since this was opened.

@@ -11,12 +11,13 @@ use diesel::RunQueryDsl;
 use diesel::connection::{AnsiTransactionManager, TransactionManager};
 use diesel::dsl::sql;
 use diesel::r2d2::{self, R2D2Connection};
+use diesel::result::Error as Diesel;
 use diesel::sql_types::Bool;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{timeout, timeout_at};
-use tracing::Span;
+use tracing::{Instrument, Span};
 
 use crate::call::Call;
 use crate::connection;
@@ -26,7 +27,9 @@ use crate::{AnyConnection, Error, Failure, Options, Target};
 /// A connection of PostgreSQL that is not used for so long is closed.
 const IDLE: Duration = Duration::from_secs(600);
 /// How long the server has for saying that it is at work.
-const PROBE: Duration = Duration::from_secs(1);
+const PROBE: Duration = Duration::from_secs(2);
+/// What a call is given at least once its turn has come.
+const TURN: Duration = Duration::from_millis(500);
 /// How soon it is asked again.
 const AGAIN: Duration = Duration::from_secs(2);
 
@@ -143,6 +146,7 @@ impl Pool {
         let Ok(Ok(permit)) = waited else {
             return Err(Error::Unavailable("all connections are busy".into()).into());
         };
+        let deadline = deadline.max(Instant::now() + TURN);
         let call = Arc::new(Call::new(permit));
         let (span, own, at) = (Span::current(), call.clone(), shared.clone());
         let task = spawn_blocking(move || {
@@ -154,7 +158,7 @@ impl Pool {
             return ended(task.await);
         }
         // A task of its own: it sees to its end what nobody waits for any more.
-        ended(tokio::spawn(shared.watch(call, task, deadline)).await)
+        ended(tokio::spawn(shared.watch(call, task, deadline).in_current_span()).await)
     }
 }
 
@@ -198,16 +202,21 @@ impl Shared {
             let mut pooled = self.checkout(deadline)?;
             // What goes wrong with this is found out as below.
             let ready = pooled.ready(self.schema).map_err(|e| E::from(Error::from(e)));
-            let connection = &mut pooled.connection;
+            let (silences, connection) = (pooled.silences, &mut pooled.connection);
             let result = ready.and_then(|backend| {
-                call.begin(backend);
-                f(connection, call)
+                if call.begin(backend, silences) { f(connection, call) } else { Err(given_up()) }
             });
             // A server that was restarted leaves dead connections behind: one is found out at each call. Diesel does not
             // always notice.
-            let away = result.as_ref().is_err_and(is_unavailable);
+            let trouble = result.as_ref().err().and_then(Failure::database);
+            let undecided = matches!(trouble, Some(Error::Undecided(_)));
+            let away = matches!(trouble, Some(Error::Unavailable(_)));
+            let read_only = trouble.is_some_and(Error::is_read_only);
             let died = away && (connection.is_broken() || connection.ping().is_err());
-            if !away {
+            if read_only {
+                pooled.retire();
+            }
+            if !away && !undecided {
                 let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
                 self.well.store(now, Ordering::Relaxed);
             }
@@ -229,10 +238,18 @@ impl Shared {
             if let Ok(joined) = timeout_at(until, &mut task).await {
                 return ended(joined);
             }
-            let at_work = self.is_at_work(call.backend()).await;
+            let given_to = call.given_to();
+            let at_work = match given_to {
+                Some((backend, _)) => self.is_at_work(backend).await,
+                None => false,
+            };
             if !at_work && let Some(error) = call.leave(|| self.has_room()) {
                 tracing::warn!(%error, "a database call was given up");
-                self.silences.fetch_add(1, Ordering::Relaxed);
+                if let Some((_, seen)) = given_to {
+                    // Once for all calls that the server has left alone since.
+                    let _ =
+                        self.silences.compare_exchange(seen, seen + 1, Ordering::Relaxed, Ordering::Relaxed);
+                }
                 return Err(error.into());
             }
             until = tokio::time::Instant::now() + AGAIN;
@@ -250,16 +267,16 @@ impl Shared {
         metrics::gauge!("drover_database_calls_left").set(crate::small(left));
     }
 
-    /// True when the server is at work for a connection, or was just now. It is asked on another, which is new: who
+    /// True when the server is at work for a connection, or was a moment ago, and its answer may still be being read. It is asked on another, which is new: who
     /// hears nothing on the first cannot tell a long query from a lost answer.
-    async fn is_at_work(self: &Arc<Self>, backend: Option<i32>) -> bool {
-        let (Some(url), Some(backend)) = (self.server.clone(), backend) else { return false };
+    async fn is_at_work(self: &Arc<Self>, backend: i32) -> bool {
+        let Some(url) = self.server.clone() else { return false };
         let schema = self.schema;
         let asked = spawn_blocking(move || {
             let mut c = connection::postgres(url.expose_secret(), schema)?;
             let at_work = format!(
                 "EXISTS (SELECT FROM pg_stat_activity WHERE pid = {backend}
-                 AND (state = 'active' OR state_change > clock_timestamp() - interval '2 s'))"
+                 AND (state NOT LIKE 'idle%' OR state_change > clock_timestamp() - interval '4 s'))"
             );
             Ok::<_, Error>(diesel::select(sql::<Bool>(&at_work)).get_result(&mut c)?)
         });
@@ -276,8 +293,8 @@ fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX))
 }
 
-fn is_unavailable<E: Failure>(error: &E) -> bool {
-    matches!(error.database(), Some(Error::Unavailable(_)))
+fn given_up<E: Failure>() -> E {
+    Error::Unavailable("the call was given up".into()).into()
 }
 
 fn lost<E: Failure>(error: &E) -> bool {
@@ -289,25 +306,26 @@ fn transaction<T, E: Failure>(
     call: &Call,
     f: &mut impl FnMut(&mut AnyConnection) -> Result<T, E>,
 ) -> Result<T, E> {
-    let sql = |e: diesel::result::Error| E::from(Error::from(e));
+    let sql = |e: Diesel| E::from(Error::from(e));
     if let AnyConnection::Postgres(c) = connection {
         AnsiTransactionManager::begin_transaction_sql(c, "BEGIN ISOLATION LEVEL REPEATABLE READ")
             .map_err(sql)?;
     }
-    let result = f(connection).and_then(|value| {
-        let given_up = || Error::Unavailable("the call was given up".into()).into();
-        if call.commit() { Ok(value) } else { Err(given_up()) }
-    });
+    let result = f(connection).and_then(|value| if call.commit() { Ok(value) } else { Err(given_up()) });
     match result {
         Ok(value) => {
             let committed =
                 <AnyConnection as diesel::Connection>::TransactionManager::commit_transaction(connection);
-            call.committed();
-            committed.map_err(|e| match Error::from(e) {
+            let committed = committed.map_err(|e| match e {
                 // Not to be run again: it may have happened.
-                Error::Unavailable(reason) => Error::Undecided(reason).into(),
-                other => E::from(other),
-            })?;
+                Diesel::RollbackErrorOnCommit { .. } => Error::Undecided(e.to_string()),
+                e => match Error::from(e) {
+                    Error::Unavailable(reason) => Error::Undecided(reason),
+                    other => other,
+                },
+            });
+            call.committed(committed.as_ref().is_err_and(Error::is_serialisation_failure));
+            committed?;
             Ok(value)
         }
         Err(error) => {

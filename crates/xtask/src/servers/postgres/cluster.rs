@@ -16,7 +16,9 @@ use crate::stop::Stop;
 
 /// A unix socket's path is limited to about 107 bytes; past this the cluster has only TCP.
 const SOCKET_FOLDER_MAX: usize = 85;
-const SETTINGS: [&str; 6] = [
+const SETTINGS: [&str; 7] = [
+    // A database is not dropped while anybody has begun to connect and says no more.
+    "authentication_timeout=5s",
     "fsync=off",
     "synchronous_commit=off",
     "full_page_writes=off",
