@@ -50,7 +50,7 @@ pub fn run() -> String {
 impl<'a> Fault<'a> {
     /// A fault that these see, with the usual load.
     pub fn new(what: &'a str, sites: Vec<&'a Site>) -> Self {
-        let (hold, slowest) = (Duration::from_secs(3), Duration::from_secs(7));
+        let (hold, slowest) = (Duration::from_secs(3), Duration::from_secs(9));
         let run = run();
         Self { what, sites, works: None, run, databases: None, shows: None, hold, slowest, refuses: false }
     }
