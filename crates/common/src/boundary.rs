@@ -52,7 +52,7 @@ pub(crate) async fn boundary(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     let started = Instant::now();
-    let _under_way = Activity::begin(&request);
+    let under_way = Activity::begin(&request);
     let context = RequestContext::of(&request);
     let head = request.method() == Method::HEAD;
     if head {
@@ -92,7 +92,11 @@ pub(crate) async fn boundary(
     };
     finish(response.response_mut(), &context, public);
     observe(response.status(), measured, started);
-    Ok(if head { response.map_body(|_, body| BoxBody::new(Headless(body.size()))) } else { response })
+    Ok(response.map_body(|_, body| match under_way {
+        _ if head => BoxBody::new(Headless(body.size())),
+        Some(under_way) => under_way.until_the_end_of(body),
+        None => body,
+    }))
 }
 
 /// An answer on its way out as an error.

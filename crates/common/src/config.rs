@@ -46,12 +46,13 @@ pub struct Server {
     /// The most connections at once; more wait for one to end. However many, they leave a quarter of the files that the
     /// system lets the process have (`ulimit -Hn`) for its work.
     pub connections: usize,
-    /// How long the head of a request may take to come in, in seconds.
+    /// How long the head of a connection's first request may take to come in, in seconds, 1 to 86400.
     pub head_seconds: u64,
-    /// How long a connection is kept for the next request, in seconds.
+    /// How long a connection is kept for the next request to begin, in seconds, 1 to 86400. The head of that must be
+    /// there within this and `head_seconds`, from the end of the answer before.
     pub idle_seconds: u64,
     /// A client that takes nothing of an answer for so long, or sends less than 16 KiB of a form, is given up, in
-    /// seconds; a JSON body must be there within it.
+    /// seconds, 1 to 86400; a JSON body must be there within it.
     pub stalled_seconds: u64,
     /// How long requests in flight may take to finish at shutdown, in seconds.
     pub shutdown_seconds: u64,
@@ -85,6 +86,22 @@ impl Default for Server {
             rate_burst: 100,
             trusted_proxies: Vec::new(),
         }
+    }
+}
+
+impl Server {
+    /// Says which setting no connection could be served by.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        let times =
+            [("head", self.head_seconds), ("idle", self.idle_seconds), ("stalled", self.stalled_seconds)];
+        for (name, seconds) in times {
+            let variable = name.to_uppercase();
+            anyhow::ensure!(
+                (1..=86_400).contains(&seconds),
+                "server.{name}_seconds (DROVER_SERVER__{variable}_SECONDS) is {seconds}: set it to 1 to 86400"
+            );
+        }
+        Ok(())
     }
 }
 

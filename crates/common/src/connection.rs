@@ -13,9 +13,10 @@ use std::time::Duration;
 use actix_http::{HttpServiceBuilder, Request, Response};
 use actix_server::Server;
 use actix_service::{IntoServiceFactory, ServiceFactory, ServiceFactoryExt, fn_service, map_config};
-use actix_web::body::MessageBody;
+use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{AppConfig, ServiceRequest};
 use actix_web::{HttpRequest, web};
+use rustix::net::sockopt::set_socket_send_buffer_size;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -28,12 +29,17 @@ const BACKLOG: i32 = 1024;
 /// How long what comes after a refusal is read over, so that the client sees the answer.
 const LINGER: Duration = Duration::from_secs(1);
 
+/// The most bytes of answers that the kernel holds for a connection (Linux doubles it for its own needs). It takes more
+/// when a third of that is free, and by itself it would hold MiBs, so that nothing would seem to go to a slow client who
+/// takes bytes all the while. With this 3 KiB/s are enough for 60 s, and a line of 100 ms still gets MiBs in a second.
+const SEND_BUFFER: usize = 256 << 10;
+
 /// How long a client is waited for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
-    /// For the head of a request, once it begins.
+    /// For the head of a connection's first request.
     pub head: Duration,
-    /// For the next request.
+    /// For the next request to begin. Its head must be there within this and `head`, from the end of the answer before.
     pub idle: Duration,
     /// While it takes nothing of an answer, or sends next to nothing of a body.
     pub stalled: Duration,
@@ -68,6 +74,8 @@ where
     B: MessageBody + 'static,
 {
     rustix::net::listen(&listener, BACKLOG)?;
+    // Its connections have it too.
+    set_socket_send_buffer_size(&listener, SEND_BUFFER)?;
     let (address, patience) = (listener.local_addr()?, Patience::new(server));
     let mut builder = Server::build().disable_signals().shutdown_timeout(server.shutdown_seconds);
     let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
@@ -130,11 +138,44 @@ impl Activity {
 /// A request is under way.
 pub(crate) struct UnderWay(Activity);
 
+impl UnderWay {
+    /// Until the body, if it is still to be made, came to its end.
+    pub fn until_the_end_of(self, body: BoxBody) -> BoxBody {
+        BoxBody::new(Coming { body, under_way: self })
+    }
+}
+
 impl Drop for UnderWay {
     fn drop(&mut self) {
         let requests = &self.0.0.0;
         requests.set(requests.get() - 1);
         self.0.seen();
+    }
+}
+
+/// A body of a request that is under way.
+struct Coming {
+    body: BoxBody,
+    under_way: UnderWay,
+}
+
+impl MessageBody for Coming {
+    type Error = <BoxBody as MessageBody>::Error;
+
+    fn size(&self) -> BodySize {
+        self.body.size()
+    }
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<web::Bytes, Self::Error>>> {
+        self.body.as_pin_mut().poll_next(cx)
+    }
+
+    fn try_into_bytes(self) -> Result<web::Bytes, Self> {
+        let Self { body, under_way } = self;
+        body.try_into_bytes().map_err(|body| Self { body, under_way })
     }
 }
 
@@ -144,7 +185,9 @@ struct Connection<T> {
     patience: Patience,
     activity: Activity,
     quiet: Pin<Box<Sleep>>,
-    blocked: Option<Pin<Box<Sleep>>>,
+    /// When a client that takes nothing is given up: counts while `is_blocked`.
+    stalled: Pin<Box<Sleep>>,
+    is_blocked: bool,
 }
 
 impl<T> Connection<T> {
@@ -156,15 +199,16 @@ impl<T> Connection<T> {
             patience,
             activity: Activity(Rc::new((Cell::new(0), Cell::new(now)))),
             quiet,
-            blocked: None,
+            stalled: Box::pin(sleep_until(now)),
+            is_blocked: false,
         }
     }
 
-    /// True when no request was under way and nothing was sent for as long as the next one may take to come in.
+    /// True when no request was under way and nothing was sent, nor to be sent, for as long as the next one may take to come in.
     fn is_given_up(&mut self, cx: &mut Context<'_>) -> bool {
         while self.quiet.as_mut().poll(cx).is_ready() {
             let (requests, seen) = &*self.activity.0;
-            let since = if requests.get() > 0 { Instant::now() } else { seen.get() };
+            let since = if requests.get() > 0 || self.is_blocked { Instant::now() } else { seen.get() };
             let end = since + self.patience.idle + self.patience.head;
             if end <= Instant::now() {
                 return true;
@@ -194,14 +238,17 @@ impl<T: AsyncRead + Unpin> AsyncRead for Connection<T> {
 
 impl<T: AsyncWrite + Unpin> AsyncWrite for Connection<T> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let end = self.patience.stalled;
         if let Poll::Ready(written) = Pin::new(&mut self.io).poll_write(cx, bytes) {
-            self.blocked = None;
+            self.is_blocked = false;
             self.activity.seen();
             return Poll::Ready(written);
         }
-        let blocked = self.blocked.get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + end)));
-        ready!(blocked.as_mut().poll(cx));
+        if !self.is_blocked {
+            self.is_blocked = true;
+            let end = Instant::now() + self.patience.stalled;
+            self.stalled.as_mut().reset(end);
+        }
+        ready!(self.stalled.as_mut().poll(cx));
         given_up()
     }
 

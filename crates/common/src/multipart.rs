@@ -31,6 +31,8 @@ const FRAME_BYTES: usize = 8 << 20;
 /// A client that sends less than this while it is waited for (`server.stalled_seconds`) is given up: the slowest line
 /// takes more.
 const PACE: usize = 16 << 10;
+/// Where this is seen so much too late, the time went by elsewhere.
+const LATE: Duration = Duration::from_secs(1);
 /// And one that has not finished after so long: ten photographs take less on any line.
 const LONGEST: Duration = Duration::from_secs(3600);
 
@@ -92,7 +94,8 @@ pub async fn receive<F>(
     if encoded || !request.content_type().eq_ignore_ascii_case("multipart/form-data") {
         return Err(Error::UnsupportedMediaType("multipart/form-data, not compressed"));
     }
-    let most = limits.file_bytes * (limits.files + 1) + TEXTS_BYTES + FRAME_BYTES;
+    let files = limits.file_bytes.saturating_mul(limits.files.saturating_add(1));
+    let most = files.saturating_add(TEXTS_BYTES + FRAME_BYTES);
     let body = paced(payload, Patience::of(request).stalled, most);
     let mut multipart = Multipart::new(request.headers(), body);
     let late = |_| Error::MalformedBody("it took too long".into());
@@ -193,29 +196,36 @@ fn paced(
                 Ok(None) => return Ok(None),
                 Ok(Some(chunk)) => {
                     let chunk = chunk?;
-                    let left = left.checked_sub(chunk.len()).ok_or(io::ErrorKind::QuotaExceeded);
-                    let left = left.map_err(|kind| PayloadError::Io(kind.into()))?;
+                    let left = left.checked_sub(chunk.len());
+                    let left = left.ok_or_else(|| broken_off(Error::PayloadTooLarge(most)))?;
                     came += chunk.len();
                     return Ok(Some((chunk, (payload, end, came, left))));
                 }
-                Err(_) if came < PACE => return Err(PayloadError::Io(io::ErrorKind::TimedOut.into())),
+                // Later it was our own disk that was waited for, and the client begins anew.
+                Err(_) if came < PACE && end.elapsed() < LATE => {
+                    return Err(broken_off(Error::MalformedBody("it stopped coming".into())));
+                }
                 Err(_) => (end, came) = (Instant::now() + patience, 0),
             }
         }
     })
 }
 
+/// Our own reason, through the layers that read the form.
+fn broken_off(error: Error) -> PayloadError {
+    PayloadError::Io(io::Error::other(error))
+}
+
 async fn next<T>(
     stream: &mut (impl Stream<Item = Result<T, MultipartError>> + Unpin),
 ) -> Result<Option<T>, Error> {
-    stream.next().await.transpose().map_err(|error| match &error {
-        MultipartError::Payload(PayloadError::Io(io)) if io.kind() == io::ErrorKind::QuotaExceeded => {
-            Error::PayloadTooLarge(0)
-        }
-        MultipartError::Payload(PayloadError::Io(io)) if io.kind() == io::ErrorKind::TimedOut => {
-            Error::MalformedBody("it stopped coming".into())
-        }
-        _ => Error::MalformedBody(format!("it is no whole multipart form ({error})")),
+    stream.next().await.transpose().map_err(|error| {
+        let told = format!("it is no whole multipart form ({error})");
+        let own = match error {
+            MultipartError::Payload(PayloadError::Io(io)) => io.downcast::<Error>().ok(),
+            _ => None,
+        };
+        own.unwrap_or(Error::MalformedBody(told))
     })
 }
 
@@ -223,4 +233,24 @@ fn too_many(path: &str, message: String, limit: usize) -> Error {
     let mut problems = Problems::default();
     problems.push_with(path, Code::Length, message, json!({ "maximum": limit }));
     Error::Validation(problems)
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::FromRequest;
+    use actix_web::test::TestRequest;
+    use futures_util::TryStreamExt;
+
+    use super::*;
+
+    #[test]
+    fn a_form_that_is_too_long_is_told_how_long_it_may_be() {
+        testkit::block_on(async {
+            let (request, mut payload) = TestRequest::default().set_payload("abcd").to_http_parts();
+            let payload = Payload::from_request(&request, &mut payload).await.unwrap();
+            let body = paced(payload, Duration::from_secs(60), 3).map_err(MultipartError::Payload);
+            let Err(error) = next(&mut Box::pin(body)).await else { panic!("it is read") };
+            assert!(matches!(error, Error::PayloadTooLarge(3)), "{error:?}");
+        });
+    }
 }

@@ -177,6 +177,7 @@ impl Running {
 /// One sentence on what to change: a port in use, a database that cannot be opened, keys that are missing.
 pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Running> {
     let server = &config.server;
+    server.check()?;
     anyhow::ensure!(settings::is_level(&config.log.level), "log.level is no level: {}", config.log.level);
     let listener = TcpListener::bind((server.host.as_str(), server.port)).with_context(|| {
         format!(

@@ -18,6 +18,9 @@ const MOST: usize = 1000;
 /// The entries of an array whose schema states no limit: each one that is wrong costs much more than its byte.
 const MOST_ITEMS: u64 = 10_000;
 
+/// The most bytes of memory, about, of an entry that stands in for others: it may do so a thousand times.
+const MOST_STAND_IN: usize = 16 << 10;
+
 /// A compiled schema and the text it was compiled from.
 pub(super) struct Schema {
     validator: Validator,
@@ -258,7 +261,8 @@ fn path(pointer: &[String]) -> String {
 
 type Pointer = [String];
 
-/// Of each array with entries that are wrong themselves, by its pointer, one that has nothing wrong in it.
+/// Of each array with entries that are wrong themselves, by its pointer, a small one that has nothing wrong
+/// in it.
 fn good_entries<'a>(value: &Value, found: &'a [Found]) -> HashMap<&'a Pointer, Option<Value>> {
     let failed: HashSet<_> = found.iter().flat_map(|f| (1..=f.0.len()).map(|n| &f.0[..n])).collect();
     let mut good = HashMap::new();
@@ -266,10 +270,34 @@ fn good_entries<'a>(value: &Value, found: &'a [Found]) -> HashMap<&'a Pointer, O
         good.entry(array).or_insert_with(|| {
             let entries = array.iter().try_fold(value, member)?.as_array()?;
             let fails = |i: usize| failed.contains(&*[array, &[i.to_string()]].concat());
-            (0..entries.len()).find(|i| !fails(*i)).map(|i| entries[i].clone())
+            let fits = |i: &usize| {
+                let mut left = MOST_STAND_IN;
+                !fails(*i) && small(&entries[*i], &mut left)
+            };
+            (0..entries.len()).find(fits).map(|i| entries[i].clone())
         });
     }
     good
+}
+
+/// True if the value takes no more memory than is left, which it is then taken from.
+fn small(value: &Value, left: &mut usize) -> bool {
+    let own = match value {
+        Value::String(text) => text.len(),
+        // Members are kept in nodes for eleven.
+        Value::Object(members) => 640 + members.len() * 64,
+        _ => 0,
+    };
+    let Some(rest) = left.checked_sub(size_of::<Value>() + own) else { return false };
+    *left = rest;
+    match value {
+        Value::Array(items) => items.iter().all(|item| small(item, left)),
+        Value::Object(members) => members.iter().all(|(name, member)| {
+            *left = left.saturating_sub(name.len());
+            small(member, left)
+        }),
+        _ => true,
+    }
 }
 
 fn member<'a>(value: &'a Value, name: &String) -> Option<&'a Value> {

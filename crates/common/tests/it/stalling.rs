@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use common::config::Server;
 use testkit::{App, Backend, TestDatabase};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use crate::echo::Echo;
 
@@ -26,6 +26,14 @@ async fn connect(app: &App) -> TcpStream {
     TcpStream::connect(app.url.trim_start_matches("http://")).await.unwrap()
 }
 
+/// Asks for something long, so often that it is about so many bytes: how long it is at least, and how often.
+async fn ask(app: &App, stream: &mut TcpStream, bytes: usize) -> (usize, usize) {
+    let whole = app.get("/docs/swagger-ui-bundle.js").send().await.bytes.len();
+    let request = b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: h\r\n\r\n";
+    stream.write_all(&request.repeat(bytes / whole)).await.unwrap();
+    (whole, bytes / whole)
+}
+
 /// All that comes until the server closes, for ten seconds at most.
 async fn rest(mut stream: TcpStream) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
@@ -37,12 +45,9 @@ async fn rest(mut stream: TcpStream) -> Option<Vec<u8>> {
 fn an_answer_that_nobody_takes_is_broken_off() {
     testkit::block_on(async {
         let app = start(hasty()).await;
-        let whole = app.get("/docs/swagger-ui-bundle.js").send().await.bytes.len();
         let mut stream = connect(&app).await;
-        let request = b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: h\r\n\r\n";
         // More than the kernel takes.
-        let times = (24 << 20) / whole;
-        stream.write_all(&request.repeat(times)).await.unwrap();
+        let (whole, times) = ask(&app, &mut stream, 24 << 20).await;
         tokio::time::sleep(Duration::from_secs(3)).await;
         let came = rest(stream).await.expect("the connection was given up").len();
         assert!(came < whole * (times - 1), "{came} bytes of {times} times {whole}");
@@ -53,17 +58,45 @@ fn an_answer_that_nobody_takes_is_broken_off() {
 fn an_answer_that_is_taken_slowly_comes_to_its_end() {
     testkit::block_on(async {
         let app = start(hasty()).await;
-        let whole = app.get("/docs/swagger-ui-bundle.js").send().await.bytes.len();
         let mut stream = connect(&app).await;
-        let request = b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: h\r\n\r\n";
-        let times = (16 << 20) / whole;
-        stream.write_all(&request.repeat(times)).await.unwrap();
+        let (whole, times) = ask(&app, &mut stream, 16 << 20).await;
         let (mut came, mut piece) = (0, vec![0; 2 << 20]);
         while came < whole * times {
             // Long pauses, but each shorter than what is waited.
             tokio::time::sleep(Duration::from_millis(300)).await;
             came += stream.read_exact(&mut piece[..(whole * times - came).min(2 << 20)]).await.unwrap();
         }
+    });
+}
+
+#[test]
+fn an_answer_is_not_broken_off_while_it_is_waited_to_be_taken() {
+    testkit::block_on(async {
+        let app = start(Server { stalled_seconds: 60, ..hasty() }).await;
+        let mut stream = connect(&app).await;
+        let (whole, times) = ask(&app, &mut stream, 24 << 20).await;
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        stream.read_exact(&mut vec![0; whole * times]).await.unwrap();
+    });
+}
+
+/// Whatever the kernel would hold by itself.
+#[test]
+fn a_client_who_takes_little_all_the_while_is_not_given_up() {
+    testkit::block_on(async {
+        let app = start(hasty()).await;
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(64 << 10).unwrap();
+        let address = app.url.trim_start_matches("http://").parse().unwrap();
+        let mut stream = socket.connect(address).await.unwrap();
+        let (whole, times) = ask(&app, &mut stream, 16 << 20).await;
+        let mut bytes = vec![0; whole * times];
+        let (slowly, rest) = bytes.split_at_mut(4 << 20);
+        for piece in slowly.chunks_mut(200 << 10) {
+            tokio::time::sleep(Duration::from_millis(250)).await;
+            stream.read_exact(piece).await.unwrap();
+        }
+        stream.read_exact(rest).await.unwrap();
     });
 }
 
@@ -106,6 +139,21 @@ fn a_request_that_takes_long_is_not_given_up() {
     testkit::block_on(async {
         let app = start(hasty()).await;
         assert_eq!(app.get("/v1/sleep?ms=3500").send().await.ok(), 3500);
+    });
+}
+
+#[test]
+fn an_answer_that_pauses_is_not_given_up() {
+    testkit::block_on(async {
+        let app = start(hasty()).await;
+        for coding in ["identity", "gzip"] {
+            let mut stream = connect(&app).await;
+            let head =
+                format!("GET /v1/pause?ms=3500 HTTP/1.1\r\nhost: h\r\naccept-encoding: {coding}\r\n\r\n");
+            stream.write_all(head.as_bytes()).await.unwrap();
+            let answer = rest(stream).await.expect("it is idle afterwards");
+            assert!(answer.ends_with(b"\r\n0\r\n\r\n"), "{}", String::from_utf8_lossy(&answer));
+        }
     });
 }
 

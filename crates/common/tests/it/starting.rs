@@ -153,6 +153,12 @@ fn what_cannot_work_is_refused_with_a_sentence() {
             (Box::new(|c| c.server.host = "nonsense.invalid".into()), "cannot listen on nonsense.invalid"),
             (Box::new(|c| c.database.url = "mysql://h/d".into()), "must start with"),
             (Box::new(|c| c.log.level = "loud".into()), "log.level"),
+            (
+                Box::new(|c| c.server.head_seconds = 0),
+                "server.head_seconds (DROVER_SERVER__HEAD_SECONDS) is 0",
+            ),
+            (Box::new(|c| c.server.idle_seconds = 86_401), "server.idle_seconds"),
+            (Box::new(|c| c.server.stalled_seconds = u64::MAX), "set it to 1 to 86400"),
         ];
         for (change, part) in cases {
             let (_database, mut config) = config().await;

@@ -49,6 +49,24 @@ fn a_good_entry_stands_in_for_a_bad_one() {
 }
 
 #[test]
+fn a_large_entry_stands_in_for_none() {
+    let large = [
+        json!(vec![0; 5000]),
+        json!("x".repeat(20_000)),
+        json!(vec![json!({"a": 0}); 100]),
+        json!({"x".repeat(20_000): 0}),
+    ];
+    for z in large {
+        let entries =
+            |files: Value| check(json!({"name": "a", "weight": null, "tags": [], "files": files})).0;
+        let large = json!({"id": "1", "z": z});
+        assert_eq!(entries(json!([large, 5]))["files"], json!(null));
+        let small = json!({"id": "2", "z": "x".repeat(5000)});
+        assert_eq!(entries(json!([large, 5, small]))["files"], json!([large, small, small]));
+    }
+}
+
+#[test]
 fn empty_and_null_optional_members_are_absent() {
     let (rest, found) =
         check(json!({"name": "a", "note": " ", "day": null, "weight": null, "tags": [], "proof": null}));

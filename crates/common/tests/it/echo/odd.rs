@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use actix_web::web::Data;
+use actix_web::web::{Bytes, Data};
 use actix_web::{HttpResponse, get};
 use common::problem::Code;
 use common::wire::{Iso, Word};
 use common::{Admin, Answer, Caller, Error, Failures, Granted, Member, PathId, Query};
+use futures_util::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
@@ -48,6 +49,18 @@ async fn sleep(pause: Query<Pause>) -> Result<Answer, Error> {
     let ms = pause.check(|pause, _| pause.ms)?;
     tokio::time::sleep(Duration::from_millis(ms)).await;
     Answer::json(&ms)
+}
+
+/// An answer that pauses half-way.
+#[utoipa::path(operation_id = "pause", params(Pause), responses((status = 200, body = String), Failures))]
+#[get("/pause")]
+async fn pauses(pause: Query<Pause>) -> Result<HttpResponse, Error> {
+    let ms = pause.check(|pause, _| pause.ms)?;
+    let pieces = stream::iter([("begin", 0), ("end", ms)]).then(async |(piece, ms)| {
+        tokio::time::sleep(Duration::from_millis(ms)).await;
+        Ok::<_, Error>(Bytes::from_static(piece.as_bytes()))
+    });
+    Ok(HttpResponse::Ok().content_type("text/plain").streaming(pieces))
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
@@ -131,7 +144,13 @@ async fn public(_: Data<Echo>) -> HttpResponse {
 }
 
 pub(super) fn routes(v1: &mut ServiceConfig) {
-    v1.service(panics).service(bug).service(big).service(sleep).service(hear).service(hear_of);
+    v1.service(panics)
+        .service(bug)
+        .service(big)
+        .service(sleep)
+        .service(pauses)
+        .service(hear)
+        .service(hear_of);
     v1.service(who).service(only_admin).service(only_member).service(public);
     v1.service(scope("/public").service(hear).service(panics));
 }
