@@ -84,15 +84,15 @@ fn an_answer_is_not_broken_off_while_it_is_waited_to_be_taken() {
 #[test]
 fn a_client_who_takes_little_all_the_while_is_not_given_up() {
     testkit::block_on(async {
-        let app = start(hasty()).await;
+        let app = start(Server { stalled_seconds: 2, ..hasty() }).await;
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(64 << 10).unwrap();
         let address = app.url.trim_start_matches("http://").parse().unwrap();
         let mut stream = socket.connect(address).await.unwrap();
         let (whole, times) = ask(&app, &mut stream, 16 << 20).await;
         let mut bytes = vec![0; whole * times];
-        let (slowly, rest) = bytes.split_at_mut(4 << 20);
-        for piece in slowly.chunks_mut(200 << 10) {
+        let (slowly, rest) = bytes.split_at_mut(5 << 19);
+        for piece in slowly.chunks_mut(100 << 10) {
             tokio::time::sleep(Duration::from_millis(250)).await;
             stream.read_exact(piece).await.unwrap();
         }
