@@ -78,3 +78,19 @@ fn lines(from: impl Read, mut see: impl FnMut(&str)) -> String {
     }
     said
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_was_cut_off_is_left_out() {
+        assert_eq!(lines(&b"one\ntwo\nthr"[..], |_| {}), "one\ntwo\n");
+    }
+
+    #[test]
+    #[should_panic(expected = "): Linux")]
+    fn what_a_program_said_that_ends_at_once_is_told() {
+        Process::start("uname", &[]);
+    }
+}
