@@ -2,10 +2,15 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
-use std::thread::JoinHandle;
+use std::sync::mpsc::channel;
+use std::thread::{JoinHandle, spawn};
+use std::time::Duration;
 
 use crate::client::Call;
 use crate::{AUDIENCE, ISSUER, jwks_file};
+
+/// A program that has not said by then that it is ready never will.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running program; killed when it is dropped.
 pub struct Process {
@@ -27,25 +32,20 @@ impl Process {
             command.env(format!("DROVER_{name}"), value);
         }
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let (mut said, mut lines) = (String::new(), BufReader::new(child.stdout.take().unwrap()));
-        let address = loop {
-            let from = said.len();
-            assert!(lines.read_line(&mut said).unwrap() > 0, "it ended: {said}");
-            let line = &said[from..];
+        let (out, errors) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let (tell, address) = channel();
+        let ready = move |line: &str| {
             if let Some(at) = line.find("127.0.0.1:").filter(|_| line.contains("ready")) {
-                break line[at..].split(['"', ' ', '\n']).next().unwrap().to_owned();
+                let _ = tell.send(line[at..].split(['"', ' ', '\n']).next().unwrap().to_owned());
             }
         };
-        let mut errors = child.stderr.take().unwrap();
-        let rest = move |from: &mut dyn Read, mut said: Vec<u8>| {
-            let _ = from.read_to_end(&mut said);
-            String::from_utf8_lossy(&said).into_owned()
-        };
-        let log = [
-            std::thread::spawn(move || rest(&mut lines, said.into_bytes())),
-            std::thread::spawn(move || rest(&mut errors, Vec::new())),
-        ];
-        Self { url: format!("http://{address}"), client: reqwest::Client::new(), child, log: Some(log) }
+        let log = [spawn(move || lines(out, ready)), spawn(move || lines(errors, |_| {}))];
+        let mut process = Self { url: String::new(), client: reqwest::Client::new(), child, log: Some(log) };
+        match address.recv_timeout(PATIENCE) {
+            Ok(address) => process.url = format!("http://{address}"),
+            Err(why) => panic!("{program} is not ready ({why}): {}", process.log()),
+        }
+        process
     }
 
     /// A request with this method to this path.
@@ -53,7 +53,7 @@ impl Process {
         Call::new(self.client.request(method.parse().expect("a method"), format!("{}{path}", self.url)))
     }
 
-    /// Ends it and gives all that it wrote.
+    /// Ends it and gives all lines that it wrote.
     pub fn log(mut self) -> String {
         let _ = self.child.kill();
         self.log.take().into_iter().flatten().map(|reading| reading.join().unwrap()).collect()
@@ -64,5 +64,33 @@ impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// All lines to the end, each shown to somebody as it comes; without a last one that a kill has cut off.
+fn lines(from: impl Read, mut see: impl FnMut(&str)) -> String {
+    let (mut from, mut said, mut line) = (BufReader::new(from), String::new(), Vec::new());
+    while from.read_until(b'\n', &mut line).is_ok() && line.ends_with(b"\n") {
+        let whole = String::from_utf8_lossy(&line);
+        see(&whole);
+        said.push_str(&whole);
+        line.clear();
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_was_cut_off_is_left_out() {
+        assert_eq!(lines(&b"one\ntwo\nthr"[..], |_| {}), "one\ntwo\n");
+    }
+
+    #[test]
+    #[should_panic(expected = "): Linux")]
+    fn what_a_program_said_that_ends_at_once_is_told() {
+        Process::start("uname", &[]);
     }
 }

@@ -63,6 +63,9 @@ pub fn wait(child: &mut Child, limit: Duration, give_up: impl Fn() -> bool) -> O
 
 /// Ends a process that was started here, and sees it gone.
 pub fn end(child: &mut Child) {
+    if let Ok(Some(_)) = child.try_wait() {
+        return; // its id may be another's by now
+    }
     signal(child, Signal::TERM);
     if wait(child, Duration::from_secs(10), || false).is_none() {
         signal(child, Signal::KILL);

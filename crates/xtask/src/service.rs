@@ -53,6 +53,26 @@ impl Service {
         database: Option<String>,
         environment: Environment,
     ) -> Result<Self> {
+        let start = || Self::start_once(name, binary, data.clone(), database.clone(), environment.clone());
+        // Between finding a port and using it another program may take it.
+        let is_taken = |error: &anyhow::Error| error.to_string().contains("cannot listen on");
+        let mut started = start();
+        for _ in 1..3 {
+            if !started.as_ref().is_err_and(is_taken) {
+                break;
+            }
+            started = start();
+        }
+        started
+    }
+
+    fn start_once(
+        name: &'static str,
+        binary: &Path,
+        data: PathBuf,
+        database: Option<String>,
+        environment: Environment,
+    ) -> Result<Self> {
         let [port] = ports::find_free()?;
         fs::create_dir_all(data.join("log")).context("cannot make the log folder")?;
         let keys = DevKeys::load_or_create(&data)?;
@@ -76,7 +96,11 @@ impl Service {
             sleep(Duration::from_micros(500));
         }
         self.start_up = begun.elapsed();
-        Ok(())
+        // Else the answer is that of another program, which has its port.
+        match self.child.try_wait()? {
+            None => Ok(()),
+            Some(_) => bail!("{} did not start: {}", self.name, self.log()),
+        }
     }
 
     /// Ends it at once, as a power cut does (`kill -9`).

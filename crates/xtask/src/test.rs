@@ -41,9 +41,17 @@ pub fn run(args: &TestArgs, stop: &Stop) -> Result<()> {
     stages.licences()?;
     stages.run("tidy", "cargo xtask tidy", tidy::run)?;
     let all = ["--workspace", "--no-fail-fast"].map(str::to_owned);
+    // Before minutes of tests, so that whoever has to install something learns it now.
+    stages.run("programs of the trials", "cargo xtask fuzz --short", || {
+        faults::library(stop)?;
+        fuzz::install::find(stop).map(drop)
+    })?;
     let servers = stages.tests(&all, "cargo xtask test -- --workspace")?;
-    stages.trials(&servers)?;
+    let untried = stages.trials(&servers)?;
     stages.head("everything passed");
+    for untried in untried {
+        println!("but not tried: {untried}");
+    }
     Ok(())
 }
 
@@ -93,19 +101,22 @@ impl Stages<'_> {
         Ok(servers)
     }
 
-    /// The short forms of all trials, with the programs that the tests have built.
-    fn trials(&self, servers: &Servers) -> Result<()> {
+    /// The short forms of all trials, with the programs that the tests have built. Gives what could not be tried.
+    fn trials(&self, servers: &Servers) -> Result<Vec<String>> {
+        let mut untried = Vec::new();
         let binaries = workspace::target_dir()?.join("debug");
         let args = TrialArgs { short: true, seed: 1 };
         for (name, trial) in TRIALS {
-            self.run(name, &format!("cargo xtask {name} --short"), || {
+            let alone = format!("cargo xtask {name} --short  # builds for release first");
+            self.run(name, &alone, || {
                 let stage = Trial::new(&binaries, servers, &args, self.stop)?;
                 let result = trial(&stage);
                 println!("{}", stage.table());
+                untried.extend(stage.untried());
                 result
             })?;
         }
-        Ok(())
+        Ok(untried)
     }
 }
 

@@ -1,9 +1,12 @@
 //! What `fuzz`, `crash`, `faults` and `abuse` have in common: programs, servers, a folder, and a table of what was found.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use tempfile::TempDir;
 
 use crate::cli::TrialArgs;
@@ -12,6 +15,9 @@ use crate::servers::Servers;
 use crate::service::{Environment, Service};
 use crate::stop::Stop;
 use crate::{build_release, table};
+
+/// What was not tried begins so.
+const NOT_TRIED: &str = "NOT TRIED: ";
 
 /// A trial of the services.
 #[derive(Debug)]
@@ -30,6 +36,7 @@ pub struct Trial<'a> {
     pub stop: &'a Stop,
     folder: TempDir,
     found: Mutex<Vec<[String; 3]>>,
+    given_up: AtomicBool,
 }
 
 impl<'a> Trial<'a> {
@@ -46,6 +53,7 @@ impl<'a> Trial<'a> {
             folder: folder
                 .context("cannot make a temporary folder: set TMPDIR to one that can be written to")?,
             found: Mutex::default(),
+            given_up: AtomicBool::new(false),
         })
     }
 
@@ -63,6 +71,50 @@ impl<'a> Trial<'a> {
         environment: Environment,
     ) -> Result<Service> {
         Service::start_with(name, &self.binaries.join(name), self.path(folder), database, environment)
+    }
+
+    /// Fails if the user has had enough, or another part of the trial has failed.
+    pub fn check(&self) -> Result<()> {
+        self.stop.check()?;
+        ensure!(!self.given_up.load(Ordering::Relaxed), "another part has failed");
+        Ok(())
+    }
+
+    /// Ends the other parts soon: one has failed.
+    pub fn give_up(&self) {
+        self.given_up.store(true, Ordering::Relaxed);
+    }
+
+    /// Sleeps so long, as long as there is nothing to end it.
+    pub fn pause(&self, time: Duration) -> Result<()> {
+        let until = Instant::now() + time;
+        loop {
+            self.check()?;
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            sleep(left.min(Duration::from_millis(100)));
+        }
+    }
+
+    /// So much longer than is allowed something may take in the short form, which runs what is built for debugging on
+    /// a machine that does much else.
+    pub fn grace(&self) -> Duration {
+        Duration::from_secs(if self.short { 4 } else { 0 })
+    }
+
+    /// Notes what cannot be tried here, and why.
+    pub fn not_tried(&self, what: &str, why: &str) {
+        self.note(what, format!("{NOT_TRIED}{why}"), "-");
+    }
+
+    /// What was not tried, and why.
+    pub fn untried(&self) -> Vec<String> {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let untried =
+            found.iter().filter_map(|[what, figure, _]| Some((what, figure.strip_prefix(NOT_TRIED)?)));
+        untried.map(|(what, why)| format!("{what}: {why}")).collect()
     }
 
     /// Notes what was done, what came of it, and what was allowed. It is printed at the end.
@@ -104,5 +156,9 @@ pub fn run(args: &TrialArgs, stop: &Stop, trial: impl FnOnce(&Trial<'_>) -> Resu
     let stage = Trial::new(&binaries, &servers, args, stop)?;
     let result = trial(&stage);
     println!("{}", stage.table());
-    result
+    result?;
+    for untried in stage.untried() {
+        println!("{NOT_TRIED}{untried}");
+    }
+    Ok(())
 }

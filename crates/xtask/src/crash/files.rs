@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
-use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
@@ -42,7 +42,11 @@ pub fn read(stage: &Stage<'_>, whole: &mut BTreeSet<String>, found: &mut Finding
     for shard in names(&folder)?.iter().filter(|shard| shard.len() == 2) {
         for name in names(&folder.join(shard))? {
             if !whole.contains(&name) {
-                let hash = goods::hash(&fs::read(folder.join(shard).join(&name))?);
+                let content = match fs::read(folder.join(shard).join(&name)) {
+                    Err(error) if error.kind() == ErrorKind::NotFound => continue, // swept just now
+                    content => content?,
+                };
+                let hash = goods::hash(&content);
                 found.whole(name.starts_with(&hash), || format!("content {name} has another hash"));
                 whole.insert(name.clone());
             }
@@ -77,7 +81,7 @@ pub fn wait_tidy(stage: &Stage<'_>, found: &mut Findings) -> Result<()> {
             found.half("uploads that were cut off stay");
             return Ok(());
         }
-        sleep(Duration::from_millis(5));
+        stage.trial.pause(Duration::from_millis(5))?;
     }
     Ok(())
 }
@@ -183,8 +187,9 @@ pub fn resolve(
 
 /// Ages what crashes left behind, has it swept, and says how many contents that took; afterwards none is left.
 pub fn sweep(stage: &mut Stage<'_>, found: &mut Findings) -> Result<usize> {
-    let before = read(stage, &mut BTreeSet::new(), found)?.forgotten;
+    // First, since it sweeps by itself.
     stage.kill(&[SYSTEM])?;
+    let before = read(stage, &mut BTreeSet::new(), found)?.forgotten;
     let folder = stage.services[SYSTEM].data().join("files");
     for shard in names(&folder)? {
         for name in names(&folder.join(&shard))? {

@@ -85,8 +85,8 @@ impl Findings {
         } += 1;
     }
 
-    /// The writes by kind.
-    pub fn kinds(&self) -> impl Iterator<Item = (&'static str, Tally)> + '_ {
-        self.kinds.iter().map(|(kind, tally)| (*kind, *tally))
+    /// The writes of a kind.
+    pub fn tally(&self, kind: &str) -> Tally {
+        self.kinds.get(kind).copied().unwrap_or_default()
     }
 }

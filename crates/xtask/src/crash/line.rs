@@ -29,7 +29,7 @@ pub const ORGANISATIONS: [&str; 2] = ["org-0", "org-1"];
 pub enum State {
     /// It is acknowledged, under this id.
     Done(String),
-    /// The connection broke off: it is there, or it is not.
+    /// The connection broke off, or a 503 says that nobody knows: it is there, or it is not.
     Doubt,
     /// It was refused, or found not to be there: so it has to stay.
     Not,
@@ -96,7 +96,10 @@ impl<'a> Line<'a> {
                 let id = answer.json["id"].as_str().unwrap_or_default().to_owned();
                 Ok(Some((State::Done(id), answer.json)))
             }
-            Ok(answer) if answer.status == 503 => Ok(Some((State::Not, Value::Null))),
+            Ok(answer) if answer.status == 503 => {
+                let unknown = answer.json["body"]["outcome"] == "unknown";
+                Ok(Some((if unknown { State::Doubt } else { State::Not }, Value::Null)))
+            }
             Ok(answer) => bail!(
                 "{} {} answered {}: {}",
                 request.method,

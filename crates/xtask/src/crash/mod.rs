@@ -26,7 +26,7 @@ mod writers;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
-use std::thread::{scope, sleep};
+use std::thread::scope;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
@@ -46,8 +46,13 @@ const ALL: [usize; 3] = [SYSTEM, LOGISTICS, LIVESTOCK];
 /// Who is killed, drawn from these.
 const VICTIMS: [&[usize]; 7] =
     [&[SYSTEM], &[LOGISTICS], &[LIVESTOCK], &[SYSTEM, LOGISTICS], &[LOGISTICS, LIVESTOCK], &ALL, &ALL];
-/// A round creates so many loads and listings one by one, as far as there is time: twenty make more than 5,000.
-const CREATES: usize = 260;
+/// A round creates so many loads and listings one by one, as far as there is time; in the short form so many.
+const CREATES: [usize; 2] = [300, 40];
+/// All rounds of the long form, over each database, have so many acknowledged (the issue).
+const ENOUGH: usize = 5_000;
+/// What is written.
+const KINDS: [&str; 6] =
+    ["creates of loads", "creates of listings", "batches", "uploads", "proofs", "other writes"];
 const TIME: Duration = Duration::from_secs(30);
 /// A service that takes longer to be ready again needs a hand.
 const READY_LIMIT: Duration = Duration::from_secs(15);
@@ -133,21 +138,27 @@ impl Crash {
 
     /// Compares everything, and ends what is in doubt.
     fn verify(&mut self, stage: &Stage<'_>, round: usize) -> Result<()> {
-        stage.trial.stop.check()?;
+        let check = || stage.trial.check();
+        check()?;
         let (line, found) = (&mut Line::new(&stage.addresses), &mut self.found);
         self.damage.extend(stage.damage()?);
         let store = files::read(stage, &mut self.whole, found)?;
         files::compare(&store, &self.books, found);
         files::look(line, &self.books, |of| of == round, found)?;
         self.forgotten = self.forgotten.max(store.forgotten);
+        check()?;
         let loads = loads::read(line)?;
         loads::compare(&loads, &self.books, found);
         loads::look(line, &self.books, &loads, round, found)?;
+        check()?;
         let listings = listings::read(line)?;
         listings::compare(&listings, &self.books, found);
         listings::look(line, &self.books, &listings, round, found)?;
+        check()?;
         files::resolve(line, &mut self.books, &store, found, round)?;
+        check()?;
         loads::resolve(line, &mut self.books, &loads, found, round)?;
+        check()?;
         listings::resolve(line, &mut self.books, &listings, found, round)
     }
 
@@ -157,8 +168,10 @@ impl Crash {
         self.swept = files::sweep(stage, found)?;
         let store = files::read(stage, &mut BTreeSet::new(), found)?;
         let line = &Line::new(&stage.addresses);
+        stage.trial.check()?;
         files::compare(&store, &self.books, found);
         files::look(line, &self.books, |_| true, found)?;
+        stage.trial.check()?;
         loads::compare(&loads::read(line)?, &self.books, found);
         listings::compare(&listings::read(line)?, &self.books, found);
         self.damage.extend(stage.damage()?);
@@ -170,8 +183,8 @@ impl Crash {
         let note = |what: &str, figure: String| trial.note(format!("{database}: {what}"), figure, "");
         note("rounds", self.rounds.to_string());
         note("processes killed", stage.kills.to_string());
-        for (kind, tally) in found.kinds() {
-            note(&format!("{kind} acknowledged"), tally.acknowledged.to_string());
+        for kind in KINDS {
+            let tally = found.tally(kind);
             let in_doubt = tally.there + tally.not_there;
             note(&format!("{kind} in doubt"), format!("{in_doubt}, of which {} were there", tally.there));
         }
@@ -182,21 +195,32 @@ impl Crash {
             format!("{}; {} at the end, swept", self.forgotten, self.swept),
         );
         note("uploads cut off and left behind in a round, at most; removed", self.staged.to_string());
+        let acknowledged = KINDS.map(|kind| found.tally(kind).acknowledged);
+        let creates = acknowledged[0] + acknowledged[1];
+        let least = if trial.short { 1 } else { ENOUGH };
         let expect = |right, what: &str, figure: String, allowed: &str| {
             trial.expect(right, format!("{database}: {what}"), figure, allowed)
         };
         let slowest = format!("{} ms", stage.slowest.as_millis());
         let ready = format!("{} s", READY_LIMIT.as_secs());
         let damage = if self.damage.is_empty() { "none".to_owned() } else { self.damage.join("; ") };
-        [
+        let whole = [
             expect(stage.slowest < READY_LIMIT, "slowest restart, to ready", slowest, &ready),
             expect(found.lost == 0, "acknowledged and lost", found.lost.to_string(), "0"),
             expect(found.doubled == 0, "doubled", found.doubled.to_string(), "0"),
             expect(found.half == 0, "half there", found.half.to_string(), "0"),
             expect(self.damage.is_empty(), "what integrity_check and foreign_key_check find", damage, "none"),
-        ]
-        .into_iter()
-        .collect()
+            expect(
+                creates >= least,
+                "creates acknowledged",
+                creates.to_string(),
+                &format!("{least} or more"),
+            ),
+        ];
+        let done = KINDS.iter().zip(acknowledged).map(|(kind, done)| {
+            expect(done > 0, &format!("{kind} acknowledged"), done.to_string(), "1 or more")
+        });
+        whole.into_iter().chain(done).collect()
     }
 }
 
@@ -218,7 +242,8 @@ fn kill(stage: &mut Stage<'_>, random: &mut Random, bell: &Bell) -> Result<()> {
         }
         stage.wait_ready(victims)?;
     }
-    while !stage.trial.short && bell.made.load(Ordering::Relaxed) < CREATES && begun.elapsed() < TIME {
+    let creates = CREATES[usize::from(stage.trial.short)];
+    while bell.made.load(Ordering::Relaxed) < creates && begun.elapsed() < TIME {
         wait(stage, 0.02)?;
     }
     wait(stage, random.between((0.0, longest)))?;
@@ -226,6 +251,5 @@ fn kill(stage: &mut Stage<'_>, random: &mut Random, bell: &Bell) -> Result<()> {
 }
 
 fn wait(stage: &Stage<'_>, seconds: f64) -> Result<()> {
-    sleep(Duration::from_secs_f64(seconds));
-    stage.trial.stop.check()
+    stage.trial.pause(Duration::from_secs_f64(seconds))
 }

@@ -72,7 +72,7 @@ impl<'a> Stage<'a> {
                 answer.is_ok_and(|answer| answer.status == 200)
             };
             while !is_ready() {
-                self.trial.stop.check()?;
+                self.trial.check()?;
                 if begun.elapsed() > PATIENCE {
                     let log = service.log();
                     let last: Vec<_> = log.lines().rev().take(5).collect();

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -16,12 +15,14 @@ use super::site::{NEW, Site, listing, load};
 use crate::client::{Body, Client};
 use crate::servers::{Package, install};
 use crate::service::{Environment, Service};
+use crate::stop::Stop;
 use crate::trial::Trial;
 use crate::workspace::SERVICES;
 
 const PACKAGE: Package = Package {
     name: "libfaketime",
-    by_hand: "libfaketime, which sets the clock of a program: `sudo apt-get install libfaketime`",
+    by_hand: "libfaketime, which sets the clock of a program: `sudo apt-get install libfaketime` or \
+              `sudo dnf install libfaketime`",
     prepare: || Ok(()),
 };
 /// So many notifications are sent.
@@ -29,7 +30,7 @@ const SENT: usize = 24;
 
 /// Services ahead and behind; then a replica of each kind that is ahead.
 pub fn run(trial: &Trial<'_>) -> Result<()> {
-    let library = library(trial)?;
+    let library = library(trial.stop)?;
     for offset in ["+10m", "-10m"] {
         let names = if trial.short { &SERVICES[1..2] } else { &SERVICES[..] };
         for name in names {
@@ -41,13 +42,15 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
 }
 
 /// The library, installed if it is missing.
-fn library(trial: &Trial<'_>) -> Result<PathBuf> {
+pub fn library(stop: &Stop) -> Result<PathBuf> {
     let find = || {
-        let folders = fs::read_dir("/usr/lib").ok()?.filter_map(|entry| Some(entry.ok()?.path()));
-        folders.map(|folder| folder.join("faketime/libfaketime.so.1")).find(|path| path.is_file())
+        let folders = fs::read_dir("/usr/lib").into_iter().flatten();
+        let folders = folders.filter_map(|entry| Some(entry.ok()?.path()));
+        let all = ["/usr/lib", "/usr/lib64"].map(PathBuf::from).into_iter().chain(folders);
+        all.map(|folder| folder.join("faketime/libfaketime.so.1")).find(|path| path.is_file())
     };
     if find().is_none() {
-        install(&[PACKAGE], trial.stop)?;
+        install(&[PACKAGE], stop)?;
     }
     find().with_context(|| format!("install {}", PACKAGE.by_hand))
 }
@@ -133,9 +136,9 @@ fn notifications(trial: &Trial<'_>, library: &Path) -> Result<()> {
     }
     let begun = Instant::now();
     while receiver.delivered().len() < SENT && begun.elapsed() < Duration::from_secs(20) {
-        sleep(Duration::from_millis(50));
+        trial.pause(Duration::from_millis(50))?;
     }
-    sleep(Duration::from_secs(if trial.short { 1 } else { 8 })); // longer than a lease
+    trial.pause(Duration::from_secs(if trial.short { 1 } else { 8 }))?; // longer than a lease
     let delivered = receiver.delivered();
     let once = delivered.keys().eq(&sent) && delivered.values().all(|times| *times == 1);
     let times: usize = delivered.values().sum();

@@ -1,14 +1,14 @@
 //! One fault: broken under load, mended under load, and what came of it.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::load::{Events, Load, Outcome, Work};
 use super::site::Site;
-use crate::client::{Body, Client};
+use crate::client::{Answer, Body, Client};
 use crate::databases::Databases;
 use crate::trial::Trial;
 
@@ -62,18 +62,20 @@ impl<'a> Fault<'a> {
         break_it: impl FnOnce() -> Result<()>,
         mend: impl FnOnce() -> Result<()>,
     ) -> Result<Events> {
-        trial.stop.check()?;
+        trial.check()?;
         let usual = || self.sites.iter().flat_map(|site| site.works(&self.run)).collect();
         let load = Load::start(self.works.take().unwrap_or_else(usual));
-        load.wait_well(Instant::now(), Duration::from_secs(20))
+        load.wait_well(trial, Instant::now(), Duration::from_secs(20))
             .with_context(|| format!("before: {}", self.what))?;
+        let before = self.members()?;
         let broken = Instant::now();
         break_it()?;
-        self.wait_shown(broken)?;
-        sleep(self.hold.saturating_sub(broken.elapsed()));
+        self.wait_shown(trial, broken)?;
+        trial.pause(self.hold.saturating_sub(broken.elapsed()))?;
         mend()?;
         let mended = Instant::now();
-        let well = load.wait_well(mended, 3 * RECOVERY);
+        let ready = self.wait_ready(trial, mended, &before)?;
+        let well = load.wait_well(trial, mended, 3 * RECOVERY);
         let mut events = load.finish();
         let refused = events.refused();
         let counts = events.counts();
@@ -81,16 +83,19 @@ impl<'a> Fault<'a> {
         let settled = events.settle()?;
         let wrong = [events.wrong(), self.lies(&events)?].concat();
         let probes = events.slowest_of(&["healthz", "readyz"]);
-        let right = wrong.is_empty() && slowest <= self.slowest && last <= RECOVERY && probes <= PROBE;
+        let quick = slowest <= self.slowest + trial.grace() && probes <= PROBE + trial.grace();
+        let right = wrong.is_empty() && quick && last <= RECOVERY && ready <= RECOVERY;
         let figure = format!(
-            "{counts}; slowest {:.1} s ({work}); well after {:.1} to {:.1} s; lies {}{}",
+            "{counts}; slowest {:.1} s ({work}); well after {:.1} to {:.1} s, ready after {:.1} s; lies {}{}",
             slowest.as_secs_f64(),
             first.as_secs_f64(),
             last.as_secs_f64(),
+            ready.as_secs_f64(),
             wrong.len(),
             if settled > 0 { format!("; {settled} settled by their keys") } else { String::new() },
         );
-        let allowed = format!("slowest {:.0} s, well after 10 s, lies 0", self.slowest.as_secs_f64());
+        let most = self.slowest + trial.grace();
+        let allowed = format!("slowest {:.0} s, well and ready after 10 s, lies 0", most.as_secs_f64());
         let expected = trial.expect(right, self.what, figure, allowed);
         expected
             .with_context(|| format!("the first that were wrong: {:#?}", &wrong[..wrong.len().min(5)]))?;
@@ -111,12 +116,52 @@ impl<'a> Fault<'a> {
         Ok(events)
     }
 
-    fn wait_shown(&self, broken: Instant) -> Result<()> {
+    /// The members of each readyz that are well before anything is broken.
+    fn members(&self) -> Result<Vec<BTreeSet<String>>> {
+        let client = Client::new(SHOWN);
+        let each = self.sites.iter().map(|site| {
+            let answer = readyz(site, &client)?;
+            let (what, status, well) = (self.what, answer.status, well(&answer));
+            let shown = self.shows.is_none_or(|member| well.contains(member));
+            ensure!(status == 200 && shown, "before {what}: readyz says {status} {}", answer.json);
+            Ok(well)
+        });
+        each.collect()
+    }
+
+    /// How long it takes until readyz says 200 everywhere, and that all is well that was before.
+    fn wait_ready(
+        &self,
+        trial: &Trial<'_>,
+        mended: Instant,
+        before: &[BTreeSet<String>],
+    ) -> Result<Duration> {
+        let client = Client::new(SHOWN);
+        for (site, before) in self.sites.iter().zip(before) {
+            loop {
+                let answer = readyz(site, &client);
+                if answer
+                    .as_ref()
+                    .is_ok_and(|answer| answer.status == 200 && well(answer).is_superset(before))
+                {
+                    break;
+                }
+                if mended.elapsed() > 2 * RECOVERY {
+                    let said = answer.map(|answer| format!("{} {}", answer.status, answer.json));
+                    bail!("{}: mended, readyz of {} says {said:?}", self.what, site.service.name);
+                }
+                trial.pause(Duration::from_millis(20))?;
+            }
+        }
+        Ok(mended.elapsed())
+    }
+
+    fn wait_shown(&self, trial: &Trial<'_>, broken: Instant) -> Result<()> {
         let Some(member) = self.shows else { return Ok(()) };
         let client = Client::new(SHOWN);
         for site in &self.sites {
             loop {
-                let answer = client.send("GET", &site.service.url("/readyz"), None, &Body::Empty)?;
+                let answer = readyz(site, &client)?;
                 let status = if member == "database" { 503 } else { 200 };
                 if answer.status == status && answer.json[member] != "ok" {
                     break;
@@ -125,7 +170,7 @@ impl<'a> Fault<'a> {
                     let name = site.service.name;
                     bail!("{}: readyz of {name} says {} {}", self.what, answer.status, answer.json);
                 }
-                sleep(Duration::from_millis(50));
+                trial.pause(Duration::from_millis(50))?;
             }
         }
         Ok(())
@@ -165,4 +210,14 @@ impl<'a> Fault<'a> {
         }
         Ok(lies)
     }
+}
+
+fn readyz(site: &Site, client: &Client) -> Result<Answer> {
+    client.send("GET", &site.service.url("/readyz"), None, &Body::Empty)
+}
+
+/// The members of an answer that say so.
+fn well(answer: &Answer) -> BTreeSet<String> {
+    let members = answer.json.as_object().into_iter().flatten();
+    members.filter(|(_, word)| *word == "ok").map(|(name, _)| name.clone()).collect()
 }

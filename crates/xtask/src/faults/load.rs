@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 
 use crate::client::{Answer, Body, Client};
+use crate::trial::Trial;
 
 /// Nobody waits longer: this is what a hang looks like.
 const HANG: Duration = Duration::from_secs(40);
@@ -111,8 +112,9 @@ impl Load {
     }
 
     /// Waits until every work had a row of good answers that were asked for since then. Fails after so long.
-    pub fn wait_well(&self, since: Instant, limit: Duration) -> Result<()> {
+    pub fn wait_well(&self, trial: &Trial<'_>, since: Instant, limit: Duration) -> Result<()> {
         loop {
+            trial.check()?;
             let events = lock(&self.events).clone();
             let well = |work: usize| {
                 let own = events.iter().rev().filter(|event| event.work == work && event.began >= since);
@@ -131,19 +133,23 @@ impl Load {
         }
     }
 
-    /// Ends all threads.
-    pub fn finish(mut self) -> Events {
+    fn end(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
+    }
+
+    /// Ends all threads.
+    pub fn finish(mut self) -> Events {
+        self.end();
         Events { all: std::mem::take(&mut lock(&self.events)), works: self.works.clone() }
     }
 }
 
 impl Drop for Load {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.end();
     }
 }
 
@@ -252,10 +258,14 @@ impl Events {
         counts.iter().map(|(kind, count)| format!("{kind}: {count}")).collect::<Vec<_>>().join(", ")
     }
 
-    /// The quickest refusal.
-    pub fn quickest_refusal(&self) -> Option<Duration> {
-        let refused = self.all.iter().filter(|event| event.outcome == Outcome::Refused);
-        refused.map(|event| event.ended - event.began).min()
+    /// How long a refusal usually takes (the median) of those asked for after the first: by then a breaker is open.
+    pub fn usual_refusal(&self) -> Option<Duration> {
+        let refused = || self.all.iter().filter(|event| event.outcome == Outcome::Refused);
+        let first = refused().map(|event| event.ended).min()?;
+        let later = refused().filter(|event| event.began >= first);
+        let mut times: Vec<_> = later.map(|event| event.ended - event.began).collect();
+        times.sort_unstable();
+        times.get(times.len() / 2).copied()
     }
 
     /// How many were refused.

@@ -13,11 +13,12 @@ mod stand_in;
 mod store;
 mod wire;
 
-use std::panic::resume_unwind;
+use std::sync::{Mutex, PoisonError};
 use std::thread::scope;
 
 use anyhow::Result;
 
+pub use self::clock::library;
 use crate::trial::Trial;
 
 type Part = fn(&Trial<'_>) -> Result<()>;
@@ -28,12 +29,23 @@ const PARTS: [&[Part]; 3] =
 
 /// Breaks one thing after the other.
 pub fn run(trial: &Trial<'_>) -> Result<()> {
+    disk::look(trial)?;
     let all = |parts: &[Part]| parts.iter().try_for_each(|part| part(trial));
     if !trial.short {
         return PARTS.iter().try_for_each(|parts| all(parts));
     }
+    // The first failure counts: the others end for it.
+    let failed = Mutex::new(None);
     scope(|scope| {
-        let running = PARTS.map(|parts| scope.spawn(move || all(parts)));
-        running.into_iter().try_for_each(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic)))
-    })
+        for parts in PARTS {
+            let failed = &failed;
+            scope.spawn(move || {
+                if let Err(error) = all(parts) {
+                    failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                    trial.give_up();
+                }
+            });
+        }
+    });
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }

@@ -22,44 +22,52 @@ const FEW: [&str; 2] = ["max_connections=5", "superuser_reserved_connections=0"]
 /// A service that is told to stop ends by then, whatever its database does.
 const STOPPED: Duration = Duration::from_secs(15);
 
-/// The services over wires to a server of their own.
+/// The server and the wire to it. Databases go while it is still there.
 struct Stage<'a, 'b> {
     trial: &'a Trial<'b>,
-    cluster: Cluster,
-    wire: Wire,
     databases: Databases,
+    wire: Wire,
+    cluster: Cluster,
 }
 
 /// All of that, or the most telling.
 pub fn run(trial: &Trial<'_>) -> Result<()> {
     let cluster = Cluster::start_with(&trial.servers.programs().postgres, &SAFE, trial.stop)?;
     let (wire, databases) = (Wire::to(cluster.port)?, Databases::new(&cluster.url())?);
+    let mut stage = Stage { trial, databases, wire, cluster };
     let sites = SERVICES.map(|name| {
-        let url = databases.create(name)?;
-        let url = url.replace(&format!(":{}/", cluster.port), &format!(":{}/", wire.port()));
+        let url = stage.databases.create(name)?;
+        let url = url.replace(&format!(":{}/", stage.cluster.port), &format!(":{}/", stage.wire.port()));
         // The short form has no time for waiting as long as usual.
         let wait = ("DROVER_DATABASE__WAIT_MS".to_owned(), "1500".to_owned());
         let environment = if trial.short { vec![wait] } else { Environment::new() };
         Site::new(trial.service(name, &format!("postgres-{name}"), Some(url), environment)?)
     });
     let sites = sites.into_iter().collect::<Result<Vec<_>>>()?;
-    let mut stage = Stage { trial, cluster, wire, databases };
-    let sites = sites.iter().collect::<Vec<_>>();
-    stage.stopped(&sites)?;
-    stage.cut(&sites)?;
-    stage.silent(&sites)?;
-    if trial.short {
-        return Ok(());
+    let result = stage.break_all(&sites.iter().collect::<Vec<_>>());
+    // All at once, not one after the other.
+    for site in &sites {
+        site.service.signal(Signal::TERM);
     }
-    stage.killed(&sites)?;
-    stage.forgotten(&sites)?;
-    stage.slow(&sites)?;
-    stage.full(&sites)?;
-    stage.closed(&sites)?;
-    stage.ending(&sites)
+    result
 }
 
 impl Stage<'_, '_> {
+    fn break_all(&mut self, sites: &[&Site]) -> Result<()> {
+        self.stopped(sites)?;
+        self.cut(sites)?;
+        self.silent(sites)?;
+        if self.trial.short {
+            return Ok(());
+        }
+        self.killed(sites)?;
+        self.forgotten(sites)?;
+        self.slow(sites)?;
+        self.full(sites)?;
+        self.closed(sites)?;
+        self.ending(sites)
+    }
+
     fn fault<'s>(&'s self, what: &'s str, sites: &[&'s Site]) -> Fault<'s> {
         Fault { databases: Some(&self.databases), ..Fault::new(what, sites.to_vec()) }
     }
@@ -202,7 +210,7 @@ impl Stage<'_, '_> {
             let told = Instant::now();
             site.service.signal(Signal::TERM);
             while site.service.is_running() && told.elapsed() < 2 * STOPPED {
-                sleep(Duration::from_millis(20));
+                self.trial.pause(Duration::from_millis(20))?;
             }
             let (took, name) = (told.elapsed(), site.service.name);
             let figure = format!("{:.1} s", took.as_secs_f64());

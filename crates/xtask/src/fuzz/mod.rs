@@ -4,7 +4,7 @@
 //! `schemathesis.toml`.
 
 mod asking;
-mod install;
+pub mod install;
 mod sample;
 
 use std::fs;
