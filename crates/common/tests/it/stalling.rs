@@ -52,7 +52,7 @@ fn an_answer_that_nobody_takes_is_broken_off() {
 #[test]
 fn an_answer_that_is_taken_slowly_comes_to_its_end() {
     testkit::block_on(async {
-        let app = start(hasty()).await;
+        let app = start(Server { stalled_seconds: 3, ..hasty() }).await;
         let whole = app.get("/docs/swagger-ui-bundle.js").send().await.bytes.len();
         let mut stream = connect(&app).await;
         let request = b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: h\r\n\r\n";
