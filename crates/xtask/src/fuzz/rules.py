@@ -9,6 +9,7 @@ import re
 
 import jsonschema_rs
 import schemathesis
+from schemathesis.auths import AuthContext, set_on_case
 from schemathesis.core.failures import AcceptedNegativeData
 from schemathesis.openapi.checks import RejectedPositiveData
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
@@ -76,8 +77,9 @@ def before_add_examples(context, examples):
     """What chance seldom comes upon."""
     known = KNOWN.get(context.operation.definition.raw["operationId"])
     if known:
-        token = {"Authorization": "Bearer " + os.environ["DROVER_FUZZ_TOKEN"]}
-        examples.append(context.operation.Case(**known, headers=token))
+        case = context.operation.Case(**known)
+        set_on_case(case, AuthContext(operation=case.operation, app=case.operation.app), None)
+        examples.append(case)
 
 
 @schemathesis.check

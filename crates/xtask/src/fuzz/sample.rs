@@ -43,6 +43,7 @@ pub fn fill(
     });
     let id = made(logistics, "/v1/loads/organiser", organiser.clone())?;
     let proven = made(logistics, "/v1/loads/organiser", organiser.clone())?;
+    let ended = made(logistics, "/v1/loads/organiser", organiser.clone())?;
     let open = made(logistics, "/v1/loads/organiser", organiser)?;
     let sent = json!({"loadId": id, "driverId": "dai"});
     logistics.send("POST", "/v1/loads/send-to-driver", token, &Body::Json(sent))?;
@@ -77,6 +78,10 @@ pub fn fill(
         "find_location_by_address": {"query": {"id": place}},
         "find_location_by_words": {"query": {"query": spot["threeWords"]}},
         "prove_delivery": {"body": proof, "media_type": "application/json"},
+        "prove_delivery_of_load": {
+            "path_parameters": {"id": ended}, "media_type": "application/json",
+            "body": {"weightNet": 29.1, "ticketNumber": "8", "vehicleRegistration": "VX21 ABC", "files": null},
+        },
         "redeliver_notification": {"path_parameters": {"loadId": id, "id": notice}},
         "report_listing": {
             "path_parameters": {"id": foreign}, "media_type": "application/json",
