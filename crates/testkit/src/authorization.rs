@@ -156,6 +156,7 @@ async fn kept(app: &App, ask: &Ask) -> String {
 
 async fn foreign(app: &App, operation: &Operation, asks: &[Ask]) {
     let id = &operation.id;
+    assert!(!asks.is_empty(), "{id}: nothing is asked");
     for (n, one) in asks.iter().enumerate() {
         // Strangers come again once it was done by those who may.
         for done in [false, true] {
@@ -177,6 +178,7 @@ async fn foreign(app: &App, operation: &Operation, asks: &[Ask]) {
 
 async fn scoped(app: &App, operation: &Operation, asks: &[Ask]) {
     let id = &operation.id;
+    assert!(!asks.is_empty(), "{id}: nothing is asked");
     for (n, one) in asks.iter().enumerate() {
         assert!(!one.may.is_empty() && !one.shown.is_empty(), "{id}: nobody sees anything");
         let sees = async |user: &User| {

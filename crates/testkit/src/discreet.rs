@@ -75,13 +75,14 @@ pub async fn errors_tell_nothing_of_the_inside(app: &App, broken: &str) {
         assert!(statuses.contains(&status), "{status} was not provoked");
     }
     app.database.execute(broken);
-    let mut failed = 0;
     for operation in &operations {
         let reply = app.call(&operation.method, &operation.path()).by(&User::admin()).send().await;
         reply.discreet();
-        failed += usize::from(reply.status == 500);
+        // What is read by an id is looked for before anything else is.
+        if operation.method == "GET" && operation.pattern.contains('{') {
+            assert_eq!(reply.status, 500, "{}: {}", operation.id, reply.text());
+        }
     }
-    assert!(failed > 0, "nothing failed");
 }
 
 fn mistakes(app: &App, operation: &Operation) -> Vec<Call> {

@@ -1,5 +1,9 @@
+use actix_web::http::header::HeaderValue;
+use actix_web::test::TestRequest;
 use database::{Json, Ts};
 use diesel::prelude::*;
+use proptest::collection::vec;
+use proptest::prelude::{any, prop_assert_eq};
 use testkit::TestDatabase;
 
 use super::*;
@@ -59,4 +63,19 @@ fn a_turn_that_is_over_is_forgotten() {
         drop(turns.wait(&scope).await.unwrap());
         assert!(turns.map().is_empty());
     });
+}
+
+proptest::proptest! {
+    #[test]
+    fn a_key_is_taken_exactly_if_it_is_1_to_255_ascii_characters(
+        any in vec(any::<u8>(), 0..20), good in "[ -~]{0,3}[!-~]{0,270}",
+    ) {
+        for bytes in [any, good.into_bytes()] {
+            let Ok(value) = HeaderValue::from_bytes(&bytes) else { continue };
+            let request = TestRequest::post().insert_header((HEADER, value)).to_http_request();
+            let right = (1..=255).contains(&bytes.len()) && bytes.iter().all(|b| matches!(b, b'\t' | b' '..=b'~'));
+            prop_assert_eq!(key(&request).ok(), right.then(|| std::str::from_utf8(&bytes).ok()));
+            prop_assert_eq!(problems(&request).failed("Idempotency-Key"), !right);
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 
 use super::slow::{MARGIN, waits};
@@ -21,8 +21,8 @@ const CPU_MAX: f64 = 0.5;
 
 /// Thousands of connections: half say nothing, half ask once.
 pub fn connections(stage: &Stage<'_>) -> Result<()> {
-    raise();
     let (count, memory) = if stage.trial.short { (1000, 64.0) } else { (10_000, 400.0) };
+    raise(count)?;
     let (victim, waits) = (&stage.logistics, waits(stage.trial.short));
     let hello = hello() + "\r\n";
     let bounds = Bounds { ends: &["408", "200, closed"], memory };
@@ -35,7 +35,17 @@ pub fn connections(stage: &Stage<'_>) -> Result<()> {
             socket.send(if number % 2 == 0 { &[] } else { hello.as_bytes() });
             sockets.push(socket);
         }
-        each = (victim.service.memory()?.anon - before) * 1024.0 / f64::from(count);
+        let (begun, mut held) = (Instant::now(), 0);
+        while held < sockets.len() && begun.elapsed() < waits.head {
+            // Not those that it has closed already.
+            let now = Socket::held(&sockets, victim.port())?;
+            if now < held {
+                break;
+            }
+            held = now;
+            let memory = victim.service.memory()?.anon;
+            each = (memory - before) * 1024.0 / f64::from(u32::try_from(held.max(1))?);
+        }
         sleep(waits.idle + MARGIN);
         let mut ends = Ends::default();
         for mut socket in sockets {
@@ -94,7 +104,7 @@ fn starved(stage: &Stage<'_>, service: &Service) -> Result<()> {
         let files = Some(files as u64);
         prlimit(Some(pid), Resource::Nofile, Rlimit { current: files, maximum: Some(FEW as u64) })
     };
-    limit(files(service.pid())? + 1).context("cannot limit the files of a process")?;
+    limit(steady(service.pid())? + 1).context("cannot limit the files of a process")?;
     let sockets = (0..50).map(|_| Socket::quick(service.port())).collect::<Result<Vec<_>>>()?;
     let (before, begun) = (proc::cpu_us(service.pid())?, Instant::now());
     sleep(Duration::from_secs(1));
@@ -120,8 +130,28 @@ fn hello() -> String {
     head("GET", "/healthz", None, &[])
 }
 
-/// As many files as this process may have.
-fn raise() {
+/// How many files it has once it has closed what it still has to.
+fn steady(pid: u32) -> Result<usize> {
+    let (begun, mut last) = (Instant::now(), files(pid)?);
+    loop {
+        sleep(Duration::from_millis(300));
+        let now = files(pid)?;
+        if now == last {
+            return Ok(now);
+        }
+        if begun.elapsed() > Duration::from_secs(15) {
+            bail!("a service does not come to rest: {last} files are open, then {now}");
+        }
+        last = now;
+    }
+}
+
+/// As many files as this process may have, which must be enough for so many connections.
+fn raise(count: usize) -> Result<()> {
     let files = getrlimit(Resource::Nofile);
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, maximum: files.maximum });
+    let needed = count + 500;
+    if let Some(most) = files.maximum.filter(|most| *most < needed as u64) {
+        bail!("only {most} files may be open here: raise the hard limit to {needed} (`ulimit -n {needed}`)");
+    }
+    Ok(setrlimit(Resource::Nofile, Rlimit { current: files.maximum, maximum: files.maximum })?)
 }

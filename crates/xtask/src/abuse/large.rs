@@ -42,6 +42,7 @@ fn send(what: String, stage: &Stage<'_>, victim: &Victim, requests: Vec<Large>) 
     stage.abuse(what, victim, &Bounds { ends: &wanted, memory: MEMORY }, || {
         let mut ends = Ends::default();
         for Large { name, head, rest, .. } in requests {
+            stage.trial.stop.check()?;
             ends.add(format!("{name} {}", exchange(victim.port(), &head, rest)?));
         }
         Ok(ends)
@@ -145,7 +146,7 @@ fn pipelined(stage: &Stage<'_>) -> Result<()> {
             socket.send(requests.as_bytes());
             let (mut answers, mut tail) = (0, Vec::new());
             while answers < 500 {
-                let Some(bytes) = socket.read(64 << 10) else { break };
+                let Some(bytes) = socket.read(64 << 10).filter(|bytes| !bytes.is_empty()) else { break };
                 tail.extend(bytes);
                 let found = tail.windows(12).filter(|bytes| *bytes == b"HTTP/1.1 200").count();
                 (answers, tail) = (answers + found, tail.split_off(tail.len().saturating_sub(11)));

@@ -11,7 +11,9 @@ mod slow;
 mod socket;
 mod stage;
 
-use anyhow::Result;
+use std::thread;
+
+use anyhow::{Result, bail};
 
 use self::stage::Stage;
 use crate::trial::Trial;
@@ -23,9 +25,13 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     listings::requests(&stage)?;
     bombs::batches(&stage)?;
     large::requests(&stage)?;
-    slow::readers(&stage)?;
-    slow::writers(&stage)?;
-    idle::connections(&stage)?;
-    idle::few_files(&stage)?;
-    Ok(())
+    // Mostly waiting: each service by itself, side by side.
+    let of_system = || slow::readers(&stage).and_then(|()| slow::uploads(&stage));
+    let of_logistics = || slow::writers(&stage).and_then(|()| idle::connections(&stage));
+    let of_few_files = || idle::few_files(&stage);
+    thread::scope(|scope| {
+        let all = [scope.spawn(of_system), scope.spawn(of_logistics), scope.spawn(of_few_files)];
+        all.into_iter().try_for_each(|one| one.join().unwrap_or_else(|_| bail!("a thread panicked")))
+    })?;
+    stage.at_last()
 }

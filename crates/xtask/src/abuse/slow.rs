@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use super::socket::{Ends, Socket, head, status};
-use super::stage::{Bounds, FILES_MAX, Stage, Victim, count, files};
+use super::stage::{Bounds, Stage, Victim, count};
 
 /// Beyond what a service says that it waits.
 pub const MARGIN: Duration = Duration::from_secs(2);
@@ -47,27 +47,27 @@ pub fn readers(stage: &Stage<'_>) -> Result<()> {
 }
 
 fn stalled(stage: &Stage<'_>, victim: &Victim, path: &str, times: usize, count: usize) -> Result<Ends> {
-    let (waits, pid, port) = (waits(stage.trial.short), victim.service.pid(), victim.port());
+    let waits = waits(stage.trial.short);
     let request = head("GET", path, Some(&victim.token), &[]) + "\r\n";
-    // By now the others have their connections.
-    sleep(Duration::from_millis(500));
-    let open = files(pid)?;
     let mut sockets = Vec::new();
     for _ in 0..count {
-        let mut socket = Socket::quick(port)?;
+        let mut socket = Socket::quick(victim.port())?;
         socket.send(request.repeat(times).as_bytes());
         sockets.push(socket);
     }
-    let (begun, mut ends, mut left) = (Instant::now(), Ends::default(), count);
+    let (begun, mut ends, mut left, mut most) = (Instant::now(), Ends::default(), count, 0);
     // At first answers are made, until nobody takes them.
-    while left > 0 && begun.elapsed() < waits.stalled * 2 + MARGIN * 4 {
+    while (left > 0 || most < count) && begun.elapsed() < waits.stalled * 2 + MARGIN * 4 {
+        stage.trial.stop.check()?;
         sleep(Duration::from_secs(1));
         for socket in sockets.iter_mut().step_by(2) {
             socket.read(1);
         }
-        left = files(pid)?.saturating_sub(open + FILES_MAX.min(count / 2)).min(count);
+        left = Socket::held(&sockets, victim.port())?;
+        most = most.max(left);
     }
-    (left..count).for_each(|_| ends.add("given up"));
+    (most..count).for_each(|_| ends.add("not taken"));
+    (left..most).for_each(|_| ends.add("given up"));
     (0..left).for_each(|_| ends.add("still held"));
     Ok(ends)
 }
@@ -81,63 +81,79 @@ struct Drip {
     answer: Option<&'static str>,
 }
 
+const FORM: &str = "multipart/form-data; boundary=x";
+const PART: &str = "--x\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n";
+
+fn posting(victim: &Victim, path: &str, kind: &str) -> String {
+    let headers = [("content-type", kind), ("content-length", "100000")];
+    head("POST", path, Some(&victim.token), &headers) + "\r\n"
+}
+
+/// MiB beyond the start, and how many of each kind.
+fn many(stage: &Stage<'_>) -> (f64, usize) {
+    if stage.trial.short { (32.0, 20) } else { (400.0, 200) }
+}
+
+fn drip(name: &'static str, at_once: String, slowly: &'static [u8]) -> Drip {
+    Drip { name, at_once, slowly, answer: None }
+}
+
 /// Requests that do not end.
 pub fn writers(stage: &Stage<'_>) -> Result<()> {
-    let Waits { head: heads, idle, stalled } = waits(stage.trial.short);
-    let (system, logistics) = (&stage.system, &stage.logistics);
-    let posting = |victim: &Victim, path, kind| {
-        let headers = [("content-type", kind), ("content-length", "100000")];
-        head("POST", path, Some(&victim.token), &headers) + "\r\n"
-    };
-    let form = "multipart/form-data; boundary=x";
-    let part = "--x\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n";
+    let Waits { head: heads, idle, .. } = waits(stage.trial.short);
+    let logistics = &stage.logistics;
     let hello = head("GET", "/healthz", None, &[]) + "\r\n";
     let chunked = [("content-type", "application/json"), ("transfer-encoding", "chunked")];
     let refused = head("POST", "/v1/loads/carrier", None, &chunked) + "\r\nfffff\r\n";
     let json = posting(logistics, "/v1/loads/carrier", "application/json") + "{";
-    let drip = |name, at_once, slowly| Drip { name, at_once, slowly, answer: None };
     let drips = [
         drip("head", "GET / HTTP/1.1\r\n".into(), b"x: yyyyyyyy\r\n"),
         drip("JSON", json, b"\"a\": 1,  "),
-        drip("batch", posting(logistics, "/v1/loads/batch", form) + part, b"a"),
+        drip("batch", posting(logistics, "/v1/loads/batch", FORM) + PART, b"a"),
         Drip { answer: Some("200"), ..drip("second head", hello + "GET / H", b"x: yyyyyyyy\r\n") },
         Drip { answer: Some("401"), ..drip("refused body", refused, b"a") },
     ];
     let ends = ["head 408", "JSON 400", "batch 400", "second head 200, closed", "refused body 401, closed"];
-    let many = if stage.trial.short { 20 } else { 200 };
+    let (memory, many) = many(stage);
     let what = format!(
         "{many} clients each send a head, a JSON body, a batch, a second head, a refused body, one byte a second"
     );
-    stage.abuse(
-        what,
-        logistics,
-        &Bounds { ends: &ends, memory: if stage.trial.short { 32.0 } else { 400.0 } },
-        || dripping(logistics.port(), &drips, many, idle + heads),
-    )?;
-    let uploads = [drip("upload", posting(system, "/v1/files", form) + part, b"a")];
+    stage.abuse(what, logistics, &Bounds { ends: &ends, memory }, || {
+        dripping(stage, logistics, &drips, many, idle + heads)
+    })
+}
+
+/// Files that do not end: nothing of them is left.
+pub fn uploads(stage: &Stage<'_>) -> Result<()> {
+    let (system, stalled, (memory, many)) = (&stage.system, waits(stage.trial.short).stalled, many(stage));
+    let uploads = [drip("upload", posting(system, "/v1/files", FORM) + PART, b"a")];
     let folder = system.service.data().join("files");
     let before = count(&folder);
     let what = format!("{many} clients send a file, one byte a second");
-    stage.abuse(
-        what,
-        system,
-        &Bounds { ends: &["upload 400"], memory: if stage.trial.short { 32.0 } else { 400.0 } },
-        || dripping(system.port(), &uploads, many, stalled),
-    )?;
+    stage.abuse(what, system, &Bounds { ends: &["upload 400"], memory }, || {
+        dripping(stage, system, &uploads, many, stalled)
+    })?;
     let left = count(&folder).saturating_sub(before);
     let what = "abuse, system: files of uploads that did not end";
     stage.trial.expect(left == 0, what, format!("{left} are left"), "none")
 }
 
-fn dripping(port: u16, drips: &[Drip], many: usize, limit: Duration) -> Result<Ends> {
+fn dripping(
+    stage: &Stage<'_>,
+    victim: &Victim,
+    drips: &[Drip],
+    many: usize,
+    limit: Duration,
+) -> Result<Ends> {
     let mut sockets = Vec::new();
     for drip in drips.iter().flat_map(|drip| std::iter::repeat_n(drip, many)) {
-        let mut socket = Socket::quick(port)?;
+        let mut socket = Socket::quick(victim.port())?;
         socket.send(drip.at_once.as_bytes());
         sockets.push((drip, socket, Vec::new()));
     }
     let (begun, mut ends) = (Instant::now(), Ends::default());
     for turn in 0.. {
+        stage.trial.stop.check()?;
         sleep(Duration::from_secs(1));
         let mut left = Vec::new();
         for (drip, mut socket, mut answer) in sockets {

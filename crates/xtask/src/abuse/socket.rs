@@ -1,7 +1,8 @@
 //! Connections as no HTTP client has them: byte by byte, and without end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
+use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -111,7 +112,7 @@ impl Socket {
         let (mut answer, begun) = (Vec::new(), Instant::now());
         while answer.len() < 12 {
             match self.read(12 - answer.len()) {
-                None if begun.elapsed() >= PATIENCE => return "silent".into(),
+                _ if begun.elapsed() >= PATIENCE => return "silent".into(),
                 None => return "closed".into(),
                 Some(bytes) => answer.extend(bytes),
             }
@@ -127,12 +128,13 @@ impl Socket {
     /// Sends a request and reads its answer, which is small and has a length.
     pub fn ask(&mut self, request: &str) -> String {
         self.send(request.as_bytes());
-        let mut answer = Vec::new();
+        let (mut answer, begun) = (Vec::new(), Instant::now());
         loop {
-            let Some(bytes) = self.read(PIECE).filter(|bytes| !bytes.is_empty()) else {
-                return "closed".into();
-            };
-            answer.extend(bytes);
+            match self.read(PIECE) {
+                _ if begun.elapsed() >= PATIENCE => return "silent".into(),
+                None => return "closed".into(),
+                Some(bytes) => answer.extend(bytes),
+            }
             let text = String::from_utf8_lossy(&answer).to_lowercase();
             let Some((head, _)) = text.split_once("\r\n\r\n") else { continue };
             let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next());
@@ -143,8 +145,24 @@ impl Socket {
         }
     }
 
+    /// How many of these connections the service has accepted and not closed, whatever is left to read of them: only
+    /// those belong to a process in the kernel's table.
+    pub fn held(sockets: &[Self], port: u16) -> Result<usize> {
+        let ours: HashSet<_> =
+            sockets.iter().map(|Self(stream)| Ok(stream.local_addr()?.port())).collect::<Result<_>>()?;
+        let table =
+            fs::read_to_string("/proc/net/tcp").context("cannot read connections: this needs Linux")?;
+        let number = |address: &str| u16::from_str_radix(address.split(':').nth(1)?, 16).ok();
+        let is_held = |line: &&str| {
+            let fields: Vec<_> = line.split_whitespace().collect();
+            let [_, here, there, _, _, _, _, _, _, inode, ..] = fields[..] else { return false };
+            number(here) == Some(port) && number(there).is_some_and(|one| ours.contains(&one)) && inode != "0"
+        };
+        Ok(table.lines().filter(is_held).count())
+    }
+
     fn skip(&mut self, mut bytes: usize) {
-        while let Some(read) = self.read(bytes).filter(|_| bytes > 0) {
+        while let Some(read) = self.read(bytes).filter(|read| !read.is_empty()) {
             bytes -= read.len();
         }
     }

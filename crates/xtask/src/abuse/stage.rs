@@ -21,7 +21,11 @@ pub const ORG: &str = "hereford-haulage";
 /// optimisation too.
 const P99_MAX: f64 = 3000.0;
 /// So many files beyond those at the start may be open: of honest clients' connections and of the database.
-pub const FILES_MAX: usize = 25;
+const FILES_MAX: usize = 25;
+/// So many requests of honest clients may have to be asked again while one thing is done.
+const AGAIN_MAX: usize = 5;
+/// MiB beyond those at the start that a service may hold when all is over.
+const KEPT_MAX: f64 = 200.0;
 /// The largest file that may be uploaded.
 pub const FILE_BYTES: usize = 25 << 20;
 
@@ -33,6 +37,8 @@ pub struct Victim {
     pub token: String,
     honest: Honest,
     alone: f64,
+    /// Its files and MiB before anything was done.
+    at_first: (usize, f64),
 }
 
 /// Both of them.
@@ -98,7 +104,7 @@ impl<'a> Stage<'a> {
     ) -> Result<()> {
         self.trial.stop.check()?;
         let (service, what) = (&victim.service, what.into());
-        let (before, open) = (service.memory()?.anon, files(service.pid())?);
+        let (before, open) = (service.memory()?.anon, victim.at_first.0);
         let (ends, seen) = victim.honest.ask_while(service.pid(), act).context(what.clone())?;
         let settled = settle(service, open, self.trial.short)?;
         let after = service.memory().with_context(|| format!("{} has died", service.name))?.anon;
@@ -107,24 +113,40 @@ impl<'a> Stage<'a> {
             && peak - before <= bounds.memory
             && p99 <= P99_MAX
             && seen.failed.is_empty()
+            && seen.again <= AGAIN_MAX
             && settled.is_none();
         let failed =
             seen.failed.first().map(|why| format!("; {} of others failed: {why}", seen.failed.len()));
         let held = settled.map(|files| format!("; {files} files are still open, {open} were"));
         let figure = format!(
-            "{}; {before:.0} MiB, peak {peak:.0}, after {after:.0}; p99 of {} others {p99:.1} ms (alone {:.1}){}{}",
+            "{}; {before:.0} MiB, peak {peak:.0}, after {after:.0}; p99 of {} others {p99:.1} ms (alone {:.1}), {} asked again{}{}",
             ends.text(),
             seen.took.len(),
             victim.alone,
+            seen.again,
             failed.unwrap_or_default(),
             held.unwrap_or_default()
         );
         let named = if bounds.ends.len() > 5 { "those ends".into() } else { bounds.ends.join(" or ") };
         let allowed = format!(
-            "{named}; at most {:.0} MiB more; p99 at most {P99_MAX:.0} ms, none failed; all files closed",
+            "{named}; at most {:.0} MiB more; p99 at most {P99_MAX:.0} ms, none failed, {AGAIN_MAX} asked again; all files closed",
             bounds.memory
         );
         self.trial.expect(right, format!("abuse, {}: {what}", service.name), figure, allowed)
+    }
+
+    /// What is left of all that was done, which no single part of it would show.
+    pub fn at_last(&self) -> Result<()> {
+        for Victim { service, at_first: (_, before), .. } in [&self.system, &self.logistics] {
+            let after = service.memory()?.anon;
+            self.trial.expect(
+                after - before <= KEPT_MAX,
+                format!("abuse, {}: memory when all is over", service.name),
+                format!("{before:.0} MiB, then {after:.0}"),
+                format!("at most {KEPT_MAX:.0} MiB more"),
+            )?;
+        }
+        Ok(())
     }
 }
 
@@ -136,15 +158,12 @@ impl Victim {
         requests: impl FnOnce(&dyn Fn(&str) -> String) -> Vec<Request>,
     ) -> Result<Self> {
         let honest = Honest { token: token.clone(), requests: requests(&|path| service.url(path)) };
-        let pause = || {
-            sleep(Duration::from_secs(1));
-            Ok(())
-        };
-        let ((), seen) = honest.ask_while(service.pid(), pause)?;
+        let ((), seen) = honest.ask_while(service.pid(), || Ok(()))?;
         if let Some(failed) = seen.failed.first() {
             anyhow::bail!("an honest request failed before anything was done: {failed}");
         }
-        Ok(Self { service, token, honest, alone: seen.p99() })
+        let at_first = (files(service.pid())?, service.memory()?.anon);
+        Ok(Self { service, token, honest, alone: seen.p99(), at_first })
     }
 
     /// Where it listens.

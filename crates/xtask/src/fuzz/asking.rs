@@ -1,10 +1,13 @@
 //! One run of schemathesis against one service.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
 
 use super::install;
 use crate::process;
@@ -30,6 +33,8 @@ pub struct Asking<'a> {
     pub program: &'a Path,
     pub service: &'a Service,
     pub token: &'a str,
+    /// Requests that succeed, by operation, as JSON.
+    pub known: &'a str,
     /// The folder of what comes of it, of this service alone.
     pub folder: &'a Path,
 }
@@ -62,6 +67,7 @@ impl Asking<'_> {
         python
             .env("SCHEMATHESIS_HOOKS", install::own().join("rules.py"))
             .env("DROVER_FUZZ_TOKEN", self.token)
+            .env("DROVER_FUZZ_KNOWN", self.known)
             .current_dir(self.folder)
             .stdout(output.try_clone()?)
             .stderr(output);
@@ -76,6 +82,10 @@ impl Asking<'_> {
         let said = fs::read_to_string(said).with_context(denied)?;
         let cases = said.lines().skip_while(|line| *line != "Test cases:").nth(1).unwrap_or_default().trim();
         if status.success() && !cases.is_empty() {
+            let never = never_done(&self.folder.join("schemathesis-report"))?;
+            if !never.is_empty() {
+                bail!("{name}: no request to {} succeeded: see {folder}, and sample.rs", never.join(", "));
+            }
             return Ok(cases.to_owned());
         }
         let from = said.find("= FAILURES =").or(said.find("= ERRORS =")).unwrap_or_default();
@@ -88,4 +98,21 @@ impl Asking<'_> {
              `cargo xtask fuzz{short} --seed {seed}`"
         );
     }
+}
+
+/// The operations, as `GET /path`, no request to which was answered with success.
+fn never_done(folder: &Path) -> Result<Vec<String>> {
+    let mut done = BTreeMap::<_, bool>::new();
+    for entry in fs::read_dir(folder).context("schemathesis left no report")? {
+        for line in BufReader::new(File::open(entry?.path())?).lines() {
+            let event: Value = serde_json::from_str(&line?)?;
+            let asked = &event["ScenarioFinished"]["recorder"];
+            let Some(label) = asked["label"].as_str().filter(|label| label.contains(" /")) else { continue };
+            let answers = asked["interactions"].as_object().into_iter().flatten();
+            let mut statuses = answers.filter_map(|(_, one)| one["response"]["status_code"].as_u64());
+            *done.entry(label.to_owned()).or_default() |= statuses.any(|status| (200..300).contains(&status));
+        }
+    }
+    ensure!(!done.is_empty(), "the report of schemathesis names no operation");
+    Ok(done.into_iter().filter(|(_, done)| !done).map(|(label, _)| label).collect())
 }

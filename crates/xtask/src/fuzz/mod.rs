@@ -21,6 +21,8 @@ use crate::workspace;
 
 /// Whom the requests are for.
 const ORG: &str = "penybont-farm";
+/// Whose a listing is that they may report.
+const NEIGHBOUR: &str = "cwm-farm";
 
 /// Asks every service all that its document allows, and much that it does not.
 pub fn run(trial: &Trial<'_>) -> Result<()> {
@@ -53,16 +55,19 @@ fn over(
         org_name: Some("Farm"),
         roles: &roles,
     };
-    let token = who.token(&DevKeys::load_or_create(&trial.path(&folder))?, Duration::from_secs(24 * 3600));
-    sample::fill(&services, ORG, &token)?;
+    let day = Duration::from_secs(24 * 3600);
+    let token = who.token(&DevKeys::load_or_create(&trial.path(&folder))?, day);
+    let known = sample::fill(&services, ORG, [&token, &services[2].token(Some(NEIGHBOUR))])?.to_string();
 
     let begun = Instant::now();
     let reports = workspace::target_dir()?.join("fuzz").join(&folder);
     let (short, seed, stop) = (trial.short, trial.seed, trial.stop);
     let asked = std::thread::scope(|scope| {
         let threads = services.each_ref().map(|service| {
-            let (folder, token) = (reports.join(service.name), &token);
-            scope.spawn(move || Asking { short, seed, stop, program, service, token, folder: &folder }.run())
+            let (folder, token, known) = (reports.join(service.name), &token, &known);
+            let asking =
+                move || Asking { short, seed, stop, program, service, token, known, folder: &folder }.run();
+            scope.spawn(asking)
         });
         threads.map(|thread| thread.join().unwrap_or_else(|_| Err(anyhow!("a thread panicked"))))
     });

@@ -3,38 +3,83 @@
 Loaded by schemathesis.toml, which turns the two bare checks off.
 """
 
+import json
+import os
 import re
 
+import jsonschema_rs
 import schemathesis
+from schemathesis.auths import AuthContext, set_on_case
 from schemathesis.core.failures import AcceptedNegativeData
 from schemathesis.openapi.checks import RejectedPositiveData
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
-# Entries of `validation` that a request may be refused with though it keeps its schema: path (a pattern), code, and why
-# no schema can say so. `unknown_reference` and `inconsistent` are of what is stored and of other members by their nature.
+# A request that succeeds, by operation: what the trial has made says which.
+KNOWN = json.loads(os.environ["DROVER_FUZZ_KNOWN"])
+
+# Entries of `validation` that a request may be refused with though it keeps its schema: operation and path (patterns),
+# code, and why no schema can say so. `unknown_reference` and `inconsistent` are of what is stored and of other members.
+LISTING = r"create_\w+_listing"
+LOAD = r"create_load_as_\w+"
+PROOF = r"prove_delivery(_of_load)?"
+PRICES = r"price\.(pricePerUnit|minPrice|maxPrice)"
 UNSTATED = [
-    (r".*", "unknown_reference"),
-    (r".*", "inconsistent"),
-    (r"cursor", "format"),  # only what a next link gave out
-    (r"format|source|countryISO|logging\.level", "enum"),  # allowed values, which are taken in any case
-    (r"price\.(pricePerUnit|minPrice|maxPrice)\.currency", "enum"),  # as well
-    (r"properties\.sexes", "enum"),  # several of them, comma-separated
-    (r"logging\.filter", "format"),  # directives of tracing
-    (r"limit", "range"),  # JSON has 100 rows at most, CSV a million
-    (r"query", "format"),  # three words of the grid
-    (r"query", "required"),  # unless there is an id
-    (r"ids|id|query", "required"),  # blank counts as empty
-    (r"shareWith", "enum"),  # ids, or the text *: its own sentence says it better than a pattern's
-    (r"file", "format"),  # by its content: no image, no table
-    (r"file", "length"),  # an empty one
-    (r"name", "length"),  # of its last path component
-    (r"organisations", "length"),  # of each in the list
-    (r"latitude|longitude", "required"),  # each needs the other, and distances both
-    (r"price\.(pricePerUnit|minPrice|maxPrice)", "required"),  # by the type of the price
-    (r"query|ids", "length"),  # counted in words and ids
-    (r"capturedAtUTC|properties\.registration\.dateOfBirth", "range"),  # counted from now
-    (r"(prefixes|keys)\[\d+\]", "format"),  # keys of secrets
+    (LISTING, r"(categoryIds|files)\[\d+\](\.id)?", "unknown_reference"),
+    (LOAD, r"commodityId|files\[\d+\]\.id", "unknown_reference"),
+    (PROOF, r"loadId|files\[\d+\]\.id", "unknown_reference"),
+    (r"send_load_to_(carrier|driver)", r"loadId", "unknown_reference"),
+    (LISTING, PRICES + r"(\.currency)?|properties\.\w+", "inconsistent"),
+    (PROOF + "|" + LOAD, r".*", "inconsistent"),
+    (r"search_\w+|export_completed_loads", r".*", "inconsistent"),
+    (r"search_(loads|listings)", r"cursor", "format"),  # only what a next link gave out
+    # Allowed values, which are taken in any case.
+    (r"search_(loads|listings)|export_completed_loads", r"format", "enum"),
+    (r"find_location_by_address(_public)?", r"source", "enum"),
+    (r"(list_regions|search_addresses)(_public)?", r"countryISO", "enum"),
+    (r"update_settings", r"logging\.level", "enum"),
+    (LISTING, PRICES + r"\.currency", "enum"),
+    (LISTING, r"properties\.sexes", "enum"),  # several of them, comma-separated
+    (r"update_settings", r"logging\.filter", "format"),  # directives of tracing
+    (r"search_(loads|listings)", r"limit", "range"),  # JSON has 100 rows at most, CSV a million
+    (r"find_location_by_words(_public)?", r"query", "format"),  # three words of the grid
+    (r"search_addresses(_public)?", r"query", "required"),  # unless there is an id
+    # Blank counts as empty.
+    (r"find_location_by_words(_public)?", r"query", "required"),
+    (r"find_location_by_address(_public)?", r"id", "required"),
+    (r"list_loads_by_ids", r"ids", "required"),
+    (r"resolve_files", r"shareWith", "enum"),  # ids, or the text *: its own sentence says it better than a pattern's
+    (r"upload_file|create_load_batch", r"file", "format"),  # by its content: no image, no table
+    (r"upload_file|create_load_batch", r"file", "length"),  # an empty one
+    (r"upload_file", r"name", "length"),  # of its last path component
+    (r"upload_file", r"organisations", "length"),  # of each in the list
+    (r"search_listings", r"latitude|longitude", "required"),  # each needs the other, and distances both
+    (LISTING, PRICES, "required"),  # by the type of the price
+    (r"search_\w+|find_location_by_words(_public)?", r"query", "length"),  # counted in words
+    (r"list_loads_by_ids", r"ids", "length"),  # counted in ids
+    (PROOF + "|upload_file|" + LOAD, r"capturedAtUTC", "range"),  # counted from now
+    (LISTING, r"properties\.registration\.dateOfBirth", "range"),  # as well
+    (r"clear_cache", r"(prefixes|keys)\[\d+\]", "format"),  # keys of secrets
 ]
+
+
+@schemathesis.hook
+def before_load_schema(context, raw_schema):
+    """Without `Idempotency-Key`: one that comes again with another request is refused, and the tests of `common` ask
+    all there is to ask of it."""
+    for operations in raw_schema["paths"].values():
+        for operation in operations.values():
+            parameters = operation.get("parameters", [])
+            operation["parameters"] = [one for one in parameters if one["name"] != "Idempotency-Key"]
+
+
+@schemathesis.hook
+def before_add_examples(context, examples):
+    """What chance seldom comes upon."""
+    known = KNOWN.get(context.operation.definition.raw["operationId"])
+    if known:
+        case = context.operation.Case(**known)
+        set_on_case(case, AuthContext(operation=case.operation, app=case.operation.app), None)
+        examples.append(case)
 
 
 @schemathesis.check
@@ -45,7 +90,7 @@ def keeps_its_schema_and_is_accepted(ctx, response, case):
     except RejectedPositiveData:
         refusal = response.json() if response.status_code == 400 else {"validation": []}
         entries = refusal["validation"]
-        if not is_no_form(refusal, case) and not (entries and all(map(is_unstated, entries))):
+        if not is_no_form(refusal, case) and not (entries and all(is_unstated(case, entry) for entry in entries)):
             raise
 
 
@@ -56,12 +101,15 @@ def breaks_its_schema_and_is_refused(ctx, response, case):
     try:
         negative_data_rejection(ctx, response, case)
     except AcceptedNegativeData:
-        operation = case.operation.schema.raw_schema["paths"][case.operation.path][case.operation.method]
-        content = operation.get("requestBody", {}).get("content", {}).values()
-        schemas = [media["schema"] for media in content]
         root = case.operation.schema.raw_schema
-        blank = any(map(is_blank, (case.query or {}).values()))
-        if not blank and not any(has_blank(case.body, schema, root) for schema in schemas):
+        operation = root["paths"][case.operation.path][case.operation.method]
+        content = operation.get("requestBody", {}).get("content", {})
+        schemas = [media["schema"] for media in content.values()]
+        # What is left without the blanks must be right: a blank excuses nothing but itself.
+        query = {name: value for name, value in (case.query or {}).items() if not is_blank(value)}
+        body = without_blanks(case.body, {"anyOf": schemas}, root) if schemas else case.body
+        blanks = query != (case.query or {}) or body != case.body
+        if not blanks or not is_right_query(query, operation, root) or not is_right_body(body, content, root):
             raise
 
 
@@ -76,29 +124,78 @@ def is_no_form(refusal, case):
     return controls or refusal["message"].startswith("The body cannot be read: the file")
 
 
-def is_unstated(entry):
+def is_unstated(case, entry):
+    operation = case.operation.definition.raw["operationId"]
     if entry["code"] == "length" and entry["data"] == {"minimum": 1}:
-        return True  # blank counts as empty
-    return any(re.fullmatch(path, entry["path"]) and code == entry["code"] for path, code in UNSTATED)
+        return is_blank_at(case, entry["path"])
+    return any(
+        re.fullmatch(who, operation) and re.fullmatch(path, entry["path"]) and code == entry["code"]
+        for who, path, code in UNSTATED
+    )
+
+
+def is_blank_at(case, path):
+    """Whether the value at the path is blank, which counts as empty."""
+    for value in (case.query, case.path_parameters, case.body):
+        for part in re.findall(r"[^.\[\]]+", path):
+            if isinstance(value, list) and not part.isdigit() and value:
+                value = value[0]  # a list of one
+            try:
+                value = value[int(part) if isinstance(value, list) else part]
+            except (LookupError, TypeError, ValueError):
+                break
+        else:
+            return is_blank(value)
+    return False
 
 
 def is_blank(value):
     return value is None or value == [] or isinstance(value, str) and not value.strip()
 
 
-def has_blank(value, schema, root):
-    """Whether there is an optional member that counts as absent."""
+def is_right(value, schema, root):
+    return jsonschema_rs.validator_for({**schema, "components": root.get("components", {})}).is_valid(value)
+
+
+def is_right_query(query, operation, root):
+    """Whether each parameter keeps its schema, as the text that it is sent as or as the value it stands for."""
+    for parameter in operation.get("parameters", []):
+        if parameter["in"] != "query" or parameter["name"] not in query:
+            continue
+        value = query[parameter["name"]]
+        forms = [value]
+        if isinstance(value, str):
+            try:
+                forms.append(json.loads(value))
+            except ValueError:
+                pass
+        else:
+            forms.append(str(value))
+        if not any(is_right(form, parameter["schema"], root) for form in forms):
+            return False
+    return True
+
+
+def is_right_body(body, content, root):
+    # Forms are texts and files, whatever type the values had.
+    json_schemas = [media["schema"] for kind, media in content.items() if kind == "application/json"]
+    return not json_schemas or any(is_right(body, schema, root) for schema in json_schemas)
+
+
+def without_blanks(value, schema, root):
+    """The value without the optional members that count as absent."""
     while "$ref" in schema:
         schema = root["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
-    branches = [branch for key in ("oneOf", "anyOf", "allOf") for branch in schema.get(key, [])]
-    if any(has_blank(value, branch, root) for branch in branches):
-        return True
+    for key in ("oneOf", "anyOf", "allOf"):
+        for branch in schema.get(key, []):
+            value = without_blanks(value, branch, root)
     if isinstance(value, list):
-        return any(has_blank(item, schema.get("items", {}), root) for item in value)
+        return [without_blanks(item, schema.get("items", {}), root) for item in value]
     if not isinstance(value, dict):
-        return False
-    members = schema.get("properties", {})
-    optional = [name for name in members if name not in schema.get("required", [])]
-    return any(name in value and is_blank(value[name]) for name in optional) or any(
-        has_blank(value[name], member, root) for name, member in members.items() if name in value
-    )
+        return value
+    members, required = schema.get("properties", {}), schema.get("required", [])
+    return {
+        name: without_blanks(member, members.get(name, {}), root)
+        for name, member in value.items()
+        if name not in members or name in required or not is_blank(member)
+    }
