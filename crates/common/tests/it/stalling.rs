@@ -57,13 +57,13 @@ fn an_answer_that_nobody_takes_is_broken_off() {
 #[test]
 fn an_answer_that_is_taken_slowly_comes_to_its_end() {
     testkit::block_on(async {
-        let app = start(hasty()).await;
+        let app = start(Server { stalled_seconds: 3, ..hasty() }).await;
         let mut stream = connect(&app).await;
         let (whole, times) = ask(&app, &mut stream, 16 << 20).await;
         let (mut came, mut piece) = (0, vec![0; 2 << 20]);
         while came < whole * times {
             // Long pauses, but each shorter than what is waited.
-            tokio::time::sleep(Duration::from_millis(300)).await;
+            tokio::time::sleep(Duration::from_millis(600)).await;
             came += stream.read_exact(&mut piece[..(whole * times - came).min(2 << 20)]).await.unwrap();
         }
     });
