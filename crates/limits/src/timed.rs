@@ -29,9 +29,9 @@ fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// What the only thread of this process has used of a core, in microseconds.
+/// What this thread has used of a core, in microseconds.
 fn cpu_us() -> Result<f64> {
-    let text = fs::read_to_string("/proc/self/schedstat")?;
+    let text = fs::read_to_string("/proc/thread-self/schedstat")?;
     Ok(text.split(' ').next().unwrap_or_default().parse::<f64>()? / 1000.0)
 }
 
