@@ -27,7 +27,11 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     large::requests(&stage)?;
     // Mostly waiting: each service by itself, side by side.
     let of_system = || slow::readers(&stage).and_then(|()| slow::uploads(&stage));
-    let of_logistics = || slow::writers(&stage).and_then(|()| idle::connections(&stage));
+    let of_logistics = || {
+        slow::writers(&stage)?;
+        slow::exports(&stage)?;
+        idle::connections(&stage)
+    };
     let of_few_files = || idle::few_files(&stage);
     thread::scope(|scope| {
         let all = [scope.spawn(of_system), scope.spawn(of_logistics), scope.spawn(of_few_files)];
