@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 /// How long an answer is waited for.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(90);
 const PIECE: usize = 64 << 10;
 const CONTINUE: &[u8] = b"HTTP/1.1 100";
 
