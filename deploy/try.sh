@@ -28,7 +28,8 @@ shows() {
 ask "$base/system/v1/addresses?query=hereford" | shows '"results"' "a place"
 stored=$(printf '%%PDF-1.4 %s' "$mark" | ask --form "file=@-;filename=ticket.pdf" --form name=ticket.pdf \
     --form type=weighbridge --form bucket=files "$base/system/v1/files")
-file=$(sed 's/.*"id":"\([^"]*\)".*/\1/' <<<"$stored")
+file=${stored#*\"id\":\"}
+file=${file%%\"*}
 ask "$base/system/v1/files/$file" | shows "$mark" "a ticket"
 json logistics/v1/loads/carrier '{"carrierId": "hereford-haulage", "carrierName": "Hereford Haulage", "commodityId": 1,
     "reference": "'"$mark"'", "deliveryDateISO": "2026-03-01", "weight": 29.4, "tags": [], "files": [{"id": "'"$file"'"}]}' |
