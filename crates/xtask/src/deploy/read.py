@@ -89,7 +89,8 @@ def main():
     found = list(found)
     if found:
         raise SystemExit("\n".join(found))
-    json.dump(document, sys.stdout)
+    if document is not None:
+        json.dump(document, sys.stdout)
 
 
 main()

@@ -41,7 +41,7 @@ pub fn separate(programs: &Path, urls: &[(&str, String)]) -> Result<usize> {
             let statements = [
                 count,
                 format!("DELETE FROM {schema}.{table}"),
-                format!("LOCK TABLE {schema}.{table}"),
+                format!("COPY {schema}.{table} TO STDOUT"),
                 format!("CREATE TABLE {schema}.mine ()"),
                 format!("GRANT USAGE ON SCHEMA {schema} TO {role}"),
                 format!("SET ROLE {schema}"),

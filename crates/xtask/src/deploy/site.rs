@@ -66,6 +66,7 @@ impl<'a> Site<'a> {
         let (folder, parts, replaced) = (trial.path("deployment"), Vec::new(), Vec::new());
         let mut site = Self { trial, compose, tools, parts, cluster, store, folder, ports, replaced };
         site.replaced = site.places();
+        fs::create_dir_all(site.folder.join("tmp")).context("cannot make a folder")?;
         site.secrets()?;
         let mut ready = BTreeSet::new();
         while let Some(next) = compose.containers().find(|container| {
@@ -231,6 +232,14 @@ impl<'a> Site<'a> {
         }
     }
 
+    /// What the services had to say that was no good news.
+    fn complaints(&self) -> String {
+        let logs = SERVICES.iter().filter_map(|service| fs::read_to_string(self.log(service)).ok());
+        let lines: Vec<_> = logs.flat_map(|log| log.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+        let bad = lines.iter().filter(|line| line.contains("WARN") || line.contains("ERROR"));
+        format!("the services log:\n{}", bad.cloned().collect::<Vec<_>>().join("\n"))
+    }
+
     fn log(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.log"))
     }
@@ -302,7 +311,7 @@ impl<'a> Site<'a> {
     pub fn try_out(&self) -> Result<()> {
         let (base, secrets) = (format!("https://localhost:{}", self.ports[3]), self.folder.join("secrets"));
         let mut script = Command::new(workspace::root().join("deploy/try.sh"));
-        let said = output(script.arg(&base).env("SECRETS", &secrets))?;
+        let said = output(script.arg(&base).env("SECRETS", &secrets)).with_context(|| self.complaints())?;
         self.trial.note(
             "deploy/try.sh",
             format!("{} answers as they should be", said.lines().count()),
@@ -343,6 +352,8 @@ impl<'a> Site<'a> {
             ensure!(status.is_some_and(|status| status.success()), "{} did not stop in order", part.name);
             let left = fs::read_dir(self.folder.join(part.name))?.count();
             ensure!(left == 0, "{} wrote into the folder that it was started in", part.name);
+            let log = fs::read_to_string(self.folder.join(format!("{}.log", part.name)))?;
+            ensure!(!log.contains("no file here"), "{} finds a new store strange: {log}", part.name);
         }
         let figure = format!("stopped after {:.1} s", begun.elapsed().as_secs_f64());
         self.trial.note("the services, told to stop", figure, "in order");
