@@ -32,8 +32,8 @@ pub fn check(trial: &Trial<'_>, tools: &Tools) -> Result<()> {
 fn user() -> Result<()> {
     let path = workspace::root().join(DOCKERFILE);
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let users = text.lines().filter_map(|line| line.strip_prefix("USER "));
-    let last = users.last().and_then(|user| user.split(':').next()?.parse::<u32>().ok());
+    let mut users = text.lines().filter_map(|line| line.strip_prefix("USER "));
+    let last = users.next_back().and_then(|user| user.split(':').next()?.parse::<u32>().ok());
     ensure!(last.is_some_and(|user| user > 0), "{DOCKERFILE}: USER has to be a number, and not 0");
     Ok(())
 }

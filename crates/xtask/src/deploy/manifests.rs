@@ -103,7 +103,7 @@ fn of_pod(pod: &Value, compose: &Compose, settings: &Settings) -> Vec<String> {
     let (spec, mut problems) = (&pod["spec"]["template"]["spec"], Vec::new());
     let mut broken = |wrong: String| problems.push(format!("{}: {wrong}", title(pod)));
     for (pointer, value) in ALWAYS {
-        if spec.pointer(pointer).unwrap_or(&Value::Null).to_string() != value {
+        if spec.pointer(pointer).map(Value::to_string).as_deref() != Some(value) {
             broken(format!("{} is not {value}", pointer.trim_start_matches('/')));
         }
     }

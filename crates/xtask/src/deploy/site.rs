@@ -48,7 +48,7 @@ pub struct Site<'a> {
     trial: &'a Trial<'a>,
     compose: &'a Compose,
     tools: &'a Tools,
-    parts: Vec<Part<'a>>,
+    running: Vec<Part<'a>>,
     cluster: Cluster,
     store: S3Ports,
     folder: PathBuf,
@@ -63,8 +63,9 @@ impl<'a> Site<'a> {
         let begun = Instant::now();
         let cluster = Cluster::start(&trial.servers.programs().postgres, trial.stop)?;
         let (store, ports) = (S3Ports::find()?, ports::find_free()?);
-        let (folder, parts, replaced) = (trial.path("deployment"), Vec::new(), Vec::new());
-        let mut site = Self { trial, compose, tools, parts, cluster, store, folder, ports, replaced };
+        let folder = trial.path("deployment");
+        let (running, replaced) = (Vec::new(), Vec::new());
+        let mut site = Self { trial, compose, tools, running, cluster, store, folder, ports, replaced };
         site.replaced = site.places();
         fs::create_dir_all(site.folder.join("tmp")).context("cannot make a folder")?;
         site.secrets()?;
@@ -160,7 +161,7 @@ impl<'a> Site<'a> {
         let spawned =
             command.stdin(Stdio::null()).stderr(log.try_clone()?).stdout(log).process_group(0).spawn();
         let child = spawned.with_context(|| format!("cannot start {}", command.get_program().display()))?;
-        self.parts.push(Part { name: container.name, child });
+        self.running.push(Part { name: container.name, child });
         self.wait(container)
     }
 
@@ -220,7 +221,7 @@ impl<'a> Site<'a> {
             check.args(words[1..].iter().map(|word| self.here(word)));
             self.tell(&mut check, container);
             let checked = output(&mut check);
-            let ended = self.parts.iter_mut().find(|part| part.name == container.name);
+            let ended = self.running.iter_mut().find(|part| part.name == container.name);
             let ended = ended.map(|part| part.child.try_wait()).transpose()?.flatten();
             match checked {
                 Ok(_) if ended.is_none() => return Ok(()),
@@ -344,10 +345,10 @@ impl<'a> Site<'a> {
     pub fn stop(mut self) -> Result<()> {
         let begun = Instant::now();
         let ours = |part: &&mut Part<'_>| SERVICES.contains(&part.name);
-        for part in self.parts.iter_mut().filter(ours) {
+        for part in self.running.iter_mut().filter(ours) {
             process::signal(&part.child, Signal::TERM);
         }
-        for part in self.parts.iter_mut().filter(ours) {
+        for part in self.running.iter_mut().filter(ours) {
             let status = process::wait(&mut part.child, STOP_LIMIT, || false);
             ensure!(status.is_some_and(|status| status.success()), "{} did not stop in order", part.name);
             let left = fs::read_dir(self.folder.join(part.name))?.count();

@@ -39,17 +39,15 @@ impl Tools {
             otherwise: "install Python 3.11 or later",
         };
         let tools = workspace::tools()?;
-        let folder = match wanted.find(&tools) {
-            Some(folder) => folder,
-            None => {
-                pip::provide(stop)?;
-                let unpack = |folder: &Path| {
-                    let ended = process::run(&mut read_with(folder, "unpack"), stop)?;
-                    ensure!(ended.success(), "what pip fetched is not what it should be: see above");
-                    Ok(())
-                };
-                wanted.install(&tools, stop, unpack)?
-            }
+        let folder = if let Some(folder) = wanted.find(&tools) {
+            folder
+        } else {
+            pip::provide(stop)?;
+            wanted.install(&tools, stop, |folder| {
+                let ended = process::run(&mut read_with(folder, "unpack"), stop)?;
+                ensure!(ended.success(), "what pip fetched is not what it should be: see above");
+                Ok(())
+            })?
         };
         Ok(Self { folder, nginx: nginx::provide(stop)? })
     }
