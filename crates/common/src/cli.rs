@@ -37,7 +37,8 @@ pub fn main<S: Service>() -> ExitCode {
 fn command<S: Service>() -> Command {
     let environment = format!(
         "Every setting is an environment variable, or a member of the TOML file (DROVER_SERVER__PORT is port in \
-         [server]). The variables and their defaults:\n\n{}",
+         [server]). DROVER_DATABASE__URL_FILE, and so with every variable, names a file that has the value, as \
+         containers are given secrets. The variables and their defaults:\n\n{}",
         defaults::<S>().describe()
     );
     Command::new(S::NAME)
@@ -113,7 +114,13 @@ async fn serve<S: Service>(config: Config<S::Settings>) -> anyhow::Result<()> {
         _ = interrupt.recv() => {}
     }
     tracing::info!("stopping: requests in flight may finish");
-    running.stop().await;
+    let enough = async {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    };
+    running.leave(enough).await;
     Ok(())
 }
 

@@ -35,11 +35,14 @@ pub(crate) fn run(target: &Target, schema: &str, all: Vec<Migrations>) -> Result
         Target::Postgres(url) => {
             let mut c = connection::postgres(url.expose_secret(), schema)?;
             let sources: Vec<_> = all.into_iter().map(|m| m.postgres).collect();
-            // The lock belongs to this connection alone: closing it, however this ends, releases the lock.
+            // A role that may make no schema is asked for none if its own is there (IF NOT EXISTS would be refused all the
+            // same). The lock belongs to this connection alone: closing it, however this ends, releases the lock.
             c.batch_execute(&format!(
                 "SET lock_timeout = '120s'; SET statement_timeout = 0;
                  SELECT pg_advisory_lock(hashtext('drover migrations {schema}'));
-                 CREATE SCHEMA IF NOT EXISTS \"{schema}\""
+                 DO $$ BEGIN
+                     IF to_regnamespace('\"{schema}\"') IS NULL THEN CREATE SCHEMA \"{schema}\"; END IF;
+                 END $$"
             ))?;
             pending::<Pg, _>(&mut c, &sources)
         }

@@ -31,6 +31,8 @@ pub enum Command {
     Faults(TrialArgs),
     /// Treat the services badly: slow, many, large and nested; measure their memory and how others are served meanwhile
     Abuse(TrialArgs),
+    /// Check the files of a deployment, and run the services of docker-compose.yml as they stand there, without containers (--short and --seed change nothing)
+    Deploy(TrialArgs),
     /// Print a token for calling the services that `up` started, and nothing else
     Token(TokenArgs),
     /// Run every check: format, lints, licences, tidy, all tests against real servers, OpenAPI documents
@@ -97,7 +99,7 @@ pub struct BenchArgs {
     pub out: Option<PathBuf>,
 }
 
-/// Options of `fuzz`, `crash`, `faults` and `abuse`.
+/// Options of `fuzz`, `crash`, `faults`, `abuse` and `deploy`.
 #[derive(Debug, Args)]
 pub struct TrialArgs {
     /// As little as `cargo xtask test` has time for

@@ -9,10 +9,12 @@ mod crash;
 mod databases;
 mod demo;
 mod deny;
+mod deploy;
 mod faults;
 mod fuzz;
 mod keys;
 mod multipart;
+mod nginx;
 mod openapi;
 mod pip;
 mod ports;
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Command::Crash(args) => crash::command(&args, &stop),
         Command::Faults(args) => trial::run(&args, &stop, faults::run),
         Command::Abuse(args) => trial::run(&args, &stop, abuse::run),
+        Command::Deploy(args) => trial::run(&args, &stop, deploy::run),
         Command::Token(args) => token::run(&args),
         Command::Test(args) => test::run(&args, &stop),
         Command::Servers => servers::run(&stop),

@@ -7,8 +7,16 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use crate::process;
-use crate::servers::{Package, on_path};
+use crate::servers::{self, Package, on_path};
 use crate::stop::Stop;
+
+/// What brings pip.
+const PIP: Package = Package {
+    name: "python3-pip",
+    by_hand: "Python 3.11 or later with pip: `sudo apt-get install python3-pip`, `sudo dnf install python3-pip` \
+              or `brew install python`",
+    prepare: || Ok(()),
+};
 
 /// What is fetched.
 #[derive(Debug, Clone, Copy)]
@@ -86,6 +94,11 @@ impl Tool {
     pub fn install(&self, tools: &Path, stop: &Stop) -> Result<PathBuf> {
         Ok(self.wanted.install(tools, stop, |_| Ok(()))?.join(self.wanted.proof))
     }
+}
+
+/// Sees to it that there is pip.
+pub fn provide(stop: &Stop) -> Result<()> {
+    if is_here() { Ok(()) } else { servers::install(&[PIP], stop) }
 }
 
 /// Whether there is pip.

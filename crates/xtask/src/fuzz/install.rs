@@ -8,17 +8,8 @@ use anyhow::{Result, bail};
 
 use crate::pip::{self, Wanted};
 use crate::process;
-use crate::servers::{self, Package};
 use crate::stop::Stop;
 use crate::workspace;
-
-/// What fetches it.
-const PIP: Package = Package {
-    name: "python3-pip",
-    by_hand: "Python 3.11 or later with pip: `sudo apt-get install python3-pip`, `sudo dnf install python3-pip` \
-              or `brew install python`",
-    prepare: || Ok(()),
-};
 
 /// Building the tables of Unicode takes its library seconds in every folder that it works in.
 const TABLES: &str =
@@ -43,9 +34,7 @@ pub fn find(stop: &Stop) -> Result<PathBuf> {
     if let Some(folder) = wanted.find(&tools) {
         return Ok(folder);
     }
-    if !pip::is_here() {
-        servers::install(&[PIP], stop)?;
-    }
+    pip::provide(stop)?;
     wanted.install(&tools, stop, |folder| {
         if !process::run(python(folder).args(["-c", TABLES]), stop)?.success() {
             bail!("schemathesis was fetched, but this Python does not run it: install Python 3.11 or later");

@@ -17,7 +17,7 @@ pub use self::postgres::Cluster;
 pub use self::postgres::find as find_postgres;
 pub use self::programs::{Programs, on_path};
 pub use self::redis::Redis;
-pub use self::s3::S3;
+pub use self::s3::{Ports as S3Ports, S3};
 use crate::stop::Stop;
 
 /// The variables in which tests find the servers; the third is the program of the second, for tests that stop one.

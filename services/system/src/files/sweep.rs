@@ -87,6 +87,9 @@ async fn sweep_unless_strange(system: &System) -> Result<Swept, Error> {
     }
     let sweep = |removing| sweep(&system.db, &system.store, system.grace(), removing, |_, _| {});
     let Swept { looked_at, removed, .. } = sweep(false).await?;
+    if removed == 0 {
+        return Ok(Swept { looked_at, ..Swept::default() }); // as at the very first start
+    }
     if removed > FEW.max(looked_at / 50) || system.db.read(store::is_empty).await? {
         tracing::warn!(
             looked_at,

@@ -69,7 +69,7 @@ pub struct S3 {
 
 /// Which part listens where; dropped, the sockets that SeaweedFS leaves in /tmp go.
 #[derive(Debug)]
-struct Ports([u16; 8]);
+pub struct Ports([u16; 8]);
 
 impl S3 {
     /// Starts this program and makes the bucket.
@@ -77,7 +77,7 @@ impl S3 {
         let secret = random_password()?;
         attempt(stop, || {
             let folder = folder("s3")?;
-            let ports = Ports(ports::find_free()?);
+            let ports = Ports::find()?;
             let write = |name: &str, text: String| fs::write(folder.path().join(name), text);
             write("s3.json", identities(&secret).to_string())
                 .and_then(|()| fs::create_dir(folder.path().join("data")))
@@ -101,15 +101,22 @@ impl S3 {
 }
 
 impl Ports {
+    /// Some that are free.
+    pub fn find() -> Result<Self> {
+        Ok(Self(ports::find_free()?))
+    }
+
     fn pairs(&self) -> impl Iterator<Item = (&'static str, u16, u16)> {
         PARTS.into_iter().zip(self.0.chunks(2)).map(|(part, ports)| (part, ports[0], ports[1]))
     }
 
-    fn http(&self, wanted: &str) -> u16 {
+    /// Where a part speaks HTTP.
+    pub fn http(&self, wanted: &str) -> u16 {
         self.pairs().find(|(part, ..)| *part == wanted).map_or(0, |(_, http, _)| http)
     }
 
-    fn arguments(&self) -> Vec<String> {
+    /// How the program is told.
+    pub fn arguments(&self) -> Vec<String> {
         let both = |(part, http, grpc)| [format!("-{part}.port={http}"), format!("-{part}.port.grpc={grpc}")];
         self.pairs().flat_map(both).collect()
     }
