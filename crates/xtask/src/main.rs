@@ -12,13 +12,17 @@ mod deny;
 mod faults;
 mod fuzz;
 mod keys;
+mod listener;
+mod load;
 mod multipart;
+mod nginx;
 mod openapi;
 mod pip;
 mod ports;
 mod proc;
 mod process;
 mod random;
+mod replicas;
 mod servers;
 mod service;
 mod services;
@@ -49,6 +53,7 @@ fn main() -> ExitCode {
         Command::Crash(args) => crash::command(&args, &stop),
         Command::Faults(args) => trial::run(&args, &stop, faults::run),
         Command::Abuse(args) => trial::run(&args, &stop, abuse::run),
+        Command::Replicas(args) => replicas::command(&args, &stop),
         Command::Token(args) => token::run(&args),
         Command::Test(args) => test::run(&args, &stop),
         Command::Servers => servers::run(&stop),

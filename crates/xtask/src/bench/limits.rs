@@ -1,5 +1,6 @@
 //! Limits that are programs: the crate `limits`, pgbench, nginx.
 
+use std::fs;
 use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -10,10 +11,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::nginx;
 use super::sample::Sample;
 use super::stage::{Limit, Stage};
 use super::wrk::Requests;
+use crate::nginx;
 use crate::ports;
 use crate::proc;
 use crate::process::end;
@@ -85,12 +86,32 @@ pub fn nginx(
     };
     let (folder, name) = file.parent().zip(file.file_name()).context("a file has a folder")?;
     let [port] = ports::find_free()?;
-    let server = nginx::start(&program, &stage.path("nginx"), folder, port)?;
+    let server = serve(&program, &stage.path("nginx"), folder, port)?;
     let path = [format!("/{}", name.to_string_lossy())];
     let requests =
         Requests::write(stage.path("nginx-requests"), headers, "GET", path.iter().map(|p| (p, None)))?;
     let seconds = stage.seconds;
     Ok(Some(Limit { name: "nginx", run: Box::new(move || server.load(&requests, clients, seconds)) }))
+}
+
+/// nginx as Debian sets it up, from a folder of its own over one folder: what a download cannot be much faster than.
+fn serve(program: &Path, own: &Path, served: &Path, port: u16) -> Result<Server> {
+    fs::create_dir_all(own).with_context(|| format!("cannot make {}", own.display()))?;
+    let (config, root) = (own.join("nginx.conf"), served.display());
+    // The workers must be able to read what the service wrote.
+    let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
+    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|name| format!("{name}_temp_path {};", own.join(name).display()));
+    let text = format!(
+        "daemon off; worker_processes auto; pid {own}/pid; error_log {own}/error.log; {user}\n\
+         events {{ worker_connections 768; }}\n\
+         http {{ sendfile on; tcp_nopush on; access_log {own}/access.log; default_type application/octet-stream;\n\
+         {}\nserver {{ listen 127.0.0.1:{port}; root {root}; }} }}\n",
+        temporary.join(" "),
+        own = own.display(),
+    );
+    fs::write(&config, text).with_context(|| format!("cannot write {}", config.display()))?;
+    Server::start(Command::new(program).arg("-e").arg(own.join("error.log")).arg("-c").arg(&config), port)
 }
 
 /// These statements in a loop: through rusqlite, or pgbench with as many clients.

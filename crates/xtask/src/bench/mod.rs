@@ -11,7 +11,6 @@ mod loads;
 mod loads_data;
 mod loads_fill;
 mod loads_written;
-mod nginx;
 mod places;
 mod postgres;
 mod report;
@@ -26,10 +25,10 @@ use std::fs;
 use anyhow::{Context, Result, bail};
 
 use self::stage::Stage;
-use crate::build_release;
 use crate::cli::BenchArgs;
 use crate::servers::{self, on_path};
 use crate::stop::{Interrupted, Stop};
+use crate::{build_release, nginx};
 
 /// A name, and what measures it.
 type Scenario = (&'static str, fn(&Stage) -> Result<()>);
@@ -95,12 +94,9 @@ fn provide(downloads: bool, stop: &Stop) -> Result<()> {
     if on_path("wrk").is_none() {
         servers::install(&[wrk::PACKAGE], stop)?;
     }
-    if downloads && nginx::find().is_none() {
-        let _none = nginx::NoServers::for_now()?;
-        if let Err(error) = servers::install(&[nginx::PACKAGE], stop) {
-            stop.check()?;
-            eprintln!("{error:#}");
-        }
+    if downloads && let Err(error) = nginx::provide(stop) {
+        stop.check()?;
+        eprintln!("{error:#}");
     }
     Ok(())
 }

@@ -9,9 +9,9 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use super::endure::Fault;
-use super::load::Work;
-use super::site::{NEW, Site};
 use crate::client::Body;
+use crate::load::Work;
+use crate::load::site::{NEW, Site};
 use crate::multipart::Form;
 use crate::trial::Trial;
 use crate::workspace::SERVICES;

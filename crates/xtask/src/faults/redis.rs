@@ -8,9 +8,9 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use super::endure::Fault;
-use super::load::{Request, Work};
-use super::site::Site;
 use crate::client::Body;
+use crate::load::site::Site;
+use crate::load::{Request, Work};
 use crate::servers::Redis;
 use crate::trial::Trial;
 

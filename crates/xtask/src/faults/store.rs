@@ -5,10 +5,10 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use super::endure::Fault;
-use super::site::{FILLER, Site, file};
 use super::stand_in::{Manner, StandIn};
 use super::wire::{State, Wire};
 use crate::client::Body;
+use crate::load::site::{FILLER, Site, file};
 use crate::trial::Trial;
 
 /// So long an upload waits for the store, three times at most: to look, to store, to abort (`cloud.rs`).
