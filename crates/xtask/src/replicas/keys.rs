@@ -55,8 +55,7 @@ pub fn run(stage: &Stage<'_>) -> Result<Keys> {
     let what =
         format!("{count} keys, each at {replicas} replicas at the same time: not one effect and one answer");
     stage.trial.expect(wrong == 0, what, wrong.to_string(), "0")?;
-    let effects =
-        "SELECT count(*) || ' of ' || count(DISTINCT reference) FROM loads WHERE reference LIKE 'K-%';";
+    let effects = "SELECT count(*) || ' of ' || count(DISTINCT reference_key) FROM loads WHERE reference_key LIKE 'k-%';";
     let effects = stage.say("logistics", effects)?.trim().to_owned();
     let right = effects == format!("{count} of {count}");
     stage.trial.expect(

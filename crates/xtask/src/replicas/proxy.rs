@@ -105,7 +105,7 @@ impl Proxy {
         let https = format!("https://{HOST}:{tls}");
         let countries = format!("{https}/system/v1/countries");
         let spoken = self.curl(&known, &countries)?;
-        let right = spoken.starts_with("200 2 ");
+        let right = spoken.starts_with("200 2");
         trial.expect(right, "a request over TLS, certificate checked", &spoken, "200, HTTP/2")?;
         let refused = self.curl(&[], &countries)?;
         trial.expect(
@@ -126,12 +126,18 @@ impl Proxy {
         let output = Command::new("curl")
             .args(["-q", "-sS", "--max-time", "20", "--noproxy", "*", "-o", "/dev/null"])
             .args(["-w", "%{http_code} %{http_version} %{redirect_url}"])
-            .args([tls, redirect].map(|port| format!("--resolve={HOST}:{port}:127.0.0.1")))
+            .args(
+                [tls, redirect]
+                    .iter()
+                    .flat_map(|port| ["--resolve".into(), format!("{HOST}:{port}:127.0.0.1")]),
+            )
             .args(arguments)
             .arg(url)
             .output()
             .context("cannot run curl")?;
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(!output.stdout.is_empty(), "curl: {said}");
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 }
 

@@ -8,6 +8,7 @@ use std::thread::scope;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::outbox::secret;
@@ -19,6 +20,7 @@ use crate::load::receiver::Receiver;
 use crate::ports;
 use crate::servers::S3;
 use crate::service::{Environment, Service};
+use crate::token::Identity;
 use crate::trial::Trial;
 use crate::workspace::SERVICES;
 
@@ -28,6 +30,8 @@ const REPLICAS: [usize; 3] = [2, 3, 2];
 const READY: Duration = Duration::from_secs(60);
 /// One that starts alone.
 const AGAIN: Duration = Duration::from_secs(30);
+/// Longer than all of this takes.
+const HOURS: Duration = Duration::from_secs(4 * 3600);
 /// Nobody waits longer for an answer.
 const PATIENCE: Duration = Duration::from_secs(40);
 
@@ -40,6 +44,7 @@ pub struct Stage<'a> {
     pub client: Client,
     pub receiver: Receiver,
     pub places: Arc<Places>,
+    first: DevKeys,
     /// Keys that are known from the beginning beside those that tokens are usually signed with.
     pub second: DevKeys,
     pub jwks: PathBuf,
@@ -69,7 +74,6 @@ impl<'a> Stage<'a> {
             let starts: Vec<_> = all()
                 .map(|(name, number)| {
                     let folder = format!("{name}-{number}");
-                    trial.share_keys("keys", &folder)?;
                     let environment = told(name, number);
                     Ok(scope.spawn(move || trial.service(name, &folder, Some(database.clone()), environment)))
                 })
@@ -83,7 +87,8 @@ impl<'a> Stage<'a> {
             .map(|name| (name, replicas.iter().filter(|s| s.name == name).map(Service::port).collect()));
         let proxy = Proxy::start(trial, ports, &upstreams)?;
         let client = Client::new(PATIENCE);
-        let stage = Self { trial, proxy, ports, replicas, client, receiver, places, second, jwks, database };
+        let stage =
+            Self { trial, proxy, ports, replicas, client, receiver, places, first, second, jwks, database };
         stage.wait_ready(0..stage.replicas.len(), begun, READY)?;
         stage.began(begun.elapsed())?;
         Ok(stage)
@@ -129,9 +134,12 @@ impl<'a> Stage<'a> {
         Proxy::url(self.ports, name)
     }
 
-    /// A token that all take; of an administrator without an organisation.
+    /// A token that all take, of somebody of an organisation; of an administrator without one.
     pub fn token(&self, org: Option<&str>) -> String {
-        self.replicas[0].token(org)
+        let admin = ["admin".to_owned()];
+        let roles: &[String] = if org.is_none() { &admin } else { &[] };
+        let who = Identity { user: org.unwrap_or("admin"), name: None, org, org_name: None, roles };
+        who.token(&self.first, HOURS)
     }
 
     /// What a statement says in the schema of a service.
@@ -202,6 +210,15 @@ impl<'a> Stage<'a> {
             }
         }
         self.trial.expect(bugs == 0, "errors in the logs of all replicas", bugs.to_string(), "0")
+    }
+}
+
+impl Drop for Stage<'_> {
+    fn drop(&mut self) {
+        // Nobody is served any more who would have to be waited for.
+        for replica in &self.replicas {
+            replica.signal(Signal::KILL);
+        }
     }
 }
 
