@@ -96,7 +96,8 @@ impl Stage<'_, '_> {
     fn broken(&self, what: &str, hold: u64, shown: bool, break_it: &dyn Fn(), mend: &dyn Fn()) -> Result<()> {
         let sites: Vec<_> = self.sites.iter().collect();
         let (hold, run, began) = (Duration::from_secs(hold), new_run(), Instant::now());
-        let mut works: Vec<_> = sites.iter().map(|site| site.with_file(&run, &self.ticket)).collect();
+        let mut works: Vec<_> =
+            sites.iter().map(|site| site.asker().with_file(site.service.name, &run, &self.ticket)).collect();
         works.push(self.proofs());
         for site in &sites {
             // Those that ask system nothing.

@@ -78,7 +78,7 @@ fn broken(
     works[2].apart = true; // information needs no content
     if !trial.short {
         let run = format!("{}L", fault.run);
-        works.push(site.write("large upload", "/v1/files", &run, |mark| {
+        works.push(site.asker().write("large upload", "/v1/files", &run, |mark| {
             match file(mark.clone(), mark.into_bytes()) {
                 Body::Form(mut form) => {
                     form.content.to_mut().resize(LARGE, FILLER);

@@ -138,10 +138,10 @@ impl Asker {
     pub fn read(
         &self,
         name: &'static str,
-        path: String,
+        path: impl Into<String>,
         right: impl Fn(&Answer) -> bool + Send + Sync + 'static,
     ) -> Work {
-        let asker = self.clone();
+        let (asker, path) = (self.clone(), path.into());
         let ask = Box::new(move |_| asker.ask("GET", &path, Body::Empty, None));
         Work { name, ask, right: Box::new(right), also: &[], apart: false, breaks: false }
     }
@@ -178,7 +178,8 @@ impl Site {
         Ok(site)
     }
 
-    fn asker(&self) -> Asker {
+    /// What makes requests to it.
+    pub fn asker(&self) -> Asker {
         Asker::new(self.service.url(""), |org| self.service.token(Some(org)))
     }
 
@@ -192,37 +193,11 @@ impl Site {
     /// What an orchestrator asks: the first must be answered well whatever is broken.
     pub fn probes(&self) -> Vec<Work> {
         let asker = self.asker();
-        let mut probes = [("healthz", "/healthz"), ("readyz", "/readyz")]
-            .map(|(n, path)| asker.read(n, path.into(), |_| true));
+        let mut probes =
+            [("healthz", "/healthz"), ("readyz", "/readyz")].map(|(n, path)| asker.read(n, path, |_| true));
         probes[0].apart = true;
         probes[1].also = &[503];
         probes.into()
-    }
-
-    /// A read of a path that is right if `right` says so.
-    pub fn read(
-        &self,
-        name: &'static str,
-        path: impl Into<String>,
-        right: impl Fn(&Answer) -> bool + Send + Sync + 'static,
-    ) -> Work {
-        self.asker().read(name, path.into(), right)
-    }
-
-    /// A write of bodies made of their marks.
-    pub fn write(
-        &self,
-        name: &'static str,
-        path: &'static str,
-        run: &str,
-        body: impl Fn(String) -> Body + Send + Sync + 'static,
-    ) -> Work {
-        self.asker().write(name, path, run, body)
-    }
-
-    /// Loads or listings with a file.
-    pub fn with_file(&self, run: &str, file: &str) -> Work {
-        self.asker().with_file(self.service.name, run, file)
     }
 
     /// What there is with marks of this run, page by page, newest first; of files what the database says.

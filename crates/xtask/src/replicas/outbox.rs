@@ -108,7 +108,7 @@ fn killed(stage: &mut Stage<'_>, count: usize) -> Result<()> {
     let allowed = format!("{} s (lease {} s); {AT_ONCE}, what it held", most.as_secs(), LEASE.as_secs());
     stage.trial.expect(right, what, figure, allowed)?;
     stage.receiver.set_takes(Duration::from_millis(20));
-    stage.again(victim)
+    stage.again(&[victim])
 }
 
 /// Notifications of one load, sent through all replicas. Gives their ids.

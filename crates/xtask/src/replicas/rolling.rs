@@ -17,14 +17,15 @@ const WELL: Duration = Duration::from_secs(30);
 const STOP: Duration = Duration::from_secs(20);
 /// Whoever had sent a request to a replica that was killed is told by then, and nobody sends one there after.
 const TOLD: Duration = Duration::from_secs(1);
-const FROZEN: Duration = Duration::from_secs(3);
 
 /// All of that.
 pub fn run(stage: &mut Stage<'_>) -> Result<()> {
     let people = People::new(stage)?;
     restarted(stage, &people)?;
-    for name in SERVICES {
-        killed(stage, &people, name)?;
+    if stage.trial.short {
+        killed(stage, &people, &SERVICES)?;
+    } else {
+        SERVICES.iter().try_for_each(|name| killed(stage, &people, &[name]))?;
     }
     frozen(stage, &people)
 }
@@ -76,7 +77,7 @@ fn restarted(stage: &mut Stage<'_>, people: &People) -> Result<()> {
             stage.replicas[*which].wait_ended(drain(trial.short) + STOP)?;
         }
         let ended = told.elapsed();
-        round.iter().try_for_each(|which| stage.again(*which))?;
+        stage.again(&round)?;
         slowest = slowest.max(told.elapsed().saturating_sub(drain(trial.short)));
         trial.pause(left_alone(trial.short))?;
         eprintln!("    {round:?} ended after {ended:.1?}, ready after {:.1?}", told.elapsed());
@@ -99,17 +100,18 @@ fn restarted(stage: &mut Stage<'_>, people: &People) -> Result<()> {
     trial.expect(right, what, figure, "failed 0, lies 0")
 }
 
-/// `kill -9` of one.
-fn killed(stage: &mut Stage<'_>, people: &People, name: &str) -> Result<()> {
+/// `kill -9` of one of each of these.
+fn killed(stage: &mut Stage<'_>, people: &People, names: &[&str]) -> Result<()> {
     let (trial, run) = (stage.trial, new_run());
     let works = people.works(&run);
     let clients = works.len();
     let load = begin(stage, works)?;
-    let (victim, before) = (stage.range(name).start, Instant::now());
-    stage.replicas[victim].kill()?;
+    let victims: Vec<_> = names.iter().map(|name| stage.range(name).start).collect();
+    let before = Instant::now();
+    victims.iter().try_for_each(|victim| stage.replicas[*victim].kill())?;
     let gone = Instant::now();
     trial.pause(2 * TOLD)?;
-    stage.again(victim)?;
+    stage.again(&victims)?;
     trial.pause(left_alone(trial.short))?;
     load.wait_well(trial, Instant::now(), WELL)?;
     let mut events = load.finish();
@@ -141,12 +143,8 @@ fn killed(stage: &mut Stage<'_>, people: &People, name: &str) -> Result<()> {
     );
     let right = late.is_empty() && lies.is_empty() && count <= clients;
     let allowed = format!("POSTs under way, {clients} at most; otherwise 0; lies 0");
-    trial.expect(
-        right,
-        format!("one {name} of {} killed (-9) under load", stage.of(name).count()),
-        figure,
-        allowed,
-    )
+    let whose: Vec<_> = names.iter().map(|name| format!("{name} of {}", stage.of(name).count())).collect();
+    trial.expect(right, format!("one {} killed (-9) under load", whose.join(", one ")), figure, allowed)
 }
 
 /// One is frozen for a while: those who are sent to it wait, those who are sent to another do not.
@@ -165,7 +163,8 @@ fn frozen(stage: &Stage<'_>, people: &People) -> Result<()> {
     let direct = direct.into_iter().zip(DIRECT).map(|(work, name)| Work { name, ..work });
     let load = begin(stage, people.works(&run).into_iter().chain(direct).collect())?;
     replicas[0].signal(Signal::STOP);
-    let frozen = trial.pause(FROZEN);
+    let time = Duration::from_secs(if trial.short { 2 } else { 5 });
+    let frozen = trial.pause(time);
     replicas[0].signal(Signal::CONT);
     frozen?;
     load.wait_well(trial, Instant::now(), WELL)?;
@@ -182,9 +181,9 @@ fn frozen(stage: &Stage<'_>, people: &People) -> Result<()> {
         slowest.as_secs_f64(),
         others.as_secs_f64()
     );
-    let most = FROZEN + TOLD + trial.grace();
+    let most = time + TOLD + trial.grace();
     let right = failed.is_empty() && lies.is_empty() && slowest <= most && others <= TOLD + trial.grace();
-    let what = format!("one logistics of {} frozen for {} s under load", replicas.len(), FROZEN.as_secs());
+    let what = format!("one logistics of {} frozen for {} s under load", replicas.len(), time.as_secs());
     let allowed = format!("0, 0; {} s, {} s", most.as_secs(), (TOLD + trial.grace()).as_secs());
     trial.expect(right, what, figure, allowed)
 }

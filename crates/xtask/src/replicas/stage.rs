@@ -181,11 +181,11 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Starts one again that has ended, and waits until it is ready.
-    pub fn again(&mut self, which: usize) -> Result<()> {
+    /// Starts those again that have ended, and waits until they are ready.
+    pub fn again(&mut self, which: &[usize]) -> Result<()> {
         let begun = Instant::now();
-        self.replicas[which].launch_again()?;
-        self.wait_ready(which..which + 1, begun, AGAIN)
+        which.iter().try_for_each(|which| self.replicas[*which].launch_again())?;
+        which.iter().try_for_each(|which| self.wait_ready(*which..which + 1, begun, AGAIN))
     }
 
     /// Waits until something is so, at most so long. Gives how long it took.

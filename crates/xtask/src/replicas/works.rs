@@ -56,7 +56,7 @@ impl People {
                 let large =
                     |mark: String| file(mark.clone(), [mark.into_bytes(), vec![b'.'; LARGE]].concat());
                 works.push(asker.write("large upload", "/v1/files", &format!("{run}L"), large));
-                let path = "/v1/locations/coordinates?lat=52.05&lon=-2.7".to_owned();
+                let path = "/v1/locations/coordinates?lat=52.05&lon=-2.7";
                 works.push(asker.read("place", path, |answer| answer.json["threeWords"].is_string()));
             }
             "logistics" => {
