@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::services::Place;
+
 /// What a person does with this repository, one command each.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version, max_term_width = 100)]
@@ -33,6 +35,8 @@ pub enum Command {
     Abuse(TrialArgs),
     /// Check the files of a deployment, and run the services of docker-compose.yml as they stand there, without containers (--short and --seed change nothing)
     Deploy(TrialArgs),
+    /// Run several replicas of each service behind nginx over PostgreSQL, Redis and S3; restart, kill and freeze them under load
+    Replicas(TrialArgs),
     /// Print a token for calling the services that `up` started, and nothing else
     Token(TokenArgs),
     /// Run every check: format, lints, licences, tidy, all tests against real servers, OpenAPI documents
@@ -45,6 +49,39 @@ pub enum Command {
     Tidy,
 }
 
+/// What the services keep things in, of `up` and `demo`.
+#[derive(Debug, Args)]
+pub struct KeepArgs {
+    /// Database for all three services, such as postgres://user:password@host/name [default: a SQLite file each in DIR]
+    #[arg(long, value_name = "URL")]
+    pub database: Option<String>,
+    /// Redis for the cache of system, such as redis://:password@host:6379/0 [default: a cache in its process]
+    #[arg(long, value_name = "URL", value_parser = one_of(&["redis://", "rediss://"]))]
+    pub redis: Option<String>,
+    /// Where system keeps files, such as s3://bucket/folder; the bucket's place and keys come from the provider's own
+    /// variables: AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, or GOOGLE_… and AZURE_…
+    /// [default: a folder in DIR]
+    #[arg(long, value_name = "URL", value_parser = one_of(&["s3://", "gs://", "az://", "file:///"]))]
+    pub store: Option<String>,
+}
+
+impl KeepArgs {
+    /// The services in this folder, from this port on.
+    pub fn place(&self, data: PathBuf, port: u16) -> Place {
+        let (database, cache, store) = (self.database.clone(), self.redis.clone(), self.store.clone());
+        Place { data, port, database, cache, store, more: Vec::new() }
+    }
+}
+
+/// A URL that begins with one of these.
+fn one_of(schemes: &'static [&'static str]) -> impl Fn(&str) -> Result<String, String> + Clone {
+    |url| {
+        let right =
+            schemes.iter().any(|scheme| url.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()));
+        if right { Ok(url.to_owned()) } else { Err(format!("it has to begin with {}", schemes.join(" or "))) }
+    }
+}
+
 /// Options of `up`.
 #[derive(Debug, Args)]
 pub struct UpArgs {
@@ -54,9 +91,9 @@ pub struct UpArgs {
     /// Port of the system service; logistics and livestock take the next two
     #[arg(long, value_name = "PORT", default_value_t = 8081, value_parser = clap::value_parser!(u16).range(1..=65533))]
     pub port: u16,
-    /// Database for all three services, such as postgres://user:password@host/name [default: a SQLite file each in DIR]
-    #[arg(long, value_name = "URL")]
-    pub database: Option<String>,
+    /// What they keep things in
+    #[command(flatten)]
+    pub keep: KeepArgs,
     /// First do what `demo` does, then leave the services running with its sample data
     #[arg(long)]
     pub demo: bool,
@@ -71,9 +108,9 @@ pub struct DemoArgs {
     /// Port of the system service; logistics and livestock take the next two
     #[arg(long, value_name = "PORT", default_value_t = 18081, value_parser = clap::value_parser!(u16).range(1..=65533))]
     pub port: u16,
-    /// Database for all three services, such as postgres://user:password@host/name [default: a SQLite file each]
-    #[arg(long, value_name = "URL")]
-    pub database: Option<String>,
+    /// What they keep things in
+    #[command(flatten)]
+    pub keep: KeepArgs,
 }
 
 /// Options of `bench`.
@@ -99,7 +136,7 @@ pub struct BenchArgs {
     pub out: Option<PathBuf>,
 }
 
-/// Options of `fuzz`, `crash`, `faults`, `abuse` and `deploy`.
+/// Options of `fuzz`, `crash`, `faults`, `abuse`, `replicas` and `deploy`.
 #[derive(Debug, Args)]
 pub struct TrialArgs {
     /// As little as `cargo xtask test` has time for
@@ -161,5 +198,17 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn an_address_of_another_kind_is_refused_with_those_that_are_known() {
+        let parse = |option, url| Cli::command().try_get_matches_from(["xtask", "up", option, url]);
+        for (option, good, bad) in
+            [("--redis", "redis://h:6379/0", "redis:h"), ("--store", "s3://bucket", "https://bucket")]
+        {
+            assert!(parse(option, good).is_ok());
+            let message = parse(option, bad).unwrap_err().to_string();
+            assert!(message.contains("it has to begin with") && message.contains(option), "{message}");
+        }
     }
 }

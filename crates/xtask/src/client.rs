@@ -41,6 +41,11 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// The cursor in the link to what comes after a page; none after the last.
+    pub fn cursor(&self) -> Option<&str> {
+        self.header("link").split("cursor=").nth(1)?.split(['>', '&']).next()
+    }
+
     /// A header as text, empty if it is absent.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()

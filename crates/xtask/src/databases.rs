@@ -51,7 +51,8 @@ impl Databases {
         self.ask(&self.of(service)?, service, statements)
     }
 
-    fn ask(&self, url: &str, schema: &str, statements: &str) -> Result<String> {
+    /// The same in a schema of a database by its URL.
+    pub fn ask(&self, url: &str, schema: &str, statements: &str) -> Result<String> {
         let mut psql = Command::new(self.programs.join("psql"));
         psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url])
             .env("PGOPTIONS", options(schema));

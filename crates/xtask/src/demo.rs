@@ -1,5 +1,7 @@
 //! `demo`: up, walk, down. Its exit code says whether the services keep their contract.
 
+use std::path::Path;
+
 use anyhow::{Context, Result};
 
 use crate::cli::DemoArgs;
@@ -12,8 +14,8 @@ pub fn run(args: &DemoArgs, stop: &Stop) -> Result<()> {
     let fresh = tempfile::Builder::new().prefix("drover-demo-").tempdir();
     let fresh = fresh.context("cannot make a temporary folder: set TMPDIR or name a folder with --data")?;
     let data = up::data_folder(args.data.as_deref().unwrap_or(fresh.path()))?;
-    let place = Place { data, port: args.port, database: args.database.clone() };
-    let result = walk_through(&place, stop);
+    let place = args.keep.place(data, args.port);
+    let result = walk_through(&place, None, stop);
     if result.is_err() && args.data.is_none() && place.data.join("log").exists() {
         eprintln!(
             "the data folder was a temporary one and is gone: add --data DIR to keep logs and databases"
@@ -22,8 +24,9 @@ pub fn run(args: &DemoArgs, stop: &Stop) -> Result<()> {
     result
 }
 
-fn walk_through(place: &Place, stop: &Stop) -> Result<()> {
-    let (mut fleet, keys) = up::launch(place, stop)?;
+/// The walk, with programs that are built or are there.
+pub fn walk_through(place: &Place, binaries: Option<&Path>, stop: &Stop) -> Result<()> {
+    let (mut fleet, keys) = up::launch(place, binaries, stop)?;
     // A service that died explains more than the call that it did not answer.
     let walked = walk::run(place, &keys, stop).or_else(|error| fleet.check().and(Err(error)));
     up::finish(fleet, walked, stop)?;

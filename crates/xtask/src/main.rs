@@ -13,6 +13,8 @@ mod deploy;
 mod faults;
 mod fuzz;
 mod keys;
+mod listener;
+mod load;
 mod multipart;
 mod nginx;
 mod openapi;
@@ -21,6 +23,7 @@ mod ports;
 mod proc;
 mod process;
 mod random;
+mod replicas;
 mod servers;
 mod service;
 mod services;
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Command::Faults(args) => trial::run(&args, &stop, faults::run),
         Command::Abuse(args) => trial::run(&args, &stop, abuse::run),
         Command::Deploy(args) => trial::run(&args, &stop, deploy::run),
+        Command::Replicas(args) => replicas::command(&args, &stop),
         Command::Token(args) => token::run(&args),
         Command::Test(args) => test::run(&args, &stop),
         Command::Servers => servers::run(&stop),

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::net::TcpListener;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 
 /// Fails with a sentence that names the first port that cannot be had, out of `count` from `first`.
 pub fn check_free(first: u16, count: u16) -> Result<()> {
@@ -32,6 +32,17 @@ pub fn find_free<const N: usize>() -> Result<[u16; N]> {
         held.push(listener);
     }
     Ok(ports)
+}
+
+/// The first of so many ports in a row that are free right now.
+pub fn find_free_row(count: u16) -> Result<u16> {
+    for _ in 0..100 {
+        let [first] = find_free()?;
+        if first <= u16::MAX - count && check_free(first, count).is_ok() {
+            return Ok(first);
+        }
+    }
+    bail!("there are not {count} free ports in a row on 127.0.0.1: stop some programs")
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use rustix::process::Signal;
 use crate::client::{Answer, Body, Client};
 use crate::keys::DevKeys;
 use crate::proc::{self, Memory};
+pub use crate::services::Environment;
 use crate::services::Place;
 use crate::token::Identity;
 use crate::{ports, process};
@@ -21,15 +22,11 @@ use crate::{ports, process};
 const READY_LIMIT: Duration = Duration::from_secs(30);
 const TOKEN_TTL: Duration = Duration::from_secs(24 * 3600);
 
-/// What a service is told beyond the usual: variables and their values.
-pub type Environment = Vec<(String, String)>;
-
 /// A running service. Dropped, it stops.
 #[derive(Debug)]
 pub struct Service {
     child: Child,
     binary: PathBuf,
-    environment: Environment,
     place: Place,
     client: Client,
     keys: DevKeys,
@@ -76,13 +73,13 @@ impl Service {
         let [port] = ports::find_free()?;
         fs::create_dir_all(data.join("log")).context("cannot make the log folder")?;
         let keys = DevKeys::load_or_create(&data)?;
-        let place = Place { data, port, database };
+        let place = Place { data, port, database, more: environment, ..Place::default() };
         let begun = Instant::now();
-        let child = spawn(name, binary, &place, &environment)?;
+        let child = spawn(name, binary, &place)?;
         let client = Client::new(Duration::from_secs(300));
         let binary = binary.to_owned();
         let start_up = Duration::ZERO;
-        let mut service = Self { child, binary, environment, place, client, keys, name, start_up };
+        let mut service = Self { child, binary, place, client, keys, name, start_up };
         service.wait(begun)?;
         Ok(service)
     }
@@ -110,15 +107,30 @@ impl Service {
         Ok(())
     }
 
+    /// Waits until it has ended in order, once it is told to, at most so long.
+    pub fn wait_ended(&mut self, limit: Duration) -> Result<()> {
+        match process::wait(&mut self.child, limit, || false) {
+            Some(status) if status.success() => Ok(()),
+            Some(status) => bail!("{} stopped with {status}: {}", self.name, self.log()),
+            None => bail!("{} has not stopped after {limit:?}", self.name),
+        }
+    }
+
+    /// Whether it says that it is ready.
+    pub fn is_ready(&self) -> bool {
+        let answer = self.client.send("GET", &self.url("/readyz"), None, &Body::Empty);
+        answer.is_ok_and(|answer| answer.status == 200)
+    }
+
     /// Starts it again where it was, over what it left, and does not wait for it.
     pub fn launch_again(&mut self) -> Result<()> {
-        self.child = spawn(self.name, &self.binary, &self.place, &self.environment)?;
+        self.child = spawn(self.name, &self.binary, &self.place)?;
         Ok(())
     }
 
     /// Runs another command of its program over the same data, told more than it is, and gives what that prints.
     pub fn command(&self, arguments: &[&str], more: &[(&str, &str)]) -> Result<String> {
-        let mut command = told(self.name, &self.binary, &self.place, &self.environment);
+        let mut command = told(self.name, &self.binary, &self.place);
         let output = command.args(arguments).envs(more.iter().copied()).output();
         let output = output.with_context(|| format!("cannot start {}", self.binary.display()))?;
         if !output.status.success() {
@@ -198,9 +210,7 @@ impl Service {
     /// The cursor in the link to what comes after a page.
     pub fn cursor(&self, page: &str, token: &str) -> Result<String> {
         let answer = self.get(page, token)?;
-        let rest = answer.header("link").split("cursor=").nth(1);
-        let cursor = rest.and_then(|rest| rest.split(['>', '&']).next());
-        cursor.map(str::to_owned).with_context(|| format!("{page} has no page after it"))
+        answer.cursor().map(str::to_owned).with_context(|| format!("{page} has no page after it"))
     }
 
     /// What it holds now.
@@ -209,11 +219,11 @@ impl Service {
     }
 }
 
-fn spawn(name: &str, binary: &Path, place: &Place, environment: &Environment) -> Result<Child> {
+fn spawn(name: &str, binary: &Path, place: &Place) -> Result<Child> {
     let path = place.log(name);
     let log = File::options().create(true).append(true).open(&path);
     let log = log.with_context(|| format!("cannot write {}", path.display()))?;
-    told(name, binary, place, environment)
+    told(name, binary, place)
         .arg("serve")
         .stderr(log.try_clone()?)
         .stdout(log)
@@ -223,10 +233,9 @@ fn spawn(name: &str, binary: &Path, place: &Place, environment: &Environment) ->
 }
 
 /// Its program, told where it is; what for is still to be said.
-fn told(name: &str, binary: &Path, place: &Place, environment: &Environment) -> Command {
+fn told(name: &str, binary: &Path, place: &Place) -> Command {
     let mut command = Command::new(binary);
-    command.envs(place.environment(name, 0)).env("DROVER_LOG__FORMAT", "json");
-    command.envs(environment.iter().map(|(name, value)| (name, value))).stdin(Stdio::null());
+    command.envs(place.environment(name, 0)).env("DROVER_LOG__FORMAT", "json").stdin(Stdio::null());
     command
 }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use rustix::process::Signal;
+use serde_json::Value;
 
 use crate::client::{Body, Client};
 use crate::keys::JWKS_FILE;
@@ -20,8 +21,11 @@ const READY_LIMIT: Duration = Duration::from_secs(30);
 /// A little more than a service gives its own requests to end.
 const STOP_LIMIT: Duration = Duration::from_secs(35);
 
+/// What a service is told: variables and their values.
+pub type Environment = Vec<(String, String)>;
+
 /// Where the services run and what they keep their data in.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Place {
     /// Data folder, absolute.
     pub data: PathBuf,
@@ -29,6 +33,12 @@ pub struct Place {
     pub port: u16,
     /// One database for all, or a SQLite file each.
     pub database: Option<String>,
+    /// The cache of system, or one in its process.
+    pub cache: Option<String>,
+    /// Where system keeps files, or a folder.
+    pub store: Option<String>,
+    /// What else they are told: variables and their values.
+    pub more: Environment,
 }
 
 impl Place {
@@ -43,7 +53,7 @@ impl Place {
     }
 
     /// The whole configuration of a service, by environment only.
-    pub fn environment(&self, service: &str, index: u16) -> Vec<(&'static str, String)> {
+    pub fn environment(&self, service: &str, index: u16) -> Environment {
         let data = self.data.display();
         let sqlite = || format!("sqlite://{data}/{service}.sqlite");
         let mut variables = vec![
@@ -57,11 +67,37 @@ impl Place {
             ("DROVER_LOG__FORMAT", "pretty".to_owned()),
             ("NO_COLOR", "1".to_owned()), // the log is a file
         ];
-        variables.push(match service {
-            "system" => ("DROVER_SERVICE__STORE_URL", format!("file://{data}/files")),
-            _ => ("DROVER_SERVICE__SYSTEM_URL", self.url(0)),
-        });
-        variables
+        if service == "system" {
+            let folder = || format!("file://{data}/files");
+            variables.push(("DROVER_SERVICE__STORE_URL", self.store.clone().unwrap_or_else(folder)));
+            variables.extend(self.cache.clone().map(|cache| ("DROVER_SERVICE__CACHE_URL", cache)));
+        } else {
+            variables.push(("DROVER_SERVICE__SYSTEM_URL", self.url(0)));
+        }
+        let more = self.more.iter().cloned();
+        variables.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(more).collect()
+    }
+
+    /// Fails with what to do if system does without what it was told to use.
+    fn check_reached(&self, readiness: &Value) -> Result<()> {
+        for (url, member, option, hint) in [
+            (&self.cache, "cache", "--redis", "is Redis running there, and is the password right?"),
+            (
+                &self.store,
+                "store",
+                "--store",
+                "does the bucket exist, and do AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID and \
+                 AWS_SECRET_ACCESS_KEY (or the variables of another provider) lead to it?",
+            ),
+        ] {
+            if url.is_some() && readiness[member] != "ok" {
+                bail!(
+                    "system does not reach what {option} names: {hint} Its log is {}",
+                    self.log("system").display()
+                );
+            }
+        }
+        Ok(())
     }
 }
 
@@ -111,7 +147,10 @@ impl Fleet {
                 stop.check()?;
                 self.check()?;
                 let answer = client.send("GET", &url, None, &Body::Empty);
-                if answer.as_ref().is_ok_and(|answer| answer.status == 200) {
+                if let Some(ready) = answer.as_ref().ok().filter(|answer| answer.status == 200) {
+                    if service == "system" {
+                        self.place.check_reached(&ready.json)?;
+                    }
                     break;
                 }
                 if Instant::now() > deadline {
@@ -191,18 +230,31 @@ impl Drop for Fleet {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn each_service_is_told_where_it_is_and_where_the_others_are() {
-        let place = Place { data: "/d".into(), port: 8081, database: None };
-        let has = |service, index, name, value: &str| {
-            assert!(place.environment(service, index).contains(&(name, value.to_owned())), "{name}={value}");
+        let place = Place { data: "/d".into(), port: 8081, ..Place::default() };
+        let has = |service, index, name: &str, value: &str| {
+            let told = (name.to_owned(), value.to_owned());
+            assert!(place.environment(service, index).contains(&told), "{name}={value}");
         };
         has("system", 0, "DROVER_SERVICE__STORE_URL", "file:///d/files");
         has("logistics", 1, "DROVER_SERVER__PORT", "8082");
         has("logistics", 1, "DROVER_DATABASE__URL", "sqlite:///d/logistics.sqlite");
         has("livestock", 2, "DROVER_SERVICE__SYSTEM_URL", "http://127.0.0.1:8081");
         has("livestock", 2, "DROVER_SERVER__PUBLIC_URL", "http://127.0.0.1:8083");
+    }
+
+    #[test]
+    fn what_system_does_not_reach_is_named_with_what_to_do() {
+        let store = Some("s3://b".to_owned());
+        let place = Place { store, ..Place::default() };
+        let told = |readiness| place.check_reached(&readiness).map_err(|error| error.to_string());
+        assert_eq!(told(json!({"store": "ok", "cache": "degraded"})), Ok(()));
+        let message = told(json!({"store": "degraded"})).unwrap_err();
+        assert!(message.contains("--store") && message.contains("AWS_ENDPOINT_URL"), "{message}");
     }
 }

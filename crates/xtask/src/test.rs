@@ -6,19 +6,23 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::cli::{TestArgs, TrialArgs};
-use crate::servers::Servers;
+use crate::databases::Databases;
+use crate::servers::{S3, Servers};
+use crate::services::Place;
 use crate::stop::{Interrupted, Stop};
 use crate::trial::Trial;
-use crate::{abuse, crash, deny, deploy, faults, fuzz, process, tidy, workspace};
+use crate::workspace::SERVICES;
+use crate::{abuse, crash, demo, deny, deploy, faults, fuzz, ports, process, replicas, tidy, workspace};
 
 type Run = fn(&Trial<'_>) -> Result<()>;
 
-const TRIALS: [(&str, Run); 5] = [
+const TRIALS: [(&str, Run); 6] = [
     ("deploy", deploy::run),
     ("fuzz", fuzz::run),
     ("crash", crash::run),
     ("faults", faults::run),
     ("abuse", abuse::run),
+    ("replicas", replicas::run),
 ];
 
 /// All stages; with arguments only `cargo test` and the servers that it needs.
@@ -50,9 +54,11 @@ pub fn run(args: &TestArgs, stop: &Stop) -> Result<()> {
     stages.run("programs of the trials", "cargo xtask fuzz --short", || {
         faults::library(stop)?;
         deploy::provide(stop)?;
+        replicas::provide(stop)?;
         fuzz::install::find(stop).map(drop)
     })?;
     let servers = stages.tests(&all, "cargo xtask test -- --workspace")?;
+    stages.demo(&servers)?;
     let untried = stages.trials(&servers)?;
     stages.head("everything passed");
     for untried in untried {
@@ -105,6 +111,23 @@ impl Stages<'_> {
         cargo.args(["test", "--locked"]).args(args).envs(servers.environment());
         self.run("tests", alone, || succeed(process::run_while(&mut cargo, self.stop, || servers.check())))?;
         Ok(servers)
+    }
+
+    /// The walk over PostgreSQL, Redis and S3, with the programs that the tests have built.
+    fn demo(&self, servers: &Servers) -> Result<()> {
+        let alone = "cargo xtask demo --database postgres://… --redis redis://… --store s3://…";
+        self.run("demo in production's way", alone, || {
+            let (databases, folder) = (Databases::new(&servers.postgres_url())?, tempfile::tempdir()?);
+            let place = Place {
+                data: folder.path().to_owned(),
+                port: ports::find_free_row(u16::try_from(SERVICES.len())?)?,
+                database: Some(databases.create("demo")?),
+                cache: Some(servers.redis_url()),
+                store: Some(S3::place("demo")),
+                more: servers.s3_variables(),
+            };
+            demo::walk_through(&place, Some(&workspace::target_dir()?.join("debug")), self.stop)
+        })
     }
 
     /// The short forms of all trials, with the programs that the tests have built. Gives what could not be tried.

@@ -1,5 +1,6 @@
-//! What `fuzz`, `crash`, `faults` and `abuse` have in common: programs, servers, a folder, and a table of what was found.
+//! What `fuzz`, `crash`, `faults`, `abuse` and `replicas` have in common: programs, servers, a folder, and a table of what was found.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -11,6 +12,7 @@ use tempfile::TempDir;
 
 use crate::cli::TrialArgs;
 use crate::databases::Databases;
+use crate::keys::{JWKS_FILE, PEM_FILE};
 use crate::servers::Servers;
 use crate::service::{Environment, Service};
 use crate::stop::Stop;
@@ -71,6 +73,16 @@ impl<'a> Trial<'a> {
         environment: Environment,
     ) -> Result<Service> {
         Service::start_with(name, &self.binaries.join(name), self.path(folder), database, environment)
+    }
+
+    /// A service in one folder will take the tokens that one in another does.
+    pub fn share_keys(&self, from: &str, to: &str) -> Result<()> {
+        for name in [PEM_FILE, JWKS_FILE] {
+            let to = self.path(to).join(name);
+            fs::create_dir_all(to.parent().context("a key is in no folder")?)?;
+            fs::copy(self.path(from).join(name), &to).with_context(|| format!("cannot copy {name}"))?;
+        }
+        Ok(())
     }
 
     /// Fails if the user has had enough, or another part of the trial has failed.

@@ -18,8 +18,8 @@ use crate::{build_release, ports, walk};
 
 /// Builds, starts, tells, waits, stops.
 pub fn run(args: &UpArgs, stop: &Stop) -> Result<()> {
-    let place = Place { data: data_folder(&args.data)?, port: args.port, database: args.database.clone() };
-    let (mut fleet, keys) = launch(&place, stop)?;
+    let place = args.keep.place(data_folder(&args.data)?, args.port);
+    let (mut fleet, keys) = launch(&place, None, stop)?;
     let mut serve = || {
         if args.demo {
             walk::run(&place, &keys, stop).or_else(|error| fleet.check().and(Err(error)))?;
@@ -35,12 +35,13 @@ pub fn run(args: &UpArgs, stop: &Stop) -> Result<()> {
     finish(fleet, result, stop)
 }
 
-/// Checks what can be checked, builds, makes keys, starts the services and waits until they are ready.
-pub fn launch(place: &Place, stop: &Stop) -> Result<(Fleet, DevKeys)> {
+/// Checks what can be checked, builds (unless the programs are there), makes keys, starts the services and waits until
+/// they are ready.
+pub fn launch(place: &Place, binaries: Option<&Path>, stop: &Stop) -> Result<(Fleet, DevKeys)> {
     let count = u16::try_from(SERVICES.len())?;
     ports::check_free(place.port, count)?;
     let keys = DevKeys::load_or_create(&place.data)?;
-    let binaries = build_release::release(stop)?;
+    let binaries = binaries.map_or_else(|| build_release::release(stop), |there| Ok(there.to_owned()))?;
     ports::check_free(place.port, count)?; // the build may have taken minutes
     println!("starting {} on ports {} to {}", SERVICES.join(", "), place.port, place.port + count - 1);
     let mut fleet = Fleet::start(place, &binaries)?;
@@ -116,7 +117,7 @@ mod tests {
     fn the_introduction_has_a_line_to_copy() {
         let folder = tempfile::tempdir().unwrap();
         let keys = DevKeys::load_or_create(folder.path()).unwrap();
-        let place = Place { data: folder.path().into(), port: 9000, database: None };
+        let place = Place { data: folder.path().into(), port: 9000, ..Place::default() };
         let text = introduction(&place, &keys);
         assert!(text.contains("http://127.0.0.1:9002/docs/"), "{text}");
         assert!(text.contains("'http://127.0.0.1:9001/v1/loads?limit=5'"), "{text}");

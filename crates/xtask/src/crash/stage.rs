@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use super::line::{Addresses, ORGANISATIONS, OTHER, OWN, PATIENCE, SYSTEM};
-use crate::client::{Body, Client};
 use crate::service::Service;
 use crate::trial::Trial;
 use crate::workspace::SERVICES;
@@ -64,14 +63,10 @@ impl<'a> Stage<'a> {
 
     /// Waits until those that were launched just now are ready.
     pub fn wait_ready(&mut self, victims: &[usize]) -> Result<()> {
-        let (begun, client) = (Instant::now(), Client::new(PATIENCE));
+        let begun = Instant::now();
         for victim in victims {
             let service = &self.services[*victim];
-            let is_ready = || {
-                let answer = client.send("GET", &service.url("/readyz"), None, &Body::Empty);
-                answer.is_ok_and(|answer| answer.status == 200)
-            };
-            while !is_ready() {
+            while !service.is_ready() {
                 self.trial.check()?;
                 if begun.elapsed() > PATIENCE {
                     let log = service.log();

@@ -1,19 +1,16 @@
 //! System away, seen by logistics and livestock, which ask it about files.
 
-use std::fs;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use super::endure::{Fault, run as new_run};
-use super::load::{Request, Work};
-use super::site::{NEW, Site, file, load};
+use super::endure::Fault;
 use super::stand_in::{Manner, StandIn};
 use super::wire::{State, Wire};
 use crate::client::Body;
-use crate::keys::{JWKS_FILE, PEM_FILE};
-use crate::service::Service;
+use crate::load::site::{NEW, Site, file, load};
+use crate::load::{Request, Work, new_run};
 use crate::trial::Trial;
 
 /// Three tries of two seconds, and the pauses between them (`files.rs`).
@@ -29,7 +26,7 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     let wire = Wire::to(system.port())?;
     let sites = ["logistics", "livestock"].map(|name| {
         let folder = format!("away-{name}");
-        share_keys(trial, &system, &folder)?;
+        trial.share_keys("away-system", &folder)?;
         let url = format!("http://127.0.0.1:{}", wire.port());
         let environment = vec![("DROVER_SERVICE__SYSTEM_URL".to_owned(), url)];
         Site::new(trial.service(name, &folder, None, environment)?)
@@ -73,16 +70,6 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     stage.broken("system ten bytes a second", 8, true, &|| wire.set(State::Trickling), &whole)
 }
 
-/// A service takes the tokens that another does.
-pub fn share_keys(trial: &Trial<'_>, from: &Service, folder: &str) -> Result<()> {
-    for name in [PEM_FILE, JWKS_FILE] {
-        let to = trial.path(folder).join(name);
-        fs::create_dir_all(to.parent().context("a key is in no folder")?)?;
-        fs::copy(from.data().join(name), &to).with_context(|| format!("cannot copy {name}"))?;
-    }
-    Ok(())
-}
-
 /// Loads that are not proven yet.
 fn loads(site: &Site, short: bool) -> Result<Vec<String>> {
     let token = site.service.token(Some(NEW));
@@ -109,7 +96,8 @@ impl Stage<'_, '_> {
     fn broken(&self, what: &str, hold: u64, shown: bool, break_it: &dyn Fn(), mend: &dyn Fn()) -> Result<()> {
         let sites: Vec<_> = self.sites.iter().collect();
         let (hold, run, began) = (Duration::from_secs(hold), new_run(), Instant::now());
-        let mut works: Vec<_> = sites.iter().map(|site| site.with_file(&run, &self.ticket)).collect();
+        let mut works: Vec<_> =
+            sites.iter().map(|site| site.asker().with_file(site.service.name, &run, &self.ticket)).collect();
         works.push(self.proofs());
         for site in &sites {
             // Those that ask system nothing.

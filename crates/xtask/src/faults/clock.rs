@@ -8,11 +8,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
-use super::away::share_keys;
 use super::endure::Fault;
-use super::receiver::Receiver;
-use super::site::{NEW, Site, listing, load};
 use crate::client::{Body, Client};
+use crate::load::receiver::Receiver;
+use crate::load::site::{NEW, Site, listing, load};
 use crate::servers::{Package, install};
 use crate::service::{Environment, Service};
 use crate::stop::Stop;
@@ -91,7 +90,7 @@ fn alone(trial: &Trial<'_>, name: &'static str, offset: &str, environment: Envir
     let what = format!("{name} {offset}: all operations");
     let hold = Duration::from_secs(1);
     let fault = Fault { hold, ..Fault::new(&what, vec![&site]) };
-    let works = site.works(&fault.run).into_iter().map(|work| super::load::Work { apart: true, ..work });
+    let works = site.works(&fault.run).into_iter().map(|work| crate::load::Work { apart: true, ..work });
     let works = Some(works.collect());
     Fault { works, ..fault }.endure(trial, || Ok(()), || Ok(())).map(drop)
 }
@@ -104,9 +103,9 @@ fn replicas(
     more: &Environment,
 ) -> Result<[Service; 2]> {
     let database = trial.databases.create(name)?;
-    let first = trial.service(name, &format!("replica-{name}-1"), Some(database.clone()), more.clone())?;
-    let folder = format!("replica-{name}-2");
-    share_keys(trial, &first, &folder)?;
+    let [one, folder] = [1, 2].map(|number| format!("replica-{name}-{number}"));
+    let first = trial.service(name, &one, Some(database.clone()), more.clone())?;
+    trial.share_keys(&one, &folder)?;
     let environment = [more.clone(), clock(library, "+10m")].concat();
     let second = trial.service(name, &folder, Some(database), environment)?;
     Ok([first, second])

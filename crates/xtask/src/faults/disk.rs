@@ -9,9 +9,9 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use super::endure::Fault;
-use super::load::Work;
-use super::site::{NEW, Site};
 use crate::client::Body;
+use crate::load::Work;
+use crate::load::site::{NEW, Site};
 use crate::multipart::Form;
 use crate::trial::Trial;
 use crate::workspace::SERVICES;
@@ -63,7 +63,7 @@ fn is_write(work: &Work) -> bool {
 
 /// A batch of one load.
 fn batch(site: &Site, run: &str) -> Work {
-    site.write("batch", "/v1/loads/batch", &format!("{run}B"), |mark| {
+    site.asker().write("batch", "/v1/loads/batch", &format!("{run}B"), |mark| {
         let head = "reference,deliveryDateISO,organiserId,organiserName,commodityId";
         Body::Form(Form {
             fields: Vec::new(),

@@ -1,15 +1,14 @@
 //! One fault: broken under load, mended under load, and what came of it.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::load::{Events, Load, Outcome, Work};
-use super::site::Site;
 use crate::client::{Answer, Body, Client};
 use crate::databases::Databases;
+use crate::load::site::Site;
+use crate::load::{Events, Load, Outcome, Work, new_run};
 use crate::trial::Trial;
 
 /// All is well again so soon, without a restart (the issue).
@@ -41,17 +40,11 @@ pub struct Fault<'a> {
     pub refuses: bool,
 }
 
-/// A name for what is written during a fault, never used before.
-pub fn run() -> String {
-    static NEXT: AtomicUsize = AtomicUsize::new(1);
-    format!("R{}", NEXT.fetch_add(1, Ordering::Relaxed))
-}
-
 impl<'a> Fault<'a> {
     /// A fault that these see, with the usual load.
     pub fn new(what: &'a str, sites: Vec<&'a Site>) -> Self {
         let (hold, slowest) = (Duration::from_secs(3), Duration::from_secs(9));
-        let run = run();
+        let run = new_run();
         Self { what, sites, works: None, run, databases: None, shows: None, hold, slowest, refuses: false }
     }
 

@@ -7,9 +7,9 @@ use anyhow::{Result, ensure};
 use rustix::process::Signal;
 
 use super::endure::Fault;
-use super::site::Site;
 use super::wire::{State, Wire};
 use crate::databases::Databases;
+use crate::load::site::Site;
 use crate::servers::Cluster;
 use crate::service::Environment;
 use crate::trial::Trial;

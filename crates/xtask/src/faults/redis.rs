@@ -8,9 +8,9 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use super::endure::Fault;
-use super::load::{Request, Work};
-use super::site::Site;
 use crate::client::Body;
+use crate::load::site::Site;
+use crate::load::{Request, Work};
 use crate::servers::Redis;
 use crate::trial::Trial;
 
@@ -56,8 +56,8 @@ fn broken(
 ) -> Result<()> {
     let mut works = site.probes();
     let place = |answer: &crate::client::Answer| answer.json["threeWords"].is_string();
-    works.push(site.read("coordinates", "/v1/locations/coordinates?lat=52.06&lon=-2.72", place));
-    works.push(site.read("addresses", "/v1/addresses?query=Hereford", |answer| {
+    works.push(site.asker().read("coordinates", "/v1/locations/coordinates?lat=52.06&lon=-2.72", place));
+    works.push(site.asker().read("addresses", "/v1/addresses?query=Hereford", |answer| {
         answer.json["results"].as_array().is_some_and(|results| !results.is_empty())
     }));
     for work in &mut works[2..] {

@@ -5,10 +5,10 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use super::endure::Fault;
-use super::site::{FILLER, Site, file};
 use super::stand_in::{Manner, StandIn};
 use super::wire::{State, Wire};
 use crate::client::Body;
+use crate::load::site::{FILLER, Site, file};
 use crate::trial::Trial;
 
 /// So long an upload waits for the store, three times at most: to look, to store, to abort (`cloud.rs`).
@@ -78,7 +78,7 @@ fn broken(
     works[2].apart = true; // information needs no content
     if !trial.short {
         let run = format!("{}L", fault.run);
-        works.push(site.write("large upload", "/v1/files", &run, |mark| {
+        works.push(site.asker().write("large upload", "/v1/files", &run, |mark| {
             match file(mark.clone(), mark.into_bytes()) {
                 Body::Form(mut form) => {
                     form.content.to_mut().resize(LARGE, FILLER);

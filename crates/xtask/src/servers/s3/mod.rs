@@ -14,6 +14,7 @@ use super::server::{Farewell, Server, attempt, folder, random_password};
 use crate::client::{Body, Client};
 use crate::pip::{Tool, Wanted};
 use crate::ports;
+use crate::services::Environment;
 use crate::stop::Stop;
 
 /// What the tests were written against.
@@ -92,6 +93,23 @@ impl S3 {
             Ok(Self { server, secret: secret.clone(), ports })
         })
         .with_context(|| format!("{} does not serve; {VERSION} is what it should be", program.display()))
+    }
+
+    /// How clients that go by Amazon's variables connect.
+    pub fn variables(&self) -> Environment {
+        let endpoint = format!("http://127.0.0.1:{}", self.ports.http("s3"));
+        let variables = [
+            ("AWS_ENDPOINT_URL", endpoint.as_str()),
+            ("AWS_REGION", "eu-west-2"),
+            ("AWS_ACCESS_KEY_ID", KEY),
+            ("AWS_SECRET_ACCESS_KEY", &self.secret),
+        ];
+        variables.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
+    }
+
+    /// A folder in the bucket, as services name it.
+    pub fn place(folder: &str) -> String {
+        format!("s3://{BUCKET}/{folder}-{}", std::process::id())
     }
 
     /// How clients connect, with key and secret.

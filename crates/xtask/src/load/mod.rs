@@ -1,7 +1,10 @@
 //! Light, constant load from a few threads while something is broken and mended, and what came of every request.
 
+pub mod receiver;
+pub mod site;
+
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, Instant};
@@ -79,6 +82,12 @@ pub struct Event {
     pub mark: Option<String>,
     /// Its number.
     pub number: usize,
+}
+
+/// A name for what is written in a while, never used before.
+pub fn new_run() -> String {
+    static NEXT: AtomicUsize = AtomicUsize::new(1);
+    format!("R{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// Threads at work.
@@ -266,6 +275,17 @@ impl Events {
         let mut times: Vec<_> = later.map(|event| event.ended - event.began).collect();
         times.sort_unstable();
         times.get(times.len() / 2).copied()
+    }
+
+    /// Those that were not answered as they should, each with its work.
+    pub fn failed(&self) -> Vec<(&Event, &Work)> {
+        let failed = self.all.iter().filter(|event| !matches!(event.outcome, Outcome::Good(..)));
+        failed.map(|event| (event, &self.works[event.work])).collect()
+    }
+
+    /// How many were under way at some time from one moment to another.
+    pub fn under_way(&self, from: Instant, to: Instant) -> usize {
+        self.all.iter().filter(|event| event.began <= to && event.ended >= from).count()
     }
 
     /// How many were refused.
