@@ -91,7 +91,7 @@ fn damage(file: &Path) -> Result<Vec<String>, rusqlite::Error> {
     let ask = |statement: &str| {
         let mut statement = copy.prepare(statement)?;
         let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
-        lines.collect::<Result<Vec<_>, _>>()
+        lines.map(|line| Ok(line?.replace('\n', " "))).collect::<Result<Vec<_>, rusqlite::Error>>()
     };
     let mut said = ask("PRAGMA integrity_check(5)")?;
     said.retain(|line| line != "ok");

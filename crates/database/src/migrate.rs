@@ -46,13 +46,13 @@ pub(crate) fn run(target: &Target, schema: &str, all: Vec<Migrations>) -> Result
         Target::Postgres(url) => {
             let mut c = connection::postgres(url.expose_secret(), schema)?;
             let steps = steps::<Pg>(all.into_iter().map(|m| m.postgres))?;
-            // The lock belongs to this connection alone: closing it, however this ends, releases the lock. Who owns a schema
-            // that is there may have no right to make one, not even IF NOT EXISTS.
+            // A role that may make no schema is asked for none if its own is there (IF NOT EXISTS would be refused all the
+            // same). The lock belongs to this connection alone: closing it, however this ends, releases the lock.
             c.batch_execute(&format!(
                 "SET lock_timeout = '120s'; SET statement_timeout = 0;
                  SELECT pg_advisory_lock(hashtext('drover migrations {schema}'));
                  DO $$ BEGIN
-                     IF to_regnamespace('{schema}') IS NULL THEN CREATE SCHEMA \"{schema}\"; END IF;
+                     IF to_regnamespace('\"{schema}\"') IS NULL THEN CREATE SCHEMA \"{schema}\"; END IF;
                  END $$"
             ))?;
             apply(&mut c, &steps)
