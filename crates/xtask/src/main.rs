@@ -9,6 +9,7 @@ mod crash;
 mod databases;
 mod demo;
 mod deny;
+mod expand;
 mod faults;
 mod fuzz;
 mod keys;
@@ -19,6 +20,7 @@ mod ports;
 mod proc;
 mod process;
 mod random;
+mod restore;
 mod servers;
 mod service;
 mod services;
@@ -49,6 +51,8 @@ fn main() -> ExitCode {
         Command::Crash(args) => crash::command(&args, &stop),
         Command::Faults(args) => trial::run(&args, &stop, faults::run),
         Command::Abuse(args) => trial::run(&args, &stop, abuse::run),
+        Command::Restore(args) => trial::run(&args, &stop, restore::run),
+        Command::Expand(args) => expand::command(&args, &stop),
         Command::Token(args) => token::run(&args),
         Command::Test(args) => test::run(&args, &stop),
         Command::Servers => servers::run(&stop),

@@ -9,12 +9,17 @@ use crate::cli::{TestArgs, TrialArgs};
 use crate::servers::Servers;
 use crate::stop::{Interrupted, Stop};
 use crate::trial::Trial;
-use crate::{abuse, crash, deny, faults, fuzz, process, tidy, workspace};
+use crate::{abuse, crash, deny, expand, faults, fuzz, process, restore, tidy, workspace};
 
 type Run = fn(&Trial<'_>) -> Result<()>;
 
-const TRIALS: [(&str, Run); 4] =
-    [("fuzz", fuzz::run), ("crash", crash::run), ("faults", faults::run), ("abuse", abuse::run)];
+const TRIALS: [(&str, Run); 5] = [
+    ("fuzz", fuzz::run),
+    ("crash", crash::run),
+    ("faults", faults::run),
+    ("abuse", abuse::run),
+    ("restore", restore::run),
+];
 
 /// All stages; with arguments only `cargo test` and the servers that it needs.
 pub fn run(args: &TestArgs, stop: &Stop) -> Result<()> {
@@ -47,6 +52,7 @@ pub fn run(args: &TestArgs, stop: &Stop) -> Result<()> {
         fuzz::install::find(stop).map(drop)
     })?;
     let servers = stages.tests(&all, "cargo xtask test -- --workspace")?;
+    stages.run("last release on this schema", "cargo xtask expand", || expand::run(&servers, stop))?;
     let untried = stages.trials(&servers)?;
     stages.head("everything passed");
     for untried in untried {

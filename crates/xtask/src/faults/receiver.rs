@@ -18,6 +18,7 @@ pub struct Receiver {
 
 #[derive(Debug, Default)]
 struct Seen {
+    refusing: bool,
     delivered: BTreeMap<String, usize>,
     under_way: BTreeMap<String, usize>,
     overlaps: usize,
@@ -42,6 +43,11 @@ impl Receiver {
     /// Where it listens.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// From now on answers all with 503, or takes them.
+    pub fn refuse(&self, refusing: bool) {
+        lock(&self.seen).refusing = refusing;
     }
 
     /// How often each was delivered.
@@ -89,8 +95,13 @@ fn receive(stream: &TcpStream, seen: &Mutex<Seen>, takes: Duration) -> Option<()
     sleep(takes);
     let mut seen = lock(seen);
     *seen.under_way.entry(id.clone()).or_default() -= 1;
-    *seen.delivered.entry(id).or_default() += 1;
+    let status = if seen.refusing {
+        "503 Service Unavailable"
+    } else {
+        *seen.delivered.entry(id).or_default() += 1;
+        "200 OK"
+    };
     drop(seen);
     let mut stream = stream;
-    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").ok()
+    write!(stream, "HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n").ok()
 }

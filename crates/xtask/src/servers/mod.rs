@@ -18,6 +18,7 @@ pub use self::postgres::find as find_postgres;
 pub use self::programs::{Programs, on_path};
 pub use self::redis::Redis;
 pub use self::s3::S3;
+use crate::service::Environment;
 use crate::stop::Stop;
 
 /// The variables in which tests find the servers; the third is the program of the second, for tests that stop one.
@@ -66,6 +67,11 @@ impl Servers {
     /// A bucket's place, with the keys to it, as `DROVER_TEST_S3` has it.
     pub fn s3_url(&self) -> String {
         self.s3.url()
+    }
+
+    /// What system is told to keep its contents in this folder of the bucket.
+    pub fn store(&self, folder: &str) -> Environment {
+        self.s3.settings(folder)
     }
 
     /// The programs, for those who want servers of their own to stop.

@@ -14,6 +14,7 @@ use super::server::{Farewell, Server, attempt, folder, random_password};
 use crate::client::{Body, Client};
 use crate::pip::{Tool, Wanted};
 use crate::ports;
+use crate::service::Environment;
 use crate::stop::Stop;
 
 /// What the tests were written against.
@@ -92,6 +93,21 @@ impl S3 {
             Ok(Self { server, secret: secret.clone(), ports })
         })
         .with_context(|| format!("{} does not serve; {VERSION} is what it should be", program.display()))
+    }
+
+    /// What system is told to keep its contents in this folder of the bucket.
+    pub fn settings(&self, folder: &str) -> Environment {
+        let endpoint = format!("http://127.0.0.1:{}", self.ports.http("s3"));
+        let url = format!("s3://{BUCKET}/{folder}");
+        [
+            ("URL", &*url),
+            ("ENDPOINT", &endpoint),
+            ("REGION", "eu-west-2"),
+            ("ACCESS_KEY", KEY),
+            ("SECRET_KEY", &self.secret),
+        ]
+        .map(|(name, value)| (format!("DROVER_SERVICE__STORE_{name}"), value.to_owned()))
+        .to_vec()
     }
 
     /// How clients connect, with key and secret.
