@@ -75,7 +75,7 @@ impl Known {
             let content = vec![b'a' + u8::try_from(number)?; 1 << (number + 8)];
             let mut body = file(format!("known {number}"), content);
             if let (Body::Form(Form { fields, .. }), true) = (&mut body, number % 3 == 0) {
-                *fields = vec![("bucket", "images".into()), ("type", "image".into()), ("name", "a".into())];
+                *fields = vec![("bucket", "files".into()), ("type", "sample".into()), ("name", "a".into())];
             }
             ids.push(self.make(stage, SYSTEM, "/v1/files", body)?);
         }
