@@ -58,8 +58,15 @@ impl Known {
         let (asked, keyed, delivered, pending, listings) = Default::default();
         let mut known = Self { client: Client::new(PATIENCE), asked, keyed, delivered, pending, listings };
         let files = known.files(stage)?;
-        known.loads(stage, &files)?;
-        known.listings(stage, &files)?;
+        let own = &files[..EACH - 1];
+        known.loads(stage, own)?;
+        known.listings(stage, own)?;
+        // Now that they are shared with whoever sees those.
+        for id in &files {
+            for (path, who) in [("", OWN), ("", OTHER), ("/info", OWN)] {
+                known.ask(stage, SYSTEM, &format!("/v1/files/{id}{path}"), Some(who))?;
+            }
+        }
         let settings = json!({"logging": {"level": "info", "filter": "actix_web=warn"}});
         for service in [SYSTEM, LOGISTICS, LIVESTOCK] {
             known.send(stage, service, ("PUT", "/v1/settings"), None, &Body::Json(settings.clone()))?;
@@ -83,12 +90,6 @@ impl Known {
         self.send(stage, SYSTEM, ("POST", "/v1/files/resolve"), Some(OWN), &share)?;
         let last = format!("/v1/files/{}", ids[EACH - 1]);
         self.send(stage, SYSTEM, ("DELETE", &last), Some(OWN), &Body::Empty)?;
-        for id in &ids {
-            for (path, who) in [("", OWN), ("", OTHER), ("/info", OWN)] {
-                self.ask(stage, SYSTEM, &format!("/v1/files/{id}{path}"), Some(who))?;
-            }
-        }
-        ids.pop();
         Ok(ids)
     }
 
