@@ -142,7 +142,7 @@ impl Known {
         })?;
         self.ask(stage, LOGISTICS, &first, Some(OWN))?;
         for id in &ids {
-            self.ask(stage, LOGISTICS, &format!("/v1/loads/{id}"), Some(OTHER))?;
+            self.ask(stage, LOGISTICS, &format!("/v1/loads/{id}"), Some(OWN))?;
         }
         for more in [
             "&limit=100&count=true",
@@ -242,7 +242,10 @@ impl Known {
     fn answer(&self, stage: &Stage<'_>, asked: &Asked) -> Result<(u16, String, Vec<u8>)> {
         let (url, token) = (stage.services[asked.service].url(&asked.path), stage.token(asked.who));
         let answer = self.client.send("GET", &url, Some(&token), &Body::Empty)?;
-        Ok((answer.status, answer.header("x-total-count").to_owned(), answer.bytes))
+        // A refusal names its request.
+        let total = answer.header("x-total-count").to_owned();
+        let bytes = if answer.status < 300 { answer.bytes } else { Vec::new() };
+        Ok((answer.status, total, bytes))
     }
 
     /// How many questions are answered as they were, to the byte.
