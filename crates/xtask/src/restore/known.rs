@@ -285,8 +285,8 @@ impl Known {
         };
         let (loads, listings, facets) = (
             format!("/v1/loads?f:organiserId={OWN}&count=true"),
-            format!("/v1/listings?f:organisationId={OWN}&f:status=active&count=true"),
-            format!("/v1/listings?f:organisationId={OWN}&f:status=active&docs=false"),
+            format!("/v1/listings?f:organisationId={OWN}&f:status=active-selling&count=true"),
+            format!("/v1/listings?f:organisationId={OWN}&f:status=active-selling&docs=false"),
         );
         let counts = || {
             Ok::<_, anyhow::Error>([
