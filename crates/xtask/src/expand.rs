@@ -105,10 +105,8 @@ fn suites(tree: &Path, servers: &Servers, stop: &Stop) -> Result<()> {
     let mut cargo = workspace::cargo();
     cargo.current_dir(tree).args(["test", "--locked", "--no-fail-fast", "--test", "it"]);
     cargo.args(SERVICES.iter().flat_map(|service| ["--package", service]));
-    // What the release's tree is compiled from is elsewhere than ours, and so is what comes of it.
-    cargo
-        .args(["--", "--skip", "plans::"])
-        .env("CARGO_TARGET_DIR", workspace::target_dir()?.join("release-before"));
+    // What others wrote is compiled already. The services' programs are the release's after this, until they are built again.
+    cargo.args(["--", "--skip", "plans::"]).env("CARGO_TARGET_DIR", workspace::target_dir()?);
     cargo.envs(servers.environment());
     if !process::run(&mut cargo, stop)?.success() {
         bail!("what its tests found stands above");

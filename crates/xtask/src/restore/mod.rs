@@ -76,7 +76,7 @@ fn drill(trial: &Trial<'_>, postgres: bool) -> Result<()> {
     trial.pause(Duration::from_secs(2))?;
     let swept = stage.services[SYSTEM]
         .command(&["sweep-files"], &[("DROVER_SERVICE__SWEEP_GRACE_SECONDS", GRACE)])?;
-    note("sweep-files", swept.lines().next().unwrap_or_default().to_owned());
+    note("sweep-files", swept.lines().find(|line| line.contains("looked at")).unwrap_or_default().to_owned());
     GoingOn::look(&stage, least)?;
     if let Some(server) = &stage.server {
         let indexes = "SELECT count(*) FROM pg_indexes WHERE schemaname = 'logistics' AND indexdef LIKE '%gin_trgm_ops%'";
