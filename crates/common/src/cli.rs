@@ -56,7 +56,8 @@ pub fn command(
 fn commands<S: Service>() -> Command {
     let environment = format!(
         "Every setting is an environment variable, or a member of the TOML file (DROVER_SERVER__PORT is port in \
-         [server]). The variables and their defaults:\n\n{}",
+         [server]). DROVER_DATABASE__URL_FILE, and so with every variable, names a file that has the value, as \
+         containers are given secrets. The variables and their defaults:\n\n{}",
         defaults::<S>().describe()
     );
     Command::new(S::NAME)

@@ -65,6 +65,53 @@ fn variables_become_what_the_field_is() {
 }
 
 #[test]
+fn a_file_may_have_the_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let [url, secret, list] =
+        [("url", "postgres://u:p@h/d\n"), ("secret", " s3cret\n\n"), ("list", "IE\r\nFR, GB")]
+            .map(|(name, text)| file(name, text.as_bytes()));
+    let config = load(
+        None,
+        &[
+            ("DROVER_DATABASE__URL_FILE", &url),
+            ("DROVER_DATABASE__URL", ""),
+            ("DROVER_SERVICE__HOOK_SECRET_FILE", &secret),
+            ("DROVER_SERVICE__COUNTRIES_FILE", &list),
+            // A setting by this name is that setting.
+            ("DROVER_AUTH__JWKS_FILE", "/no/such/file"),
+        ],
+    );
+    let config = config.unwrap();
+    assert_eq!(config.database.url.expose_secret(), "postgres://u:p@h/d");
+    assert_eq!(config.service.hook_secret, " s3cret\n");
+    assert_eq!(config.service.countries, ["IE", "FR", "GB"]);
+    assert_eq!(config.auth.jwks_file.as_deref(), Some(Path::new("/no/such/file")));
+
+    let refused = |variables: &[(&str, &str)]| {
+        let error = format!("{:#}", load(None, variables).unwrap_err());
+        assert!(!error.contains("s3cret"), "{error}");
+        error
+    };
+    let both =
+        refused(&[("DROVER_SERVICE__HOOK_SECRET_FILE", &secret), ("DROVER_SERVICE__HOOK_SECRET", "s3cret")]);
+    assert!(both.contains("DROVER_SERVICE__HOOK_SECRET and DROVER_SERVICE__HOOK_SECRET_FILE"), "{both}");
+    let (empty, garbled) = (file("empty", b"\n"), file("garbled", b"s3cret\xff"));
+    for (path, reason) in [("/no/such/file", "cannot be read"), (&empty, "is empty"), (&garbled, "UTF-8")] {
+        let error = refused(&[("DROVER_SERVICE__HOOK_SECRET_FILE", path)]);
+        let parts = ["DROVER_SERVICE__HOOK_SECRET_FILE", path, reason];
+        assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+    }
+    assert!(refused(&[("DROVER_DATABASE__URI_FILE", &url)]).contains("uri_file"));
+    let folder = folder.path().display().to_string();
+    assert!(refused(&[("DROVER_SERVER__PORT_FILE", &folder)]).contains("cannot be read"));
+}
+
+#[test]
 fn variables_of_others_are_left_alone() {
     load(None, &[("DROVER_TEST_POSTGRES", "x"), ("DROVER_SYSTEM_PORT", "tcp://10.0.0.1:80"), ("HOME", "/")])
         .unwrap();

@@ -63,3 +63,18 @@ testkit::on_both! {
         assert!(half.await.is_err());
     }
 }
+
+#[tokio::test]
+async fn a_role_that_may_make_no_schema_migrates_its_own() {
+    let test = TestDatabase::empty(testkit::Backend::Postgres).await;
+    let (role, schema) = (format!("role_{}", test.name()), options(&test.url).schema);
+    test.execute(&format!(
+        "CREATE ROLE {role} LOGIN PASSWORD 'own'; CREATE SCHEMA {schema} AUTHORIZATION {role}"
+    ));
+    let (_, server) = test.url.split_once('@').unwrap();
+    let own = options(&format!("postgres://{role}:own@{server}"));
+    let migrated = tokio::task::spawn_blocking(move || Database::migrate(&own, migrations())).await.unwrap();
+    // A role is the whole server's.
+    test.execute(&format!("DROP OWNED BY {role} CASCADE; DROP ROLE {role}"));
+    assert_eq!(migrated.unwrap(), ["20270101000000_create_things"]);
+}
