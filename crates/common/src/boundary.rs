@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
@@ -19,6 +20,7 @@ use tracing_actix_web::RootSpanBuilder;
 use crate::admission::is_preflight;
 use crate::api::Api;
 use crate::connection::Activity;
+use crate::leaving::Leaving;
 use crate::measured::Measured;
 use crate::request::{REQUEST_ID, RequestContext, Route};
 use crate::{Error, public};
@@ -53,7 +55,7 @@ pub(crate) async fn boundary(
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     let started = Instant::now();
     let under_way = Activity::begin(&request);
-    let context = RequestContext::of(&request);
+    let (context, leaving) = (RequestContext::of(&request), Leaving::of(request.request()));
     let head = request.method() == Method::HEAD;
     if head {
         request.head_mut().method = Method::GET;
@@ -68,7 +70,7 @@ pub(crate) async fn boundary(
     let measured = operation.map_or(&api.others, |operation| &operation.measured);
     if public && route.0.is_some() && is_preflight(&request) {
         let mut answer = public::preflight(&request);
-        finish(&mut answer, &context, public);
+        finish(&mut answer, &context, public, leaving.as_deref());
         return Ok(request.into_response(answer));
     }
     request.extensions_mut().insert(route);
@@ -87,10 +89,12 @@ pub(crate) async fn boundary(
             let answer = respond(&error, &context);
             observe(answer.status(), measured, started);
             let status = answer.status();
-            return Err(Rendered { status, answer: RefCell::new(Some(answer)), context, public }.into());
+            return Err(
+                Rendered { status, answer: RefCell::new(Some(answer)), context, public, leaving }.into()
+            );
         }
     };
-    finish(response.response_mut(), &context, public);
+    finish(response.response_mut(), &context, public, leaving.as_deref());
     observe(response.status(), measured, started);
     Ok(response.map_body(|_, body| match under_way {
         _ if head => BoxBody::new(Headless(body.size())),
@@ -105,6 +109,7 @@ struct Rendered {
     answer: RefCell<Option<HttpResponse>>,
     context: RequestContext,
     public: bool,
+    leaving: Option<web::Data<Leaving>>,
 }
 
 impl ResponseError for Rendered {
@@ -114,7 +119,7 @@ impl ResponseError for Rendered {
 
     fn error_response(&self) -> HttpResponse {
         let mut answer = self.answer.take().unwrap_or_else(|| HttpResponse::new(self.status));
-        finish(&mut answer, &self.context, self.public);
+        finish(&mut answer, &self.context, self.public, self.leaving.as_deref());
         answer
     }
 }
@@ -191,7 +196,15 @@ fn by_status(status: StatusCode) -> Option<Error> {
 }
 
 /// The headers that every answer carries.
-fn finish(response: &mut HttpResponse, context: &RequestContext, public: bool) {
+fn finish(
+    response: &mut HttpResponse,
+    context: &RequestContext,
+    public: bool,
+    leaving: Option<&Arc<Leaving>>,
+) {
+    if let Some(leaving) = leaving {
+        leaving.finish(response);
+    }
     let success = response.status().is_success();
     let headers = response.headers_mut();
     if public {

@@ -193,7 +193,13 @@ async fn serve<S: Service>(config: Config<S::Settings>) -> anyhow::Result<()> {
         _ = interrupt.recv() => {}
     }
     tracing::info!("stopping: requests in flight may finish");
-    running.stop().await;
+    let enough = async {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    };
+    running.leave(enough).await;
     Ok(())
 }
 

@@ -16,6 +16,7 @@ use utoipa_swagger_ui::Config;
 
 use crate::Error;
 use crate::api::Api;
+use crate::leaving::Leaving;
 use crate::server::Service;
 use crate::telemetry;
 
@@ -60,7 +61,10 @@ async fn docs(path: web::Path<String>) -> Result<HttpResponse, Error> {
     Ok(HttpResponse::Ok().content_type(file.content_type).body(content))
 }
 
-async fn ready<S: Service>(db: Data<Database>, service: Data<S>) -> HttpResponse {
+async fn ready<S: Service>(db: Data<Database>, service: Data<S>, leaving: Data<Leaving>) -> HttpResponse {
+    if leaving.has_begun() {
+        return HttpResponse::ServiceUnavailable().json(json!({ "status": "stopping" }));
+    }
     let (database, others) = tokio::join!(
         tokio::time::timeout(PATIENCE, db.ping()),
         tokio::time::timeout(PATIENCE, service.dependencies())

@@ -19,6 +19,7 @@ mod health;
 pub mod http;
 mod idempotency;
 mod keyset;
+mod leaving;
 mod measured;
 pub mod multipart;
 mod paging;

@@ -30,6 +30,7 @@ use crate::auth::Verifier;
 use crate::boundary::{RequestSpan, boundary};
 use crate::config::{Config, DatabaseConfig};
 use crate::connection::Patience;
+use crate::leaving::{Door, Leaving};
 use crate::rate::Rates;
 use crate::settings::Settings;
 use crate::{Error, api, connection, health, idempotency, settings, telemetry};
@@ -143,9 +144,32 @@ pub struct Running {
     background: JoinSet<()>,
     finish: Pin<Box<dyn Future<Output = ()> + Send>>,
     patience: Duration,
+    leaving: Data<Leaving>,
+    door: Door,
+    drain: Duration,
+    settings: Data<Settings>,
 }
 
 impl Running {
+    /// Goes on for `server.drain_seconds`, or until it is `enough`, while proxies learn that it leaves; then
+    /// [stops](Self::stop).
+    pub async fn leave(self, enough: impl Future<Output = ()>) {
+        if !self.drain.is_zero() {
+            self.leaving.begin();
+            let drained = async {
+                tokio::time::sleep(self.drain).await;
+                // Who lets people in tells, as an error, that the door is shut.
+                self.settings.hush("actix_server=off");
+                self.door.shut(&self.handle).await;
+            };
+            tokio::select! {
+                () = drained => {}
+                () = enough => {}
+            }
+        }
+        self.stop().await;
+    }
+
     /// Takes no more connections, lets requests in flight and what the service does beside them finish, and ends.
     pub async fn stop(mut self) {
         let _ = tokio::join!(self.handle.stop(true), tokio::time::timeout(self.patience, self.finish));
@@ -204,9 +228,11 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
     let (limit, patience) = (Data::new(JsonLimit(server.json_bytes)), Data::new(Patience::new(server)));
     let turns = Data::new(idempotency::Turns::default());
     let rates = Data::new(Rates::open(server)?);
+    let leaving = Data::new(Leaving::default());
 
     let watch = Settings::watch(settings.clone());
     let (own, tidying) = (S::background(service.clone()), rates.clone());
+    let (asked, kept) = (leaving.clone(), settings.clone());
     let finishing = service.clone();
     let origins = server.cors_origins.clone();
     let factory = move || {
@@ -220,6 +246,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
             .app_data(patience.clone())
             .app_data(turns.clone())
             .app_data(rates.clone())
+            .app_data(asked.clone())
             .configure(health::routes::<S>)
             .default_service(web::to(async || Err::<&str, _>(Error::NotFound)))
             .wrap(Compress::default())
@@ -228,6 +255,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
             .wrap(from_fn(boundary))
             .wrap(TracingLogger::<RequestSpan>::new())
     };
+    let door = Door(listener.try_clone()?);
     let running = connection::serve(listener, server, factory)?;
     let handle = running.handle();
     let mut background = JoinSet::new();
@@ -244,6 +272,10 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
         background,
         finish: Box::pin(async move { finishing.finish().await }),
         patience: Duration::from_secs(server.shutdown_seconds),
+        leaving,
+        door,
+        drain: Duration::from_secs(server.drain_seconds),
+        settings: kept,
     })
 }
 

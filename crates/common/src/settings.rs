@@ -75,6 +75,12 @@ impl Settings {
         }
     }
 
+    /// Adds a directive to those in force, for the rest of the life of this process.
+    pub(crate) fn hush(&self, directive: &str) {
+        let Logging { level, filter } = self.current().logging;
+        telemetry::set_level(&level, &format!("{filter},{directive}"));
+    }
+
     fn current(&self) -> Document {
         self.current.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }

@@ -46,8 +46,11 @@ pub fn are_directives(text: &str) -> bool {
 }
 
 fn filter(level: &str, directives: &str) -> EnvFilter {
-    let directives = if directives.trim() == "*" { "" } else { directives };
-    EnvFilter::builder().parse_lossy(format!("{level},{directives}"))
+    let directives: String = directives
+        .split(',')
+        .filter(|directive| directive.trim() != "*")
+        .fold(String::new(), |all, one| all + "," + one);
+    EnvFilter::builder().parse_lossy(level.to_owned() + &directives)
 }
 
 /// What has been counted, in Prometheus text format.

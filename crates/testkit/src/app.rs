@@ -79,6 +79,11 @@ impl App {
         self.running.stop().await;
         self.database
     }
+
+    /// Stops it as a signal does, and another one when it is `enough`.
+    pub async fn leave(self, enough: impl Future<Output = ()>) {
+        self.running.leave(enough).await;
+    }
 }
 
 /// What a service is told in tests: this database, the test users' keys.

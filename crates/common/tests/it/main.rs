@@ -10,6 +10,7 @@ mod hostile;
 mod idempotency;
 mod key_sources;
 mod keys;
+mod leaving;
 mod outside;
 mod paging;
 mod parsers;

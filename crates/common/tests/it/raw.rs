@@ -8,12 +8,12 @@ use tokio::net::TcpStream;
 
 use crate::echo::{start, thing};
 
-async fn connect(app: &App) -> TcpStream {
+pub(crate) async fn connect(app: &App) -> TcpStream {
     TcpStream::connect(app.url.trim_start_matches("http://")).await.unwrap()
 }
 
 /// All that comes back until the server closes, or for five seconds.
-async fn rest(mut stream: TcpStream) -> String {
+pub(crate) async fn rest(mut stream: TcpStream) -> String {
     let mut bytes = Vec::new();
     let _ = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut bytes)).await;
     String::from_utf8_lossy(&bytes).into_owned()
