@@ -18,6 +18,7 @@ pub fn run(name: &str, programs: &[&Path], variables: &[(&str, String)]) -> Resu
     let path = env::var_os("PATH").unwrap_or_default();
     let path = programs.iter().map(|folder| (*folder).to_owned()).chain(env::split_paths(&path));
     let mut shell = Command::new("sh");
+    shell.current_dir(workspace::root());
     shell.args(["-e", "-u", "-c", block]).env("PATH", env::join_paths(path)?);
     let output =
         shell.envs(variables.iter().map(|(name, value)| (name, value))).output().context("there is no sh")?;

@@ -14,14 +14,10 @@ use crate::service::{Environment, Service};
 use crate::trial::Trial;
 use crate::workspace::SERVICES;
 
-/// As deploy/postgres has it: a role and a schema for each service, which sees no other; pg_trgm for all.
-const ROLES: &str = "CREATE EXTENSION pg_trgm SCHEMA public;
-    CREATE ROLE system LOGIN PASSWORD 'own'; CREATE SCHEMA system AUTHORIZATION system;
-    CREATE ROLE logistics LOGIN PASSWORD 'own'; CREATE SCHEMA logistics AUTHORIZATION logistics;
-    CREATE ROLE livestock LOGIN PASSWORD 'own'; CREATE SCHEMA livestock AUTHORIZATION livestock;";
 /// A cluster in use has given away more numbers of transactions than a new one.
 const USED: &str = "DO $$ BEGIN FOR i IN 1..5000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$";
 const DATABASE: &str = "drover";
+const PASSWORD: &str = "own";
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 /// A PostgreSQL server with one database for all. The database goes while the server is still there.
@@ -32,11 +28,27 @@ pub struct Server {
 }
 
 impl Server {
+    /// A new one, prepared as the page says.
     fn start(trial: &Trial<'_>) -> Result<Self> {
         let cluster = Cluster::start(&trial.servers.programs().postgres, trial.stop)?;
         let databases = Databases::new(&cluster.url())?;
-        databases.create(DATABASE)?;
-        databases.say(DATABASE, ROLES)?;
+        let url = databases.create(DATABASE)?;
+        let (login, place) = url.split_once('@').context("a URL without a user")?;
+        let (password, name) = (login.rsplit(':').next(), place.rsplit('/').next());
+        let secrets = trial.path("secrets");
+        fs::create_dir_all(&secrets)?;
+        for service in SERVICES {
+            let url = format!("postgres://{service}:{PASSWORD}@{place}");
+            fs::write(secrets.join(format!("{service}-database-url")), url)?;
+        }
+        let variables = [
+            ("PGHOST", "127.0.0.1".to_owned()),
+            ("PGPORT", cluster.port.to_string()),
+            ("PGPASSWORD", password.unwrap_or_default().to_owned()),
+            ("POSTGRES_DB", name.unwrap_or_default().to_owned()),
+            ("SECRETS", secrets.display().to_string()),
+        ];
+        page::run("prepare-postgres", &[&trial.databases.programs], &variables)?;
         Ok(Self { databases, cluster })
     }
 
@@ -44,7 +56,7 @@ impl Server {
     fn url(&self, service: &str) -> Result<String> {
         let url = self.databases.of(DATABASE)?;
         let (_, place) = url.split_once('@').context("a URL without a user")?;
-        Ok(format!("postgres://{service}:own@{place}"))
+        Ok(format!("postgres://{service}:{PASSWORD}@{place}"))
     }
 }
 
