@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::stage::Stage;
+use super::stage::{Stage, Who};
 use crate::client::{Answer, Body, Client};
 use crate::faults::site::{file, listing, load};
 use crate::multipart::Form;
@@ -19,9 +19,6 @@ pub const LIVESTOCK: usize = 2;
 /// So many loads, listings and files.
 const EACH: usize = 12;
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Somebody, as [`Stage::token`] takes it.
-pub type Who = Option<&'static str>;
 
 /// What was asked, and answered: status, how many there are, and every byte.
 struct Asked {
@@ -69,7 +66,7 @@ impl Known {
         }
         let settings = json!({"logging": {"level": "info", "filter": "actix_web=warn"}});
         for service in [SYSTEM, LOGISTICS, LIVESTOCK] {
-            known.send(stage, service, ("PUT", "/v1/settings"), None, &Body::Json(settings.clone()))?;
+            stage.send(service, ("PUT", "/v1/settings"), None, &Body::Json(settings.clone()))?;
             known.ask(stage, service, "/v1/settings", None)?;
         }
         Ok(known)
@@ -87,9 +84,9 @@ impl Known {
             ids.push(self.make(stage, SYSTEM, "/v1/files", body)?);
         }
         let share = Body::Json(json!({"ids": [ids[1]], "shareWith": [OTHER]}));
-        self.send(stage, SYSTEM, ("POST", "/v1/files/resolve"), Some(OWN), &share)?;
+        stage.send(SYSTEM, ("POST", "/v1/files/resolve"), Some(OWN), &share)?;
         let last = format!("/v1/files/{}", ids[EACH - 1]);
-        self.send(stage, SYSTEM, ("DELETE", &last), Some(OWN), &Body::Empty)?;
+        stage.send(SYSTEM, ("DELETE", &last), Some(OWN), &Body::Empty)?;
         Ok(ids)
     }
 
@@ -118,10 +115,10 @@ impl Known {
             media_type: "text/csv",
             content: csv.bytes.into(),
         };
-        self.send(stage, LOGISTICS, ("POST", "/v1/loads/batch"), Some(OWN), &Body::Form(batch))?;
+        stage.send(LOGISTICS, ("POST", "/v1/loads/batch"), Some(OWN), &Body::Form(batch))?;
         let proof = json!({"weightNet": 27.5, "ticketNumber": "T-1", "vehicleRegistration": "VX12KLM", "files": [{"id": files[0]}]});
         let path = format!("/v1/loads/{}/proof-of-delivery", ids[0]);
-        self.send(stage, LOGISTICS, ("POST", &path), Some(OWN), &Body::Json(proof))?;
+        stage.send(LOGISTICS, ("POST", &path), Some(OWN), &Body::Json(proof))?;
         for (number, id) in ids.iter().enumerate().skip(1).take(6) {
             // The first half is delivered before the rest is sent.
             if number == 4 {
@@ -131,7 +128,7 @@ impl Known {
                 stage.receiver.refuse(true);
             }
             let body = Body::Json(json!({"loadId": id, "driverId": format!("driver-{number}")}));
-            let sent = self.send(stage, LOGISTICS, ("POST", "/v1/loads/send-to-driver"), Some(OWN), &body)?;
+            let sent = stage.send(LOGISTICS, ("POST", "/v1/loads/send-to-driver"), Some(OWN), &body)?;
             let sent = sent.json["id"].as_str().context("a notification has no id")?.to_owned();
             if number < 4 { self.delivered.push(sent) } else { self.pending.push(sent) }
         }
@@ -181,7 +178,7 @@ impl Known {
             ),
         ];
         for (method, path, who, body) in steps {
-            self.send(stage, LIVESTOCK, (method, &path), Some(who), &body)?;
+            stage.send(LIVESTOCK, (method, &path), Some(who), &body)?;
         }
         for path in [&draft, &closed, &wished] {
             self.ask(stage, LIVESTOCK, &format!("{path}/events"), None)?;
@@ -217,18 +214,6 @@ impl Known {
     fn post(&self, stage: &Stage<'_>, service: usize, path: &str, body: &Body, key: &str) -> Result<Answer> {
         let (url, token) = (stage.services[service].url(path), stage.token(Some(OWN)));
         self.client.send_with("POST", &url, Some(&token), &[("idempotency-key", key)], body)
-    }
-
-    /// Anything but success is an error.
-    pub fn send(
-        &self,
-        stage: &Stage<'_>,
-        service: usize,
-        (method, path): (&str, &str),
-        who: Who,
-        body: &Body,
-    ) -> Result<Answer> {
-        stage.services[service].send(method, path, &stage.token(who), body)
     }
 
     /// Asks, and remembers what is answered.
@@ -279,7 +264,7 @@ impl Known {
     /// Writes after the restore: each is found, counted and told, and nothing else has changed.
     pub fn grow(&self, stage: &Stage<'_>) -> Result<()> {
         let total = |service, path: &str| {
-            let answer = self.send(stage, service, ("GET", path), Some(OWN), &Body::Empty)?;
+            let answer = stage.send(service, ("GET", path), Some(OWN), &Body::Empty)?;
             let count = answer.header("x-total-count").parse::<u64>().ok();
             count.or(answer.json["total"].as_u64()).with_context(|| format!("{path} counts nothing"))
         };
@@ -297,20 +282,19 @@ impl Known {
         };
         let before = counts()?;
         let id = |answer: Answer| answer.json["id"].as_str().map(str::to_owned).context("no id was given");
-        let made = |service, path: &str, body: Body| {
-            id(self.send(stage, service, ("POST", path), Some(OWN), &body)?)
-        };
+        let made =
+            |service, path: &str, body: Body| id(stage.send(service, ("POST", path), Some(OWN), &body)?);
         let file = made(SYSTEM, "/v1/files", file("after".into(), b"after\n".to_vec()))?;
         let refers = json!([{"id": file}]);
         let load = made(LOGISTICS, "/v1/loads/organiser", load(OWN, "AFTERWARDS", &refers))?;
         let found =
-            self.send(stage, LOGISTICS, ("GET", "/v1/loads?query=afterward"), Some(OWN), &Body::Empty)?.json;
+            stage.send(LOGISTICS, ("GET", "/v1/loads?query=afterward"), Some(OWN), &Body::Empty)?.json;
         ensure!(
             found[0]["id"] == load.as_str() && found.as_array().map(Vec::len) == Some(1),
             "a new load is not found: {found}"
         );
         let bytes =
-            self.send(stage, SYSTEM, ("GET", &format!("/v1/files/{file}")), Some(OTHER), &Body::Empty)?.bytes;
+            stage.send(SYSTEM, ("GET", &format!("/v1/files/{file}")), Some(OTHER), &Body::Empty)?.bytes;
         ensure!(bytes == b"after\n", "a new file is not what was uploaded");
         // Two come and one goes.
         let new = [0, 1].map(|number| {
@@ -319,20 +303,13 @@ impl Known {
         let [_, last] = new;
         let last = last?;
         let close = format!("/v1/listings/{}/close", self.listings[0]);
-        self.send(
-            stage,
-            LIVESTOCK,
-            ("POST", &close),
-            Some(OWN),
-            &Body::Json(json!({"status": "cancelled"})),
-        )?;
+        stage.send(LIVESTOCK, ("POST", &close), Some(OWN), &Body::Json(json!({"status": "cancelled"})))?;
         let after = counts()?;
         ensure!(after == [before[0] + 1, before[1] + 1, before[2] + 1], "{before:?} became {after:?}");
-        let page = self.send(stage, LIVESTOCK, ("GET", &listings), Some(OWN), &Body::Empty)?.json;
+        let page = stage.send(LIVESTOCK, ("GET", &listings), Some(OWN), &Body::Empty)?.json;
         ensure!(page[0]["id"] == last.as_str(), "the newest listing is not the first");
         for (listing, states) in [(&last, &["active"][..]), (&self.listings[0], &["active", "cancelled"])] {
-            let events = self.send(
-                stage,
+            let events = stage.send(
                 LIVESTOCK,
                 ("GET", &format!("/v1/listings/{listing}/events")),
                 None,

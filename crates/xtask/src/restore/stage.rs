@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use rustix::process::Signal;
 
 use super::page;
+use crate::client::{Answer, Body};
 use crate::databases::Databases;
 use crate::faults::receiver::Receiver;
 use crate::servers::Cluster;
@@ -16,6 +17,9 @@ use crate::workspace::SERVICES;
 
 /// A cluster in use has given away more numbers of transactions than a new one.
 const USED: &str = "DO $$ BEGIN FOR i IN 1..5000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$";
+/// The organisation of whoever asks; none: an administrator.
+pub type Who = Option<&'static str>;
+
 const DATABASE: &str = "drover";
 const PASSWORD: &str = "own";
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -141,8 +145,19 @@ impl<'a> Stage<'a> {
     }
 
     /// A token of somebody of this organisation, or of an administrator.
-    pub fn token(&self, org: Option<&str>) -> String {
-        self.services[0].token(org)
+    pub fn token(&self, who: Who) -> String {
+        self.services[0].token(who)
+    }
+
+    /// Asks a service for something; anything but success is an error.
+    pub fn send(
+        &self,
+        service: usize,
+        (method, path): (&str, &str),
+        who: Who,
+        body: &Body,
+    ) -> Result<Answer> {
+        self.services[service].send(method, path, &self.token(who), body)
     }
 }
 
