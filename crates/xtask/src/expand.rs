@@ -2,7 +2,7 @@
 //! a release is rolled out, and after a roll-back the older one is alone with it. So a release may add to the schema, and
 //! take away only what the one before has ceased to use (docs/operations.md, "Releases").
 //!
-//! The release's own suites are run, from a tree of its own with today's migrations laid over it.
+//! The release's own suites of the three services are run, from a tree of its own with today's migrations laid over it.
 //! How SQLite goes about statements (`plans`) is left out: there a new index may well change what a test expects.
 
 use std::fs;
@@ -15,7 +15,7 @@ use crate::cli::ExpandArgs;
 use crate::process;
 use crate::servers::Servers;
 use crate::stop::Stop;
-use crate::workspace;
+use crate::workspace::{self, SERVICES};
 
 /// Where migrations are.
 const FOLDERS: [&str; 4] = [
@@ -103,10 +103,12 @@ fn lay_over(root: &Path, tree: &Path) -> Result<()> {
 
 fn suites(tree: &Path, servers: &Servers, stop: &Stop) -> Result<()> {
     let mut cargo = workspace::cargo();
-    // All of them, as our own tests are built: what others wrote is compiled already.
-    cargo.current_dir(tree).args(["test", "--locked", "--no-fail-fast", "--workspace", "--test", "it"]);
-    // The services' programs are the release's after this, until they are built again.
-    cargo.args(["--", "--skip", "plans::"]).env("CARGO_TARGET_DIR", workspace::target_dir()?);
+    cargo.current_dir(tree).args(["test", "--locked", "--no-fail-fast", "--test", "it"]);
+    cargo.args(SERVICES.iter().flat_map(|service| ["--package", service]));
+    // A folder of its own: cargo takes crates of two trees of one workspace for the same.
+    cargo
+        .args(["--", "--skip", "plans::"])
+        .env("CARGO_TARGET_DIR", workspace::target_dir()?.join("last-release"));
     cargo.envs(servers.environment());
     if !process::run(&mut cargo, stop)?.success() {
         bail!("what its tests found stands above");

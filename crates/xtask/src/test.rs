@@ -53,7 +53,6 @@ pub fn run(args: &TestArgs, stop: &Stop) -> Result<()> {
     })?;
     let servers = stages.tests(&all, "cargo xtask test -- --workspace")?;
     let untried = stages.trials(&servers)?;
-    // After the trials, whose programs it replaces by the release's.
     stages.run("last release on this schema", "cargo xtask expand", || expand::run(&servers, stop))?;
     stages.head("everything passed");
     for untried in untried {
