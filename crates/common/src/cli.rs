@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix_web::web::Data;
 use anyhow::Context as _;
-use clap::{Arg, ArgMatches, Command, value_parser};
-use database::Database;
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use database::{Database, Progress};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::auth::Verifier;
@@ -15,9 +15,16 @@ use crate::config::Config;
 use crate::server::{self, Service};
 use crate::{openapi, telemetry};
 
+/// What `migrate --pending` ends with where migrations are still to be applied.
+const PENDING: u8 = 3;
+/// How long `healthcheck` waits for an answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How often somebody at a terminal is told how far it is.
+const TELLING: Duration = Duration::from_secs(2);
+
 /// Runs a service by its command line; the exit code says how it went.
 pub fn main<S: Service>() -> ExitCode {
-    let matches = command::<S>().get_matches();
+    let matches = commands::<S>().get_matches();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = runtime.context("cannot start").and_then(|runtime| {
         let result = runtime.block_on(run::<S>(&matches));
@@ -26,7 +33,7 @@ pub fn main<S: Service>() -> ExitCode {
         result
     });
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("{}: {error:#}", S::NAME);
             ExitCode::FAILURE
@@ -34,7 +41,19 @@ pub fn main<S: Service>() -> ExitCode {
     }
 }
 
-fn command<S: Service>() -> Command {
+/// A command: what it does, which settings it needs and what exit code 0 says, with an example of its arguments.
+pub fn command(
+    name: &'static str,
+    about: &'static str,
+    [needs, well, example]: [&'static str; 3],
+) -> Command {
+    Command::new(name).about(about).after_help(format!(
+        "Needs: {needs}.\nExit code: 0 {well}; 1 otherwise, with a line that says why; 2 where the arguments are wrong.\n\
+         Example: {example}"
+    ))
+}
+
+fn commands<S: Service>() -> Command {
     let environment = format!(
         "Every setting is an environment variable, or a member of the TOML file (DROVER_SERVER__PORT is port in \
          [server]). DROVER_DATABASE__URL_FILE, and so with every variable, names a file that has the value, as \
@@ -53,12 +72,44 @@ fn command<S: Service>() -> Command {
                 .value_parser(value_parser!(PathBuf))
                 .help("A TOML file with settings"),
         )
-        .subcommand(Command::new("serve").about("Answers requests until SIGTERM or Ctrl-C (the default)"))
-        .subcommand(Command::new("migrate").about("Brings the database schema up to date and ends"))
-        .subcommand(Command::new("check-config").about("Shows the settings in force and checks them"))
-        .subcommand(Command::new("openapi").about("Prints the OpenAPI document"))
-        .subcommand(Command::new("healthcheck").about("Asks the running service whether it is ready"))
+        .subcommands(own::<S>())
         .subcommands(S::commands())
+}
+
+fn own<S: Service>() -> [Command; 6] {
+    let flag = |name, help| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    let to = Arg::new("to").value_name("TO").required(true).value_parser(value_parser!(PathBuf));
+    [
+        command(
+            "serve",
+            "Answers requests until SIGTERM or Ctrl-C, and lets those under way finish (the default)",
+            ["auth.jwks_url or auth.jwks_file, auth.issuer, auth.audience, database.url", "when it was told to stop", "serve --config /etc/drover/service.toml"],
+        ),
+        command(
+            "migrate",
+            "Brings the database schema up to date, says what it applied and ends",
+            ["database.url, with a role that may change the schema", "when the schema is up to date; with --pending 3 when it is not", "migrate --pending"],
+        )
+        .arg(flag("pending", "Changes nothing: lists what would be applied, and ends with 3 unless that is nothing")),
+        command(
+            "check-config",
+            "Shows the settings in force, without secrets, and tries keys, database and what section service names",
+            ["what serve needs; it may run beside", "when serve could start", "check-config --config /etc/drover/service.toml"],
+        ),
+        command(
+            "healthcheck",
+            "Asks the service that runs here whether it is ready, and waits 5 s at most",
+            ["server.host and server.port, as the service has them", "when it is ready", "healthcheck --live"],
+        )
+        .arg(flag("live", "Asks only whether it answers, whatever became of its database: for those who restart what does not")),
+        command("openapi", "Prints the OpenAPI document", ["nothing", "always", "openapi > openapi.json"]),
+        command(
+            "backup",
+            "Copies the SQLite database, which may be in use, to a new file: whole and checked, or not at all",
+            ["database.url; a PostgreSQL database is backed up with pg_dump (docs/operations.md)", "when the copy is on the disk", "backup /var/backups/service.sqlite"],
+        )
+        .arg(to.help("The file to make; one that is there stays as it is")),
+    ]
 }
 
 fn defaults<S: Service>() -> Config<S::Settings> {
@@ -68,39 +119,67 @@ fn defaults<S: Service>() -> Config<S::Settings> {
     defaults
 }
 
-async fn run<S: Service>(matches: &ArgMatches) -> anyhow::Result<()> {
+async fn run<S: Service>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
     if matches.subcommand_name() == Some("openapi") {
         println!("{}", serde_json::to_string_pretty(&openapi::<S>()?)?);
-        return Ok(());
+        return Ok(ExitCode::SUCCESS);
     }
     let file = matches.get_one::<PathBuf>("config").cloned();
     let config = Config::load(defaults::<S>(), file.as_deref())?;
+    let options = || server::options::<S>(&config.database);
     match matches.subcommand() {
-        Some(("migrate", _)) => {
-            let applied =
-                Database::migrate(&server::options::<S>(&config.database), server::migrations::<S>())?;
-            println!(
-                "{} migrations applied{}",
-                applied.len(),
-                applied.iter().fold(String::new(), |all, name| all + "\n" + name)
-            );
-            Ok(())
+        Some(("migrate", arguments)) if arguments.get_flag("pending") => {
+            let pending = Database::pending(&options(), server::migrations::<S>())?;
+            listed("to be applied", &pending);
+            return Ok(if pending.is_empty() { ExitCode::SUCCESS } else { PENDING.into() });
         }
+        Some(("migrate", _)) => listed("applied", &Database::migrate(&options(), server::migrations::<S>())?),
         Some(("check-config", _)) => {
             println!("{}", config.describe());
             config.server.check()?;
             let verifier = Verifier::open(&config.auth).await?;
             S::check(&config.service, Data::new(verifier)).await?;
-            Database::check(&server::options::<S>(&config.database))?;
+            Database::check(&options())?;
             println!("# all is well: the keys, the database and what section service names can be opened");
-            Ok(())
         }
-        Some(("healthcheck", _)) => healthcheck(&config.server.host, config.server.port).await,
-        None | Some(("serve", _)) => serve::<S>(config).await,
+        Some(("healthcheck", arguments)) => {
+            let path = if arguments.get_flag("live") { "healthz" } else { "readyz" };
+            healthcheck(&config.server.host, config.server.port, path).await?;
+        }
+        Some(("backup", arguments)) => {
+            let to = arguments.get_one::<PathBuf>("to").context("no file is named")?;
+            let mut told = Instant::now();
+            Database::backup(&options(), to, |progress| tell(progress, &mut told))?;
+            println!("{} is a whole copy of the database", to.display());
+        }
+        None | Some(("serve", _)) => serve::<S>(config).await?,
         Some((name, arguments)) => {
-            let db = Database::open(server::options::<S>(&config.database), server::migrations::<S>).await?;
-            S::run(name, arguments, &config.service, db).await
+            let db = Database::open(options(), server::migrations::<S>).await?;
+            S::run(name, arguments, &config.service, db).await?;
         }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn listed(what: &str, names: &[String]) {
+    println!(
+        "{} migrations {what}{}",
+        names.len(),
+        names.iter().fold(String::new(), |all, name| all + "\n" + name)
+    );
+}
+
+/// Tells whoever waits long how far a copy is.
+fn tell(progress: Progress, told: &mut Instant) {
+    if told.elapsed() < TELLING {
+        return;
+    }
+    *told = Instant::now();
+    match progress {
+        Progress::Copied(pages, all) => {
+            eprintln!("{} % copied", i64::from(pages) * 100 / i64::from(all.max(1)))
+        }
+        Progress::Checking => eprintln!("copied; the copy is checked"),
     }
 }
 
@@ -124,17 +203,17 @@ async fn serve<S: Service>(config: Config<S::Settings>) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn healthcheck(host: &str, port: u16) -> anyhow::Result<()> {
+async fn healthcheck(host: &str, port: u16, path: &str) -> anyhow::Result<()> {
     let host = match host {
         "0.0.0.0" => "127.0.0.1".to_owned(),
         "::" => "[::1]".to_owned(),
         host if host.contains(':') => format!("[{host}]"),
         host => host.to_owned(),
     };
-    let url = format!("http://{host}:{port}/readyz");
-    let response = crate::http::client(Duration::from_secs(5))?.get(&url).send().await?;
-    let status = response.status();
-    println!("{}", response.text().await?);
-    anyhow::ensure!(status.is_success(), "{url} answered {status}");
+    let url = format!("http://{host}:{port}/{path}");
+    let response = crate::http::client(PATIENCE)?.get(&url).send().await?;
+    let (status, body) = (response.status(), response.text().await?);
+    anyhow::ensure!(status.is_success(), "{url} answered {status}: {body}");
+    println!("{body}");
     Ok(())
 }

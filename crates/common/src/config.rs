@@ -118,13 +118,15 @@ pub struct DatabaseConfig {
     pub url: SecretString,
     /// Connections; on SQLite, where one writes beside them, at most one more than there are cores.
     pub pool_size: u32,
+    /// Whether the service brings its schema up to date when it starts; otherwise it starts only once that is done.
+    pub migrate: bool,
     /// How long a request waits for a free connection, and for a database that gives no sign, in milliseconds.
     pub wait_ms: u64,
 }
 
 impl Default for DatabaseConfig {
     fn default() -> Self {
-        Self { url: SecretString::default(), pool_size: 8, wait_ms: 5000 }
+        Self { url: SecretString::default(), pool_size: 8, migrate: true, wait_ms: 5000 }
     }
 }
 

@@ -129,6 +129,7 @@ pub(crate) fn options<S: Service>(config: &DatabaseConfig) -> Options {
         url: config.url.clone(),
         schema: S::NAME,
         pool_size: config.pool_size.max(1),
+        migrate: config.migrate,
         wait: Duration::from_millis(config.wait_ms),
     }
 }
@@ -321,7 +322,8 @@ pub(crate) mod tests {
     /// A database that has the common tables only.
     pub(crate) async fn open(test: &testkit::TestDatabase) -> Database {
         let wait = Duration::from_secs(5);
-        let options = Options { url: test.url.as_str().into(), schema: "common", pool_size: 2, wait };
+        let options =
+            Options { url: test.url.as_str().into(), schema: "common", pool_size: 2, migrate: true, wait };
         Database::open(options, || vec![Migrations { sqlite: SQLITE, postgres: POSTGRES }]).await.unwrap()
     }
 }

@@ -4,6 +4,7 @@
 //! [`Database::write`]. What the two databases do differently (column types, transactions, migrations,
 //! constraint errors) is settled here and nowhere else.
 
+mod backup;
 mod call;
 mod connection;
 mod error;
@@ -15,12 +16,14 @@ mod target;
 mod types;
 mod writer;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use diesel::r2d2::R2D2Connection;
 use secrecy::{ExposeSecret, SecretString};
 
+pub use backup::Progress;
 pub use connection::{AnyConnection, MultiBackend};
 pub use diesel_migrations::EmbeddedMigrations;
 pub use error::{Error, Failure};
@@ -38,6 +41,8 @@ pub struct Options {
     pub schema: &'static str,
     /// Connections, and with them the number of statements that run at once; fewer on SQLite if there are fewer cores.
     pub pool_size: u32,
+    /// Whether [`Database::open`] brings the schema up to date; otherwise it fails where that is not.
+    pub migrate: bool,
     /// How long a call waits for a free connection, and for the first sign that the server is at work for it, before it is
     /// given up.
     pub wait: Duration,
@@ -54,15 +59,25 @@ struct Inner {
 }
 
 impl Database {
-    /// Connects, brings the schema up to date and fills the pool.
+    /// Connects, brings the schema up to date and fills the pool. Migrations that a newer version has applied are left.
     ///
     /// # Errors
     /// One sentence for the person who starts the service: a malformed URL, an unwritable folder, a wrong
-    /// password, a server out of reach, a migration that fails.
+    /// password, a server out of reach, a migration that fails, or is missing where others apply them.
     pub async fn open(options: Options, migrations: fn() -> Vec<Migrations>) -> Result<Self, Error> {
         let opened = tokio::task::spawn_blocking(move || {
             let target = Target::parse(options.url.expose_secret())?;
-            migrate::run(&target, options.schema, migrations())?;
+            if options.migrate {
+                migrate::run(&target, options.schema, migrations())?;
+            } else {
+                let missing = migrate::missing(&target, options.schema, migrations())?;
+                if !missing.is_empty() {
+                    let (missing, service) = (missing.join(", "), options.schema);
+                    return Err(Error::Setup(format!(
+                        "the database lacks {missing}, and database.migrate is false: run `{service} migrate` first"
+                    )));
+                }
+            }
             let writer = match &target {
                 Target::Sqlite(path) => Some(writer::Writer::open(path, &options)?),
                 Target::Postgres(_) => None,
@@ -79,6 +94,22 @@ impl Database {
     /// As [`Database::open`].
     pub fn migrate(options: &Options, migrations: Vec<Migrations>) -> Result<Vec<String>, Error> {
         migrate::run(&Target::parse(options.url.expose_secret())?, options.schema, migrations)
+    }
+
+    /// The names of the migrations that [`Database::migrate`] would apply.
+    ///
+    /// # Errors
+    /// As [`Database::open`].
+    pub fn pending(options: &Options, migrations: Vec<Migrations>) -> Result<Vec<String>, Error> {
+        migrate::missing(&Target::parse(options.url.expose_secret())?, options.schema, migrations)
+    }
+
+    /// Copies a SQLite database, which may be in use, to a new file: whole and checked, or not at all.
+    ///
+    /// # Errors
+    /// One sentence on why there is no copy; on PostgreSQL, what makes one.
+    pub fn backup(options: &Options, to: &Path, tell: impl FnMut(Progress)) -> Result<(), Error> {
+        backup::run(&Target::parse(options.url.expose_secret())?, to, tell)
     }
 
     /// Connects once and changes nothing: no schema, no file.

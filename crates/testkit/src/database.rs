@@ -100,6 +100,7 @@ fn clone_template<S: Service>() -> TestDatabase {
             url: url_of(&template).into(),
             schema: S::NAME,
             pool_size: 1,
+            migrate: true,
             wait: std::time::Duration::from_secs(5),
         };
         Database::migrate(&options, common::migrations::<S>()).expect("the migrations run");

@@ -33,7 +33,7 @@ pub use client::{Call, Reply};
 pub use database::{Backend, TestDatabase, on_server};
 pub use discreet::errors_tell_nothing_of_the_inside;
 pub use hostile::no_parameter_is_more_than_a_value;
-pub use process::Process;
+pub use process::{Ended, Process, run};
 pub use redis::{Redis, redis_url};
 pub use rule::{Ask, Rule};
 pub use s3::S3;

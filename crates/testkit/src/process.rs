@@ -1,4 +1,4 @@
-//! A service as a program of its own, for what only a whole process shows: its log.
+//! A service as a program of its own, for what only a whole process shows: its log, its commands.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
@@ -25,13 +25,8 @@ impl Process {
     /// Starts it on a free port with the test users' keys and these settings (`LOG__LEVEL` for `DROVER_LOG__LEVEL`), and
     /// waits until its log says that it is ready.
     pub fn start(program: &str, settings: &[(&str, &str)]) -> Self {
-        let jwks = jwks_file().display().to_string();
-        let own = [("AUTH__JWKS_FILE", &*jwks), ("AUTH__ISSUER", ISSUER), ("AUTH__AUDIENCE", AUDIENCE)];
-        let mut command = Command::new(program);
-        for (name, value) in own.iter().chain([&("SERVER__PORT", "0")]).chain(settings) {
-            command.env(format!("DROVER_{name}"), value);
-        }
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child =
+            told(program, settings).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (out, errors) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
         let (tell, address) = channel();
         let ready = move |line: &str| {
@@ -65,6 +60,34 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// How a command of a program ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// Its exit code; none if a signal ended it.
+    pub code: Option<i32>,
+    /// What it printed.
+    pub out: String,
+    /// What it said was wrong.
+    pub errors: String,
+}
+
+/// Runs a command of a program to its end, told the same as [`Process::start`].
+pub fn run(program: &str, settings: &[(&str, &str)], arguments: &[&str]) -> Ended {
+    let output = told(program, settings).args(arguments).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ended { code: output.status.code(), out: text(output.stdout), errors: text(output.stderr) }
+}
+
+fn told(program: &str, settings: &[(&str, &str)]) -> Command {
+    let jwks = jwks_file().display().to_string();
+    let own = [("AUTH__JWKS_FILE", &*jwks), ("AUTH__ISSUER", ISSUER), ("AUTH__AUDIENCE", AUDIENCE)];
+    let mut command = Command::new(program);
+    for (name, value) in own.iter().chain([&("SERVER__PORT", "0")]).chain(settings) {
+        command.env(format!("DROVER_{name}"), value);
+    }
+    command
 }
 
 /// All lines to the end, each shown to somebody as it comes; without a last one that a kill has cut off.

@@ -37,6 +37,10 @@ pub enum Command {
     Deploy(TrialArgs),
     /// Run several replicas of each service behind nginx over PostgreSQL, Redis and S3; restart, kill and freeze them under load
     Replicas(TrialArgs),
+    /// Back up, destroy and restore the three services by the commands of docs/operations.md, on both databases
+    Restore(TrialArgs),
+    /// Run the last release's own tests of the services over today's migrations
+    Expand(ExpandArgs),
     /// Print a token for calling the services that `up` started, and nothing else
     Token(TokenArgs),
     /// Run every check: format, lints, licences, tidy, all tests against real servers, OpenAPI documents
@@ -136,7 +140,7 @@ pub struct BenchArgs {
     pub out: Option<PathBuf>,
 }
 
-/// Options of `fuzz`, `crash`, `faults`, `abuse`, `replicas` and `deploy`.
+/// Options of `fuzz`, `crash`, `faults`, `abuse`, `replicas`, `restore` and `deploy`.
 #[derive(Debug, Args)]
 pub struct TrialArgs {
     /// As little as `cargo xtask test` has time for
@@ -145,6 +149,14 @@ pub struct TrialArgs {
     /// What all that is drawn begins with: the same seed does the same again
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+}
+
+/// Options of `expand`.
+#[derive(Debug, Args)]
+pub struct ExpandArgs {
+    /// The release, as a tag or any other revision [default: the newest tag v* that HEAD comes after]
+    #[arg(long, value_name = "REV")]
+    pub release: Option<String>,
 }
 
 /// Options of `token`.

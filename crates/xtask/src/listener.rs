@@ -26,9 +26,9 @@ impl Heard {
     }
 }
 
-/// Answers each request with 200 and the JSON that somebody makes of it, for as long as this program runs. Gives the
-/// port.
-pub fn listen(answer: impl Fn(Heard) -> String + Send + Sync + 'static) -> Result<u16> {
+/// Answers each request with 200 and the JSON that somebody makes of it, or 503 where that is nothing, for as long as this
+/// program runs. Gives the port.
+pub fn listen(answer: impl Fn(Heard) -> Option<String> + Send + Sync + 'static) -> Result<u16> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).context("no free port for a listener")?;
     let port = listener.local_addr()?.port();
     let answer = Arc::new(answer);
@@ -38,8 +38,10 @@ pub fn listen(answer: impl Fn(Heard) -> String + Send + Sync + 'static) -> Resul
             thread::spawn(move || {
                 while let Some(heard) = hear(&stream) {
                     let body = answer(heard);
+                    let status = if body.is_some() { "200 OK" } else { "503 Service Unavailable" };
+                    let body = body.unwrap_or_default();
                     let head = format!(
-                        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+                        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
                         body.len()
                     );
                     if stream.write_all((head + &body).as_bytes()).is_err() {

@@ -10,6 +10,7 @@ mod databases;
 mod demo;
 mod deny;
 mod deploy;
+mod expand;
 mod faults;
 mod fuzz;
 mod keys;
@@ -24,6 +25,7 @@ mod proc;
 mod process;
 mod random;
 mod replicas;
+mod restore;
 mod servers;
 mod service;
 mod services;
@@ -56,6 +58,8 @@ fn main() -> ExitCode {
         Command::Abuse(args) => trial::run(&args, &stop, abuse::run),
         Command::Deploy(args) => trial::run(&args, &stop, deploy::run),
         Command::Replicas(args) => replicas::command(&args, &stop),
+        Command::Restore(args) => trial::run(&args, &stop, restore::run),
+        Command::Expand(args) => expand::command(&args, &stop),
         Command::Token(args) => token::run(&args),
         Command::Test(args) => test::run(&args, &stop),
         Command::Servers => servers::run(&stop),

@@ -12,17 +12,21 @@ use crate::services::Place;
 use crate::stop::{Interrupted, Stop};
 use crate::trial::Trial;
 use crate::workspace::SERVICES;
-use crate::{abuse, crash, demo, deny, deploy, faults, fuzz, ports, process, replicas, tidy, workspace};
+use crate::{
+    abuse, crash, demo, deny, deploy, expand, faults, fuzz, ports, process, replicas, restore, tidy,
+    workspace,
+};
 
 type Run = fn(&Trial<'_>) -> Result<()>;
 
-const TRIALS: [(&str, Run); 6] = [
+const TRIALS: [(&str, Run); 7] = [
     ("deploy", deploy::run),
     ("fuzz", fuzz::run),
     ("crash", crash::run),
     ("faults", faults::run),
     ("abuse", abuse::run),
     ("replicas", replicas::run),
+    ("restore", restore::run),
 ];
 
 /// All stages; with arguments only `cargo test` and the servers that it needs.
@@ -60,6 +64,7 @@ pub fn run(args: &TestArgs, stop: &Stop) -> Result<()> {
     let servers = stages.tests(&all, "cargo xtask test -- --workspace")?;
     stages.demo(&servers)?;
     let untried = stages.trials(&servers)?;
+    stages.run("last release on this schema", "cargo xtask expand", || expand::run(&servers, stop))?;
     stages.head("everything passed");
     for untried in untried {
         println!("but not tried: {untried}");

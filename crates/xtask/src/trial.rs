@@ -1,4 +1,4 @@
-//! What `fuzz`, `crash`, `faults`, `abuse` and `replicas` have in common: programs, servers, a folder, and a table of what was found.
+//! What `fuzz`, `crash`, `faults`, `abuse`, `replicas` and `restore` have in common: programs, servers, a folder, and a table of what was found.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -108,6 +108,21 @@ impl<'a> Trial<'a> {
             }
             sleep(left.min(Duration::from_millis(100)));
         }
+    }
+
+    /// Waits until something is so, at most so long.
+    pub fn wait_for(
+        &self,
+        what: &str,
+        limit: Duration,
+        mut is_so: impl FnMut() -> Result<bool>,
+    ) -> Result<()> {
+        let begun = Instant::now();
+        while !is_so()? {
+            ensure!(begun.elapsed() < limit, "waited {limit:?} for {what} in vain");
+            self.pause(Duration::from_millis(50))?;
+        }
+        Ok(())
     }
 
     /// So much longer than is allowed something may take in the short form, which runs what is built for debugging on

@@ -1,6 +1,7 @@
 //! The database crate against a real SQLite file and a real PostgreSQL server.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "a test fails by panicking")]
 
+mod backup;
 mod columns;
 mod durability;
 mod group_commit;

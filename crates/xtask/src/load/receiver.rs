@@ -23,6 +23,7 @@ struct Seen {
     overlaps: usize,
     messages: Vec<Heard>,
     takes: Duration,
+    refusing: bool,
 }
 
 impl Receiver {
@@ -30,16 +31,18 @@ impl Receiver {
     pub fn start(takes: Duration) -> Result<Self> {
         let seen = Arc::new(Mutex::new(Seen { takes, ..Seen::default() }));
         let own = seen.clone();
-        let port = listen(move |heard| {
-            receive(heard, &own);
-            String::new()
-        })?;
+        let port = listen(move |heard| receive(heard, &own))?;
         Ok(Self { port, seen })
     }
 
     /// From now on takes so long for each.
     pub fn set_takes(&self, takes: Duration) {
         lock(&self.seen).takes = takes;
+    }
+
+    /// From now on answers all with 503, or takes them.
+    pub fn refuse(&self, refusing: bool) {
+        lock(&self.seen).refusing = refusing;
     }
 
     /// Where it listens.
@@ -67,7 +70,8 @@ fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn receive(heard: Heard, seen: &Mutex<Seen>) {
+/// An empty answer, or none where it refuses.
+fn receive(heard: Heard, seen: &Mutex<Seen>) -> Option<String> {
     let id = heard.header("webhook-id").to_owned();
     let takes = {
         let mut seen = lock(seen);
@@ -80,6 +84,10 @@ fn receive(heard: Heard, seen: &Mutex<Seen>) {
     sleep(takes);
     let mut seen = lock(seen);
     *seen.under_way.entry(id.clone()).or_default() -= 1;
+    if seen.refusing {
+        return None;
+    }
     *seen.delivered.entry(id).or_default() += 1;
     seen.messages.push(heard);
+    Some(String::new())
 }

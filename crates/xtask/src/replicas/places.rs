@@ -37,7 +37,7 @@ impl Places {
             let properties = json!({"osm_type": "N", "osm_id": 1, "osm_key": "place", "osm_value": "village",
                 "name": name, "countrycode": "GB"});
             let geometry = json!({"type": "Point", "coordinates": [number("lon="), number("lat=")]});
-            json!({"features": [{"geometry": geometry, "properties": properties}]}).to_string()
+            Some(json!({"features": [{"geometry": geometry, "properties": properties}]}).to_string())
         })?;
         Ok(Arc::new(places))
     }

@@ -49,9 +49,12 @@ fn told(was: &str) -> String {
 pub(crate) fn command() -> Command {
     let id =
         Arg::new(ID).value_name("ID").required(true).help("The notification's id, which is its webhook-id");
-    Command::new(COMMAND)
-        .about("Has a notification delivered again, by a service that runs over the same database")
-        .arg(id)
+    common::cli::command(
+        COMMAND,
+        "Has a notification delivered again, by a service that runs over the same database",
+        ["database.url", "when it is pending again", "redeliver 01890a5d-ac96-774b-bcce-b302099a8057"],
+    )
+    .arg(id)
 }
 
 /// Runs the command.

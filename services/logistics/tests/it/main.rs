@@ -3,6 +3,7 @@
 
 mod authorization;
 mod batch;
+mod commands;
 mod create;
 mod csv;
 mod document;

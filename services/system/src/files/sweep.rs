@@ -32,9 +32,16 @@ struct Swept {
 /// `system sweep-files`
 pub(crate) fn command() -> Command {
     let dry_run = Arg::new(DRY_RUN).long(DRY_RUN).action(ArgAction::SetTrue);
-    Command::new(COMMAND)
-        .about("Removes file contents that no file has, once they are older than service.sweep_grace_seconds")
-        .arg(dry_run.help("Lists them and removes nothing"))
+    common::cli::command(
+        COMMAND,
+        "Removes file contents that no file has, once they are older than service.sweep_grace_seconds",
+        [
+            "database.url and service.store_url; it may run beside the service",
+            "when all were looked at",
+            "sweep-files --dry-run",
+        ],
+    )
+    .arg(dry_run.help("Lists them and removes nothing"))
 }
 
 /// Runs the command.

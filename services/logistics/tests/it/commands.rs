@@ -1,0 +1,197 @@
+//! The program's commands, each as somebody types it: what it prints and how it ends.
+
+use std::fs;
+use std::net::TcpListener;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use testkit::{Ended, Process, TestDatabase, on_server};
+
+use super::*;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_logistics");
+const COMMANDS: [&str; 7] =
+    ["serve", "migrate", "check-config", "healthcheck", "openapi", "backup", "redeliver"];
+
+fn given(settings: &[(&str, &str)], arguments: &[&str]) -> Ended {
+    testkit::run(PROGRAM, settings, arguments)
+}
+
+/// It ended in failure, and said why in one line that has this in it.
+fn failed(ended: &Ended, part: &str) {
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.errors.contains(part) && ended.errors.trim_end().lines().count() == 1, "{part}: {ended:?}");
+}
+
+#[test]
+fn each_says_what_it_needs_and_how_it_ends() {
+    let all = given(&[], &["--help"]);
+    assert_eq!(all.code, Some(0));
+    for command in COMMANDS {
+        assert!(all.out.contains(&format!("\n  {command} ")), "{command}: {}", all.out);
+        let help = given(&[], &[command, "--help"]);
+        assert_eq!(help.code, Some(0), "{help:?}");
+        for part in ["Usage: logistics ", "Needs: ", "Exit code: 0 ", "Example: "] {
+            assert!(help.out.contains(part), "{command} lacks {part}: {}", help.out);
+        }
+        let wrong = given(&[], &[command, "--nonsense"]);
+        assert_eq!((wrong.code, wrong.errors.contains("--nonsense")), (Some(2), true), "{wrong:?}");
+    }
+    for wrong in [&["nonsense"][..], &["backup"], &["backup", "a", "b"], &["migrate", "now"], &["redeliver"]]
+    {
+        assert_eq!(given(&[], wrong).code, Some(2), "{wrong:?}");
+    }
+}
+
+#[test]
+fn openapi_is_the_document_that_is_checked_in() {
+    let printed: Value = serde_json::from_str(&given(&[], &["openapi"]).out).unwrap();
+    let checked_in = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json")).unwrap();
+    assert_eq!(printed, serde_json::from_str::<Value>(&checked_in).unwrap());
+}
+
+#[test]
+fn check_config_shows_what_holds_and_says_what_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}", folder.path().join("a.sqlite").display());
+    let well = given(&[("DATABASE__URL", &url)], &["check-config"]);
+    assert_eq!(well.code, Some(0), "{well:?}");
+    assert!(
+        well.out.contains("DROVER_DATABASE__MIGRATE=true") && well.out.contains("all is well"),
+        "{well:?}"
+    );
+    failed(
+        &given(&[("DATABASE__URL", &url), ("SERVICE__SYSTEM_URL", "nonsense")], &["check-config"]),
+        "system_url",
+    );
+    failed(&given(&[("DATABASE__UR", &url)], &["check-config"]), "ur");
+    failed(&given(&[("DATABASE__URL", "sqlite:///no/such/folder/a")], &["check-config"]), "/no/such/folder");
+}
+
+/// A migration that is there for good.
+const LAST: &str = "20261122110000_index_pairs";
+
+testkit::on_both! {
+    async fn migrations_are_listed_applied_and_waited_for(backend) {
+        let test = TestDatabase::empty(backend).await;
+        let settings = [("DATABASE__URL", &*test.url), ("DATABASE__MIGRATE", "false")];
+        let pending = given(&settings, &["migrate", "--pending"]);
+        assert_eq!(pending.code, Some(3), "{pending:?}");
+        assert!(pending.out.contains(" migrations to be applied\n") && pending.out.contains(LAST), "{pending:?}");
+        failed(&given(&settings, &["serve"]), "run `logistics migrate` first");
+
+        let applied = given(&settings, &["migrate"]);
+        assert_eq!(applied.code, Some(0), "{applied:?}");
+        assert_eq!(applied.out, pending.out.replace("to be applied", "applied"));
+        assert_eq!(given(&settings, &["migrate"]).out, "0 migrations applied\n");
+        assert_eq!(given(&settings, &["migrate", "--pending"]).code, Some(0));
+
+        // What a newer version has added is nothing to an older one that runs beside it.
+        let table = if backend == Backend::Sqlite { "" } else { "logistics." };
+        test.execute(&format!("INSERT INTO {table}__diesel_schema_migrations (version) VALUES ('20991231000000')"));
+        assert_eq!(given(&settings, &["migrate", "--pending"]).code, Some(0));
+        let service = Process::start(PROGRAM, &settings);
+        service.call("POST", "/v1/loads/carrier").by(&User::of("haul")).json(&carrier_form()).send().await.ok();
+    }
+
+    async fn replicas_that_start_at_once_apply_each_migration_once(backend) {
+        let test = TestDatabase::empty(backend).await;
+        let replicas: Vec<_> = std::thread::scope(|scope| {
+            let start = || Process::start(PROGRAM, &[("DATABASE__URL", &test.url)]);
+            let starting: Vec<_> = (0..3).map(|_| scope.spawn(start)).collect();
+            starting.into_iter().map(|replica| replica.join().unwrap()).collect()
+        });
+        for replica in &replicas {
+            replica.call("POST", "/v1/loads/carrier").by(&User::of("haul")).json(&carrier_form()).send().await.ok();
+        }
+        let found = replicas[0].call("GET", "/v1/loads").by(&User::of("haul")).send().await;
+        assert_eq!(found.ok().as_array().unwrap().len(), 3);
+        assert_eq!(given(&[("DATABASE__URL", &test.url)], &["migrate", "--pending"]).code, Some(0));
+    }
+}
+
+#[test]
+fn a_role_that_may_not_change_the_schema_serves() {
+    testkit::block_on(async {
+        let owned = TestDatabase::new::<Logistics>(Backend::Postgres).await;
+        let role = format!("role_{}", owned.name());
+        // As an init script has it: the schema is there, and belongs to somebody else.
+        on_server(&format!(
+            "CREATE ROLE {role} LOGIN PASSWORD 'own'; REVOKE ALL ON DATABASE {} FROM PUBLIC; GRANT CONNECT ON DATABASE {0} TO {role}",
+            owned.name()
+        ));
+        owned.execute(&format!(
+            "GRANT USAGE ON SCHEMA logistics TO {role};
+             GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA logistics TO {role}"
+        ));
+        let (_, host) = owned.url.rsplit_once('@').unwrap();
+        let url = format!("postgres://{role}:own@{host}");
+        let settings = [("DATABASE__URL", &*url), ("DATABASE__MIGRATE", "false")];
+        let service = Process::start(PROGRAM, &settings);
+        let load = service
+            .call("POST", "/v1/loads/carrier")
+            .by(&User::of("haul"))
+            .json(&carrier_form())
+            .send()
+            .await
+            .ok();
+        let found = service.call("GET", "/v1/loads?query=hh-1").by(&User::of("haul")).send().await.ok();
+        assert_eq!(found[0]["id"], load["id"]);
+        failed(&given(&settings[..1], &["migrate"]), "permission denied");
+        drop(service);
+        owned.execute(&format!("DROP OWNED BY {role}"));
+        on_server(&format!("REVOKE ALL ON DATABASE {} FROM {role}; DROP ROLE {role}", owned.name()));
+    });
+}
+
+#[test]
+fn healthcheck_is_bounded_and_tells_alive_from_ready() {
+    let test = testkit::block_on(TestDatabase::empty(Backend::Sqlite));
+    let service = Process::start(PROGRAM, &[("DATABASE__URL", &test.url)]);
+    let port = &service.url.rsplit(':').next().unwrap().to_owned();
+    let ready = given(&[("SERVER__PORT", port), ("SERVER__HOST", "0.0.0.0")], &["healthcheck"]);
+    assert!(ready.code == Some(0) && ready.out.contains("\"database\":\"ok\""), "{ready:?}");
+    assert_eq!(given(&[("SERVER__PORT", port)], &["healthcheck", "--live"]).code, Some(0));
+    drop(service);
+    failed(&given(&[("SERVER__PORT", port)], &["healthcheck", "--live"]), port);
+    // It takes the connection and says nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (port, begun) = (silent.local_addr().unwrap().port().to_string(), Instant::now());
+    failed(&given(&[("SERVER__PORT", &port)], &["healthcheck"]), &port);
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_backup_of_a_running_service_is_found_whole_by_another() {
+    testkit::block_on(async {
+        let test = TestDatabase::empty(Backend::Sqlite).await;
+        let settings = [("DATABASE__URL", &*test.url)];
+        let service = Process::start(PROGRAM, &settings);
+        let haul = User::of("haul");
+        let load =
+            service.call("POST", "/v1/loads/carrier").by(&haul).json(&carrier_form()).send().await.ok();
+        let folder = tempfile::tempdir().unwrap();
+        let to = folder.path().join("copy.sqlite");
+        let to = to.to_str().unwrap();
+        let made = given(&settings, &["backup", to]);
+        assert!(made.code == Some(0) && made.out.contains(to), "{made:?}");
+        failed(&given(&settings, &["backup", to]), "is there already");
+        let other = Process::start(PROGRAM, &[("DATABASE__URL", &format!("sqlite://{to}"))]);
+        let found = other.call("GET", "/v1/loads?query=hh-1").by(&haul).send().await.ok();
+        assert_eq!(found[0]["id"], load["id"]);
+
+        // A disk that takes no more, as a process that may write no more of a file finds it; and nowhere to write.
+        let part = format!("{to}.part");
+        let script = "trap '' XFSZ; ulimit -f 64; exec \"$0\" backup \"$1\"";
+        let mut full = Command::new("sh");
+        full.args(["-c", script, PROGRAM, &part]).env("DROVER_DATABASE__URL", &test.url);
+        let full = full.output().unwrap();
+        assert_eq!(full.status.code(), Some(1), "{full:?}");
+        assert!(String::from_utf8_lossy(&full.stderr).contains("cannot be copied to"), "{full:?}");
+        failed(&given(&settings, &["backup", "/proc/copy.sqlite"]), "/proc/copy.sqlite");
+        drop(other);
+        let left: Vec<_> =
+            fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(left.iter().all(|name| name.to_str().unwrap().starts_with("copy.sqlite")), "{left:?}");
+    });
+}
