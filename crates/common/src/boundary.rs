@@ -52,7 +52,6 @@ pub(crate) async fn boundary(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     let started = Instant::now();
-    let under_way = Activity::begin(&request);
     let context = RequestContext::of(&request);
     let head = request.method() == Method::HEAD;
     if head {
@@ -64,6 +63,7 @@ pub(crate) async fn boundary(
     let Some(api) = request.app_data::<web::Data<Api>>().cloned() else {
         return Err(Error::Internal(anyhow::anyhow!("the app has no document")).into());
     };
+    let under_way = Activity::begin(&request, &api.in_flight);
     let operation = route.operation(&api, request.method());
     let measured = operation.map_or(&api.others, |operation| &operation.measured);
     if public && route.0.is_some() && is_preflight(&request) {

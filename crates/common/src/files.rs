@@ -71,7 +71,7 @@ impl FileClient {
             http: crate::http::client(TIMEOUT)?,
             resolve: format!("{base}/v1/files/resolve").parse()?,
             ready: format!("{base}/healthz").parse()?,
-            breaker: Breaker::default(),
+            breaker: Breaker::new(),
         })
     }
 

@@ -32,7 +32,7 @@ use crate::config::{Config, DatabaseConfig};
 use crate::connection::Patience;
 use crate::rate::Rates;
 use crate::settings::Settings;
-use crate::{Error, api, connection, health, idempotency, settings, telemetry};
+use crate::{Error, api, connection, health, idempotency, measured, settings, telemetry};
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
@@ -74,6 +74,8 @@ pub trait Service: Sized + Send + Sync + 'static {
     ) -> impl Future<Output = anyhow::Result<()>> {
         std::future::ready(Ok(()))
     }
+    /// Says what it counts, and shows it with 0 before there is something.
+    fn measure() {}
     /// Builds the state.
     fn open(settings: &Self::Settings, context: &Context) -> impl Future<Output = anyhow::Result<Self>>;
     /// What else it depends on, and whether it can be reached: shown by `/readyz`.
@@ -178,6 +180,10 @@ impl Running {
 pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Running> {
     let server = &config.server;
     server.check()?;
+    // Before all that counts.
+    telemetry::recorder();
+    measured::show(S::NAME);
+    S::measure();
     anyhow::ensure!(settings::is_level(&config.log.level), "log.level is no level: {}", config.log.level);
     let listener = TcpListener::bind((server.host.as_str(), server.port)).with_context(|| {
         format!(
@@ -196,7 +202,6 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
         verifier: verifier.clone(),
     };
     let db = Data::new(context.db.clone());
-    telemetry::recorder();
     let api = Data::new(Api::new(&openapi::<S>()?)?);
     let settings = Data::new(Settings::open(&context.db, &config.log.level).await?);
     let service = Data::new(S::open(&config.service, &context).await?);

@@ -8,6 +8,7 @@ mod call;
 mod connection;
 mod error;
 mod manager;
+mod measured;
 mod migrate;
 mod ordered;
 mod pool;
@@ -16,7 +17,7 @@ mod types;
 mod writer;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use diesel::r2d2::R2D2Connection;
 use secrecy::{ExposeSecret, SecretString};
@@ -24,6 +25,7 @@ use secrecy::{ExposeSecret, SecretString};
 pub use connection::{AnyConnection, MultiBackend};
 pub use diesel_migrations::EmbeddedMigrations;
 pub use error::{Error, Failure};
+use measured::{Load, Measured, record};
 pub use migrate::Migrations;
 pub use ordered::{By, Missing, Ordered};
 pub use target::Target;
@@ -51,6 +53,7 @@ struct Inner {
     pool: pool::Pool,
     /// On SQLite, whose pool only reads.
     writer: Option<writer::Writer>,
+    measured: Measured,
 }
 
 impl Database {
@@ -63,11 +66,13 @@ impl Database {
         let opened = tokio::task::spawn_blocking(move || {
             let target = Target::parse(options.url.expose_secret())?;
             migrate::run(&target, options.schema, migrations())?;
+            let measured = Measured::new();
             let writer = match &target {
-                Target::Sqlite(path) => Some(writer::Writer::open(path, &options)?),
+                Target::Sqlite(path) => Some(writer::Writer::open(path, &options, measured.clone())?),
                 Target::Postgres(_) => None,
             };
-            Ok::<_, Error>(Inner { pool: pool::Pool::open(target, &options)?, writer })
+            let pool = pool::Pool::open(target, &options, measured.clone())?;
+            Ok::<_, Error>(Inner { pool, writer, measured })
         });
         let inner = opened.await.map_err(|_| Error::Panicked)??;
         Ok(Self(Arc::new(inner)))
@@ -113,7 +118,10 @@ impl Database {
         E: Failure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
-        self.0.pool.read(f).await
+        let begun = Instant::now();
+        let result = self.0.pool.read(f).await;
+        record(&self.0.measured.reads, begun);
+        result
     }
 
     /// Runs a closure in a transaction that is durable before this returns `Ok`, and leaves nothing on `Err`.
@@ -130,10 +138,20 @@ impl Database {
         E: Failure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
-        match &self.0.writer {
+        let begun = Instant::now();
+        let result = match &self.0.writer {
             Some(writer) => writer.write(f).await,
             None => self.0.pool.write(f).await,
-        }
+        };
+        record(&self.0.measured.writes, begun);
+        result
+    }
+
+    /// Brings the metrics of what is in use just now up to date; for whoever shows them.
+    pub fn measure(&self) {
+        let (in_use, idle, most) = self.0.pool.load();
+        let waiting = self.0.writer.as_ref().map_or(0, writer::Writer::waiting);
+        self.0.measured.show(&Load { in_use, idle, most, waiting });
     }
 }
 

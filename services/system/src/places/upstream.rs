@@ -13,6 +13,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::credential::Credential;
+use crate::measured::provider_calls;
 
 /// Begins the message of a 503.
 pub(super) const ADDRESSES: &str = "The address provider";
@@ -61,6 +62,8 @@ impl Upstream {
         let key = self.key.as_ref().map(|(place, credential)| (place, credential.current()));
         let answer = self.send(path, query, key.as_ref()).await.and_then(read);
         self.well.store(answer.is_ok(), Ordering::Relaxed);
+        let provider = if self.who == WORDS { "words" } else { "addresses" };
+        provider_calls(provider, if answer.is_ok() { "answered" } else { "failed" }).increment(1);
         answer.map_err(|cause| {
             let told = format!("{cause:#}");
             // Providers are free to repeat it in what they say.

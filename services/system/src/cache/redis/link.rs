@@ -11,6 +11,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use crate::measured::cache_errors;
+
 /// The pause between attempts to connect.
 const PAUSE: Duration = Duration::from_secs(1);
 /// An attempt to connect is given up after this long.
@@ -47,13 +49,20 @@ impl Link {
         let answer = timeout(patience, command.query_async(&mut connection)).await;
         let answer = answer.context("Redis is too slow").and_then(|answer| answer.context("Redis failed"));
         if let Err(error) = &answer {
-            metrics::counter!("drover_cache_errors_total").increment(1);
+            cache_errors().increment(1);
             let full = error.downcast_ref().and_then(RedisError::code) == Some("OOM");
             if !full && self.current.send_replace(None).is_some() {
                 tracing::warn!(error = format!("{error:#}"), "going on without the cache");
             }
         }
         answer
+    }
+
+    /// Sends a command that only looks: whatever becomes of it, nothing is counted or given up. A user of Redis may not be
+    /// allowed to know.
+    pub(super) async fn look<T: FromRedisValue>(&self, command: &Cmd, patience: Duration) -> Option<T> {
+        let mut connection = self.current.borrow().clone()?;
+        timeout(patience, command.query_async(&mut connection)).await.ok()?.ok()
     }
 }
 
