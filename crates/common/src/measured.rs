@@ -78,6 +78,11 @@ pub(crate) fn breaker_open() -> Gauge {
     gauge!("drover_files_breaker_open")
 }
 
+/// Spans of traces, by what became of them.
+pub(crate) fn spans(outcome: &'static str) -> Counter {
+    counter!("drover_traces_spans_total", "outcome" => outcome)
+}
+
 /// Says what each of them is, and shows what every service has.
 pub(crate) fn show(service: &'static str) {
     describe_counter!("drover_requests_total", "Answers to requests, by operation and HTTP status");
@@ -88,8 +93,12 @@ pub(crate) fn show(service: &'static str) {
     describe_counter!("drover_files_calls_total", "Calls of the system service about files, by outcome");
     describe_histogram!("drover_files_call_seconds", "How long calls of the system service took");
     describe_gauge!("drover_files_breaker_open", "1 while no calls of the system service are tried");
+    describe_counter!("drover_traces_spans_total", "Spans of traces, by what became of them");
     describe_gauge!("drover_build_info", "Always 1; what runs is in the labels");
     replays().increment(0);
     rate_limited().increment(0);
+    for outcome in ["sent", "failed", "dropped"] {
+        spans(outcome).increment(0);
+    }
     gauge!("drover_build_info", "service" => service, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
 }

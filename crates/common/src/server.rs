@@ -32,6 +32,7 @@ use crate::config::{Config, DatabaseConfig};
 use crate::connection::Patience;
 use crate::rate::Rates;
 use crate::settings::Settings;
+use crate::traces::{Export, Traces};
 use crate::{Error, api, connection, health, idempotency, measured, settings, telemetry};
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
@@ -100,6 +101,8 @@ pub struct Context {
     pub public_url: String,
     /// What tells callers apart.
     pub verifier: Data<Verifier>,
+    /// What begins traces.
+    pub traces: Traces,
 }
 
 /// The OpenAPI document of a service, from its handlers.
@@ -144,6 +147,7 @@ pub struct Running {
     background: JoinSet<()>,
     finish: Pin<Box<dyn Future<Output = ()> + Send>>,
     patience: Duration,
+    export: Export,
 }
 
 impl Running {
@@ -152,6 +156,7 @@ impl Running {
         let _ = tokio::join!(self.handle.stop(true), tokio::time::timeout(self.patience, self.finish));
         self.background.shutdown().await;
         let _ = self.server.await;
+        self.export.stop().await;
     }
 
     /// Waits until the server ends by itself, or a background task panics, which they never should.
@@ -196,10 +201,12 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
         server.public_url.as_ref().map_or_else(|| format!("http://{address}"), ToString::to_string);
     // Before the database, which would be made: a service that cannot tell callers apart leaves no trace.
     let verifier = Data::new(Verifier::open(&config.auth).await?);
+    let (traces, export) = Traces::open(&config.traces, S::NAME)?;
     let context = Context {
         db: Database::open(options::<S>(&config.database), migrations::<S>).await?,
         public_url: public_url.trim_end_matches('/').to_owned(),
         verifier: verifier.clone(),
+        traces: traces.clone(),
     };
     let db = Data::new(context.db.clone());
     let api = Data::new(Api::new(&openapi::<S>()?)?);
@@ -207,7 +214,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
     let service = Data::new(S::open(&config.service, &context).await?);
     let (limit, patience) = (Data::new(JsonLimit(server.json_bytes)), Data::new(Patience::new(server)));
     let turns = Data::new(idempotency::Turns::default());
-    let rates = Data::new(Rates::open(server)?);
+    let (rates, traces) = (Data::new(Rates::open(server)?), Data::new(traces));
 
     let watch = Settings::watch(settings.clone());
     let (own, tidying) = (S::background(service.clone()), rates.clone());
@@ -224,6 +231,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
             .app_data(patience.clone())
             .app_data(turns.clone())
             .app_data(rates.clone())
+            .app_data(traces.clone())
             .configure(health::routes::<S>)
             .default_service(web::to(async || Err::<&str, _>(Error::NotFound)))
             .wrap(Compress::default())
@@ -248,6 +256,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
         background,
         finish: Box::pin(async move { finishing.finish().await }),
         patience: Duration::from_secs(server.shutdown_seconds),
+        export,
     })
 }
 

@@ -13,6 +13,7 @@ mod migrate;
 mod ordered;
 mod pool;
 mod target;
+pub mod traced;
 mod types;
 mod writer;
 
@@ -20,6 +21,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use diesel::r2d2::R2D2Connection;
+use metrics::Histogram;
+use opentelemetry::KeyValue;
 use secrecy::{ExposeSecret, SecretString};
 
 pub use connection::{AnyConnection, MultiBackend};
@@ -54,6 +57,7 @@ struct Inner {
     /// On SQLite, whose pool only reads.
     writer: Option<writer::Writer>,
     measured: Measured,
+    schema: &'static str,
 }
 
 impl Database {
@@ -72,7 +76,7 @@ impl Database {
                 Target::Postgres(_) => None,
             };
             let pool = pool::Pool::open(target, &options, measured.clone())?;
-            Ok::<_, Error>(Inner { pool, writer, measured })
+            Ok::<_, Error>(Inner { pool, writer, measured, schema: options.schema })
         });
         let inner = opened.await.map_err(|_| Error::Panicked)??;
         Ok(Self(Arc::new(inner)))
@@ -118,10 +122,7 @@ impl Database {
         E: Failure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
-        let begun = Instant::now();
-        let result = self.0.pool.read(f).await;
-        record(&self.0.measured.reads, begun);
-        result
+        self.watched("read", &self.0.measured.reads, self.0.pool.read(f)).await
     }
 
     /// Runs a closure in a transaction that is durable before this returns `Ok`, and leaves nothing on `Err`.
@@ -138,12 +139,32 @@ impl Database {
         E: Failure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
+        let histogram = &self.0.measured.writes;
+        match &self.0.writer {
+            Some(writer) => self.watched("write", histogram, writer.write(f)).await,
+            None => self.watched("write", histogram, self.0.pool.write(f)).await,
+        }
+    }
+
+    /// A call, with its span and how long it took.
+    async fn watched<T, E: Failure>(
+        &self,
+        kind: &'static str,
+        histogram: &Histogram,
+        call: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
         let begun = Instant::now();
-        let result = match &self.0.writer {
-            Some(writer) => writer.write(f).await,
-            None => self.0.pool.write(f).await,
-        };
-        record(&self.0.measured.writes, begun);
+        let mut span = traced::client_span(kind, || {
+            let system = if self.is_sqlite() { "sqlite" } else { "postgresql" };
+            [KeyValue::new("db.system.name", system), KeyValue::new("db.namespace", self.0.schema)]
+        });
+        let result = call.await;
+        record(histogram, begun);
+        if let Err(error) = &result
+            && let Some(error) = error.database()
+        {
+            traced::failed(&mut span, error.kind());
+        }
         result
     }
 

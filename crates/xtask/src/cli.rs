@@ -31,6 +31,8 @@ pub enum Command {
     Faults(TrialArgs),
     /// Treat the services badly: slow, many, large and nested; measure their memory and how others are served meanwhile
     Abuse(TrialArgs),
+    /// Have a Prometheus ask the services, and check the dashboard, the alerts and the list of metrics against what it hears
+    Dashboards(TrialArgs),
     /// Print a token for calling the services that `up` started, and nothing else
     Token(TokenArgs),
     /// Run every check: format, lints, licences, tidy, all tests against real servers, OpenAPI documents
@@ -97,7 +99,7 @@ pub struct BenchArgs {
     pub out: Option<PathBuf>,
 }
 
-/// Options of `fuzz`, `crash`, `faults` and `abuse`.
+/// Options of `fuzz`, `crash`, `faults`, `abuse` and `dashboards`.
 #[derive(Debug, Args)]
 pub struct TrialArgs {
     /// As little as `cargo xtask test` has time for

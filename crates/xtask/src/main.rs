@@ -6,6 +6,7 @@ mod build_release;
 mod cli;
 mod client;
 mod crash;
+mod dashboards;
 mod databases;
 mod demo;
 mod deny;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::Crash(args) => crash::command(&args, &stop),
         Command::Faults(args) => trial::run(&args, &stop, faults::run),
         Command::Abuse(args) => trial::run(&args, &stop, abuse::run),
+        Command::Dashboards(args) => trial::run(&args, &stop, dashboards::run),
         Command::Token(args) => token::run(&args),
         Command::Test(args) => test::run(&args, &stop),
         Command::Servers => servers::run(&stop),

@@ -9,12 +9,17 @@ use crate::cli::{TestArgs, TrialArgs};
 use crate::servers::Servers;
 use crate::stop::{Interrupted, Stop};
 use crate::trial::Trial;
-use crate::{abuse, crash, deny, faults, fuzz, process, tidy, workspace};
+use crate::{abuse, crash, dashboards, deny, faults, fuzz, process, tidy, workspace};
 
 type Run = fn(&Trial<'_>) -> Result<()>;
 
-const TRIALS: [(&str, Run); 4] =
-    [("fuzz", fuzz::run), ("crash", crash::run), ("faults", faults::run), ("abuse", abuse::run)];
+const TRIALS: [(&str, Run); 5] = [
+    ("fuzz", fuzz::run),
+    ("crash", crash::run),
+    ("faults", faults::run),
+    ("abuse", abuse::run),
+    ("dashboards", dashboards::run),
+];
 
 /// All stages; with arguments only `cargo test` and the servers that it needs.
 pub fn run(args: &TestArgs, stop: &Stop) -> Result<()> {
@@ -44,6 +49,7 @@ pub fn run(args: &TestArgs, stop: &Stop) -> Result<()> {
     // Before minutes of tests, so that whoever has to install something learns it now.
     stages.run("programs of the trials", "cargo xtask fuzz --short", || {
         faults::library(stop)?;
+        dashboards::Programs::provide(stop)?;
         fuzz::install::find(stop).map(drop)
     })?;
     let servers = stages.tests(&all, "cargo xtask test -- --workspace")?;

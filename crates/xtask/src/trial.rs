@@ -1,4 +1,4 @@
-//! What `fuzz`, `crash`, `faults` and `abuse` have in common: programs, servers, a folder, and a table of what was found.
+//! What `fuzz`, `crash`, `faults`, `abuse` and `dashboards` have in common: programs, servers, a folder, and a table of what was found.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -74,7 +74,7 @@ impl Service for Logistics {
             public_url: context.public_url.clone(),
             files: FileClient::new(&settings.system_url)?,
             commodities: commodities::Catalogue::open(settings.commodities_file.as_deref())?,
-            notifications: Arc::new(notifications::Dispatcher::open(settings, context.db.clone())?),
+            notifications: Arc::new(notifications::Dispatcher::open(settings, context)?),
             batches: loads::Batches::new(settings)?,
         })
     }

@@ -12,12 +12,13 @@ use std::thread::{ScopedJoinHandle, scope};
 
 use anyhow::Result;
 
-pub use self::debian::{Package, install};
+pub use self::debian::{Package, install, unpack};
 pub use self::postgres::Cluster;
 pub use self::postgres::find as find_postgres;
 pub use self::programs::{Programs, on_path};
 pub use self::redis::Redis;
 pub use self::s3::S3;
+pub use self::server::{Farewell, Server, attempt, folder};
 use crate::stop::Stop;
 
 /// The variables in which tests find the servers; the third is the program of the second, for tests that stop one.

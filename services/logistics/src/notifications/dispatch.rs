@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::Error;
+use common::traces::{Traces, within};
+use common::{Context, Error};
 use database::Database;
 use metrics::Histogram;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
@@ -39,6 +40,7 @@ pub struct Dispatcher {
     /// The pause after the first try in vain.
     base: Duration,
     seconds: Histogram,
+    traces: Traces,
 }
 
 impl Dispatcher {
@@ -46,9 +48,9 @@ impl Dispatcher {
     ///
     /// # Errors
     /// As [`Channel::open`].
-    pub fn open(settings: &Settings, db: Database) -> anyhow::Result<Self> {
+    pub fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
         Ok(Self {
-            db,
+            db: context.db.clone(),
             channel: Channel::open(settings)?,
             wake: Notify::new(),
             slots: Arc::new(Semaphore::new(MOST_AT_ONCE as usize)),
@@ -57,6 +59,7 @@ impl Dispatcher {
             lease: 2 * settings.webhook_timeout() + Duration::from_secs(1),
             base: Duration::from_secs(settings.webhook_retry_seconds),
             seconds: delivery_seconds(),
+            traces: context.traces.clone(),
         })
     }
 
@@ -142,7 +145,8 @@ impl Dispatcher {
             }
             for claim in claimed {
                 let slot = slots.split(1);
-                deliveries.spawn(self.clone().attempt(claim, expires, slot));
+                let work = self.traces.background("deliver notification");
+                deliveries.spawn(within(work, self.clone().attempt(claim, expires, slot)));
             }
         }
     }

@@ -108,7 +108,6 @@ pub struct Claimed {
     pub id: Id,
     pub load_id: Id,
     pub event: String,
-    pub recipient_id: String,
     /// This one among them.
     pub attempts: i32,
     /// By which this claim is told from every other.
@@ -119,7 +118,7 @@ pub struct Claimed {
 /// Claims what is due, at most so many, the longest due first. On PostgreSQL several replicas may do so at once.
 pub fn claim(c: &mut AnyConnection, most: usize, lease: Duration) -> Result<Vec<Claimed>, Error> {
     let now = now(c)?;
-    let columns = (n::id, n::load_id, n::event, n::recipient_id, n::attempts, n::claimed_until, n::body);
+    let columns = (n::id, n::load_id, n::event, n::attempts, n::claimed_until, n::body);
     let due = n::notifications
         .filter(n::due_at.le(now))
         .filter(n::claimed_until.is_null().or(n::claimed_until.le(now)))

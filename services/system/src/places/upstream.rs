@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, ensure};
-use common::Error;
+use common::{Error, traces};
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
@@ -100,7 +100,12 @@ impl Upstream {
             }
             None => {}
         }
-        let ask = || self.http.get(url.clone()).headers(headers.clone()).send();
+        let ask = async || {
+            let mut span = traces::call("GET", &url);
+            let answered = self.http.get(url.clone()).headers(headers.clone()).send().await;
+            traces::called(&mut span, answered.as_ref().ok().map(reqwest::Response::status));
+            answered
+        };
         let response = match ask().await {
             // Nothing was asked yet, so asking costs nothing twice; who has waited in vain has waited enough.
             Err(error) if error.is_connect() && !error.is_timeout() => ask().await,
