@@ -172,8 +172,7 @@ testkit::on_both! {
         let parent = [0xb7, 0xad, 0x6b, 0x71, 0x69, 0x20, 0x33, 0x31];
         let asked = one(&all, "logistics", "GET /v1/loads/{id}", &parent);
         assert_eq!(attribute(asked, "http.response.status_code"), "404");
-        let hex: String = asked.trace_id.iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(hex, yes);
+        assert_eq!(asked.trace_id, u128::from_str_radix(yes, 16).unwrap().to_be_bytes());
         assert!(all.iter().all(|(_, span)| span.trace_id == asked.trace_id), "{all:#?}");
     }
 }

@@ -8,13 +8,10 @@ use rustix::process::{Resource, getrlimit};
 
 /// In Prometheus text format.
 pub(super) fn metrics() -> String {
-    read()
-        .unwrap_or_default()
-        .iter()
-        .map(|(name, kind, help, value)| {
-            format!("# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n\n")
-        })
-        .collect()
+    let lines = read().into_iter().flatten().map(|(name, kind, help, value)| {
+        format!("# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n\n")
+    });
+    lines.collect::<Vec<_>>().concat()
 }
 
 type Metric = (&'static str, &'static str, &'static str, f64);
