@@ -4,6 +4,7 @@
 mod farmer;
 mod haulier;
 mod sending;
+mod traces;
 mod trouble;
 
 use livestock::Livestock;

@@ -10,9 +10,10 @@ mod validator;
 use std::collections::HashMap;
 
 use actix_web::http::Method;
+use metrics::Gauge;
 use serde_json::Value;
 
-use crate::measured::Measured;
+use crate::measured::{Measured, in_flight};
 
 pub use body::{Body, JsonLimit};
 pub(crate) use document::finish;
@@ -27,6 +28,7 @@ pub struct Api {
     operations: HashMap<String, HashMap<Method, Operation>>,
     /// Requests for anything else.
     pub(crate) others: Measured,
+    pub(crate) in_flight: Gauge,
 }
 
 /// One operation, as its documentation describes it.
@@ -58,7 +60,8 @@ impl Api {
                     .insert(method, Operation::new(operation, document)?);
             }
         }
-        Ok(Self { document: document.to_string(), operations, others: Measured::new("none".to_owned()) })
+        let others = Measured::new("none".to_owned());
+        Ok(Self { document: document.to_string(), operations, others, in_flight: in_flight() })
     }
 
     pub(crate) fn operation(&self, pattern: &str, method: &Method) -> Option<&Operation> {

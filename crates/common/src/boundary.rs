@@ -23,7 +23,7 @@ use crate::connection::Activity;
 use crate::leaving::Leaving;
 use crate::measured::Measured;
 use crate::request::{REQUEST_ID, RequestContext, Route};
-use crate::{Error, public};
+use crate::{Error, public, traces};
 
 const API_VERSION: HeaderName = HeaderName::from_static("api-version");
 
@@ -32,14 +32,15 @@ pub(crate) struct RequestSpan;
 
 impl RootSpanBuilder for RequestSpan {
     fn on_request_start(request: &ServiceRequest) -> tracing::Span {
-        let context = RequestContext::new(request.headers());
+        let route = Route::of(request);
+        let context = RequestContext::begin(request, &route);
         // Of the highest level, or a filter for warnings would take the request id off them.
         let span = tracing::error_span!(
             "request",
             request_id = context.id,
             trace_id = context.trace_id,
             method = %request.method(),
-            route = Route::of(request).0.unwrap_or_default(),
+            route = route.0.unwrap_or_default(),
         );
         request.extensions_mut().insert(context);
         span
@@ -54,7 +55,6 @@ pub(crate) async fn boundary(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     let started = Instant::now();
-    let under_way = Activity::begin(&request);
     let (context, leaving) = (RequestContext::of(&request), Leaving::of(request.request()));
     let head = request.method() == Method::HEAD;
     if head {
@@ -66,6 +66,7 @@ pub(crate) async fn boundary(
     let Some(api) = request.app_data::<web::Data<Api>>().cloned() else {
         return Err(Error::Internal(anyhow::anyhow!("the app has no document")).into());
     };
+    let under_way = Activity::begin(&request, &api.in_flight);
     let operation = route.operation(&api, request.method());
     let measured = operation.map_or(&api.others, |operation| &operation.measured);
     if public && route.0.is_some() && is_preflight(&request) {
@@ -74,7 +75,8 @@ pub(crate) async fn boundary(
         return Ok(request.into_response(answer));
     }
     request.extensions_mut().insert(route);
-    let answered = match AssertUnwindSafe(next.call(request)).catch_unwind().await {
+    let called = traces::within(context.traced.clone(), next.call(request));
+    let answered = match AssertUnwindSafe(called).catch_unwind().await {
         Ok(answered) => answered.map(ServiceResponse::map_into_boxed_body),
         Err(panic) => {
             let text = panic.downcast_ref::<&str>().copied();
@@ -87,7 +89,7 @@ pub(crate) async fn boundary(
         Err(error) => {
             // The request is gone, so actix makes the response: from this, which knows what it must look like.
             let answer = respond(&error, &context);
-            observe(answer.status(), measured, started);
+            observe(answer.status(), measured, started, &context);
             let status = answer.status();
             return Err(
                 Rendered { status, answer: RefCell::new(Some(answer)), context, public, leaving }.into()
@@ -95,7 +97,7 @@ pub(crate) async fn boundary(
         }
     };
     finish(response.response_mut(), &context, public, leaving.as_deref());
-    observe(response.status(), measured, started);
+    observe(response.status(), measured, started, &context);
     Ok(response.map_body(|_, body| match under_way {
         _ if head => BoxBody::new(Headless(body.size())),
         Some(under_way) => under_way.until_the_end_of(body),
@@ -224,10 +226,11 @@ fn finish(
     }
 }
 
-fn observe(status: StatusCode, measured: &Measured, started: Instant) {
+fn observe(status: StatusCode, measured: &Measured, started: Instant, context: &RequestContext) {
     let (status, seconds) = (status.as_u16(), started.elapsed().as_secs_f64());
     tracing::info!(status, operation = measured.operation(), ms = (seconds * 1e6).round() / 1e3, "answered");
     measured.record(status, seconds);
+    traces::answered(context.traced.as_ref(), status);
 }
 
 /// The answer to HEAD: as long as GET's, and empty.

@@ -137,6 +137,7 @@ async fn run<S: Service>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
         Some(("check-config", _)) => {
             println!("{}", config.describe());
             config.server.check()?;
+            config.traces.check()?;
             let verifier = Verifier::open(&config.auth).await?;
             S::check(&config.service, Data::new(verifier)).await?;
             Database::check(&options())?;

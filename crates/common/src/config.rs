@@ -5,6 +5,7 @@ mod environment;
 pub mod shown;
 #[cfg(test)]
 mod tests;
+mod traces;
 
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use url::Url;
+
+pub use traces::Traces;
+pub(crate) use traces::headers;
 
 /// Everything a service is told: the sections that all services have, and its own.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -26,6 +30,8 @@ pub struct Config<S: Default> {
     pub auth: Auth,
     /// Logging until the settings document says otherwise.
     pub log: Log,
+    /// Where traces go.
+    pub traces: Traces,
     /// What this service alone needs.
     pub service: S,
 }

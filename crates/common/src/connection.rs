@@ -16,6 +16,7 @@ use actix_service::{IntoServiceFactory, ServiceFactory, ServiceFactoryExt, fn_se
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{AppConfig, ServiceRequest};
 use actix_web::{HttpRequest, web};
+use metrics::Gauge;
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -123,11 +124,12 @@ fn most(configured: usize) -> usize {
 pub(crate) struct Activity(Rc<(Cell<usize>, Cell<Instant>)>);
 
 impl Activity {
-    /// A request is under way for as long as what this returns lives.
-    pub fn begin(request: &ServiceRequest) -> Option<UnderWay> {
+    /// A request is under way for as long as what this returns lives, and counted.
+    pub fn begin(request: &ServiceRequest, in_flight: &Gauge) -> Option<UnderWay> {
         let activity = request.conn_data::<Self>()?.clone();
         activity.0.0.set(activity.0.0.get() + 1);
-        Some(UnderWay(activity))
+        in_flight.increment(1.0);
+        Some(UnderWay(activity, in_flight.clone()))
     }
 
     fn seen(&self) {
@@ -136,7 +138,7 @@ impl Activity {
 }
 
 /// A request is under way.
-pub(crate) struct UnderWay(Activity);
+pub(crate) struct UnderWay(Activity, Gauge);
 
 impl UnderWay {
     /// Until the body, if it is still to be made, came to its end.
@@ -149,6 +151,7 @@ impl Drop for UnderWay {
     fn drop(&mut self) {
         let requests = &self.0.0.0;
         requests.set(requests.get() - 1);
+        self.1.decrement(1.0);
         self.0.seen();
     }
 }

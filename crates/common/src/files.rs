@@ -8,17 +8,18 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
+use opentelemetry::global::BoxedSpan;
 use reqwest::{Response, StatusCode};
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde_json::json;
 use url::Url;
 
-use crate::Error;
 use crate::auth::Caller;
 use crate::problem::{Code, Problems};
 use crate::request::{REQUEST_ID, TRACEPARENT};
 use crate::wire::FileReference;
+use crate::{Error, traces};
 use breaker::Breaker;
 
 /// Each try is given up after this long.
@@ -71,7 +72,7 @@ impl FileClient {
             http: crate::http::client(TIMEOUT)?,
             resolve: format!("{base}/v1/files/resolve").parse()?,
             ready: format!("{base}/healthz").parse()?,
-            breaker: Breaker::default(),
+            breaker: Breaker::new(),
         })
     }
 
@@ -133,15 +134,17 @@ impl FileClient {
         let mut last = anyhow!("the circuit breaker is open");
         for attempt in 0..TRIES {
             let Some(permit) = self.breaker.permit() else { break };
+            let mut span = traces::call("POST", &self.resolve);
+            let parent = span.as_ref().map_or_else(|| caller.request.traceparent(), traces::traceparent);
             let sent = self
                 .http
                 .post(self.resolve.clone())
                 .bearer_auth(caller.token.expose_secret())
                 .header(REQUEST_ID.as_str(), &caller.request.id)
-                .header(TRACEPARENT.as_str(), caller.request.traceparent())
+                .header(TRACEPARENT.as_str(), parent)
                 .json(body)
                 .send();
-            match answered(sent).await {
+            match answered(sent, &mut span).await {
                 Ok(answer) => {
                     permit.success();
                     return answer;
@@ -161,8 +164,11 @@ impl FileClient {
 /// What system says. An error is worth another try; what is wrong with the request is not.
 async fn answered(
     sent: impl Future<Output = reqwest::Result<Response>>,
+    span: &mut Option<BoxedSpan>,
 ) -> anyhow::Result<Result<Vec<FileInfo>, Error>> {
-    let response = sent.await?;
+    let sent = sent.await;
+    traces::called(span, sent.as_ref().ok().map(Response::status));
+    let response = sent?;
     Ok(match response.status() {
         StatusCode::OK => Ok(response.json().await?),
         StatusCode::UNAUTHORIZED => Err(Error::Unauthenticated(Some("the token is not good for files"))),

@@ -81,8 +81,11 @@ async fn ready<S: Service>(db: Data<Database>, service: Data<S>, leaving: Data<L
     HttpResponse::build(status).json(body)
 }
 
-async fn metrics() -> impl Responder {
-    HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(telemetry::metrics())
+async fn metrics(db: Data<Database>) -> Result<HttpResponse, Error> {
+    db.measure();
+    // It reads the list of the files that the process has open.
+    let text = web::block(telemetry::metrics).await.map_err(|e| Error::Internal(e.into()))?;
+    Ok(HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(text))
 }
 
 async fn document(api: Data<Api>) -> impl Responder {

@@ -25,6 +25,7 @@ use sha2::{Digest, Sha256};
 pub(crate) use store::prune;
 
 use crate::auth::Caller;
+use crate::measured::replays;
 use crate::problem::{Code, Problems};
 use crate::{Answer, Error};
 
@@ -194,7 +195,10 @@ async fn replay(db: &Database, scope: &Scope, fingerprint: &Fingerprint) -> Resu
     match db.read(move |c| store::find(c, &row)).await? {
         None => Ok(None),
         Some((print, _)) if print != fingerprint.0 => Err(Error::IdempotencyKeyReused),
-        Some((_, answer)) => Ok(Some(answer.header("Idempotency-Replayed", "true"))),
+        Some((_, answer)) => {
+            replays().increment(1);
+            Ok(Some(answer.header("Idempotency-Replayed", "true")))
+        }
     }
 }
 

@@ -32,6 +32,7 @@ mod server;
 mod settings;
 mod streamed;
 mod telemetry;
+pub mod traces;
 pub mod wire;
 
 pub use answer::Answer;

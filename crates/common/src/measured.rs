@@ -1,35 +1,38 @@
-//! What is counted of an operation. Each handle is looked for once: finding one by its name and labels costs more than
-//! all else that is done with it.
+//! What is counted of requests. Each handle is looked for once: finding one by its name and labels costs more than
+//! all else that is done with it. What a dashboard asks for is there with 0 before the first event, or that would be missed.
 
-use std::sync::{OnceLock, PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock};
 
-use metrics::{Counter, Histogram, counter, histogram};
+use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
+use metrics::{describe_counter, describe_gauge, describe_histogram};
+
+/// Statuses of the answers that are shown before there was one.
+const SHOWN: [u16; 3] = [200, 500, 503];
 
 /// The metrics of one operation.
 pub(crate) struct Measured {
     operation: String,
-    seconds: OnceLock<Histogram>,
+    seconds: Histogram,
     /// By status, of which an operation has a few.
     answers: RwLock<Vec<(u16, Counter)>>,
 }
 
 impl Measured {
     pub(crate) fn new(operation: String) -> Self {
-        Self { operation, seconds: OnceLock::new(), answers: RwLock::default() }
+        let seconds = histogram!("drover_request_seconds", "operation" => operation.clone());
+        let answers = SHOWN.map(|status| (status, answered(&operation, status)));
+        Self { operation, seconds, answers: RwLock::new(answers.into()) }
     }
 
     /// Counts an answer.
     pub(crate) fn record(&self, status: u16, seconds: f64) {
-        let name = || self.operation.clone();
-        let histogram = || histogram!("drover_request_seconds", "operation" => name());
-        self.seconds.get_or_init(histogram).record(seconds);
+        self.seconds.record(seconds);
         let answers = self.answers.read().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, counter)) = answers.iter().find(|(known, _)| *known == status) {
             return counter.increment(1);
         }
         drop(answers);
-        let labels = [("operation", name()), ("status", status.to_string())];
-        let counter = counter!("drover_requests_total", &labels);
+        let counter = answered(&self.operation, status);
         counter.increment(1);
         self.answers.write().unwrap_or_else(PoisonError::into_inner).push((status, counter));
     }
@@ -38,4 +41,64 @@ impl Measured {
     pub(crate) fn operation(&self) -> &str {
         &self.operation
     }
+}
+
+fn answered(operation: &str, status: u16) -> Counter {
+    let labels = [("operation", operation.to_owned()), ("status", status.to_string())];
+    counter!("drover_requests_total", &labels)
+}
+
+/// Requests whose answers have not ended.
+pub(crate) fn in_flight() -> Gauge {
+    gauge!("drover_requests_in_flight")
+}
+
+/// Answers that were given before (`Idempotency-Replayed`).
+pub(crate) fn replays() -> Counter {
+    counter!("drover_idempotency_replays_total")
+}
+
+/// Requests refused with 429.
+pub(crate) fn rate_limited() -> Counter {
+    counter!("drover_rate_limited_total")
+}
+
+/// Calls of the system service, by how they went.
+pub(crate) fn file_calls(outcome: &'static str) -> Counter {
+    counter!("drover_files_calls_total", "outcome" => outcome)
+}
+
+/// How long they took, those without an answer too.
+pub(crate) fn file_seconds() -> Histogram {
+    histogram!("drover_files_call_seconds")
+}
+
+/// 1 while the breaker keeps calls back.
+pub(crate) fn breaker_open() -> Gauge {
+    gauge!("drover_files_breaker_open")
+}
+
+/// Spans of traces, by what became of them.
+pub(crate) fn spans(outcome: &'static str) -> Counter {
+    counter!("drover_traces_spans_total", "outcome" => outcome)
+}
+
+/// Says what each of them is, and shows what every service has.
+pub(crate) fn show(service: &'static str) {
+    describe_counter!("drover_requests_total", "Answers to requests, by operation and HTTP status");
+    describe_histogram!("drover_request_seconds", "Time to the head of the answer, by operation");
+    describe_gauge!("drover_requests_in_flight", "Requests whose answers have not ended");
+    describe_counter!("drover_idempotency_replays_total", "POSTs answered as the first of their key was");
+    describe_counter!("drover_rate_limited_total", "Requests refused with 429");
+    describe_counter!("drover_files_calls_total", "Calls of the system service about files, by outcome");
+    describe_histogram!("drover_files_call_seconds", "How long calls of the system service took");
+    describe_gauge!("drover_files_breaker_open", "1 while no calls of the system service are tried");
+    describe_counter!("drover_traces_spans_total", "Spans of traces, by what became of them");
+    describe_gauge!("drover_build_info", "Always 1; what runs is in the labels");
+    replays().increment(0);
+    rate_limited().increment(0);
+    for outcome in ["sent", "failed", "dropped"] {
+        spans(outcome).increment(0);
+    }
+    gauge!("drover_build_info", "service" => service, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
 }

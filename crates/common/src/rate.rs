@@ -10,9 +10,11 @@ use anyhow::Context;
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use ipnet::IpNet;
+use metrics::Counter;
 
 use crate::Error;
 use crate::config::Server;
+use crate::measured::rate_limited;
 
 /// Addresses that have been quiet are forgotten this often.
 const TIDY: Duration = Duration::from_secs(60);
@@ -22,6 +24,7 @@ pub(crate) struct Rates {
     limiter: Option<DefaultKeyedRateLimiter<IpAddr>>,
     proxies: Vec<IpNet>,
     clock: DefaultClock,
+    refused: Counter,
 }
 
 impl Rates {
@@ -36,13 +39,15 @@ impl Rates {
                 format!("server.trusted_proxies: {text} is neither an address nor a network")
             })
         });
-        Ok(Self { limiter, proxies: proxies.collect::<Result<_, _>>()?, clock: DefaultClock::default() })
+        let proxies = proxies.collect::<Result<_, _>>()?;
+        Ok(Self { limiter, proxies, clock: DefaultClock::default(), refused: rate_limited() })
     }
 
     /// 429 for a request too many.
     pub(crate) fn admit(&self, request: &ServiceRequest) -> Result<(), Error> {
         let Some((limiter, peer)) = self.limiter.as_ref().zip(request.peer_addr()) else { return Ok(()) };
         limiter.check_key(&group(self.client(peer.ip(), request.headers()))).map_err(|until| {
+            self.refused.increment(1);
             let wait = until.wait_time_from(self.clock.now());
             Error::RateLimited(wait.as_secs() + 1)
         })

@@ -33,7 +33,8 @@ use crate::connection::Patience;
 use crate::leaving::{Door, Leaving};
 use crate::rate::Rates;
 use crate::settings::Settings;
-use crate::{Error, api, connection, health, idempotency, settings, telemetry};
+use crate::traces::{Export, Traces};
+use crate::{Error, api, connection, health, idempotency, measured, settings, telemetry};
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
@@ -75,6 +76,8 @@ pub trait Service: Sized + Send + Sync + 'static {
     ) -> impl Future<Output = anyhow::Result<()>> {
         std::future::ready(Ok(()))
     }
+    /// Says what it counts, and shows it with 0 before there is something.
+    fn measure() {}
     /// Builds the state.
     fn open(settings: &Self::Settings, context: &Context) -> impl Future<Output = anyhow::Result<Self>>;
     /// What else it depends on, and whether it can be reached: shown by `/readyz`.
@@ -99,6 +102,8 @@ pub struct Context {
     pub public_url: String,
     /// What tells callers apart.
     pub verifier: Data<Verifier>,
+    /// What begins traces.
+    pub traces: Traces,
 }
 
 /// The OpenAPI document of a service, from its handlers.
@@ -148,6 +153,7 @@ pub struct Running {
     door: Door,
     drain: Duration,
     settings: Data<Settings>,
+    export: Export,
 }
 
 impl Running {
@@ -175,6 +181,7 @@ impl Running {
         let _ = tokio::join!(self.handle.stop(true), tokio::time::timeout(self.patience, self.finish));
         self.background.shutdown().await;
         let _ = self.server.await;
+        self.export.stop().await;
     }
 
     /// Waits until the server ends by itself, or a background task panics, which they never should.
@@ -203,6 +210,10 @@ impl Running {
 pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Running> {
     let server = &config.server;
     server.check()?;
+    // Before all that counts.
+    telemetry::recorder();
+    measured::show(S::NAME);
+    S::measure();
     anyhow::ensure!(settings::is_level(&config.log.level), "log.level is no level: {}", config.log.level);
     let listener = TcpListener::bind((server.host.as_str(), server.port)).with_context(|| {
         format!(
@@ -215,19 +226,20 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
         server.public_url.as_ref().map_or_else(|| format!("http://{address}"), ToString::to_string);
     // Before the database, which would be made: a service that cannot tell callers apart leaves no trace.
     let verifier = Data::new(Verifier::open(&config.auth).await?);
+    let (traces, export) = Traces::open(&config.traces, S::NAME)?;
     let context = Context {
         db: Database::open(options::<S>(&config.database), migrations::<S>).await?,
         public_url: public_url.trim_end_matches('/').to_owned(),
         verifier: verifier.clone(),
+        traces: traces.clone(),
     };
     let db = Data::new(context.db.clone());
-    telemetry::recorder();
     let api = Data::new(Api::new(&openapi::<S>()?)?);
     let settings = Data::new(Settings::open(&context.db, &config.log.level).await?);
     let service = Data::new(S::open(&config.service, &context).await?);
     let (limit, patience) = (Data::new(JsonLimit(server.json_bytes)), Data::new(Patience::new(server)));
     let turns = Data::new(idempotency::Turns::default());
-    let rates = Data::new(Rates::open(server)?);
+    let (rates, traces) = (Data::new(Rates::open(server)?), Data::new(traces));
     let leaving = Data::new(Leaving::default());
 
     let watch = Settings::watch(settings.clone());
@@ -247,6 +259,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
             .app_data(turns.clone())
             .app_data(rates.clone())
             .app_data(asked.clone())
+            .app_data(traces.clone())
             .configure(health::routes::<S>)
             .default_service(web::to(async || Err::<&str, _>(Error::NotFound)))
             .wrap(Compress::default())
@@ -276,6 +289,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
         door,
         drain: Duration::from_secs(server.drain_seconds),
         settings: kept,
+        export,
     })
 }
 

@@ -2,6 +2,7 @@
 
 mod line;
 mod plain;
+mod process;
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -55,7 +56,7 @@ fn filter(level: &str, directives: &str) -> EnvFilter {
 
 /// What has been counted, in Prometheus text format.
 pub fn metrics() -> String {
-    recorder().map(PrometheusHandle::render).unwrap_or_default()
+    recorder().map(PrometheusHandle::render).unwrap_or_default() + &process::metrics()
 }
 
 /// Sums up what was counted: every single value is kept until then, or until somebody asks for the metrics.
@@ -70,8 +71,9 @@ pub(crate) async fn tidy() {
 
 pub(crate) fn recorder() -> Option<&'static PrometheusHandle> {
     let install = || {
-        const SECONDS: [f64; 12] =
-            [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
+        // Up to what a request may wait for what it depends on.
+        const SECONDS: [f64; 15] =
+            [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
         const COUNTS: [f64; 8] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 256.0];
         PrometheusBuilder::new()
             .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &SECONDS)

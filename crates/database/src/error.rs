@@ -22,6 +22,19 @@ pub enum Error {
     Query(Diesel),
 }
 
+impl Error {
+    /// Which of these it is, in a word.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Setup(_) => "setup",
+            Self::Unavailable(_) => "unavailable",
+            Self::Undecided(_) => "undecided",
+            Self::Panicked => "panicked",
+            Self::Query(_) => "query",
+        }
+    }
+}
+
 /// An error type that closures given to [`crate::Database::write`] may return.
 pub trait Failure: From<Error> + Send + 'static {
     /// The database error inside, if that is what it is; decides whether a transaction is run again.

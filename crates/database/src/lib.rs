@@ -9,24 +9,29 @@ mod call;
 mod connection;
 mod error;
 mod manager;
+mod measured;
 mod migrate;
 mod ordered;
 mod pool;
 mod target;
+pub mod traced;
 mod types;
 mod writer;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use diesel::r2d2::R2D2Connection;
+use metrics::Histogram;
+use opentelemetry::KeyValue;
 use secrecy::{ExposeSecret, SecretString};
 
 pub use backup::Progress;
 pub use connection::{AnyConnection, MultiBackend};
 pub use diesel_migrations::EmbeddedMigrations;
 pub use error::{Error, Failure};
+use measured::{Load, Measured, record};
 pub use migrate::Migrations;
 pub use ordered::{By, Missing, Ordered};
 pub use target::Target;
@@ -56,6 +61,8 @@ struct Inner {
     pool: pool::Pool,
     /// On SQLite, whose pool only reads.
     writer: Option<writer::Writer>,
+    measured: Measured,
+    schema: &'static str,
 }
 
 impl Database {
@@ -78,11 +85,13 @@ impl Database {
                     )));
                 }
             }
+            let measured = Measured::new();
             let writer = match &target {
-                Target::Sqlite(path) => Some(writer::Writer::open(path, &options)?),
+                Target::Sqlite(path) => Some(writer::Writer::open(path, &options, measured.clone())?),
                 Target::Postgres(_) => None,
             };
-            Ok::<_, Error>(Inner { pool: pool::Pool::open(target, &options)?, writer })
+            let pool = pool::Pool::open(target, &options, measured.clone())?;
+            Ok::<_, Error>(Inner { pool, writer, measured, schema: options.schema })
         });
         let inner = opened.await.map_err(|_| Error::Panicked)??;
         Ok(Self(Arc::new(inner)))
@@ -144,7 +153,7 @@ impl Database {
         E: Failure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
-        self.0.pool.read(f).await
+        self.watched("read", &self.0.measured.reads, self.0.pool.read(f)).await
     }
 
     /// Runs a closure in a transaction that is durable before this returns `Ok`, and leaves nothing on `Err`.
@@ -161,10 +170,40 @@ impl Database {
         E: Failure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
+        let histogram = &self.0.measured.writes;
         match &self.0.writer {
-            Some(writer) => writer.write(f).await,
-            None => self.0.pool.write(f).await,
+            Some(writer) => self.watched("write", histogram, writer.write(f)).await,
+            None => self.watched("write", histogram, self.0.pool.write(f)).await,
         }
+    }
+
+    /// A call, with its span and how long it took.
+    async fn watched<T, E: Failure>(
+        &self,
+        kind: &'static str,
+        histogram: &Histogram,
+        call: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        let begun = Instant::now();
+        let mut span = traced::client_span(kind, || {
+            let system = if self.is_sqlite() { "sqlite" } else { "postgresql" };
+            [KeyValue::new("db.system.name", system), KeyValue::new("db.namespace", self.0.schema)]
+        });
+        let result = call.await;
+        record(histogram, begun);
+        if let Err(error) = &result
+            && let Some(error) = error.database()
+        {
+            traced::failed(&mut span, error.kind());
+        }
+        result
+    }
+
+    /// Brings the metrics of what is in use just now up to date; for whoever shows them.
+    pub fn measure(&self) {
+        let (in_use, idle, most) = self.0.pool.load();
+        let waiting = self.0.writer.as_ref().map_or(0, writer::Writer::waiting);
+        self.0.measured.show(&Load { in_use, idle, most, waiting });
     }
 }
 

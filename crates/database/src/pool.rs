@@ -22,6 +22,7 @@ use tracing::{Instrument, Span};
 use crate::call::Call;
 use crate::connection;
 use crate::manager::{Checkout, LogFailure, Manager};
+use crate::measured::{Measured, record};
 use crate::{AnyConnection, Error, Failure, Options, Target};
 
 /// A connection of PostgreSQL that is not used for so long is closed.
@@ -51,10 +52,11 @@ struct Shared {
     opened: Instant,
     /// When a call went well last, in milliseconds after that.
     well: AtomicU64,
+    measured: Measured,
 }
 
 impl Pool {
-    pub(crate) fn open(target: Target, options: &Options) -> Result<Self, Error> {
+    pub(crate) fn open(target: Target, options: &Options, measured: Measured) -> Result<Self, Error> {
         // SQLite reads in this process: more readers than cores answer no sooner, and each has memory of its own; but some
         // must be left where a few read long.
         let (size, server) = match &target {
@@ -85,6 +87,7 @@ impl Pool {
             left: AtomicUsize::new(0),
             opened: Instant::now(),
             well: AtomicU64::new(0),
+            measured,
         })))
     }
 
@@ -105,7 +108,7 @@ impl Pool {
         E: Failure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
-        let patience = self.0.wait;
+        let (patience, retries) = (self.0.wait, self.0.measured.retries.clone());
         self.run(move |connection, call| {
             let started = Instant::now();
             let mut longest = 1_000;
@@ -115,7 +118,7 @@ impl Pool {
                         if started.elapsed() > patience {
                             return Err(Error::Unavailable("others change the same rows".into()).into());
                         }
-                        metrics::counter!("drover_database_retries_total").increment(1);
+                        retries.increment(1);
                         // Those that lost against one another must not meet again.
                         std::thread::sleep(Duration::from_micros(rand::random_range(500..=longest)));
                         longest = (longest * 2).min(50_000);
@@ -133,6 +136,12 @@ impl Pool {
         self.0.permits.available_permits() == 0 && well.elapsed() < self.0.wait
     }
 
+    /// Calls that run, connections that wait for one, and how many may run at once.
+    pub(crate) fn load(&self) -> (usize, usize, usize) {
+        let (shared, state) = (&self.0, self.0.connections.state());
+        (shared.size - shared.permits.available_permits(), state.idle_connections as usize, shared.size)
+    }
+
     /// Runs `f` on a blocking thread; again on another connection if the first turns out to be dead.
     async fn run<T, E, F>(&self, f: F) -> Result<T, E>
     where
@@ -141,9 +150,12 @@ impl Pool {
         F: FnMut(&mut AnyConnection, &Call) -> Result<T, E> + Send + 'static,
     {
         let shared = self.0.clone();
-        let deadline = Instant::now() + shared.wait;
+        let begun = Instant::now();
+        let deadline = begun + shared.wait;
         let waited = timeout(shared.wait, shared.permits.clone().acquire_owned()).await;
+        record(&shared.measured.waited, begun);
         let Ok(Ok(permit)) = waited else {
+            shared.measured.busy.increment(1);
             return Err(Error::Unavailable("all connections are busy".into()).into());
         };
         let deadline = deadline.max(Instant::now() + TURN);
@@ -172,7 +184,7 @@ struct Ended<'a>(&'a Shared, &'a Call);
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
         if self.1.end() {
-            Shared::count_left(self.0.left.fetch_sub(1, Ordering::Relaxed) - 1);
+            self.0.measured.left.set(crate::small(self.0.left.fetch_sub(1, Ordering::Relaxed) - 1));
         }
     }
 }
@@ -245,6 +257,7 @@ impl Shared {
             };
             if !at_work && let Some(error) = call.leave(|| self.has_room()) {
                 tracing::warn!(%error, "a database call was given up");
+                self.measured.silent.increment(1);
                 if let Some((_, seen)) = given_to {
                     // Once for all calls that the server has left alone since.
                     let _ =
@@ -259,12 +272,8 @@ impl Shared {
     /// Counts a call that is given up. True while so few wait in vain that their places can be given to others.
     fn has_room(&self) -> bool {
         let left = self.left.fetch_add(1, Ordering::Relaxed);
-        Self::count_left(left + 1);
+        self.measured.left.set(crate::small(left + 1));
         left < self.size
-    }
-
-    fn count_left(left: usize) {
-        metrics::gauge!("drover_database_calls_left").set(crate::small(left));
     }
 
     /// True when the server is at work for a connection, or was a moment ago, and its answer may still be being read. It is asked on another, which is new: who

@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use tracing::Span;
 
 use crate::connection::{self, Role};
+use crate::measured::{Measured, record};
 use crate::{AnyConnection, Error, Failure, Options};
 
 /// A group is closed after this many writes or this long, so that the first does not wait for ever.
@@ -46,18 +47,19 @@ struct Ran {
 pub(crate) struct Writer {
     queue: mpsc::Sender<Job>,
     wait: Duration,
+    measured: Measured,
 }
 
 impl Writer {
-    pub(crate) fn open(path: &Path, options: &Options) -> Result<Self, Error> {
+    pub(crate) fn open(path: &Path, options: &Options, measured: Measured) -> Result<Self, Error> {
         let (queue, jobs) = mpsc::channel(QUEUE);
         let connection = AnyConnection::Sqlite(connection::sqlite(path, Role::Writer)?);
-        let path = path.to_owned();
+        let (path, own) = (path.to_owned(), measured.clone());
         std::thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || work(jobs, connection, &path))
+            .spawn(move || work(jobs, connection, &path, &own))
             .map_err(|e| Error::Setup(format!("cannot start the writing thread: {e}")))?;
-        Ok(Self { queue, wait: options.wait })
+        Ok(Self { queue, wait: options.wait, measured })
     }
 
     pub(crate) async fn write<T, E, F>(&self, mut f: F) -> Result<T, E>
@@ -68,7 +70,9 @@ impl Writer {
     {
         let (send, receive) = oneshot::channel();
         let span = Span::current();
+        let (begun, queued) = (Instant::now(), self.measured.queued.clone());
         let job: Job = Box::new(move |connection, place| {
+            record(&queued, begun);
             let (result, lost) = span.in_scope(|| run(connection, place, &mut f));
             let answer = move |committed: Result<(), &Error>| {
                 let answer = match committed {
@@ -81,9 +85,15 @@ impl Writer {
             Ran { answer: Box::new(answer), lost }
         });
         if !tokio::time::timeout(self.wait, self.queue.send(job)).await.is_ok_and(|sent| sent.is_ok()) {
+            self.measured.full.increment(1);
             return Err(Error::Unavailable("too many writes are waiting".into()).into());
         }
         receive.await.unwrap_or_else(|_| Err(Error::Unavailable("the writer has stopped".into()).into()))
+    }
+
+    /// How many writes wait.
+    pub(crate) fn waiting(&self) -> usize {
+        QUEUE - self.queue.capacity()
     }
 }
 
@@ -127,7 +137,7 @@ fn depth(connection: &mut AnyConnection) -> Option<u32> {
     status.transaction_depth().ok().flatten().map(u32::from)
 }
 
-fn work(mut jobs: mpsc::Receiver<Job>, mut connection: AnyConnection, path: &Path) {
+fn work(mut jobs: mpsc::Receiver<Job>, mut connection: AnyConnection, path: &Path, measured: &Measured) {
     while let Some(first) = jobs.blocking_recv() {
         let mut answers = Vec::new();
         let committed = group(&mut connection, first, &mut jobs, &mut answers);
@@ -139,7 +149,7 @@ fn work(mut jobs: mpsc::Receiver<Job>, mut connection: AnyConnection, path: &Pat
                 Err(error) => tracing::error!(%error, "the writer keeps its old connection"),
             }
         }
-        metrics::histogram!("drover_database_group_size").record(crate::small(answers.len()));
+        measured.group_size.record(crate::small(answers.len()));
         for answer in answers {
             answer(committed.as_ref().copied());
         }

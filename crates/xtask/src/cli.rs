@@ -41,6 +41,8 @@ pub enum Command {
     Restore(TrialArgs),
     /// Run the last release's own tests of the services over today's migrations
     Expand(ExpandArgs),
+    /// Have a Prometheus ask the services, and check the dashboard, the alerts and the list of metrics against what it hears
+    Dashboards(TrialArgs),
     /// Print a token for calling the services that `up` started, and nothing else
     Token(TokenArgs),
     /// Run every check: format, lints, licences, tidy, all tests against real servers, OpenAPI documents
@@ -140,7 +142,7 @@ pub struct BenchArgs {
     pub out: Option<PathBuf>,
 }
 
-/// Options of `fuzz`, `crash`, `faults`, `abuse`, `replicas`, `restore` and `deploy`.
+/// Options of `fuzz`, `crash`, `faults`, `abuse`, `replicas`, `restore`, `dashboards` and `deploy`.
 #[derive(Debug, Args)]
 pub struct TrialArgs {
     /// As little as `cargo xtask test` has time for

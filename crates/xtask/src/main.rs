@@ -6,6 +6,7 @@ mod build_release;
 mod cli;
 mod client;
 mod crash;
+mod dashboards;
 mod databases;
 mod demo;
 mod deny;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         Command::Replicas(args) => replicas::command(&args, &stop),
         Command::Restore(args) => trial::run(&args, &stop, restore::run),
         Command::Expand(args) => expand::command(&args, &stop),
+        Command::Dashboards(args) => trial::run(&args, &stop, dashboards::run),
         Command::Token(args) => token::run(&args),
         Command::Test(args) => test::run(&args, &stop),
         Command::Servers => servers::run(&stop),

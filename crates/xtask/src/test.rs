@@ -13,13 +13,13 @@ use crate::stop::{Interrupted, Stop};
 use crate::trial::Trial;
 use crate::workspace::SERVICES;
 use crate::{
-    abuse, crash, demo, deny, deploy, expand, faults, fuzz, ports, process, replicas, restore, tidy,
-    workspace,
+    abuse, crash, dashboards, demo, deny, deploy, expand, faults, fuzz, ports, process, replicas, restore,
+    tidy, workspace,
 };
 
 type Run = fn(&Trial<'_>) -> Result<()>;
 
-const TRIALS: [(&str, Run); 7] = [
+const TRIALS: [(&str, Run); 8] = [
     ("deploy", deploy::run),
     ("fuzz", fuzz::run),
     ("crash", crash::run),
@@ -27,6 +27,7 @@ const TRIALS: [(&str, Run); 7] = [
     ("abuse", abuse::run),
     ("replicas", replicas::run),
     ("restore", restore::run),
+    ("dashboards", dashboards::run),
 ];
 
 /// All stages; with arguments only `cargo test` and the servers that it needs.
@@ -59,6 +60,7 @@ pub fn run(args: &TestArgs, stop: &Stop) -> Result<()> {
         faults::library(stop)?;
         deploy::provide(stop)?;
         replicas::provide(stop)?;
+        dashboards::Programs::provide(stop)?;
         fuzz::install::find(stop).map(drop)
     })?;
     let servers = stages.tests(&all, "cargo xtask test -- --workspace")?;

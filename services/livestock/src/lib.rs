@@ -4,6 +4,7 @@ mod breeds;
 mod categories;
 mod config;
 mod listings;
+mod measured;
 mod reports;
 mod schema;
 mod wishlist;
@@ -48,6 +49,10 @@ impl Service for Livestock {
         reports::routes(v1);
         wishlist::routes(v1);
         categories::routes(v1);
+    }
+
+    fn measure() {
+        measured::show();
     }
 
     async fn check(settings: &Settings, _: Data<Verifier>) -> anyhow::Result<()> {

@@ -16,7 +16,7 @@ pub struct Settings {
     pub system_url: String,
     /// A CSV file with columns `id`, `name` and `category` that replaces the embedded commodities.
     pub commodities_file: Option<PathBuf>,
-    /// Where notifications of loads are POSTed, `https://`; none: each is a line in the log.
+    /// Where notifications of loads are POSTed, `https://`; none: a line in the log names each.
     #[serde(serialize_with = "address")]
     pub webhook_url: Option<Url>,
     /// What they are signed with (Standard Webhooks): `whsec_` and the base64 of 24 to 64 random bytes. Each of several

@@ -3,6 +3,7 @@
 mod commodities;
 mod config;
 mod loads;
+mod measured;
 mod notifications;
 mod schema;
 
@@ -56,6 +57,10 @@ impl Service for Logistics {
         notifications::run(arguments, db).await
     }
 
+    fn measure() {
+        measured::show();
+    }
+
     async fn check(settings: &Settings, _: Data<Verifier>) -> anyhow::Result<()> {
         FileClient::new(&settings.system_url)?;
         notifications::Channel::open(settings)?;
@@ -69,7 +74,7 @@ impl Service for Logistics {
             public_url: context.public_url.clone(),
             files: FileClient::new(&settings.system_url)?,
             commodities: commodities::Catalogue::open(settings.commodities_file.as_deref())?,
-            notifications: Arc::new(notifications::Dispatcher::open(settings, context.db.clone())?),
+            notifications: Arc::new(notifications::Dispatcher::open(settings, context)?),
             batches: loads::Batches::new(settings)?,
         })
     }
@@ -78,7 +83,8 @@ impl Service for Logistics {
         vec![("system", self.files.is_reachable().await)]
     }
     async fn background(logistics: Data<Self>) {
-        tokio::join!(logistics.notifications.clone().run(), loads::keep_index(&logistics.db));
+        let notifications = &logistics.notifications;
+        tokio::join!(notifications.clone().run(), notifications.measure(), loads::keep_index(&logistics.db));
     }
 
     async fn finish(&self) {

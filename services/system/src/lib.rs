@@ -4,6 +4,7 @@ mod cache;
 mod config;
 mod countries;
 mod files;
+mod measured;
 mod places;
 mod schema;
 
@@ -75,6 +76,10 @@ impl Service for System {
 
     async fn run(_: &str, arguments: &ArgMatches, settings: &Settings, db: Database) -> anyhow::Result<()> {
         sweep::run(arguments, settings, db).await
+    }
+
+    fn measure() {
+        measured::show();
     }
 
     async fn check(settings: &Settings, verifier: Data<Verifier>) -> anyhow::Result<()> {

@@ -1,7 +1,11 @@
 //! A circuit breaker: after a row of failures nobody waits for a service that is down.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use metrics::{Counter, Gauge, Histogram};
+
+use crate::measured;
 
 /// So many failures in a row open it.
 const FAILURES: u32 = 6;
@@ -9,8 +13,14 @@ const FAILURES: u32 = 6;
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// Closed: calls go through. Open: none. After the pause one call decides.
-#[derive(Default)]
-pub(super) struct Breaker(Mutex<State>);
+pub(super) struct Breaker {
+    state: Mutex<State>,
+    open: Gauge,
+    not_tried: Counter,
+    answered: Counter,
+    failed: Counter,
+    seconds: Histogram,
+}
 
 #[derive(Default)]
 struct State {
@@ -19,50 +29,66 @@ struct State {
 }
 
 /// The right to one call, whose outcome must be told.
-pub(super) struct Permit<'a>(&'a Breaker);
+pub(super) struct Permit<'a>(&'a Breaker, Instant);
 
 impl Breaker {
+    pub(super) fn new() -> Self {
+        Self {
+            state: Mutex::default(),
+            open: measured::breaker_open(),
+            not_tried: measured::file_calls("not_tried"),
+            answered: measured::file_calls("answered"),
+            failed: measured::file_calls("failed"),
+            seconds: measured::file_seconds(),
+        }
+    }
+
     /// Leave to call, unless the breaker is open.
     pub(super) fn permit(&self) -> Option<Permit<'_>> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut state, now) = (self.state(), Instant::now());
         match state.open_until {
-            Some(until) if Instant::now() < until => {
-                count("not_tried");
+            Some(until) if now < until => {
+                self.not_tried.increment(1);
                 None
             }
             Some(_) => {
                 // Others wait for what this call finds, or for another pause if it is never told.
-                state.open_until = Some(Instant::now() + PAUSE);
-                Some(Permit(self))
+                state.open_until = Some(now + PAUSE);
+                Some(Permit(self, now))
             }
-            None => Some(Permit(self)),
+            None => Some(Permit(self, now)),
         }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Permit<'_> {
     /// The service answered.
     pub(super) fn success(self) {
-        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = State::default();
-        metrics::gauge!("drover_files_breaker_open").set(0.0);
-        count("answered");
+        *self.0.state() = State::default();
+        self.0.open.set(0.0);
+        self.0.answered.increment(1);
     }
 
     /// It did not.
     pub(super) fn failure(self) {
-        count("failed");
-        let mut state = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        self.0.failed.increment(1);
+        let mut state = self.0.state();
         state.failures += 1;
         if state.failures >= FAILURES {
             state.open_until = Some(Instant::now() + PAUSE);
-            metrics::gauge!("drover_files_breaker_open").set(1.0);
+            self.0.open.set(1.0);
         }
     }
 }
 
-/// Calls of the system service, by how they went.
-fn count(outcome: &'static str) {
-    metrics::counter!("drover_files_calls_total", "outcome" => outcome).increment(1);
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        self.0.seconds.record(self.1.elapsed().as_secs_f64());
+    }
 }
 
 #[cfg(test)]
@@ -71,12 +97,12 @@ mod tests {
 
     #[test]
     fn opens_after_failures_in_a_row_and_closes_on_success() {
-        let breaker = Breaker::default();
+        let breaker = Breaker::new();
         for _ in 0..FAILURES {
             breaker.permit().unwrap().failure();
         }
         assert!(breaker.permit().is_none());
-        breaker.0.lock().unwrap().open_until = Some(Instant::now());
+        breaker.state().open_until = Some(Instant::now());
         let trial = breaker.permit().unwrap();
         assert!(breaker.permit().is_none(), "one trial at a time");
         trial.success();

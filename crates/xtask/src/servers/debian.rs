@@ -1,9 +1,10 @@
 //! Installs packages where that needs no question: on Debian and its like, as root.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::process;
 use crate::stop::Stop;
@@ -46,6 +47,34 @@ pub fn install(packages: &[Package], stop: &Stop) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Fetches a package and unpacks it into a folder of ours, which then has this file: nothing is installed or started.
+pub fn unpack(package: Package, proof: &str, tools: &Path, stop: &Stop) -> Result<PathBuf> {
+    let folder = tools.join(format!("debian-{}", package.name));
+    let program = folder.join(proof);
+    if program.is_file() {
+        return Ok(program);
+    }
+    eprintln!("missing: fetching {} with apt-get (once)", package.name);
+    let fresh = tempfile::tempdir_in(tools).context("the folder of tools cannot be written to")?;
+    let run = |command: &mut Command| {
+        command.current_dir(fresh.path()).stdout(std::io::stderr());
+        process::run(command, stop).is_ok_and(|status| status.success())
+    };
+    let fetch = || run(Command::new("apt-get").args(["-q", "download", package.name]));
+    // What a machine knows of packages may be old, or nothing.
+    let fetched = fetch() || (run(Command::new("apt-get").args(["-q", "update"])) && fetch());
+    let file = fs::read_dir(fresh.path())?.find_map(|entry| Some(entry.ok()?.path()));
+    let unpacked = |file| run(Command::new("dpkg").arg("-x").arg(file).arg("root"));
+    if !fetched || !file.is_some_and(unpacked) || !fresh.path().join("root").join(proof).is_file() {
+        stop.check()?;
+        bail!("{} could not be fetched; install\n{}", package.name, by_hand(&[package]));
+    }
+    // Whole or not at all; somebody else may have been first.
+    let _ = fs::rename(fresh.path().join("root"), &folder);
+    ensure!(program.is_file(), "{} cannot be made: make it writable", folder.display());
+    Ok(program)
 }
 
 fn by_hand(packages: &[Package]) -> String {

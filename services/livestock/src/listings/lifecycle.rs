@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use super::model::{Listing, Status};
 use super::store;
 use crate::Livestock;
+use crate::measured::changed as changed_to;
 
 /// How a listing is closed (interface.md, 4.3).
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -94,7 +95,7 @@ async fn change(
     });
     let (answer, changed) = run.await?;
     if changed == Some(true) {
-        metrics::counter!("drover_listings_changed_total", "to" => to.as_str()).increment(1);
+        changed_to(to).increment(1);
     }
     Ok(answer)
 }

@@ -26,7 +26,7 @@ use database::Database;
 pub(crate) use facets::Follower;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-pub(crate) use model::Listing;
+pub(crate) use model::{Listing, Status};
 pub(crate) use store::find;
 
 use crate::Livestock;

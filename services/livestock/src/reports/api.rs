@@ -6,6 +6,7 @@ use common::wire::ActionResult;
 use common::{Admin, Answer, Body, Caller, Error, Failures, Granted, Once, PathId};
 
 use super::{Form, Report, store};
+use crate::measured::reports;
 use crate::{Livestock, listings};
 
 /// Report a listing
@@ -23,17 +24,18 @@ pub(super) async fn report(
     app: Data<Livestock>,
 ) -> Result<Answer, Error> {
     let (form, print) = body.check(|_, _| {})?;
-    let (id, reason) = (path.id()?, form.reason.as_str());
+    let (id, reason) = (path.id()?, form.reason);
     let answer = Answer::json(&ActionResult::new("The report is stored; thank you."))?;
     let run = once.run_telling(&app.db, print, async || {
         Ok(move |c: &mut _| store::create(c, &caller, id, &form).map(|()| (answer.clone(), ())))
     });
     let (answer, stored) = run.await?;
     if stored.is_some() {
-        metrics::counter!("drover_listing_reports_total", "reason" => reason).increment(1);
+        reports(reason).increment(1);
         // The report is stored whether they can be counted or not.
-        let reports = app.db.read(move |c| store::count(c, id)).await.ok();
-        tracing::info!(listing = %id, reason, reports, "a listing was reported");
+        let count = app.db.read(move |c| store::count(c, id)).await.ok();
+        let reason = reason.as_str();
+        tracing::info!(listing = %id, reason, reports = count, "a listing was reported");
     }
     Ok(answer)
 }

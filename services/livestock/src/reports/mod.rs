@@ -29,7 +29,7 @@ struct Form {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = ReportReason)]
-enum Reason {
+pub(crate) enum Reason {
     #[default]
     Misleading,
     Suspicious,
@@ -38,7 +38,7 @@ enum Reason {
 
 impl Reason {
     /// As stored and shown.
-    fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Misleading => "misleading",
             Self::Suspicious => "suspicious",

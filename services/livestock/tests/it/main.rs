@@ -14,6 +14,7 @@ mod lifecycle;
 mod model;
 mod pages;
 mod plans;
+mod private;
 mod refusals;
 mod reports;
 mod sample;

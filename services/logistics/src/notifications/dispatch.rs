@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::Error;
+use common::traces::{Traces, within};
+use common::{Context, Error};
 use database::Database;
+use metrics::Histogram;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -14,11 +16,14 @@ use super::model::{MOST_ATTEMPTS, pause};
 use super::store::{self, Claimed, Outcome};
 use super::webhook::Channel;
 use crate::Settings;
+use crate::measured::{deliveries, delivery_seconds, oldest_pending, pending};
 
 /// So many deliveries run at once.
 const MOST_AT_ONCE: u32 = 16;
 /// How long nobody looks, unless woken: for what other replicas recorded and what is to be tried again.
 const POLL: Duration = Duration::from_secs(1);
+/// How often it is counted what is pending.
+const MEASURED: Duration = Duration::from_secs(5);
 /// The longest pause while the database is out of reach: ten seconds after its return all is well.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
@@ -34,6 +39,8 @@ pub struct Dispatcher {
     lease: Duration,
     /// The pause after the first try in vain.
     base: Duration,
+    seconds: Histogram,
+    traces: Traces,
 }
 
 impl Dispatcher {
@@ -41,9 +48,9 @@ impl Dispatcher {
     ///
     /// # Errors
     /// As [`Channel::open`].
-    pub fn open(settings: &Settings, db: Database) -> anyhow::Result<Self> {
+    pub fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
         Ok(Self {
-            db,
+            db: context.db.clone(),
             channel: Channel::open(settings)?,
             wake: Notify::new(),
             slots: Arc::new(Semaphore::new(MOST_AT_ONCE as usize)),
@@ -51,6 +58,8 @@ impl Dispatcher {
             // As long again for claiming and recording, where the database is slow.
             lease: 2 * settings.webhook_timeout() + Duration::from_secs(1),
             base: Duration::from_secs(settings.webhook_retry_seconds),
+            seconds: delivery_seconds(),
+            traces: context.traces.clone(),
         })
     }
 
@@ -97,6 +106,22 @@ impl Dispatcher {
         }
     }
 
+    /// Shows what is pending, also where another replica delivers it or nobody can: while the database is out of reach,
+    /// what was pending then grows older.
+    pub async fn measure(&self) {
+        let (pending, oldest) = (pending(), oldest_pending());
+        let mut since: Option<Instant> = None;
+        loop {
+            if let Ok(backlog) = self.db.read(store::backlog).await {
+                since = backlog.oldest.and_then(|age| Instant::now().checked_sub(age));
+                #[allow(clippy::cast_precision_loss, reason = "a gauge is a float")]
+                pending.set(backlog.pending as f64);
+            }
+            oldest.set(since.map_or(0.0, |since| since.elapsed().as_secs_f64()));
+            sleep(MEASURED).await;
+        }
+    }
+
     /// Begins to deliver all that is due, as slots become free. Returns how long there is nothing more to do.
     async fn deliver_due(self: &Arc<Self>, deliveries: &mut JoinSet<()>) -> Result<Duration, Error> {
         let idle = || POLL.mul_f64(rand::random_range(0.8..1.2));
@@ -106,10 +131,7 @@ impl Dispatcher {
                 return Ok(LONGEST_PAUSE);
             }
             while deliveries.try_join_next().is_some() {}
-            let outlook = self.db.read(store::look).await?;
-            let oldest = outlook.oldest.unwrap_or_default();
-            metrics::gauge!("drover_notifications_oldest_pending_seconds").set(oldest.as_secs_f64());
-            match outlook.next {
+            match self.db.read(store::look).await? {
                 None => return Ok(idle()),
                 Some(wait) if !wait.is_zero() => return Ok(wait.min(idle())),
                 Some(_) => {}
@@ -123,7 +145,8 @@ impl Dispatcher {
             }
             for claim in claimed {
                 let slot = slots.split(1);
-                deliveries.spawn(self.clone().attempt(claim, expires, slot));
+                let work = self.traces.background("deliver notification");
+                deliveries.spawn(within(work, self.clone().attempt(claim, expires, slot)));
             }
         }
     }
@@ -151,7 +174,7 @@ impl Dispatcher {
         } else {
             timeout_at(expires, self.channel.deliver(&claimed)).await
         };
-        metrics::histogram!("drover_notifications_delivery_seconds").record(started.elapsed().as_secs_f64());
+        self.seconds.record(started.elapsed().as_secs_f64());
         let outcome = match delivered.unwrap_or_else(|_| Err("there was no time left".into())) {
             Ok(()) => Outcome::Delivered,
             Err(why) if claimed.attempts < MOST_ATTEMPTS => {
@@ -193,6 +216,5 @@ fn tell(claimed: &Claimed, outcome: &Outcome) {
             "failed"
         }
     };
-    let labels = [("event", event.clone()), ("outcome", outcome.to_owned())];
-    metrics::counter!("drover_notifications_deliveries_total", &labels).increment(1);
+    deliveries(event, outcome).increment(1);
 }

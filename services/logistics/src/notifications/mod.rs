@@ -17,6 +17,7 @@ mod webhook;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) use dispatch::Dispatcher;
+pub(crate) use model::Event;
 pub(crate) use redeliver::{command, run};
 pub(crate) use webhook::Channel;
 

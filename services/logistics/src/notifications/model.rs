@@ -27,6 +27,9 @@ pub enum Event {
 }
 
 impl Event {
+    /// All there are.
+    pub const ALL: [Self; 2] = [Self::SentToDriver, Self::SentToCarrier];
+
     /// As stored and sent.
     pub fn as_str(self) -> &'static str {
         match self {

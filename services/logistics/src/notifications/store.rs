@@ -73,26 +73,33 @@ pub fn redeliver(c: &mut AnyConnection, load: Option<Id>, id: Id) -> Result<Opti
     Ok(Some(status))
 }
 
-/// What there is to do.
-#[derive(Debug, Default)]
-pub struct Outlook {
-    /// Until the next one is due; zero if one is.
-    pub next: Option<Duration>,
-    /// How long the oldest has been pending.
+/// How long until the next one is due, zero if one is; looks without claiming.
+pub fn look(c: &mut AnyConnection) -> Result<Option<Duration>, Error> {
+    let now = now(c)?;
+    let free = n::claimed_until.is_null().or(n::claimed_until.le(now));
+    let next = n::notifications.filter(n::due_at.is_not_null()).filter(free).order(n::due_at);
+    let next = next.select(n::due_at.assume_not_null()).first::<Ts>(c).optional()?;
+    Ok(next.map(|due| between(now, due)))
+}
+
+/// What is pending.
+#[derive(Debug)]
+pub struct Backlog {
+    pub pending: i64,
+    /// How long the oldest has been.
     pub oldest: Option<Duration>,
 }
 
-/// Looks without claiming.
-pub fn look(c: &mut AnyConnection) -> Result<Outlook, Error> {
+/// Counts what is pending.
+pub fn backlog(c: &mut AnyConnection) -> Result<Backlog, Error> {
     let now = now(c)?;
-    let free = n::claimed_until.is_null().or(n::claimed_until.le(now));
-    let pending = n::notifications.filter(n::due_at.is_not_null());
-    let next = pending.filter(free).order(n::due_at).select(n::due_at.assume_not_null());
-    let next = next.first::<Ts>(c).optional()?;
-    let oldest = pending.order(n::pending_since).select(n::pending_since).first::<Ts>(c).optional()?;
-    let between =
-        |from: Ts, to: Ts| Duration::from_millis((to.millis() - from.millis()).max(0).unsigned_abs());
-    Ok(Outlook { next: next.map(|due| between(now, due)), oldest: oldest.map(|at| between(at, now)) })
+    let all = n::notifications.filter(n::due_at.is_not_null());
+    let oldest = all.order(n::pending_since).select(n::pending_since).first::<Ts>(c).optional()?;
+    Ok(Backlog { pending: all.count().get_result(c)?, oldest: oldest.map(|at| between(at, now)) })
+}
+
+fn between(from: Ts, to: Ts) -> Duration {
+    Duration::from_millis((to.millis() - from.millis()).max(0).unsigned_abs())
 }
 
 /// A notification that this process alone delivers, for as long as the lease runs.
@@ -101,7 +108,6 @@ pub struct Claimed {
     pub id: Id,
     pub load_id: Id,
     pub event: String,
-    pub recipient_id: String,
     /// This one among them.
     pub attempts: i32,
     /// By which this claim is told from every other.
@@ -112,7 +118,7 @@ pub struct Claimed {
 /// Claims what is due, at most so many, the longest due first. On PostgreSQL several replicas may do so at once.
 pub fn claim(c: &mut AnyConnection, most: usize, lease: Duration) -> Result<Vec<Claimed>, Error> {
     let now = now(c)?;
-    let columns = (n::id, n::load_id, n::event, n::recipient_id, n::attempts, n::claimed_until, n::body);
+    let columns = (n::id, n::load_id, n::event, n::attempts, n::claimed_until, n::body);
     let due = n::notifications
         .filter(n::due_at.le(now))
         .filter(n::claimed_until.is_null().or(n::claimed_until.le(now)))

@@ -4,6 +4,7 @@ use std::error::Error as _;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use common::traces;
 use database::Ts;
 use reqwest::StatusCode;
 use url::{Host, Url};
@@ -77,8 +78,9 @@ impl Channel {
     /// Why the receiver has not taken it, in a few words.
     pub async fn deliver(&self, claimed: &Claimed) -> Result<(), String> {
         let Self::Webhook(webhook) = self else {
-            let Claimed { id, load_id, event, recipient_id, .. } = claimed;
-            tracing::info!(notification = %id, load = %load_id, event, recipient = recipient_id, "notification");
+            // To whom, its log of deliveries says: lines are kept by others than may know that.
+            let Claimed { id, load_id, event, .. } = claimed;
+            tracing::info!(notification = %id, load = %load_id, event, "notification");
             return Ok(());
         };
         webhook.post(&claimed.id.to_string(), claimed.body.0.clone()).await
@@ -95,7 +97,10 @@ impl Webhook {
             .header("webhook-id", id)
             .header("webhook-timestamp", timestamp)
             .header("webhook-signature", self.secrets.sign(id, timestamp, &body));
-        let response = request.body(body).send().await.map_err(reason)?;
+        let mut span = traces::call("POST", &self.url);
+        let answered = request.body(body).send().await;
+        traces::called(&mut span, answered.as_ref().ok().map(reqwest::Response::status));
+        let response = answered.map_err(reason)?;
         let status = response.status();
         if response.content_length().is_some_and(|length| length <= MOST_READ) {
             let _ = tokio::time::timeout(MOST_WAITED, response.bytes()).await;

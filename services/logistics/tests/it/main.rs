@@ -13,6 +13,7 @@ mod hostile;
 mod logs;
 mod notifications;
 mod plans;
+mod private;
 mod proof;
 mod read;
 mod roundtrip;

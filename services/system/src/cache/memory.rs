@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::RwLock;
 
 use super::backend::{Backend, Found};
+use crate::measured::{cache_bytes, cache_entries};
 
 pub(super) struct Memory {
     entries: moka::future::Cache<String, Vec<u8>>,
@@ -85,8 +86,8 @@ impl Backend for Memory {
     fn measure(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
             self.entries.run_pending_tasks().await;
-            metrics::gauge!("drover_cache_entries").set(self.entries.entry_count() as f64);
-            metrics::gauge!("drover_cache_bytes").set(self.entries.weighted_size() as f64);
+            cache_entries().set(self.entries.entry_count() as f64);
+            cache_bytes().set(self.entries.weighted_size() as f64);
         })
     }
 }

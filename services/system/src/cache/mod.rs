@@ -22,6 +22,7 @@ use serde::de::DeserializeOwned;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::Settings;
+use crate::measured::{hits, misses};
 use backend::Backend;
 use memory::Memory;
 use redis::Redis;
@@ -88,10 +89,10 @@ impl Cache {
         let kept = found.as_ref().ok().and_then(|found| found.value.as_ref());
         // What another version of the program kept and this one cannot read is asked for anew.
         if let Some(value) = kept.and_then(|json| serde_json::from_slice(json).ok()) {
-            metrics::counter!("drover_cache_hits_total", "kind" => kind(key)).increment(1);
+            hits(&kind(key)).increment(1);
             return Ok(value);
         }
-        metrics::counter!("drover_cache_misses_total", "kind" => kind(key)).increment(1);
+        misses(&kind(key)).increment(1);
         let value = source().await?;
         if let (Ok(found), Ok(json)) = (found, serde_json::to_vec(&value)) {
             // Where it cannot be kept, the next one asks the source too; the backend has told the log.

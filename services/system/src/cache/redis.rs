@@ -14,6 +14,7 @@ use anyhow::Result;
 use futures_util::future::BoxFuture;
 
 use super::backend::{Backend, Found};
+use crate::measured::{cache_bytes, cache_entries};
 use link::Link;
 
 /// So many keys are looked at or removed in one step, between which Redis serves others.
@@ -145,9 +146,21 @@ impl Backend for Redis {
         Box::pin(async { self.link.ask::<String>(&cmd("PING"), PATIENCE).await.is_ok() })
     }
 
-    /// Nothing: Redis tells the size of all that it holds, and ours would have to be counted entry by entry.
+    /// Of all that Redis holds: ours would have to be counted entry by entry.
+    #[allow(clippy::cast_precision_loss, reason = "a gauge is a float")]
     fn measure(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
+        Box::pin(async {
+            if let Some(entries) = self.link.look::<u64>(&cmd("DBSIZE"), PATIENCE).await {
+                cache_entries().set(entries as f64);
+            }
+            let memory = self.link.look::<String>(cmd("INFO").arg("memory"), PATIENCE).await;
+            let used = |info: String| {
+                info.lines().find_map(|line| line.strip_prefix("used_memory:")?.trim().parse().ok())
+            };
+            if let Some(bytes) = memory.and_then(used) {
+                cache_bytes().set::<f64>(bytes);
+            }
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, ensure};
-use common::Error;
+use common::{Error, traces};
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
@@ -13,6 +13,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::credential::Credential;
+use crate::measured::provider_calls;
 
 /// Begins the message of a 503.
 pub(super) const ADDRESSES: &str = "The address provider";
@@ -61,6 +62,8 @@ impl Upstream {
         let key = self.key.as_ref().map(|(place, credential)| (place, credential.current()));
         let answer = self.send(path, query, key.as_ref()).await.and_then(read);
         self.well.store(answer.is_ok(), Ordering::Relaxed);
+        let provider = if self.who == WORDS { "words" } else { "addresses" };
+        provider_calls(provider, if answer.is_ok() { "answered" } else { "failed" }).increment(1);
         answer.map_err(|cause| {
             let told = format!("{cause:#}");
             // Providers are free to repeat it in what they say.
@@ -97,7 +100,12 @@ impl Upstream {
             }
             None => {}
         }
-        let ask = || self.http.get(url.clone()).headers(headers.clone()).send();
+        let ask = async || {
+            let mut span = traces::call("GET", &url);
+            let answered = self.http.get(url.clone()).headers(headers.clone()).send().await;
+            traces::called(&mut span, answered.as_ref().ok().map(reqwest::Response::status));
+            answered
+        };
         let response = match ask().await {
             // Nothing was asked yet, so asking costs nothing twice; who has waited in vain has waited enough.
             Err(error) if error.is_connect() && !error.is_timeout() => ask().await,

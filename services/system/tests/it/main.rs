@@ -7,3 +7,4 @@ mod countries;
 mod document;
 mod files;
 mod places;
+mod private;

@@ -7,9 +7,12 @@ use std::time::Duration;
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, RedisError, cmd};
 use anyhow::{Context, Result, bail, ensure};
+use common::traces::{KeyValue, client_span, failed};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
+
+use crate::measured::cache_errors;
 
 /// The pause between attempts to connect.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -44,16 +47,25 @@ impl Link {
     /// itself reports, since it may be loading or have become a replica that takes no writes; but not that it is full.
     pub(super) async fn ask<T: FromRedisValue>(&self, command: &Cmd, patience: Duration) -> Result<T> {
         let Some(mut connection) = self.current.borrow().clone() else { bail!("Redis is not connected") };
+        let mut span = client_span("redis", || [KeyValue::new("db.system.name", "redis")]);
         let answer = timeout(patience, command.query_async(&mut connection)).await;
         let answer = answer.context("Redis is too slow").and_then(|answer| answer.context("Redis failed"));
         if let Err(error) = &answer {
-            metrics::counter!("drover_cache_errors_total").increment(1);
+            cache_errors().increment(1);
+            failed(&mut span, "no_answer");
             let full = error.downcast_ref().and_then(RedisError::code) == Some("OOM");
             if !full && self.current.send_replace(None).is_some() {
                 tracing::warn!(error = format!("{error:#}"), "going on without the cache");
             }
         }
         answer
+    }
+
+    /// Sends a command that only looks: whatever becomes of it, nothing is counted or given up. A user of Redis may not be
+    /// allowed to know.
+    pub(super) async fn look<T: FromRedisValue>(&self, command: &Cmd, patience: Duration) -> Option<T> {
+        let mut connection = self.current.borrow().clone()?;
+        timeout(patience, command.query_async(&mut connection)).await.ok()?.ok()
     }
 }
 

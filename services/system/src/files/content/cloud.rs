@@ -11,6 +11,7 @@ use actix_web::body::{BoxBody, SizedStream};
 use actix_web::web::Bytes;
 use anyhow::anyhow;
 use common::Error;
+use common::traces::{self, client_span};
 use futures_util::stream::{self, BoxStream, Stream, StreamExt};
 use object_store::path::Path;
 use object_store::{
@@ -170,7 +171,11 @@ async fn limited<T>(size: u64, asked: impl Future<Output = object_store::Result<
 }
 
 async fn within<T>(patience: Duration, asked: impl Future<Output = T>) -> Result<T, Error> {
-    timeout(patience, asked).await.map_err(|_| unavailable(anyhow!("no answer within {patience:?}")))
+    let mut span = client_span("object store", || []);
+    timeout(patience, asked).await.map_err(|_| {
+        traces::failed(&mut span, "no_answer");
+        unavailable(anyhow!("no answer within {patience:?}"))
+    })
 }
 
 /// With its causes, which the library's own errors say already.

@@ -1,0 +1,56 @@
+//! No log line tells of people, whatever becomes of what they send.
+
+use reqwest::multipart::{Form, Part};
+use testkit::{PRIVATE_TEXT, Process, TestDatabase, private_user};
+
+use super::*;
+
+testkit::on_both! {
+    async fn no_log_tells_of_people(backend) {
+        let (database, system) = (TestDatabase::new::<Logistics>(backend).await, SystemStub::start().await);
+        let service = Process::start(
+            env!("CARGO_BIN_EXE_logistics"),
+            &[("DATABASE__URL", &database.url), ("SERVICE__SYSTEM_URL", &system.url())],
+        );
+        service.log_all_of_ours().await;
+        let (user, text) = (private_user(), PRIVATE_TEXT);
+        let files = json!([{"id": system.add("ottilie-passport.jpg")}]);
+        let form = json!({
+            "organiserId": "quarrington-farm", "organiserName": text, "commodityId": 1, "reference": "Quarrington QX19",
+            "deliveryDateISO": "2026-03-01", "weight": 1, "weightNet": null, "files": files, "tags": ["Ottilie"],
+            "vehicleRegistration": "QX19 ZZZ", "ticketNumber": "Ottilie 1",
+        });
+        let call = |method: &str, path: &str| service.call(method, path).by(&user);
+        let load = call("POST", "/v1/loads/organiser").json(&form).send().await.ok();
+        let id = load["id"].as_str().unwrap();
+        let csv = format!(
+            "reference,deliveryDateISO,commodityName,organiserId,organiserName,pickupPostcode\n\
+             QX19,2026-03-01,Feed Wheat,quarrington-farm,\"{text}\",ZE1 0AA\nQX19,Ottilie,\"{text}\",,,ZE1 0\n"
+        );
+        let part = Part::bytes(csv.into_bytes()).file_name("ottilie-passport.csv");
+        let batch = Form::new().part("file", part);
+        assert_eq!(call("POST", "/v1/loads/batch").form(batch).send().await.status, 400);
+        for to in ["driver", "carrier"] {
+            let form = json!({"loadId": id, format!("{to}Id"): "ottilie-driver", "carrierName": text});
+            call("POST", &format!("/v1/loads/send-to-{to}")).json(&form).send().await.ok();
+        }
+        let proof = json!({"weightNet": 1, "ticketNumber": "Ottilie 2", "vehicleRegistration": "QX19 ZZZ", "files": files});
+        call("POST", &format!("/v1/loads/{id}/proof-of-delivery")).json(&proof).send().await.ok();
+        for query in [format!("query={text}"), "format=CSV".into(), format!("f:carrierId={text}")] {
+            assert_eq!(call("GET", &format!("/v1/loads?{query}")).send().await.status, 200);
+        }
+        // Each is told to the log first, which has no address of anybody.
+        tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+        let operations = [
+            "POST /v1/loads/organiser", "POST /v1/loads/carrier", "POST /v1/loads/batch", "POST /v1/loads/send-to-driver",
+            "POST /v1/loads/proof-of-delivery", "GET /v1/loads", "GET /v1/loads/by-ids", "PUT /v1/settings",
+        ];
+        service.provoke(&operations).await;
+        let schema = if backend == Backend::Postgres { "logistics." } else { "" };
+        database.execute(&format!("DROP TABLE {schema}loads"));
+        let without = without(form, "files");
+        assert_eq!(call("POST", "/v1/loads/organiser").json(&with(without, "files", Value::Null)).send().await.status, 500);
+        service.provoke(&operations[5..]).await;
+        service.tells_of_nobody(&[200, 400, 401, 403, 404, 413, 415, 500]);
+    }
+}

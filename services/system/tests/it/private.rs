@@ -1,0 +1,58 @@
+//! No log line tells of people, whatever becomes of what they send.
+
+use reqwest::multipart::{Form, Part};
+use serde_json::json;
+use system::System;
+use testkit::{Backend, PRIVATE_TEXT, Process, TestDatabase, private_user};
+
+testkit::on_both! {
+    async fn no_log_tells_of_people(backend) {
+        let (database, files) = (TestDatabase::new::<System>(backend).await, tempfile::tempdir().unwrap());
+        let store = format!("file://{}", files.path().display());
+        let service = Process::start(
+            env!("CARGO_BIN_EXE_system"),
+            &[
+                ("DATABASE__URL", &database.url),
+                ("SERVICE__STORE_URL", &store),
+                // Nobody listens there.
+                ("SERVICE__CACHE_URL", "redis://127.0.0.1:9"),
+                ("SERVICE__ADDRESS_PROVIDER", "photon"),
+                ("SERVICE__ADDRESS_URL", "http://127.0.0.1:9"),
+            ],
+        );
+        service.log_all_of_ours().await;
+        let (user, text) = (private_user(), PRIVATE_TEXT);
+        let call = |method: &str, path: &str| service.call(method, path).by(&user);
+        let form = || {
+            let part = Part::bytes(b"Ottilie's passport".to_vec()).file_name("ottilie-passport.txt");
+            let form = Form::new().text("bucket", "files").text("type", "contract").text("name", text);
+            form.text("tags", "Ottilie").text("organisations", "quarrington-others").part("file", part)
+        };
+        let file = call("POST", "/v1/files").form(form()).send().await.ok();
+        let id = file["id"].as_str().unwrap();
+        assert_eq!(call("GET", &format!("/v1/files/{id}")).send().await.status, 200);
+        let other = private_user().with("org", "quarrington-strangers").with("sub", "ottilie-9");
+        assert_eq!(service.call("GET", &format!("/v1/files/{id}")).by(&other).send().await.status, 403);
+        let share = json!({"ids": [id], "shareWith": ["quarrington-others"]});
+        call("POST", "/v1/files/resolve").json(&share).send().await.ok();
+        let clear = json!({"keys": [format!("address:search:{text}")]});
+        let admin = private_user().with("roles", "admin");
+        service.call("POST", "/v1/cache").by(&admin).json(&clear).send().await;
+        assert_eq!(call("GET", &format!("/v1/addresses?query={text}")).send().await.status, 503);
+        for path in ["locations/coordinates?lat=60.1530&lon=-1.1427", "locations/three-words?query=ottilie.old.mill"] {
+            call("GET", &format!("/v1/{path}")).send().await;
+        }
+        let operations = [
+            "POST /v1/files", "POST /v1/files/resolve", "POST /v1/cache", "GET /v1/files", "GET /v1/addresses",
+            "GET /v1/locations/three-words", "GET /v1/locations/address", "GET /v1/regions", "PUT /v1/settings",
+        ];
+        service.provoke(&operations).await;
+        // What it is for is gone while it runs.
+        let gone = if backend == Backend::Postgres { "DROP TABLE system.files CASCADE" } else { "DROP TABLE files" };
+        database.execute(gone);
+        assert_eq!(call("POST", "/v1/files").form(form()).send().await.status, 500);
+        files.close().unwrap();
+        assert!(call("POST", "/v1/files").form(form()).send().await.status >= 500);
+        service.tells_of_nobody(&[200, 400, 401, 403, 404, 413, 415, 500, 503]);
+    }
+}
