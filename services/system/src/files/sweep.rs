@@ -93,9 +93,10 @@ async fn sweep_unless_strange(system: &System) -> Result<Swept, Error> {
         );
     }
     let sweep = |removing| sweep(&system.db, &system.store, system.grace(), removing, |_, _| {});
-    let Swept { looked_at, removed, .. } = sweep(false).await?;
+    let swept = sweep(false).await?;
+    let Swept { looked_at, removed, .. } = swept;
     if removed == 0 {
-        return Ok(Swept { looked_at, ..Swept::default() }); // as at the very first start
+        return Ok(swept);
     }
     if removed > FEW.max(looked_at / 50) || system.db.read(store::is_empty).await? {
         tracing::warn!(

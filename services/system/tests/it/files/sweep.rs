@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use system::System;
-use testkit::{App, User};
+use testkit::{App, Process, User};
 
 use super::stored::Store;
 use super::{Files, Place, hash, on_all, start};
@@ -148,4 +148,23 @@ testkit::on_both! {
         assert_eq!(files.stored().await.len(), 1);
         beside.stop().await;
     }
+}
+
+#[test]
+fn a_first_start_warns_of_nothing() {
+    for seconds in [1, 5, 20] {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().display();
+        let (database, store) = (format!("sqlite://{place}/system.sqlite"), format!("file://{place}/files"));
+        let settings = [("DATABASE__URL", database.as_str()), ("SERVICE__STORE_URL", &store)];
+        let process = Process::start(env!("CARGO_BIN_EXE_system"), &settings);
+        // Its log is read at the end: has it swept by then?
+        std::thread::sleep(Duration::from_secs(seconds));
+        let log = process.log();
+        if log.contains("file contents without a file are removed") {
+            assert!(!log.contains(r#""level":"WARN""#), "{log}");
+            return;
+        }
+    }
+    panic!("it does not sweep");
 }
