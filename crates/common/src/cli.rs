@@ -72,11 +72,11 @@ fn commands<S: Service>() -> Command {
                 .value_parser(value_parser!(PathBuf))
                 .help("A TOML file with settings"),
         )
-        .subcommands(own::<S>())
+        .subcommands(own())
         .subcommands(S::commands())
 }
 
-fn own<S: Service>() -> [Command; 6] {
+fn own() -> [Command; 6] {
     let flag = |name, help| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     let to = Arg::new("to").value_name("TO").required(true).value_parser(value_parser!(PathBuf));
     [
@@ -177,7 +177,7 @@ fn tell(progress: Progress, told: &mut Instant) {
     *told = Instant::now();
     match progress {
         Progress::Copied(pages, all) => {
-            eprintln!("{} % copied", i64::from(pages) * 100 / i64::from(all.max(1)))
+            eprintln!("{} % copied", i64::from(pages) * 100 / i64::from(all.max(1)));
         }
         Progress::Checking => eprintln!("copied; the copy is checked"),
     }
