@@ -124,3 +124,36 @@ fn git(folder: &Path, arguments: &[&str]) -> Result<String> {
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn migration(root: &Path, name: &str, sql: &str) {
+        for folder in FOLDERS {
+            for database in ["sqlite", "postgres"] {
+                let path = root.join(folder).join(database).join(name);
+                fs::create_dir_all(&path).unwrap();
+                fs::write(path.join("up.sql"), sql).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_new_is_laid_over_and_what_is_released_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, tree) = (folder.path().join("root"), folder.path().join("tree"));
+        migration(&tree, "1_create", "CREATE");
+        migration(&root, "1_create", "CREATE");
+        migration(&root, "2_add", "ADD");
+        lay_over(&root, &tree).unwrap();
+        let added = tree.join(FOLDERS[3]).join("postgres/2_add/up.sql");
+        assert_eq!(fs::read_to_string(added).unwrap(), "ADD");
+        migration(&root, "1_create", "CREATE ANOTHER");
+        let refused = lay_over(&root, &tree).unwrap_err().to_string();
+        assert!(refused.contains("1_create/up.sql has been released"), "{refused}");
+        migration(&root, "1_create", "CREATE");
+        fs::remove_dir_all(root.join(FOLDERS[1]).join("sqlite/1_create")).unwrap();
+        assert!(lay_over(&root, &tree).unwrap_err().to_string().contains("services/system"));
+    }
+}

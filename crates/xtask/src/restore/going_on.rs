@@ -15,7 +15,7 @@ use crate::load::site::{file, listing, load};
 
 const ORGANISATION: &str = "org-going-on";
 const MARK: &str = "GO-";
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Who it is.
 #[derive(Default)]

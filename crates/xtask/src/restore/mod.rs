@@ -19,8 +19,8 @@ use crate::trial::Trial;
 
 /// Content without a record is removed when it is so old, in seconds.
 const GRACE: &str = "1";
-/// A notification that was pending is delivered by then.
-const DELIVERED: Duration = Duration::from_secs(60);
+/// A notification that was pending is delivered by then, however often it was tried before.
+const DELIVERED: Duration = Duration::from_secs(240);
 
 /// Both databases.
 pub fn run(trial: &Trial<'_>) -> Result<()> {
@@ -73,6 +73,7 @@ fn drill(trial: &Trial<'_>, postgres: bool) -> Result<()> {
         format!("{} and {}", known.pending.len(), known.delivered.len()),
     );
     known.grow(&stage)?;
+    note("new writes found, counted and told", "all".to_owned());
     trial.pause(Duration::from_secs(2))?;
     let swept = stage.services[SYSTEM]
         .command(&["sweep-files"], &[("DROVER_SERVICE__SWEEP_GRACE_SECONDS", GRACE)])?;
@@ -87,7 +88,7 @@ fn drill(trial: &Trial<'_>, postgres: bool) -> Result<()> {
         let bad = log.lines().find(|line| line.contains("\"level\":\"ERROR\""));
         ensure!(bad.is_none(), "{} logged {bad:?}", service.name);
     }
-    trial.expect(true, format!("{name}: new writes found, counted and told"), "all", "all")
+    Ok(())
 }
 
 /// What was pending is delivered, once; what was delivered before is not delivered again.
