@@ -19,7 +19,6 @@ impl Process {
     /// Ends it and panics if its log tells of her; it must have told that these statuses were answered.
     pub fn tells_of_nobody(self, statuses: &[u16]) {
         let log = self.log();
-        assert!(log.contains("\"DEBUG\""), "not all of ours is in {log}");
         for line in log.lines() {
             let told = line.to_lowercase();
             for mark in MARKS {

@@ -12,7 +12,8 @@ use super::shown;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Traces {
-    /// Where spans are sent (OTLP over HTTP), such as `http://collector:4318/v1/traces`; none: nothing is traced.
+    /// Where spans are sent (OTLP over HTTP), such as `http://collector:4318/v1/traces`; none: nothing is traced. The
+    /// variable `OTEL_RESOURCE_ATTRIBUTES` adds to what they tell of the service.
     #[serde(serialize_with = "shown::address")]
     pub url: Option<Url>,
     /// The share of requests that are traced, 0 to 1, where no `traceparent` decides. One that says so has its request

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use testkit::{Process, TestDatabase};
+
 use super::*;
 
 const SENDS: usize = 300;
@@ -104,4 +106,42 @@ testkit::on_both! {
         app.stop().await;
         assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     }
+}
+
+#[test]
+fn every_replica_knows_what_is_pending() {
+    testkit::block_on(async {
+        let receiver = Receiver::start(answer(200).set_delay(Duration::from_secs(3600))).await;
+        let database = TestDatabase::new::<Logistics>(testkit::Backend::Postgres).await;
+        let (url, secret) = (receiver.settings().webhook_url.unwrap().to_string(), secret(1));
+        let start = || {
+            let settings = [
+                ("DATABASE__URL", &*database.url),
+                ("SERVICE__WEBHOOK_URL", &url),
+                ("SERVICE__WEBHOOK_SECRETS", &secret),
+                ("SERVICE__WEBHOOK_ALLOW_PRIVATE", "true"),
+                ("SERVICE__WEBHOOK_TIMEOUT_MS", "300000"),
+            ];
+            Process::start(env!("CARGO_BIN_EXE_logistics"), &settings)
+        };
+        let replicas = [start(), start()];
+        let first = |path| replicas[0].call("POST", path).by(&User::of("haul"));
+        let load = first("/v1/loads/carrier").json(&carrier_form()).send().await.ok();
+        for _ in 0..3 {
+            let form = json!({"loadId": load["id"], "driverId": "dai"});
+            first("/v1/loads/send-to-driver").json(&form).send().await.ok();
+        }
+        // Whoever holds the leases waits for the receiver; the other has nothing to deliver.
+        for replica in &replicas {
+            eventually(async || {
+                let metrics = replica.call("GET", "/metrics").send().await.text();
+                let of = |name: &str| {
+                    metrics.lines().find_map(|line| line.strip_prefix(name)?.parse::<f64>().ok())
+                };
+                of("drover_notifications_pending ") == Some(3.0)
+                    && of("drover_notifications_oldest_pending_seconds ").is_some_and(|age| age > 0.0)
+            })
+            .await;
+        }
+    });
 }
