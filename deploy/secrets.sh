@@ -4,8 +4,12 @@
 #     deploy/secrets.sh [FOLDER]
 #
 # Among them are a certificate of its own for localhost, and keys of its own for tokens (deploy/token.sh): both are for
-# trying Drover out. Put certificate.pem and key.pem of a real authority in their place, and see docker-compose.yml for
-# an identity provider.
+# trying Drover out. For those of a real authority, and whenever they are renewed:
+#
+#     install -m 444 fullchain.pem deploy/secrets/certificate.pem ; install -m 444 privkey.pem deploy/secrets/key.pem
+#     docker compose restart proxy
+#
+# An identity provider is named in .env: see docker-compose.yml.
 set -euo pipefail
 umask 077
 folder=${1:-"$(dirname "${BASH_SOURCE[0]}")/secrets"}
@@ -35,7 +39,7 @@ echo "redis://drover:$(random 24)@redis:6379/0" | keep cache-url
 password=$(sed 's,.*://drover:,,; s,@.*,,' cache-url)
 # Redis gets its digest, and a user that can reach this deployment's keys only.
 digest=$(printf %s "$password" | openssl dgst -sha256 -r | cut -d' ' -f1)
-printf 'user default off\nuser drover on #%s ~drover:* resetchannels +@all -@admin -@dangerous\n' "$digest" |
+printf 'user default off\nuser drover on #%s ~drover:* resetchannels +@all -@admin -@dangerous +info\n' "$digest" |
     keep redis-users
 
 random 24 | keep store-secret-key

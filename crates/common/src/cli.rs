@@ -1,6 +1,6 @@
 //! The command line that every service has.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -8,10 +8,11 @@ use actix_web::web::Data;
 use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use database::{Database, Progress};
+use secrecy::ExposeSecret;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::auth::Verifier;
-use crate::config::Config;
+use crate::config::{Config, DatabaseConfig};
 use crate::server::{self, Service};
 use crate::{openapi, telemetry};
 
@@ -126,6 +127,9 @@ async fn run<S: Service>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
     }
     let file = matches.get_one::<PathBuf>("config").cloned();
     let config = Config::load(defaults::<S>(), file.as_deref())?;
+    if !matches!(matches.subcommand_name(), None | Some("serve" | "check-config" | "healthcheck")) {
+        named::<S>(&config.database)?;
+    }
     let options = || server::options::<S>(&config.database);
     match matches.subcommand() {
         Some(("migrate", arguments)) if arguments.get_flag("pending") => {
@@ -136,11 +140,13 @@ async fn run<S: Service>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
         Some(("migrate", _)) => listed("applied", &Database::migrate(&options(), server::migrations::<S>())?),
         Some(("check-config", _)) => {
             println!("{}", config.describe());
-            config.server.check()?;
-            config.traces.check()?;
+            server::check(&config)?;
             let verifier = Verifier::open(&config.auth).await?;
             S::check(&config.service, Data::new(verifier)).await?;
             Database::check(&options())?;
+            if !config.database.migrate {
+                Database::check_migrated(&options(), server::migrations::<S>())?;
+            }
             println!("# all is well: the keys, the database and what section service names can be opened");
         }
         Some(("healthcheck", arguments)) => {
@@ -160,6 +166,18 @@ async fn run<S: Service>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A command given by hand has not always what the service is told. It must not make a database of its own, and go by that.
+fn named<S: Service>(database: &DatabaseConfig) -> anyhow::Result<()> {
+    let file = format!("{}.sqlite", S::NAME);
+    anyhow::ensure!(
+        database.url.expose_secret() != defaults::<S>().database.url.expose_secret()
+            || Path::new(&file).exists(),
+        "database.url is not set, and there is no {file} here: tell this command what the service is told \
+         (DROVER_DATABASE__URL or DROVER_DATABASE__URL_FILE)"
+    );
+    Ok(())
 }
 
 fn listed(what: &str, names: &[String]) {
@@ -187,7 +205,12 @@ fn tell(progress: Progress, told: &mut Instant) {
 async fn serve<S: Service>(config: Config<S::Settings>) -> anyhow::Result<()> {
     telemetry::start(&config.log);
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let mut running = server::start::<S>(config).await?;
+    // A start may wait for another replica's migrations: nothing is answered yet that would have to end first.
+    let mut running = tokio::select! {
+        started = server::start::<S>(config) => started?,
+        _ = terminate.recv() => return Ok(()),
+        _ = interrupt.recv() => return Ok(()),
+    };
     tokio::select! {
         error = running.failed() => return Err(error),
         _ = terminate.recv() => {}
@@ -212,7 +235,9 @@ async fn healthcheck(host: &str, port: u16, path: &str) -> anyhow::Result<()> {
         host => host.to_owned(),
     };
     let url = format!("http://{host}:{port}/{path}");
-    let response = crate::http::client(PATIENCE)?.get(&url).send().await?;
+    // What runs here is not asked by way of a proxy, whatever HTTP_PROXY says.
+    let client = crate::http::builder(PATIENCE).no_proxy().build()?;
+    let response = client.get(&url).send().await?;
     let (status, body) = (response.status(), response.text().await?);
     anyhow::ensure!(status.is_success(), "{url} answered {status}: {body}");
     println!("{body}");

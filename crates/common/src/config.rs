@@ -61,7 +61,8 @@ pub struct Server {
     /// seconds, 1 to 86400; a JSON body must be there within it.
     pub stalled_seconds: u64,
     /// How long the service goes on when it is told to stop, in seconds, while `/readyz` says 503 and each answer ends its
-    /// connection, so that proxies go elsewhere; a second signal ends it. Behind a proxy 10, on a desk 0.
+    /// connection, so that proxies go elsewhere; a second signal ends that, not what is under way. Behind a proxy 10, on a
+    /// desk 0.
     pub drain_seconds: u64,
     /// How long requests in flight may take to finish at shutdown, after `drain_seconds`, in seconds.
     pub shutdown_seconds: u64,

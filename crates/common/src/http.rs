@@ -15,6 +15,8 @@ pub fn builder(timeout: Duration) -> ClientBuilder {
         .timeout(timeout)
         .connect_timeout(timeout)
         .redirect(reqwest::redirect::Policy::none())
-        .pool_idle_timeout(Duration::from_secs(60))
+        // Shorter than a service or proxy that is told to stop goes on for (`server.drain_seconds`): a connection that is
+        // still kept then may be closed just as a request is sent on it.
+        .pool_idle_timeout(Duration::from_secs(5))
         .user_agent(concat!("drover/", env!("CARGO_PKG_VERSION")))
 }

@@ -203,18 +203,26 @@ impl Running {
     }
 }
 
+/// What can be seen to be wrong in the settings that all services have.
+pub(crate) fn check<T: Default>(config: &Config<T>) -> anyhow::Result<()> {
+    config.server.check()?;
+    config.traces.check()?;
+    Rates::open(&config.server)?;
+    anyhow::ensure!(settings::is_level(&config.log.level), "log.level is no level: {}", config.log.level);
+    Ok(())
+}
+
 /// Opens everything a service needs and begins to answer.
 ///
 /// # Errors
 /// One sentence on what to change: a port in use, a database that cannot be opened, keys that are missing.
 pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Running> {
+    check(&config)?;
     let server = &config.server;
-    server.check()?;
     // Before all that counts.
     telemetry::recorder();
     measured::show(S::NAME);
     S::measure();
-    anyhow::ensure!(settings::is_level(&config.log.level), "log.level is no level: {}", config.log.level);
     let listener = TcpListener::bind((server.host.as_str(), server.port)).with_context(|| {
         format!(
             "cannot listen on {}:{}: stop what uses that port, or set server.port (DROVER_SERVER__PORT)",

@@ -77,13 +77,7 @@ impl Database {
             if options.migrate {
                 migrate::run(&target, options.schema, migrations())?;
             } else {
-                let missing = migrate::missing(&target, options.schema, migrations())?;
-                if !missing.is_empty() {
-                    let (missing, service) = (missing.join(", "), options.schema);
-                    return Err(Error::Setup(format!(
-                        "the database lacks {missing}, and database.migrate is false: run `{service} migrate` first"
-                    )));
-                }
+                migrate::check(&target, options.schema, migrations())?;
             }
             let measured = Measured::new();
             let writer = match &target {
@@ -111,6 +105,14 @@ impl Database {
     /// As [`Database::open`].
     pub fn pending(options: &Options, migrations: Vec<Migrations>) -> Result<Vec<String>, Error> {
         migrate::missing(&Target::parse(options.url.expose_secret())?, options.schema, migrations)
+    }
+
+    /// Fails if there are any.
+    ///
+    /// # Errors
+    /// As [`Database::open`] where it may not apply them.
+    pub fn check_migrated(options: &Options, migrations: Vec<Migrations>) -> Result<(), Error> {
+        migrate::check(&Target::parse(options.url.expose_secret())?, options.schema, migrations)
     }
 
     /// Copies a SQLite database, which may be in use, to a new file: whole and checked, or not at all.

@@ -60,6 +60,18 @@ pub(crate) fn run(target: &Target, schema: &str, all: Vec<Migrations>) -> Result
     }
 }
 
+/// Fails if migrations are missing that others apply.
+pub(crate) fn check(target: &Target, schema: &str, all: Vec<Migrations>) -> Result<(), Error> {
+    let missing = missing(target, schema, all)?;
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let missing = missing.join(", ");
+    Err(Error::Setup(format!(
+        "the database lacks {missing}, and database.migrate is false: run `{schema} migrate` first"
+    )))
+}
+
 /// The names of the migrations that are still to be applied. Changes nothing, so that it needs no right to.
 pub(crate) fn missing(target: &Target, schema: &str, all: Vec<Migrations>) -> Result<Vec<String>, Error> {
     let applied = __diesel_schema_migrations::table.select(__diesel_schema_migrations::version);
@@ -77,6 +89,15 @@ pub(crate) fn missing(target: &Target, schema: &str, all: Vec<Migrations>) -> Re
         Target::Postgres(url) => {
             let steps = steps::<Pg>(all.into_iter().map(|m| m.postgres))?;
             let mut c = connection::postgres(url.expose_secret(), schema)?;
+            // Who may not look into a schema sees nothing in it, and would take all for missing.
+            let is_shut = format!(
+                "EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = '{schema}' AND NOT has_schema_privilege(oid, 'USAGE'))"
+            );
+            if diesel::select(sql::<Bool>(&is_shut)).get_result(&mut c)? {
+                return Err(Error::Setup(format!(
+                    "the role of database.url may not use the schema {schema}: GRANT USAGE ON SCHEMA {schema} TO it"
+                )));
+            }
             let is_there = "to_regclass('__diesel_schema_migrations') IS NOT NULL";
             let is_there = diesel::select(sql::<Bool>(is_there)).get_result(&mut c)?;
             Ok(absent(&steps, &if is_there { applied.load(&mut c)? } else { Vec::new() }))

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -111,22 +112,36 @@ testkit::on_both! {
 }
 
 #[test]
+fn a_command_that_is_told_of_no_database_makes_none() {
+    let id = "01890a5d-ac96-774b-bcce-b302099a8057";
+    for arguments in [&["migrate"][..], &["migrate", "--pending"], &["backup", "copy"], &["redeliver", id]] {
+        failed(&given(&[], arguments), "database.url is not set");
+    }
+    assert!(!Path::new("logistics.sqlite").exists());
+}
+
+#[test]
 fn a_role_that_may_not_change_the_schema_serves() {
     testkit::block_on(async {
-        let owned = TestDatabase::new::<Logistics>(Backend::Postgres).await;
+        let owned = TestDatabase::empty(Backend::Postgres).await;
         let role = format!("role_{}", owned.name());
-        // As an init script has it: the schema is there, and belongs to somebody else.
+        // As docs/operations.md has it: the schema belongs to somebody else, who migrates.
         on_server(&format!(
             "CREATE ROLE {role} LOGIN PASSWORD 'own'; REVOKE ALL ON DATABASE {} FROM PUBLIC; GRANT CONNECT ON DATABASE {0} TO {role}",
             owned.name()
         ));
-        owned.execute(&format!(
-            "GRANT USAGE ON SCHEMA logistics TO {role};
-             GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA logistics TO {role}"
-        ));
         let (_, host) = owned.url.rsplit_once('@').unwrap();
         let url = format!("postgres://{role}:own@{host}");
         let settings = [("DATABASE__URL", &*url), ("DATABASE__MIGRATE", "false")];
+        owned.execute("CREATE SCHEMA logistics");
+        failed(&given(&settings[..1], &["migrate", "--pending"]), "GRANT USAGE ON SCHEMA logistics");
+        owned.execute(&format!(
+            "GRANT USAGE ON SCHEMA logistics TO {role};
+             ALTER DEFAULT PRIVILEGES IN SCHEMA logistics GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {role};
+             ALTER DEFAULT PRIVILEGES IN SCHEMA logistics GRANT USAGE ON SEQUENCES TO {role}"
+        ));
+        failed(&given(&settings, &["check-config"]), "run `logistics migrate` first");
+        assert_eq!(given(&[("DATABASE__URL", &owned.url)], &["migrate"]).code, Some(0));
         let service = Process::start(PROGRAM, &settings);
         let load = service
             .call("POST", "/v1/loads/carrier")
