@@ -33,8 +33,8 @@ pub enum Command {
     Faults(TrialArgs),
     /// Treat the services badly: slow, many, large and nested; measure their memory and how others are served meanwhile
     Abuse(TrialArgs),
-    /// Check the files of a deployment, and run the services of docker-compose.yml as they stand there, without containers (--short and --seed change nothing)
-    Deploy(TrialArgs),
+    /// Check the files of a deployment, and run the services of docker-compose.yml as they stand there, without containers
+    Deploy,
     /// Run several replicas of each service behind nginx over PostgreSQL, Redis and S3; restart, kill and freeze them under load
     Replicas(TrialArgs),
     /// Back up, destroy and restore the three services by the commands of docs/operations.md, on both databases
@@ -42,7 +42,7 @@ pub enum Command {
     /// Run the last release's own tests of the services over today's migrations
     Expand(ExpandArgs),
     /// Have a Prometheus ask the services, and check the dashboard, the alerts and the list of metrics against what it hears
-    Dashboards(TrialArgs),
+    Dashboards,
     /// Print a token for calling the services that `up` started, and nothing else
     Token(TokenArgs),
     /// Run every check: format, lints, licences, tidy, all tests against real servers, OpenAPI documents
@@ -142,8 +142,8 @@ pub struct BenchArgs {
     pub out: Option<PathBuf>,
 }
 
-/// Options of `fuzz`, `crash`, `faults`, `abuse`, `replicas`, `restore`, `dashboards` and `deploy`.
-#[derive(Debug, Args)]
+/// Options of `fuzz`, `crash`, `faults`, `abuse`, `replicas` and `restore`.
+#[derive(Debug, Default, Args)]
 pub struct TrialArgs {
     /// As little as `cargo xtask test` has time for
     #[arg(long)]

@@ -25,29 +25,34 @@ const FOLDERS: [&str; 4] = [
     "services/livestock/migrations",
 ];
 
+const NO_RELEASE: &str = "there is no release yet (no tag v* before HEAD)";
+
 /// Runs a release's suites over today's migrations, on servers of its own.
 pub fn command(args: &ExpandArgs, stop: &Stop) -> Result<()> {
     let release = match args.release.clone() {
         Some(release) => release,
         None => match last_release()? {
             Some(release) => release,
-            None => return nothing("there is no release yet (no tag v* before HEAD)"),
+            None => return nothing(NO_RELEASE),
         },
     };
     try_release(&release, &Servers::start(stop)?, stop)
 }
 
-/// The same within the tests, if there is a release whose migrations are not today's.
-pub fn run(servers: &Servers, stop: &Stop) -> Result<()> {
-    let Some(release) = last_release()? else {
-        return nothing("there is no release yet (no tag v* before HEAD)");
+/// The same within the tests, if there is a release whose migrations are not today's. Gives why it cannot be tried where
+/// nobody knows of releases: in an archive of the sources, without git, in a clone without a past.
+pub fn run(servers: &Servers, stop: &Stop) -> Result<Option<String>> {
+    let release = match last_release() {
+        Ok(Some(release)) => release,
+        Ok(None) => return nothing(NO_RELEASE).map(|()| None),
+        Err(error) => return Ok(Some(format!("the last release on this schema: {error:#}"))),
     };
     let changed = git(&workspace::root(), &[&["status", "--porcelain", "--"][..], &FOLDERS].concat())?
         + &git(&workspace::root(), &[&["diff", "--name-only", &release, "--"][..], &FOLDERS].concat())?;
     if changed.is_empty() {
-        return nothing(&format!("the migrations are those of {release}"));
+        return nothing(&format!("the migrations are those of {release}")).map(|()| None);
     }
-    try_release(&release, servers, stop)
+    try_release(&release, servers, stop).map(|()| None)
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "it ends what may fail")]
@@ -56,9 +61,17 @@ fn nothing(why: &str) -> Result<()> {
     Ok(())
 }
 
+/// The newest tag before HEAD; a release is newer than what came before it (v1.0-rc1).
 fn last_release() -> Result<Option<String>> {
-    let tags = git(&workspace::root(), &["tag", "--merged", "HEAD", "--sort=-v:refname", "--list", "v*"])?;
-    Ok(tags.lines().next().map(str::to_owned))
+    let root = workspace::root();
+    let list = ["tag", "--merged", "HEAD", "--sort=-v:refname", "--list", "v*"];
+    let tags = git(&root, &[&["-c", "versionsort.suffix=-"][..], &list].concat())?;
+    let newest = tags.lines().next().map(str::to_owned);
+    ensure!(
+        newest.is_some() || git(&root, &["rev-parse", "--is-shallow-repository"])?.trim() == "false",
+        "this clone has no past: `git fetch --unshallow --tags`"
+    );
+    Ok(newest)
 }
 
 fn try_release(release: &str, servers: &Servers, stop: &Stop) -> Result<()> {
@@ -67,10 +80,12 @@ fn try_release(release: &str, servers: &Servers, stop: &Stop) -> Result<()> {
     let tree = folder.path().join("tree");
     let root = workspace::root();
     let path = tree.to_str().context("a folder's name is no text")?;
+    git(&root, &["worktree", "prune"])?; // of those whose folder is gone
     git(&root, &["worktree", "add", "--quiet", "--detach", path, release])?;
     let result = lay_over(&root, &tree).and_then(|()| suites(&tree, servers, stop));
-    git(&root, &["worktree", "remove", "--force", path])?;
+    let removed = git(&root, &["worktree", "remove", "--force", path]);
     result.with_context(|| format!("{release} does not work on the schema that today's migrations make"))?;
+    removed?;
     println!("{release} works on the schema that today's migrations make");
     Ok(())
 }

@@ -44,7 +44,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, TrialArgs};
 use crate::stop::{Interrupted, Stop};
 
 fn main() -> ExitCode {
@@ -57,11 +57,11 @@ fn main() -> ExitCode {
         Command::Crash(args) => crash::command(&args, &stop),
         Command::Faults(args) => trial::run(&args, &stop, faults::run),
         Command::Abuse(args) => trial::run(&args, &stop, abuse::run),
-        Command::Deploy(args) => trial::run(&args, &stop, deploy::run),
+        Command::Deploy => trial::run(&TrialArgs::default(), &stop, deploy::run),
         Command::Replicas(args) => replicas::command(&args, &stop),
         Command::Restore(args) => trial::run(&args, &stop, restore::run),
         Command::Expand(args) => expand::command(&args, &stop),
-        Command::Dashboards(args) => trial::run(&args, &stop, dashboards::run),
+        Command::Dashboards => trial::run(&TrialArgs::default(), &stop, dashboards::run),
         Command::Token(args) => token::run(&args),
         Command::Test(args) => test::run(&args, &stop),
         Command::Servers => servers::run(&stop),

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result};
 
@@ -21,6 +22,15 @@ const POLICY: &str = "/usr/sbin/policy-rc.d";
 /// The program.
 pub fn find() -> Option<PathBuf> {
     on_path("nginx").or_else(|| Some(PathBuf::from("/usr/sbin/nginx")).filter(|path| path.is_file()))
+}
+
+/// It runs as whoever runs this: folders of a trial are nobody else's.
+pub fn command(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    if rustix::process::geteuid().is_root() {
+        command.args(["-g", "user root;"]);
+    }
+    command
 }
 
 /// The program; installed if it is missing and that needs no question.

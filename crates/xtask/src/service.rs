@@ -17,9 +17,12 @@ use crate::proc::{self, Memory};
 pub use crate::services::Environment;
 use crate::services::Place;
 use crate::token::Identity;
+use crate::trial::Trial;
 use crate::{ports, process};
 
-const READY_LIMIT: Duration = Duration::from_secs(30);
+/// From the start of a process to its being ready, also where seven that are built for debugging start at once on a
+/// machine that does much else.
+const READY_LIMIT: Duration = Duration::from_secs(60);
 const TOKEN_TTL: Duration = Duration::from_secs(24 * 3600);
 
 /// A running service. Dropped, it stops.
@@ -122,6 +125,18 @@ impl Service {
         answer.is_ok_and(|answer| answer.status == 200)
     }
 
+    /// Waits until it says that it is ready, which it has not been since its start.
+    pub fn wait_ready(&self, trial: &Trial<'_>, since: Instant) -> Result<()> {
+        while !self.is_ready() {
+            trial.check()?;
+            if !self.is_running() || since.elapsed() > READY_LIMIT {
+                bail!("{} is not ready after {:.1?}: {}", self.name, since.elapsed(), self.log());
+            }
+            sleep(Duration::from_millis(2));
+        }
+        Ok(())
+    }
+
     /// Starts it again where it was, over what it left, and does not wait for it.
     pub fn launch_again(&mut self) -> Result<()> {
         self.child = spawn(self.name, &self.binary, &self.place)?;
@@ -191,6 +206,12 @@ impl Service {
     /// What it has logged since its first start.
     pub fn log(&self) -> String {
         fs::read_to_string(self.place.log(self.name)).unwrap_or_default()
+    }
+
+    /// The lines of that which nobody should have to read: errors are bugs, or what is lost for good.
+    pub fn errors(&self) -> Vec<String> {
+        let log = self.log();
+        log.lines().filter(|line| line.contains(r#""level":"ERROR""#)).map(str::to_owned).collect()
     }
 
     /// Sends a request; anything but success is an error.

@@ -111,19 +111,19 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Waits until something is so, at most so long.
+    /// Waits until something is so, at most so long. Gives how long it took.
     pub fn wait_for(
         &self,
         what: &str,
         limit: Duration,
         mut is_so: impl FnMut() -> Result<bool>,
-    ) -> Result<()> {
+    ) -> Result<Duration> {
         let begun = Instant::now();
         while !is_so()? {
-            ensure!(begun.elapsed() < limit, "waited {limit:?} for {what} in vain");
+            ensure!(begun.elapsed() < limit, "waited {limit:?} in vain: {what}");
             self.pause(Duration::from_millis(50))?;
         }
-        Ok(())
+        Ok(begun.elapsed())
     }
 
     /// So much longer than is allowed something may take in the short form, which runs what is built for debugging on

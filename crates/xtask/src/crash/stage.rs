@@ -3,12 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::line::{Addresses, ORGANISATIONS, OTHER, OWN, PATIENCE, SYSTEM};
+use super::line::{Addresses, ORGANISATIONS, OTHER, OWN, SYSTEM};
 use crate::service::Service;
 use crate::trial::Trial;
 use crate::workspace::SERVICES;
@@ -64,18 +63,7 @@ impl<'a> Stage<'a> {
     /// Waits until those that were launched just now are ready.
     pub fn wait_ready(&mut self, victims: &[usize]) -> Result<()> {
         let begun = Instant::now();
-        for victim in victims {
-            let service = &self.services[*victim];
-            while !service.is_ready() {
-                self.trial.check()?;
-                if begun.elapsed() > PATIENCE {
-                    let log = service.log();
-                    let last: Vec<_> = log.lines().rev().take(5).collect();
-                    bail!("{} is not ready {PATIENCE:?} after it was killed: {last:#?}", service.name);
-                }
-                sleep(Duration::from_millis(2));
-            }
-        }
+        victims.iter().try_for_each(|victim| self.services[*victim].wait_ready(self.trial, begun))?;
         self.slowest = self.slowest.max(begun.elapsed());
         Ok(())
     }

@@ -10,7 +10,10 @@ use super::tools::{Settings, Tools};
 use crate::workspace::{self, SERVICES};
 
 /// Of `server.drain_seconds` in production, as deploy/*.toml have it.
-pub const DRAIN_SECONDS: u64 = 10;
+const DRAIN_SECONDS: u64 = 10;
+/// What stopping may take besides: 1.5 s for whoever comes in at the last moment, 3 s for traces that are sent; and 5 s so
+/// that nobody is killed on the last stroke.
+const AT_LAST_SECONDS: u64 = 10;
 /// What is said of every container.
 const ALWAYS: [(&str, &str); 4] = [
     ("/read_only", "true"),
@@ -133,15 +136,20 @@ impl Compose {
             if version != Some(env!("CARGO_PKG_VERSION")) {
                 broken(format!("its image is not of version {}", env!("CARGO_PKG_VERSION")));
             }
-            let needs = DRAIN_SECONDS + settings.number(service, "DROVER_SERVER__SHUTDOWN_SECONDS");
+            let needs = stop_seconds(settings, service);
             let grace =
                 what["stop_grace_period"].as_str().and_then(|text| text.strip_suffix('s')?.parse().ok());
-            if !container.ends() && grace.unwrap_or(0) <= needs {
-                broken(format!("stop_grace_period is not longer than the {needs} s that it takes to stop"));
+            if !container.ends() && grace.unwrap_or(0) < needs {
+                broken(format!("stop_grace_period is shorter than the {needs} s that it may take to stop"));
             }
         }
         problems
     }
+}
+
+/// How long a service has to be given to stop.
+pub fn stop_seconds(settings: &Settings, service: &str) -> u64 {
+    DRAIN_SECONDS + settings.number(service, "DROVER_SERVER__SHUTDOWN_SECONDS") + AT_LAST_SECONDS
 }
 
 /// What of one kind a container uses, by name.

@@ -6,7 +6,7 @@ use std::fs;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::compose::{Compose, DRAIN_SECONDS};
+use super::compose::{Compose, stop_seconds};
 use super::tools::{Settings, Tools, output};
 use crate::trial::Trial;
 use crate::workspace::SERVICES;
@@ -138,10 +138,10 @@ fn of_pod(pod: &Value, compose: &Compose, settings: &Settings) -> Vec<String> {
         if !asked || opened["name"] != "http" {
             broken("its probes ask another port".to_owned());
         }
-        let needs = DRAIN_SECONDS + settings.number(service, "DROVER_SERVER__SHUTDOWN_SECONDS");
-        if spec["terminationGracePeriodSeconds"].as_u64().unwrap_or(30) <= needs {
+        let needs = stop_seconds(settings, service);
+        if spec["terminationGracePeriodSeconds"].as_u64().unwrap_or(30) < needs {
             broken(format!(
-                "terminationGracePeriodSeconds is not longer than the {needs} s that it takes to stop"
+                "terminationGracePeriodSeconds is shorter than the {needs} s that it may take to stop"
             ));
         }
     }

@@ -9,6 +9,7 @@ mod manifests;
 mod roles;
 mod site;
 mod tools;
+mod tried;
 
 use anyhow::{Result, ensure};
 

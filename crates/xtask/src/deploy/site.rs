@@ -14,25 +14,19 @@ use rustix::process::Signal;
 
 use super::compose::Compose;
 use super::container::Container;
-use super::roles;
 use super::tools::{Tools, output};
-use crate::client::{Body, Client};
-use crate::servers::{Cluster, S3Ports};
+use crate::servers::{Cluster, S3Ports, path_with};
 use crate::trial::Trial;
 use crate::workspace::{self, SERVICES};
-use crate::{ports, process};
+use crate::{nginx, ports, process};
 
 const HEALTHY_LIMIT: Duration = Duration::from_secs(60);
-/// For what a busy machine may not have reached in the second that `/readyz` gives it.
-const WELL_LIMIT: Duration = Duration::from_secs(10);
-/// As long as `stop_grace_period` in docker-compose.yml.
-const STOP_LIMIT: Duration = Duration::from_secs(45);
 
 /// A container that runs. Dropped, it ends.
 #[derive(Debug)]
-struct Part<'a> {
-    name: &'a str,
-    child: Child,
+pub struct Part<'a> {
+    pub name: &'a str,
+    pub child: Child,
 }
 
 impl Drop for Part<'_> {
@@ -47,15 +41,15 @@ impl Drop for Part<'_> {
 /// All of them. Dropped, they end, the last first.
 #[derive(Debug)]
 pub struct Site<'a> {
-    trial: &'a Trial<'a>,
+    pub trial: &'a Trial<'a>,
     compose: &'a Compose,
     tools: &'a Tools,
-    running: Vec<Part<'a>>,
+    pub running: Vec<Part<'a>>,
     cluster: Cluster,
     store: S3Ports,
-    folder: PathBuf,
-    /// Of the services, of the proxy and of Redis.
-    ports: [u16; 6],
+    pub folder: PathBuf,
+    /// Of the services, of the proxy (https, http) and of Redis.
+    pub ports: [u16; 6],
     replaced: Vec<(String, String)>,
 }
 
@@ -182,12 +176,12 @@ impl<'a> Site<'a> {
                 other => other.into(),
             },
         };
-        let mut command = Command::new(program);
+        let mut command =
+            if container.name == "proxy" { nginx::command(&program) } else { Command::new(program) };
         command.args(words.iter().map(|word| self.here(word))).current_dir(&home);
         match container.name {
             "redis" => drop(command.args(["--bind", "127.0.0.1", "--port", &self.ports[5].to_string()])),
             "store" => drop(command.args(self.store.arguments()).env("HOME", &home)),
-            "proxy" if rustix::process::geteuid().is_root() => drop(command.args(["-g", "user root;"])),
             _ => {}
         }
         self.tell(&mut command, container);
@@ -235,15 +229,8 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// What the services had to say that was no good news.
-    fn complaints(&self) -> String {
-        let logs = SERVICES.iter().filter_map(|service| fs::read_to_string(self.log(service)).ok());
-        let lines: Vec<_> = logs.flat_map(|log| log.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
-        let bad = lines.iter().filter(|line| line.contains("WARN") || line.contains("ERROR"));
-        format!("the services log:\n{}", bad.cloned().collect::<Vec<_>>().join("\n"))
-    }
-
-    fn log(&self, name: &str) -> PathBuf {
+    /// Where what one says is kept.
+    pub fn log(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.log"))
     }
 
@@ -252,21 +239,14 @@ impl<'a> Site<'a> {
         let environment = container.environment();
         let of = |name: &str| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| value.as_str());
         let database = of("POSTGRES_DB").context("it names no database")?;
-        let superuser = self.cluster.url();
-        let programs = &self.trial.servers.programs().postgres;
-        roles::psql(programs, &superuser, &format!("CREATE DATABASE {database}"))?;
-        let (_, password) = superuser.split_once("://postgres:").context("whose server is it?")?;
-        let path = std::env::join_paths(
-            [programs.clone()]
-                .into_iter()
-                .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
-        )?;
+        let create = format!("CREATE DATABASE {database}");
+        self.trial.databases.ask(&self.cluster.url(), "", &create)?;
+        let path = path_with(&[&self.trial.servers.programs().postgres])?;
         for (script, _) in container.files() {
             let mut init = Command::new(workspace::root().join(script));
             init.envs(environment.iter().map(|(name, value)| (*name, value))).env("PATH", &path);
-            init.env("PGHOST", "127.0.0.1").env("PGPORT", self.cluster.port.to_string());
-            init.env("PGPASSWORD", password.split('@').next().unwrap_or_default());
-            output(init.env("SECRETS", self.folder.join("secrets")))?;
+            init.envs(self.cluster.variables()).env("SECRETS", self.folder.join("secrets"));
+            output(&mut init)?;
         }
         self.wait(container)
     }
@@ -288,87 +268,6 @@ impl<'a> Site<'a> {
                 place(&path).context("it is not in /etc/drover")?,
             )?;
         }
-        Ok(())
-    }
-
-    /// Every replica answers what Kubernetes and Prometheus will ask it.
-    pub fn probe(&self, paths: &BTreeSet<String>) -> Result<()> {
-        let client = Client::new(Duration::from_secs(5));
-        for (service, port) in SERVICES.iter().zip(self.ports) {
-            for path in paths {
-                let (url, begun) = (format!("http://127.0.0.1:{port}{path}"), Instant::now());
-                loop {
-                    let answer = client.send("GET", &url, None, &Body::Empty)?;
-                    // /readyz is 200 too where the cache or the store gives no answer, and says so.
-                    let mut parts = answer.json.as_object().into_iter().flatten();
-                    if answer.status == 200 && parts.all(|(_, state)| state == "ok") {
-                        break;
-                    }
-                    ensure!(
-                        begun.elapsed() < WELL_LIMIT,
-                        "{service} answers {} to {path}, which deploy/kubernetes asks: {}",
-                        answer.status,
-                        answer.json
-                    );
-                    sleep(Duration::from_millis(200));
-                }
-            }
-        }
-        let asked = paths.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-        self.trial.note("what deploy/kubernetes asks of each service", asked, "200, all of it ok");
-        Ok(())
-    }
-
-    /// deploy/try.sh, through the proxy; what is not for clients is not there.
-    pub fn try_out(&self) -> Result<()> {
-        let (base, secrets) = (format!("https://localhost:{}", self.ports[3]), self.folder.join("secrets"));
-        let mut script = Command::new(workspace::root().join("deploy/try.sh"));
-        let said = output(script.arg(&base).env("SECRETS", &secrets)).with_context(|| self.complaints())?;
-        self.trial.note(
-            "deploy/try.sh",
-            format!("{} answers as they should be", said.lines().count()),
-            "all",
-        );
-        let hidden =
-            SERVICES.map(|service| ["metrics", "readyz"].map(|path| format!("{base}/{service}/{path}")));
-        for url in hidden.as_flattened() {
-            let mut curl = Command::new("curl");
-            curl.args(["-q", "--silent", "--max-time", "10", "--write-out", "%{http_code}", "--cacert"]);
-            let said = output(curl.arg(secrets.join("certificate.pem")).arg(url))?;
-            ensure!(said.contains(r#""code":"not_found""#) && said.ends_with("404"), "{url}: {said}");
-        }
-        self.trial.note("/metrics and /readyz through the proxy", "404", "404");
-        Ok(())
-    }
-
-    /// No role of PostgreSQL gets at what is another's.
-    pub fn separate(&self) -> Result<()> {
-        let secret =
-            |service: &str| fs::read_to_string(self.folder.join(format!("secrets/{service}-database-url")));
-        let urls = SERVICES.iter().map(|service| Ok((*service, secret(service)?.trim().to_owned())));
-        let tried =
-            roles::separate(&self.trial.servers.programs().postgres, &urls.collect::<Result<Vec<_>>>()?)?;
-        self.trial.note("statements on what is another role's", format!("{tried} refused"), "all");
-        Ok(())
-    }
-
-    /// The services stop when they are told to, and have written nothing but where they may.
-    pub fn stop(mut self) -> Result<()> {
-        let begun = Instant::now();
-        let ours = |part: &&mut Part<'_>| SERVICES.contains(&part.name);
-        for part in self.running.iter_mut().filter(ours) {
-            process::signal(&part.child, Signal::TERM);
-        }
-        for part in self.running.iter_mut().filter(ours) {
-            let status = process::wait(&mut part.child, STOP_LIMIT, || false);
-            ensure!(status.is_some_and(|status| status.success()), "{} did not stop in order", part.name);
-            let left = fs::read_dir(self.folder.join(part.name))?.count();
-            ensure!(left == 0, "{} wrote into the folder that it was started in", part.name);
-            let log = fs::read_to_string(self.folder.join(format!("{}.log", part.name)))?;
-            ensure!(!log.contains("no file here"), "{} finds a new store strange: {log}", part.name);
-        }
-        let figure = format!("stopped after {:.1} s", begun.elapsed().as_secs_f64());
-        self.trial.note("the services, told to stop", figure, "in order");
         Ok(())
     }
 }

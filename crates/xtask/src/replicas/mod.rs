@@ -19,21 +19,19 @@ use anyhow::Result;
 
 use self::stage::Stage;
 use crate::cli::TrialArgs;
+use crate::nginx;
 use crate::stop::Stop;
 use crate::trial::{self, Trial};
 
-pub use self::proxy::provide;
-
 /// Runs it by itself.
 pub fn command(args: &TrialArgs, stop: &Stop) -> Result<()> {
-    provide(stop)?; // before minutes of building
+    nginx::provide(stop)?; // before minutes of building
     trial::run(args, stop, run)
 }
 
 /// One thing after the other, over the same replicas.
 pub fn run(trial: &Trial<'_>) -> Result<()> {
     let mut stage = Stage::start(trial)?;
-    stage.proxy.check(trial)?;
     settings::run(&stage)?;
     cache::run(&stage)?;
     secrets::run(&stage)?;

@@ -81,7 +81,8 @@ fn counted(stage: &Stage<'_>) -> Result<()> {
         late += usize::from(total(replicas[which])? != number);
         for other in &replicas {
             let most = PROMISED + stage.trial.grace();
-            slowest = slowest.max(stage.until("counted by another", most, || Ok(total(other)? == number))?);
+            slowest = slowest
+                .max(stage.trial.wait_for("counted by another", most, || Ok(total(other)? == number))?);
         }
     }
     let figure =

@@ -120,7 +120,8 @@ fn killed(stage: &mut Stage<'_>, people: &People, names: &[&str]) -> Result<()> 
     for (event, work) in &failed {
         // What is no POST was sent to another replica, unless its answer had begun.
         let may = (event.mark.is_some() && event.outcome == Outcome::Doubt) || work.breaks;
-        let then = event.began <= gone + TOLD / 4 && event.ended <= gone + TOLD + trial.grace();
+        let gone = gone + trial.grace();
+        let then = event.began <= gone + TOLD / 4 && event.ended <= gone + TOLD;
         if !may || !then {
             late.push(format!(
                 "{} {:?} after the kill: {:?}",

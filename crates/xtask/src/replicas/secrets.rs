@@ -29,7 +29,7 @@ pub fn run(stage: &Stage<'_>) -> Result<()> {
         }
         Ok::<_, anyhow::Error>(all)
     };
-    stage.until("both keys are known", PROMISED, || all(true))?;
+    stage.trial.wait_for("both keys are known", PROMISED, || all(true))?;
     let first = fs::read_to_string(&stage.jwks).context("cannot read the keys")?;
     let first: serde_json::Value = serde_json::from_str(&first)?;
     fs::write(&stage.jwks, json!({"keys": [first["keys"][0]]}).to_string())
@@ -38,7 +38,7 @@ pub fn run(stage: &Stage<'_>) -> Result<()> {
     let body = Body::Json(json!({"secrets": true}));
     told.send("POST", "/v1/cache", &stage.token(None), &body)?;
     let most = PROMISED + stage.trial.grace();
-    let took = stage.until("a withdrawn key is refused by all", most, || all(false))?;
+    let took = stage.trial.wait_for("a withdrawn key is refused by all", most, || all(false))?;
     let what = "secrets read again at one: a withdrawn key is refused by the other too";
     let figure = format!("after {:.1} s", took.as_secs_f64());
     stage.trial.expect(took <= most, what, figure, format!("{} s", most.as_secs()))

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::thread::scope;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::outbox::secret;
 use super::places::Places;
-use super::proxy::{Ports, Proxy};
+use super::proxy::{self, Proxy};
 use crate::client::{Answer, Body, Client};
 use crate::keys::{DevKeys, JWKS_FILE};
 use crate::load::receiver::Receiver;
@@ -26,10 +26,6 @@ use crate::workspace::SERVICES;
 
 /// So many of each of [`SERVICES`].
 const REPLICAS: [usize; 3] = [2, 3, 2];
-/// From the start of all at once to the last that is ready.
-const READY: Duration = Duration::from_secs(60);
-/// One that starts alone.
-const AGAIN: Duration = Duration::from_secs(30);
 /// Longer than all of this takes.
 const HOURS: Duration = Duration::from_secs(4 * 3600);
 /// Nobody waits longer for an answer.
@@ -38,8 +34,8 @@ const PATIENCE: Duration = Duration::from_secs(40);
 /// Replicas, proxy, and those whom they speak with.
 pub struct Stage<'a> {
     pub trial: &'a Trial<'a>,
-    pub proxy: Proxy,
-    pub ports: Ports,
+    _proxy: Proxy,
+    port: u16,
     pub replicas: Vec<Service>,
     pub client: Client,
     pub receiver: Receiver,
@@ -54,8 +50,7 @@ pub struct Stage<'a> {
 impl<'a> Stage<'a> {
     /// Starts all at once over an empty database.
     pub fn start(trial: &'a Trial<'a>) -> Result<Self> {
-        let [redirect, tls, plain] = ports::find_free()?;
-        let ports = Ports { redirect, tls, plain };
+        let [port] = ports::find_free()?;
         let (receiver, places) = (Receiver::start(Duration::from_millis(20))?, Places::start()?);
         let database = trial.databases.create("replicas")?;
         let (first, second) =
@@ -64,8 +59,8 @@ impl<'a> Stage<'a> {
         let both = json!({"keys": [first.jwks()["keys"][0], second.jwks()["keys"][0]]});
         fs::write(&jwks, both.to_string()).context("cannot write the keys")?;
         let told = |name: &'static str, number: usize| {
-            let mut told = common(trial, ports, name, &jwks.display().to_string());
-            told.extend(own(trial, ports, (name, number), &receiver, &places));
+            let mut told = common(trial, port, name, &jwks.display().to_string());
+            told.extend(own(trial, port, (name, number), &receiver, &places));
             told
         };
         let begun = Instant::now();
@@ -85,11 +80,22 @@ impl<'a> Stage<'a> {
         })?;
         let upstreams = SERVICES
             .map(|name| (name, replicas.iter().filter(|s| s.name == name).map(Service::port).collect()));
-        let proxy = Proxy::start(trial, ports, &upstreams)?;
+        let proxy = Proxy::start(trial, port, &upstreams)?;
         let client = Client::new(PATIENCE);
-        let stage =
-            Self { trial, proxy, ports, replicas, client, receiver, places, first, second, jwks, database };
-        stage.wait_ready(0..stage.replicas.len(), begun, READY)?;
+        let stage = Self {
+            trial,
+            _proxy: proxy,
+            port,
+            replicas,
+            client,
+            receiver,
+            places,
+            first,
+            second,
+            jwks,
+            database,
+        };
+        stage.replicas.iter().try_for_each(|replica| replica.wait_ready(trial, begun))?;
         stage.began(begun.elapsed())?;
         Ok(stage)
     }
@@ -131,7 +137,7 @@ impl<'a> Stage<'a> {
 
     /// The address of a service behind the proxy.
     pub fn url(&self, name: &str) -> String {
-        Proxy::url(self.ports, name)
+        proxy::url(self.port, name)
     }
 
     /// A token that all take, of somebody of an organisation; of an administrator without one.
@@ -168,34 +174,11 @@ impl<'a> Stage<'a> {
         self.client.send(method, &replica.url(path), Some(token), body)
     }
 
-    /// Waits until these are ready.
-    pub fn wait_ready(&self, which: Range<usize>, since: Instant, limit: Duration) -> Result<()> {
-        for replica in &self.replicas[which] {
-            while !replica.is_ready() {
-                if !replica.is_running() || since.elapsed() > limit {
-                    bail!("{} is not ready after {:.1?}: {}", replica.name, since.elapsed(), replica.log());
-                }
-                self.trial.pause(Duration::from_millis(20))?;
-            }
-        }
-        Ok(())
-    }
-
     /// Starts those again that have ended, and waits until they are ready.
     pub fn again(&mut self, which: &[usize]) -> Result<()> {
         let begun = Instant::now();
         which.iter().try_for_each(|which| self.replicas[*which].launch_again())?;
-        which.iter().try_for_each(|which| self.wait_ready(*which..which + 1, begun, AGAIN))
-    }
-
-    /// Waits until something is so, at most so long. Gives how long it took.
-    pub fn until(&self, what: &str, limit: Duration, is_so: impl Fn() -> Result<bool>) -> Result<Duration> {
-        let begun = Instant::now();
-        while !is_so()? {
-            ensure!(begun.elapsed() < limit, "{what}: not so after {limit:?}");
-            self.trial.pause(Duration::from_millis(50))?;
-        }
-        Ok(begun.elapsed())
+        which.iter().try_for_each(|which| self.replicas[*which].wait_ready(self.trial, begun))
     }
 
     /// Nobody has ended by itself, and nobody has met with a bug.
@@ -203,8 +186,7 @@ impl<'a> Stage<'a> {
         let mut bugs = 0;
         for replica in &self.replicas {
             ensure!(replica.is_running(), "{} has ended by itself: {}", replica.name, replica.log());
-            let log = replica.log();
-            for line in log.lines().filter(|line| line.contains(r#""level":"ERROR""#)) {
+            for line in replica.errors() {
                 bugs += 1;
                 eprintln!("    {}: {line}", replica.name);
             }
@@ -237,10 +219,10 @@ fn pairs<const N: usize>(told: [(&str, String); N]) -> Environment {
 }
 
 /// What all are told.
-fn common(trial: &Trial<'_>, ports: Ports, name: &str, jwks: &str) -> Environment {
+fn common(trial: &Trial<'_>, port: u16, name: &str, jwks: &str) -> Environment {
     pairs([
         ("AUTH__JWKS_FILE", jwks.to_owned()),
-        ("SERVER__PUBLIC_URL", Proxy::url(ports, name)),
+        ("SERVER__PUBLIC_URL", proxy::url(port, name)),
         ("SERVER__TRUSTED_PROXIES", "127.0.0.1".to_owned()),
         ("SERVER__DRAIN_SECONDS", drain(trial.short).as_secs().to_string()),
         ("DATABASE__POOL_SIZE", "6".to_owned()),
@@ -250,12 +232,14 @@ fn common(trial: &Trial<'_>, ports: Ports, name: &str, jwks: &str) -> Environmen
 /// What one is told.
 fn own(
     trial: &Trial<'_>,
-    ports: Ports,
+    port: u16,
     (name, number): (&str, usize),
     receiver: &Receiver,
     places: &Places,
 ) -> Environment {
-    let system = ("SERVICE__SYSTEM_URL", Proxy::url(ports, SERVICES[0]));
+    // Through the proxy, as the address in deploy/*.toml is one behind which an orchestrator balances. With that of one
+    // replica whatever names a file would have to fail while that one is restarted.
+    let system = ("SERVICE__SYSTEM_URL", proxy::url(port, SERVICES[0]));
     match name {
         "system" => [
             pairs([

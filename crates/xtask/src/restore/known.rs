@@ -122,7 +122,7 @@ impl Known {
         for (number, id) in ids.iter().enumerate().skip(1).take(6) {
             // The first half is delivered before the rest is sent.
             if number == 4 {
-                stage.trial.wait_for("notifications to be delivered", PATIENCE, || {
+                stage.trial.wait_for("notifications are delivered", PATIENCE, || {
                     Ok(stage.receiver.delivered().len() == 3)
                 })?;
                 stage.receiver.refuse(true);
@@ -133,7 +133,7 @@ impl Known {
             if number < 4 { self.delivered.push(sent) } else { self.pending.push(sent) }
         }
         let first = format!("/v1/loads/{}/notifications", ids[1]);
-        stage.trial.wait_for("the delivery to be recorded", PATIENCE, || {
+        stage.trial.wait_for("the delivery is recorded", PATIENCE, || {
             let log = stage.services[LOGISTICS].get(&first, &stage.token(Some(OWN)))?;
             Ok(log.json[0]["status"] == "delivered")
         })?;

@@ -1,11 +1,12 @@
 //! The commands of docs/operations.md, read from there: what the page says is what is run.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 
+use crate::servers::path_with;
 use crate::workspace;
 
 const PAGE: &str = "docs/operations.md";
@@ -15,11 +16,9 @@ pub fn run(name: &str, programs: &[&Path], variables: &[(&str, String)]) -> Resu
     let page =
         fs::read_to_string(workspace::root().join(PAGE)).with_context(|| format!("cannot read {PAGE}"))?;
     let block = block(&page, name).with_context(|| format!("{PAGE} has no block `{name}`"))?;
-    let path = env::var_os("PATH").unwrap_or_default();
-    let path = programs.iter().map(|folder| (*folder).to_owned()).chain(env::split_paths(&path));
     let mut shell = Command::new("sh");
     shell.current_dir(workspace::root());
-    shell.args(["-e", "-u", "-c", block]).env("PATH", env::join_paths(path)?);
+    shell.args(["-c", block]).env("PATH", path_with(programs)?);
     let output =
         shell.envs(variables.iter().map(|(name, value)| (name, value))).output().context("there is no sh")?;
     if !output.status.success() {

@@ -8,7 +8,6 @@ use rustix::process::Signal;
 
 use super::page;
 use crate::client::{Answer, Body};
-use crate::databases::Databases;
 use crate::load::receiver::Receiver;
 use crate::servers::{Cluster, S3};
 use crate::service::{Environment, Service};
@@ -17,6 +16,8 @@ use crate::workspace::SERVICES;
 
 /// A cluster in use has given away more numbers of transactions than a new one.
 const USED: &str = "DO $$ BEGIN FOR i IN 1..5000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$";
+/// Where the extension was before deploy/postgres/init.sh had a schema for it, which a restore has to keep.
+const ELSEWHERE: &str = "ALTER EXTENSION pg_trgm SET SCHEMA logistics";
 /// The organisation of whoever asks; none: an administrator.
 pub type Who = Option<&'static str>;
 
@@ -24,43 +25,41 @@ const DATABASE: &str = "drover";
 const PASSWORD: &str = "own";
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
-/// A PostgreSQL server with one database for all. The database goes while the server is still there.
+/// A PostgreSQL server with one database for all.
 #[derive(Debug)]
-pub struct Server {
-    pub databases: Databases,
-    cluster: Cluster,
-}
+pub struct Server(Cluster);
 
 impl Server {
     /// A new one, prepared as the page says.
     fn start(trial: &Trial<'_>) -> Result<Self> {
-        let cluster = Cluster::start(&trial.servers.programs().postgres, trial.stop)?;
-        let databases = Databases::new(&cluster.url())?;
-        let url = databases.create(DATABASE)?;
-        let (login, place) = url.split_once('@').context("a URL without a user")?;
-        let (password, name) = (login.rsplit(':').next(), place.rsplit('/').next());
+        let server = Self(Cluster::start(&trial.servers.programs().postgres, trial.stop)?);
+        trial.databases.ask(&server.0.url(), "", &format!("CREATE DATABASE {DATABASE}"))?;
         let secrets = trial.path("secrets");
         fs::create_dir_all(&secrets)?;
         for service in SERVICES {
-            let url = format!("postgres://{service}:{PASSWORD}@{place}");
-            fs::write(secrets.join(format!("{service}-database-url")), url)?;
+            fs::write(secrets.join(format!("{service}-database-url")), server.url(service))?;
         }
-        let variables = [
-            ("PGHOST", "127.0.0.1".to_owned()),
-            ("PGPORT", cluster.port.to_string()),
-            ("PGPASSWORD", password.unwrap_or_default().to_owned()),
-            ("POSTGRES_DB", name.unwrap_or_default().to_owned()),
-            ("SECRETS", secrets.display().to_string()),
-        ];
+        let told = [("POSTGRES_DB", DATABASE.to_owned()), ("SECRETS", secrets.display().to_string())];
+        let variables = [&server.0.variables()[..], &told].concat();
         page::run("prepare-postgres", &[&trial.databases.programs], &variables)?;
-        Ok(Self { databases, cluster })
+        Ok(server)
+    }
+
+    /// The one that is to be lost: older than what prepares a new one, and in use for long.
+    fn start_old(trial: &Trial<'_>) -> Result<Self> {
+        let server = Self::start(trial)?;
+        trial.databases.ask(&server.all(), "", &format!("{ELSEWHERE}; {USED}"))?;
+        Ok(server)
     }
 
     /// How a service connects, as its own role.
-    fn url(&self, service: &str) -> Result<String> {
-        let url = self.databases.of(DATABASE)?;
-        let (_, place) = url.split_once('@').context("a URL without a user")?;
-        Ok(format!("postgres://{service}:{PASSWORD}@{place}"))
+    fn url(&self, service: &str) -> String {
+        self.0.url_of(service, PASSWORD, DATABASE)
+    }
+
+    /// How somebody connects who may do all in its database.
+    pub fn all(&self) -> String {
+        self.0.url_to(DATABASE)
     }
 }
 
@@ -77,10 +76,7 @@ pub struct Stage<'a> {
 impl<'a> Stage<'a> {
     pub fn start(trial: &'a Trial<'a>, postgres: bool) -> Result<Self> {
         let folder = if postgres { "restore-postgres" } else { "restore-sqlite" };
-        let server = postgres.then(|| Server::start(trial)).transpose()?;
-        if let Some(server) = &server {
-            server.databases.say(DATABASE, USED)?;
-        }
+        let server = postgres.then(|| Server::start_old(trial)).transpose()?;
         let receiver = Receiver::start(std::time::Duration::ZERO)?;
         let services = services(trial, folder, server.as_ref(), receiver.port())?;
         let stage = Self { trial, services, receiver, server, folder };
@@ -112,7 +108,7 @@ impl<'a> Stage<'a> {
         let mut database = "sqlite";
         if let Some(server) = &self.server {
             database = "postgres";
-            variables.push(("POSTGRES".to_owned(), server.databases.of(DATABASE)?));
+            variables.push(("POSTGRES".to_owned(), server.all()));
         }
         let variables: Vec<_> =
             variables.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
@@ -128,7 +124,7 @@ impl<'a> Stage<'a> {
     pub fn destroy(&mut self) -> Result<()> {
         self.services.iter_mut().try_for_each(Service::kill)?;
         if let Some(server) = &mut self.server {
-            server.cluster.end(Signal::KILL)?;
+            server.0.end(Signal::KILL)?;
             self.server = Some(Server::start(self.trial)?);
             return Ok(());
         }
@@ -173,7 +169,7 @@ fn services(
         let mut told =
             vec![("DROVER_SERVER__PUBLIC_URL".to_owned(), format!("https://drover.example/{name}"))];
         told.extend(more);
-        trial.service(name, folder, server.map(|server| server.url(name)).transpose()?, told)
+        trial.service(name, folder, server.map(|server| server.url(name)), told)
     };
     let told = |name: &str, value: &str| (format!("DROVER_SERVICE__{name}"), value.to_owned());
     let store = if server.is_some() {

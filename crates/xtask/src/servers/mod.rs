@@ -15,7 +15,7 @@ use anyhow::Result;
 pub use self::debian::{Package, install, unpack};
 pub use self::postgres::Cluster;
 pub use self::postgres::find as find_postgres;
-pub use self::programs::{Programs, on_path};
+pub use self::programs::{Programs, on_path, path_with};
 pub use self::redis::Redis;
 pub use self::s3::{Ports as S3Ports, S3};
 pub use self::server::{Farewell, Server, attempt, folder};

@@ -1,7 +1,8 @@
 //! The programs of the servers: found on this machine, or installed where that needs no question.
 
 use std::env;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
@@ -51,6 +52,13 @@ pub fn folders_on_path() -> impl Iterator<Item = PathBuf> {
     // Servers run in folders of their own, where a relative path would lead elsewhere.
     let folders = env::split_paths(&path).filter(|folder| folder.is_absolute());
     folders.collect::<Vec<_>>().into_iter()
+}
+
+/// `PATH` with these folders first.
+pub fn path_with(folders: &[&Path]) -> Result<OsString> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = folders.iter().map(|folder| (*folder).to_owned());
+    Ok(env::join_paths(folders.chain(env::split_paths(&path)))?)
 }
 
 #[cfg(test)]

@@ -89,6 +89,25 @@ impl Cluster {
         started
     }
 
+    /// The variables by which its superuser's `psql`, and the scripts that call it, find it.
+    pub fn variables(&self) -> [(&'static str, String); 3] {
+        [
+            ("PGHOST", "127.0.0.1".to_owned()),
+            ("PGPORT", self.port.to_string()),
+            ("PGPASSWORD", self.password.clone()),
+        ]
+    }
+
+    /// How a role connects to one of its databases.
+    pub fn url_of(&self, role: &str, password: &str, database: &str) -> String {
+        format!("postgres://{role}:{password}@127.0.0.1:{}/{database}", self.port)
+    }
+
+    /// How its superuser connects to one of them.
+    pub fn url_to(&self, database: &str) -> String {
+        self.url_of("postgres", &self.password, database)
+    }
+
     /// How its superuser connects over a wire.
     pub fn url_over(&self, port: u16) -> String {
         format!("postgres://postgres:{}@127.0.0.1:{port}/postgres", self.password)
@@ -96,7 +115,7 @@ impl Cluster {
 
     /// How its superuser connects.
     pub fn url(&self) -> String {
-        self.url_over(self.port)
+        self.url_to("postgres")
     }
 }
 
