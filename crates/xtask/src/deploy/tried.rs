@@ -79,8 +79,7 @@ impl Site<'_> {
         let led = ask(&format!("http://127.0.0.1:{}/system/", self.ports[4]))?;
         let led = led.lines().last().unwrap_or_default();
         let right = led.starts_with("308 ") && led.ends_with(" https://drover.example/system/");
-        self.trial.expect(right, "plain HTTP", led, "308 to https")?;
-        Ok(())
+        self.trial.expect(right, "plain HTTP", led, "308 to https")
     }
 
     /// No role of PostgreSQL gets at what is another's.

@@ -108,11 +108,6 @@ impl Cluster {
         self.url_of("postgres", &self.password, database)
     }
 
-    /// How its superuser connects over a wire.
-    pub fn url_over(&self, port: u16) -> String {
-        format!("postgres://postgres:{}@127.0.0.1:{port}/postgres", self.password)
-    }
-
     /// How its superuser connects.
     pub fn url(&self) -> String {
         self.url_to("postgres")
