@@ -41,8 +41,7 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
         |name: &str| fs::read_to_string(folder.join(name)).with_context(|| format!("cannot read {name}"));
     let mut config = read("prometheus.yml")?.replace("15s", "1s");
     for service in &services {
-        let address = services_address(&config, service.name)?;
-        config = config.replace(&address, &format!("127.0.0.1:{}", service.port()));
+        config = found_at(&config, service.name, service.port())?;
     }
     let prometheus = Prometheus::start(&programs, &config, &folder.join("alerts.yml"), trial.stop)?;
     settle(trial, &prometheus)?;
@@ -88,12 +87,14 @@ fn start(trial: &Trial<'_>) -> Result<Vec<Service>> {
     Ok(services)
 }
 
-/// Where the sample finds a service: the target after its name.
-fn services_address(config: &str, name: &str) -> Result<String> {
-    let target = format!("\"{name}:");
-    let at = config.find(&target).with_context(|| format!("prometheus.yml has no {target}"))?;
-    let rest = &config[at + 1..];
-    Ok(rest[..rest.find('"').unwrap_or(rest.len())].to_owned())
+/// The sample's configuration with the place of one service: the line after its name says how it is found.
+fn found_at(config: &str, name: &str, port: u16) -> Result<String> {
+    let job = format!("job_name: {name}\n");
+    let (before, after) = config.split_once(&job).with_context(|| format!("prometheus.yml has no {job}"))?;
+    let (how, after) = after.split_once('\n').unwrap_or_default();
+    ensure!(how.contains("_configs: ") && how.contains(name), "prometheus.yml: how {name} is found: {how}");
+    let here = format!("    static_configs: [{{targets: [\"127.0.0.1:{port}\"]}}]");
+    Ok(format!("{before}{job}{here}\n{after}"))
 }
 
 /// The table of metrics is what the services show, and all that their sources name.
