@@ -72,17 +72,15 @@ pub(crate) async fn boundary(
     if public && route.0.is_some() && is_preflight(&request) {
         let mut answer = public::preflight(&request);
         finish(&mut answer, &context, public, leaving.as_deref());
+        traces::answered(context.traced.as_ref(), answer.status().as_u16());
         return Ok(request.into_response(answer));
     }
     request.extensions_mut().insert(route);
     let called = traces::within(context.traced.clone(), next.call(request));
     let answered = match AssertUnwindSafe(called).catch_unwind().await {
         Ok(answered) => answered.map(ServiceResponse::map_into_boxed_body),
-        Err(panic) => {
-            let text = panic.downcast_ref::<&str>().copied();
-            let text = text.or(panic.downcast_ref::<String>().map(String::as_str)).unwrap_or_default();
-            Err(Error::Internal(anyhow::anyhow!("a panic: {text}")).into())
-        }
+        // Where it was the log has: `telemetry`.
+        Err(_) => Err(Error::Internal(anyhow::anyhow!("a panic")).into()),
     };
     let mut response = match answered {
         Ok(response) => render(response, &context),

@@ -192,8 +192,14 @@ impl From<diesel::result::Error> for Error {
 
 impl From<serde_json::Error> for Error {
     fn from(error: serde_json::Error) -> Self {
-        Self::Internal(error.into())
+        Self::Internal(unreadable(&error))
     }
+}
+
+/// What is wrong with JSON, and where; serde's own words repeat the value, which may be somebody's.
+pub fn unreadable(error: &serde_json::Error) -> anyhow::Error {
+    let (kind, line, column) = (error.classify(), error.line(), error.column());
+    anyhow::anyhow!("the JSON is not as documented: {kind:?} at line {line}, column {column}")
 }
 
 impl database::Failure for Error {

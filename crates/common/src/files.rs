@@ -19,7 +19,7 @@ use crate::auth::Caller;
 use crate::problem::{Code, Problems};
 use crate::request::{REQUEST_ID, TRACEPARENT};
 use crate::wire::FileReference;
-use crate::{Error, traces};
+use crate::{Error, traces, unreadable};
 use breaker::Breaker;
 
 /// Each try is given up after this long.
@@ -170,7 +170,10 @@ async fn answered(
     traces::called(span, sent.as_ref().ok().map(Response::status));
     let response = sent?;
     Ok(match response.status() {
-        StatusCode::OK => Ok(response.json().await?),
+        StatusCode::OK => {
+            let body = response.bytes().await?;
+            Ok(serde_json::from_slice(&body).map_err(|error| unreadable(&error))?)
+        }
         StatusCode::UNAUTHORIZED => Err(Error::Unauthenticated(Some("the token is not good for files"))),
         status if status.is_server_error() => bail!("{status}"),
         status => Err(unavailable(anyhow!("resolving files was answered with {status}"))),

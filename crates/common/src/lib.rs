@@ -39,7 +39,7 @@ pub use answer::Answer;
 pub use api::{Api, Body, PathId, Query, Shape};
 pub use auth::{Admin, Caller, Granted, Member, MemberOrAdmin, Organisation, Policy, Verifier};
 pub use config::Config;
-pub use error::{Error, ErrorBody, Failures};
+pub use error::{Error, ErrorBody, Failures, unreadable};
 pub use format::Format;
 pub use idempotency::{Fingerprint, Once};
 pub use paging::{Cursor, Key, Page, Rows, Sorting, Values, offset_links};

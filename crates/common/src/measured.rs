@@ -73,7 +73,7 @@ pub(crate) fn file_seconds() -> Histogram {
     histogram!("drover_files_call_seconds")
 }
 
-/// 1 while the breaker keeps calls back.
+/// 1 from a row of failures until a call succeeds.
 pub(crate) fn breaker_open() -> Gauge {
     gauge!("drover_files_breaker_open")
 }
@@ -92,7 +92,10 @@ pub(crate) fn show(service: &'static str) {
     describe_counter!("drover_rate_limited_total", "Requests refused with 429");
     describe_counter!("drover_files_calls_total", "Calls of the system service about files, by outcome");
     describe_histogram!("drover_files_call_seconds", "How long calls of the system service took");
-    describe_gauge!("drover_files_breaker_open", "1 while no calls of the system service are tried");
+    describe_gauge!(
+        "drover_files_breaker_open",
+        "1 from a row of failures of the system service until a call succeeds"
+    );
     describe_counter!("drover_traces_spans_total", "Spans of traces, by what became of them");
     describe_gauge!("drover_build_info", "Always 1; what runs is in the labels");
     replays().increment(0);

@@ -24,7 +24,7 @@ pub struct RequestContext {
     pub id: String,
     /// The 32 hex digits that all calls of one trace share.
     pub trace_id: String,
-    /// This request's own 16 hex digits.
+    /// This request's own 16 hex digits; its parent's where it is not traced, for nobody would find its own.
     pub span_id: String,
     sampled: bool,
     /// What its calls are told of, if it is traced.
@@ -66,7 +66,7 @@ impl RequestContext {
         let own = traced.as_ref().map(|work| work.span().span_context().clone());
         let (trace_id, span_id) = match (&own, &parent) {
             (Some(own), _) => (own.trace_id().to_string(), own.span_id().to_string()),
-            (None, Some(parent)) => (parent.trace_id().to_string(), fresh()[..16].to_owned()),
+            (None, Some(parent)) => (parent.trace_id().to_string(), parent.span_id().to_string()),
             (None, None) => (fresh(), fresh()[..16].to_owned()),
         };
         let sampled = own.or(parent).is_some_and(|span| span.is_sampled());

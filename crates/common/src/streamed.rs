@@ -12,6 +12,7 @@ use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse, Responder};
 use database::{AnyConnection, Database, Id, Json};
 use futures_util::stream::{self, Stream, StreamExt, TryStreamExt};
+use opentelemetry::context::FutureExt;
 use tracing::Instrument;
 
 use crate::csv::Lines;
@@ -41,7 +42,8 @@ where
     let (db, limit) = (db.clone(), page.limit);
     let read = move |page: Page| {
         let (db, read) = (db.clone(), read.clone());
-        tokio::spawn(async move { db.read(move |c| read(c, &page)).await }.in_current_span())
+        let reading = async move { db.read(move |c| read(c, &page)).await };
+        tokio::spawn(reading.with_current_context().in_current_span())
     };
     let of = |after, offset, left: i64| Page { limit: left.min(CHUNK.into()), offset, after };
     let first = read(of(page.after, page.offset, limit));

@@ -4,6 +4,7 @@ mod line;
 mod plain;
 mod process;
 
+use std::panic;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -29,6 +30,10 @@ pub fn start(log: &Log) {
     };
     if tracing_subscriber::registry().with(filter).with(lines).try_init().is_ok() {
         let _ = FILTER.set(handle);
+        // Where, not what: its text may have a value in it, and values are people's.
+        panic::set_hook(Box::new(|panic| {
+            tracing::error!(at = panic.location().map(ToString::to_string), "a panic");
+        }));
     }
     recorder();
 }

@@ -1,5 +1,5 @@
-//! Traces by OpenTelemetry: which requests are traced, and their spans. Without a collector nothing is traced, and what
-//! clients decided (`traceparent`) is passed on as it came.
+//! Traces by OpenTelemetry: which requests are traced, and their spans. What is not traced, without a collector everything,
+//! passes `traceparent` on as it came: its own span would be found by nobody.
 
 mod export;
 
@@ -50,15 +50,15 @@ impl Traces {
         Ok((Self(Some((Arc::new(tracer), config.ratio))), export))
     }
 
-    /// The work of a request, if it is traced: as its parent decided, or by lot among the operations.
+    /// The work of a request to an operation, if it is traced: as its parent decided, or by lot.
     pub(crate) fn request(
         &self,
         parent: Option<&SpanContext>,
         method: &str,
         route: Option<&str>,
     ) -> Option<Context> {
-        let drawn = || route.is_some_and(|route| route.starts_with("/v1/")) && self.draws();
-        if !parent.map_or_else(drawn, SpanContext::is_sampled) {
+        let is_operation = route.is_some_and(|route| route.starts_with("/v1/"));
+        if !is_operation || !parent.map_or_else(|| self.draws(), SpanContext::is_sampled) {
             return None;
         }
         let known = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"];
@@ -109,6 +109,14 @@ pub fn within<F: Future>(work: Option<Context>, future: F) -> impl Future<Output
     }
 }
 
+/// Says that the work that runs here failed, if it is traced.
+pub fn failed_here(error: &'static str) {
+    Context::map_current(|work| {
+        work.span().set_attribute(KeyValue::new("error.type", error));
+        work.span().set_status(Status::error(""));
+    });
+}
+
 /// Ends the span of a request.
 pub(crate) fn answered(work: Option<&Context>, status: u16) {
     let Some(work) = work else { return };
@@ -139,7 +147,7 @@ pub fn called(span: &mut Option<BoxedSpan>, status: Option<StatusCode>) {
         span.set_attribute(KeyValue::new("http.response.status_code", i64::from(status.as_u16())));
     }
     if status.is_client_error() || status.is_server_error() {
-        failed(span, "status");
+        failed(span, status.as_str().to_owned());
     }
 }
 

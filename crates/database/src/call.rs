@@ -59,6 +59,11 @@ impl Call {
         self.turn(Step::Committing, if again { Step::Working } else { Step::Decided });
     }
 
+    /// It ends without a connection, unless it was given up.
+    pub(crate) fn decided(&self) -> bool {
+        self.turn(Step::Working, Step::Decided)
+    }
+
     fn turn(&self, from: Step, to: Step) -> bool {
         let mut state = self.state();
         let turned = state.step == from;

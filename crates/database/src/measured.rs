@@ -1,5 +1,7 @@
 //! What is counted of a database. The handles are kept: finding one by its name costs more than counting does.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use metrics::{Counter, Gauge, Histogram};
@@ -21,8 +23,12 @@ pub(crate) struct Measured {
     pub retries: Counter,
     pub busy: Counter,
     pub silent: Counter,
+    pub unreachable: Counter,
+    pub conflict: Counter,
     pub full: Counter,
-    pub left: Gauge,
+    /// Calls that were given up and whose threads still wait; shown as all that is only so just now.
+    pub left: Arc<AtomicUsize>,
+    calls_left: Gauge,
     in_use: Gauge,
     idle: Gauge,
     most: Gauge,
@@ -53,8 +59,11 @@ impl Measured {
             retries: counter!("drover_database_retries_total"),
             busy: given_up("busy"),
             silent: given_up("silent"),
+            unreachable: given_up("unreachable"),
+            conflict: given_up("conflict"),
             full: given_up("writer_full"),
-            left: gauge!("drover_database_calls_left"),
+            left: Arc::default(),
+            calls_left: gauge!("drover_database_calls_left"),
             in_use: connections("in_use"),
             idle: connections("idle"),
             most: gauge!("drover_database_connections_limit"),
@@ -67,6 +76,7 @@ impl Measured {
         self.idle.set(small(load.idle));
         self.most.set(small(load.most));
         self.waiting.set(small(load.waiting));
+        self.calls_left.set(small(self.left.load(Ordering::Relaxed)));
     }
 }
 

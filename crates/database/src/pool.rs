@@ -4,7 +4,7 @@
 //! not work for is answered without it (`watch`), and its place is given to others.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use diesel::RunQueryDsl;
@@ -47,8 +47,6 @@ struct Shared {
     permits: Arc<Semaphore>,
     size: usize,
     wait: Duration,
-    /// Calls that were given up and whose threads still wait.
-    left: AtomicUsize,
     opened: Instant,
     /// When a call went well last, in milliseconds after that.
     well: AtomicU64,
@@ -84,7 +82,6 @@ impl Pool {
             permits: Arc::new(Semaphore::new(size)),
             size,
             wait: options.wait,
-            left: AtomicUsize::new(0),
             opened: Instant::now(),
             well: AtomicU64::new(0),
             measured,
@@ -108,7 +105,7 @@ impl Pool {
         E: Failure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
-        let (patience, retries) = (self.0.wait, self.0.measured.retries.clone());
+        let (patience, measured) = (self.0.wait, self.0.measured.clone());
         self.run(move |connection, call| {
             let started = Instant::now();
             let mut longest = 1_000;
@@ -116,9 +113,10 @@ impl Pool {
                 match transaction(connection, call, &mut f) {
                     Err(e) if lost(&e) => {
                         if started.elapsed() > patience {
+                            measured.conflict.increment(1);
                             return Err(Error::Unavailable("others change the same rows".into()).into());
                         }
-                        retries.increment(1);
+                        measured.retries.increment(1);
                         // Those that lost against one another must not meet again.
                         std::thread::sleep(Duration::from_micros(rand::random_range(500..=longest)));
                         longest = (longest * 2).min(50_000);
@@ -184,7 +182,7 @@ struct Ended<'a>(&'a Shared, &'a Call);
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
         if self.1.end() {
-            self.0.measured.left.set(crate::small(self.0.left.fetch_sub(1, Ordering::Relaxed) - 1));
+            self.0.measured.left.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
@@ -211,7 +209,11 @@ impl Shared {
         mut f: impl FnMut(&mut AnyConnection, &Call) -> Result<T, E>,
     ) -> Result<T, E> {
         loop {
-            let mut pooled = self.checkout(deadline)?;
+            let mut pooled = self.checkout(deadline).inspect_err(|_| {
+                if call.decided() {
+                    self.measured.unreachable.increment(1);
+                }
+            })?;
             // What goes wrong with this is found out as below.
             let ready = pooled.ready(self.schema).map_err(|e| E::from(Error::from(e)));
             let (silences, connection) = (pooled.silences, &mut pooled.connection);
@@ -271,9 +273,7 @@ impl Shared {
 
     /// Counts a call that is given up. True while so few wait in vain that their places can be given to others.
     fn has_room(&self) -> bool {
-        let left = self.left.fetch_add(1, Ordering::Relaxed);
-        self.measured.left.set(crate::small(left + 1));
-        left < self.size
+        self.measured.left.fetch_add(1, Ordering::Relaxed) < self.size
     }
 
     /// True when the server is at work for a connection, or was a moment ago, and its answer may still be being read. It is asked on another, which is new: who

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use opentelemetry::global::{BoxedSpan, BoxedTracer};
 use opentelemetry::trace::{Span, SpanKind, Status, Tracer};
-use opentelemetry::{Context, KeyValue};
+use opentelemetry::{Context, KeyValue, Value};
 
 /// A span of a call to the outside, if the work that makes it is traced. Dropped, it has ended.
 pub fn client_span<const N: usize>(
@@ -23,7 +23,7 @@ pub fn client_span<const N: usize>(
 }
 
 /// Says of a span that its call failed, in a word of the code's own choosing.
-pub fn failed(span: &mut Option<BoxedSpan>, error: &'static str) {
+pub fn failed(span: &mut Option<BoxedSpan>, error: impl Into<Value>) {
     if let Some(span) = span {
         span.set_attribute(KeyValue::new("error.type", error));
         span.set_status(Status::error(""));

@@ -84,10 +84,11 @@ impl Writer {
             };
             Ran { answer: Box::new(answer), lost }
         });
-        if !tokio::time::timeout(self.wait, self.queue.send(job)).await.is_ok_and(|sent| sent.is_ok()) {
+        if tokio::time::timeout(self.wait, self.queue.send(job)).await.is_err() {
             self.measured.full.increment(1);
             return Err(Error::Unavailable("too many writes are waiting".into()).into());
         }
+        // Of one that has stopped the job is dropped.
         receive.await.unwrap_or_else(|_| Err(Error::Unavailable("the writer has stopped".into()).into()))
     }
 

@@ -16,7 +16,7 @@ pub(crate) fn misses(kind: &str) -> Counter {
     counter!("drover_cache_misses_total", "kind" => kind.to_owned())
 }
 
-/// Commands that Redis did not answer in time, or with an error.
+/// Commands that Redis did not answer, also while it is not connected.
 pub(crate) fn cache_errors() -> Counter {
     counter!("drover_cache_errors_total")
 }
@@ -40,7 +40,10 @@ pub(crate) fn provider_calls(provider: &'static str, outcome: &'static str) -> C
 pub(crate) fn show() {
     describe_counter!("drover_cache_hits_total", "Answers found in the cache, by kind");
     describe_counter!("drover_cache_misses_total", "Answers not found in the cache, by kind");
-    describe_counter!("drover_cache_errors_total", "Commands that Redis failed or was too slow at");
+    describe_counter!(
+        "drover_cache_errors_total",
+        "Commands that Redis did not answer, also while it is not connected"
+    );
     describe_gauge!("drover_cache_entries", "Entries of the cache; with Redis all that it holds");
     describe_gauge!("drover_cache_bytes", "Bytes of the cache; with Redis all that it holds");
     describe_counter!("drover_provider_calls_total", "Calls of providers over the network, by outcome");

@@ -2,6 +2,7 @@
 //! Its processor time is a fraction of seconds, which a counter of the recorder's cannot be.
 
 use std::fs;
+use std::sync::OnceLock;
 
 use rustix::param::{clock_ticks_per_second, page_size};
 use rustix::process::{Resource, getrlimit};
@@ -14,6 +15,9 @@ pub(super) fn metrics() -> String {
     lines.collect::<Vec<_>>().concat()
 }
 
+/// When the machine started, read once: it moves with the clock, which would look like a restart.
+static BOOT: OnceLock<Option<f64>> = OnceLock::new();
+
 type Metric = (&'static str, &'static str, &'static str, f64);
 
 #[allow(clippy::cast_precision_loss, reason = "a metric is a float")]
@@ -24,8 +28,7 @@ fn read() -> Option<[Metric; 7]> {
         stat.rsplit_once(')')?.1.split_whitespace().map(|field| field.parse().unwrap_or(0.0)).collect();
     let field = |number: usize| fields.get(number - 3).copied();
     let (ticks, page) = (clock_ticks_per_second() as f64, page_size() as f64);
-    let boot = fs::read_to_string("/proc/stat").ok()?;
-    let boot: f64 = boot.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
+    let boot = (*BOOT.get_or_init(boot))?;
     let files = fs::read_dir("/proc/self/fd").ok()?.count() as f64;
     let most = getrlimit(Resource::Nofile).current.map_or(f64::INFINITY, |most| most as f64);
     Some([
@@ -37,4 +40,10 @@ fn read() -> Option<[Metric; 7]> {
         ("process_threads", "gauge", "Threads", field(20)?),
         ("process_start_time_seconds", "gauge", "When it started, since 1970", boot + field(22)? / ticks),
     ])
+}
+
+/// When the machine started, since 1970.
+fn boot() -> Option<f64> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()
 }

@@ -109,9 +109,8 @@ fn a_trace_goes_on() {
         };
         let heard =
             who(&format!("00-{trace}-b7ad6b7169203331-01")).await["traceparent"].as_str().unwrap().to_owned();
-        let parts: Vec<_> = heard.split('-').collect();
-        assert_eq!((parts[0], parts[1], parts[3]), ("00", trace, "01"));
-        assert_ne!(parts[2], "b7ad6b7169203331");
+        // Nothing is traced here: who is called next has the same parent.
+        assert_eq!(heard, format!("00-{trace}-b7ad6b7169203331-01"));
         let other = who("nonsense").await["traceparent"].as_str().unwrap().to_owned();
         assert!(!other.contains(trace) && other.len() == 55, "{other}");
     });

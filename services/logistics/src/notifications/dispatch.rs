@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::traces::{Traces, within};
+use common::traces::{Traces, failed_here, within};
 use common::{Context, Error};
 use database::Database;
 use metrics::Histogram;
@@ -175,19 +175,26 @@ impl Dispatcher {
             timeout_at(expires, self.channel.deliver(&claimed)).await
         };
         self.seconds.record(started.elapsed().as_secs_f64());
-        let outcome = match delivered.unwrap_or_else(|_| Err("there was no time left".into())) {
+        let delivered = delivered.unwrap_or_else(|_| Err("there was no time left".into()));
+        if delivered.is_err() {
+            failed_here("not_delivered");
+        }
+        let outcome = match delivered {
             Ok(()) => Outcome::Delivered,
             Err(why) if claimed.attempts < MOST_ATTEMPTS => {
                 Outcome::Retried(pause(claimed.attempts, self.base), why)
             }
             Err(why) => Outcome::Failed(why),
         };
-        tell(&claimed, &outcome);
-        let (id, again) = (claimed.id, matches!(outcome, Outcome::Retried(..)));
-        match self.db.write(move |c| store::record(c, &claimed, &outcome)).await {
-            // The pause may be a short one.
-            Ok(true) if again => self.wake(),
-            Ok(true) => {}
+        let (id, recorded) = (claimed.id, (claimed.clone(), outcome.clone()));
+        match self.db.write(move |c| store::record(c, &recorded.0, &recorded.1)).await {
+            Ok(true) => {
+                tell(&claimed, &outcome);
+                // The pause may be a short one.
+                if matches!(outcome, Outcome::Retried(..)) {
+                    self.wake();
+                }
+            }
             Ok(false) => {
                 tracing::info!(notification = %id, "was claimed or redelivered in between");
                 self.wake();
@@ -199,7 +206,7 @@ impl Dispatcher {
     }
 }
 
-/// Logs and counts how a delivery went.
+/// Logs and counts how a delivery went, once it is recorded: one that is not is repeated.
 fn tell(claimed: &Claimed, outcome: &Outcome) {
     let Claimed { id, load_id, event, attempts, .. } = claimed;
     let outcome = match outcome {

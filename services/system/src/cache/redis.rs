@@ -146,20 +146,17 @@ impl Backend for Redis {
         Box::pin(async { self.link.ask::<String>(&cmd("PING"), PATIENCE).await.is_ok() })
     }
 
-    /// Of all that Redis holds: ours would have to be counted entry by entry.
+    /// Of all that Redis holds: ours would have to be counted entry by entry. What it does not say is no number.
     #[allow(clippy::cast_precision_loss, reason = "a gauge is a float")]
     fn measure(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
-            if let Some(entries) = self.link.look::<u64>(&cmd("DBSIZE"), PATIENCE).await {
-                cache_entries().set(entries as f64);
-            }
+            let entries = self.link.look::<u64>(&cmd("DBSIZE"), PATIENCE).await;
+            cache_entries().set(entries.map_or(f64::NAN, |entries| entries as f64));
             let memory = self.link.look::<String>(cmd("INFO").arg("memory"), PATIENCE).await;
             let used = |info: String| {
                 info.lines().find_map(|line| line.strip_prefix("used_memory:")?.trim().parse().ok())
             };
-            if let Some(bytes) = memory.and_then(used) {
-                cache_bytes().set::<f64>(bytes);
-            }
+            cache_bytes().set(memory.and_then(used).unwrap_or(f64::NAN));
         })
     }
 }

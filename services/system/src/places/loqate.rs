@@ -5,7 +5,7 @@
 use std::future::ready;
 
 use anyhow::{Context, bail};
-use common::Error;
+use common::{Error, unreadable};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -111,14 +111,16 @@ impl Addresses for Loqate {
 fn items<T: DeserializeOwned>(reply: &Reply) -> anyhow::Result<Option<Vec<T>>> {
     let Items { items } = reply.success()?;
     if let Some(error) = items.first().and_then(|item| item.get("Error")) {
-        let error = error.as_str().map_or_else(|| error.to_string(), str::to_owned);
-        if error.parse().is_ok_and(|number: i32| number >= 1000) {
-            return Ok(None);
-        }
-        bail!("it answered error {error}: {}", items[0]["Description"]);
+        let number = error.as_str().map_or_else(|| error.as_i64(), |text| text.parse().ok());
+        return match number {
+            Some(1000..) => Ok(None),
+            // What it says of it may repeat what was asked.
+            Some(number) => bail!("it answered error {number}"),
+            None => bail!("it answered an error without number"),
+        };
     }
     let items = items.into_iter().map(serde_json::from_value).collect::<Result<_, _>>();
-    items.map(Some).context("the answer is not as documented")
+    items.map(Some).map_err(|error| unreadable(&error))
 }
 
 impl Loqate {

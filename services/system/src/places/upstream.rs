@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, ensure};
-use common::{Error, traces};
+use common::{Error, traces, unreadable};
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
@@ -144,7 +144,7 @@ impl Reply {
             clean(&mut value);
             serde_json::from_value(value)
         };
-        documented().context("the answer is not as documented")
+        documented().map_err(|error| unreadable(&error))
     }
 }
 

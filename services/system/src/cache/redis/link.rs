@@ -8,6 +8,7 @@ use ::redis::aio::MultiplexedConnection;
 use ::redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, RedisError, cmd};
 use anyhow::{Context, Result, bail, ensure};
 use common::traces::{KeyValue, client_span, failed};
+use metrics::Counter;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -26,6 +27,7 @@ type Current = watch::Sender<Option<MultiplexedConnection>>;
 /// A connection, whenever there is one.
 pub(super) struct Link {
     current: Arc<Current>,
+    errors: Counter,
     /// Ended when this is dropped.
     _keeper: JoinSet<()>,
 }
@@ -40,18 +42,22 @@ impl Link {
         let mut keeper = JoinSet::new();
         keeper.spawn(keep(client, current.clone()));
         let _ = timeout(STARTING, current.subscribe().wait_for(Option::is_some)).await;
-        Ok(Self { current, _keeper: keeper })
+        Ok(Self { current, errors: cache_errors(), _keeper: keeper })
     }
 
     /// Sends a command and waits this long for its answer. Any failure gives the connection up, also one that Redis
     /// itself reports, since it may be loading or have become a replica that takes no writes; but not that it is full.
     pub(super) async fn ask<T: FromRedisValue>(&self, command: &Cmd, patience: Duration) -> Result<T> {
-        let Some(mut connection) = self.current.borrow().clone() else { bail!("Redis is not connected") };
+        let connection = self.current.borrow().clone();
+        let Some(mut connection) = connection else {
+            self.errors.increment(1);
+            bail!("Redis is not connected")
+        };
         let mut span = client_span("redis", || [KeyValue::new("db.system.name", "redis")]);
         let answer = timeout(patience, command.query_async(&mut connection)).await;
         let answer = answer.context("Redis is too slow").and_then(|answer| answer.context("Redis failed"));
         if let Err(error) = &answer {
-            cache_errors().increment(1);
+            self.errors.increment(1);
             failed(&mut span, "no_answer");
             let full = error.downcast_ref().and_then(RedisError::code) == Some("OOM");
             if !full && self.current.send_replace(None).is_some() {

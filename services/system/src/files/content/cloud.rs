@@ -118,8 +118,9 @@ impl Cloud {
         // The library asks for the next thousand when these are used up.
         let batches = self.store.list(Some(&self.folder)).ready_chunks(BATCH);
         stream::try_unfold(batches, async |mut batches| {
-            let Some(batch) = within(STALLED, batches.next()).await? else { return Ok(None) };
-            let batch = batch.into_iter().collect::<Result<Vec<_>, _>>().map_err(failed)?;
+            let some = async { batches.next().await.map(|batch| batch.into_iter().collect()).transpose() };
+            let some: Option<Vec<_>> = within(STALLED, some).await?.map_err(failed)?;
+            let Some(batch) = some else { return Ok(None) };
             Ok(Some((batch.iter().filter_map(|object| self.content(object)).collect(), batches)))
         })
     }
@@ -135,13 +136,13 @@ impl Cloud {
     pub(super) async fn remove(&self, names: &[Name]) -> Result<(), Error> {
         let paths: Vec<_> = names.iter().map(|name| Ok(self.path(name))).collect();
         let mut removed = self.store.delete_stream(stream::iter(paths).boxed());
-        while let Some(path) = within(STALLED, removed.next()).await? {
-            match path {
+        loop {
+            match within(STALLED, async { removed.next().await.transpose() }).await? {
                 Err(e) if !is_missing(&e) => return Err(failed(e)),
+                Ok(None) => return Ok(()),
                 _ => {}
             }
         }
-        Ok(())
     }
 }
 
@@ -160,8 +161,8 @@ async fn send(upload: &mut dyn MultipartUpload, staged: &Staged) -> Result<(), E
 type Pieces = BoxStream<'static, object_store::Result<Bytes>>;
 
 async fn next(mut pieces: Pieces) -> Result<Option<(Bytes, Pieces)>, Error> {
-    let piece = within(STALLED, pieces.next()).await?;
-    Ok(piece.transpose().map_err(failed)?.map(|piece| (piece, pieces)))
+    let piece = within(STALLED, async { pieces.next().await.transpose() }).await?;
+    Ok(piece.map_err(failed)?.map(|piece| (piece, pieces)))
 }
 
 /// What is asked of the store with so many bytes.
@@ -170,12 +171,19 @@ async fn limited<T>(size: u64, asked: impl Future<Output = object_store::Result<
     within(PATIENCE + PER_MIB * mib, asked).await?.map_err(failed)
 }
 
-async fn within<T>(patience: Duration, asked: impl Future<Output = T>) -> Result<T, Error> {
+async fn within<T>(
+    patience: Duration,
+    asked: impl Future<Output = object_store::Result<T>>,
+) -> Result<object_store::Result<T>, Error> {
     let mut span = client_span("object store", || []);
-    timeout(patience, asked).await.map_err(|_| {
+    let answered = timeout(patience, asked).await.map_err(|_| {
         traces::failed(&mut span, "no_answer");
         unavailable(anyhow!("no answer within {patience:?}"))
-    })
+    })?;
+    if answered.as_ref().is_err_and(|error| !is_missing(error)) {
+        traces::failed(&mut span, "refused");
+    }
+    Ok(answered)
 }
 
 /// With its causes, which the library's own errors say already.
