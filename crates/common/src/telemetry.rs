@@ -40,8 +40,10 @@ pub fn start(log: &Log) {
 
 /// Puts another level in force, at once.
 pub fn set_level(level: &str, directives: &str) {
-    if let Some(Err(error)) = FILTER.get().map(|handle| handle.reload(filter(level, directives))) {
-        tracing::error!(%error, "the log level could not be changed");
+    match FILTER.get().map(|handle| handle.reload(filter(level, directives))) {
+        Some(Err(error)) => tracing::error!(%error, "the log level could not be changed"),
+        Some(Ok(())) => tracing::debug!(level, "the log level is in force"),
+        None => {}
     }
 }
 

@@ -6,6 +6,9 @@ use crate::{Process, User};
 const MARKS: [&str; 8] =
     ["ottilie", "quarrington", "07700", "qx19", "ze1 0", "passport", "old mill", "eyj0exai"];
 
+/// Targets of log lines of our own.
+const OURS: [&str; 5] = ["common", "database", "system", "logistics", "livestock"];
+
 /// A user who has a name, as people have.
 pub fn private_user() -> User {
     User::of("quarrington-farm").with("sub", "ottilie-7").with("name", "Ottilie Quarrington")
@@ -25,6 +28,11 @@ impl Process {
                 assert!(!told.contains(mark), "{mark:?} in {line}");
             }
         }
+        let debug = |line: &&str| {
+            line.contains("\"level\":\"DEBUG\"")
+                && OURS.iter().any(|ours| line.contains(&format!("\"target\":\"{ours}")))
+        };
+        assert!(log.lines().any(|line| debug(&line)), "it was not talkative");
         for status in statuses {
             assert!(log.contains(&format!("\"status\":{status},")), "no {status} in {log}");
         }
@@ -32,7 +40,7 @@ impl Process {
 
     /// Has everything of ours logged, as talkative as it can be; what it is built on as usual.
     pub async fn log_all_of_ours(&self) {
-        let ours = "common=trace,database=trace,system=trace,logistics=trace,livestock=trace";
+        let ours = OURS.map(|ours| format!("{ours}=trace")).join(",");
         let logging = serde_json::json!({"logging": {"level": "info", "filter": ours}});
         self.call("PUT", "/v1/settings").by(&User::admin()).json(&logging).send().await.ok();
     }

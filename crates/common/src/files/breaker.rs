@@ -93,19 +93,27 @@ impl Drop for Permit<'_> {
 
 #[cfg(test)]
 mod tests {
+    use metrics_exporter_prometheus::PrometheusBuilder;
+
     use super::*;
 
     #[test]
     fn opens_after_failures_in_a_row_and_closes_on_success() {
-        let breaker = Breaker::new();
+        let recorder = PrometheusBuilder::new().build_recorder();
+        let breaker = metrics::with_local_recorder(&recorder, Breaker::new);
+        let shown = || recorder.handle().render();
+        breaker.permit().unwrap().success();
         for _ in 0..FAILURES {
+            assert!(shown().contains("drover_files_breaker_open 0\n"), "{}", shown());
             breaker.permit().unwrap().failure();
         }
+        assert!(shown().contains("drover_files_breaker_open 1\n"), "{}", shown());
         assert!(breaker.permit().is_none());
         breaker.state().open_until = Some(Instant::now());
         let trial = breaker.permit().unwrap();
         assert!(breaker.permit().is_none(), "one trial at a time");
         trial.success();
         assert!(breaker.permit().is_some());
+        assert!(shown().contains("drover_files_breaker_open 0\n"), "{}", shown());
     }
 }

@@ -42,6 +42,21 @@ pub fn read(expression: &str) -> Asked {
     asked
 }
 
+/// A selector as several, of which each must have series: one for each alternative of a regular expression, also of one that
+/// is not to match, for what nothing is called needs no exception.
+pub fn alternatives(selector: &str) -> Vec<String> {
+    let found = ["=~\"", "!~\""].iter().filter_map(|sign| selector.find(sign)).min();
+    let Some((at, end)) = found.and_then(|at| Some((at, at + 3 + selector[at + 3..].find('"')?))) else {
+        return vec![selector.to_owned()];
+    };
+    let rest = alternatives(&selector[end..]);
+    let each = selector[at + 3..end].split('|').map(|one| {
+        let sign = if one.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') { "=" } else { "=~" };
+        format!("{}{sign}\"{one}", &selector[..at])
+    });
+    each.flat_map(|one| rest.iter().map(move |rest| format!("{one}{rest}"))).collect()
+}
+
 fn is_metric(name: &str) -> bool {
     name == "up" || (name.contains(['_', ':']) && !GROUPING.contains(&name))
 }
@@ -75,5 +90,19 @@ mod tests {
         assert_eq!(asked.labels, ["job", "le", "kind", "state"]);
         assert_eq!(read("label_values(a_b{x=\"1\"}, job)").selectors, ["a_b{x=\"1\"}"]);
         assert_eq!(read("time() - 5 > bool 3"), Asked::default());
+    }
+
+    #[test]
+    fn each_alternative_is_asked_for() {
+        assert_eq!(alternatives("a_b{x=\"1\"}"), ["a_b{x=\"1\"}"]);
+        assert_eq!(
+            alternatives("a_b{x!~\"1|b_c\",y=~\"5..|.*\"}"),
+            [
+                "a_b{x=\"1\",y=~\"5..\"}",
+                "a_b{x=\"1\",y=~\".*\"}",
+                "a_b{x=\"b_c\",y=~\"5..\"}",
+                "a_b{x=\"b_c\",y=~\".*\"}"
+            ]
+        );
     }
 }

@@ -52,6 +52,8 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
         "sum(rate(drover_no_such_total[1m]))",
         "sum by (nobody) (up)",
         "drover_requests_total{status=\"999\"}",
+        "drover_requests_total{status=~\"200|999\"}",
+        "drover_requests_total{operation!~\"none|no_such\"}",
     ] {
         let found = missing(&prometheus, wrong)?;
         trial.expect(
@@ -149,8 +151,10 @@ fn missing(prometheus: &Prometheus, expression: &str) -> Result<Vec<String>> {
     let mut missing = Vec::new();
     for selector in &asked.selectors {
         // `absent` asks for what should be there as well.
-        if empty(selector)? {
-            missing.push(selector.clone());
+        for one in expressions::alternatives(selector) {
+            if empty(&one)? {
+                missing.push(one);
+            }
         }
     }
     for label in &asked.labels {

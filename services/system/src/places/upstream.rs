@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, ensure};
 use common::{Error, traces, unreadable};
+use metrics::Counter;
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
@@ -38,6 +39,8 @@ pub(super) struct Upstream {
     base: Url,
     key: Option<(KeyIn, Credential)>,
     who: &'static str,
+    answered: Counter,
+    failed: Counter,
     /// The last call went well.
     well: AtomicBool,
 }
@@ -49,7 +52,11 @@ impl Upstream {
         key: Option<(KeyIn, Credential)>,
         timeout: Duration,
     ) -> anyhow::Result<Self> {
-        Ok(Self { http: common::http::client(timeout)?, base, key, who, well: AtomicBool::new(true) })
+        let provider = if who == WORDS { "words" } else { "addresses" };
+        let calls = |outcome| provider_calls(provider, outcome);
+        let (answered, failed) = (calls("answered"), calls("failed"));
+        let http = common::http::client(timeout)?;
+        Ok(Self { http, base, key, who, answered, failed, well: AtomicBool::new(true) })
     }
 
     /// What `read` makes of the answer to GET; whatever goes wrong is a 503 and logged without the key.
@@ -62,8 +69,7 @@ impl Upstream {
         let key = self.key.as_ref().map(|(place, credential)| (place, credential.current()));
         let answer = self.send(path, query, key.as_ref()).await.and_then(read);
         self.well.store(answer.is_ok(), Ordering::Relaxed);
-        let provider = if self.who == WORDS { "words" } else { "addresses" };
-        provider_calls(provider, if answer.is_ok() { "answered" } else { "failed" }).increment(1);
+        if answer.is_ok() { &self.answered } else { &self.failed }.increment(1);
         answer.map_err(|cause| {
             let told = format!("{cause:#}");
             // Providers are free to repeat it in what they say.

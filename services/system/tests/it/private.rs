@@ -4,6 +4,8 @@ use reqwest::multipart::{Form, Part};
 use serde_json::json;
 use system::System;
 use testkit::{Backend, PRIVATE_TEXT, Process, TestDatabase, private_user};
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, ResponseTemplate};
 
 testkit::on_both! {
     async fn no_log_tells_of_people(backend) {
@@ -55,4 +57,51 @@ testkit::on_both! {
         assert!(call("POST", "/v1/files").form(form()).send().await.status >= 500);
         service.tells_of_nobody(&[200, 400, 401, 403, 404, 413, 415, 500, 503]);
     }
+}
+
+/// Answers of providers that repeat what they were asked for.
+const REPEATING: [(&str, u16, &str); 5] = [
+    ("photon", 200, r#"{"features": [{"geometry": {"coordinates": "Old Mill, ZE1 0AA"}}]}"#),
+    ("loqate", 200, r#"{"Items": [{"Id": "1", "Type": ["Old Mill"], "Text": 1}]}"#),
+    ("loqate", 200, r#"{"Items": [{"Error": "2", "Description": "Old Mill is nowhere"}]}"#),
+    ("loqate", 200, r#"{"Items": [{"Error": "no Old Mill"}]}"#),
+    (
+        "loqate",
+        500,
+        r#"{"error": {"code": "ottilie.old.mill"}, "words": "Old Mill", "coordinates": "Old Mill"}"#,
+    ),
+];
+
+#[test]
+fn what_providers_repeat_is_not_logged() {
+    testkit::block_on(async {
+        for (provider, status, answer) in REPEATING {
+            let stub = MockServer::start().await;
+            let answer = ResponseTemplate::new(status).set_body_string(answer);
+            Mock::given(any()).respond_with(answer).mount(&stub).await;
+            let (folder, uri) = (tempfile::tempdir().unwrap(), stub.uri());
+            let service = Process::start(
+                env!("CARGO_BIN_EXE_system"),
+                &[
+                    ("DATABASE__URL", &format!("sqlite://{}/db", folder.path().display())),
+                    ("SERVICE__STORE_URL", &format!("file://{}/store", folder.path().display())),
+                    ("SERVICE__ADDRESS_PROVIDER", provider),
+                    ("SERVICE__ADDRESS_URL", &uri),
+                    ("SERVICE__ADDRESS_KEY", "key"),
+                    ("SERVICE__WORDS_PROVIDER", "what3words"),
+                    ("SERVICE__WORDS_URL", &uri),
+                    ("SERVICE__WORDS_KEY", "key"),
+                ],
+            );
+            service.log_all_of_ours().await;
+            for path in ["addresses?query=old%20mill", "locations/three-words?query=ottilie.old.mill"] {
+                assert_eq!(
+                    service.call("GET", &format!("/v1/{path}")).send().await.status,
+                    503,
+                    "{provider}"
+                );
+            }
+            service.tells_of_nobody(&[503]);
+        }
+    });
 }
