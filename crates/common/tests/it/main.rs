@@ -3,6 +3,7 @@
 
 mod bodies;
 mod caller;
+mod counted;
 mod echo;
 mod errors;
 mod headers;

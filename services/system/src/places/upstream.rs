@@ -24,9 +24,6 @@ pub(super) const WORDS: &str = "The three-word provider";
 /// The most bytes of an answer.
 const MOST: usize = 1 << 20;
 
-/// The most characters of what went wrong, which the provider may have a part in.
-const TOLD: usize = 300;
-
 /// Where the key of a provider goes.
 pub(super) enum KeyIn {
     Header(&'static str),
@@ -59,7 +56,8 @@ impl Upstream {
         Ok(Self { http, base, key, who, answered, failed, well: AtomicBool::new(true) })
     }
 
-    /// What `read` makes of the answer to GET; whatever goes wrong is a 503 and logged without the key.
+    /// What `read` makes of the answer to GET; whatever goes wrong is a 503, and logged without a
+    /// word of the provider's, which may repeat the key or what was asked.
     pub(super) async fn get<T>(
         &self,
         path: &str,
@@ -70,13 +68,7 @@ impl Upstream {
         let answer = self.send(path, query, key.as_ref()).await.and_then(read);
         self.well.store(answer.is_ok(), Ordering::Relaxed);
         if answer.is_ok() { &self.answered } else { &self.failed }.increment(1);
-        answer.map_err(|cause| {
-            let told = format!("{cause:#}");
-            // Providers are free to repeat it in what they say.
-            let told = key.map_or(told.clone(), |(_, key)| told.replace(key.expose_secret(), "(the key)"));
-            let told: String = told.chars().take(TOLD).collect();
-            Error::Unavailable(anyhow!(told), self.who)
-        })
+        answer.map_err(|cause| Error::Unavailable(cause, self.who))
     }
 
     /// Whether the last call went well.

@@ -3,6 +3,7 @@
 
 mod authorization;
 mod cache;
+mod counted;
 mod countries;
 mod document;
 mod files;
