@@ -9,12 +9,13 @@ use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use serde_json::{Value, json};
 
 use crate::User;
-use crate::user::{KID, jwks_file, key, signed};
+use crate::user::{ISSUER, KID, jwks_file, key, signed, signed_text};
 
 /// What is wrong, and the token. `attacker` is an address that keys must never be fetched from.
 pub(crate) fn tokens(attacker: &str) -> Vec<(String, String)> {
     let mut tokens = vec![("nonsense".into(), "nonsense".into()), ("empty".into(), String::new())];
     tokens.extend(claims());
+    tokens.extend(duplicates());
     tokens.extend(signatures());
     tokens.extend(without_signature());
     tokens.extend(by_shared_secret());
@@ -47,6 +48,10 @@ fn claims() -> Vec<(String, String)> {
         ("aud", json!(null)),
         ("iss", json!("somebody-else")),
         ("iss", json!(null)),
+        ("iss", json!([ISSUER])),
+        ("iss", json!(["somebody-else", ISSUER])),
+        ("iss", json!({ "name": ISSUER })),
+        ("iss", json!(5)),
         ("sub", json!(null)),
         ("name", json!("a\u{0}b")),
         ("org", json!("x".repeat(201))),
@@ -57,6 +62,30 @@ fn claims() -> Vec<(String, String)> {
         (format!("{claim} {value}"), signed(&header(&json!({})), &claims, key()))
     };
     changes.map(token).into()
+}
+
+/// Signed well, with a member that is named twice. The last one is good, and the first one might be.
+fn duplicates() -> Vec<(String, String)> {
+    let (header, claims) = (header(&json!({})).to_string(), admin().to_string());
+    let twice = |text: &str, member: &str| text.replacen('{', &format!("{{{member},"), 1);
+    let mut tokens = Vec::new();
+    for member in [
+        r#""sub":"other""#,
+        r#""roles":[]"#,
+        r#""iss":"somebody-else""#,
+        r#""exp":1"#,
+        r#""\u0073ub":"other""#,
+    ] {
+        tokens.push((format!("claim {member} twice"), signed_text(&header, &twice(&claims, member), key())));
+    }
+    let unknown = twice(&twice(&claims, r#""x":1"#), r#""x":2"#);
+    tokens.push(("an unknown claim twice".into(), signed_text(&header, &unknown, key())));
+    for member in [r#""kid":"other""#, r#""alg":"none""#, r#""\u0061lg":"none""#] {
+        tokens.push((format!("header {member} twice"), signed_text(&twice(&header, member), &claims, key())));
+    }
+    let unknown = twice(&twice(&header, r#""x":1"#), r#""x":2"#);
+    tokens.push(("an unknown header member twice".into(), signed_text(&unknown, &claims, key())));
+    tokens
 }
 
 fn signatures() -> Vec<(String, String)> {
@@ -126,6 +155,11 @@ fn headers(attacker: &str) -> Vec<(String, String)> {
     }
     add(json!({"kid": attacker}), key());
     add(json!({"kid": 5}), key());
+    for crit in
+        [json!(["b64"]), json!(["https://drover.example/unknown"]), json!(["exp"]), json!([]), json!(null)]
+    {
+        add(json!({ "crit": crit, "b64": true, "exp": 1 }), key());
+    }
     for alg in ["RS256", "ES256", "PS256", "ES384", "HS256", "Ed448"] {
         add(json!({ "alg": alg }), key());
     }

@@ -2,6 +2,7 @@
 
 mod kept;
 mod keys;
+mod strict;
 mod token;
 
 use std::future::{Ready, ready};

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::kept::{Good, Kept, Person, digest};
 use super::keys::{KeySet, Source};
+use super::strict::{UniqueMembers, check_header, is_duplicate};
 use super::{Caller, Organisation, Refusal};
 use crate::config::{Auth, Claims};
 use crate::request::RequestContext;
@@ -102,7 +103,10 @@ impl Verifier {
         let kept = self.kept.find(&digest);
         let kid = match &kept {
             Some(good) => good.kid.clone(),
-            None => decode_header(token).map_err(|_| Refusal::BadToken("the token cannot be read"))?.kid,
+            None => {
+                check_header(token)?;
+                decode_header(token).map_err(|_| Refusal::BadToken("the token cannot be read"))?.kid
+            }
         };
         let Some(key) = self.keys.find(kid.as_deref()).await else {
             return Err(if self.keys.is_empty() {
@@ -116,7 +120,7 @@ impl Verifier {
         }
         let validation = self.validations.iter().find(|v| v.algorithms == [key.algorithm]);
         let validation = validation.ok_or(Refusal::BadToken("the key is of another algorithm"))?;
-        let decoded = decode::<Map<String, Value>>(token, &key.decoding, validation).map_err(|e| {
+        let decoded = decode::<UniqueMembers>(token, &key.decoding, validation).map_err(|e| {
             Refusal::BadToken(match e.kind() {
                 ErrorKind::ExpiredSignature => "the token has expired",
                 ErrorKind::ImmatureSignature => "the token is not valid yet",
@@ -124,17 +128,25 @@ impl Verifier {
                 ErrorKind::InvalidIssuer => "the token is from another issuer",
                 ErrorKind::MissingRequiredClaim(_) => "the token lacks a claim",
                 ErrorKind::InvalidAlgorithm => "the token uses another algorithm than its key",
+                ErrorKind::InvalidClaimFormat(_) => "a claim has the wrong type",
+                ErrorKind::Json(error) if is_duplicate(error) => "the token names a claim twice",
+                ErrorKind::Json(_) => "the claims cannot be read",
                 _ => "the signature is wrong",
             })
         })?;
-        let (begins, ends) = (decoded.claims.get("nbf"), decoded.claims.get("exp").and_then(Value::as_u64));
+        let claims = decoded.claims.0;
+        // The library takes an array that contains the issuer too: RFC 7519, 4.1.1, has one issuer.
+        if !claims.get("iss").is_some_and(Value::is_string) {
+            return Err(Refusal::BadToken("the issuer is not a string"));
+        }
+        let (begins, ends) = (claims.get("nbf"), claims.get("exp").and_then(Value::as_u64));
         let good = Arc::new(Good {
             kid,
             key,
             // Times that are no whole seconds make it good this once.
             begins: begins.map_or(0, |begins| begins.as_u64().unwrap_or(u64::MAX)),
             ends: ends.unwrap_or(0),
-            person: person(&decoded.claims, &self.claims)?,
+            person: person(&claims, &self.claims)?,
         });
         self.kept.keep(digest, good.clone());
         Ok(good)

@@ -85,10 +85,12 @@ fn claims_are_checked() {
             ("aud", json!("other"), "audience"),
             ("aud", json!([]), "audience"),
             ("iss", json!("other"), "issuer"),
+            ("iss", json!([testkit::ISSUER]), "issuer is not a string"),
+            ("iss", json!(["other", testkit::ISSUER]), "issuer is not a string"),
             ("sub", json!(" "), "names nobody"),
             ("sub", json!(5), "names nobody"),
             ("exp", json!("soon"), ""),
-            ("nbf", json!("later"), ""),
+            ("nbf", json!("later"), "wrong type"),
         ] {
             let header = refused(who(&user_with(claim, value.clone()))).await;
             assert!(header.contains(part), "{claim} {value}: {header}");
