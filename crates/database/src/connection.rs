@@ -79,14 +79,34 @@ pub(crate) fn postgres(url: &str, schema: &str) -> Result<PgConnection, Error> {
 pub(crate) fn reach(url: &str) -> Result<PgConnection, Error> {
     PgConnection::establish(&with_timeouts(url)).map_err(|e| {
         let reason = e.to_string().replace('\n', " ");
+        let target = Target::Postgres(url.into());
+        if let Some(host) = unresolved(&reason, &target) {
+            return Error::Setup(format!(
+                "the host {host} of database.url (DROVER_DATABASE__URL) cannot be resolved: name a host that this \
+                 machine knows, as in postgres://USER:PASSWORD@HOST:5432/NAME"
+            ));
+        }
         // What libpq says of a URL that it cannot read has parts of it, which may be the password's.
         let understood =
             ["connection to server", "query parameter"].iter().any(|known| reason.contains(known));
         let reason =
             if understood { reason.trim() } else { "it is not understood; is everything percent-encoded?" };
-        let target = Target::Postgres(url.into());
-        Error::Setup(format!("cannot open the database {target}: {reason}: check database.url"))
+        Error::Setup(format!(
+            "cannot open the database {target}: {reason}: check database.url (DROVER_DATABASE__URL)"
+        ))
     })
+}
+
+/// The host that libpq could not resolve. Of a URL that is not percent-encoded it may take a part of the password for
+/// the host, which is not shown.
+fn unresolved(reason: &str, target: &Target) -> Option<String> {
+    let (_, rest) = reason.split_once("could not translate host name \"")?;
+    let (host, _) = rest.split_once('"')?;
+    let shown = target.to_string();
+    let (_, rest) = shown.split_once("://")?;
+    let hosts = rest.rsplit('@').next()?.split('/').next()?;
+    let known = hosts.split(',').any(|known| known.split(':').next() == Some(host));
+    Some(if known { host.to_owned() } else { "(which needs percent-encoding)".to_owned() })
 }
 
 /// Selects the service's schema and says how statements are to be run.

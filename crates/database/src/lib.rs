@@ -8,6 +8,7 @@ mod backup;
 mod call;
 mod connection;
 mod error;
+mod file;
 mod manager;
 mod measured;
 mod migrate;
@@ -84,7 +85,8 @@ impl Database {
                 Target::Sqlite(path) => Some(writer::Writer::open(path, &options, measured.clone())?),
                 Target::Postgres(_) => None,
             };
-            let pool = pool::Pool::open(target, &options, measured.clone())?;
+            let file = writer.as_ref().map(|writer| writer.file.clone());
+            let pool = pool::Pool::open(target, file, &options, measured.clone())?;
             Ok::<_, Error>(Inner { pool, writer, measured, schema: options.schema })
         });
         let inner = opened.await.map_err(|_| Error::Panicked)??;
@@ -140,8 +142,14 @@ impl Database {
         self.0.writer.is_some()
     }
 
-    /// True when the database answers, or has so much to do that nobody can ask it.
+    /// True when the database answers, or has so much to do that nobody can ask it. False when the SQLite file is gone.
     pub async fn ping(&self) -> bool {
+        if let Some(file) = self.0.writer.as_ref().map(|writer| writer.file.clone()) {
+            let checked = tokio::task::spawn_blocking(move || file.check());
+            if !matches!(checked.await, Ok(Ok(()))) {
+                return false;
+            }
+        }
         self.0.pool.is_busy() || self.read(|c| Ok::<_, Error>(c.ping()?)).await.is_ok()
     }
 

@@ -11,12 +11,15 @@ use diesel::{QueryResult, RunQueryDsl};
 use secrecy::ExposeSecret;
 
 use crate::connection::{self, Role};
+use crate::file::OpenFile;
 use crate::{AnyConnection, Error, Target};
 
 /// Opens connections by the URL and nothing else. (Diesel's own manager tries each backend in turn: a wrong
 /// password becomes "invalid URL", a mistyped URL a new SQLite file.)
 pub(crate) struct Manager {
     pub target: Target,
+    /// The file of SQLite. Where it is gone, opening its path would make an empty one.
+    pub file: Option<OpenFile>,
     /// How often the server was silent. What was opened before has heard as little since, and is used no longer.
     pub silences: Arc<AtomicU64>,
 }
@@ -79,6 +82,7 @@ impl ManageConnection for Manager {
 
     fn connect(&self) -> Result<Pooled, Error> {
         let silences = self.silences.load(Ordering::Relaxed);
+        self.file.as_ref().map_or(Ok(()), OpenFile::check)?;
         let connection = match &self.target {
             Target::Sqlite(path) => AnyConnection::Sqlite(connection::sqlite(path, Role::Reader)?),
             Target::Postgres(url) => AnyConnection::Postgres(connection::reach(url.expose_secret())?),
@@ -95,12 +99,15 @@ impl ManageConnection for Manager {
     }
 }
 
-/// Tells why a connection could not be opened.
+/// Tells why a connection could not be opened. A file that is gone has logged that itself, once.
 #[derive(Debug)]
-pub(crate) struct LogFailure;
+pub(crate) struct LogFailure(pub Option<OpenFile>);
 
 impl HandleError<Error> for LogFailure {
     fn handle_error(&self, error: Error) {
+        if self.0.as_ref().is_some_and(|file| file.check().is_err()) {
+            return;
+        }
         tracing::warn!(%error, "a database connection could not be opened");
     }
 }

@@ -21,6 +21,7 @@ use tracing::{Instrument, Span};
 
 use crate::call::Call;
 use crate::connection;
+use crate::file::OpenFile;
 use crate::manager::{Checkout, LogFailure, Manager};
 use crate::measured::{Measured, record};
 use crate::{AnyConnection, Error, Failure, Options, Target};
@@ -54,7 +55,12 @@ struct Shared {
 }
 
 impl Pool {
-    pub(crate) fn open(target: Target, options: &Options, measured: Measured) -> Result<Self, Error> {
+    pub(crate) fn open(
+        target: Target,
+        file: Option<OpenFile>,
+        options: &Options,
+        measured: Measured,
+    ) -> Result<Self, Error> {
         // SQLite reads in this process: more readers than cores answer no sooner, and each has memory of its own; but some
         // must be left where a few read long.
         let (size, server) = match &target {
@@ -70,8 +76,8 @@ impl Pool {
             .connection_timeout(options.wait)
             .idle_timeout(server.is_some().then_some(IDLE))
             .test_on_check_out(false)
-            .error_handler(Box::new(LogFailure))
-            .build(Manager { target, silences: silences.clone() })
+            .error_handler(Box::new(LogFailure(file.clone())))
+            .build(Manager { target, file, silences: silences.clone() })
             .map_err(|e| Error::Setup(e.to_string()))?;
         let size = size as usize;
         Ok(Self(Arc::new(Shared {

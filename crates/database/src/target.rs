@@ -31,7 +31,8 @@ impl Target {
         // What has no scheme may be a password.
         let found = url.split_once("://").map(|(scheme, _)| format!(", but starts with {scheme}://"));
         Err(Error::Setup(format!(
-            "database.url must start with sqlite:// or postgres://{}",
+            "database.url (DROVER_DATABASE__URL) must start with sqlite:// or postgres://{}: write sqlite://PATH or \
+             postgres://USER:PASSWORD@HOST/NAME",
             found.unwrap_or_default()
         )))
     }
@@ -40,19 +41,22 @@ impl Target {
 fn sqlite_path(path: &str) -> Result<PathBuf, Error> {
     if path.is_empty() || path.starts_with(':') || path.starts_with("file:") || path.contains('?') {
         return Err(Error::Setup(format!(
-            "database.url must name a file, as in sqlite:///var/lib/drover/system.sqlite, but names \"{path}\""
+            "database.url (DROVER_DATABASE__URL) must name a file, as in sqlite:///var/lib/drover/system.sqlite, but names \"{path}\""
         )));
     }
     let path = PathBuf::from(path);
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {
         return Err(Error::Setup(format!(
-            "the folder {} of database.url does not exist: make it, or name another",
+            "the folder {} of database.url (DROVER_DATABASE__URL) does not exist: make it, or name another",
             folder.display()
         )));
     }
     if path.is_dir() {
-        return Err(Error::Setup(format!("database.url names the folder {}, not a file", path.display())));
+        return Err(Error::Setup(format!(
+            "database.url (DROVER_DATABASE__URL) names the folder {}, not a file",
+            path.display()
+        )));
     }
     Ok(path)
 }

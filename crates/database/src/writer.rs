@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use tracing::Span;
 
 use crate::connection::{self, Role};
+use crate::file::OpenFile;
 use crate::measured::{Measured, record};
 use crate::{AnyConnection, Error, Failure, Options};
 
@@ -45,6 +46,8 @@ struct Ran {
 
 /// The handle to the writing thread. The thread ends, after the last write, when this is dropped.
 pub(crate) struct Writer {
+    /// The file that it writes.
+    pub file: OpenFile,
     queue: mpsc::Sender<Job>,
     wait: Duration,
     measured: Measured,
@@ -54,12 +57,13 @@ impl Writer {
     pub(crate) fn open(path: &Path, options: &Options, measured: Measured) -> Result<Self, Error> {
         let (queue, jobs) = mpsc::channel(QUEUE);
         let connection = AnyConnection::Sqlite(connection::sqlite(path, Role::Writer)?);
-        let (path, own) = (path.to_owned(), measured.clone());
+        let file = OpenFile::new(path)?;
+        let (path, watched, own) = (path.to_owned(), file.clone(), measured.clone());
         std::thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || work(jobs, connection, &path, &own))
+            .spawn(move || work(jobs, connection, &path, &watched, &own))
             .map_err(|e| Error::Setup(format!("cannot start the writing thread: {e}")))?;
-        Ok(Self { queue, wait: options.wait, measured })
+        Ok(Self { file, queue, wait: options.wait, measured })
     }
 
     pub(crate) async fn write<T, E, F>(&self, mut f: F) -> Result<T, E>
@@ -138,11 +142,20 @@ fn depth(connection: &mut AnyConnection) -> Option<u32> {
     status.transaction_depth().ok().flatten().map(u32::from)
 }
 
-fn work(mut jobs: mpsc::Receiver<Job>, mut connection: AnyConnection, path: &Path, measured: &Measured) {
+fn work(
+    mut jobs: mpsc::Receiver<Job>,
+    mut connection: AnyConnection,
+    path: &Path,
+    file: &OpenFile,
+    measured: &Measured,
+) {
     while let Some(first) = jobs.blocking_recv() {
         let mut answers = Vec::new();
-        let committed = group(&mut connection, first, &mut jobs, &mut answers);
-        if let Err(error) = &committed {
+        let committed = group(&mut connection, first, &mut jobs, &mut answers, file);
+        // Where the file is gone, which was logged, opening its path would make an empty one.
+        if let Err(error) = &committed
+            && file.check().is_ok()
+        {
             tracing::error!(%error, writes = answers.len(), "a group of writes was not committed");
             // A fresh connection: whatever state the old one was left in goes with it.
             match connection::sqlite(path, Role::Writer) {
@@ -162,6 +175,7 @@ fn group(
     first: Job,
     jobs: &mut mpsc::Receiver<Job>,
     answers: &mut Vec<Answer>,
+    file: &OpenFile,
 ) -> Result<(), Error> {
     let begun = begin(connection);
     let started = Instant::now();
@@ -181,6 +195,10 @@ fn group(
     }
     begun.map_err(Error::from)?;
     let AnyConnection::Sqlite(c) = connection else { return Ok(()) };
+    if let Err(error) = file.check() {
+        <AnsiTransactionManager as TransactionManager<SqliteConnection>>::rollback_transaction(c)?;
+        return Err(error);
+    }
     <AnsiTransactionManager as TransactionManager<SqliteConnection>>::commit_transaction(c)
         .map_err(Error::from)
 }

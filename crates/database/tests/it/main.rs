@@ -10,4 +10,5 @@ mod outages;
 mod refusals;
 mod statements;
 mod support;
+mod vanished;
 mod writes;
