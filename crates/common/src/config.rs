@@ -2,11 +2,14 @@
 //! variables (`DROVER_SERVER__PORT` is `server.port`).
 
 mod environment;
+mod explain;
+mod origins;
 pub mod shown;
 #[cfg(test)]
 mod tests;
 mod traces;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use secrecy::{ExposeSecret, SecretString};
@@ -112,7 +115,7 @@ impl Server {
                 "server.{name}_seconds (DROVER_SERVER__{variable}_SECONDS) is {seconds}: set it to 1 to 86400"
             );
         }
-        Ok(())
+        origins::check(&self.cors_origins)
     }
 }
 
@@ -230,7 +233,7 @@ impl<S: Default + Serialize + DeserializeOwned> Config<S> {
     /// Reads all layers over the defaults.
     ///
     /// # Errors
-    /// A sentence that names the setting that is unknown or has a wrong value.
+    /// A sentence that names the setting that is unknown or has a wrong value, or the file that cannot be read.
     pub fn load(defaults: Self, file: Option<&Path>) -> anyhow::Result<Self> {
         // What is no UTF-8 is no setting of ours either.
         let variables =
@@ -245,17 +248,19 @@ impl<S: Default + Serialize + DeserializeOwned> Config<S> {
     ) -> anyhow::Result<Self> {
         let mut layers = config::Config::builder().add_source(config::Config::try_from(defaults)?);
         if let Some(path) = file {
-            layers = layers.add_source(config::File::from(path).format(config::FileFormat::Toml));
+            let text = fs::read_to_string(path).map_err(|error| {
+                let path = path.display();
+                anyhow::anyhow!("the configuration file {path} (--config) cannot be read: {error}")
+            })?;
+            layers = layers.add_source(config::File::from_str(&text, config::FileFormat::Toml));
         }
-        let wrong = |what: &'static str| {
-            move |error: config::ConfigError| {
-                anyhow::anyhow!("{what}: {}", shown::discreet(&error.to_string()))
-            }
-        };
         let layers = environment::lay_over(layers, &serde_json::to_value(defaults)?, variables)
-            .map_err(wrong("an environment variable cannot be read"))?;
-        let merged = layers.build().map_err(wrong("the configuration cannot be read"))?;
-        merged.try_deserialize().map_err(wrong("the configuration is wrong"))
+            .map_err(|error| anyhow::anyhow!("an environment variable cannot be read: {error}"))?;
+        let merged = layers.build().map_err(|error| {
+            let (file, error) = (file.unwrap_or(Path::new("")).display(), error.to_string());
+            anyhow::anyhow!("the configuration file {file} is not TOML: {}", shown::discreet(&error))
+        })?;
+        merged.try_deserialize().map_err(|error| anyhow::anyhow!(explain::explain(&error, defaults)))
     }
 
     /// One line for each setting: its environment variable and its value. Secrets are not among them.

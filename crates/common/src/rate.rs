@@ -36,7 +36,10 @@ impl Rates {
         let proxies = server.trusted_proxies.iter().map(|text| {
             let network = text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
             network.with_context(|| {
-                format!("server.trusted_proxies: {text} is neither an address nor a network")
+                format!(
+                    "server.trusted_proxies (DROVER_SERVER__TRUSTED_PROXIES) has \"{text}\", which is neither an address \
+                     nor a network: write each as 10.0.0.1 or 10.0.0.0/8"
+                )
             })
         });
         let proxies = proxies.collect::<Result<_, _>>()?;

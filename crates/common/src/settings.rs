@@ -18,7 +18,7 @@ use crate::problem::{Code, Problems};
 use crate::wire::ActionResult;
 use crate::{Answer, Body, Error, Failures, telemetry};
 
-const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+pub(crate) const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 /// How often other replicas look; the contract promises 5 s.
 const INTERVAL: Duration = Duration::from_secs(2);
 

@@ -119,17 +119,83 @@ fn variables_of_others_are_left_alone() {
 
 #[test]
 fn a_mistake_is_named() {
-    for (name, value, part) in [
-        ("DROVER_SERVER__PROT", "1", "prot"),
-        ("DROVER_SERVER__PORT", "eighty", "port"),
-        ("DROVER_NONSENSE__X", "1", "nonsense"),
-        ("DROVER_LOG__FORMAT", "xml", "format"),
+    for (name, value, message) in [
+        (
+            "DROVER_DATABASE__PASSWORD",
+            "1",
+            "there is no setting database.password (DROVER_DATABASE__PASSWORD): section database has url, pool_size, \
+             migrate, wait_ms",
+        ),
+        (
+            "DROVER_NONSENSE__X",
+            "1",
+            "there is no section nonsense: the sections are server, database, auth, log, traces, service",
+        ),
+        (
+            "DROVER_SERVER__PORT",
+            "eighty",
+            "server.port (DROVER_SERVER__PORT) must be a whole number, 0 to 65535",
+        ),
+        (
+            "DROVER_SERVER__PORT",
+            "70000",
+            "server.port (DROVER_SERVER__PORT) must be a whole number, 0 to 65535",
+        ),
+        (
+            "DROVER_SERVER__WORKERS",
+            "-1",
+            "server.workers (DROVER_SERVER__WORKERS) must be a whole number, 0 or more",
+        ),
+        (
+            "DROVER_DATABASE__MIGRATE",
+            "perhaps",
+            "database.migrate (DROVER_DATABASE__MIGRATE) must be true or false",
+        ),
+        ("DROVER_TRACES__RATIO", "half", "traces.ratio (DROVER_TRACES__RATIO) must be a number, as in 0.5"),
+        ("DROVER_LOG__FORMAT", "xml", "log.format (DROVER_LOG__FORMAT) must be json or pretty"),
+        (
+            "DROVER_SERVICE__NESTED__NO",
+            "1",
+            "there is no setting service.nested.no (DROVER_SERVICE__NESTED__NO): section service.nested has on, share, \
+             place",
+        ),
+        (
+            "DROVER_SERVICE__PORTS",
+            "80,x",
+            "service.ports[1] (DROVER_SERVICE__PORTS) must be a whole number, 0 to 65535",
+        ),
     ] {
         let error = format!("{:#}", load(None, &[(name, value)]).unwrap_err());
-        assert!(error.contains(part), "{name}: {error}");
+        assert_eq!(error, message, "{name}");
+    }
+    let url = format!("{:#}", load(None, &[("DROVER_AUTH__JWKS_URL", "keys.example")]).unwrap_err());
+    let begin = "auth.jwks_url (DROVER_AUTH__JWKS_URL) must be an address with its scheme, as in https://";
+    assert!(url.starts_with(begin) && !url.contains("keys.example"), "{url}");
+    for (file, part) in [
+        ("[server]\nport = 'x'", "server.port (DROVER_SERVER__PORT) must be a whole number"),
+        ("[server]\nprot = 1", "there is no setting server.prot (DROVER_SERVER__PROT)"),
+        ("[log]\nformat = 'xml'", "must be json or pretty"),
+        ("[database]\nmigrate = 'perhaps'", "must be true or false"),
+        ("server = 5", "server (DROVER_SERVER)"),
+    ] {
+        let error = format!("{:#}", load(Some(file), &[]).unwrap_err());
+        assert!(error.contains(part), "{file}: {error}");
     }
     let error = format!("{:#}", load(Some("[server]\nport = 'x"), &[]).unwrap_err());
-    assert!(error.contains("TOML") && error.contains("drover.toml"), "{error}");
+    assert!(error.contains("drover.toml is not TOML: TOML parse error at line 2"), "{error}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing.toml");
+    for path in [missing.as_path(), folder.path()] {
+        let loaded = Config::merge(&Config::<Own>::default(), Some(path), std::iter::empty());
+        let error = format!("{:#}", loaded.unwrap_err());
+        let path = path.display();
+        let begin = format!("the configuration file {path} (--config) cannot be read: ");
+        assert!(error.starts_with(&begin), "{error}");
+    }
 }
 
 #[test]

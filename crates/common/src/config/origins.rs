@@ -1,0 +1,74 @@
+//! Origins in `server.cors_origins`.
+
+use anyhow::ensure;
+use url::Url;
+
+/// Checks that each origin is written as browsers send it.
+///
+/// # Errors
+/// A sentence with the first origin that is not.
+pub(super) fn check(origins: &[String]) -> anyhow::Result<()> {
+    for origin in origins {
+        ensure!(
+            origin == "*" || is_origin(origin),
+            "server.cors_origins (DROVER_SERVER__CORS_ORIGINS) has {}, which is not an origin: write each as \
+             https://app.example or https://app.example:8443, in lower case, without a path, a slash at the end or \
+             the default port, several with commas between them, or * for every origin",
+            if origin.contains('@') { "one with a user name".to_owned() } else { format!("\"{origin}\"") },
+        );
+    }
+    Ok(())
+}
+
+fn is_origin(text: &str) -> bool {
+    let Ok(url) = Url::parse(text) else { return false };
+    if url.origin().is_tuple() {
+        return matches!(url.scheme(), "http" | "https")
+            && !text.contains('*')
+            && url.origin().ascii_serialization() == text;
+    }
+    // Apps that show web pages of their own have such origins: capacitor://localhost
+    let host = text.strip_prefix(url.scheme()).and_then(|rest| rest.strip_prefix("://"));
+    host.is_some_and(|host| !host.is_empty() && !host.contains(['/', '?', '#', '@', '*', ' ']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_as_browsers_send_them() {
+        for right in [
+            "*",
+            "https://app.example",
+            "http://localhost:3000",
+            "https://[::1]:8443",
+            "https://xn--bcher-kva.example",
+            "capacitor://localhost",
+        ] {
+            assert!(check(&[right.to_owned()]).is_ok(), "{right}");
+        }
+        for wrong in [
+            "app.example",
+            "localhost:3000",
+            "https://app.example/",
+            "https://app.example/x",
+            "https://App.example",
+            "https://app.example:443",
+            "https://*.app.example",
+            "https://bücher.example",
+            "ftp://app.example",
+            "https://",
+            "null",
+            "capacitor://",
+            "https://app.example https://b.example",
+        ] {
+            let message = check(&[wrong.to_owned()]).unwrap_err().to_string();
+            for part in ["server.cors_origins (DROVER_SERVER__CORS_ORIGINS)", wrong, "https://app.example"] {
+                assert!(message.contains(part), "{message}");
+            }
+        }
+        let message = check(&["https://ruth:s3cret@h".to_owned()]).unwrap_err().to_string();
+        assert!(!message.contains("s3cret"), "{message}");
+    }
+}
