@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use actix_http::error::DispatchError;
 use actix_http::{HttpServiceBuilder, Request, Response};
 use actix_server::Server;
 use actix_service::{IntoServiceFactory, ServiceFactory, ServiceFactoryExt, fn_service, map_config};
@@ -24,6 +25,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::config;
+use crate::unparsed::Unparsed;
 
 /// Those that wait to be accepted; more are sent away by the kernel and try again after a second.
 const BACKLOG: i32 = 1024;
@@ -84,6 +86,7 @@ where
     let each = most(server.connections).div_ceil(workers);
     builder = builder.workers(workers).max_concurrent_connections(each);
     let stopping = builder.graceful_shutdown_signal();
+    let unparsed = Unparsed::default();
     let factory = move || {
         let app = app().into_factory().map_err(|error| error.into().error_response());
         let stopping = stopping.clone();
@@ -100,11 +103,15 @@ where
                 data.insert(connection.activity.clone());
             })
             .h1(map_config(app, |()| AppConfig::default()));
+        let (opened, ended) = (unparsed.clone(), unparsed.clone());
         let open = move |io: TcpStream| {
             let peer = io.peer_addr().ok();
-            std::future::ready(Ok((Connection::new(io, patience), peer)))
+            std::future::ready(Ok((Connection::new(io, patience, opened.clone()), peer)))
         };
-        fn_service(open).and_then(http)
+        fn_service(open).and_then(http).map_err(move |error: DispatchError| {
+            ended.record(&error);
+            error
+        })
     };
     Ok(builder.listen("http", listener, factory)?.run())
 }
@@ -121,19 +128,29 @@ fn most(configured: usize) -> usize {
 
 /// What goes on on a connection.
 #[derive(Clone)]
-pub(crate) struct Activity(Rc<(Cell<usize>, Cell<Instant>)>);
+pub(crate) struct Activity(Rc<State>);
+
+struct State {
+    /// Requests that are under way.
+    requests: Cell<usize>,
+    /// When something was sent last, or a request ended.
+    seen: Cell<Instant>,
+    /// Whether any request has begun.
+    has_begun: Cell<bool>,
+}
 
 impl Activity {
     /// A request is under way for as long as what this returns lives, and counted.
     pub fn begin(request: &ServiceRequest, in_flight: &Gauge) -> Option<UnderWay> {
         let activity = request.conn_data::<Self>()?.clone();
-        activity.0.0.set(activity.0.0.get() + 1);
+        activity.0.requests.set(activity.0.requests.get() + 1);
+        activity.0.has_begun.set(true);
         in_flight.increment(1.0);
         Some(UnderWay(activity, in_flight.clone()))
     }
 
     fn seen(&self) {
-        self.0.1.set(Instant::now());
+        self.0.seen.set(Instant::now());
     }
 }
 
@@ -149,7 +166,7 @@ impl UnderWay {
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        let requests = &self.0.0.0;
+        let requests = &self.0.0.requests;
         requests.set(requests.get() - 1);
         self.1.decrement(1.0);
         self.0.seen();
@@ -187,6 +204,7 @@ struct Connection<T> {
     io: T,
     patience: Patience,
     activity: Activity,
+    unparsed: Unparsed,
     quiet: Pin<Box<Sleep>>,
     /// When a client that takes nothing is given up: counts while `is_blocked`.
     stalled: Pin<Box<Sleep>>,
@@ -194,13 +212,18 @@ struct Connection<T> {
 }
 
 impl<T> Connection<T> {
-    fn new(io: T, patience: Patience) -> Self {
+    fn new(io: T, patience: Patience, unparsed: Unparsed) -> Self {
         let now = Instant::now();
         let quiet = Box::pin(sleep_until(now + patience.idle + patience.head));
         Self {
             io,
             patience,
-            activity: Activity(Rc::new((Cell::new(0), Cell::new(now)))),
+            activity: Activity(Rc::new(State {
+                requests: Cell::new(0),
+                seen: Cell::new(now),
+                has_begun: Cell::new(false),
+            })),
+            unparsed,
             quiet,
             stalled: Box::pin(sleep_until(now)),
             is_blocked: false,
@@ -210,7 +233,7 @@ impl<T> Connection<T> {
     /// True when no request was under way and nothing was sent, nor to be sent, for as long as the next one may take to come in.
     fn is_given_up(&mut self, cx: &mut Context<'_>) -> bool {
         while self.quiet.as_mut().poll(cx).is_ready() {
-            let (requests, seen) = &*self.activity.0;
+            let State { requests, seen, .. } = &*self.activity.0;
             let since = if requests.get() > 0 || self.is_blocked { Instant::now() } else { seen.get() };
             let end = since + self.patience.idle + self.patience.head;
             if end <= Instant::now() {
@@ -244,6 +267,9 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Connection<T> {
         if let Poll::Ready(written) = Pin::new(&mut self.io).poll_write(cx, bytes) {
             self.is_blocked = false;
             self.activity.seen();
+            if !self.activity.0.has_begun.get() {
+                self.unparsed.record_unasked(bytes);
+            }
             return Poll::Ready(written);
         }
         if !self.is_blocked {

@@ -1,37 +1,34 @@
 //! What operators and browsers ask outside `/v1`.
 
-use std::io::Read;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::ContentType;
 use actix_web::web::{self, Data};
 use actix_web::{HttpResponse, Resource, Responder, Route};
-use anyhow::anyhow;
 use database::Database;
-use flate2::read::GzDecoder;
 use serde_json::{Map, Value, json};
-use utoipa_swagger_ui::Config;
+use url::Url;
 
-use crate::Error;
 use crate::api::Api;
 use crate::leaving::Leaving;
 use crate::server::Service;
-use crate::telemetry;
+use crate::{Error, docs, telemetry};
 
 /// A probe that takes longer than this counts as failed: those who ask wait no longer than a second themselves.
 const PATIENCE: Duration = Duration::from_millis(900);
 
 pub(crate) fn routes<S: Service>(config: &mut web::ServiceConfig) {
     config
-        .service(at("/", web::get().to(index::<S>)))
+        .service(at("/", web::get().to(async |index: Data<Index>| web::Json(index.0.clone()))))
         .service(at("/healthz", web::get().to(async || HttpResponse::Ok().json(json!({ "status": "ok" })))))
         .service(at("/readyz", web::get().to(ready::<S>)))
         .service(at("/metrics", web::get().to(metrics)))
         .service(at("/openapi.json", web::get().to(document)))
         .service(at("/docs", web::get().to(async || web::Redirect::to("docs/"))))
-        .service(at("/docs/{path:.*}", web::get().to(docs)));
+        .service(at("/docs/{path:.*}", web::get().to(docs::find)));
 }
 
 /// A resource, so that other methods are answered with 405 and not with 404.
@@ -39,29 +36,51 @@ fn at(path: &str, route: Route) -> Resource {
     web::resource(path).route(route)
 }
 
-async fn index<S: Service>() -> impl Responder {
-    web::Json(json!({
-        "name": S::TITLE,
-        "version": env!("CARGO_PKG_VERSION"),
-        "links": {"operations": "/v1", "openapi": "/openapi.json", "documentation": "/docs/", "health": "/healthz",
-            "readiness": "/readyz", "metrics": "/metrics"},
-    }))
-}
+/// The body of `GET /`.
+pub(crate) struct Index(Value);
 
-/// A file of Swagger UI. They are compressed in the program, of which they would be a tenth otherwise.
-async fn docs(path: web::Path<String>) -> Result<HttpResponse, Error> {
-    let found = utoipa_swagger_ui::serve(&path, Arc::new(Config::from("../openapi.json")));
-    let file = found.map_err(|e| Error::Internal(anyhow!(e.to_string())))?.ok_or(Error::NotFound)?;
-    let mut content = Vec::new();
-    if file.gzpipped {
-        GzDecoder::new(&*file.bytes).read_to_end(&mut content).map_err(|e| Error::Internal(e.into()))?;
-    } else {
-        content.extend_from_slice(&file.bytes);
+impl Index {
+    /// Of a service with this base URL, whose path begins every link: a proxy may give each service a path of its own.
+    pub(crate) fn new<S: Service>(public_url: &str) -> Self {
+        let prefix = Url::parse(public_url).map(|url| url.path().trim_end_matches('/').to_owned());
+        let prefix = prefix.unwrap_or_default();
+        let links = [
+            ("openapi", "/openapi.json"),
+            ("documentation", "/docs/"),
+            ("health", "/healthz"),
+            ("readiness", "/readyz"),
+            ("metrics", "/metrics"),
+        ];
+        let links = links.map(|(name, path)| (name.to_owned(), json!(format!("{prefix}{path}"))));
+        Self(json!({
+            "name": S::TITLE,
+            "version": env!("CARGO_PKG_VERSION"),
+            "links": Map::from_iter(links),
+        }))
     }
-    Ok(HttpResponse::Ok().content_type(file.content_type).body(content))
 }
 
-async fn ready<S: Service>(db: Data<Database>, service: Data<S>, leaving: Data<Leaving>) -> HttpResponse {
+/// Which dependencies were reachable when they were last probed, so that a change is logged once.
+#[derive(Default)]
+pub(crate) struct Readiness(Mutex<BTreeMap<&'static str, bool>>);
+
+impl Readiness {
+    fn record(&self, name: &'static str, is_reachable: bool) {
+        let before = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(name, is_reachable);
+        match (before, is_reachable) {
+            (None | Some(true), false) => tracing::warn!(dependency = name, "a dependency is not reachable"),
+            (Some(false), true) => tracing::info!(dependency = name, "a dependency is reachable again"),
+            _ => {}
+        }
+    }
+}
+
+async fn ready<S: Service>(
+    db: Data<Database>,
+    service: Data<S>,
+    leaving: Data<Leaving>,
+    readiness: Data<Readiness>,
+) -> HttpResponse {
     if leaving.has_begun() {
         return HttpResponse::ServiceUnavailable().json(json!({ "status": "stopping" }));
     }
@@ -70,13 +89,15 @@ async fn ready<S: Service>(db: Data<Database>, service: Data<S>, leaving: Data<L
         tokio::time::timeout(PATIENCE, service.dependencies())
     );
     let reachable = matches!(database, Ok(true));
+    let others = others.unwrap_or_default();
+    for (name, is_reachable) in [("database", reachable)].iter().chain(&others) {
+        readiness.record(name, *is_reachable);
+    }
     let word = |ok, otherwise| json!(if ok { "ok" } else { otherwise });
     let mut body = Map::<String, Value>::new();
     body.insert("status".into(), word(reachable, "unavailable"));
     body.insert("database".into(), word(reachable, "unavailable"));
-    body.extend(
-        others.unwrap_or_default().into_iter().map(|(name, ok)| (name.to_owned(), word(ok, "degraded"))),
-    );
+    body.extend(others.into_iter().map(|(name, ok)| (name.to_owned(), word(ok, "degraded"))));
     let status = if reachable { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     HttpResponse::build(status).json(body)
 }

@@ -12,6 +12,7 @@ pub mod cli;
 pub mod config;
 mod connection;
 pub mod csv;
+mod docs;
 mod error;
 pub mod files;
 mod format;
@@ -33,6 +34,7 @@ mod settings;
 mod streamed;
 mod telemetry;
 pub mod traces;
+mod unparsed;
 pub mod wire;
 
 pub use answer::Answer;

@@ -63,6 +63,11 @@ pub(crate) fn rate_limited() -> Counter {
     counter!("drover_rate_limited_total")
 }
 
+/// Requests that could not be parsed, by the status that they were answered with.
+pub(crate) fn unparsed(status: u16) -> Counter {
+    counter!("drover_unparsed_requests_total", "status" => status.to_string())
+}
+
 /// Calls of the system service, by how they went.
 pub(crate) fn file_calls(outcome: &'static str) -> Counter {
     counter!("drover_files_calls_total", "outcome" => outcome)
@@ -90,6 +95,10 @@ pub(crate) fn show(service: &'static str) {
     describe_gauge!("drover_requests_in_flight", "Requests whose answers have not ended");
     describe_counter!("drover_idempotency_replays_total", "POSTs answered as the first of their key was");
     describe_counter!("drover_rate_limited_total", "Requests refused with 429");
+    describe_counter!(
+        "drover_unparsed_requests_total",
+        "Requests that are not HTTP or whose head is too long or too slow, by HTTP status"
+    );
     describe_counter!("drover_files_calls_total", "Calls of the system service about files, by outcome");
     describe_histogram!("drover_files_call_seconds", "How long calls of the system service took");
     describe_gauge!(
@@ -100,6 +109,9 @@ pub(crate) fn show(service: &'static str) {
     describe_gauge!("drover_build_info", "Always 1; what runs is in the labels");
     replays().increment(0);
     rate_limited().increment(0);
+    for status in [400, 408, 431] {
+        unparsed(status).increment(0);
+    }
     for outcome in ["sent", "failed", "dropped"] {
         spans(outcome).increment(0);
     }

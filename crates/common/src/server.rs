@@ -1,6 +1,7 @@
 //! A running service: what it is made of, how it starts and how it stops.
 
 use std::future::Future;
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::pin::Pin;
 use std::time::Duration;
@@ -10,7 +11,6 @@ use actix_web::App;
 use actix_web::dev::ServerHandle;
 use actix_web::middleware::{Compress, Condition, from_fn};
 use actix_web::web::{self, Data};
-use anyhow::Context as _;
 use clap::{ArgMatches, Command};
 use database::{Database, EmbeddedMigrations, Migrations, Options};
 use diesel_migrations::embed_migrations;
@@ -30,6 +30,8 @@ use crate::auth::Verifier;
 use crate::boundary::{RequestSpan, boundary};
 use crate::config::{Config, DatabaseConfig};
 use crate::connection::Patience;
+use crate::docs::Docs;
+use crate::health::{Index, Readiness};
 use crate::leaving::{Door, Leaving};
 use crate::rate::Rates;
 use crate::settings::Settings;
@@ -208,7 +210,12 @@ pub(crate) fn check<T: Default>(config: &Config<T>) -> anyhow::Result<()> {
     config.server.check()?;
     config.traces.check()?;
     Rates::open(&config.server)?;
-    anyhow::ensure!(settings::is_level(&config.log.level), "log.level is no level: {}", config.log.level);
+    anyhow::ensure!(
+        settings::is_level(&config.log.level),
+        "log.level (DROVER_LOG__LEVEL) is \"{}\": set it to {}",
+        config.log.level,
+        settings::LEVELS.join(", ")
+    );
     Ok(())
 }
 
@@ -223,12 +230,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
     telemetry::recorder();
     measured::show(S::NAME);
     S::measure();
-    let listener = TcpListener::bind((server.host.as_str(), server.port)).with_context(|| {
-        format!(
-            "cannot listen on {}:{}: stop what uses that port, or set server.port (DROVER_SERVER__PORT)",
-            server.host, server.port
-        )
-    })?;
+    let listener = listen(&server.host, server.port)?;
     let address = listener.local_addr()?;
     let public_url =
         server.public_url.as_ref().map_or_else(|| format!("http://{address}"), ToString::to_string);
@@ -249,6 +251,8 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
     let turns = Data::new(idempotency::Turns::default());
     let (rates, traces) = (Data::new(Rates::open(server)?), Data::new(traces));
     let leaving = Data::new(Leaving::default());
+    let index = Data::new(Index::new::<S>(&context.public_url));
+    let (docs, readiness) = (Data::new(Docs::default()), Data::new(Readiness::default()));
 
     let watch = Settings::watch(settings.clone());
     let (own, tidying) = (S::background(service.clone()), rates.clone());
@@ -268,6 +272,9 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
             .app_data(rates.clone())
             .app_data(asked.clone())
             .app_data(traces.clone())
+            .app_data(index.clone())
+            .app_data(docs.clone())
+            .app_data(readiness.clone())
             .configure(health::routes::<S>)
             .default_service(web::to(async || Err::<&str, _>(Error::NotFound)))
             .wrap(Compress::default())
@@ -298,6 +305,20 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
         drain: Duration::from_secs(server.drain_seconds),
         settings: kept,
         export,
+    })
+}
+
+fn listen(host: &str, port: u16) -> anyhow::Result<TcpListener> {
+    TcpListener::bind((host, port)).map_err(|error| {
+        let remedy = match error.kind() {
+            ErrorKind::AddrInUse => "stop what uses that port, or set server.port (DROVER_SERVER__PORT)",
+            ErrorKind::PermissionDenied => "set server.port (DROVER_SERVER__PORT) to 1024 or more",
+            _ => {
+                "set server.host (DROVER_SERVER__HOST) to an address of this machine, such as 127.0.0.1, or 0.0.0.0 for \
+                 all of them"
+            }
+        };
+        anyhow::anyhow!("cannot listen on {host}:{port}: {error}: {remedy}")
     })
 }
 

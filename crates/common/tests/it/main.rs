@@ -4,6 +4,7 @@
 mod bodies;
 mod caller;
 mod counted;
+mod docs;
 mod echo;
 mod errors;
 mod headers;
@@ -23,3 +24,4 @@ mod smuggled;
 mod stalling;
 mod starting;
 mod stopping;
+mod unparsed;

@@ -3,7 +3,7 @@
 use serde_json::json;
 use testkit::{App, Backend, TestDatabase, on_server};
 
-use crate::echo::{Echo, start};
+use crate::echo::{Echo, start, thing};
 
 #[test]
 fn index_document_and_metrics() {
@@ -11,8 +11,12 @@ fn index_document_and_metrics() {
         let app = start().await;
         let index = app.get("/").send().await.ok();
         assert_eq!((&index["name"], &index["version"]), (&json!("Echo"), &json!("1.0.0")));
+        let links = index["links"].as_object().unwrap();
         for link in ["openapi", "documentation", "health", "readiness", "metrics"] {
-            let path = index["links"][link].as_str().unwrap();
+            assert!(links.contains_key(link), "{link}");
+        }
+        for path in links.values() {
+            let path = path.as_str().unwrap();
             assert_eq!(app.get(path).send().await.status, 200, "{path}");
         }
         let document = app.get("/openapi.json").send().await.ok();
@@ -44,7 +48,7 @@ fn the_documentation_needs_nobody_else() {
         assert!(!html.contains("http://") && !html.contains("https://"), "{html}");
         let sources = html
             .split(['"', '\''])
-            .filter(|s| [Some("js"), Some("css")].contains(&s.rsplit_once('.').map(|(_, end)| end)));
+            .filter(|s| [".js", ".css"].iter().any(|end| s.split('?').next().unwrap().ends_with(end)));
         let sources: Vec<_> = sources.map(|s| s.trim_start_matches("./").to_owned()).collect();
         assert!(sources.len() >= 3, "{html}");
         for source in sources {
@@ -55,6 +59,18 @@ fn the_documentation_needs_nobody_else() {
         let start = app.get("/docs/swagger-initializer.js").send().await.text();
         assert!(start.contains("../openapi.json"), "{start}");
         assert_eq!(app.get("/docs/no-such-file").send().await.error(404), "not_found");
+    });
+}
+
+#[test]
+fn links_have_the_path_of_the_public_address() {
+    testkit::block_on(async {
+        let database = TestDatabase::new::<Echo>(Backend::Sqlite).await;
+        let mut config = testkit::config::<Echo>(&database, ());
+        config.server.public_url = Some("https://drover.example/echo/".parse().unwrap());
+        let app = App::start_with::<Echo>(database, config).await;
+        let index = app.get("/").send().await.ok();
+        assert_eq!(index["links"]["documentation"], "/echo/docs/");
     });
 }
 
@@ -91,5 +107,19 @@ fn without_its_database_a_service_is_alive_but_not_ready() {
         let body = found.json();
         assert!(body["message"].as_str().unwrap().starts_with("The database cannot be reached"), "{body}");
         assert_eq!(found.error(503), "dependency_unavailable");
+    });
+}
+
+#[test]
+fn a_database_file_that_is_gone_is_not_ready() {
+    testkit::block_on(async {
+        let app = start().await;
+        assert_eq!(app.get("/readyz").send().await.status, 200);
+        std::fs::remove_file(app.database.url.strip_prefix("sqlite://").unwrap()).unwrap();
+        let ready = app.get("/readyz").send().await;
+        assert_eq!((ready.status, &ready.json()["database"]), (503, &json!("unavailable")));
+        assert_eq!(app.get("/healthz").send().await.status, 200);
+        let made = app.post("/v1/things").by(&testkit::User::of("a")).json(&thing("x")).send().await;
+        assert_eq!(made.error(503), "dependency_unavailable");
     });
 }

@@ -151,8 +151,20 @@ fn what_cannot_work_is_refused_with_a_sentence() {
             (Box::new(|c| c.auth.audience = None), "DROVER_AUTH__AUDIENCE"),
             (Box::new(move |c| c.server.port = port), "DROVER_SERVER__PORT"),
             (Box::new(|c| c.server.host = "nonsense.invalid".into()), "cannot listen on nonsense.invalid"),
+            (Box::new(|c| c.server.host = "192.0.2.1".into()), "set server.host (DROVER_SERVER__HOST)"),
             (Box::new(|c| c.database.url = "mysql://h/d".into()), "must start with"),
-            (Box::new(|c| c.log.level = "loud".into()), "log.level"),
+            (
+                Box::new(|c| c.log.level = "loud".into()),
+                "log.level (DROVER_LOG__LEVEL) is \"loud\": set it to off, error, warn, info, debug, trace",
+            ),
+            (
+                Box::new(|c| c.server.cors_origins = vec!["*".into(), "app.example".into()]),
+                "server.cors_origins (DROVER_SERVER__CORS_ORIGINS) has \"app.example\"",
+            ),
+            (
+                Box::new(|c| c.server.trusted_proxies = vec!["proxy".into()]),
+                "server.trusted_proxies (DROVER_SERVER__TRUSTED_PROXIES) has \"proxy\"",
+            ),
             (
                 Box::new(|c| c.server.head_seconds = 0),
                 "server.head_seconds (DROVER_SERVER__HEAD_SECONDS) is 0",

@@ -1,0 +1,171 @@
+//! Swagger UI under `/docs/`. Its files lie compressed in the program and are sent so to clients that accept gzip.
+//!
+//! The page names its files with a hash of their content (`?v=`), so browsers keep them for a year. Without the hash an
+//! address is revalidated by its `ETag`.
+
+use std::collections::HashMap;
+use std::io::{self, Read};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use actix_web::http::header::{
+    self, AcceptEncoding, CacheControl, CacheDirective, ContentEncoding, ETag, Encoding, EntityTag, Header,
+    HeaderName, HeaderValue, IfNoneMatch,
+};
+use actix_web::web::{self, Bytes, Data};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse};
+use anyhow::anyhow;
+use flate2::read::GzDecoder;
+use sha2::{Digest, Sha256};
+use utoipa_swagger_ui::Config;
+
+use crate::Error;
+
+const INDEX: &str = "index.html";
+/// The hexadecimal digits of a content hash in addresses and `ETag`s.
+const HASH_DIGITS: usize = 32;
+const YEAR_SECONDS: u32 = 31_536_000;
+/// Swagger UI sets styles of single elements, and its style sheet has images in `data:` addresses.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
+     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+);
+const REFERRER_POLICY: HeaderName = HeaderName::from_static("referrer-policy");
+
+/// The files of Swagger UI that were requested so far.
+#[derive(Default)]
+pub(crate) struct Docs(RwLock<HashMap<String, Arc<Asset>>>);
+
+/// A file of Swagger UI.
+struct Asset {
+    content_type: String,
+    content: Bytes,
+    /// Whether `content` is compressed with gzip.
+    is_gzipped: bool,
+    /// Hash of `content`.
+    hash: String,
+}
+
+/// `GET /docs/{path}`
+pub(crate) async fn find(
+    request: HttpRequest,
+    path: web::Path<String>,
+    docs: Data<Docs>,
+) -> Result<HttpResponse, Error> {
+    let name = if path.is_empty() { INDEX } else { path.as_str() };
+    let asset = docs.asset(name)?.ok_or(Error::NotFound)?;
+    // Weak, because the same tag stands for the file with and without a content coding.
+    let tag = EntityTag::new_weak(asset.hash.clone());
+    let cache = if request.query_string().strip_prefix("v=") == Some(&asset.hash) {
+        let immutable = CacheDirective::Extension("immutable".into(), None);
+        vec![CacheDirective::Public, CacheDirective::MaxAge(YEAR_SECONDS), immutable]
+    } else {
+        vec![CacheDirective::NoCache]
+    };
+    let is_known = match request.get_header::<IfNoneMatch>() {
+        Some(IfNoneMatch::Any) => true,
+        Some(IfNoneMatch::Items(known)) => known.iter().any(|known| known.weak_eq(&tag)),
+        None => false,
+    };
+    let mut response = if is_known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
+    response
+        .insert_header(ETag(tag))
+        .insert_header(CacheControl(cache))
+        .insert_header((header::VARY, "accept-encoding"))
+        .insert_header((header::CONTENT_SECURITY_POLICY, POLICY))
+        .insert_header((REFERRER_POLICY, "no-referrer"));
+    if is_known {
+        return Ok(response.finish());
+    }
+    response.content_type(asset.content_type.as_str());
+    if !asset.is_gzipped {
+        return Ok(response.body(asset.content.clone()));
+    }
+    if accepts_gzip(&request) {
+        return Ok(response.insert_header(ContentEncoding::Gzip).body(asset.content.clone()));
+    }
+    Ok(response.body(inflate(&asset.content)?))
+}
+
+fn accepts_gzip(request: &HttpRequest) -> bool {
+    let accepted = AcceptEncoding::parse(request).ok();
+    let offered = [Encoding::gzip(), Encoding::identity()];
+    accepted.and_then(|accepted| accepted.negotiate(offered.iter())) == Some(Encoding::gzip())
+}
+
+fn inflate(content: &[u8]) -> Result<Vec<u8>, Error> {
+    let mut inflated = Vec::new();
+    let read = GzDecoder::new(content).read_to_end(&mut inflated);
+    read.map_err(|error: io::Error| Error::Internal(error.into()))?;
+    Ok(inflated)
+}
+
+impl Docs {
+    /// The file of this name, if Swagger UI has it. Its hash is calculated once.
+    fn asset(&self, name: &str) -> Result<Option<Arc<Asset>>, Error> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        if known.is_some() {
+            return Ok(known);
+        }
+        let Some(mut asset) = load(name)? else { return Ok(None) };
+        if name == INDEX {
+            asset = self.with_versions(&asset)?;
+        }
+        let asset = Arc::new(asset);
+        // Only files that exist are kept, so there are never more than Swagger UI has.
+        let mut assets = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        assets.insert(name.to_owned(), asset.clone());
+        Ok(Some(asset))
+    }
+
+    /// The page, with the hash of each file in the address that it names.
+    fn with_versions(&self, page: &Asset) -> Result<Asset, Error> {
+        let html = if page.is_gzipped { inflate(&page.content)? } else { page.content.to_vec() };
+        let html = String::from_utf8(html).map_err(|error| Error::Internal(error.into()))?;
+        let mut parts = Vec::new();
+        for part in html.split('"') {
+            let name = part.trim_start_matches("./");
+            let asset = if name.is_empty() || name == INDEX { None } else { self.asset(name)? };
+            parts.push(asset.map_or(part.to_owned(), |asset| format!("./{name}?v={}", asset.hash)));
+        }
+        Ok(Asset::new(page.content_type.clone(), parts.join("\"").into(), false))
+    }
+}
+
+impl Asset {
+    fn new(content_type: String, content: Bytes, is_gzipped: bool) -> Self {
+        let digest = Sha256::digest(&content);
+        let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        Self { content_type, content, is_gzipped, hash: hex[..HASH_DIGITS].to_owned() }
+    }
+}
+
+/// A file as it lies in the program.
+fn load(name: &str) -> Result<Option<Asset>, Error> {
+    // Relative, so that it is found behind a proxy too. Nothing is sent to a validator on the internet.
+    let config = Config::from("../openapi.json").validator_url("none");
+    let found = utoipa_swagger_ui::serve(name, Arc::new(config));
+    let found = found.map_err(|error| Error::Internal(anyhow!(error.to_string())))?;
+    Ok(found.map(|file| {
+        let content = Bytes::copy_from_slice(&file.bytes);
+        Asset::new(file.content_type, content, file.gzpipped)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_names_each_file_with_its_hash() {
+        let docs = Docs::default();
+        let page = docs.asset(INDEX).unwrap().unwrap();
+        let html = String::from_utf8(page.content.to_vec()).unwrap();
+        for name in ["swagger-ui.css", "swagger-ui-bundle.js", "swagger-initializer.js", "favicon-32x32.png"]
+        {
+            let asset = docs.asset(name).unwrap().unwrap();
+            assert!(html.contains(&format!("\"./{name}?v={}\"", asset.hash)), "{html}");
+        }
+        assert!(docs.asset("no-such-file").unwrap().is_none());
+        assert!(docs.0.read().unwrap().keys().all(|name| name != "no-such-file"));
+    }
+}
