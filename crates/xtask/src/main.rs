@@ -7,6 +7,7 @@ mod cli;
 mod client;
 mod crash;
 mod dashboards;
+mod data_lock;
 mod databases;
 mod demo;
 mod deny;

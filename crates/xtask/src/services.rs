@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::client::{Body, Client};
+use crate::data_lock::DataLock;
 use crate::keys::JWKS_FILE;
 use crate::stop::Stop;
 use crate::workspace::SERVICES;
@@ -105,18 +106,20 @@ impl Place {
 #[derive(Debug)]
 pub struct Fleet {
     place: Place,
+    lock: DataLock,
     running: Vec<(&'static str, Child)>,
 }
 
 impl Fleet {
-    /// Starts the binaries of a folder.
-    pub fn start(place: &Place, binaries: &Path) -> Result<Self> {
-        let mut fleet = Self { place: place.clone(), running: Vec::new() };
+    /// Starts the binaries of a folder over the data folder that is locked. Their logs are appended to.
+    pub fn start(place: &Place, binaries: &Path, lock: DataLock) -> Result<Self> {
+        let mut fleet = Self { place: place.clone(), lock, running: Vec::new() };
         fs::create_dir_all(place.data.join("log"))
             .context("cannot make the log folder: choose another with --data")?;
         for (index, service) in (0..).zip(SERVICES) {
             let path = place.log(service);
-            let log = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+            let log = File::options().create(true).append(true).open(&path);
+            let log = log.with_context(|| format!("cannot write {}", path.display()))?;
             let mut command = Command::new(binaries.join(service));
             for name in servers::ENVIRONMENT {
                 command.env_remove(name);
@@ -124,7 +127,7 @@ impl Fleet {
             let child = command
                 .arg("serve")
                 .envs(place.environment(service, index))
-                .stdin(Stdio::null())
+                .stdin(fleet.lock.inherited()?)
                 .stderr(log.try_clone().with_context(|| format!("cannot write {}", path.display()))?)
                 .stdout(log)
                 .process_group(0) // Ctrl-C is ours to pass on
@@ -230,6 +233,8 @@ impl Drop for Fleet {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use serde_json::json;
 
     use super::*;
@@ -246,6 +251,32 @@ mod tests {
         has("logistics", 1, "DROVER_DATABASE__URL", "sqlite:///d/logistics.sqlite");
         has("livestock", 2, "DROVER_SERVICE__SYSTEM_URL", "http://127.0.0.1:8081");
         has("livestock", 2, "DROVER_SERVER__PUBLIC_URL", "http://127.0.0.1:8083");
+    }
+
+    #[test]
+    fn a_second_start_appends_to_the_logs() {
+        let folder = tempfile::tempdir().unwrap();
+        let binaries = folder.path().join("bin");
+        fs::create_dir(&binaries).unwrap();
+        for service in SERVICES {
+            let program = binaries.join(service);
+            fs::write(&program, "#!/bin/sh\necho started\n").unwrap();
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let place = Place { data: folder.path().into(), port: 8081, ..Place::default() };
+        for number in ["first", "second"] {
+            // Another folder's lock: a process that another test is just starting may hold a copy of the first one.
+            let other = folder.path().join(number);
+            fs::create_dir(&other).unwrap();
+            let lock = DataLock::acquire(&other).unwrap();
+            let mut fleet = Fleet::start(&place, &binaries, lock).unwrap();
+            for (_, child) in &mut fleet.running {
+                child.wait().unwrap();
+            }
+        }
+        for service in SERVICES {
+            assert_eq!(fs::read_to_string(place.log(service)).unwrap(), "started\nstarted\n");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use crate::cli::UpArgs;
+use crate::data_lock::DataLock;
 use crate::keys::DevKeys;
 use crate::services::{Fleet, Place};
 use crate::stop::Stop;
@@ -35,16 +36,18 @@ pub fn run(args: &UpArgs, stop: &Stop) -> Result<()> {
     finish(fleet, result, stop)
 }
 
-/// Checks what can be checked, builds (unless the programs are there), makes keys, starts the services and waits until
+/// Locks the data folder, checks what can be checked, builds (unless the programs are there), makes keys, starts the services and waits until
 /// they are ready.
 pub fn launch(place: &Place, binaries: Option<&Path>, stop: &Stop) -> Result<(Fleet, DevKeys)> {
     let count = u16::try_from(SERVICES.len())?;
+    // First: a second `up` over the folder is told of that and not of the port.
+    let lock = DataLock::acquire(&place.data)?;
     ports::check_free(place.port, count)?;
     let keys = DevKeys::load_or_create(&place.data)?;
     let binaries = binaries.map_or_else(|| build_release::release(stop), |there| Ok(there.to_owned()))?;
     ports::check_free(place.port, count)?; // the build may have taken minutes
     println!("starting {} on ports {} to {}", SERVICES.join(", "), place.port, place.port + count - 1);
-    let mut fleet = Fleet::start(place, &binaries)?;
+    let mut fleet = Fleet::start(place, &binaries, lock)?;
     fleet.wait_ready(stop)?;
     Ok((fleet, keys))
 }
@@ -111,6 +114,17 @@ mod tests {
         fs::write(&file, "").unwrap();
         let message = format!("{:#}", data_folder(&file.join("data")).unwrap_err());
         assert!(message.contains("file/data") && message.contains("--data"), "{message}");
+    }
+
+    #[test]
+    fn a_folder_in_use_is_refused_before_anything_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let _held = DataLock::acquire(folder.path()).unwrap();
+        let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = taken.local_addr().unwrap().port();
+        let place = Place { data: folder.path().into(), port, ..Place::default() };
+        let message = launch(&place, None, &Stop::default()).unwrap_err().to_string();
+        assert!(message.contains("is in use by process"), "{message}");
     }
 
     #[test]

@@ -76,6 +76,18 @@ impl Site<'_> {
             );
         }
         self.trial.note("/metrics and /readyz through the proxy, over TLS", "404, HTTP/2", "404, HTTP/2");
+        let url = format!("{base}/system");
+        let mut curl = Command::new("curl");
+        curl.args(["-q", "--silent", "--max-time", "10", "--output", "/dev/null", "--dump-header", "-"]);
+        let head =
+            output(curl.arg("--cacert").arg(secrets.join("certificate.pem")).arg(&url))?.to_lowercase();
+        let to = head.lines().find_map(|line| line.strip_prefix("location: ")).unwrap_or_default().trim_end();
+        self.trial.expect(
+            to == "/system/",
+            "/system through the proxy",
+            to,
+            "led to /system/ on the same port",
+        )?;
         let led = ask(&format!("http://127.0.0.1:{}/system/", self.ports[4]))?;
         let led = led.lines().last().unwrap_or_default();
         let right = led.starts_with("308 ") && led.ends_with(" https://drover.example/system/");

@@ -12,6 +12,7 @@ mod export;
 mod hostile;
 mod logs;
 mod notifications;
+mod operated;
 mod plans;
 mod private;
 mod proof;

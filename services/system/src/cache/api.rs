@@ -24,7 +24,7 @@ pub(super) struct ClearCache {
     prefixes: Vec<CacheKey>,
     /// All entries of this deployment.
     flush: Option<bool>,
-    /// Verification keys and provider credentials, in every replica.
+    /// Verification keys and provider credentials, in every replica of this service.
     secrets: Option<bool>,
 }
 
@@ -53,7 +53,8 @@ impl ClearCache {
 /// A request that names nothing clears nothing. Entries begin with their kind: `location:coordinates:`,
 /// `location:words:`, `address:search:`. With a shared cache the entries are gone for all replicas when this answers,
 /// and the others read their secrets again within 5 s. With the embedded cache each replica has its own: only the one
-/// that answers is cleared and reads its secrets again.
+/// that answers is cleared and reads its secrets again. `secrets` reaches this service only: logistics and livestock
+/// take tokens of a withdrawn verification key for up to ten minutes more.
 #[utoipa::path(operation_id = "clear_cache", tag = "cache", security(("bearer" = [])),
     request_body = ClearCache,
     responses((status = 200, body = ActionResult), Failures))]

@@ -1,0 +1,139 @@
+//! What the person who runs the service is told: requests that are not HTTP, a database file that is gone, settings that
+//! cannot be read.
+
+use std::fs;
+use std::time::Duration;
+
+use testkit::{Process, TestDatabase};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::*;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_logistics");
+
+async fn send_garbage(service: &Process) {
+    let mut stream = TcpStream::connect(service.url.trim_start_matches("http://")).await.unwrap();
+    stream.write_all(b"Ottilie Quarrington\r\n\r\n").await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+}
+
+#[test]
+fn requests_that_are_not_http_are_logged_at_debug_a_few_in_a_second() {
+    testkit::block_on(async {
+        let database = TestDatabase::empty(Backend::Sqlite).await;
+        let service = Process::start(PROGRAM, &[("DATABASE__URL", &database.url)]);
+        send_garbage(&service).await;
+        service.log_all_of_ours().await;
+        let begun = std::time::Instant::now();
+        for _ in 0..200 {
+            send_garbage(&service).await;
+        }
+        // A burst of 10, and 10 in each second.
+        let most = 12 + usize::try_from(begun.elapsed().as_millis()).unwrap() / 100;
+        tokio::time::sleep(Duration::from_millis(1200)).await;
+        send_garbage(&service).await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let log = service.log();
+        let lines: Vec<Value> = log
+            .lines()
+            .filter(|line| line.contains("a request could not be parsed"))
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert!((2..=most).contains(&lines.len()), "{} of {most}", lines.len());
+        let told = |name: &str| lines.iter().map(|line| line[name].as_u64().unwrap()).sum::<u64>();
+        assert_eq!(told("suppressed") + u64::try_from(lines.len()).unwrap(), 201, "{lines:?}");
+        let mut ids: Vec<_> = lines.iter().map(|line| line["request_id"].to_string()).collect();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), lines.len(), "{ids:?}");
+        for line in &lines {
+            assert_eq!((&line["level"], &line["status"]), (&json!("DEBUG"), &json!(400)), "{line}");
+        }
+        for private in ["Ottilie", "127.0.0.1"] {
+            assert!(lines.iter().all(|line| !line.to_string().contains(private)), "{private}");
+        }
+    });
+}
+
+#[test]
+fn a_database_file_that_is_gone_is_logged_once() {
+    testkit::block_on(async {
+        let database = TestDatabase::empty(Backend::Sqlite).await;
+        let path = database.url.strip_prefix("sqlite://").unwrap();
+        let service = Process::start(PROGRAM, &[("DATABASE__URL", &database.url)]);
+        let ready = async || service.call("GET", "/readyz").send().await.status;
+        assert_eq!(ready().await, 200);
+        fs::remove_file(path).unwrap();
+        let haul = User::of("haul");
+        for _ in 0..3 {
+            assert_eq!(ready().await, 503);
+            let made = service.call("POST", "/v1/loads/carrier").by(&haul).json(&carrier_form()).send().await;
+            assert_eq!(made.error(503), "dependency_unavailable");
+        }
+        assert!(!fs::exists(path).unwrap());
+        let log = service.log();
+        let errors: Vec<_> = log.lines().filter(|line| line.contains("\"level\":\"ERROR\"")).collect();
+        assert_eq!(errors.len(), 1, "{log}");
+        assert!(errors[0].contains(path) && errors[0].contains("restore a backup"), "{log}");
+        assert_eq!(log.matches("\"dependency\":\"database\"").count(), 1, "{log}");
+    });
+}
+
+#[test]
+fn settings_that_cannot_be_read_are_named_in_one_line() {
+    let database = testkit::block_on(TestDatabase::empty(Backend::Sqlite));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("drover.toml");
+    fs::write(&file, "[server]\nprot = 1\n").unwrap();
+    let (file, missing) = (file.to_str().unwrap(), folder.path().join("missing.toml"));
+    let missing = missing.to_str().unwrap();
+    for (setting, arguments, parts) in [
+        (("LOG__FORMAT", "xml"), &[][..], &["log.format (DROVER_LOG__FORMAT)", "json or pretty"][..]),
+        (
+            ("LOG__LEVEL", "loud"),
+            &[],
+            &["log.level (DROVER_LOG__LEVEL)", "off, error, warn, info, debug, trace"],
+        ),
+        (
+            ("SERVER__CORS_ORIGINS", "https://a.example,app.example/"),
+            &[],
+            &["server.cors_origins (DROVER_SERVER__CORS_ORIGINS)", "\"app.example/\"", "https://app.example"],
+        ),
+        (("SERVER__PORT", "70000"), &[], &["server.port (DROVER_SERVER__PORT)", "0 to 65535"]),
+        (
+            ("DATABASE__MIGRATE", "perhaps"),
+            &[],
+            &["database.migrate (DROVER_DATABASE__MIGRATE)", "true or false"],
+        ),
+        (
+            ("DATABASE__URL", "postgres://u:s3cret@no-such-host.invalid/x"),
+            &[],
+            &["the host no-such-host.invalid of database.url (DROVER_DATABASE__URL) cannot be resolved"],
+        ),
+        (("AUTH__JWKS_FILE", "/no/such/keys.json"), &[], &["/no/such/keys.json", "auth.jwks_file"]),
+        (
+            ("SERVICE__SYSTEM_URL_FILE", "/no/such/file"),
+            &[],
+            &["DROVER_SERVICE__SYSTEM_URL_FILE", "/no/such/file"],
+        ),
+        (("LOG__LEVEL", "info"), &["--config", missing], &["--config", missing]),
+        (
+            ("LOG__LEVEL", "info"),
+            &["--config", file],
+            &["there is no setting server.prot (DROVER_SERVER__PROT)"],
+        ),
+    ] {
+        for command in ["serve", "check-config"] {
+            let all: Vec<&str> = [command].iter().chain(arguments).copied().collect();
+            let ended = testkit::run(PROGRAM, &[("DATABASE__URL", &database.url), setting], &all);
+            assert_eq!(ended.code, Some(1), "{ended:?}");
+            assert_eq!(ended.errors.lines().count(), 1, "{ended:?}");
+            for part in parts {
+                assert!(ended.errors.contains(part) && !ended.errors.contains("s3cret"), "{part}: {ended:?}");
+            }
+        }
+    }
+}
