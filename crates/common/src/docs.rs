@@ -14,6 +14,8 @@ use actix_web::http::header::{
 use actix_web::web::{self, Bytes, Data};
 use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use anyhow::anyhow;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use flate2::read::GzDecoder;
 use sha2::{Digest, Sha256};
 use utoipa_swagger_ui::Config;
@@ -21,8 +23,8 @@ use utoipa_swagger_ui::Config;
 use crate::Error;
 
 const INDEX: &str = "index.html";
-/// The hexadecimal digits of a content hash in addresses and `ETag`s.
-const HASH_DIGITS: usize = 32;
+/// The bytes of a content hash that addresses and `ETag`s have.
+const HASH_BYTES: usize = 16;
 const YEAR_SECONDS: u32 = 31_536_000;
 /// Swagger UI sets styles of single elements, and its style sheet has images in `data:` addresses.
 const POLICY: HeaderValue = HeaderValue::from_static(
@@ -41,7 +43,7 @@ struct Asset {
     content: Bytes,
     /// Whether `content` is compressed with gzip.
     is_gzipped: bool,
-    /// Hash of `content`.
+    /// Of `content`, in base64url.
     hash: String,
 }
 
@@ -133,9 +135,8 @@ impl Docs {
 
 impl Asset {
     fn new(content_type: String, content: Bytes, is_gzipped: bool) -> Self {
-        let digest = Sha256::digest(&content);
-        let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { content_type, content, is_gzipped, hash: hex[..HASH_DIGITS].to_owned() }
+        let hash = URL_SAFE_NO_PAD.encode(&Sha256::digest(&content)[..HASH_BYTES]);
+        Self { content_type, content, is_gzipped, hash }
     }
 }
 

@@ -101,12 +101,11 @@ impl Verifier {
     async fn verify(&self, token: &str) -> Result<Arc<Good>, Refusal> {
         let digest = digest(token);
         let kept = self.kept.find(&digest);
-        let kid = match &kept {
-            Some(good) => good.kid.clone(),
-            None => {
-                check_header(token)?;
-                decode_header(token).map_err(|_| Refusal::BadToken("the token cannot be read"))?.kid
-            }
+        let kid = if let Some(good) = &kept {
+            good.kid.clone()
+        } else {
+            check_header(token)?;
+            decode_header(token).map_err(|_| Refusal::BadToken("the token cannot be read"))?.kid
         };
         let Some(key) = self.keys.find(kid.as_deref()).await else {
             return Err(if self.keys.is_empty() {
