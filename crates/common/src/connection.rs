@@ -101,6 +101,9 @@ where
             })
             .h1(map_config(app, |()| AppConfig::default()));
         let open = move |io: TcpStream| {
+            // actix does this only for streams of its own types. Without it the end of a chunked response waits for the
+            // client's delayed acknowledgement, 40 ms. A failure means that the connection is closed already.
+            let _ = io.set_nodelay(true);
             let peer = io.peer_addr().ok();
             std::future::ready(Ok((Connection::new(io, patience), peer)))
         };
