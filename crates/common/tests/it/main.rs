@@ -23,3 +23,4 @@ mod smuggled;
 mod stalling;
 mod starting;
 mod stopping;
+mod texts;
