@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::header::{self, HeaderName, HeaderValue};
+use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{HttpMessage, HttpResponse, ResponseError, web};
@@ -216,11 +216,27 @@ fn finish(
     // It only kept the content from being compressed.
     if headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding == "identity") {
         headers.remove(header::CONTENT_ENCODING);
+    } else {
+        vary_by_encoding(headers);
     }
     headers.insert(API_VERSION, HeaderValue::from_static("1.0.0"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if !headers.contains_key(header::CACHE_CONTROL) {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
+    }
+}
+
+/// Adds `Accept-Encoding` to `Vary`, which becomes one line without duplicates.
+fn vary_by_encoding(headers: &mut HeaderMap) {
+    let mut names: Vec<String> = Vec::new();
+    let lines = headers.get_all(header::VARY).filter_map(|line| line.to_str().ok());
+    for name in lines.flat_map(|line| line.split(',')).map(str::trim).chain(["Accept-Encoding"]) {
+        if !name.is_empty() && !names.iter().any(|known| known == "*" || known.eq_ignore_ascii_case(name)) {
+            names.push(name.to_owned());
+        }
+    }
+    if let Ok(value) = HeaderValue::try_from(names.join(", ")) {
+        headers.insert(header::VARY, value);
     }
 }
 

@@ -106,7 +106,7 @@ where
         let (opened, ended) = (unparsed.clone(), unparsed.clone());
         let open = move |io: TcpStream| {
             let peer = io.peer_addr().ok();
-            std::future::ready(Ok((Connection::new(io, patience, opened.clone()), peer)))
+            std::future::ready(Ok((Connection::accepted(io, patience, opened.clone()), peer)))
         };
         fn_service(open).and_then(http).map_err(move |error: DispatchError| {
             ended.record(&error);
@@ -211,6 +211,16 @@ struct Connection<T> {
     is_blocked: bool,
 }
 
+impl Connection<TcpStream> {
+    /// A connection with `TCP_NODELAY`, which actix sets only on streams of its own types. Without it the end of a chunked
+    /// response may wait for the client's delayed acknowledgement, 40 ms.
+    fn accepted(io: TcpStream, patience: Patience, unparsed: Unparsed) -> Self {
+        // A failure means that the connection is closed already.
+        let _ = io.set_nodelay(true);
+        Self::new(io, patience, unparsed)
+    }
+}
+
 impl<T> Connection<T> {
     fn new(io: T, patience: Patience, unparsed: Unparsed) -> Self {
         let now = Instant::now();
@@ -287,5 +297,24 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Connection<T> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accepted_connections_send_at_once() {
+        testkit::block_on(async {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let client = TcpStream::connect(listener.local_addr().unwrap());
+            let (client, accepted) = tokio::join!(client, listener.accept());
+            let (io, _) = accepted.unwrap();
+            assert!(!io.nodelay().unwrap());
+            let connection = Connection::accepted(io, Patience::new(&config::Server::default()));
+            assert!(connection.io.nodelay().unwrap());
+            drop(client);
+        });
     }
 }

@@ -1,21 +1,67 @@
-//! CSV as it is written (RFC 4180), with cells that no spreadsheet takes for formulas (contract, section 1, "CSV").
+//! CSV as it is written (RFC 4180), with cells that no spreadsheet takes for formulas.
 
 use std::borrow::Cow;
 
-const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
+/// What a formula begins with, also in full width, which spreadsheets read alike.
+const FORMULA: [char; 10] = ['=', '+', '-', '@', '\t', '\r', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
+
+/// Separates the entries of a list in one cell.
+pub const SEPARATOR: char = ';';
+
+/// A cell as it is written, before quoting.
+#[derive(Debug)]
+pub struct Cell<'a>(Cow<'a, str>);
+
+impl<'a> Cell<'a> {
+    /// A text, guarded.
+    pub fn text(text: &'a str) -> Self {
+        Self(guard(text))
+    }
+
+    /// A list of texts without [`SEPARATOR`], each guarded by itself.
+    pub fn list<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Self {
+        let texts: Vec<_> = texts.into_iter().map(|text| guard(text.as_ref()).into_owned()).collect();
+        let list = texts.join(&SEPARATOR.to_string());
+        // A number at the start of a list is no number.
+        Self(if is_formula(&list) { format!("'{list}").into() } else { list.into() })
+    }
+
+    /// What is written, before quoting.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'a> From<&'a str> for Cell<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl<'a> From<&'a String> for Cell<'a> {
+    fn from(text: &'a String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for Cell<'_> {
+    fn from(text: String) -> Self {
+        Self(guard(&text).into_owned().into())
+    }
+}
 
 /// Rows of a table as they are sent: CRLF after each, quotes around those cells only that need them.
 #[derive(Debug, Default)]
 pub struct Lines(Vec<u8>);
 
 impl Lines {
-    /// Adds a row of these texts, each guarded.
-    pub fn row<T: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = T>) {
+    /// Adds a row.
+    pub fn row<'a, T: Into<Cell<'a>>>(&mut self, cells: impl IntoIterator<Item = T>) {
         for (i, cell) in cells.into_iter().enumerate() {
             if i > 0 {
                 self.0.push(b',');
             }
-            let cell = guard(cell.as_ref());
+            let Cell(cell) = cell.into();
             if cell.bytes().any(|b| matches!(b, b',' | b'"' | b'\r' | b'\n')) {
                 self.0.push(b'"');
                 self.0.extend_from_slice(cell.replace('"', "\"\"").as_bytes());
@@ -33,14 +79,29 @@ impl Lines {
     }
 }
 
-/// The cell for a text: with a `'` before what would start a formula and is no number.
+/// The cell for a text: with a `'` before what would start a formula and is no number, and before a text that looks
+/// guarded already, so that [`unguard`] gives back every text.
 pub fn guard(text: &str) -> Cow<'_, str> {
-    if text.starts_with(FORMULA) && !is_number(text) { format!("'{text}").into() } else { text.into() }
+    if is_formula(text) || is_guarded(text) { format!("'{text}").into() } else { text.into() }
 }
 
-/// The text of a cell: without the `'` that [`guard`] puts before a formula.
+/// The text of a cell: without the `'` that [`guard`] puts before it.
 pub fn unguard(cell: &str) -> &str {
-    cell.strip_prefix('\'').filter(|text| text.starts_with(FORMULA)).unwrap_or(cell)
+    cell.strip_prefix('\'').filter(|_| is_guarded(cell)).unwrap_or(cell)
+}
+
+/// The texts of a cell that [`Cell::list`] wrote, without white space around them.
+pub fn entries(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split(SEPARATOR).map(str::trim).filter(|entry| !entry.is_empty()).map(unguard)
+}
+
+/// True for a formula's beginning after one or more `'`.
+fn is_guarded(cell: &str) -> bool {
+    cell.starts_with('\'') && cell.trim_start_matches('\'').starts_with(FORMULA)
+}
+
+fn is_formula(text: &str) -> bool {
+    text.starts_with(FORMULA) && !is_number(text)
 }
 
 /// As spreadsheets read numbers: `-1.5`, `+3`, `1e-9`; not Rust's `inf` and `nan`.
@@ -55,6 +116,10 @@ mod tests {
 
     use super::*;
 
+    fn is_safe(cell: &str) -> bool {
+        !cell.starts_with(FORMULA) || cell.parse::<f64>().is_ok()
+    }
+
     proptest! {
         #[test]
         fn rows_are_those_of_the_csv_crate(cells in prop::collection::vec("[\\PC,\"=\r\n' a-]{0,9}", 2..5)) {
@@ -66,25 +131,63 @@ mod tests {
         }
 
         #[test]
-        fn what_is_guarded_is_no_formula_and_comes_back(text in "['=+@\t\r0-9.e -]{0,3}\\PC{0,9}") {
-            let cell = guard(&text);
-            prop_assert!(!cell.starts_with(FORMULA) || cell.parse::<f64>().is_ok());
-            // A text that looks guarded already is taken for one.
-            if !text.strip_prefix('\'').is_some_and(|rest| rest.starts_with(FORMULA)) {
+        fn every_text_comes_back_and_no_cell_is_a_formula(
+            text in "['=+@\t\r\u{ff1d}\u{ff0b}0-9.e -]{0,4}\\PC{0,9}", quotes in "'{0,4}[=+@a-]?\\PC{0,2}",
+        ) {
+            for text in [text, quotes] {
+                let cell = guard(&text);
+                prop_assert!(is_safe(&cell), "{cell}");
                 prop_assert_eq!(unguard(&cell), &text);
             }
+        }
+
+        #[test]
+        fn every_list_comes_back_and_no_entry_is_a_formula(
+            texts in prop::collection::vec("'{0,3}[=+@1-]{0,2}[1-9a'-]", 0..5),
+        ) {
+            let Cell(cell) = Cell::list(&texts);
+            prop_assert!(is_safe(&cell) && cell.split(SEPARATOR).all(is_safe), "{cell}");
+            prop_assert_eq!(entries(&cell).collect::<Vec<_>>(), texts);
         }
     }
 
     #[test]
     fn formulas_are_texts() {
-        for formula in ["=1+1", "+cmd", "-inf", "@SUM(A1)", "\t=1", "\r=1", "-", "-2+3"] {
+        for formula in [
+            "=1+1",
+            "+cmd",
+            "-inf",
+            "@SUM(A1)",
+            "\t=1",
+            "\r=1",
+            "-",
+            "-2+3",
+            "\u{ff1d}1",
+            "\u{ff20}a",
+            "'=1",
+            "''-1",
+        ] {
             assert_eq!(guard(formula), format!("'{formula}"));
             assert_eq!(unguard(&guard(formula)), formula);
         }
-        for plain in ["", "BG-1", "-1.5", "+3", "-1e-9", "'quoted", "' =1"] {
+        for plain in ["", "BG-1", "-1.5", "+3", "-1e-9", "'quoted", "' =1", "'"] {
             assert_eq!(guard(plain), plain);
             assert_eq!(unguard(plain), plain);
+        }
+    }
+
+    #[test]
+    fn entries_of_a_list_are_guarded_one_by_one() {
+        for (texts, cell) in [
+            (&["a", "b"][..], "a;b"),
+            (&["=a", "-b", "c"], "'=a;'-b;c"),
+            (&["-1"], "-1"),
+            (&["-1", "a"], "'-1;a"),
+            (&["a", "-1", "'=b"], "a;-1;''=b"),
+            (&[], ""),
+        ] {
+            assert_eq!(Cell::list(texts).0, cell);
+            assert_eq!(entries(cell).collect::<Vec<_>>(), texts);
         }
     }
 }

@@ -14,7 +14,7 @@ pub enum Code {
     Required,
     /// The field is of another JSON type.
     Type,
-    /// The text has not the form that is asked for.
+    /// The text is not in the expected format.
     Format,
     /// The value is none of the allowed ones; `data.allowed`.
     Enum,

@@ -140,7 +140,7 @@ impl Streamed {
         let mut documents = Box::pin(documents);
         let first = documents.try_next().await?.unwrap_or_default();
         let mut header = Lines::default();
-        header.row(table.columns);
+        header.row(table.columns.iter().copied());
         let (open, close) = match format {
             Format::Json => (b"[".to_vec(), &b"]"[..]),
             Format::Csv => (header.into_bytes(), &b""[..]),

@@ -1,13 +1,16 @@
 //! The wire models that services share. Members and their meaning: interface.md, section 2.
 
+mod normalize;
 mod postcode;
 mod text;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+pub use normalize::{TextForm, is_plain_line, normalize_line};
 pub use postcode::Postcode;
-pub use text::{Iso, Name, Note, Reference, Registration, Tag, Word};
+pub(crate) use text::pattern_message;
+pub use text::{INVISIBLE_MESSAGE, Iso, Name, Note, Reference, Registration, Tag, Word};
 
 /// The answer of operations that do something (interface.md, 2.13).
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -41,7 +44,7 @@ impl ActionResult {
 #[serde(default, rename_all = "camelCase")]
 pub struct FileReference {
     /// The file's id.
-    #[schema(required = true, min_length = 1, max_length = 200)]
+    #[schema(required = true, min_length = 1, max_length = 200, extensions(("x-text" = json!("line"))))]
     pub id: String,
     /// The name it was uploaded under.
     pub name: String,

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use database::Ts;
@@ -11,6 +12,7 @@ use jsonschema::{Draft, ValidationError, Validator};
 use serde_json::{Map, Value, json};
 
 use crate::problem::{Code, Problems};
+use crate::wire::{TextForm, pattern_message};
 
 /// So many entries are told; nobody reads more, and each must be compared with the others.
 const MOST: usize = 1000;
@@ -20,6 +22,9 @@ const MOST_ITEMS: u64 = 10_000;
 
 /// The most bytes of memory, about, of an entry that stands in for others: it may do so a thousand times.
 const MOST_STAND_IN: usize = 16 << 10;
+
+/// For a value that breaks a rule of its schema which has no message of its own.
+const UNEXPECTED: &str = "does not match its schema in the OpenAPI document: see GET /openapi.json";
 
 /// A compiled schema and the text it was compiled from.
 pub(super) struct Schema {
@@ -32,6 +37,8 @@ impl Schema {
         let mut root = schema.clone();
         root["components"] = json!({ "schemas": needed(schema, &components["schemas"]) });
         bound(&mut root);
+        let source = root.clone();
+        lift_text_forms(&mut root, &source);
         let validator = jsonschema::options()
             .with_draft(Draft::Draft202012)
             .should_validate_formats(true)
@@ -105,13 +112,43 @@ fn bound(schema: &mut Value) {
     }
 }
 
-/// A blank text counts as empty, and an optional member that is empty or null as absent (contract, section 6).
+/// Copies the `x-text` of each text's schema to the places that refer to it, so that [`tidy`] follows no references.
+fn lift_text_forms(schema: &mut Value, root: &Value) {
+    let form = text_form(schema, root).cloned();
+    match schema {
+        Value::Object(members) => {
+            members.values_mut().for_each(|member| lift_text_forms(member, root));
+            if let Some(form) = form {
+                members.insert(TextForm::EXTENSION.to_owned(), form);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| lift_text_forms(item, root)),
+        _ => {}
+    }
+}
+
+/// The `x-text` of a schema, of the one that it refers to, or of an alternative.
+fn text_form<'a>(schema: &'a Value, root: &'a Value) -> Option<&'a Value> {
+    let branches = ["oneOf", "anyOf"].iter().filter_map(|key| schema[*key].as_array()).flatten();
+    let mut schemas = [schema].into_iter().chain(branches).map(|schema| resolve(schema, root));
+    schemas.find_map(|schema| schema.get(TextForm::EXTENSION))
+}
+
+/// Normalizes a text as its schema says. A blank text becomes empty.
+fn normalize_text(text: &mut String, schema: &Value) {
+    let form = schema.get(TextForm::EXTENSION).and_then(Value::as_str).and_then(TextForm::named);
+    let normal = form.map_or(Cow::Borrowed(&**text), |form| form.normalize(text));
+    if normal.trim().is_empty() {
+        text.clear();
+    } else if *normal != **text {
+        *text = normal.into_owned();
+    }
+}
+
+/// Normalizes texts. A blank text counts as empty, and an optional member that is empty or null as absent (contract, section 6).
 fn tidy(value: &mut Value, schema: &Value, root: &Value) {
     if let Value::String(text) = value {
-        // Whatever its schema, which need not be looked for.
-        if text.trim().is_empty() {
-            text.clear();
-        }
+        normalize_text(text, schema);
         return;
     }
     let schema = resolve(schema, root);
@@ -176,7 +213,7 @@ fn collect(error: &ValidationError<'_>, found: &mut Vec<Found>) {
             }
             match deepest.first().and_then(|branch| branch.first()) {
                 Some(first) if is_type(first) => describe(first.kind()),
-                _ => (Code::Format, "has not the form that is asked for".into(), json!({})),
+                _ => describe_alternatives(&deepest),
             }
         }
         Kind::Required { property } => {
@@ -186,6 +223,30 @@ fn collect(error: &ValidationError<'_>, found: &mut Vec<Found>) {
         kind => describe(kind),
     };
     found.push((pointer, code, message, data));
+}
+
+/// Alternatives of which none matches: what each of them expects, where they are formats.
+fn describe_alternatives(branches: &[&Vec<ValidationError<'_>>]) -> (Code, String, Value) {
+    let format = |branch: &&Vec<ValidationError<'_>>| match branch.first()?.kind() {
+        Kind::Format { format } => Some(format.clone()),
+        _ => None,
+    };
+    match branches.iter().map(format).collect::<Option<Vec<_>>>() {
+        Some(formats) if !formats.is_empty() => {
+            let expected: Vec<_> = formats.iter().map(|format| expected_format(format)).collect();
+            (Code::Format, format!("must be {}", expected.join(" or ")), json!({ "formats": formats }))
+        }
+        _ => (Code::Format, UNEXPECTED.into(), json!({})),
+    }
+}
+
+fn expected_format(format: &str) -> String {
+    match format {
+        "date" => "a date such as 2026-03-01".into(),
+        "date-time" => "a date-time with offset such as 2026-03-01T09:30:00Z".into(),
+        "uuid" => "a UUID such as 01956f2a-7c4e-7b3a-9d51-3f0c8a6e2b14".into(),
+        other => format!("a {other}"),
+    }
 }
 
 fn is_type(error: &ValidationError<'_>) -> bool {
@@ -231,11 +292,15 @@ fn describe(kind: &Kind) -> (Code, String, Value) {
         Kind::MaxItems { limit } => {
             (Code::Length, format!("must have at most {limit} entries"), json!({ "maximum": limit }))
         }
-        Kind::Format { format } => (Code::Format, format!("must be a {format}"), json!({ "format": format })),
-        Kind::Pattern { pattern } => {
-            (Code::Format, "has characters that are not allowed here".into(), json!({ "pattern": pattern }))
+        Kind::Format { format } => {
+            (Code::Format, format!("must be {}", expected_format(format)), json!({ "format": format }))
         }
-        _ => (Code::Format, "has not the form that is asked for".into(), json!({})),
+        Kind::Pattern { pattern } => {
+            let message =
+                pattern_message(pattern).map_or_else(|| format!("must match {pattern}"), str::to_owned);
+            (Code::Format, message, json!({ "pattern": pattern }))
+        }
+        _ => (Code::Format, UNEXPECTED.into(), json!({})),
     }
 }
 

@@ -13,6 +13,7 @@ use super::strict::{UniqueMembers, check_header, is_duplicate};
 use super::{Caller, Organisation, Refusal};
 use crate::config::{Auth, Claims};
 use crate::request::RequestContext;
+use crate::wire::normalize_line;
 
 /// Checks tokens against the configured keys, issuer and audience.
 pub struct Verifier {
@@ -159,7 +160,9 @@ fn person(claims: &Map<String, Value>, names: &Claims) -> Result<Person, Refusal
         return Err(Refusal::BadToken("a claim is longer than 200 characters or has control characters"));
     }
     let text = |name: &str| {
-        claims.get(name).and_then(Value::as_str).filter(|t| !t.trim().is_empty()).map(str::to_owned)
+        // As ids and names in requests are, so that equal ones compare equal.
+        let text = normalize_line(claims.get(name)?.as_str()?);
+        (!text.is_empty()).then(|| text.into_owned())
     };
     let id = text(&names.sub).ok_or(Refusal::BadToken("the token names nobody"))?;
     let organisation =

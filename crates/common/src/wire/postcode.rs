@@ -5,7 +5,8 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
-use super::Registration;
+use super::TextForm;
+use super::text;
 
 /// A postcode: up to 20 characters. Those of the UK and of Ireland are normalised as they are read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -20,14 +21,13 @@ impl<'de> Deserialize<'de> for Postcode {
 
 impl PartialSchema for Postcode {
     fn schema() -> RefOr<Schema> {
-        // As long, and of the same characters.
-        Registration::schema()
+        text::schema(1, 20, text::NAME, TextForm::Postcode)
     }
 }
 impl ToSchema for Postcode {}
 
 /// UK and Irish postcodes in upper case with one space; anything else trimmed.
-fn normalise(text: &str) -> String {
+pub(super) fn normalise(text: &str) -> String {
     let compact: String =
         text.chars().filter(|c| !c.is_whitespace()).collect::<String>().to_ascii_uppercase();
     let split = if is_uk(compact.as_bytes()) {

@@ -1,21 +1,53 @@
-//! Texts with the limits of contract section 6, stated once and published with every schema that uses them.
+//! Texts with their limits, stated once and published with every schema that uses them.
 //!
-//! What is blank counts as empty; control characters are refused, line breaks only where a text may have lines.
+//! Each text is normalized first ([`TextForm`]); blank then counts as empty. Control characters are refused, line breaks
+//! too but in a text that may have lines. In names and ids invisible characters are refused as well.
 
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::RefOr;
+use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::schema::{AnyOfBuilder, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
+
+use super::TextForm;
 
 /// No control characters.
 const LINE: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
 /// No control characters but line breaks.
 const LINES: &str = r"^[^\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]*$";
-/// No control characters, no semicolon (which separates tags in CSV).
-const TAG: &str = r"^[^;\x00-\x1f\x7f-\x9f]*$";
+/// No control, zero-width or bidirectional control characters: [`super::is_plain_line`].
+pub(super) const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb]*$";
+/// As [`NAME`], and no semicolon, which separates tags in CSV.
+const TAG: &str = r"^[^;\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb]*$";
+
+/// For a name or an id with a character that it may not have.
+pub const INVISIBLE_MESSAGE: &str = "must not have control, zero-width or bidirectional control characters";
+
+/// What a text that does not match one of these patterns must be.
+pub(crate) fn pattern_message(pattern: &str) -> Option<&'static str> {
+    match pattern {
+        LINE => Some("must be one line without control characters"),
+        LINES => Some("must not have control characters other than line breaks"),
+        NAME => Some(INVISIBLE_MESSAGE),
+        TAG => Some("must not have semicolons, control, zero-width or bidirectional control characters"),
+        _ => None,
+    }
+}
+
+/// The schema of a text.
+pub(super) fn schema(min: usize, max: usize, pattern: &str, form: TextForm) -> RefOr<Schema> {
+    let form = ExtensionsBuilder::new().add(TextForm::EXTENSION, form.name()).build();
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .min_length(Some(min))
+        .max_length(Some(max))
+        .pattern(Some(pattern))
+        .extensions(Some(form))
+        .into()
+}
 
 macro_rules! text {
-    ($(#[$doc:meta])* $name:ident, $min:literal..$max:literal, $pattern:ident) => {
+    ($(#[$doc:meta])* $name:ident, $min:literal..$max:literal, $pattern:ident, $form:ident) => {
         $(#[$doc])*
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(transparent)]
@@ -23,12 +55,7 @@ macro_rules! text {
 
         impl PartialSchema for $name {
             fn schema() -> RefOr<Schema> {
-                ObjectBuilder::new()
-                    .schema_type(Type::String)
-                    .min_length(Some($min))
-                    .max_length(Some($max))
-                    .pattern(Some($pattern))
-                    .into()
+                schema($min, $max, $pattern, TextForm::$form)
             }
         }
         impl ToSchema for $name {}
@@ -44,30 +71,30 @@ macro_rules! text {
 
 text!(
     /// A name or an id: 1..200 characters.
-    Name, 1..200, LINE
+    Name, 1..200, NAME, Line
 );
 text!(
     /// A reference or a ticket number: 1..100 characters.
-    Reference, 1..100, LINE
+    Reference, 1..100, NAME, Line
 );
 text!(
-    /// A vehicle registration: 1..20 characters.
-    Registration, 1..20, LINE
+    /// A vehicle registration: 1..20 characters, in upper case.
+    Registration, 1..20, NAME, Upper
 );
 text!(
     /// A tag: 1..50 characters without `;`.
-    Tag, 1..50, TAG
+    Tag, 1..50, TAG, Line
 );
 text!(
     /// A description or message: up to 10,000 characters, line breaks allowed.
-    Note, 0..10000, LINES
+    Note, 0..10000, LINES, Lines
 );
 text!(
     /// A query parameter's text: up to 1,000 characters.
-    Word, 0..1000, LINE
+    Word, 0..1000, LINE, Line
 );
 
-/// A date (`2026-03-01`: midnight UTC) or a date-time with offset (contract, section 1, "Timestamps").
+/// A date (`2026-03-01`: midnight UTC) or a date-time with offset.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Iso(pub String);
@@ -91,5 +118,23 @@ impl Iso {
     /// The instant, or the last one of the day.
     pub fn end(&self) -> Option<database::Ts> {
         database::Ts::parse_end(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::is_plain_line;
+
+    #[test]
+    fn the_pattern_of_names_says_what_is_plain() {
+        let schema = serde_json::json!({"pattern": NAME});
+        let pattern = jsonschema::validator_for(&schema).unwrap();
+        let tags = jsonschema::validator_for(&serde_json::json!({"pattern": TAG})).unwrap();
+        for c in '\0'..=char::MAX {
+            let text = serde_json::Value::String(format!("a{c}b"));
+            assert_eq!(pattern.is_valid(&text), is_plain_line(&c.to_string()), "{c:?}");
+            assert_eq!(tags.is_valid(&text), c != ';' && is_plain_line(&c.to_string()), "{c:?}");
+        }
     }
 }

@@ -100,6 +100,80 @@ fn answers_are_compressed_as_asked() {
 }
 
 #[test]
+fn compressed_answers_on_a_kept_connection_wait_for_nothing() {
+    testkit::block_on(async {
+        let app = start().await;
+        let mut millis = Vec::new();
+        for _ in 0..40 {
+            let began = std::time::Instant::now();
+            let reply = app.get("/v1/big").header("accept-encoding", "gzip").send().await;
+            assert_eq!((reply.status, reply.header("content-encoding")), (200, "gzip"));
+            millis.push(began.elapsed().as_millis());
+        }
+        millis.sort_unstable();
+        // A delayed acknowledgement takes 40 ms. Of most answers even a busy machine sends half sooner.
+        assert!(millis[20] < 30, "{millis:?}");
+    });
+}
+
+#[test]
+fn what_may_be_compressed_varies_by_accept_encoding() {
+    testkit::block_on(async {
+        let user = User::of("a");
+        let browser = {
+            let database = testkit::TestDatabase::new::<crate::echo::Echo>(testkit::Backend::Sqlite).await;
+            let mut config = testkit::config::<crate::echo::Echo>(&database, ());
+            config.server.cors_origins = vec!["https://app.example".into()];
+            testkit::App::start_with::<crate::echo::Echo>(database, config).await
+        };
+        for app in [start().await, browser] {
+            for path in [
+                "/",
+                "/healthz",
+                "/metrics",
+                "/openapi.json",
+                "/docs/",
+                "/v1/big",
+                "/v1/who",
+                "/v1/things",
+                "/v1/things?format=CSV",
+                "/v1/pause",
+                "/v1/public/hear?must=ab",
+                "/v1/hear",
+                "/v1/nothing",
+                "/v1/panic",
+            ] {
+                for (method, coding, origin) in [
+                    ("GET", None, "https://app.example"),
+                    ("GET", Some("identity"), "https://other.example"),
+                    ("GET", Some("gzip"), "https://app.example"),
+                    ("HEAD", Some("gzip"), ""),
+                    ("HEAD", None, ""),
+                ] {
+                    let mut call = app.call(method, path).by(&user);
+                    call =
+                        coding.into_iter().fold(call, |call, coding| call.header("accept-encoding", coding));
+                    if !origin.is_empty() {
+                        call = call.header("origin", origin);
+                    }
+                    let reply = call.send().await;
+                    let lines: Vec<_> = reply.headers.get_all("vary").iter().collect();
+                    assert_eq!(lines.len(), 1, "{path} {method} {coding:?} {origin}: {lines:?}");
+                    let vary = reply.header("vary").to_lowercase();
+                    let names: Vec<_> = vary.split(',').map(str::trim).collect();
+                    let count = |name| names.iter().filter(|other| **other == name).count();
+                    assert_eq!(count("accept-encoding"), 1, "{path} {method} {coding:?} {origin}: {vary}");
+                    assert!(count("origin") <= 1, "{path} {method} {coding:?} {origin}: {vary}");
+                    if !reply.header("access-control-allow-origin").is_empty() && !path.contains("public") {
+                        assert_eq!(count("origin"), 1, "{path} {method} {coding:?} {origin}: {vary}");
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
 fn a_trace_goes_on() {
     testkit::block_on(async {
         let app = start().await;

@@ -24,4 +24,5 @@ mod smuggled;
 mod stalling;
 mod starting;
 mod stopping;
+mod texts;
 mod unparsed;

@@ -117,6 +117,18 @@ fn search(stage: &Stage, name: &str, sorting: &str, order: &Order, near: bool, t
     searches::measure(stage, service, name, &service.token(Some(ORG)), &asked, target)
 }
 
+/// Small pages by date, compressed: mostly waiting if the last bytes of an answer wait for an acknowledgement.
+pub fn compressed(stage: &Stage) -> Result<()> {
+    let (service, mut random) = (stage.livestock()?, Random(SEED));
+    let mut path = || {
+        let (category, _, _) = animal(&mut random);
+        format!("/v1/listings?f:commodityType={category}&limit={}", 1 + random.below(5))
+    };
+    let paths: Vec<_> = (0..QUESTIONS).map(|_| path()).collect();
+    let token = service.token(Some(ORG));
+    searches::measure_compressed(stage, service, "listings-gzip", &token, &paths, Target::Share(0.3))
+}
+
 /// A category, its number, and a breed that its listings have.
 fn animal(random: &mut Random) -> (&'static str, usize, String) {
     let (category, number, common) = random.one(&[

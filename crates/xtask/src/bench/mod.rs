@@ -34,11 +34,12 @@ use crate::{build_release, nginx};
 type Scenario = (&'static str, fn(&Stage) -> Result<()>);
 
 /// In the order that they are run: what writes comes after what reads.
-const SCENARIOS: [Scenario; 18] = [
+const SCENARIOS: [Scenario; 19] = [
     ("start", start::run),
     ("listings-by-date", listings::by_date),
     ("listings-by-price", listings::by_price),
     ("listings-near", listings::near),
+    ("listings-gzip", listings::compressed),
     ("facets", listings::facets),
     ("facets-near", listings::facets_near),
     ("facets-age", listings::facets_age),

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::limits;
 use super::report::Target;
-use super::stage::{Row, Stage};
+use super::stage::{Limit, Row, Stage};
 use super::wrk::Requests;
 use crate::service::Service;
 
@@ -57,6 +57,24 @@ pub fn measure_alone(
     let requests = Requests::get(stage.path("requests"), token, paths)?;
     let limits = vec![limits::constant(stage, bytes, &requests, CLIENTS)?];
     let run = Box::new(|| service.load(&requests, CLIENTS, stage.seconds));
+    stage.measure(Row { name: name.to_owned(), service, run, limits, target })
+}
+
+/// Measures compressed answers on kept connections against the same answers uncompressed.
+pub fn measure_compressed(
+    stage: &Stage,
+    service: &Service,
+    name: &str,
+    token: &str,
+    paths: &[String],
+    target: Target,
+) -> Result<()> {
+    let gzip = [("Accept-Encoding", "gzip")];
+    let compressed = Requests::get_with(stage.path("requests"), token, &gzip, paths)?;
+    let plain = Requests::get(stage.path("requests"), token, paths)?;
+    let identity = Box::new(|| service.load(&plain, CLIENTS, stage.seconds));
+    let limits = vec![Limit { name: "the same, not compressed", run: identity }];
+    let run = Box::new(|| service.load(&compressed, CLIENTS, stage.seconds));
     stage.measure(Row { name: name.to_owned(), service, run, limits, target })
 }
 

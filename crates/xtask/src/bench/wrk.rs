@@ -28,12 +28,14 @@ pub struct Requests {
 impl Requests {
     /// Each path once, for the bearer of this token.
     pub fn get(file: PathBuf, token: &str, paths: &[String]) -> Result<Self> {
-        Self::write(
-            file,
-            &[("Authorization", &format!("Bearer {token}"))],
-            "GET",
-            paths.iter().map(|p| (p, None)),
-        )
+        Self::get_with(file, token, &[], paths)
+    }
+
+    /// As [`Requests::get`], with these headers too.
+    pub fn get_with(file: PathBuf, token: &str, headers: &[(&str, &str)], paths: &[String]) -> Result<Self> {
+        let bearer = format!("Bearer {token}");
+        let headers = [&[("Authorization", bearer.as_str())], headers].concat();
+        Self::write(file, &headers, "GET", paths.iter().map(|p| (p, None)))
     }
 
     /// Each path with these headers and the file that is its body.
@@ -114,5 +116,9 @@ mod tests {
         let requests = Requests::get(folder.path().join("r"), "t", &paths).unwrap();
         let text = fs::read_to_string(&requests.file).unwrap();
         assert_eq!(text, "H\tAuthorization\tBearer t\nR\tGET\t/a\t\nR\tGET\t/b?c=d\t\n");
+        let headers = [("Accept-Encoding", "gzip")];
+        let requests = Requests::get_with(folder.path().join("s"), "t", &headers, &paths[..1]).unwrap();
+        let text = fs::read_to_string(&requests.file).unwrap();
+        assert_eq!(text, "H\tAuthorization\tBearer t\nH\tAccept-Encoding\tgzip\nR\tGET\t/a\t\n");
     }
 }

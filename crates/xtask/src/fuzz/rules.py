@@ -58,6 +58,7 @@ UNSTATED = [
     (r"list_loads_by_ids", r"ids", "length"),  # counted in ids
     (PROOF + "|upload_file|" + LOAD, r"capturedAtUTC", "range"),  # counted from now
     (LISTING, r"properties\.registration\.dateOfBirth", "range"),  # as well
+    (LOAD + "|" + PROOF, r"vehicleRegistration", "length"),  # of its upper case
     (r"clear_cache", r"(prefixes|keys)\[\d+\]", "format"),  # keys of secrets
 ]
 

@@ -1,7 +1,7 @@
 //! The columns of listings as CSV (contract, section 5).
 
 use actix_web::web::Data;
-use common::csv::Lines;
+use common::csv::{Cell, Lines};
 use common::{Error, Table};
 use database::{Json, Ts};
 use serde_json::Value;
@@ -45,13 +45,15 @@ pub(super) fn table(
     now: Ts,
 ) -> Table<impl Fn(&Json, &mut Lines) -> Result<(), Error> + use<>> {
     let write = move |document: &Json, lines: &mut Lines| {
-        lines.row(cells(document, &app.categories, now)?.map(Option::unwrap_or_default));
+        lines.row(cells(document, &app.categories, now)?);
         Ok(())
     };
     Table { columns: &COLUMNS, write }
 }
 
-type Cells = [Option<String>; COLUMNS.len()];
+type Cells = [Cell<'static>; COLUMNS.len()];
+/// The column that is a list.
+const TAGS: usize = 22;
 
 fn cells(document: &Json, categories: &Categories, now: Ts) -> Result<Cells, Error> {
     let listing: Listing = document.parse()?;
@@ -64,7 +66,8 @@ fn cells(document: &Json, categories: &Categories, now: Ts) -> Result<Cells, Err
         listing.location.map(|location| (location.address, location.coordinates)).unwrap_or_default();
     let address = address.unwrap_or_default();
     let (lat, lon) = coordinates.map(|c| (c.lat.to_string(), c.lon.to_string())).unzip();
-    Ok([
+    let tags = Cell::list(&listing.tags);
+    let texts = [
         Some(listing.id.to_string()),
         Some(listing.kind.as_str().to_owned()),
         Some(listing.status.as_str().to_owned()),
@@ -87,9 +90,12 @@ fn cells(document: &Json, categories: &Categories, now: Ts) -> Result<Cells, Err
         address.postcode.map(|postcode| postcode.0),
         lat,
         lon,
-        Some(listing.tags.join(";")),
+        None,
         Some(listing.created_at.to_string()),
-    ])
+    ];
+    let mut cells = texts.map(|text: Option<String>| Cell::from(text.unwrap_or_default()));
+    cells[TAGS] = tags;
+    Ok(cells)
 }
 
 /// A text or a number as it was given.
@@ -116,9 +122,8 @@ mod tests {
         }
         let now = Ts::parse("2026-03-15").unwrap();
         let categories = Categories::open(None).unwrap();
-        let cells =
-            cells(&Json(listing.to_string()), &categories, now).unwrap().map(Option::unwrap_or_default);
-        let rows = COLUMNS.iter().zip(cells);
+        let cells = cells(&Json(listing.to_string()), &categories, now).unwrap();
+        let rows = COLUMNS.iter().zip(cells.iter().map(Cell::as_str));
         rows.filter(|(_, cell)| !cell.is_empty()).map(|(name, cell)| format!("{name}={cell}")).collect()
     }
 
@@ -126,16 +131,16 @@ mod tests {
     fn a_listing_that_says_everything() {
         let money = |amount: f64| json!({"amount": amount, "currency": "EUR"});
         let row = filled(&json!({
-            "categoryIds": [206, 208], "description": "Twelve,\nquiet", "organisationName": "=Farm", "tags": ["a", "b"],
+            "categoryIds": [206, 208], "description": "Twelve,\nquiet", "organisationName": "=Farm", "tags": ["a", "=b"],
             "properties": {"quantity": 12, "breed": "Hereford", "sexes": "heifers, steers", "minAge": 14, "maxAge": 18.5},
             "price": {"type": "range", "pricePerUnit": money(9.0), "minPrice": money(8.5), "maxPrice": money(10.0)},
             "location": {"address": {"city": "Brecon", "region": "Powys", "postcode": "LD3 7EG", "line1": "x"},
                 "coordinates": {"lat": 51.9469, "lon": -3}},
         }));
         let expected = "id=018f0000-0000-7000-8000-000000000001|type=selling|status=active|category=cattle|\
-            organisationId=farm|organisationName==Farm|description=Twelve,\nquiet|quantity=12|breed=Hereford|\
+            organisationId=farm|organisationName='=Farm|description=Twelve,\nquiet|quantity=12|breed=Hereford|\
             sexes=heifers, steers|minAge=14|maxAge=18.5|priceType=range|pricePerUnit=9|minPrice=8.5|maxPrice=10|\
-            currency=EUR|city=Brecon|region=Powys|postcode=LD3 7EG|lat=51.9469|lon=-3|tags=a;b|\
+            currency=EUR|city=Brecon|region=Powys|postcode=LD3 7EG|lat=51.9469|lon=-3|tags=a;'=b|\
             createdAtUTC=2026-03-01T09:30:00.000Z";
         assert_eq!(row.join("|"), expected);
     }

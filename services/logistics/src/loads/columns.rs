@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use common::csv::Lines;
+use common::csv::{Cell, Lines};
 use common::{Error, Table};
 use database::Json;
 use serde::Deserialize;
@@ -106,28 +106,28 @@ struct File<'a> {
 fn write(document: &Json, lines: &mut Lines) -> Result<(), Error> {
     let load: Shown = document.parse()?;
     let unit = load.weight.as_ref().or(load.weight_net.as_ref()).map_or("", |w| &*w.name);
-    let files: Vec<_> = load.files.iter().map(|file| &*file.id).collect();
+    let text = Cell::text;
     lines.row([
-        &*load.id,
-        &load.reference,
-        &load.status,
-        &load.delivery_date,
-        &load.organiser.id,
-        &load.organiser.name,
-        &load.carrier.id,
-        &load.carrier.name,
-        load.commodity.id.get(),
-        &load.commodity.name,
-        load.weight.as_ref().map_or("", |w| w.weight.get()),
-        load.weight_net.as_ref().map_or("", |w| w.weight.get()),
-        unit,
-        &load.vehicle_registration,
-        &load.ticket_number,
-        &load.pickup_postcode,
-        &load.dropoff_postcode,
-        &load.tags.join(";"),
-        &files.join(";"),
-        &load.completed_at,
+        text(&load.id),
+        text(&load.reference),
+        text(&load.status),
+        text(&load.delivery_date),
+        text(&load.organiser.id),
+        text(&load.organiser.name),
+        text(&load.carrier.id),
+        text(&load.carrier.name),
+        text(load.commodity.id.get()),
+        text(&load.commodity.name),
+        text(load.weight.as_ref().map_or("", |w| w.weight.get())),
+        text(load.weight_net.as_ref().map_or("", |w| w.weight.get())),
+        text(unit),
+        text(&load.vehicle_registration),
+        text(&load.ticket_number),
+        text(&load.pickup_postcode),
+        text(&load.dropoff_postcode),
+        Cell::list(&load.tags),
+        Cell::list(load.files.iter().map(|file| &file.id)),
+        text(&load.completed_at),
     ]);
     Ok(())
 }
@@ -188,12 +188,13 @@ mod tests {
     }
 
     /// By way of the whole load.
-    fn cells(load: Load) -> [String; 20] {
+    fn cells(load: Load) -> [Cell<'static>; 20] {
         let (organiser, carrier) = (load.organiser.unwrap_or_default(), load.carrier.unwrap_or_default());
         let weight = |weight: &Option<WeightMeasure>| weight.as_ref().map(|w| w.weight.to_string());
         let unit = load.weight.as_ref().or(load.weight_net.as_ref()).map(|w| w.name.to_string());
-        let files: Vec<_> = load.files.iter().map(|file| file.id.as_str()).collect();
-        [
+        let tags = Cell::list(&load.tags);
+        let files = Cell::list(load.files.iter().map(|file| &file.id));
+        let mut cells = [
             Some(load.id.to_string()),
             Some(load.reference),
             Some(load.status.as_str().to_owned()),
@@ -211,11 +212,13 @@ mod tests {
             load.ticket_number,
             load.pickup_postcode,
             load.dropoff_postcode,
-            Some(load.tags.join(";")),
-            Some(files.join(";")),
+            None,
+            None,
             load.completed_at.map(|at| at.to_string()),
         ]
-        .map(Option::unwrap_or_default)
+        .map(|text: Option<String>| Cell::from(text.unwrap_or_default()));
+        (cells[17], cells[18]) = (tags, files);
+        cells
     }
 
     #[test]

@@ -100,7 +100,7 @@ impl Form for OrganiserForm {
     }
 
     fn owner(&self) -> &str {
-        self.organiser_id.trim()
+        &self.organiser_id
     }
 
     fn into_new(self, catalogue: &Catalogue) -> Option<NewLoad> {
@@ -115,7 +115,7 @@ impl Form for CarrierForm {
     }
 
     fn owner(&self) -> &str {
-        self.carrier_id.trim()
+        &self.carrier_id
     }
 
     fn into_new(self, catalogue: &Catalogue) -> Option<NewLoad> {
@@ -154,8 +154,8 @@ impl Goods {
             dropoff_postcode: self.dropoff_postcode.map(|p| p.0),
             weight: self.weight.map(Amount::from_f64).transpose().ok()?,
             weight_net: weight_net.map(Amount::from_f64).transpose().ok()?,
-            vehicle_registration: self.vehicle_registration.map(|r| registration(&r)),
-            ticket_number: self.ticket_number.map(|t| t.trim().to_owned()),
+            vehicle_registration: self.vehicle_registration.map(|r| r.0),
+            ticket_number: self.ticket_number.map(|t| t.0),
             files: files.unwrap_or_default(),
             tags: self.tags.into_iter().map(|t| t.0).collect(),
         })
@@ -164,12 +164,6 @@ impl Goods {
 
 /// An organisation by its id and name; the name is the id where none was given.
 pub(super) fn party(id: Option<Name>, name: Option<Name>) -> Option<Party> {
-    let trimmed = |text: Option<Name>| text.map(|text| text.trim().to_owned());
-    let (id, name) = (trimmed(id), trimmed(name));
+    let (id, name) = (id.map(|id| id.0), name.map(|name| name.0));
     name.or_else(|| id.clone()).map(|name| Party { id, name })
-}
-
-/// Registrations are stored trimmed and in upper case.
-pub(super) fn registration(text: &str) -> String {
-    text.trim().to_uppercase()
 }

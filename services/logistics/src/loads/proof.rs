@@ -10,7 +10,7 @@ use database::{Amount, Id, Ts};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::form::{registration, reword_tonnes};
+use super::form::reword_tonnes;
 use super::model::{Load, Status};
 use super::store;
 use crate::Logistics;
@@ -51,7 +51,7 @@ pub(super) struct PathForm {
 pub(super) struct BodyForm {
     /// The load.
     #[serde(default, rename = "loadId")]
-    #[schema(required = true, min_length = 1)]
+    #[schema(required = true, min_length = 1, extensions(("x-text" = json!("line"))))]
     load_id: String,
     #[serde(flatten)]
     delivery: Delivery,
@@ -83,8 +83,8 @@ impl Delivery {
         files.dedup();
         Ok(Proof {
             weight_net: Amount::from_f64(self.weight_net).map_err(|e| Error::Internal(e.into()))?,
-            ticket_number: self.ticket_number.trim().to_owned(),
-            vehicle_registration: registration(&self.vehicle_registration),
+            ticket_number: self.ticket_number.0.clone(),
+            vehicle_registration: self.vehicle_registration.0.clone(),
             files,
         })
     }

@@ -19,7 +19,7 @@ use crate::loads::{self, Load, Party, Status, parties};
 #[serde(default, rename_all = "camelCase")]
 #[schema(as = SendToDriver)]
 struct ToDriver {
-    #[schema(required = true, min_length = 1)]
+    #[schema(required = true, min_length = 1, extensions(("x-text" = json!("line"))))]
     load_id: String,
     /// Claim `sub` of the driver, who may then read the load and prove its delivery.
     #[schema(required = true)]
@@ -31,7 +31,7 @@ struct ToDriver {
 #[serde(default, rename_all = "camelCase")]
 #[schema(as = SendToCarrier)]
 struct ToCarrier {
-    #[schema(required = true, min_length = 1)]
+    #[schema(required = true, min_length = 1, extensions(("x-text" = json!("line"))))]
     load_id: String,
     /// The organisation; it becomes the carrier of a load that has none.
     #[schema(required = true)]
@@ -52,7 +52,7 @@ pub(super) async fn send_to_driver(
     app: Data<Logistics>,
 ) -> Result<Answer, Error> {
     let (form, print) = body.check(|_, _| {})?;
-    let driver = Recipient::Driver(form.driver_id.trim().to_owned());
+    let driver = Recipient::Driver(form.driver_id.0);
     send(&app, caller, once, print, &form.load_id, driver).await
 }
 
@@ -70,8 +70,8 @@ pub(super) async fn send_to_carrier(
     app: Data<Logistics>,
 ) -> Result<Answer, Error> {
     let (form, print) = body.check(|_, _| {})?;
-    let id = form.carrier_id.trim().to_owned();
-    let name = form.carrier_name.map_or_else(|| id.clone(), |name| name.trim().to_owned());
+    let id = form.carrier_id.0;
+    let name = form.carrier_name.map_or_else(|| id.clone(), |name| name.0);
     send(&app, caller, once, print, &form.load_id, Recipient::Carrier { id, name }).await
 }
 

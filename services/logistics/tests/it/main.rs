@@ -20,6 +20,7 @@ mod read;
 mod roundtrip;
 mod search;
 mod search_model;
+mod texts;
 
 use logistics::{Logistics, Settings};
 use serde_json::{Value, json};

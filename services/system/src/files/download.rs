@@ -60,8 +60,6 @@ pub(super) async fn respond(
     }
     response.insert_header((header::CONTENT_TYPE, &*file.content_type));
     response.insert_header(disposition(file));
-    // Compressed, it would be other bytes than its ETag and ranges speak of.
-    response.insert_header((header::CONTENT_ENCODING, "identity"));
     Ok(response.body(body))
 }
 
@@ -70,6 +68,8 @@ fn head(status: StatusCode, version: Version) -> actix_web::HttpResponseBuilder 
     response.insert_header(ETag(version.tag)).insert_header(LastModified(version.modified));
     response.insert_header((header::ACCEPT_RANGES, "bytes"));
     response.insert_header((header::CACHE_CONTROL, "private, no-cache"));
+    // Compressed, it would be other bytes than its ETag and ranges speak of.
+    response.insert_header((header::CONTENT_ENCODING, "identity"));
     response
 }
 

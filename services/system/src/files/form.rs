@@ -38,7 +38,10 @@ pub(super) struct FileUploadForm {
     #[schema(rename = "organisationId", nullable = false)]
     organisation_id: Option<Name>,
     /// Comma-separated ids of organisations that may read the files too; `*` is everybody.
-    #[schema(nullable = false, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
+    #[schema(
+        nullable = false,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb]*$"
+    )]
     organisations: Option<String>,
 }
 

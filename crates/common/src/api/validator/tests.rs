@@ -89,6 +89,55 @@ fn dates_are_read_as_the_rest_of_the_code_reads_them() {
 }
 
 #[test]
+fn a_refused_format_says_which_one_is_expected() {
+    let message = |schema: Value, value: &str| {
+        let schema = json!({"type": "object", "properties": {"a": schema}});
+        let problems = Schema::new(&schema, &json!({})).unwrap().check(&mut json!({"a": value}));
+        problems.iter().map(|problem| problem.message.clone()).collect::<Vec<_>>().join("|")
+    };
+    let day = || json!({"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]});
+    let expected =
+        "must be a date such as 2026-03-01 or a date-time with offset such as 2026-03-01T09:30:00Z";
+    assert_eq!(message(day(), "01/03/2026"), expected);
+    assert_eq!(message(json!({"oneOf": [{"type": "null"}, day()]}), "soon"), expected);
+    let one = message(json!({"format": "uuid"}), "7");
+    assert_eq!(one, "must be a UUID such as 01956f2a-7c4e-7b3a-9d51-3f0c8a6e2b14");
+    assert_eq!(message(json!({"pattern": "^[A-Z]{3}$"}), "pounds"), "must match ^[A-Z]{3}$");
+    let name = serde_json::to_value(<crate::wire::Name as utoipa::PartialSchema>::schema()).unwrap();
+    assert_eq!(message(name, "a\tb"), crate::wire::INVISIBLE_MESSAGE);
+}
+
+#[test]
+fn texts_are_normalized_before_they_are_measured() {
+    let components = json!({"schemas": {
+        "Name": {"type": "string", "minLength": 1, "maxLength": 3, "pattern": "^[^;]*$", "x-text": "line"},
+        "Plate": {"type": "string", "maxLength": 3, "x-text": "upper"},
+        "Inner": {"type": "object", "properties": {"name": {"$ref": "#/components/schemas/Name"}}},
+    }});
+    let to = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
+    let schema = json!({"allOf": [{"type": "object", "required": ["name"], "properties": {
+        "name": to("Name"), "plate": {"oneOf": [{"type": "null"}, to("Plate")]}, "names": {"type": "array", "items": to("Name")},
+        "inner": {"oneOf": [{"type": "null"}, to("Inner")]}, "other": {"type": "string"},
+    }}]});
+    let schema = Schema::new(&schema, &components).unwrap();
+    let mut value = json!({"name": "  e\u{301}ab\u{a0}", "plate": " a\u{df} ", "names": ["a ", "bc"], "inner": {"name": " x"},
+        "other": " as it is "});
+    let problems = schema.check(&mut value);
+    assert!(problems.is_empty(), "{problems:?}");
+    assert_eq!(
+        value,
+        json!({"name": "\u{e9}ab", "plate": "ASS", "names": ["a", "bc"], "inner": {"name": "x"}, "other": " as it is "})
+    );
+    let mut long = json!({"name": "a\u{37e}", "plate": "\u{df}\u{df}", "names": ["  "]});
+    let found: Vec<_> = schema.check(&mut long).iter().map(|p| (p.path.clone(), p.code)).collect();
+    let expected = [("name", Code::Format), ("plate", Code::Length), ("names[0]", Code::Length)];
+    for (path, code) in expected {
+        assert!(found.contains(&(path.to_owned(), code)), "{found:?}");
+    }
+    assert_eq!(found.len(), 3);
+}
+
+#[test]
 fn another_type() {
     assert_eq!(check(json!(5)).1, [(String::new(), Code::Type)]);
     assert_eq!(check(json!({"name": "a", "weight": "1", "tags": null})).1.len(), 2);

@@ -1,6 +1,6 @@
 //! The header row: what stands in which column.
 
-use common::csv::unguard;
+use common::csv::{entries, unguard};
 use common::problem::{Code, Problems};
 use serde_json::{Map, Value, json};
 
@@ -69,7 +69,7 @@ impl Header {
                         problems.push(name, Code::Format, "has line breaks: is a quote missing?");
                     }
                 }
-                Cell::Text(text) => drop(object.insert(name.to_owned(), member(name, unguard(text.trim())))),
+                Cell::Text(text) => drop(object.insert(name.to_owned(), member(name, text.trim()))),
                 Cell::Refused(..) if IGNORED.contains(&name) => {}
                 Cell::Refused(code, why) => problems.push(name, code, why),
             }
@@ -81,10 +81,11 @@ impl Header {
 /// What stands in a cell, as JSON would have it; the schema says what is wrong with it.
 fn member(name: &str, text: &str) -> Value {
     match name {
+        "tags" => entries(text).collect(),
         "commodityId" | "weight" | "weightNet" => {
+            let text = unguard(text);
             text.parse::<f64>().ok().filter(|n| n.is_finite()).map_or_else(|| json!(text), |n| json!(n))
         }
-        "tags" => text.split(';').map(str::trim).filter(|tag| !tag.is_empty()).collect(),
-        _ => json!(text),
+        _ => json!(unguard(text)),
     }
 }

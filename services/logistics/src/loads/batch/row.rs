@@ -49,11 +49,6 @@ pub fn reword(mut found: Problems, problems: &mut Problems) {
     for name in ["weight", "weightNet"] {
         found.reword(name, Code::Type, "must be a number, such as 29.4");
     }
-    found.reword(
-        "deliveryDateISO",
-        Code::Format,
-        "must be a date such as 2026-03-01, or a date-time with offset",
-    );
     for problem in found {
         let cell = problem.path.split(['[', '.']).next().unwrap_or_default();
         problems.push_with(cell, problem.code, problem.message, problem.data.into());
@@ -71,7 +66,7 @@ impl BatchRow {
         nameless: &mut bool,
     ) -> Option<NewLoad> {
         let commodity_id = self.commodity(catalogue, problems);
-        if self.weight_unit.as_ref().is_some_and(|unit| !unit.trim().eq_ignore_ascii_case("tonne")) {
+        if self.weight_unit.as_ref().is_some_and(|unit| !unit.eq_ignore_ascii_case("tonne")) {
             problems.push_with("weightUnit", Code::Enum, "must be tonne", json!({ "allowed": ["tonne"] }));
         }
         let parties = self.parties(organiser, problems, nameless);
@@ -126,10 +121,7 @@ impl BatchRow {
             id.clone_from(&form.id);
         }
         // Another organisation's name is not this one's.
-        if is_forms
-            || (name.is_none()
-                && form.id.as_ref().is_none_or(|own| id.as_ref().is_some_and(|id| id.trim() == own.0)))
-        {
+        if is_forms || (name.is_none() && form.id.as_ref().is_none_or(|own| id.as_ref() == Some(own))) {
             name = name.or_else(|| form.name.clone());
         }
         if id.is_some() && name.is_none() {

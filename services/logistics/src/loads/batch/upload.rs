@@ -127,8 +127,7 @@ impl LoadBatchForm {
     /// said to lack it.
     pub fn organiser(&mut self, problems: &Problems) -> Organiser {
         let field = |name: &str, value: Option<Name>| {
-            let trimmed = |text: Name| Name(text.trim().to_owned());
-            if problems.failed(name) { Some(Name("-".into())) } else { value.map(trimmed) }
+            if problems.failed(name) { Some(Name("-".into())) } else { value }
         };
         Organiser {
             id: field("organisationId", self.organisation_id.take()),

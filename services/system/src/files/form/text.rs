@@ -1,6 +1,7 @@
 //! Texts of a form, field by field: what is kept of them and why one is refused.
 
 use common::problem::{Code, Problems};
+use common::wire::{INVISIBLE_MESSAGE, is_plain_line, normalize_line};
 use serde_json::{Value, json};
 
 const NAME_MAX: usize = 200;
@@ -20,16 +21,16 @@ pub(super) fn length(minimum: usize, maximum: usize, what: &str) -> Refusal {
     (Code::Length, message, json!({ "minimum": minimum, "maximum": maximum }))
 }
 
-/// A name or an id: one line, trimmed.
+/// A name or an id: one line, normalized.
 pub(super) fn line(text: &str) -> Result<String, Refusal> {
-    let line = text.trim();
-    if text.chars().any(char::is_control) {
-        return Err((Code::Format, "must not have control characters".into(), json!({})));
+    let line = normalize_line(text);
+    if !is_plain_line(&line) {
+        return Err((Code::Format, INVISIBLE_MESSAGE.into(), json!({})));
     }
     if line.is_empty() || line.chars().count() > NAME_MAX {
         return Err(length(1, NAME_MAX, "characters"));
     }
-    Ok(line.to_owned())
+    Ok(line.into_owned())
 }
 
 /// The name itself, where a client sent the path to it.
@@ -52,6 +53,11 @@ mod tests {
         for refused in ["", " ", "a/", "..", "a\\.", "a\nb", "a\u{0}", "\u{85}"] {
             assert_eq!(kept(refused), None, "{refused:?}");
         }
+        for invisible in ["a\u{200b}", "\u{202e}gpj.exe", "\u{feff}a"] {
+            assert_eq!(kept(invisible), None, "{invisible:?}");
+        }
+        assert_eq!(kept("e\u{301}.pdf "), Some("\u{e9}.pdf".into()));
+        assert_eq!(kept(&"e\u{301}".repeat(200)).map(|n| n.chars().count()), Some(200));
         assert_eq!(kept(&"\u{e9}".repeat(200)).map(|n| n.chars().count()), Some(200));
         assert_eq!(kept(&"x".repeat(201)), None);
     }

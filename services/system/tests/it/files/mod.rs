@@ -16,6 +16,7 @@ mod scan;
 mod store;
 mod stored;
 mod sweep;
+mod texts;
 mod trickling;
 mod upload;
 

@@ -1,0 +1,75 @@
+//! Texts of bodies and parameters: how they are normalized, and which are refused.
+
+use serde_json::json;
+use testkit::{Reply, User};
+
+use crate::echo::{start, thing};
+
+#[test]
+fn texts_are_trimmed_and_in_nfc() {
+    testkit::block_on(async {
+        let app = start().await;
+        let mut body = thing(" \u{2003}Cafe\u{301} \u{a0}");
+        body["tags"] = json!([" a ", "e\u{301}"]);
+        let kept = app.post("/v1/one").json(&body).send().await.ok();
+        assert_eq!((&kept["name"], &kept["tags"]), (&json!("Caf\u{e9}"), &json!(["a", "\u{e9}"])));
+        let again = app.post("/v1/one").json(&kept).send().await.ok();
+        assert_eq!(again, kept, "normalizing twice changes nothing more");
+        let heard = app.get("/v1/hear?must=ab&f:name=%20Cafe%CC%81%20&many=e%CC%81,%20b").send().await.ok();
+        assert_eq!((&heard["f:name"], &heard["many"]), (&json!("Caf\u{e9}"), &json!(["\u{e9}", "b"])));
+        let long = thing(&format!("  {}  ", "e\u{301}".repeat(200)));
+        assert_eq!(
+            app.post("/v1/one").json(&long).send().await.status,
+            200,
+            "200 characters as they are stored"
+        );
+        let longer = thing(&"\u{958}".repeat(101));
+        assert_eq!(app.post("/v1/one").json(&longer).send().await.problems(), ["name length"]);
+    });
+}
+
+#[test]
+fn invisible_characters_are_refused_in_names() {
+    testkit::block_on(async {
+        let app = start().await;
+        for c in "\u{ad}\u{61c}\u{180e}\u{200b}\u{200c}\u{200d}\u{200e}\u{200f}\u{2028}\u{202a}\u{202e}\u{2060}\u{2066}\u{2069}\u{feff}".chars() {
+            let mut body = thing(&format!("Far{c}m"));
+            body["tags"] = json!([format!("a{c}a")]);
+            body["note"] = json!(format!("a{c}b"));
+            let reply: Reply = app.post("/v1/one").json(&body).send().await;
+            assert_eq!(reply.problems(), ["name format", "tags[0] format"], "{c:?}");
+        }
+        for name in [
+            "\u{1f404}\u{fe0f}",
+            "\u{645}\u{632}\u{631}\u{639}\u{629}",
+            "Ll\u{177}n & S\u{f8}n",
+            "\u{8fb2}\u{5834}",
+        ] {
+            assert_eq!(app.post("/v1/one").json(&thing(name)).send().await.ok()["name"], name);
+        }
+        for control in ["Farm\n", "\tFarm", "Fa\u{7f}rm", "\u{0}"] {
+            assert_eq!(app.post("/v1/one").json(&thing(control)).send().await.problems(), ["name format"]);
+        }
+    });
+}
+
+#[test]
+fn a_refused_date_says_what_is_expected() {
+    testkit::block_on(async {
+        let app = start().await;
+        let reply = app.get("/v1/hear?must=ab&day=01/03/2026").send().await.json();
+        let expected =
+            "must be a date such as 2026-03-01 or a date-time with offset such as 2026-03-01T09:30:00Z";
+        assert_eq!(reply["validation"][0]["message"], expected);
+    });
+}
+
+#[test]
+fn claims_are_normalized_as_ids_in_requests_are() {
+    testkit::block_on(async {
+        let app = start().await;
+        let user = User::of(" fe\u{301}rme ");
+        let who = app.get("/v1/who").by(&user).send().await.ok();
+        assert_eq!(who["org"], "f\u{e9}rme");
+    });
+}
