@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 pub use postcode::Postcode;
-pub use text::{Iso, Name, Note, Reference, Registration, Tag, Word};
+pub use text::{Breed, Iso, Name, Note, Reference, Registration, Tag, Word};
 
 /// The answer of operations that do something (interface.md, 2.13).
 #[derive(Clone, Debug, Serialize, ToSchema)]

@@ -59,6 +59,10 @@ text!(
     Tag, 1..50, TAG
 );
 text!(
+    /// A breed, a breed type or a breed society: 1..60 characters.
+    Breed, 1..60, LINE
+);
+text!(
     /// A description or message: up to 10,000 characters, line breaks allowed.
     Note, 0..10000, LINES
 );

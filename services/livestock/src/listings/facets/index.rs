@@ -12,7 +12,7 @@ use super::super::terms::{AdditionalInfo, Sex};
 use super::Facets;
 use super::beyond::{Beyond, Measures};
 use super::count::Counts;
-use super::exact::{Exact, Masks};
+use super::exact::{Exact, Masks, Viewer};
 use super::kept::Shelf;
 use super::store::Row;
 use super::terms::{NONE, Texts};
@@ -27,7 +27,7 @@ pub struct Traits {
     pub society: u32,
     pub types: u32,
     pub category: u8,
-    /// The number of its value of the filter `f:status`; [`Traits::HIDDEN`] for drafts and cancelled ones.
+    /// The number of its value of the filter `f:status`; [`Traits::CANCELLED_DRAFT`] if it was cancelled as a draft.
     pub status: u8,
     /// A flag for each.
     pub sexes: u8,
@@ -37,7 +37,7 @@ pub struct Traits {
 const _: () = assert!(size_of::<Id>() + size_of::<Traits>() + size_of::<Measures>() == 80);
 
 impl Traits {
-    pub const HIDDEN: u8 = 7;
+    pub const CANCELLED_DRAFT: u8 = StatusFilter::Draft as u8 + 1;
 
     fn of(row: &Row, texts: &mut Texts) -> Self {
         let mut number = |text: &Option<String>| text.as_ref().map_or(NONE, |text| texts.terms.number(text));
@@ -46,7 +46,9 @@ impl Traits {
             ("active", _) => StatusFilter::ActiveBuying as u8,
             ("sold", _) => StatusFilter::Sold as u8,
             ("found", _) => StatusFilter::Found as u8,
-            _ => Self::HIDDEN,
+            ("cancelled", _) if !row.cancelled_as_draft => StatusFilter::Cancelled as u8,
+            ("cancelled", _) => Self::CANCELLED_DRAFT,
+            _ => StatusFilter::Draft as u8,
         };
         Self {
             breed: number(&row.breed),
@@ -59,6 +61,12 @@ impl Traits {
             sexes: flags(&row.sexes, Sex::ALL.map(Sex::as_str)),
             additional_info: flags(&row.additional_info, AdditionalInfo::ALL.map(AdditionalInfo::as_str)),
         }
+    }
+
+    /// True if it was never published: at most its organisation and `admin` find it.
+    #[inline]
+    pub fn is_private(&self) -> bool {
+        self.status >= StatusFilter::Draft as u8
     }
 }
 
@@ -143,22 +151,28 @@ impl Index {
         (new <= self.changes.len()).then(|| self.changes.iter().take(new))
     }
 
-    /// What a search finds, as JSON, if that is known without counting.
-    pub fn known(&self, search: &Search, categories: &Categories) -> Result<Option<String>, Error> {
+    /// The facets of a caller's search, as JSON, if they are known without counting.
+    pub fn known(
+        &self,
+        viewer: Viewer<'_>,
+        search: &Search,
+        categories: &Categories,
+    ) -> Result<Option<String>, Error> {
         if search.wishlisted || Beyond::of(search).is_some() {
             return Ok(None);
         }
-        self.shelf.known(&Exact::of(search), self, categories)
+        self.shelf.known(&Exact::of(viewer, search), self, categories)
     }
 
-    /// What a search finds, as JSON; of a wishlist, these.
+    /// The facets of a caller's search, as JSON; of a wishlist, these.
     pub fn facets(
         &self,
+        viewer: Viewer<'_>,
         search: &Search,
         wishlist: Option<&[Id]>,
         categories: &Categories,
     ) -> Result<String, Error> {
-        let (exact, beyond) = (Exact::of(search), Beyond::of(search));
+        let (exact, beyond) = (Exact::of(viewer, search), Beyond::of(search));
         if wishlist.is_none() && beyond.is_none() {
             return self.shelf.facets(exact, self, categories);
         }

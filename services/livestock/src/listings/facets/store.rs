@@ -10,6 +10,7 @@ use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::BigInt;
 
+use super::super::model::TYPE;
 use super::super::store::DERIVED;
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::dsl as l;
@@ -38,6 +39,7 @@ pub struct Row {
     pub x: Option<f64>,
     pub y: Option<f64>,
     pub z: Option<f64>,
+    pub cancelled_as_draft: bool,
 }
 
 /// What happened since.
@@ -76,8 +78,8 @@ impl Place {
     }
 }
 
-/// So many rows are read at once.
-const SOME: i64 = 10_000;
+/// Rows read at once. Each may have 40 kB of types.
+const MAX_ROWS: i64 = 2_000;
 /// So many are asked for by name, which either database takes in a statement.
 const AT_ONCE: usize = 1_000;
 
@@ -152,16 +154,17 @@ pub fn changes(c: &mut AnyConnection, place: &Place) -> Result<Changes, Error> {
 
 /// Some thousand listings, those with the next ids.
 pub fn some(c: &mut AnyConnection, after: Option<Id>) -> Result<Vec<Row>, Error> {
-    let query = l::listings.order(l::id).limit(SOME).select(Row::as_select()).into_boxed();
+    let query = l::listings.order(l::id).limit(MAX_ROWS).select(Row::as_select()).into_boxed();
     Ok(match after {
         Some(id) => query.filter(l::id.gt(id)).load(c)?,
         None => query.load(c)?,
     })
 }
 
-/// How all breeds and societies are written.
-pub fn spellings(c: &mut AnyConnection) -> Result<Vec<(String, String)>, Error> {
-    Ok(s::spellings.load(c)?)
+/// How some thousand breeds and societies are written, those after a term.
+pub fn spellings(c: &mut AnyConnection, after: &str) -> Result<Vec<(String, String)>, Error> {
+    let next = s::spellings.filter(s::term.gt(after)).filter(s::term.not_like(format!("{TYPE}%")));
+    Ok(next.order(s::term).limit(MAX_ROWS).load(c)?)
 }
 
 /// What the caller has on the wishlist.
