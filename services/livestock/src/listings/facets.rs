@@ -25,7 +25,7 @@ use super::search::Search;
 use crate::Livestock;
 use crate::categories::Categories;
 use count::Counts;
-use exact::Viewer;
+use exact::{Masks, Viewer};
 use index::Index;
 use store::{Changes, Place};
 
@@ -159,6 +159,7 @@ impl Follower {
             let mut index = self.write();
             index.insert(&changes.rows);
             index.spell(changes.spellings);
+            index.spell_privately(changes.private_spellings);
         }
         let (position, known) = (changes.position, changes.known);
         *place = Place { reading, position, known, stale: std::mem::take(&mut place.stale) };
@@ -170,11 +171,12 @@ impl Follower {
         let position = db.read(store::position).await?;
         let mut place = Place { reading, position, ..Place::default() };
         loop {
-            let rows = db.read(move |c| store::some(c, after)).await?;
+            let (rows, spellings) = db.read(move |c| store::some(c, after)).await?;
             let Some(last) = rows.last() else { break };
             after = Some(last.id);
             place.note(&rows);
             index.insert(&rows);
+            index.spell_privately(spellings);
         }
         let mut term = String::new();
         loop {
@@ -200,10 +202,12 @@ impl Follower {
 }
 
 impl<'a> Facets<'a> {
-    fn of(counts: &Counts, index: &'a Index, categories: &'a Categories) -> Self {
+    fn of(counts: &Counts, masks: &Masks, index: &'a Index, categories: &'a Categories) -> Self {
         let spelled = |counts: &[u32]| {
             let counted = counts.iter().enumerate().skip(1).filter(|(_, count)| **count > 0);
-            most_frequent(counted.filter_map(|(term, count)| Some((index.spelling(term)?, *count))))
+            most_frequent(
+                counted.filter_map(|(term, count)| Some((index.spelling(term, masks.private_to())?, *count))),
+            )
         };
         let kinds = counts.categories().filter(|(_, count)| *count > 0);
         let kinds = kinds.filter_map(|(id, count)| Some((categories.main_name(&[id])?, count)));

@@ -147,6 +147,11 @@ impl Masks {
         }
     }
 
+    /// The organisation whose private listings pass.
+    pub fn private_to(&self) -> Option<u32> {
+        self.private_to
+    }
+
     /// What stops a listing.
     #[inline]
     pub fn stop(&self, listing: &Traits) -> u8 {

@@ -14,7 +14,7 @@ use super::beyond::{Beyond, Measures};
 use super::count::Counts;
 use super::exact::{Exact, Masks, Viewer};
 use super::kept::Shelf;
-use super::store::Row;
+use super::store::{PrivateSpelling, Row};
 use super::terms::{NONE, Texts};
 use crate::categories::Categories;
 
@@ -90,6 +90,8 @@ pub struct Index {
     pub texts: Texts,
     /// How breeds and societies are written.
     spellings: HashMap<u32, Box<str>>,
+    /// How an organisation writes those that are in its private listings, by its number and the term's.
+    private_spellings: HashMap<(u32, u32), Box<str>>,
     /// How often one was learnt.
     pub spelt: u64,
     /// The last changes, and how many there were.
@@ -134,9 +136,22 @@ impl Index {
         }
     }
 
-    /// How a breed or society is written; as it is compared where that is not known.
-    pub fn spelling(&self, term: usize) -> Option<&str> {
-        let known = u32::try_from(term).ok().and_then(|term| self.spellings.get(&term));
+    /// Takes how organisations write terms in private listings. Each comes with a change of such a listing, so kept counts
+    /// follow that.
+    pub fn spell_privately(&mut self, spellings: Vec<PrivateSpelling>) {
+        for PrivateSpelling { organisation_id, term, spelling } in spellings {
+            let organisation = self.texts.organisations.number(&organisation_id);
+            let term = self.texts.terms.number(&term);
+            self.private_spellings.entry((organisation, term)).or_insert_with(|| spelling.into());
+        }
+    }
+
+    /// How a breed or society is written on the market, else in the private listings of an organisation; in lower case if
+    /// neither is known.
+    pub fn spelling(&self, term: usize, private_to: Option<u32>) -> Option<&str> {
+        let number = u32::try_from(term).ok()?;
+        let own = || self.private_spellings.get(&(private_to?, number));
+        let known = self.spellings.get(&number).or_else(own);
         known.map(|spelling| &**spelling).or_else(|| self.texts.terms.text(term))
     }
 
@@ -177,7 +192,7 @@ impl Index {
             return self.shelf.facets(exact, self, categories);
         }
         let masks = Masks::of(&exact, &self.texts);
-        Facets::of(&self.count(&masks, beyond.as_ref(), wishlist), self, categories).json()
+        Facets::of(&self.count(&masks, beyond.as_ref(), wishlist), &masks, self, categories).json()
     }
 
     /// Counts what filters let pass; of a wishlist, these.

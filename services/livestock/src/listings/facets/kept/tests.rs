@@ -261,6 +261,7 @@ fn an_overtaken_reading_is_not_taken() {
         known: HashSet::from([1]),
         rows: vec![row(id(1), breed)],
         spellings: Vec::new(),
+        private_spellings: Vec::new(),
     };
     follower.apply(2, read("texel"));
     follower.apply(1, read("hereford"));
