@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 pub use normalize::{TextForm, is_plain_line, normalize_line};
 pub use postcode::Postcode;
 pub(crate) use text::pattern_message;
-pub use text::{INVISIBLE_MESSAGE, Iso, Name, Note, Reference, Registration, Tag, Word};
+pub use text::{Breed, INVISIBLE_MESSAGE, Iso, Name, Note, Reference, Registration, Tag, Word};
 
 /// The answer of operations that do something (interface.md, 2.13).
 #[derive(Clone, Debug, Serialize, ToSchema)]

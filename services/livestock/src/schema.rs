@@ -28,6 +28,7 @@ diesel::table! {
         z -> Nullable<Double>,
         derived -> Integer,
         document -> database::JsonSql,
+        cancelled_as_draft -> Bool,
     }
 }
 

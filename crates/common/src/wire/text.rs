@@ -86,6 +86,10 @@ text!(
     Tag, 1..50, TAG, Line
 );
 text!(
+    /// A breed, a breed type or a breed society: 1..60 characters.
+    Breed, 1..60, LINE, Line
+);
+text!(
     /// A description or message: up to 10,000 characters, line breaks allowed.
     Note, 0..10000, LINES, Lines
 );

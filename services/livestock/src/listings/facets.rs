@@ -25,6 +25,7 @@ use super::search::Search;
 use crate::Livestock;
 use crate::categories::Categories;
 use count::Counts;
+use exact::{Masks, Viewer};
 use index::Index;
 use store::{Changes, Place};
 
@@ -32,23 +33,31 @@ use store::{Changes, Place};
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Who waited longer for a reading that failed does not try another.
 const ENOUGH: Duration = Duration::from_secs(1);
-/// A filter names at most so many values, the commonest.
-const MOST_VALUES: usize = 10_000;
+/// Values listed of a filter, the most frequent.
+const MAX_VALUES: usize = 500;
+/// Characters of a value that is listed: those of a breed. Older listings may have longer ones.
+const MAX_VALUE_CHARS: usize = 60;
 
-/// What the filters of a search may be set to (contract, section 5, `docs=false`).
+/// What the filters of a search may be set to (contract, section 5, `docs=false`). At most 300 kB: breeds and societies
+/// have up to 500 values of 60 characters each, the other filters have fixed ones.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Facets<'a> {
-    /// For each filter its values with what they would leave under all the other filters, commonest first: at most
-    /// 10,000 of them, and none that would leave nothing.
+    /// For each filter the values that it may be set to, each with the number of listings that it would leave under all
+    /// the other filters: the 500 most frequent values, the most frequent first. Drafts and cancelled listings have no
+    /// value of `f:status`; the other filters count them where the search finds them.
     filters: BTreeMap<&'static str, Vec<Facet<'a>>>,
-    /// How many listings the search finds.
+    /// The number of listings that the same search finds.
     total: u32,
+    /// `true` if a filter has more values than are listed; else absent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    truncated: bool,
 }
 
 /// A value of a filter.
 #[derive(Debug, Serialize, ToSchema)]
 struct Facet<'a> {
-    /// As the filter takes it; one with a comma it cannot be asked for.
+    /// As the filter takes it.
     value: &'a str,
     /// How many listings it would leave.
     count: u32,
@@ -81,18 +90,19 @@ impl Follower {
         app.follower.follow(&app.db).await?;
         // What counts or writes to the table may take long, and is waited for elsewhere.
         if let Ok(index) = app.follower.index.try_read()
-            && let Some(known) = index.known(&search, &app.categories)?
+            && let Some(known) = index.known(Viewer::from(&caller), &search, &app.categories)?
         {
             return Ok(Answer::raw(known));
         }
         let wishlist = if search.wishlisted {
+            let caller = caller.clone();
             Some(app.db.read(move |c| store::wishlist(c, &caller)).await?)
         } else {
             None
         };
         let counted = tokio::task::spawn_blocking(move || {
             let index = app.follower.index.read().unwrap_or_else(PoisonError::into_inner);
-            index.facets(&search, wishlist.as_deref(), &app.categories)
+            index.facets(Viewer::from(&caller), &search, wishlist.as_deref(), &app.categories)
         });
         counted.await.map_err(|e| Error::Internal(e.into()))?.map(Answer::raw)
     }
@@ -149,6 +159,7 @@ impl Follower {
             let mut index = self.write();
             index.insert(&changes.rows);
             index.spell(changes.spellings);
+            index.spell_privately(changes.private_spellings);
         }
         let (position, known) = (changes.position, changes.known);
         *place = Place { reading, position, known, stale: std::mem::take(&mut place.stale) };
@@ -160,13 +171,21 @@ impl Follower {
         let position = db.read(store::position).await?;
         let mut place = Place { reading, position, ..Place::default() };
         loop {
-            let rows = db.read(move |c| store::some(c, after)).await?;
+            let (rows, spellings) = db.read(move |c| store::some(c, after)).await?;
             let Some(last) = rows.last() else { break };
             after = Some(last.id);
             place.note(&rows);
             index.insert(&rows);
+            index.spell_privately(spellings);
         }
-        index.spell(db.read(store::spellings).await?);
+        let mut term = String::new();
+        loop {
+            let after = term.clone();
+            let spellings = db.read(move |c| store::spellings(c, &after)).await?;
+            let Some((last, _)) = spellings.last() else { break };
+            term.clone_from(last);
+            index.spell(spellings);
+        }
         let mut current = self.place();
         *self.write() = index;
         *current = place;
@@ -183,22 +202,26 @@ impl Follower {
 }
 
 impl<'a> Facets<'a> {
-    fn of(counts: &Counts, index: &'a Index, categories: &'a Categories) -> Self {
+    fn of(counts: &Counts, masks: &Masks, index: &'a Index, categories: &'a Categories) -> Self {
         let spelled = |counts: &[u32]| {
             let counted = counts.iter().enumerate().skip(1).filter(|(_, count)| **count > 0);
-            values(counted.filter_map(|(term, count)| Some((index.spelling(term)?, *count))))
+            most_frequent(
+                counted.filter_map(|(term, count)| Some((index.spelling(term, masks.private_to())?, *count))),
+            )
         };
         let kinds = counts.categories().filter(|(_, count)| *count > 0);
         let kinds = kinds.filter_map(|(id, count)| Some((categories.main_name(&[id])?, count)));
-        let filters = BTreeMap::from([
-            ("f:status", values(counts.statuses())),
-            ("f:commodityType", values(kinds)),
+        let filters = [
+            ("f:status", most_frequent(counts.statuses())),
+            ("f:commodityType", most_frequent(kinds)),
             ("f:commodityBreed", spelled(&counts.breeds)),
             ("f:commodityBreedSociety", spelled(&counts.societies)),
-            ("f:commoditySexes", values(counts.sexes())),
-            ("f:commodityAdditionalInfo", values(counts.additional_info())),
-        ]);
-        Self { filters, total: counts.total }
+            ("f:commoditySexes", most_frequent(counts.sexes())),
+            ("f:commodityAdditionalInfo", most_frequent(counts.additional_info())),
+        ];
+        let truncated = filters.iter().any(|(_, (_, all))| !all);
+        let filters = filters.into_iter().map(|(filter, (values, _))| (filter, values)).collect();
+        Self { filters, total: counts.total, truncated }
     }
 
     fn json(&self) -> Result<String, Error> {
@@ -206,10 +229,23 @@ impl<'a> Facets<'a> {
     }
 }
 
-fn values<'a>(counts: impl Iterator<Item = (&'a str, u32)>) -> Vec<Facet<'a>> {
-    let mut values: Vec<_> =
-        counts.filter(|(_, count)| *count > 0).map(|(value, count)| Facet { value, count }).collect();
-    values.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.value.cmp(b.value)));
-    values.truncate(MOST_VALUES);
-    values
+/// The values to list, and whether those are all.
+fn most_frequent<'a>(counts: impl Iterator<Item = (&'a str, u32)>) -> (Vec<Facet<'a>>, bool) {
+    let mut all = true;
+    let mut values = Vec::new();
+    for (value, count) in counts.filter(|(_, count)| *count > 0) {
+        if value.len() <= MAX_VALUE_CHARS || value.chars().count() <= MAX_VALUE_CHARS {
+            values.push(Facet { value, count });
+        } else {
+            all = false;
+        }
+    }
+    let order = |a: &Facet<'_>, b: &Facet<'_>| b.count.cmp(&a.count).then_with(|| a.value.cmp(b.value));
+    if values.len() > MAX_VALUES {
+        values.select_nth_unstable_by(MAX_VALUES, order);
+        values.truncate(MAX_VALUES);
+        all = false;
+    }
+    values.sort_unstable_by(order);
+    (values, all)
 }

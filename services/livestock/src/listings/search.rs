@@ -144,7 +144,7 @@ impl Search {
     pub fn is_usual(&self) -> bool {
         let around = self.surroundings();
         matches!(self.sorting.sort, Sort::CreatedAt | Sort::Price | Sort::Distance)
-            && self.status != Some(StatusFilter::Draft)
+            && !matches!(self.status, Some(StatusFilter::Draft | StatusFilter::Cancelled))
             && !matches!(self.commodity_type, Some(CommodityType::Type(_)))
             && self.breeds.len() <= 1
             && self.breed_societies.is_empty()

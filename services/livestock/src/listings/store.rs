@@ -17,26 +17,38 @@ use crate::schema::spellings::{self, dsl as s};
 
 pub(super) type Query<'a> = listings::BoxedQuery<'a, MultiBackend>;
 
-/// The listings that a caller may see: all but the drafts of other organisations, all for `admin`.
+/// The listings that a caller may see: all for `admin`; for others those that were published, and the drafts of their own
+/// organisation, cancelled or not.
 pub(super) fn visible(caller: &Caller) -> Query<'_> {
     let all = listings::table.into_boxed();
     if caller.admin {
         return all;
     }
-    all.filter(l::status.ne(Status::Draft.as_str()).or(l::organisation_id.eq(caller.organisation_id())))
+    let published = l::status.ne(Status::Draft.as_str()).and(l::cancelled_as_draft.eq(false));
+    all.filter(published.or(l::organisation_id.eq(caller.organisation_id())))
 }
 
-/// The listings of a status, or of all but drafts, that a caller may see: of drafts those of the caller's organisation
-/// (an admin may read others' by their ids, but a search is for one's own).
+/// The listings of a status, or of all but drafts, that a caller may see. A search for drafts finds those of the caller's
+/// own organisation only, although an admin may read others by their ids.
 pub(super) fn visible_with(caller: &Caller, status: Option<Status>) -> Query<'_> {
     let all = listings::table.into_boxed();
     match status {
-        None => all.filter(l::status.ne(Status::Draft.as_str())),
+        None => published_or_own(all.filter(l::status.ne(Status::Draft.as_str())), caller),
         Some(Status::Draft) => all
             .filter(l::status.eq(Status::Draft.as_str()))
             .filter(l::organisation_id.eq(caller.organisation_id())),
+        // A literal: with a bound value SQLite uses no partial index.
+        Some(Status::Cancelled) => published_or_own(all.filter(sql::<Bool>("status = 'cancelled'")), caller),
         Some(status) => all.filter(l::status.eq(status.as_str())),
     }
+}
+
+/// Leaves out listings of other organisations that were cancelled as drafts, except for `admin`.
+fn published_or_own<'a>(query: Query<'a>, caller: &'a Caller) -> Query<'a> {
+    if caller.admin {
+        return query;
+    }
+    query.filter(l::cancelled_as_draft.eq(false).or(l::organisation_id.eq(caller.organisation_id())))
 }
 
 /// What [`Row::of`] makes of a document. To be counted up with each change of it, so that [`derive`] mends the rows
@@ -127,9 +139,13 @@ pub fn change_status(
     from: Status,
     reason: Option<&str>,
 ) -> Result<(), Error> {
-    diesel::update(listings::table.find(listing.id))
-        .set((l::status.eq(listing.status.as_str()), l::document.eq(Json::of(listing)?)))
-        .execute(c)?;
+    let cancelled_as_draft = from == Status::Draft && listing.status == Status::Cancelled;
+    let changes = (
+        l::status.eq(listing.status.as_str()),
+        l::document.eq(Json::of(listing)?),
+        l::cancelled_as_draft.eq(cancelled_as_draft),
+    );
+    diesel::update(listings::table.find(listing.id)).set(changes).execute(c)?;
     record(c, listing, &caller.user_id, Some(from), reason)?;
     spell(c, listing)
 }
@@ -173,7 +189,7 @@ fn spell(c: &mut AnyConnection, listing: &Listing) -> Result<(), Error> {
 /// The document of a listing.
 ///
 /// # Errors
-/// 404 if there is none, 403 if it is another organisation's draft.
+/// 404 if there is none, 403 if it is another organisation's and was never published.
 pub fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Json, Error> {
     let found = visible(caller).filter(l::id.eq(id)).select(l::document).first(c).optional()?;
     found.map_or_else(|| Err(missing(c, id)), Ok)
@@ -195,7 +211,7 @@ pub fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Listin
 /// Why a caller does not see a listing.
 fn missing(c: &mut AnyConnection, id: Id) -> Error {
     match diesel::select(diesel::dsl::exists(listings::table.find(id))).get_result(c) {
-        Ok(true) => Error::Forbidden("This listing is another organisation's draft."),
+        Ok(true) => Error::Forbidden("This listing is another organisation's and was never published."),
         Ok(false) => Error::NotFound,
         Err(error) => error.into(),
     }

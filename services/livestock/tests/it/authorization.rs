@@ -17,19 +17,26 @@ testkit::on_both! {
             drafts.push(format!("/v1/listings/{}", draft(&app, &farm).await));
         }
         let [secret, published, reported, cancelled] = &drafts[..] else { unreachable!() };
+        let never_published = format!("/v1/listings/{}", draft(&app, &farm).await);
+        app.post(&format!("{never_published}/close")).by(&farm).json(&json!({"status": "cancelled"})).send().await.ok();
+        let hidden = never_published.rsplit('/').next().unwrap();
         let sold = format!("/v1/listings/{}", create(&app, &farm, &full()).await);
         let own = |path: String| Ask::new(path, &[&farm, &colleague, &admin]).not(&elsewhere).not(&alone);
         let change = |path: &String, to: &str| own(format!("{path}/{to}")).keeps(path);
         let id = secret.rsplit('/').next().unwrap();
         let search = |query: &str| Ask::new(format!("/v1/listings?{query}"), &[&farm, &colleague]).not(&admin)
             .not(&elsewhere).not(&alone).shows(id);
+        let cancelled_draft = |query: &str| Ask::new(format!("/v1/listings?{query}"), &[&farm, &colleague, &admin])
+            .not(&elsewhere).not(&alone).shows(hidden);
         testkit::every_operation_refuses_whom_it_must(&app, vec![
             // A search for drafts is for one's own, an admin's too.
             ("search_listings", Rule::Scoped(vec![
                 search("f:status=draft"), search("f:status=draft&f:organisationId=farm"), search("f:status=draft&format=CSV"),
                 search("f:status=draft&sortBy=price&f:commodityType=cattle"),
+                cancelled_draft("f:status=cancelled"), cancelled_draft("f:status=cancelled&format=CSV"),
+                cancelled_draft("f:status=cancelled&f:organisationId=farm&sortBy=price"),
             ])),
-            ("find_listing", Rule::Foreign(vec![own(secret.clone())])),
+            ("find_listing", Rule::Foreign(vec![own(secret.clone()), own(never_published.clone())])),
             ("create_sheep_listing", Rule::Member),
             ("create_cattle_listing", Rule::Member),
             ("create_working_dog_listing", Rule::Member),
@@ -47,8 +54,8 @@ testkit::on_both! {
             ])),
             ("list_reports_of_listing", Rule::Admin),
             ("list_events_of_listing", Rule::Admin),
-            ("add_listing_to_wishlist", Rule::Foreign(vec![change(secret, "wishlist")])),
-            ("remove_listing_from_wishlist", Rule::Foreign(vec![change(secret, "wishlist")])),
+            ("add_listing_to_wishlist", Rule::Foreign(vec![change(secret, "wishlist"), change(&never_published, "wishlist")])),
+            ("remove_listing_from_wishlist", Rule::Foreign(vec![change(secret, "wishlist"), change(&never_published, "wishlist")])),
             ("list_categories", Rule::AnyCaller("the catalogue is nobody's own")),
             ("find_settings", Rule::Admin),
             ("update_settings", Rule::Admin),

@@ -60,6 +60,62 @@ testkit::on_both! {
         }
     }
 
+    /// Each caller's counts are those of the same search by that caller.
+    async fn drafts_and_cancelled_listings_count_for_those_who_find_them(backend) {
+        let (app, a) = (start(backend).await, User::of("a"));
+        let breed = |name: &str, draft: bool| with(plain(&json!({"breed": name})), "/isDraft", json!(draft));
+        create(&app, &a, &breed("Texel", false)).await;
+        create(&app, &a, &breed("Draft", true)).await;
+        let published = create(&app, &a, &breed("Published", false)).await;
+        let draft = create(&app, &a, &breed("Hereford", true)).await;
+        for id in [&published, &draft] {
+            app.call("PUT", &format!("/v1/listings/{id}/wishlist")).by(&a).send().await.ok();
+            to(&app, &a, id, "cancelled").send().await.ok();
+        }
+        let (b, elsewhere) = (User::of("b"), User::of("b").with("sub", "user-of-a"));
+        let none = &[][..];
+        for (user, query, breeds) in [
+            (&a, "f:status=draft", &["Draft 1"][..]),
+            (&b, "f:status=draft", none),
+            (&User::admin(), "f:status=draft", none),
+            (&a, "f:status=cancelled", &["Hereford 1", "Published 1"]),
+            (&b, "f:status=cancelled", &["Published 1"]),
+            // A breed that was never on the market is written as it is compared, but for its own organisation.
+            (&User::admin(), "f:status=cancelled", &["Published 1", "hereford 1"]),
+            (&b, "f:status=cancelled&f:organisationId=a&f:commodityBreed=hereford", &["Published 1"]),
+            (&a, "isWishlisted=true", &["Hereford 1", "Published 1"]),
+            // The wishlist is the user's; the draft was the organisation's.
+            (&elsewhere, "isWishlisted=true", &["Published 1"]),
+            (&a, "f:organisationId=a", &["Texel 1"]),
+        ] {
+            let path = format!("/v1/listings?count=true&{query}");
+            let total = app.get(&path).by(user).send().await.header("x-total-count").parse::<u64>().unwrap();
+            for _ in 0..2 {
+                let found = app.get(&format!("{path}&docs=false")).by(user).send().await.ok();
+                assert_eq!(counts(&found, "f:commodityBreed"), breeds, "{query}");
+                assert_eq!(found["total"], total, "{query}");
+                let statuses = counts(&found, "f:status");
+                assert!(statuses.iter().all(|status| status == "active-selling 1"), "{query} {statuses:?}");
+            }
+        }
+    }
+
+    async fn many_breeds(backend) {
+        let (app, a) = (start(backend).await, User::of("a"));
+        let breeds: Vec<_> = (0..502).map(|n| plain(&json!({"breed": format!("Breed {n}")}))).collect();
+        for some in breeds.chunks(50) {
+            futures_util::future::join_all(some.iter().map(|listing| create(&app, &a, listing))).await;
+        }
+        create(&app, &a, &breeds[501]).await;
+        let found = facets(&app, "").await;
+        let values = counts(&found, "f:commodityBreed");
+        assert_eq!((values.len(), &*values[0]), (500, "Breed 501 2"));
+        assert_eq!((&found["total"], &found["truncated"]), (&json!(503), &json!(true)));
+        let found = facets(&app, "f:commodityType=sheep").await;
+        assert_eq!((&found["total"], found.get("truncated")), (&json!(0), None));
+        assert_eq!(facets(&app, "f:commodityBreed=breed%20499").await["total"], 1, "also those that are not listed");
+    }
+
     /// Of every change that was answered the next count knows, whoever made it, whatever else is under way.
     async fn another_replicas_changes_count_at_once(backend) {
         let (one, a) = (start(backend).await, User::of("a"));

@@ -4,7 +4,7 @@ use livestock::{Livestock, Settings};
 use serde_json::{Value, json};
 use testkit::{App, Backend, Call, User};
 
-use crate::sample::{create, full, search, start, with};
+use crate::sample::{create, full, ids, search, start, with};
 
 const UNKNOWN: &str = "0190f5fe-0000-7000-8000-000000000000";
 
@@ -119,6 +119,46 @@ testkit::on_both! {
             assert_eq!(!search(&app, &other, query).await.is_empty(), found, "{query}");
         }
         assert_eq!(read(&app, &other, &id).await["status"], "found");
+    }
+
+    async fn a_cancelled_draft_stays_its_organisations(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let (secret, published) = (draft(&app, &farm).await, draft(&app, &farm).await);
+        to(&app, &farm, &published, "active").send().await.ok();
+        for id in [&secret, &published] {
+            app.call("PUT", &format!("/v1/listings/{id}/wishlist")).by(&farm).send().await.ok();
+            to(&app, &farm, id, "cancelled").send().await.ok();
+        }
+        let elsewhere = User::of("other").with("sub", "user-of-farm");
+        let report = json!({"reason": "other", "message": "x"});
+        for stranger in [User::of("other"), elsewhere, User::alone("user-of-farm")] {
+            for call in [
+                app.get(&format!("/v1/listings/{secret}")),
+                app.call("PUT", &format!("/v1/listings/{secret}/wishlist")),
+                app.call("DELETE", &format!("/v1/listings/{secret}/wishlist")),
+                app.post(&format!("/v1/listings/{secret}/report")).json(&report),
+                to(&app, &stranger, &secret, "cancelled"),
+            ] {
+                assert_eq!(call.by(&stranger).send().await.error(403), "forbidden");
+            }
+            for query in ["", "&f:organisationId=farm", "&f:commodityBreed=hereford", "&sortBy=price", "&count=true"] {
+                let path = format!("/v1/listings?f:status=cancelled{query}");
+                let reply = app.get(&path).by(&stranger).send().await;
+                assert!(query != "&count=true" || reply.header("x-total-count") == "1", "{path}");
+                assert_eq!(ids(&reply.ok()), [published.as_str()], "{path}");
+                let csv = app.get(&format!("{path}&format=CSV")).by(&stranger).send().await.text();
+                assert!(csv.contains(&published) && !csv.contains(&secret), "{path} {csv}");
+                let counts = app.get(&format!("{path}&docs=false")).by(&stranger).send().await.ok();
+                assert_eq!(counts["total"], 1, "{path}");
+            }
+            assert!(!search(&app, &stranger, "isWishlisted=true").await.contains(&secret));
+        }
+        assert_eq!(read(&app, &User::of("other"), &published).await["status"], "cancelled");
+        for reader in [&farm, &farm.clone().with("sub", "colleague"), &User::admin()] {
+            assert_eq!(read(&app, reader, &secret).await["status"], "cancelled");
+            assert_eq!(search(&app, reader, "f:status=cancelled").await, [published.as_str(), &secret]);
+        }
+        assert_eq!(search(&app, &farm, "isWishlisted=true").await.len(), 2);
     }
 
     async fn a_repeat_is_answered_as_the_first(backend) {

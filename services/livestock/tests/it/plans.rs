@@ -6,7 +6,7 @@ use testkit::{App, Backend, User};
 use crate::sample::{create, full, plain, start};
 
 /// Of each search: what its plan must have, and whether anything is sorted.
-const SEARCHES: [(&str, &[&str], bool); 26] = [
+const SEARCHES: [(&str, &[&str], bool); 29] = [
     ("", &["listings_status_created (status=?)"], false),
     ("f:status=active-selling", &["COVERING INDEX listings_status_created (status=?)"], false),
     ("f:commodityType=cattle", &["listings_category_status_created (category=? AND status=?)"], false),
@@ -89,6 +89,13 @@ const SEARCHES: [(&str, &[&str], bool); 26] = [
         true,
     ),
     ("isWishlisted=true", &["listings USING INDEX sqlite_autoindex_listings_1 (id=?)"], true),
+    ("f:status=cancelled", &["COVERING INDEX listings_cancelled"], false),
+    ("f:status=cancelled&sortBy=price", &["listings_status_price (status=? AND price>?)"], false),
+    (
+        "f:status=cancelled&f:organisationId=a",
+        &["listings_organisation_status_created (organisation_id=? AND status=?)"],
+        false,
+    ),
     ("format=CSV", &["COVERING INDEX listings_status_created (status=?)"], false),
 ];
 

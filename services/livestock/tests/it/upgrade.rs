@@ -1,10 +1,11 @@
-//! Listings that a replica of an older version writes while this one runs.
+//! Listings that an older version wrote, before this one or beside it.
 
 use std::time::Duration;
 
 use serde_json::json;
 use testkit::{App, Backend, User};
 
+use crate::lifecycle::{draft, to};
 use crate::sample::{create, full, plain, search, start};
 
 /// As migration 20261121000300 knew listings: no place, no spelling, no event.
@@ -29,7 +30,75 @@ fn insert_as_before(app: &App, backend: Backend, id: &str, status: &str) {
     ));
 }
 
+/// Takes a listing to a status as the previous version did, which knew no `cancelled_as_draft`.
+fn change_as_before(app: &App, backend: Backend, id: &str, from: &str, to: &str) {
+    let (change, quoted) = (format!("'\"{from}\"', '\"{to}\"'"), id.replace('-', ""));
+    let (schema, key, document, at) = match backend {
+        Backend::Sqlite => ("", format!("X'{quoted}'"), format!("replace(document, {change})"), "0"),
+        Backend::Postgres => {
+            ("livestock.", format!("'{id}'"), format!("replace(document::text, {change})::json"), "now()")
+        }
+    };
+    app.database.execute(&format!(
+        "UPDATE {schema}listings SET status = '{to}', document = {document} WHERE id = {key};
+         INSERT INTO {schema}listing_events (listing_id, user_id, from_status, to_status, at)
+         VALUES ({key}, 'u', '{from}', '{to}', {at})"
+    ));
+}
+
+/// Runs the scripts of a migration.
+fn run_scripts(app: &App, backend: Backend, scripts: [[&str; 2]; 2]) {
+    for [sqlite, postgres] in scripts {
+        match backend {
+            Backend::Sqlite => app.database.execute(sqlite),
+            Backend::Postgres => {
+                app.database.execute(&format!("SET search_path TO livestock, public; {postgres}"))
+            }
+        }
+    }
+}
+
+/// Undoes and repeats the migration that marks cancelled drafts.
+const MARK_CANCELLED_DRAFTS: [[&str; 2]; 2] = [
+    [
+        include_str!("../../migrations/sqlite/20261123020000_mark_cancelled_drafts/down.sql"),
+        include_str!("../../migrations/postgres/20261123020000_mark_cancelled_drafts/down.sql"),
+    ],
+    [
+        include_str!("../../migrations/sqlite/20261123020000_mark_cancelled_drafts/up.sql"),
+        include_str!("../../migrations/postgres/20261123020000_mark_cancelled_drafts/up.sql"),
+    ],
+];
+
 testkit::on_both! {
+    async fn cancelled_drafts_of_the_previous_version_stay_private(backend) {
+        let (app, farm, stranger) = (start(backend).await, User::of("farm"), User::of("stranger"));
+        let mut ids = Vec::new();
+        for statuses in [&["active", "cancelled"][..], &["cancelled"], &["active"], &[]] {
+            let id = draft(&app, &farm).await;
+            for status in statuses {
+                to(&app, &farm, &id, status).send().await.ok();
+            }
+            ids.push(id);
+        }
+        let [cancelled, cancelled_draft, active, draft] = &ids[..] else { unreachable!() };
+        app.get("/v1/listings?docs=false&f:status=cancelled").by(&stranger).send().await.ok();
+        run_scripts(&app, backend, MARK_CANCELLED_DRAFTS);
+        assert_eq!(search(&app, &stranger, "f:status=cancelled").await, [cancelled.as_str()]);
+
+        change_as_before(&app, backend, active, "active", "cancelled");
+        change_as_before(&app, backend, draft, "draft", "cancelled");
+        assert_eq!(search(&app, &stranger, "f:status=cancelled").await, [active.as_str(), cancelled]);
+        assert_eq!(search(&app, &farm, "f:status=cancelled").await.len(), 4);
+        for (user, total) in [(&stranger, 2), (&farm, 4)] {
+            let counts = app.get("/v1/listings?docs=false&f:status=cancelled").by(user).send().await.ok();
+            assert_eq!(counts["total"], total);
+        }
+        for (id, status) in [(cancelled, 200), (active, 200), (cancelled_draft, 403), (draft, 403)] {
+            assert_eq!(app.get(&format!("/v1/listings/{id}")).by(&stranger).send().await.status, status);
+        }
+    }
+
     async fn are_soon_found_by_everything_that_is_new(backend) {
         let (app, a) = (start(backend).await, User::of("a"));
         create(&app, &a, &full()).await;

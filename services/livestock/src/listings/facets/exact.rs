@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::super::particulars::line;
+use common::Caller;
+
 use super::super::search::{CommodityType, Search, StatusFilter};
 use super::index::Traits;
 use super::terms::{Texts, UNKNOWN};
@@ -20,6 +21,19 @@ pub mod stop {
     pub const ALWAYS: u8 = 0b11 << 6;
 }
 
+/// Who searches.
+#[derive(Clone, Copy, Debug)]
+pub struct Viewer<'a> {
+    pub organisation_id: &'a str,
+    pub admin: bool,
+}
+
+impl<'a> From<&'a Caller> for Viewer<'a> {
+    fn from(caller: &'a Caller) -> Self {
+        Self { organisation_id: caller.organisation_id(), admin: caller.admin }
+    }
+}
+
 /// The filters of a search that compare exactly; equal if they mean the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Exact {
@@ -33,18 +47,29 @@ pub struct Exact {
     sex: u8,
     info: u8,
     organisation: Option<String>,
+    /// Of the listings that were never published, only those of this organisation are found; all without one. Set only
+    /// where such listings are searched for, so other searches are equal whoever asks.
+    private_to: Option<String>,
 }
 
+/// The flag of listings that were cancelled as drafts.
+const CANCELLED_DRAFT: u8 = 1 << Traits::CANCELLED_DRAFT;
+const DRAFT: u8 = 1 << StatusFilter::Draft as u8;
+
 impl Exact {
-    pub fn of(search: &Search) -> Self {
+    pub fn of(viewer: Viewer<'_>, search: &Search) -> Self {
         let statuses = match search.status {
-            None if search.wishlisted => 0b1111,
+            None if search.wishlisted => 0b1_1111 | CANCELLED_DRAFT,
             None => 1 << StatusFilter::ActiveSelling as u8 | 1 << StatusFilter::ActiveBuying as u8,
-            Some(StatusFilter::Cancelled | StatusFilter::Draft) => 0,
+            Some(StatusFilter::Cancelled) => 1 << StatusFilter::Cancelled as u8 | CANCELLED_DRAFT,
             Some(filter) => 1 << filter as u8,
         };
+        // As in the store's `visible_with`: an admin finds all but the drafts of others.
+        let is_private =
+            if viewer.admin { statuses == DRAFT } else { statuses & (DRAFT | CANCELLED_DRAFT) != 0 };
         Self {
             statuses,
+            private_to: is_private.then(|| viewer.organisation_id.to_owned()),
             kind: search.commodity_type.clone(),
             breeds: search.breeds.iter().cloned().collect(),
             societies: search.breed_societies.iter().cloned().collect(),
@@ -56,7 +81,8 @@ impl Exact {
 
     /// How much memory it takes, about.
     pub fn bytes(&self) -> usize {
-        let texts = self.breeds.iter().chain(&self.societies).chain(&self.organisation);
+        let texts =
+            self.breeds.iter().chain(&self.societies).chain(&self.organisation).chain(&self.private_to);
         size_of::<Self>() + texts.map(|text| size_of::<String>() + text.len()).sum::<usize>()
     }
 }
@@ -71,13 +97,16 @@ pub struct Masks {
     sex: u8,
     info: u8,
     organisation: Option<u32>,
+    private_to: Option<u32>,
 }
 
 impl Masks {
     pub fn of(exact: &Exact, texts: &Texts) -> Self {
         let mut statuses = [stop::ALWAYS; 8];
-        for (bit, status) in statuses.iter_mut().take(StatusFilter::COUNTED.len()).enumerate() {
-            *status = mark(stop::STATUS, exact.statuses >> bit & 1 == 1);
+        for (bit, status) in statuses.iter_mut().enumerate() {
+            // The others have no value of `f:status` to count for.
+            let stop = if bit < StatusFilter::COUNTED.len() { stop::STATUS } else { stop::ALWAYS };
+            *status = mark(stop, exact.statuses >> bit & 1 == 1);
         }
         let mut categories = [0; 8];
         if let Some(CommodityType::Category(id)) = exact.kind {
@@ -85,7 +114,8 @@ impl Masks {
         }
         let (sex, info) = (exact.sex, exact.info);
         let (terms, types) = (Vec::new(), Vec::new());
-        let mut masks = Self { statuses, categories, terms, types, sex, info, organisation: None };
+        let (organisation, private_to) = (None, None);
+        let mut masks = Self { statuses, categories, terms, types, sex, info, organisation, private_to };
         masks.learn(exact, texts);
         masks
     }
@@ -100,24 +130,34 @@ impl Masks {
             let breed = mark(stop::BREED, any(&exact.breeds, text));
             self.terms.push(breed | mark(stop::SOCIETY, any(&exact.societies, text)));
         }
-        let line = match &exact.kind {
-            Some(CommodityType::Type(name)) => Some(line(name)),
+        let kind = match &exact.kind {
+            Some(CommodityType::Type(name)) => Some(name),
             _ => None,
         };
         for number in self.types.len()..texts.types.len() {
-            let has = |line: &String| texts.types.text(number).is_some_and(|types| types.contains(line));
-            self.types.push(mark(stop::KIND, line.as_ref().is_none_or(has)));
+            let passes = kind.is_none_or(|name| texts.types.has(number, name));
+            self.types.push(mark(stop::KIND, passes));
         }
-        if self.organisation.is_none_or(|number| number == UNKNOWN) {
-            self.organisation = exact.organisation.as_ref().map(|id| texts.organisations.find(id));
+        for (number, id) in
+            [(&mut self.organisation, &exact.organisation), (&mut self.private_to, &exact.private_to)]
+        {
+            if number.is_none_or(|number| number == UNKNOWN) {
+                *number = id.as_ref().map(|id| texts.organisations.find(id));
+            }
         }
+    }
+
+    /// The organisation whose private listings pass.
+    pub fn private_to(&self) -> Option<u32> {
+        self.private_to
     }
 
     /// What stops a listing.
     #[inline]
     pub fn stop(&self, listing: &Traits) -> u8 {
         let term = |number: u32| self.terms[number as usize];
-        let other = self.organisation.is_some_and(|organisation| organisation != listing.organisation);
+        let is_other = |id: Option<u32>| id.is_some_and(|id| id != listing.organisation);
+        let other = is_other(self.organisation) | (listing.is_private() & is_other(self.private_to));
         self.statuses[usize::from(listing.status & 7)]
             | self.categories[usize::from(listing.category & 7)]
             | self.types[listing.types as usize]

@@ -12,9 +12,9 @@ use super::super::terms::{AdditionalInfo, Sex};
 use super::Facets;
 use super::beyond::{Beyond, Measures};
 use super::count::Counts;
-use super::exact::{Exact, Masks};
+use super::exact::{Exact, Masks, Viewer};
 use super::kept::Shelf;
-use super::store::Row;
+use super::store::{PrivateSpelling, Row};
 use super::terms::{NONE, Texts};
 use crate::categories::Categories;
 
@@ -27,7 +27,7 @@ pub struct Traits {
     pub society: u32,
     pub types: u32,
     pub category: u8,
-    /// The number of its value of the filter `f:status`; [`Traits::HIDDEN`] for drafts and cancelled ones.
+    /// The number of its value of the filter `f:status`; [`Traits::CANCELLED_DRAFT`] if it was cancelled as a draft.
     pub status: u8,
     /// A flag for each.
     pub sexes: u8,
@@ -37,7 +37,7 @@ pub struct Traits {
 const _: () = assert!(size_of::<Id>() + size_of::<Traits>() + size_of::<Measures>() == 80);
 
 impl Traits {
-    pub const HIDDEN: u8 = 7;
+    pub const CANCELLED_DRAFT: u8 = StatusFilter::Draft as u8 + 1;
 
     fn of(row: &Row, texts: &mut Texts) -> Self {
         let mut number = |text: &Option<String>| text.as_ref().map_or(NONE, |text| texts.terms.number(text));
@@ -46,7 +46,9 @@ impl Traits {
             ("active", _) => StatusFilter::ActiveBuying as u8,
             ("sold", _) => StatusFilter::Sold as u8,
             ("found", _) => StatusFilter::Found as u8,
-            _ => Self::HIDDEN,
+            ("cancelled", _) if !row.cancelled_as_draft => StatusFilter::Cancelled as u8,
+            ("cancelled", _) => Self::CANCELLED_DRAFT,
+            _ => StatusFilter::Draft as u8,
         };
         Self {
             breed: number(&row.breed),
@@ -59,6 +61,12 @@ impl Traits {
             sexes: flags(&row.sexes, Sex::ALL.map(Sex::as_str)),
             additional_info: flags(&row.additional_info, AdditionalInfo::ALL.map(AdditionalInfo::as_str)),
         }
+    }
+
+    /// True if it was never published: at most its organisation and `admin` find it.
+    #[inline]
+    pub fn is_private(&self) -> bool {
+        self.status >= StatusFilter::Draft as u8
     }
 }
 
@@ -82,6 +90,8 @@ pub struct Index {
     pub texts: Texts,
     /// How breeds and societies are written.
     spellings: HashMap<u32, Box<str>>,
+    /// How an organisation writes those that are in its private listings, by its number and the term's.
+    private_spellings: HashMap<(u32, u32), Box<str>>,
     /// How often one was learnt.
     pub spelt: u64,
     /// The last changes, and how many there were.
@@ -126,9 +136,22 @@ impl Index {
         }
     }
 
-    /// How a breed or society is written; as it is compared where that is not known.
-    pub fn spelling(&self, term: usize) -> Option<&str> {
-        let known = u32::try_from(term).ok().and_then(|term| self.spellings.get(&term));
+    /// Takes how organisations write terms in private listings. Each comes with a change of such a listing, so kept counts
+    /// follow that.
+    pub fn spell_privately(&mut self, spellings: Vec<PrivateSpelling>) {
+        for PrivateSpelling { organisation_id, term, spelling } in spellings {
+            let organisation = self.texts.organisations.number(&organisation_id);
+            let term = self.texts.terms.number(&term);
+            self.private_spellings.entry((organisation, term)).or_insert_with(|| spelling.into());
+        }
+    }
+
+    /// How a breed or society is written on the market, else in the private listings of an organisation; in lower case if
+    /// neither is known.
+    pub fn spelling(&self, term: usize, private_to: Option<u32>) -> Option<&str> {
+        let number = u32::try_from(term).ok()?;
+        let own = || self.private_spellings.get(&(private_to?, number));
+        let known = self.spellings.get(&number).or_else(own);
         known.map(|spelling| &**spelling).or_else(|| self.texts.terms.text(term))
     }
 
@@ -143,27 +166,33 @@ impl Index {
         (new <= self.changes.len()).then(|| self.changes.iter().take(new))
     }
 
-    /// What a search finds, as JSON, if that is known without counting.
-    pub fn known(&self, search: &Search, categories: &Categories) -> Result<Option<String>, Error> {
+    /// The facets of a caller's search, as JSON, if they are known without counting.
+    pub fn known(
+        &self,
+        viewer: Viewer<'_>,
+        search: &Search,
+        categories: &Categories,
+    ) -> Result<Option<String>, Error> {
         if search.wishlisted || Beyond::of(search).is_some() {
             return Ok(None);
         }
-        self.shelf.known(&Exact::of(search), self, categories)
+        self.shelf.known(&Exact::of(viewer, search), self, categories)
     }
 
-    /// What a search finds, as JSON; of a wishlist, these.
+    /// The facets of a caller's search, as JSON; of a wishlist, these.
     pub fn facets(
         &self,
+        viewer: Viewer<'_>,
         search: &Search,
         wishlist: Option<&[Id]>,
         categories: &Categories,
     ) -> Result<String, Error> {
-        let (exact, beyond) = (Exact::of(search), Beyond::of(search));
+        let (exact, beyond) = (Exact::of(viewer, search), Beyond::of(search));
         if wishlist.is_none() && beyond.is_none() {
             return self.shelf.facets(exact, self, categories);
         }
         let masks = Masks::of(&exact, &self.texts);
-        Facets::of(&self.count(&masks, beyond.as_ref(), wishlist), self, categories).json()
+        Facets::of(&self.count(&masks, beyond.as_ref(), wishlist), &masks, self, categories).json()
     }
 
     /// Counts what filters let pass; of a wishlist, these.

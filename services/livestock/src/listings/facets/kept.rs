@@ -69,7 +69,7 @@ impl Kept {
         kept.changed = index.changed();
         if !same {
             kept.spelt = index.spelt;
-            kept.answer = Facets::of(&kept.counts, index, categories).json()?;
+            kept.answer = Facets::of(&kept.counts, &kept.masks, index, categories).json()?;
         }
         Ok(Some(self.0.insert(kept).answer.clone()))
     }
@@ -77,7 +77,7 @@ impl Kept {
     fn count(&mut self, exact: &Exact, index: &Index, categories: &Categories) -> Result<String, Error> {
         let masks = Masks::of(exact, &index.texts);
         let counts = index.count(&masks, None, None);
-        let answer = Facets::of(&counts, index, categories).json()?;
+        let answer = Facets::of(&counts, &masks, index, categories).json()?;
         let (changed, spelt) = (index.changed(), index.spelt);
         Ok(self.0.insert(Counted { masks, counts, changed, spelt, answer }).answer.clone())
     }

@@ -3,13 +3,14 @@
 use std::collections::{BTreeSet, HashSet};
 
 use common::{Caller, Error};
-use database::{AnyConnection, Id, MultiBackend};
+use database::{AnyConnection, Id, Json, MultiBackend};
 use diesel::dsl::max;
 use diesel::expression::ValidGrouping;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::BigInt;
 
+use super::super::model::{Listing, Status, TYPE};
 use super::super::store::DERIVED;
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::dsl as l;
@@ -38,6 +39,7 @@ pub struct Row {
     pub x: Option<f64>,
     pub y: Option<f64>,
     pub z: Option<f64>,
+    pub cancelled_as_draft: bool,
 }
 
 /// What happened since.
@@ -49,6 +51,15 @@ pub struct Changes {
     pub rows: Vec<Row>,
     /// Of the terms in the rows, and how they are written.
     pub spellings: Vec<(String, String)>,
+    pub private_spellings: Vec<PrivateSpelling>,
+}
+
+/// How an organisation writes a breed or society in a listing that was never published: shown to that organisation only.
+#[derive(Clone, Debug)]
+pub struct PrivateSpelling {
+    pub organisation_id: String,
+    pub term: String,
+    pub spelling: String,
 }
 
 /// Up to where the events were read.
@@ -76,8 +87,10 @@ impl Place {
     }
 }
 
-/// So many rows are read at once.
-const SOME: i64 = 10_000;
+/// Rows read at once. Each may have 40 kB of types.
+const MAX_ROWS: i64 = 2_000;
+/// Documents read at once.
+const MAX_DOCUMENTS: usize = 200;
 /// So many are asked for by name, which either database takes in a statement.
 const AT_ONCE: usize = 1_000;
 
@@ -147,21 +160,48 @@ pub fn changes(c: &mut AnyConnection, place: &Place) -> Result<Changes, Error> {
     for terms in terms.chunks(AT_ONCE) {
         spellings.extend(s::spellings.filter(s::term.eq_any(terms)).load::<(String, String)>(c)?);
     }
-    Ok(Changes { position, known: events.into_iter().map(|(n, _)| n).collect(), rows, spellings })
+    let private_spellings = private_spellings(c, &rows)?;
+    let known = events.into_iter().map(|(n, _)| n).collect();
+    Ok(Changes { position, known, rows, spellings, private_spellings })
+}
+
+/// How those of these listings that were never published write their breeds and societies.
+fn private_spellings(c: &mut AnyConnection, rows: &[Row]) -> Result<Vec<PrivateSpelling>, Error> {
+    let is_private = |row: &&Row| row.cancelled_as_draft || row.status == Status::Draft.as_str();
+    let ids: Vec<_> = rows.iter().filter(is_private).map(|row| row.id).collect();
+    let mut spellings = Vec::new();
+    for ids in ids.chunks(MAX_DOCUMENTS) {
+        let documents = l::listings.filter(l::id.eq_any(ids)).order(l::id).select(l::document);
+        for document in documents.load::<Json>(c)? {
+            let Ok(listing) = document.parse::<Listing>() else { continue };
+            let terms = listing.terms().into_iter();
+            let differ = terms.filter(|(term, spelling)| term != spelling && !term.starts_with(TYPE));
+            let organisation_id = listing.organisation_id;
+            spellings.extend(differ.map(|(term, spelling)| PrivateSpelling {
+                organisation_id: organisation_id.clone(),
+                term,
+                spelling,
+            }));
+        }
+    }
+    Ok(spellings)
 }
 
 /// Some thousand listings, those with the next ids.
-pub fn some(c: &mut AnyConnection, after: Option<Id>) -> Result<Vec<Row>, Error> {
-    let query = l::listings.order(l::id).limit(SOME).select(Row::as_select()).into_boxed();
-    Ok(match after {
+pub fn some(c: &mut AnyConnection, after: Option<Id>) -> Result<(Vec<Row>, Vec<PrivateSpelling>), Error> {
+    let query = l::listings.order(l::id).limit(MAX_ROWS).select(Row::as_select()).into_boxed();
+    let rows = match after {
         Some(id) => query.filter(l::id.gt(id)).load(c)?,
         None => query.load(c)?,
-    })
+    };
+    let spellings = private_spellings(c, &rows)?;
+    Ok((rows, spellings))
 }
 
-/// How all breeds and societies are written.
-pub fn spellings(c: &mut AnyConnection) -> Result<Vec<(String, String)>, Error> {
-    Ok(s::spellings.load(c)?)
+/// How some thousand breeds and societies are written, those after a term.
+pub fn spellings(c: &mut AnyConnection, after: &str) -> Result<Vec<(String, String)>, Error> {
+    let next = s::spellings.filter(s::term.gt(after)).filter(s::term.not_like(format!("{TYPE}%")));
+    Ok(next.order(s::term).limit(MAX_ROWS).load(c)?)
 }
 
 /// What the caller has on the wishlist.

@@ -1,7 +1,7 @@
 //! What is said of animals of several kinds.
 
 use common::problem::{Code, Problems};
-use common::wire::{Name, Word};
+use common::wire::{Breed, Name, Word};
 use database::Amount;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -16,15 +16,15 @@ pub struct AnimalProperties {
     /// A headline.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<Name>,
-    /// Such as `Hereford`.
+    /// For example `Hereford`. Without a comma.
     #[serde(skip_serializing_if = "Option::is_none")]
-    breed: Option<Name>,
-    /// Such as `cross`.
+    breed: Option<Breed>,
+    /// For example `cross`. Without a comma.
     #[serde(skip_serializing_if = "Option::is_none")]
-    breed_type: Option<Name>,
-    /// The society that registers the breed.
+    breed_type: Option<Breed>,
+    /// The society that registers the breed. Without a comma.
     #[serde(skip_serializing_if = "Option::is_none")]
-    breed_society: Option<Name>,
+    breed_society: Option<Breed>,
 }
 
 /// What is said of a herd or flock.
@@ -55,6 +55,18 @@ pub struct HerdProperties {
 
 impl AnimalProperties {
     /// See [`super::Properties`].
+    pub fn rules(&self, problems: &mut Problems) {
+        let names =
+            [("breed", &self.breed), ("breedType", &self.breed_type), ("breedSociety", &self.breed_society)];
+        for (member, name) in names {
+            if name.as_ref().is_some_and(|name| name.contains(',')) {
+                let message = "must not contain a comma: commas separate the values of a search's filter";
+                problems.push(format!("properties.{member}"), Code::Format, message);
+            }
+        }
+    }
+
+    /// See [`super::Properties`].
     pub fn spell(&mut self, category: i32, breeds: &Breeds) {
         for name in [&mut self.breed, &mut self.breed_type, &mut self.breed_society].into_iter().flatten() {
             name.0 = breeds.spelling(category, &name.0).to_owned();
@@ -65,6 +77,7 @@ impl AnimalProperties {
 impl HerdProperties {
     /// See [`super::Properties`].
     pub fn rules(&self, problems: &mut Problems) {
+        self.animals.rules(problems);
         if let Some(sexes) = &self.sexes {
             check_sexes("properties.sexes", sexes, problems);
         }

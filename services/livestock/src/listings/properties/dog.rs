@@ -66,6 +66,7 @@ impl WorkingDogProperties {
 
 impl Properties for WorkingDogProperties {
     fn rules(&self, problems: &mut Problems) {
+        self.animals.rules(problems);
         self.check_birth(Ts::now(), problems);
     }
 

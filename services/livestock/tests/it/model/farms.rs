@@ -14,6 +14,8 @@ const LISTINGS: usize = 2_000;
 const AT_ONCE: usize = 16;
 /// Whose wishlist is looked at.
 pub const WISHER: &str = "a wisher";
+/// The member of a listing that says whether it was ever published; the model's own.
+pub const PUBLISHED: &str = "wasPublished";
 pub const FARMS: [&str; 3] = ["a", "b", "c"];
 const NAMES: [&str; 4] = ["Acorn", "acorn", "Birch", "élan"];
 pub const CATEGORIES: [&str; 5] = ["sheep", "cattle", "working-dog", "feed", "bedding"];
@@ -89,7 +91,7 @@ fn listing(rng: &mut StdRng, category: &str) -> Value {
     let (lat, lon) = *PLACES.choose(rng).unwrap();
     let location = rng.random_bool(0.85).then(|| json!({"coordinates": {"lat": lat, "lon": lon}}));
     let mut listing = json!({
-        "type": one(rng, &["selling", "buying"]), "isDraft": rng.random_bool(0.1), "categoryIds": [], "location": location,
+        "type": one(rng, &["selling", "buying"]), "isDraft": rng.random_bool(0.2), "categoryIds": [], "location": location,
         "price": price, "files": null, "description": "", "tags": [],
     });
     if !["feed", "bedding"].contains(&category) {
@@ -107,6 +109,7 @@ async fn make(
     closed: Option<&str>,
     wished: bool,
 ) -> Value {
+    let published = listing["isDraft"] == false;
     let made = app.post(&format!("/v1/listings/{category}")).by(user).json(&listing).send().await.ok();
     let path = format!("/v1/listings/{}", made["id"].as_str().unwrap());
     if wished {
@@ -115,7 +118,9 @@ async fn make(
     if let Some(status) = closed {
         app.post(&format!("{path}/close")).by(user).json(&json!({"status": status})).send().await.ok();
     }
-    app.get(&path).by(user).send().await.ok()
+    let mut stored = app.get(&path).by(user).send().await.ok();
+    stored[PUBLISHED] = json!(published);
+    stored
 }
 
 /// All listings, and the ids of those that the wisher has on the wishlist.

@@ -8,7 +8,7 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use serde_json::{Value, json};
 
-use super::farms::{BREEDS, CATEGORIES, FARMS, INFO, PLACES, SEXES, one};
+use super::farms::{BREEDS, CATEGORIES, FARMS, INFO, PLACES, PUBLISHED, SEXES, one};
 
 type Filters = Vec<(&'static str, String)>;
 
@@ -196,9 +196,25 @@ fn compare(a: &Value, b: &Value, asked: &Asked) -> Ordering {
     order.then(turn(text(a, "id").cmp(&text(b, "id"))))
 }
 
+/// Who searches.
+#[derive(Clone, Copy, Debug)]
+pub struct Viewer<'a> {
+    pub org: &'a str,
+    pub admin: bool,
+}
+
+impl Viewer<'_> {
+    /// Whether a search may show this listing: drafts to their organisation, cancelled ones to `admin` too.
+    fn may_find(&self, listing: &Value) -> bool {
+        listing[PUBLISHED] == true
+            || listing["organisationId"] == self.org
+            || (self.admin && listing["status"] != "draft")
+    }
+}
+
 /// The ids that a search must find, all of them in order.
-pub fn expected(judged: &[Judged], org: &str, asked: &Asked) -> Vec<String> {
-    let visible = |l: &&Value| l["status"] != "draft" || l["organisationId"] == org;
+pub fn expected(judged: &[Judged], viewer: Viewer, asked: &Asked) -> Vec<String> {
+    let visible = |l: &&Value| viewer.may_find(l);
     let passed = judged.iter().filter(|judged| judged.stopped_by.is_empty());
     let mut found: Vec<_> = passed.map(|judged| judged.listing).filter(visible).collect();
     found.sort_by(|a, b| compare(a, b, asked));
@@ -209,6 +225,7 @@ pub fn expected(judged: &[Judged], org: &str, asked: &Asked) -> Vec<String> {
 fn values(listing: &Value, facet: &str) -> Vec<String> {
     let text = |member: &str| listing["properties"][member].as_str().map(str::to_owned);
     match facet {
+        "f:status" if ["draft", "cancelled"].contains(&listing["status"].as_str().unwrap()) => vec![],
         "f:status" => vec![status(listing)],
         "f:commodityType" => vec![category(listing).to_owned()],
         "f:commodityBreed" => {
@@ -222,10 +239,9 @@ fn values(listing: &Value, facet: &str) -> Vec<String> {
     }
 }
 
-/// What the filters must count: each under all the others; drafts and cancelled ones never.
-pub fn facets(judged: &[Judged]) -> Value {
-    let hidden = |listing: &Value| listing["status"] == "draft" || listing["status"] == "cancelled";
-    let counted: Vec<_> = judged.iter().filter(|judged| !hidden(judged.listing)).collect();
+/// The counts of the filters: each under all the others. Drafts and cancelled ones have no value of `f:status`.
+pub fn facets(judged: &[Judged], viewer: Viewer) -> Value {
+    let counted: Vec<_> = judged.iter().filter(|judged| viewer.may_find(judged.listing)).collect();
     let filters = FACETS.map(|facet| {
         let mut counts = BTreeMap::<String, u32>::new();
         let found = counted.iter().filter(|judged| judged.stopped_by.iter().all(|name| *name == facet));
