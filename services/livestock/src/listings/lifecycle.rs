@@ -62,7 +62,7 @@ pub(super) async fn publish(
 
 /// Close a listing
 ///
-/// A draft can be cancelled. Closing it again in the same way changes nothing.
+/// A draft can be cancelled: it stays visible to its organisation only. Closing it again in the same way changes nothing.
 #[utoipa::path(operation_id = "close_listing", tag = "listings", security(("bearer" = [])),
     params(("id" = String, Path, description = "The listing's id")),
     request_body = Closing, responses((status = 200, body = ActionResult), Failures))]

@@ -52,7 +52,7 @@ fn run_scripts(app: &App, backend: Backend, scripts: [[&str; 2]; 2]) {
         match backend {
             Backend::Sqlite => app.database.execute(sqlite),
             Backend::Postgres => {
-                app.database.execute(&format!("SET search_path TO livestock, public; {postgres}"))
+                app.database.execute(&format!("SET search_path TO livestock, public; {postgres}"));
             }
         }
     }

@@ -14,5 +14,5 @@ CREATE TRIGGER listings_cancelled_draft BEFORE UPDATE OF status ON listings
     FOR EACH ROW WHEN (OLD.status = 'draft' AND NEW.status = 'cancelled') EXECUTE FUNCTION mark_cancelled_draft();
 
 -- A search for cancelled listings skips those of other organisations that were drafts without reading their rows.
-CREATE INDEX listings_cancelled ON listings (created_at, id, kind, cancelled_as_draft, organisation_id)
+CREATE INDEX listings_cancelled ON listings (status, created_at, id, kind, cancelled_as_draft, organisation_id)
     WHERE status = 'cancelled';

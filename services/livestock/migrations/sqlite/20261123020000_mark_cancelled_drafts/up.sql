@@ -12,6 +12,6 @@ BEGIN
 END;
 
 -- A search for cancelled listings skips those of other organisations that were drafts without reading their rows.
-CREATE INDEX listings_cancelled ON listings (created_at, id, kind, cancelled_as_draft, organisation_id)
+CREATE INDEX listings_cancelled ON listings (status, created_at, id, kind, cancelled_as_draft, organisation_id)
     WHERE status = 'cancelled';
-INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('listings', 'listings_cancelled', '200000 2 1 1 1 1');
+INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('listings', 'listings_cancelled', '200000 200000 2 1 1 1 1');

@@ -35,7 +35,8 @@ pub struct Parameters {
     sort_by: Option<String>,
     /// Descending if true, else ascending.
     sort_desc: Option<bool>,
-    /// By default all active ones; of a wishlist all but drafts. `draft`: the caller's organisation's own.
+    /// By default all active ones; of a wishlist all but drafts. `draft`: the caller's organisation's own. `cancelled`:
+    /// without those of other organisations that were never published.
     #[serde(rename = "f:status")]
     #[param(inline)]
     status: Option<StatusFilter>,
@@ -75,7 +76,8 @@ pub struct Parameters {
     distance_km: Option<f64>,
     /// `true`: only what the caller has on the wishlist.
     is_wishlisted: bool,
-    /// `false`: no documents, only what the filters may be set to and how many listings each would leave.
+    /// `false`: no listings, only the values of the filters and how many listings each would leave: the 500 most frequent
+    /// values of each filter.
     docs: Option<bool>,
     /// `JSON` or `CSV`, in any case; by default what the `Accept` header prefers, else JSON.
     format: Option<Word>,

@@ -159,7 +159,8 @@ proptest! {
     ) {
         let shelf = Shelf::default();
         let (mut index, mut rows, mut spellings) = (Index::default(), BTreeMap::new(), BTreeMap::new());
-        let all = searches.iter().flat_map(|search| VIEWERS.map(|viewer| Exact::of(viewer, search))).collect::<Vec<_>>();
+        let of_all = |search| VIEWERS.map(|viewer| Exact::of(viewer, search));
+        let all = searches.iter().flat_map(of_all).collect::<Vec<_>>();
         for step in steps {
             match step {
                 Step::Change(changed) => {
