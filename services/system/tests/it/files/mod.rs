@@ -17,6 +17,7 @@ mod store;
 mod stored;
 mod sweep;
 mod trickling;
+mod unshare;
 mod upload;
 
 use std::path::PathBuf;
