@@ -99,8 +99,8 @@ impl Addresses for Embedded {
         GAZETTEER
     }
 
-    fn search_scope(&self) -> &str {
-        &self.scope
+    fn search_scope(&self) -> Option<&str> {
+        Some(&self.scope)
     }
 
     fn search<'a>(&'a self, wanted: &'a Wanted) -> Answering<'a, Vec<AddressResult>> {

@@ -22,7 +22,7 @@ pub(super) fn search(addresses: &dyn Addresses, wanted: &Wanted) -> String {
     // Or a container and a text could be written as others are.
     let within = wanted.within.as_deref().unwrap_or_default().replace('%', "%25").replace(':', "%3A");
     let text = wanted.text.to_lowercase();
-    let (name, scope) = (addresses.name(), addresses.search_scope());
+    let (name, scope) = (addresses.name(), addresses.search_scope().unwrap_or_default());
     let (limit, offset) = (wanted.limit, wanted.offset);
     bounded(format!("address:search:{name}:{scope}:{country}:{limit}:{offset}:{within}:{text}"))
 }

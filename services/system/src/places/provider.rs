@@ -33,8 +33,8 @@ pub(super) trait Addresses: Send + Sync {
     /// What configuration, cache keys and `source` call it.
     fn name(&self) -> &'static str;
     /// The settings that its matches and their order depend on, for cache keys.
-    fn search_scope(&self) -> &str {
-        ""
+    fn search_scope(&self) -> Option<&str> {
+        None
     }
     /// Matches, best first; 404 for a container that is not there.
     fn search<'a>(&'a self, wanted: &'a Wanted) -> Answering<'a, Vec<AddressResult>>;
