@@ -43,6 +43,8 @@ pub(crate) struct Operation {
     body: Option<Schema>,
     /// True where an array of exactly one object stands for the object.
     one_or_array: bool,
+    /// True where an `Idempotency-Key` is documented; elsewhere the header is ignored.
+    takes_key: bool,
     /// The query parameters, as an object.
     params: Option<Schema>,
 }
@@ -95,6 +97,9 @@ impl Operation {
             offers: success.into_iter().flat_map(|content| content.keys().cloned()).collect(),
             body: (!body.is_null()).then(|| Schema::new(body, components)).transpose()?,
             one_or_array: single.is_some(),
+            takes_key: operation["parameters"]
+                .as_array()
+                .is_some_and(|parameters| parameters.iter().any(|p| p["name"] == "Idempotency-Key")),
             params: params::schema(operation).map(|s| Schema::new(&s, components)).transpose()?,
         })
     }
@@ -146,6 +151,7 @@ mod tests {
             offers: vec!["application/json".into(), "text/csv".into()],
             body: None,
             one_or_array: false,
+            takes_key: false,
             params: None,
         }
     }

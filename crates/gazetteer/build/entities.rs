@@ -8,9 +8,7 @@ use std::collections::{HashMap, HashSet};
 use crate::fold::fold;
 use crate::source::{District, Place, Region, Source};
 
-/// A place counts so many times its population where most of our users are.
-const AT_HOME: u64 = 10;
-/// Inhabitants as which a district counts: all those found by name are around small towns at home or parts of Dublin.
+/// Inhabitants as which a district counts: all those found by name are around small towns or parts of Dublin.
 const IN_DISTRICT: u64 = 1_000;
 
 #[derive(Clone, Copy)]
@@ -22,12 +20,10 @@ pub enum Entity<'a> {
 
 /// Largest first; a region counts as much as the largest place in it and comes after it. Then by name, then by id.
 pub fn number(source: &Source) -> Vec<Entity<'_>> {
-    let home: Vec<_> = ["GB", "IE", "IM", "GG", "JE"].into_iter().map(|iso| source.country(iso)).collect();
     let mut largest: HashMap<u16, u64> = HashMap::new();
     let mut ranked = Vec::new();
     for place in &source.places {
-        let times = if home.contains(&Some(place.country)) { AT_HOME } else { 1 };
-        let weight = u64::from(place.population) * times;
+        let weight = u64::from(place.population);
         ranked.push((weight, Entity::Place(place)));
         for region in around(source, place.region) {
             let most = largest.entry(region).or_default();
@@ -49,7 +45,7 @@ pub fn number(source: &Source) -> Vec<Entity<'_>> {
     }
     for (district, number) in source.districts.iter().zip(0..) {
         if !places.contains(&(district.country, saint(&fold(&district.place)))) {
-            ranked.push((IN_DISTRICT * AT_HOME, Entity::District(number, district)));
+            ranked.push((IN_DISTRICT, Entity::District(number, district)));
         }
     }
     ranked.sort_by_cached_key(|(weight, entity)| {

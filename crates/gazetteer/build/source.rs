@@ -128,10 +128,6 @@ impl Source {
         }
         Ok(Self { countries, regions, districts, places })
     }
-
-    pub fn country(&self, iso: &str) -> Option<u8> {
-        self.countries.iter().position(|row| &row[0] == iso).map(|i| i as u8)
-    }
 }
 
 fn rows(file: &str) -> Result<Vec<StringRecord>> {

@@ -1,7 +1,7 @@
 //! What the gazetteer makes of a text: `cargo run -p gazetteer --example lookup -- herefrod`. An id lists what is in the
 //! container, two numbers ask for the nearest, three words with dots for their point.
 
-use gazetteer::{Gazetteer, Grid, Search};
+use gazetteer::{CountrySet, Gazetteer, Grid, Search};
 
 fn main() {
     let text = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
@@ -18,7 +18,8 @@ fn main() {
         println!("{spot:#?}");
         Search { within: Some(&text), limit: 20, ..Search::default() }
     } else {
-        Search { text: Some(&text), limit: 20, ..Search::default() }
+        let preferred = CountrySet::of(["GB", "IE"]);
+        Search { text: Some(&text), preferred, limit: 20, ..Search::default() }
     };
     for hit in gazetteer.search(&search) {
         println!("{:24} {:?} {} ({})", hit.id, hit.kind, hit.text, hit.description);

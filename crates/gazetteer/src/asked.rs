@@ -1,5 +1,6 @@
 //! What a text asks for: a name, and what follows it to say which one is meant.
 
+use crate::CountrySet;
 use crate::area::{Area, Qualifiers};
 use crate::fold::fold;
 use crate::item::Item;
@@ -23,12 +24,32 @@ pub struct Found {
 }
 
 impl Found {
-    pub fn items(&self) -> impl Iterator<Item = Item> {
+    /// Kind by kind, and in each what is in the preferred countries first.
+    pub fn items(&self, preferred: CountrySet) -> impl Iterator<Item = Item> {
         let (codes, names) = (&self.codes, &self.names);
-        let exact = codes.exact.iter().copied().chain(names.exact.iter().map(Item::ranked));
-        let prefix = codes.prefix.iter().copied().chain(names.prefix.iter().map(Item::ranked));
-        exact.chain(prefix).chain(names.words.iter().map(Item::ranked)).chain(codes.near.iter().copied())
+        let exact = || codes.exact.iter().copied().chain(names.exact.iter().map(Item::ranked));
+        let prefix = || codes.prefix.iter().copied().chain(names.prefix.iter().map(Item::ranked));
+        let words = preferred_first(preferred, || names.words.iter().map(Item::ranked));
+        preferred_first(preferred, exact)
+            .chain(preferred_first(preferred, prefix))
+            .chain(words)
+            .chain(codes.near.iter().copied())
     }
+
+    fn any(&self, filter: &Filter) -> bool {
+        self.items(CountrySet::default()).any(|item| admits(filter, item))
+    }
+}
+
+/// What is in the preferred countries, then the others, each in the order given: two passes instead of a sort, so a
+/// search takes no more of them than its page needs.
+fn preferred_first<I: Iterator<Item = Item>>(
+    preferred: CountrySet,
+    items: impl Fn() -> I,
+) -> impl Iterator<Item = Item> {
+    let is_preferred = move |item: &Item| preferred.has(item.country_number());
+    let first = (!preferred.is_empty()).then(&items).into_iter().flatten().filter(is_preferred);
+    first.chain(items().filter(move |item| !is_preferred(item)))
 }
 
 /// In each of these, in one of the areas.
@@ -41,8 +62,7 @@ pub fn admits(filter: &Filter, item: Item) -> bool {
 /// What a folded text names by itself, if the filter admits any of it.
 fn look_up(text: &str, filter: &Filter) -> Option<Found> {
     let found = Found { codes: read(text), names: matches(text) };
-    let any = found.items().any(|item| admits(filter, item));
-    any.then_some(found)
+    found.any(filter).then_some(found)
 }
 
 /// "Hay on Wye" is Hay in the data, "Galway City" Galway: the short form, and the name up to what is appended.
@@ -64,8 +84,7 @@ fn coded(text: &str, filter: &Filter) -> Option<Found> {
     tails.retain(|tail| tail.contains(|c: char| c.is_ascii_digit()));
     tails.into_iter().rev().find_map(|tail| {
         let found = Found { codes: read(tail), names: Matches::default() };
-        let any = found.items().any(|item| admits(filter, item));
-        any.then_some(found)
+        found.any(filter).then_some(found)
     })
 }
 
@@ -96,9 +115,12 @@ impl Reader {
         Self { names: Names::open(), qualifiers: Qualifiers::open() }
     }
 
-    pub fn near(&self, name: &str, but: &Matches) -> Vec<Item> {
+    /// Near spellings of the name, the nearest first, and of those as near the preferred countries first.
+    pub fn near(&self, name: &str, but: &Matches, preferred: CountrySet) -> Vec<Item> {
         let ranks = self.names.near(name, but);
-        ranks.iter().flat_map(Ranks::iter).map(Item::ranked).collect()
+        let by_edits =
+            |ranks: &Ranks| preferred_first(preferred, || ranks.iter().map(Item::ranked)).collect::<Vec<_>>();
+        ranks.iter().flat_map(by_edits).collect()
     }
 
     pub fn asked(&self, text: &str, filter: Filter) -> Asked {
@@ -157,7 +179,9 @@ impl Reader {
     }
 
     fn near_in(&self, name: &str, filter: &Filter) -> impl Iterator<Item = Item> {
-        self.near(name, &Matches::default()).into_iter().filter(|item| admits(filter, *item))
+        self.near(name, &Matches::default(), CountrySet::default())
+            .into_iter()
+            .filter(|item| admits(filter, *item))
     }
 
     /// The first part that names something: where the parts after it say, or anywhere, or nearly spelled so where they

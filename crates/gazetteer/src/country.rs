@@ -112,6 +112,29 @@ pub(crate) fn country_number(iso: &str) -> Option<u8> {
     COUNTRIES.binary_search_by_key(&iso, |country| country.iso).ok().map(|number| number as u8)
 }
 
+/// Some of the countries, to be [preferred](crate::Search::preferred) in a search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CountrySet([u64; 4]);
+
+impl CountrySet {
+    /// The countries of these alpha-2 codes; unknown codes are left out.
+    pub fn of<'a>(codes: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut set = Self::default();
+        for number in codes.into_iter().filter_map(country_number) {
+            set.0[usize::from(number) / 64] |= 1 << (number % 64);
+        }
+        set
+    }
+
+    pub(crate) fn has(&self, number: u8) -> bool {
+        self.0[usize::from(number) / 64] >> (number % 64) & 1 == 1
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 pub(crate) fn country_numbered(number: u8) -> &'static Country {
     &COUNTRIES[usize::from(number)]
 }

@@ -1,7 +1,7 @@
 //! Embedded countries, regions, places, postcodes and the three-word grid: a library without actix or diesel, and
 //! without network. Everything is read from tables that are part of the program, so opening costs nothing.
 //!
-//! Places and regions are ranked by population; that of places in the British Isles counts ten times.
+//! Places and regions are ranked by population.
 
 // Columns of the tables are as narrow as what `build/` put into them.
 #![allow(clippy::cast_possible_truncation)]
@@ -23,7 +23,7 @@ mod spot;
 mod tables;
 mod tree;
 
-pub use country::{Country, Region, countries, country, regions};
+pub use country::{Country, CountrySet, Region, countries, country, regions};
 pub use grid::{Grid, Unknown};
 pub use search::{Hit, Kind, Search};
 pub use spot::{Address, Spot};
@@ -37,9 +37,10 @@ impl Gazetteer {
         Self(search::Index::open())
     }
 
-    /// Exact matches, then what begins so, then what has words that begin so, then near spellings; largest first in each.
+    /// Exact matches, then what begins so, then what has words that begin so, then near spellings; in each the preferred
+    /// countries come first, and then the largest.
     /// A region, country or postcode after a name narrows it. Of an address, the first part that names something is taken;
-    /// then the British Isles come first. Without text, what is in the container. Nothing for an unknown country or container, or one that is none.
+    /// then the British Isles and the preferred countries come first. Without text, what is in the container. Nothing for an unknown country or container, or one that is none.
     pub fn search(&self, search: &Search<'_>) -> Vec<Hit> {
         self.0.search(search)
     }

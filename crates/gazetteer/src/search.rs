@@ -2,6 +2,7 @@
 
 use std::iter;
 
+use crate::CountrySet;
 use crate::area::Area;
 use crate::asked::{Asked, Filter, Reader, admits};
 use crate::item::Item;
@@ -15,6 +16,8 @@ pub struct Search<'a> {
     pub within: Option<&'a str>,
     /// Only what is in the country of this alpha-2 code.
     pub country: Option<&'a str>,
+    /// Countries whose hits come before others that match as well.
+    pub preferred: CountrySet,
     /// At most so many hits, …
     pub limit: usize,
     /// … after so many.
@@ -72,10 +75,12 @@ impl Index {
             filter.push(vec![container?]);
         }
         let Asked { found, name, filter, home_first } = self.0.asked(text, filter);
-        let near = iter::once_with(|| self.0.near(&name, &found.names)).flatten();
-        let mut items = found.items().chain(near);
+        let preferred = search.preferred;
+        let near = iter::once_with(|| self.0.near(&name, &found.names, preferred)).flatten();
+        let mut items = found.items(preferred).chain(near);
         if home_first {
-            let (home, abroad): (Vec<_>, Vec<_>) = items.partition(|item| item.is_home());
+            let is_home = |item: &Item| item.is_home() || preferred.has(item.country_number());
+            let (home, abroad): (Vec<_>, Vec<_>) = items.partition(is_home);
             return page(&mut home.into_iter().chain(abroad), &filter);
         }
         page(&mut items, &filter)
@@ -153,8 +158,7 @@ mod tests {
             .records()
             .map(|row| {
                 let row = row.unwrap();
-                let times = if matches!(&row[2], "GB" | "IE" | "IM" | "GG" | "JE") { 10 } else { 1 };
-                (format!("place:{}", &row[0]), row[8].parse::<u64>().unwrap_or(0) * times)
+                (format!("place:{}", &row[0]), row[8].parse::<u64>().unwrap_or(0))
             })
             .collect();
         let places =
@@ -169,7 +173,11 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(12))]
         /// Texts without a second word, of which a plain model is plain; begun, whole or misspelt.
         #[test]
-        fn ranked_as_by_a_plain_model(entity in 0..ENTITIES.len() as u32, end in 2usize..20, swap in 0usize..20) {
+        fn ranked_as_by_a_plain_model(
+            entity in 0..ENTITIES.len() as u32, end in 2usize..20, swap in 0usize..20,
+            codes in prop::sample::select(vec![&[][..], &["GB", "IE"], &["US", "AU", "FR"]]),
+        ) {
+            let preferred = CountrySet::of(codes.iter().copied());
             let text = fold(&Item::ranked(entity).text());
             let mut letters: Vec<char> = text.chars().filter(|c| *c != ' ').take(end).collect();
             if swap + 1 < letters.len() {
@@ -180,9 +188,10 @@ mod tests {
             let best = |names: &Vec<String>| names.iter().filter_map(|name| class(name, &text)).min();
             let mut model: Vec<_> =
                 NAMES.iter().zip(0..).filter_map(|(names, entity)| Some((best(names)?, entity))).collect();
-            model.sort_unstable();
+            let is_other = |entity| !codes.contains(&Item::ranked(entity).country().iso);
+            model.sort_unstable_by_key(|(class, entity)| (*class, is_other(*entity), *entity));
             let model: Vec<_> = model.into_iter().map(|(_, entity)| Item::ranked(entity)).collect();
-            let search = Search { text: Some(&text), limit: usize::MAX, ..Search::default() };
+            let search = Search { text: Some(&text), preferred, limit: usize::MAX, ..Search::default() };
             prop_assert_eq!(Index::open().items(&search).unwrap(), model);
         }
     }

@@ -77,7 +77,7 @@ pub struct Settings {
     pub address_fallback: bool,
     /// How long to wait for a provider, in milliseconds.
     pub provider_timeout_ms: u64,
-    /// Codes of the countries that are shown as enabled.
+    /// Codes of the countries that are shown as enabled, and whose places come first in an address search.
     pub enabled_countries: Vec<String>,
     /// Or a CSV file with a column `iso` of such codes.
     pub countries_file: Option<PathBuf>,

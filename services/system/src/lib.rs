@@ -85,8 +85,9 @@ impl Service for System {
     async fn check(settings: &Settings, verifier: Data<Verifier>) -> anyhow::Result<()> {
         settings.check()?;
         let cache = Cache::open(settings).await?;
-        Places::open(settings, cache, &Arc::new(Secrets::new(verifier)))?;
-        Countries::open(settings)?;
+        let enabled = countries::enabled(settings)?;
+        Places::open(settings, &enabled, cache, &Arc::new(Secrets::new(verifier)))?;
+        Countries::open(&enabled)?;
         Scanner::open(settings)?;
         ContentStore::open(settings).await.map(drop)
     }
@@ -95,13 +96,14 @@ impl Service for System {
         settings.check()?;
         let cache = Cache::open(settings).await?;
         let secrets = Arc::new(Secrets::new(context.verifier.clone()));
+        let enabled = countries::enabled(settings)?;
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
             store: ContentStore::open(settings).await?,
             scanner: Scanner::open(settings)?,
-            places: Places::open(settings, cache.clone(), &secrets)?,
-            countries: Countries::open(settings)?,
+            places: Places::open(settings, &enabled, cache.clone(), &secrets)?,
+            countries: Countries::open(&enabled)?,
             cache,
             secrets,
             settings: settings.clone(),

@@ -114,7 +114,7 @@ fn parse<T: DeserializeOwned>(
     let Some((operation, schema)) = operation.and_then(|o| Some((o, o.body.as_ref()?))) else {
         return Err(Error::Internal(anyhow::anyhow!("{pattern} documents no JSON body")));
     };
-    let mut problems = idempotency::problems(request);
+    let mut problems = if operation.takes_key { idempotency::problems(request) } else { Problems::default() };
     if operation.one_or_array
         && let Value::Array(items) = &mut value
     {

@@ -9,6 +9,9 @@ use crate::{ErrorBody, public, wire};
 /// Marks an operation whose body is one object or an array of exactly one (contract, section 4, "Bodies"):
 /// `extensions(("x-one-or-array" = json!(true)))`.
 const ONE_OR_ARRAY: &str = "x-one-or-array";
+/// Marks a POST that takes no `Idempotency-Key`, because its answers tell the present state:
+/// `extensions(("x-no-idempotency-key" = json!(true)))`.
+const NO_IDEMPOTENCY_KEY: &str = "x-no-idempotency-key";
 
 /// The finished document as JSON.
 pub(crate) fn finish(openapi: &OpenApi) -> anyhow::Result<Value> {
@@ -31,7 +34,8 @@ pub(crate) fn finish(openapi: &OpenApi) -> anyhow::Result<Value> {
                     json!(format!("{}_public", operation["operationId"].as_str().unwrap_or_default()));
             }
             responses(operation, method == "post");
-            headers(operation, method == "post");
+            let without_key = operation.as_object_mut().and_then(|o| o.remove(NO_IDEMPOTENCY_KEY)).is_some();
+            headers(operation, method == "post" && !without_key);
         }
     }
     Ok(document)
@@ -71,7 +75,7 @@ fn one_or_array(operation: &mut Value) {
 }
 
 /// The request and answer headers that the plumbing adds.
-fn headers(operation: &mut Value, post: bool) {
+fn headers(operation: &mut Value, takes_key: bool) {
     let header = |about: &str| json!({"description": about, "schema": {"type": "string"}});
     let paged = operation["parameters"].as_array().is_some_and(|p| p.iter().any(|p| p["name"] == "cursor"));
     let success = &mut operation["responses"]["200"]["headers"];
@@ -80,7 +84,7 @@ fn headers(operation: &mut Value, post: bool) {
         success["Link"] = header("RFC 8288: first, prev, next");
         success["X-Total-Count"] = header("All matches, if `count=true`");
     }
-    if post {
+    if takes_key {
         success["Idempotency-Replayed"] = header("`true` where a first answer is repeated");
         let key = json!({"name": "Idempotency-Key", "in": "header", "required": false,
             "description": "A repeat with the same key is answered as the first was, and does nothing",
@@ -105,7 +109,7 @@ fn others(operation: &Value, post: bool) -> Vec<(&'static str, &'static str)> {
     ];
     others.extend(open.then_some(("429", "Too many requests from this address.")));
     others.extend(named.then_some(("404", "There is nothing by that id.")));
-    // Whoever takes an Idempotency-Key reads a body, of whatever kind, to tell a repeat by.
+    // A POST reads a body of whatever kind: with an Idempotency-Key its bytes identify a repeat.
     others.extend((body || post).then_some(("413", "The body is larger than is taken.")));
     others.extend(body.then_some(("415", "The body is of another type.")));
     others.extend(ranges.then_some(("416", "The range lies outside of the content.")));

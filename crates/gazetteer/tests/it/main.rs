@@ -11,7 +11,7 @@ mod search;
 
 use std::sync::LazyLock;
 
-use gazetteer::{Gazetteer, Hit, Search};
+use gazetteer::{CountrySet, Gazetteer, Hit, Search};
 
 static GAZETTEER: LazyLock<Gazetteer> = LazyLock::new(Gazetteer::open);
 
@@ -20,8 +20,14 @@ fn rows(csv: &str) -> Vec<Vec<String>> {
     reader.records().map(|row| row.unwrap().iter().map(Into::into).collect()).collect()
 }
 
+/// As the system service searches, by default.
 fn search(text: &str) -> Vec<Hit> {
-    GAZETTEER.search(&Search { text: Some(text), limit: 100, ..Search::default() })
+    preferring(&["GB", "IE"], text)
+}
+
+fn preferring(codes: &[&str], text: &str) -> Vec<Hit> {
+    let preferred = CountrySet::of(codes.iter().copied());
+    GAZETTEER.search(&Search { text: Some(text), preferred, limit: 100, ..Search::default() })
 }
 
 fn texts(hits: &[Hit]) -> Vec<&str> {

@@ -1,9 +1,9 @@
 //! Names, containers, pages.
 
-use gazetteer::{Hit, Kind, Search};
+use gazetteer::{CountrySet, Hit, Kind, Search};
 use proptest::prelude::*;
 
-use crate::{GAZETTEER, search, texts};
+use crate::{GAZETTEER, preferring, search, texts};
 
 fn found(search: Search<'_>) -> Vec<Hit> {
     GAZETTEER.search(&Search { limit: 100, ..search })
@@ -22,6 +22,49 @@ fn names_of_the_issue() {
     let county = hit("herefordsh", 0);
     assert_eq!((&*county.id, county.kind), ("region:GB-HEF", Kind::Container));
     assert_eq!((&*county.text, &*county.description), ("Herefordshire", "England, United Kingdom"));
+}
+
+#[test]
+fn preferred_countries_come_first() {
+    let first = |codes: &[&str], text| preferring(codes, text).swap_remove(0).id;
+    let (perth, boston) = ("place:2640358", "place:2655138");
+    for (text, british, largest) in [("Perth", perth, "place:2063523"), ("Boston", boston, "place:4930956")] {
+        assert_eq!(first(&["GB", "IE"], text), british);
+        assert_eq!(first(&["IE", "GB", "AU", "US"], text), largest);
+        assert_eq!(first(&[], text), largest);
+    }
+    assert_eq!(first(&["IE"], "Boston"), "place:2966053");
+    assert_eq!(first(&["AU"], "Boston"), "place:4930956");
+    // An exact match of another country comes before what only begins so.
+    let boston = preferring(&["GB"], "Boston");
+    let country = |hit: &Hit| hit.description.rsplit(", ").next().unwrap().to_owned();
+    assert_eq!((boston[0].text.as_str(), country(&boston[0])), ("Boston", "United Kingdom".to_owned()));
+    assert!(
+        boston[1..].iter().take_while(|hit| hit.text == "Boston").all(|hit| country(hit) != "United Kingdom")
+    );
+    let begun: Vec<_> = boston.iter().skip_while(|hit| hit.text == "Boston").collect();
+    assert_eq!(begun[0].text, "Boston Spa");
+    // So do misspelt names, and what is told apart by what follows.
+    assert_eq!(first(&["GB"], "Bostn"), "place:2655138");
+    assert_eq!(first(&["GB"], "Perth Australia"), "place:2063523");
+    assert_eq!(first(&["AU"], "1 Station Road, Perth"), "place:2063523");
+}
+
+#[test]
+fn towns_that_the_sources_lack() {
+    let tramore = search("Tramore").swap_remove(0);
+    assert_eq!((&*tramore.text, &*tramore.description), ("Tramore", "Waterford, Ireland"));
+    assert_eq!(search("Trá Mhór")[0], tramore);
+    assert_eq!(search("tramore, co waterford")[0], tramore);
+    let whitchurch = search("Whitchurch, Hampshire").swap_remove(0);
+    assert_eq!(whitchurch.description, "Hampshire, England, United Kingdom");
+    assert!(search("Whitchurch").contains(&whitchurch));
+    assert_eq!(search("Whitchurch RG28")[0], whitchurch);
+    let spot = GAZETTEER.find(&whitchurch.id).unwrap();
+    assert_eq!((&*spot.address.region_iso, &*spot.address.city), ("GB-HAM", "Whitchurch"));
+    let within = Search { text: Some("Whitchurch"), within: Some("region:GB-HAM"), ..Search::default() };
+    assert_eq!(found(within)[0], whitchurch);
+    assert!(found(Search { within: Some("district:RG28"), ..Search::default() }).contains(&whitchurch));
 }
 
 #[test]
@@ -186,9 +229,11 @@ proptest! {
     #[test]
     fn pages_are_the_whole_in_pieces(
         text in "[a-z]{2,3}|hereford|newport|newport, x|HR4 9|hr|bt|im|gy|dublin", country in prop::option::of(Just("GB")), size in 7usize..100,
+        preferred in prop::sample::select(vec![&[][..], &["GB", "IE"], &["US"]]),
     ) {
+        let preferred = CountrySet::of(preferred.iter().copied());
         let page = |limit, offset| {
-            GAZETTEER.search(&Search { text: Some(&text), country, limit, offset, ..Search::default() })
+            GAZETTEER.search(&Search { text: Some(&text), country, preferred, limit, offset, ..Search::default() })
         };
         let whole = page(usize::MAX, 0);
         let pieces: Vec<Hit> = (0..=whole.len()).step_by(size).flat_map(|offset| page(size, offset)).collect();

@@ -31,6 +31,7 @@ UNSTATED = [
     (LISTING, PRICES + r"(\.currency)?|properties\.\w+", "inconsistent"),
     (PROOF + "|" + LOAD, r".*", "inconsistent"),
     (r"search_\w+|export_completed_loads", r".*", "inconsistent"),
+    (r"resolve_files", r"unshareWith", "inconsistent"),
     (r"search_(loads|listings)", r"cursor", "format"),  # only what a next link gave out
     # Allowed values, which are taken in any case.
     (r"search_(loads|listings)|export_completed_loads", r"format", "enum"),
@@ -47,7 +48,7 @@ UNSTATED = [
     (r"find_location_by_words(_public)?", r"query", "required"),
     (r"find_location_by_address(_public)?", r"id", "required"),
     (r"list_loads_by_ids", r"ids", "required"),
-    (r"resolve_files", r"shareWith", "enum"),  # ids, or the text *: its own sentence says it better than a pattern's
+    (r"resolve_files", r"(un)?shareWith", "enum"),  # ids, or the text *: its own sentence says it better than a pattern's
     (r"upload_file|create_load_batch", r"file", "format"),  # by its content: no image, no table
     (r"upload_file|create_load_batch", r"file", "length"),  # an empty one
     (r"upload_file", r"name", "length"),  # of its last path component

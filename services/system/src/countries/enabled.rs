@@ -18,7 +18,7 @@ struct Row {
 ///
 /// # Errors
 /// If the file cannot be read, or a code is none.
-pub(super) fn read(settings: &Settings) -> anyhow::Result<BTreeSet<String>> {
+pub(crate) fn read(settings: &Settings) -> anyhow::Result<BTreeSet<String>> {
     let (codes, setting) = match &settings.countries_file {
         Some(path) => (rows(path)?, "service.countries_file"),
         None => (settings.enabled_countries.clone(), "service.enabled_countries"),

@@ -5,7 +5,7 @@ mod api;
 mod enabled;
 mod model;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use common::Error;
 use common::problem::{Code, Problems};
@@ -13,7 +13,7 @@ use gazetteer::{countries, country};
 use serde_json::json;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::Settings;
+pub(crate) use enabled::read as enabled;
 use model::{Country, Regions};
 
 pub(crate) fn routes(group: &mut ServiceConfig) {
@@ -31,10 +31,11 @@ pub(crate) struct Countries {
 }
 
 impl Countries {
+    /// Writes the answers, with these countries enabled.
+    ///
     /// # Errors
-    /// If an enabled country is none.
-    pub(crate) fn open(settings: &Settings) -> anyhow::Result<Self> {
-        let enabled = enabled::read(settings)?;
+    /// If an answer cannot be written.
+    pub(crate) fn open(enabled: &BTreeSet<String>) -> anyhow::Result<Self> {
         let list = |wanted: Option<bool>| {
             let all = countries().iter().map(|country| (country, enabled.contains(country.iso)));
             let some = all.filter(|(_, is_enabled)| wanted.is_none_or(|wanted| wanted == *is_enabled));

@@ -58,7 +58,8 @@ pub struct FileInfo {
     pub user_id: String,
     /// The name of who uploaded it.
     pub user_name: String,
-    /// Organisations that may read it too; `*` is everybody.
+    /// Organisations that may read it too; `*` is everybody. Complete for the file's organisation, its uploader acting
+    /// for it and `admin`; others see their own organisation and `*` only.
     pub organisations: Vec<String>,
     /// When it was uploaded.
     #[serde(rename = "createdAtUTC")]
@@ -67,31 +68,31 @@ pub struct FileInfo {
 }
 
 impl FileInfo {
-    fn plain(file: &File, public_url: &str) -> Self {
+    fn plain(file: File, public_url: &str) -> Self {
         Self {
             id: None,
             status: None,
             bucket: file.bucket,
             kind: file.kind,
-            organisation_id: file.organisation_id.clone(),
-            name: file.name.clone(),
+            organisation_id: file.organisation_id,
+            name: file.name,
             hash: format!("sha256:{}", file.hash),
-            content_type: file.content_type.clone(),
+            content_type: file.content_type,
             url: format!("{public_url}/v1/files/{}", file.id),
-            user_id: file.user_id.clone(),
-            user_name: file.user_name.clone(),
-            organisations: file.organisations.0.clone(),
+            user_id: file.user_id,
+            user_name: file.user_name,
+            organisations: file.organisations.0,
             created_at: file.created_at,
         }
     }
 
-    /// As the file-information operation answers.
-    pub fn of(file: &File, public_url: &str) -> Self {
-        Self { status: Some(Status::of(file)), ..Self::plain(file, public_url) }
+    /// As the file-information operation answers. The file is [as its caller sees it](File::seen_by).
+    pub fn of(file: File, public_url: &str) -> Self {
+        Self { status: Some(Status::of(&file)), ..Self::plain(file, public_url) }
     }
 
-    /// As the resolve operation answers.
-    pub fn resolved(file: &File, public_url: &str) -> Self {
+    /// As the resolve operation answers. The file is [as its caller sees it](File::seen_by).
+    pub fn resolved(file: File, public_url: &str) -> Self {
         Self { id: Some(file.id), ..Self::of(file, public_url) }
     }
 }
@@ -125,7 +126,7 @@ impl FileRecord {
         Self {
             id: file.id,
             tags: Vec::new(),
-            info: FileInfo::plain(file, public_url),
+            info: FileInfo::plain(file.clone(), public_url),
             organisation_id: file.organisation_id.clone(),
             user_id: file.user_id.clone(),
             kind: file.kind,

@@ -75,8 +75,8 @@ pub(super) async fn download(
 #[get("/files/{id}/info")]
 pub(super) async fn info(caller: Caller, path: PathId, system: Data<System>) -> Result<Answer, Error> {
     let id = path.id()?;
-    let file = system.db.read(move |c| store::find(c, &caller, id)).await?;
-    Answer::json(&FileInfo::of(&file, &system.public_url))
+    let file = system.db.read(move |c| store::find(c, &caller, id).map(|file| file.seen_by(&caller))).await?;
+    Answer::json(&FileInfo::of(file, &system.public_url))
 }
 
 /// Delete file (archives the file)
@@ -95,25 +95,29 @@ pub(super) async fn archive(caller: Caller, path: PathId, system: Data<System>) 
 /// Resolve files
 ///
 /// What loads and listings need to know of the files they name. Ids that are unknown, archived or not readable are
-/// left out and named in `X-Missing-Ids`.
+/// left out and named in `X-Missing-Ids`. With `shareWith` and `unshareWith` the caller's own files are shared and
+/// unshared, both or neither; other files stay as they are. Each answer tells the present state: a repeat is never
+/// answered from an `Idempotency-Key`, since sharing and unsharing again change nothing.
 #[utoipa::path(operation_id = "resolve_files", tag = "files", security(("bearer" = [])),
-    request_body = ResolveFiles,
+    request_body = ResolveFiles, extensions(("x-no-idempotency-key" = json!(true))),
     responses(
         (status = 200, body = Vec<FileInfo>, headers(("X-Missing-Ids" = String, description = "Comma-separated ids"))),
         Failures))]
 #[post("/files/resolve")]
 pub(super) async fn resolve(
     caller: Caller,
-    once: Once,
     body: Body<ResolveFiles>,
     system: Data<System>,
 ) -> Result<Answer, Error> {
-    let (wanted, fingerprint) = body.check(ResolveFiles::rules)?;
-    let (ids, sharing) = wanted.into_parts();
+    let (request, _) = body.check(ResolveFiles::rules)?;
+    let (ids, sharing) = request.into_parts();
     let url = system.public_url.clone();
-    if sharing.with.is_empty() {
-        return system.db.read(move |c| resolved(&ids, &store::find_usable(c, &caller, &ids)?, &url)).await;
+    if sharing.is_empty() {
+        let find =
+            move |c: &mut AnyConnection| resolved(&ids, store::find_usable(c, &caller, &ids)?, &caller, &url);
+        return system.db.read(find).await;
     }
-    let share = move |c: &mut AnyConnection| resolved(&ids, &store::share(c, &caller, &ids, &sharing)?, &url);
-    once.run(&system.db, fingerprint, async || Ok(share)).await
+    let share =
+        move |c: &mut AnyConnection| resolved(&ids, store::share(c, &caller, &ids, &sharing)?, &caller, &url);
+    system.db.write(share).await
 }

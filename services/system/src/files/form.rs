@@ -13,13 +13,12 @@ use utoipa::ToSchema;
 
 use super::content::Staged;
 use super::kind::{Bucket, FileType};
-use super::model::{File, Organisations, Upload};
+use super::model::{File, MAX_ORGANISATIONS, Organisations, Upload};
 use super::sniff;
 use text::{accept, base_name, length, line};
 
 /// The fields that are text.
 pub(super) const TEXTS: [&str; 5] = ["bucket", "type", "name", "organisationId", "organisations"];
-const ORGANISATIONS_MAX: usize = 50;
 const MISSING: &str = "is required";
 
 /// The form of an upload.
@@ -37,7 +36,7 @@ pub(super) struct FileUploadForm {
     /// The owner: the caller's organisation, which is also the default; any for `admin`.
     #[schema(rename = "organisationId", nullable = false)]
     organisation_id: Option<Name>,
-    /// Comma-separated ids of organisations that may read the files too; `*` is everybody.
+    /// Comma-separated ids of organisations that may read the files too, at most 200; `*` is everybody.
     #[schema(
         nullable = false,
         pattern = r"^[^\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb]*$"
@@ -123,8 +122,8 @@ impl Form {
         for id in lists.flat_map(|(_, list)| list.split(',')).map(str::trim).filter(|id| !id.is_empty()) {
             let id = accept(line(id), "organisations", problems);
             found.add(id.as_slice());
-            if found.0.len() > ORGANISATIONS_MAX {
-                let refusal = length(0, ORGANISATIONS_MAX, "organisations");
+            if found.0.len() > MAX_ORGANISATIONS {
+                let refusal = length(0, MAX_ORGANISATIONS, "organisations");
                 accept::<()>(Err(refusal), "organisations", problems);
                 break;
             }

@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::kind::{Bucket, FileType};
 
+/// The most organisations that a file is shared with; `*` counts as one.
+pub const MAX_ORGANISATIONS: usize = 200;
+/// The entry that stands for every organisation.
+const EVERYBODY: &str = "*";
+
 /// The organisations that a file is shared with, each once; `*` among them is everybody.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -22,6 +27,13 @@ impl Organisations {
             }
         }
         self.0.len() > before
+    }
+
+    /// Removes those that are there; true if any was.
+    pub fn remove(&mut self, others: &[String]) -> bool {
+        let before = self.0.len();
+        self.0.retain(|organisation| !others.contains(organisation));
+        self.0.len() < before
     }
 }
 
@@ -44,7 +56,7 @@ pub struct File {
     /// What it is for.
     #[diesel(deserialize_as = String)]
     pub kind: FileType,
-    /// Its owner; none if somebody who acts for no organisation uploaded it.
+    /// Its owner; none if the uploader acted for no organisation.
     pub organisation_id: Option<String>,
     /// 1..200 characters, no folder.
     pub name: String,
@@ -68,17 +80,39 @@ pub struct File {
 }
 
 impl File {
-    /// True for who may share and archive it: the owner's organisation, the uploader, `admin`.
+    /// True for callers who may share and archive the file: its organisation and `admin`.
+    ///
+    /// The uploader's rights hold only while acting for the organisation that the file was uploaded for. So they add
+    /// something only to a file without an organisation: its uploader may, while acting for none.
     pub fn is_own_of(&self, caller: &Caller) -> bool {
-        let owner = self.organisation_id.as_deref();
-        caller.admin || caller.user_id == self.user_id || owner.is_some_and(|o| caller.acts_for(o))
+        let is_owner = match (&self.organisation_id, &caller.organisation) {
+            (Some(owner), Some(organisation)) => *owner == organisation.id,
+            (None, None) => self.user_id == caller.user_id,
+            _ => false,
+        };
+        caller.admin || is_owner
     }
 
-    /// True for who may download it and ask about it (contract, section 2).
+    /// True for callers who may download the file and read its information.
     pub fn is_readable_by(&self, caller: &Caller) -> bool {
-        let shared = |o: &String| o == "*" || caller.acts_for(o);
-        self.kind.is_open() || self.is_own_of(caller) || self.organisations.0.iter().any(shared)
+        self.kind.is_open() || self.is_own_of(caller) || self.organisations.0.iter().any(reaches(caller))
     }
+
+    /// The same file as this caller sees it. Those who may share it see the first [`MAX_ORGANISATIONS`] organisations
+    /// (files from before that limit may have more); others only the entries that let them read it.
+    #[must_use]
+    pub fn seen_by(mut self, caller: &Caller) -> Self {
+        if !self.is_own_of(caller) {
+            self.organisations.0.retain(reaches(caller));
+        }
+        self.organisations.0.truncate(MAX_ORGANISATIONS);
+        self
+    }
+}
+
+/// Whether an entry of a file's organisations is the caller's own or everybody.
+fn reaches(caller: &Caller) -> impl Fn(&String) -> bool {
+    |organisation| organisation == EVERYBODY || caller.acts_for(organisation)
 }
 
 /// The files of one upload.
@@ -107,5 +141,13 @@ mod tests {
         assert!(organisations.add(&["b".into(), "a".into(), "b".into()]));
         assert_eq!(organisations.0, ["a", "b"]);
         assert!(!organisations.add(&["b".into()]));
+    }
+
+    #[test]
+    fn unsharing_twice_changes_nothing() {
+        let mut organisations = Organisations(vec!["a".into(), "*".into(), "b".into()]);
+        assert!(organisations.remove(&["b".into(), "c".into(), "a".into()]));
+        assert_eq!(organisations.0, ["*"]);
+        assert!(!organisations.remove(&["b".into()]));
     }
 }

@@ -1,8 +1,9 @@
-//! Resolving: what the other services ask about the files that a load or a listing names, all in one call.
+//! Resolving: what the other services need to know of the files that a load or a listing names, all in one call; and
+//! sharing and unsharing the caller's own files among them.
 
 use common::problem::{Code, Problems};
 use common::wire::Name;
-use common::{Answer, Error};
+use common::{Answer, Caller, Error};
 use database::Id;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -11,7 +12,7 @@ use utoipa::openapi::schema::{ArrayBuilder, Schema, SchemaType, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::answer::FileInfo;
-use super::model::File;
+use super::model::{File, MAX_ORGANISATIONS, Organisations};
 
 /// Which files, and whom they are for.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -20,9 +21,13 @@ pub(super) struct ResolveFiles {
     /// Ids of files; what is no UUID is left out.
     #[schema(required = true, min_items = 1, max_items = 50)]
     ids: Vec<String>,
-    /// With whom those of the files that are the caller's are shared.
+    /// Organisations with which the caller's own files among these are shared, at most 50 in a call. A file is shared
+    /// with at most 200 organisations; if one of these files would exceed that, nothing is shared.
     share_with: Option<ShareWith>,
-    /// `true`: nothing is shared unless all ids are found.
+    /// Organisations with which the caller's own files among these are no longer shared, at most 50 in a call. `*` ends
+    /// the sharing with everybody; organisations that are named one by one keep their access.
+    unshare_with: Option<ShareWith>,
+    /// `true`: nothing is shared or unshared unless all ids are found.
     all_or_nothing: bool,
 }
 
@@ -34,10 +39,21 @@ enum ShareWith {
     Everybody(String),
 }
 
+impl ShareWith {
+    /// The ids, trimmed; none if absent.
+    fn ids(this: Option<&Self>) -> Vec<String> {
+        match this {
+            Some(Self::Organisations(names)) => names.iter().map(|name| name.0.trim().to_owned()).collect(),
+            Some(Self::Everybody(star)) => vec![star.clone()],
+            None => Vec::new(),
+        }
+    }
+}
+
 impl PartialSchema for ShareWith {
     fn schema() -> RefOr<Schema> {
         let types = SchemaType::from_iter([Type::Array, Type::String]);
-        let description = "Ids of organisations, `*` being everybody; or `*` alone.";
+        let description = "At most 50 ids of organisations, `*` being everybody; or `*` alone.";
         let names = ArrayBuilder::new().schema_type(types).items(Name::schema()).max_items(Some(50));
         names.description(Some(description)).into()
     }
@@ -47,13 +63,20 @@ impl ToSchema for ShareWith {}
 impl ResolveFiles {
     /// What no schema can state.
     pub(super) fn rules(&self, problems: &mut Problems) {
-        if matches!(&self.share_with, Some(ShareWith::Everybody(star)) if star != "*") {
-            let allowed = json!({ "allowed": ["*"] });
-            problems.push_with("shareWith", Code::Enum, "must be an array of organisations, or *", allowed);
+        for (path, list) in [("shareWith", &self.share_with), ("unshareWith", &self.unshare_with)] {
+            if matches!(list, Some(ShareWith::Everybody(star)) if star != "*") {
+                let allowed = json!({ "allowed": ["*"] });
+                problems.push_with(path, Code::Enum, "must be an array of organisations, or *", allowed);
+            }
+        }
+        let shared = ShareWith::ids(self.share_with.as_ref());
+        if ShareWith::ids(self.unshare_with.as_ref()).iter().any(|id| shared.contains(id)) {
+            let message = "must not name an organisation that shareWith names too";
+            problems.push("unshareWith", Code::Inconsistent, message);
         }
     }
 
-    /// The ids, each once, and how to share them.
+    /// The ids, each once, and the change of their sharing.
     pub(super) fn into_parts(self) -> (Vec<Id>, Sharing) {
         let mut ids = Vec::with_capacity(self.ids.len());
         let mut nameless = false;
@@ -64,32 +87,68 @@ impl ResolveFiles {
                 None => nameless = true,
             }
         }
-        let with = match self.share_with {
-            // An id that is none is never found.
-            _ if self.all_or_nothing && nameless => Vec::new(),
-            Some(ShareWith::Organisations(names)) => {
-                names.into_iter().map(|name| name.0.trim().to_owned()).collect()
-            }
-            Some(ShareWith::Everybody(star)) => vec![star],
-            None => Vec::new(),
-        };
-        (ids, Sharing { with, all_or_nothing: self.all_or_nothing })
+        let mut sharing = Sharing { all_or_nothing: self.all_or_nothing, ..Sharing::default() };
+        // A text that is no UUID is an id that is never found.
+        if !(self.all_or_nothing && nameless) {
+            sharing.share = ShareWith::ids(self.share_with.as_ref());
+            sharing.unshare = ShareWith::ids(self.unshare_with.as_ref());
+        }
+        (ids, sharing)
     }
 }
 
-/// How files are shared.
+/// A change of the organisations with which files are shared. No organisation is in both lists.
+#[derive(Default)]
 pub(super) struct Sharing {
-    /// Ids of organisations, `*` being everybody.
-    pub with: Vec<String>,
-    /// Not unless all of them are found.
+    /// Ids of organisations to add, `*` being everybody.
+    share: Vec<String>,
+    /// Ids of organisations to remove.
+    unshare: Vec<String>,
+    /// Nothing is changed unless all files are found.
     pub all_or_nothing: bool,
 }
 
-/// The answer: the files found, and in a header what is missing of those that were asked for.
-pub(super) fn resolved(ids: &[Id], files: &[File], public_url: &str) -> Result<Answer, Error> {
-    let infos: Vec<_> = files.iter().map(|file| FileInfo::resolved(file, public_url)).collect();
-    let answer = Answer::json(&infos)?;
+impl Sharing {
+    /// True when it changes no file.
+    pub(super) fn is_empty(&self) -> bool {
+        self.share.is_empty() && self.unshare.is_empty()
+    }
+
+    /// Changes the organisations of a file; true if they are others then.
+    ///
+    /// # Errors
+    /// 400 `length` if organisations are added and the file has more than [`MAX_ORGANISATIONS`] then.
+    pub(super) fn apply(&self, file: Id, organisations: &mut Organisations) -> Result<bool, Error> {
+        let removed = organisations.remove(&self.unshare);
+        let added = organisations.add(&self.share);
+        if added && organisations.0.len() > MAX_ORGANISATIONS {
+            let mut problems = Problems::default();
+            let message = format!(
+                "would share the file {file} with more than {MAX_ORGANISATIONS} organisations: take some off it first, \
+                 with unshareWith"
+            );
+            problems.push_with("shareWith", Code::Length, message, json!({ "maximum": MAX_ORGANISATIONS }));
+            return Err(Error::Validation(problems));
+        }
+        Ok(removed || added)
+    }
+}
+
+/// The answer: the files found, as the caller sees them, and in a header the ids that were not.
+///
+/// It has at most 50 files with [`MAX_ORGANISATIONS`] ids each. An id has at most 200 characters, which take at most
+/// 800 bytes (4 of UTF-8 each, or 2 of a JSON escape) and 3 for quotes and comma: 8.03 MB in all. The other members
+/// add less than 10 KB a file.
+pub(super) fn resolved(
+    ids: &[Id],
+    files: Vec<File>,
+    caller: &Caller,
+    public_url: &str,
+) -> Result<Answer, Error> {
     let missing = ids.iter().filter(|id| !files.iter().any(|file| file.id == **id));
     let missing: Vec<_> = missing.map(ToString::to_string).collect();
+    let infos: Vec<_> =
+        files.into_iter().map(|file| FileInfo::resolved(file.seen_by(caller), public_url)).collect();
+    let answer = Answer::json(&infos)?;
     Ok(if missing.is_empty() { answer } else { answer.header("X-Missing-Ids", missing.join(",")) })
 }

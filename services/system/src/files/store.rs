@@ -91,7 +91,7 @@ pub(super) fn is_empty(c: &mut AnyConnection) -> Result<bool, Error> {
 pub(super) fn archive(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(), Error> {
     let file = any(c, id)?;
     if !file.is_own_of(caller) {
-        return Err(Error::Forbidden("Only the organisation that owns this file, or who uploaded it, may."));
+        return Err(Error::Forbidden("Only the organisation that owns this file may archive it."));
     }
     if file.archived_at.is_some() {
         return Err(Error::conflict("This file is archived already."));
@@ -112,7 +112,12 @@ pub(super) fn find_usable(c: &mut AnyConnection, caller: &Caller, ids: &[Id]) ->
     Ok(found.filter(|file| file.is_readable_by(caller)).collect())
 }
 
-/// As [`find_usable`]; the caller's own among them are shared so.
+/// As [`find_usable`]; the sharing of the caller's own among them is changed. They are read and written in one
+/// transaction, which PostgreSQL repeats if another changes one of them meanwhile: so calls at the same time keep the
+/// limit together.
+///
+/// # Errors
+/// 400 if one of them would be shared with too many organisations; then none is changed.
 pub(super) fn share(
     c: &mut AnyConnection,
     caller: &Caller,
@@ -126,7 +131,7 @@ pub(super) fn share(
     // Files of one load are mostly shared with the same organisations: one statement for all of those.
     let mut changes = HashMap::<String, Vec<Id>>::new();
     for file in files.iter_mut().filter(|file| file.is_own_of(caller)) {
-        if file.organisations.add(&sharing.with) {
+        if sharing.apply(file.id, &mut file.organisations)? {
             changes.entry(Json::of(&file.organisations)?.0).or_default().push(file.id);
         }
     }

@@ -47,7 +47,7 @@ pub(super) async fn by_coordinates(
 /// Search addresses
 ///
 /// The answer shows the best match's members and all matches in `results`: exact ones first, then prefixes, then near
-/// spellings, larger places first.
+/// spellings. Among matches of the same kind, places of enabled countries come first, then larger ones.
 #[utoipa::path(operation_id = "search_addresses", tag = "addresses", params(Search),
     responses(
         (status = 200, body = AddressSearch, headers(("Link" = String, description = "RFC 8288: first, prev, next"))),

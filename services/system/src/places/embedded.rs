@@ -1,10 +1,13 @@
 //! The embedded providers: the gazetteer, and the grid of three words. They need no network and never fail.
 
+use std::collections::BTreeSet;
 use std::future::ready;
 use std::sync::Arc;
 
+use base16ct::lower::encode_string;
 use common::Error;
-use gazetteer::Gazetteer;
+use gazetteer::{CountrySet, Gazetteer};
+use sha2::{Digest, Sha256};
 
 use super::model::{Address, AddressResult, Coordinates, Kind, Spot, Wanted};
 use super::provider::{Addresses, Answering, GAZETTEER, Words, not_words};
@@ -27,19 +30,41 @@ impl Words for Grid {
     }
 }
 
+/// More bytes than this of enabled countries' codes make way for their hash in cache keys.
+const MAX_SCOPE: usize = 30;
+
 /// The gazetteer as a provider of addresses.
 #[derive(Clone)]
-pub(super) struct Embedded(pub Arc<Gazetteer>);
+pub(super) struct Embedded {
+    gazetteer: Arc<Gazetteer>,
+    /// Countries whose places come first.
+    enabled: CountrySet,
+    /// The same for cache keys.
+    scope: Arc<str>,
+}
 
 impl Embedded {
+    /// Opens the gazetteer. Among matches of the same kind, places of the enabled countries come first.
+    pub(super) fn open(enabled: &BTreeSet<String>) -> Self {
+        let mut scope = enabled.iter().map(String::as_str).collect::<Vec<_>>().join("+");
+        if scope.len() > MAX_SCOPE {
+            scope = encode_string(&Sha256::digest(&scope)[..12]);
+        }
+        Self {
+            gazetteer: Arc::new(Gazetteer::open()),
+            enabled: CountrySet::of(enabled.iter().map(String::as_str)),
+            scope: scope.into(),
+        }
+    }
+
     /// True if this is the id of one of its containers.
     pub(super) fn has(&self, id: &str) -> bool {
-        self.0.is_container(id)
+        self.gazetteer.is_container(id)
     }
 
     /// The nearest place and postcode.
     pub(super) fn nearest_place(&self, at: Coordinates) -> Address {
-        self.0.nearest(at.lat, at.lon).address.into()
+        self.gazetteer.nearest(at.lat, at.lon).address.into()
     }
 
     /// Where an address is, as near as its postcode or else its town tells.
@@ -47,8 +72,8 @@ impl Embedded {
         let texts = [&address.postcode, &address.city].into_iter().filter(|text| !text.is_empty());
         let mut found = texts.filter_map(|text| {
             let country = Some(address.country_iso.as_str());
-            let wanted = gazetteer::Search { text: Some(text), within: None, country, limit: 1, offset: 0 };
-            self.0.find(&self.0.search(&wanted).first()?.id)
+            let search = gazetteer::Search { text: Some(text), country, limit: 1, ..Default::default() };
+            self.gazetteer.find(&self.gazetteer.search(&search).first()?.id)
         });
         found.next().map(|spot| Coordinates { lat: spot.lat, lon: spot.lon })
     }
@@ -57,10 +82,11 @@ impl Embedded {
         if wanted.within.as_ref().is_some_and(|id| !self.has(id)) {
             return Err(Error::NotFound);
         }
-        let found = self.0.search(&gazetteer::Search {
+        let found = self.gazetteer.search(&gazetteer::Search {
             text: Some(wanted.text.as_str()).filter(|text| !text.is_empty()),
             within: wanted.within.as_deref(),
             country: wanted.country.as_deref(),
+            preferred: self.enabled,
             limit: wanted.limit,
             offset: wanted.offset,
         });
@@ -73,12 +99,16 @@ impl Addresses for Embedded {
         GAZETTEER
     }
 
+    fn search_scope(&self) -> Option<&str> {
+        Some(&self.scope)
+    }
+
     fn search<'a>(&'a self, wanted: &'a Wanted) -> Answering<'a, Vec<AddressResult>> {
         Box::pin(ready(self.search_now(wanted)))
     }
 
     fn find<'a>(&'a self, id: &'a str) -> Answering<'a, Spot> {
-        Box::pin(ready(self.0.find(id).map(Spot::from).ok_or(Error::NotFound)))
+        Box::pin(ready(self.gazetteer.find(id).map(Spot::from).ok_or(Error::NotFound)))
     }
 
     fn nearest(&self, at: Coordinates) -> Answering<'_, Address> {

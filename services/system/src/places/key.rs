@@ -15,14 +15,16 @@ pub(super) fn location(kind: &str, words: &dyn Words, addresses: &dyn Addresses,
     bounded(format!("location:{kind}:{}:{}:{what}", words.name(), addresses.name()))
 }
 
-/// `address:search:gazetteer:GB:11:0::hereford`: country, matches asked for, offset, container, text
+/// `address:search:gazetteer:GB+IE:GB:11:0::hereford`: enabled countries, country, matches requested, offset,
+/// container, text
 pub(super) fn search(addresses: &dyn Addresses, wanted: &Wanted) -> String {
     let country = wanted.country.as_deref().unwrap_or_default();
     // Or a container and a text could be written as others are.
     let within = wanted.within.as_deref().unwrap_or_default().replace('%', "%25").replace(':', "%3A");
     let text = wanted.text.to_lowercase();
-    let (name, limit, offset) = (addresses.name(), wanted.limit, wanted.offset);
-    bounded(format!("address:search:{name}:{country}:{limit}:{offset}:{within}:{text}"))
+    let (name, scope) = (addresses.name(), addresses.search_scope().unwrap_or_default());
+    let (limit, offset) = (wanted.limit, wanted.offset);
+    bounded(format!("address:search:{name}:{scope}:{country}:{limit}:{offset}:{within}:{text}"))
 }
 
 /// Three words as every scheme writes them: lower case, with dots between.

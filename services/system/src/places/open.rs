@@ -1,10 +1,10 @@
 //! The providers that the configuration names.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use gazetteer::Gazetteer;
 use url::Url;
 
 use super::Places;
@@ -21,8 +21,13 @@ use crate::config::{AddressProvider, Settings, WordsProvider};
 impl Places {
     /// # Errors
     /// One sentence that names the setting which is missing or wrong.
-    pub(crate) fn open(settings: &Settings, cache: Cache, secrets: &Arc<Secrets>) -> anyhow::Result<Self> {
-        let embedded = Embedded(Arc::new(Gazetteer::open()));
+    pub(crate) fn open(
+        settings: &Settings,
+        enabled: &BTreeSet<String>,
+        cache: Cache,
+        secrets: &Arc<Secrets>,
+    ) -> anyhow::Result<Self> {
+        let embedded = Embedded::open(enabled);
         let words: Box<dyn Words> = match settings.words_provider {
             WordsProvider::Grid => Box::new(Grid(gazetteer::Grid::open())),
             WordsProvider::What3words => Box::new(What3Words(what3words(settings, secrets)?)),

@@ -32,6 +32,10 @@ pub(super) trait Words: Send + Sync {
 pub(super) trait Addresses: Send + Sync {
     /// What configuration, cache keys and `source` call it.
     fn name(&self) -> &'static str;
+    /// The settings that its matches and their order depend on, for cache keys.
+    fn search_scope(&self) -> Option<&str> {
+        None
+    }
     /// Matches, best first; 404 for a container that is not there.
     fn search<'a>(&'a self, wanted: &'a Wanted) -> Answering<'a, Vec<AddressResult>>;
     /// The address by the id of a match; 404 if there is none.

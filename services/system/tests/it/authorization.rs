@@ -22,21 +22,27 @@ fn of_farm() -> Form {
 testkit::on_both! {
     async fn every_operation_refuses_whom_it_must(backend) {
         let files = start(backend).await;
-        // Of the owner's organisation, the uploader whomever they act for, one it was shared with, and admin.
+        // The uploader acting for the owner's organisation, another of it, admin; the uploader acting for another
+        // organisation or for none, whose rights do not hold there; one it was shared with.
         let (ann, farm, admin) = (User::of("farm").with("sub", "ann"), User::of("farm"), User::admin());
-        let (elsewhere, haulier) = (User::of("other").with("sub", "ann"), User::of("haulier"));
+        let (elsewhere, alone) = (User::of("other").with("sub", "ann"), User::alone("ann"));
+        let haulier = User::of("haulier");
         let mut made = Vec::new();
         for name in ["secret paper", "b", "c", "d", "secret paper"] {
             let form = form("files", "contract", name).text("organisations", "haulier").part("file", part(b"x"));
             made.push(id(&files.upload(&ann, form).await.ok()));
         }
-        let own = [&ann, &farm, &elsewhere, &admin];
+        let own = [&ann, &farm, &admin];
         let path = |n: usize| format!("/v1/files/{}", made[n]);
         let info = |n: usize| format!("{}/info", path(n));
-        let readers = |path: String| Ask::new(path, &[&ann, &farm, &elsewhere, &admin, &haulier]);
-        let archive = |n: usize, user| Ask::new(path(n), &[user]).not(&haulier).keeps(info(n));
+        let readers =
+            |path: String| Ask::new(path, &[&ann, &farm, &admin, &haulier]).not(&elsewhere).not(&alone);
+        let archive = |n: usize, user| {
+            Ask::new(path(n), &[user]).not(&haulier).not(&elsewhere).not(&alone).keeps(info(n))
+        };
         let resolve = |may: &[&User]| Ask::new("/v1/files/resolve", may).shows("secret paper");
         let share = json!({"ids": [made[4]], "shareWith": ["*", "stranger"]});
+        let unshare = json!({"ids": [made[4]], "unshareWith": ["haulier"]});
         let public = OPEN.map(|id| format!("{id}_public"));
         let mut rules = vec![
             ("upload_file", Rule::Foreign(vec![
@@ -45,13 +51,15 @@ testkit::on_both! {
             ("download_file", Rule::Foreign(vec![readers(path(0))])),
             ("find_file", Rule::Foreign(vec![readers(info(0))])),
             ("archive_file", Rule::Foreign(vec![
-                archive(1, &farm), archive(2, &elsewhere), archive(3, &admin),
+                archive(1, &farm), archive(2, &ann), archive(3, &admin),
             ])),
             // Who may not read it is not told of it, and shares nothing; nor does who may only read it.
             ("resolve_files", Rule::Scoped(vec![
-                resolve(&[&ann, &haulier]).json(json!({"ids": [made[0]]})),
-                resolve(&[&haulier]).json(share.clone()).keeps(info(4)),
-                resolve(&own).json(json!({"ids": [made[0]], "shareWith": ["haulier"]})).keeps(info(0)),
+                resolve(&[&ann, &haulier]).not(&elsewhere).not(&alone).json(json!({"ids": [made[0]]})),
+                resolve(&[&haulier]).not(&elsewhere).json(share.clone()).keeps(info(4)),
+                resolve(&[&haulier]).not(&elsewhere).json(unshare.clone()).keeps(info(4)),
+                resolve(&own).not(&elsewhere).json(json!({"ids": [made[0]], "shareWith": ["haulier"]})).keeps(info(0)),
+                resolve(&own).json(unshare).keeps(info(4)),
                 resolve(&own).json(share).keeps(info(4)),
             ])),
             ("clear_cache", Rule::Admin),

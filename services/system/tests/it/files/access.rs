@@ -1,5 +1,6 @@
 //! Who may read what (contract, section 2).
 
+use serde_json::json;
 use testkit::User;
 
 use super::{PNG, form, id, part, start};
@@ -23,8 +24,7 @@ testkit::on_both! {
             let uploader = User::of("farm").with("sub", "ann");
             let form = form("files", kind, "x").text("organisations", "haulier").part("file", part(PNG));
             let id = id(&files.upload(&uploader, form).await.ok());
-            let elsewhere = User::of("other").with("sub", "ann");
-            for user in [&uploader, &User::of("farm"), &User::of("haulier"), &User::admin(), &elsewhere] {
+            for user in [&uploader, &User::of("farm"), &User::of("haulier"), &User::admin()] {
                 assert_eq!(files.get(user, &id).await.status, 200, "{kind}");
                 assert_eq!(files.info(user, &id).await.status, 200, "{kind}");
             }
@@ -33,6 +33,69 @@ testkit::on_both! {
                 assert_eq!(files.info(user, &id).await.error(403), "forbidden", "{kind}");
             }
         }
+    }
+
+    async fn an_uploader_acts_for_the_organisation_of_the_file(backend) {
+        let files = start(backend).await;
+        let ann = User::of("farm").with("sub", "ann");
+        let (elsewhere, alone) = (User::of("other").with("sub", "ann"), User::alone("ann"));
+        let farms = files.make(&ann, "contract", PNG).await;
+        let own = files.make(&alone, "contract", PNG).await;
+        let open = files.make(&ann, "image", PNG).await;
+        for (id, may, others) in [(&farms, &ann, [&elsewhere, &alone]), (&own, &alone, [&elsewhere, &ann])] {
+            for user in others {
+                assert_eq!(files.get(user, id).await.error(403), "forbidden");
+                assert_eq!(files.info(user, id).await.error(403), "forbidden");
+                assert_eq!(files.archive(user, id).await.error(403), "forbidden");
+                let share = files.resolve(user, json!({"ids": [id], "shareWith": ["other"]})).await;
+                assert_eq!(share.header("x-missing-ids"), *id);
+            }
+            assert_eq!(files.info(may, id).await.ok()["organisations"], json!([]));
+            assert_eq!(files.get(may, id).await.status, 200);
+        }
+        // An open type is readable by all, and not theirs to share or archive.
+        for user in [&elsewhere, &alone] {
+            assert_eq!(files.get(user, &open).await.status, 200);
+            files.resolve(user, json!({"ids": [open], "shareWith": ["other"]})).await.ok();
+            assert_eq!(files.archive(user, &open).await.error(403), "forbidden");
+        }
+        assert_eq!(files.info(&ann, &open).await.ok()["organisations"], json!([]));
+        // Somebody else without organisation has nothing to do with it.
+        assert_eq!(files.archive(&User::alone("bob"), &own).await.error(403), "forbidden");
+        assert_eq!(files.archive(&alone, &own).await.status, 200);
+        assert_eq!(files.archive(&ann, &farms).await.status, 200);
+    }
+
+    async fn others_see_their_own_entry_and_everybody(backend) {
+        let files = start(backend).await;
+        let ann = User::of("farm").with("sub", "ann");
+        let upload = async |kind, organisations: &'static str| {
+            let form = form("files", kind, "x").text("organisations", organisations).part("file", part(PNG));
+            id(&files.upload(&ann, form).await.ok())
+        };
+        let shown = async |user: &User, id: &str| {
+            let info = files.info(user, id).await.ok()["organisations"].clone();
+            let resolved = files.resolve(user, json!({"ids": [id]})).await.ok();
+            assert_eq!(resolved[0]["organisations"], info);
+            info
+        };
+        let paper = upload("contract", "haulier,mart,*").await;
+        let (haulier, stranger, elsewhere) =
+            (User::of("haulier"), User::of("stranger"), User::of("other").with("sub", "ann"));
+        for user in [&ann, &User::of("farm"), &User::admin()] {
+            assert_eq!(shown(user, &paper).await, json!(["haulier", "mart", "*"]));
+        }
+        assert_eq!(shown(&haulier, &paper).await, json!(["haulier", "*"]));
+        for user in [&stranger, &elsewhere, &User::alone("ann")] {
+            assert_eq!(shown(user, &paper).await, json!(["*"]));
+        }
+        let picture = upload("image", "haulier,mart").await;
+        assert_eq!(shown(&ann, &picture).await, json!(["haulier", "mart"]));
+        assert_eq!(shown(&haulier, &picture).await, json!(["haulier"]));
+        assert_eq!(shown(&stranger, &picture).await, json!([]));
+        // A change that is not theirs to make shows them nothing either.
+        let share = files.resolve(&stranger, json!({"ids": [picture], "shareWith": ["stranger"]})).await;
+        assert_eq!(share.ok()[0]["organisations"], json!([]));
     }
 
     async fn a_star_is_everybody(backend) {

@@ -55,18 +55,24 @@ on_all! {
         assert_eq!(a.ok()["id"], b.ok()["id"]);
     }
 
-    async fn sharing_is_replayed(place) {
+    async fn resolving_is_never_replayed(place) {
         let files = start(place).await;
         let user = User::of("farm");
-        let id = files.make(&user, "misc", b"x").await;
-        let share = async |with: &'static str| {
-            let call = files.app.post("/v1/files/resolve").by(&user).header("idempotency-key", "key");
-            call.json(&json!({"ids": [id], "shareWith": [with]})).send().await
+        let (id, other) = (files.make(&user, "misc", b"x").await, files.make(&user, "misc", b"y").await);
+        let share = async |key: &str, with: &'static str| {
+            let call = files.app.post("/v1/files/resolve").by(&user).header("idempotency-key", key);
+            call.json(&json!({"ids": [id, other], "shareWith": [with]})).send().await
         };
-        let first = share("haulier").await.ok();
-        let again = share("haulier").await;
-        assert_eq!(again.header("idempotency-replayed"), "true");
-        assert_eq!(again.ok(), first);
-        assert_eq!(share("mart").await.error(409), "idempotency_key_reused");
+        assert_eq!(share("key", "haulier").await.ok()[1]["organisations"], json!(["haulier"]));
+        // The key is ignored, whatever it is: another request under it, and one that no other operation takes.
+        assert_eq!(share("key", "mart").await.ok()[1]["organisations"], json!(["haulier", "mart"]));
+        assert_eq!(share(&"k".repeat(300), "mart").await.status, 200);
+        files.archive(&user, &id).await.ok();
+        let again = share("key", "haulier").await;
+        assert_eq!(again.header("idempotency-replayed"), "");
+        assert_eq!(again.header("x-missing-ids"), id);
+        let found = again.ok();
+        assert_eq!(found.as_array().unwrap().len(), 1);
+        assert_eq!(found[0]["organisations"], json!(["haulier", "mart"]));
     }
 }

@@ -59,10 +59,16 @@ on_all! {
         assert_eq!(files.upload(&user, many).await.error(413), "payload_too_large");
         let many = (0..1001).fold(form("files", "misc", "x"), |form, _| form.text("other", "x"));
         assert_eq!(files.upload(&user, many).await.problems(), [" length"]);
-        let names: Vec<_> = (0..51).map(|i| format!("org-{i}")).collect();
-        let many = form("files", "misc", "x").text("organisations", names.join(",")).part("file", part(PNG));
-        assert_eq!(files.upload(&user, many).await.problems(), ["organisations length"]);
+        let names: Vec<_> = (0..201).map(|i| format!("org-{i}")).collect();
+        let shared = |names: &[String]| {
+            form("files", "misc", "x").text("organisations", names.join(",")).part("file", part(PNG))
+        };
+        let many = files.upload(&user, shared(&names)).await;
+        assert_eq!(many.json()["validation"][0]["data"]["maximum"], 200);
+        assert_eq!(many.problems(), ["organisations length"]);
         assert_eq!(files.stored().await.len(), 0);
+        let fits = files.upload(&user, shared(&names[..200])).await.ok();
+        assert_eq!(fits["info"]["organisations"], serde_json::json!(names[..200]));
     }
 
     async fn a_refusal_reaches_a_client_that_is_still_sending(place) {

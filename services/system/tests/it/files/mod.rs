@@ -18,6 +18,7 @@ mod stored;
 mod sweep;
 mod texts;
 mod trickling;
+mod unshare;
 mod upload;
 
 use std::path::PathBuf;

@@ -44,16 +44,43 @@ testkit::on_both! {
     async fn images_must_be_images(backend) {
         let files = start(backend).await;
         let user = User::of("farm");
-        for content in [&b"<svg xmlns='http://www.w3.org/2000/svg'/>"[..], b"%PDF-1.7", b"GIF vouchers", b"BM\0\0"] {
+        for content in [
+            &b"<svg xmlns='http://www.w3.org/2000/svg'/>"[..],
+            b"%PDF-1.7",
+            b"GIF vouchers",
+            b"GIF89a but not really",
+            b"BM\0\0",
+            b"\x89PNG but not really",
+            b"\x89PNG\r\n\x1a\n",
+            b"\xff\xd8\xff but not really",
+            b"RIFF but WEBP not really",
+            b"\0\0\0\x18ftypheic",
+            b"\0\0\0\x14ftypmp42\0\0\0\0isom",
+        ] {
             let part = part(content).mime_str("image/png").unwrap();
             let reply = files.upload(&user, form("images", "image", "x.png").part("file", part)).await;
             assert_eq!(reply.problems(), ["file format"]);
         }
+        let info = files.make(&user, "misc", b"\x89PNG but not really").await;
+        assert_eq!(files.info(&user, &info).await.ok()["contentType"], "application/octet-stream");
+        files.archive(&user, &info).await.ok();
+        let kept = files.stored().await.len();
         let second = form("images", "image", "x").part("file", part(PNG)).part("file", part(b"text"));
         let reply = files.upload(&user, second).await;
         assert_eq!(reply.json()["validation"][0]["data"]["index"], 1);
         assert_eq!(reply.problems(), ["file format"]);
-        assert_eq!(files.stored().await.len(), 0);
+        assert_eq!(files.stored().await.len(), kept);
+        for (content, media_type) in [
+            (PNG, "image/png"),
+            (b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01", "image/jpeg"),
+            (b"GIF89a\x01\0\x01\0\x80\0\0", "image/gif"),
+            (b"RIFF\x24\0\0\0WEBPVP8L", "image/webp"),
+            (b"\0\0\0\x1cftypavif\0\0\0\0avifmif1miaf", "image/avif"),
+            (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "image/heic"),
+        ] {
+            let form = form("images", "image", "x").part("file", part(content));
+            assert_eq!(files.upload(&user, form).await.ok()["info"]["contentType"], media_type);
+        }
     }
 
     async fn checks_come_in_order(backend) {

@@ -109,7 +109,7 @@ fn the_embedded_providers_answers_are_kept_too() {
             "location:coordinates:grid:gazetteer:52.0565,-2.716",
             &format!("location:words:grid:gazetteer:{words}"),
             "location:address:grid:gazetteer:postcode:HR49AR",
-            "address:search:gazetteer::11:0::hereford",
+            "address:search:gazetteer:GB+IE::11:0::hereford",
         ] {
             assert!(clear(&app, json!({ "keys": [key] })).await.starts_with("1 "), "{key}");
         }

@@ -1,8 +1,10 @@
 //! Address search in the gazetteer.
 
-use serde_json::json;
+use serde_json::{Value, json};
+use system::Settings;
 
-use super::{all, start};
+use super::{Places, all, start, start_with};
+use crate::cache::over;
 
 #[test]
 fn a_town() {
@@ -37,6 +39,41 @@ fn postcodes_and_misspelt_names() {
         let ballina = best("Ballina").await;
         assert_eq!(ballina["text"], "Ballina");
         assert!(ballina["description"].as_str().unwrap().ends_with("Ireland"), "{ballina}");
+    });
+}
+
+#[test]
+fn enabled_countries_come_first() {
+    testkit::block_on(async {
+        let app = start().await;
+        for (query, place) in [
+            ("Perth", "Perth and Kinross, Scotland, United Kingdom"),
+            ("Boston", "Lincolnshire, England, United Kingdom"),
+            ("Tramore", "Waterford, Ireland"),
+            ("Whitchurch Hampshire", "Hampshire, England, United Kingdom"),
+        ] {
+            let found = app.search(&[("query", query)]).await.ok();
+            assert_eq!(found["text"], query.split(' ').next().unwrap());
+            assert_eq!(found["description"], place);
+        }
+        let id = |found: &Value| found["id"].as_str().unwrap().to_owned();
+        let perths = app.search(&[("query", "Perth")]).await.ok();
+        assert!(all(&perths, "description")[1].ends_with("Australia"), "{perths}");
+        let page = app.search(&[("query", "Perth"), ("limit", "1"), ("offset", "1")]).await.ok();
+        assert_eq!(page["results"][0], perths["results"][1]);
+        // Another setting has other answers, in the same cache too.
+        let shared = over(&testkit::redis_url());
+        let enabling = async |enabled: &[&str]| {
+            let enabled_countries = enabled.iter().map(|iso| (*iso).to_owned()).collect();
+            start_with(Settings { enabled_countries, ..shared.clone() }).await
+        };
+        let ids = async |app: &Places| id(&app.search(&[("query", "Perth")]).await.ok());
+        let (home, far) = (enabling(&["gb", "IE"]).await, enabling(&["AU"]).await);
+        for _ in 0..2 {
+            assert_eq!(ids(&home).await, "place:2640358");
+            assert_eq!(ids(&far).await, "place:2063523");
+        }
+        assert_eq!(ids(&enabling(&["CA"]).await).await, "place:6101546");
     });
 }
 

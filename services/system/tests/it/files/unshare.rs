@@ -1,0 +1,180 @@
+//! Taking organisations off files, and how many organisations a file has at most.
+
+use serde_json::{Value, json};
+use testkit::{Backend, Reply, User};
+
+use super::{Files, PNG, on_all, start};
+
+async fn shared(files: &Files, id: &str) -> Value {
+    files.info(&User::admin(), id).await.ok()["organisations"].clone()
+}
+
+fn names(range: std::ops::Range<usize>) -> Vec<String> {
+    range.map(|i| format!("org-{i}")).collect()
+}
+
+/// Shares a file in as many calls as it takes.
+async fn share(files: &Files, user: &User, id: &str, names: &[String]) {
+    for some in names.chunks(50) {
+        files.resolve(user, json!({"ids": [id], "shareWith": some})).await.ok();
+    }
+}
+
+/// The one error of a call that shares with too many.
+fn refused(reply: Reply) {
+    assert_eq!(reply.json()["validation"][0]["data"], json!({"maximum": 200}), "{}", reply.text());
+    assert_eq!(reply.problems(), ["shareWith length"]);
+}
+
+on_all! {
+    async fn organisations_are_taken_off(place) {
+        let files = start(place).await;
+        let (farm, haulier) = (User::of("farm"), User::of("haulier"));
+        let (a, b) = (files.make(&farm, "contract", b"a").await, files.make(&farm, "misc", b"b").await);
+        files.resolve(&farm, json!({"ids": [a, b], "shareWith": ["haulier", "mart", "*"]})).await.ok();
+        let unshare = json!({"ids": [a, b], "unshareWith": [" haulier ", "unknown", "haulier"]});
+        let left = files.resolve(&farm, unshare.clone()).await.ok();
+        assert_eq!(left[0]["organisations"], json!(["mart", "*"]));
+        assert_eq!(files.resolve(&farm, unshare).await.ok(), left);
+        assert_eq!(files.get(&haulier, &a).await.status, 200);
+        files.resolve(&farm, json!({"ids": [a], "unshareWith": "*"})).await.ok();
+        assert_eq!(files.get(&haulier, &a).await.error(403), "forbidden");
+        assert_eq!(files.get(&User::of("mart"), &a).await.status, 200);
+        assert_eq!(shared(&files, &b).await, json!(["mart", "*"]));
+        // Both ways in one call.
+        let both = json!({"ids": [a, b], "shareWith": ["haulier"], "unshareWith": ["mart", "*"]});
+        let swapped = files.resolve(&farm, both).await.ok();
+        assert_eq!([&swapped[0]["organisations"], &swapped[1]["organisations"]], [&json!(["haulier"]); 2]);
+        let nothing = json!({"ids": [a], "unshareWith": [], "shareWith": null});
+        assert_eq!(files.resolve(&farm, nothing).await.ok()[0]["organisations"], json!(["haulier"]));
+    }
+
+    async fn only_ones_own_files_are_unshared(place) {
+        let files = start(place).await;
+        let (farm, mart) = (User::of("farm"), User::of("mart"));
+        let all = json!(["mart", "haulier", "*"]);
+        let (paper, picture) = (files.make(&farm, "misc", b"x").await, files.make(&farm, "image", PNG).await);
+        let own = files.make(&mart, "misc", b"own").await;
+        files.resolve(&farm, json!({"ids": [paper, picture], "shareWith": all})).await.ok();
+        files.resolve(&mart, json!({"ids": [own], "shareWith": all})).await.ok();
+        let body = json!({"ids": [paper, picture, own], "unshareWith": all});
+        let seen = files.resolve(&mart, body.clone()).await.ok();
+        assert_eq!(seen[0]["organisations"], json!(["mart", "*"]));
+        assert_eq!(seen[2]["organisations"], json!([]));
+        assert_eq!(shared(&files, &paper).await, all);
+        assert_eq!(shared(&files, &picture).await, all);
+        // Archived files are missing, and stay as they are.
+        files.archive(&farm, &picture).await.ok();
+        let reply = files.resolve(&User::admin(), body).await;
+        assert_eq!(reply.header("x-missing-ids"), picture);
+        assert_eq!(reply.ok()[0]["organisations"], json!([]));
+        assert_eq!(shared(&files, &picture).await, all);
+    }
+
+    async fn all_are_changed_or_none(place) {
+        let files = start(place).await;
+        let mart = User::of("mart");
+        let own = files.make(&mart, "misc", b"own").await;
+        let foreign = files.make(&User::of("farm"), "misc", b"foreign").await;
+        files.resolve(&mart, json!({"ids": [own], "shareWith": ["a"]})).await.ok();
+        for missing in ["0198c0de-0000-7000-8000-000000000000", "nonsense", &foreign] {
+            let ids = json!([own, missing]);
+            let body = json!({"ids": ids, "shareWith": ["b"], "unshareWith": ["a"], "allOrNothing": true});
+            assert_eq!(files.resolve(&mart, body).await.ok()[0]["organisations"], json!(["a"]), "{missing}");
+            assert_eq!(shared(&files, &own).await, json!(["a"]), "{missing}");
+        }
+        let body = json!({"ids": [own], "shareWith": ["b"], "unshareWith": ["a"], "allOrNothing": true});
+        assert_eq!(files.resolve(&mart, body).await.ok()[0]["organisations"], json!(["b"]));
+    }
+
+    async fn what_cannot_be_unshared(place) {
+        let files = start(place).await;
+        let user = User::of("farm");
+        let id = files.make(&user, "misc", b"x").await;
+        files.resolve(&user, json!({"ids": [id], "shareWith": ["a"]})).await.ok();
+        for (share, unshare, problems) in [
+            (json!(["a", "b"]), json!(["c", " b "]), &["unshareWith inconsistent"][..]),
+            (json!("*"), json!(["*"]), &["unshareWith inconsistent"]),
+            (json!(["*"]), json!("*"), &["unshareWith inconsistent"]),
+            (json!("farm"), json!("farm"), &["shareWith enum", "unshareWith enum"]),
+            (json!(["a"]), json!(5), &["unshareWith type"]),
+            (json!(["a"]), json!(vec!["b"; 51]), &["unshareWith length"]),
+            (json!(["a"]), json!(["b", "x".repeat(201)]), &["unshareWith[1] length"]),
+            (json!(vec!["a"; 51]), json!([""]), &["shareWith length", "unshareWith[0] length"]),
+        ] {
+            let body = json!({"ids": [id], "shareWith": share, "unshareWith": unshare});
+            assert_eq!(files.resolve(&user, body.clone()).await.problems(), problems, "{body}");
+        }
+        assert_eq!(shared(&files, &id).await, json!(["a"]));
+    }
+
+    async fn at_most_200_organisations(place) {
+        let files = start(place).await;
+        let farm = User::of("farm");
+        let (full, other) = (files.make(&farm, "misc", b"x").await, files.make(&farm, "misc", b"y").await);
+        let open = files.make(&User::of("mart"), "image", PNG).await;
+        share(&files, &farm, &full, &names(0..199)).await;
+        share(&files, &farm, &full, &["*".to_owned()]).await;
+        share(&files, &User::of("mart"), &open, &names(0..200)).await;
+        // One too many for one file changes none, and what is shared already counts once.
+        for (with, without) in [(json!(["more"]), json!([])), (json!(["org-0", "more"]), json!(["unknown"]))] {
+            let body = json!({"ids": [other, full], "shareWith": with, "unshareWith": without});
+            refused(files.resolve(&farm, body).await);
+        }
+        assert_eq!(shared(&files, &other).await, json!([]));
+        assert_eq!(shared(&files, &full).await.as_array().unwrap().len(), 200);
+        share(&files, &farm, &full, &names(0..199)).await;
+        // Others' files do not count.
+        files.resolve(&farm, json!({"ids": [open, other], "shareWith": ["more"]})).await.ok();
+        assert_eq!(shared(&files, &other).await, json!(["more"]));
+        // What the same call takes off makes room.
+        let room = json!({"ids": [full], "shareWith": ["more"], "unshareWith": "*"});
+        assert_eq!(files.resolve(&farm, room).await.ok()[0]["organisations"][199], "more");
+        refused(files.resolve(&User::admin(), json!({"ids": [full], "shareWith": "*"})).await);
+    }
+
+    async fn calls_at_once_keep_the_limit_together(place) {
+        let files = start(place).await;
+        let farm = User::of("farm");
+        let id = files.make(&farm, "misc", b"x").await;
+        share(&files, &farm, &id, &names(0..160)).await;
+        let calls = (0..6).map(|i| {
+            let with = names(1000 + 30 * i..1030 + 30 * i);
+            let (files, farm, id) = (&files, &farm, &id);
+            async move { files.resolve(farm, json!({"ids": [id], "shareWith": with})).await }
+        });
+        let replies = futures_util::future::join_all(calls).await;
+        let (stored, others): (Vec<_>, Vec<_>) = replies.into_iter().partition(|reply| reply.status == 200);
+        assert_eq!(stored.len(), 1);
+        others.into_iter().for_each(refused);
+        assert_eq!(shared(&files, &id).await.as_array().unwrap().len(), 190);
+    }
+}
+
+testkit::on_both! {
+    async fn files_from_before_the_limit(backend) {
+        let files = start(backend).await;
+        let (farm, late) = (User::of("farm"), User::of("org-249"));
+        let id = files.make(&farm, "misc", b"x").await;
+        let all = names(0..250);
+        let table = match backend {
+            Backend::Sqlite => "files",
+            Backend::Postgres => "system.files",
+        };
+        files.app.database.execute(&format!("UPDATE {table} SET organisations = '{}'", json!(all)));
+        // Everybody keeps what they may, and the first 200 are shown.
+        assert_eq!(files.info(&farm, &id).await.ok()["organisations"], json!(all[..200]));
+        assert_eq!(files.resolve(&farm, json!({"ids": [id]})).await.ok()[0]["organisations"], json!(all[..200]));
+        assert_eq!(files.info(&late, &id).await.ok()["organisations"], json!(["org-249"]));
+        // Nothing is added to it, whatever else is taken off, until it has room.
+        refused(files.resolve(&farm, json!({"ids": [id], "shareWith": ["more"], "unshareWith": ["org-1"]})).await);
+        files.resolve(&farm, json!({"ids": [id], "shareWith": ["org-249"]})).await.ok();
+        for some in [&all[200..], &all[..1]] {
+            files.resolve(&farm, json!({"ids": [id], "unshareWith": some})).await.ok();
+        }
+        assert_eq!(files.info(&late, &id).await.error(403), "forbidden");
+        files.resolve(&farm, json!({"ids": [id], "shareWith": ["more"]})).await.ok();
+        let left = [&all[1..200], &["more".to_owned()]].concat();
+        assert_eq!(files.info(&farm, &id).await.ok()["organisations"], json!(left));
+    }
+}
