@@ -18,5 +18,6 @@ mod private;
 mod refusals;
 mod reports;
 mod sample;
+mod sharing;
 mod upgrade;
 mod wishlist;

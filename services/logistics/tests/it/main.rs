@@ -19,6 +19,7 @@ mod read;
 mod roundtrip;
 mod search;
 mod search_model;
+mod sharing;
 
 use logistics::{Logistics, Settings};
 use serde_json::{Value, json};
