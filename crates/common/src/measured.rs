@@ -83,7 +83,7 @@ pub(crate) fn file_shares(outcome: &'static str) -> Counter {
     counter!("drover_files_shares_total", "outcome" => outcome)
 }
 
-/// Shares of files that are not done yet, of all replicas.
+/// Shares of files that wait for a retry, of all replicas.
 pub(crate) fn file_shares_due() -> Gauge {
     gauge!("drover_files_shares_due")
 }
@@ -110,7 +110,7 @@ pub(crate) fn show(service: &'static str) {
         "drover_files_shares_total",
         "Attempts to share files of loads and listings, by outcome"
     );
-    describe_gauge!("drover_files_shares_due", "Shares of files not done yet, of all replicas");
+    describe_gauge!("drover_files_shares_due", "Shares of files that wait for a retry, of all replicas");
     describe_counter!("drover_traces_spans_total", "Spans of traces, by what became of them");
     describe_gauge!("drover_build_info", "Always 1; what runs is in the labels");
     replays().increment(0);

@@ -6,6 +6,8 @@ use anyhow::{Context, anyhow};
 use reqwest::{Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 use url::Url;
 
 use super::breaker::{AfterFailure, Breaker};
@@ -26,6 +28,10 @@ const MAX_ATTEMPTS: u32 = 3;
 const MAX_FILES: usize = 50;
 /// Bytes of an answer. Information on 50 files that are each shared with 200 organisations stays below it.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
+/// Answers with more bytes than this wait for their turn, so that all of them together take little memory.
+const LARGE_ANSWER_BYTES: usize = 256 << 10;
+/// Large answers that are read at once.
+const MAX_LARGE_ANSWERS: usize = 4;
 
 /// Calls the system service about files.
 pub struct FileClient {
@@ -33,6 +39,8 @@ pub struct FileClient {
     resolve: Url,
     health: Url,
     breaker: Breaker,
+    /// Permits to read a large answer.
+    large_answers: Semaphore,
 }
 
 /// Who a call is made for.
@@ -75,6 +83,7 @@ impl FileClient {
             resolve: format!("{base}/v1/files/resolve").parse()?,
             health: format!("{base}/healthz").parse()?,
             breaker: Breaker::new(),
+            large_answers: Semaphore::new(MAX_LARGE_ANSWERS),
         })
     }
 
@@ -185,33 +194,41 @@ impl FileClient {
         let sent = request.send().await;
         traces::called(&mut span, sent.as_ref().ok().map(Response::status));
         match sent {
-            Ok(response) => read(response).await,
+            Ok(response) => self.read(response).await,
             Err(error) => Attempt::Failed(error.into()),
         }
     }
-}
 
-/// Reads an answer as far as it may be long.
-async fn read(mut response: Response) -> Attempt {
-    match response.status() {
-        StatusCode::OK => {}
-        status if status.is_server_error() => return Attempt::Failed(anyhow!("{status}")),
-        status => return Attempt::Answered(Err(CallError::Refused(status))),
-    }
-    let mut bytes = Vec::new();
-    loop {
-        match response.chunk().await {
-            Ok(Some(chunk)) if bytes.len() + chunk.len() > MAX_ANSWER_BYTES => {
+    /// Reads an answer, up to the bound.
+    async fn read(&self, mut response: Response) -> Attempt {
+        match response.status() {
+            StatusCode::OK => {}
+            status if status.is_server_error() => return Attempt::Failed(anyhow!("{status}")),
+            status => return Attempt::Answered(Err(CallError::Refused(status))),
+        }
+        let (mut bytes, mut permit) = (Vec::new(), None);
+        loop {
+            let chunk = match response.chunk().await {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => break,
+                Err(error) => return Attempt::Failed(error.into()),
+            };
+            let length = bytes.len() + chunk.len();
+            if length > MAX_ANSWER_BYTES {
                 return Attempt::Unusable(anyhow!("the answer has more than {MAX_ANSWER_BYTES} bytes"));
             }
-            Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
-            Ok(None) => break,
-            Err(error) => return Attempt::Failed(error.into()),
+            if length > LARGE_ANSWER_BYTES && permit.is_none() {
+                match timeout(ATTEMPT_TIMEOUT, self.large_answers.acquire()).await {
+                    Ok(Ok(acquired)) => permit = Some(acquired),
+                    _ => return Attempt::Unusable(anyhow!("too many large answers are being read")),
+                }
+            }
+            bytes.extend_from_slice(&chunk);
         }
-    }
-    match serde_json::from_slice(&bytes) {
-        Ok(infos) => Attempt::Answered(Ok(infos)),
-        Err(error) => Attempt::Failed(unreadable(&error)),
+        match serde_json::from_slice(&bytes) {
+            Ok(infos) => Attempt::Answered(Ok(infos)),
+            Err(error) => Attempt::Failed(unreadable(&error)),
+        }
     }
 }
 

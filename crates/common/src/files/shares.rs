@@ -25,7 +25,9 @@ const MAX_AT_ONCE: usize = 8;
 /// The longest pause between attempts.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 /// How often due shares are looked for unless woken: those that another replica left.
-const POLL_INTERVAL: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
+/// How often they are counted.
+const COUNT_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Files that are to be shared because of a stored load or listing.
 #[derive(Clone)]
@@ -133,7 +135,7 @@ impl Shares {
 
     /// Retries for as long as the service runs.
     pub async fn run(&self) {
-        tokio::join!(self.retry(), self.measure());
+        tokio::join!(self.retry(), self.update_gauge());
     }
 
     async fn retry(&self) {
@@ -233,14 +235,14 @@ impl Shares {
         }
     }
 
-    /// Shows how many shares are due, of all replicas.
-    async fn measure(&self) {
+    /// Shows how many shares of all replicas wait for a retry.
+    async fn update_gauge(&self) {
         loop {
-            if let Ok(due) = self.db.read(store::count).await {
+            if let Ok(due) = self.db.read(store::count_waiting).await {
                 #[allow(clippy::cast_precision_loss, reason = "a gauge is a float")]
                 self.due.set(due as f64);
             }
-            tokio::time::sleep(POLL_INTERVAL).await;
+            tokio::time::sleep(COUNT_INTERVAL).await;
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::Error;
 use crate::schema::due_shares::{self, dsl as s};
 
 /// How long an attempt has, with recording its result. Afterwards it is made again.
-pub(super) const LEASE: Duration = Duration::from_secs(15);
+pub(super) const LEASE: Duration = Duration::from_secs(5);
 
 /// The present time by the clock that replicas share: the database's, on PostgreSQL.
 fn now(c: &mut AnyConnection) -> Result<Ts, Error> {
@@ -71,9 +71,10 @@ pub(super) fn next_due_in(c: &mut AnyConnection) -> Result<Option<Duration>, Err
     Ok(next.map(|due| Duration::from_millis((due.millis() - now.millis()).max(0).unsigned_abs())))
 }
 
-/// How many shares are due or will be.
-pub(super) fn count(c: &mut AnyConnection) -> Result<i64, Error> {
-    Ok(s::due_shares.count().get_result(c)?)
+/// How many shares wait for a retry; not those whose first attempt runs.
+pub(super) fn count_waiting(c: &mut AnyConnection) -> Result<i64, Error> {
+    let waiting = s::due_shares.filter(s::claimed_until.is_null().or(s::attempts.gt(1)));
+    Ok(waiting.count().get_result(c)?)
 }
 
 /// Columns of a claimed row.

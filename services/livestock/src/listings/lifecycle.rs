@@ -46,7 +46,8 @@ impl From<Outcome> for Status {
 
 /// Publish a draft
 ///
-/// From then on it is on the market and everybody may open its files. Publishing an active listing changes nothing.
+/// From then on it is on the market and everybody may open those of its files that are its organisation's. A draft stays one
+/// while a file of it is archived or not readable. Publishing an active listing changes nothing.
 #[utoipa::path(operation_id = "publish_listing", tag = "listings", security(("bearer" = [])),
     params(("id" = String, Path, description = "The listing's id")),
     responses((status = 200, body = ActionResult), Failures))]

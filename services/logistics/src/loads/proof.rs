@@ -16,6 +16,8 @@ use super::model::{Load, Status};
 use super::store;
 use crate::Logistics;
 
+const NO_LOAD: &str = "names no load";
+
 /// What is proven (interface.md, 4.2).
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
@@ -126,8 +128,6 @@ pub(super) async fn prove_in_body(
         other => other,
     }
 }
-
-const NO_LOAD: &str = "names no load";
 
 /// Upload proof of delivery (load named in path)
 #[utoipa::path(operation_id = "prove_delivery_of_load", tag = "loads", security(("bearer" = [])),
