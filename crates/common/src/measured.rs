@@ -83,6 +83,16 @@ pub(crate) fn breaker_open() -> Gauge {
     gauge!("drover_files_breaker_open")
 }
 
+/// Attempts to share files, by outcome.
+pub(crate) fn file_shares(outcome: &'static str) -> Counter {
+    counter!("drover_files_shares_total", "outcome" => outcome)
+}
+
+/// Shares of files that wait for a retry, of all replicas.
+pub(crate) fn file_shares_due() -> Gauge {
+    gauge!("drover_files_shares_due")
+}
+
 /// Spans of traces, by what became of them.
 pub(crate) fn spans(outcome: &'static str) -> Counter {
     counter!("drover_traces_spans_total", "outcome" => outcome)
@@ -105,6 +115,11 @@ pub(crate) fn show(service: &'static str) {
         "drover_files_breaker_open",
         "1 from a row of failures of the system service until a call succeeds"
     );
+    describe_counter!(
+        "drover_files_shares_total",
+        "Attempts to share files of loads and listings, by outcome"
+    );
+    describe_gauge!("drover_files_shares_due", "Shares of files that wait for a retry, of all replicas");
     describe_counter!("drover_traces_spans_total", "Spans of traces, by what became of them");
     describe_gauge!("drover_build_info", "Always 1; what runs is in the labels");
     replays().increment(0);

@@ -17,3 +17,19 @@ diesel::table! {
         created_at -> database::TsSql,
     }
 }
+
+diesel::table! {
+    due_shares (id) {
+        id -> database::IdSql,
+        subject_id -> database::IdSql,
+        tenant -> Text,
+        file_ids -> database::JsonSql,
+        organisations -> database::JsonSql,
+        token -> Text,
+        token_expires_at -> database::TsSql,
+        created_at -> database::TsSql,
+        due_at -> database::TsSql,
+        claimed_until -> Nullable<database::TsSql>,
+        attempts -> Integer,
+    }
+}

@@ -69,6 +69,16 @@ impl TestDatabase {
         }
     }
 
+    /// How many rows a table has; on PostgreSQL its name begins with its schema.
+    pub fn count(&self, table: &str) -> i64 {
+        let query = diesel::sql_query(format!("SELECT count(*) AS n FROM {table}"));
+        let counted: Counted = match self.url.strip_prefix("sqlite://") {
+            Some(file) => query.get_result(&mut SqliteConnection::establish(file).unwrap()).unwrap(),
+            None => query.get_result(&mut PgConnection::establish(&self.url).unwrap()).unwrap(),
+        };
+        counted.n
+    }
+
     pub(crate) fn plan(&self, sql: &str) -> String {
         let file = self.url.strip_prefix("sqlite://").expect("a SQLite database");
         let mut c = SqliteConnection::establish(file).unwrap();
@@ -86,6 +96,12 @@ impl TestDatabase {
 struct Step {
     #[diesel(sql_type = diesel::sql_types::Text)]
     detail: String,
+}
+
+#[derive(diesel::QueryableByName)]
+struct Counted {
+    #[diesel(sql_type = diesel::sql_types::BigInt)]
+    n: i64,
 }
 
 static TEMPLATES: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);

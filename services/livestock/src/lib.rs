@@ -12,7 +12,7 @@ mod wishlist;
 use std::sync::Arc;
 
 use actix_web::web::Data;
-use common::files::FileClient;
+use common::files::{FileClient, Shares};
 use common::{Context, Service, Verifier};
 use database::{Database, Migrations};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
@@ -27,7 +27,8 @@ const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
 pub struct Livestock {
     db: Database,
     public_url: String,
-    files: FileClient,
+    files: Arc<FileClient>,
+    shares: Shares,
     categories: categories::Categories,
     breeds: breeds::Breeds,
     follower: Arc<listings::Follower>,
@@ -63,10 +64,12 @@ impl Service for Livestock {
 
     async fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
         listings::derive(&context.db).await?;
+        let files = Arc::new(FileClient::new(&settings.system_url)?);
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
-            files: FileClient::new(&settings.system_url)?,
+            shares: Shares::new(context, files.clone()),
+            files,
             categories: categories::Categories::open(settings.categories_file.as_deref())?,
             breeds: breeds::Breeds::embedded()?,
             follower: Arc::default(),
@@ -78,6 +81,6 @@ impl Service for Livestock {
     }
 
     async fn background(livestock: Data<Self>) {
-        listings::keep(livestock).await;
+        tokio::join!(listings::keep(livestock.clone()), livestock.shares.run());
     }
 }

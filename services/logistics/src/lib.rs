@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use actix_web::web::Data;
 use clap::{ArgMatches, Command};
-use common::files::FileClient;
+use common::files::{FileClient, Shares};
 use common::{Context, Service, Verifier};
 use database::{Database, Migrations};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
@@ -26,7 +26,8 @@ const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
 pub struct Logistics {
     db: Database,
     public_url: String,
-    files: FileClient,
+    files: Arc<FileClient>,
+    shares: Shares,
     commodities: commodities::Catalogue,
     notifications: Arc<notifications::Dispatcher>,
     batches: loads::Batches,
@@ -69,10 +70,12 @@ impl Service for Logistics {
     }
 
     async fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
+        let files = Arc::new(FileClient::new(&settings.system_url)?);
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
-            files: FileClient::new(&settings.system_url)?,
+            shares: Shares::new(context, files.clone()),
+            files,
             commodities: commodities::Catalogue::open(settings.commodities_file.as_deref())?,
             notifications: Arc::new(notifications::Dispatcher::open(settings, context)?),
             batches: loads::Batches::new(settings)?,
@@ -84,7 +87,12 @@ impl Service for Logistics {
     }
     async fn background(logistics: Data<Self>) {
         let notifications = &logistics.notifications;
-        tokio::join!(notifications.clone().run(), notifications.measure(), loads::keep_index(&logistics.db));
+        tokio::join!(
+            notifications.clone().run(),
+            notifications.measure(),
+            loads::keep_index(&logistics.db),
+            logistics.shares.run(),
+        );
     }
 
     async fn finish(&self) {

@@ -37,6 +37,22 @@ impl<T> Body<T> {
         self.problems.check()?;
         Ok((self.value, self.fingerprint))
     }
+
+    /// As [`Body::check`]. If anything is wrong, `references` adds entries for references that only another service can
+    /// check, so that all failed fields are reported at once. It does not run otherwise: such references are then checked
+    /// when the request is carried out.
+    pub async fn check_with(
+        mut self,
+        rules: impl FnOnce(&T, &mut Problems),
+        references: impl AsyncFnOnce(&T, &mut Problems),
+    ) -> Result<(T, Fingerprint), Error> {
+        rules(&self.value, &mut self.problems);
+        if !self.problems.is_empty() {
+            references(&self.value, &mut self.problems).await;
+        }
+        self.problems.check()?;
+        Ok((self.value, self.fingerprint))
+    }
 }
 
 impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {

@@ -1,4 +1,7 @@
-//! A circuit breaker: after a row of failures nobody waits for a service that is down.
+//! A circuit breaker: after several failures in a row no request waits for a service that is down.
+//!
+//! Failures of one caller alone never open it: that caller's requests may be slow for a reason of their own. They open it
+//! only if a probe of the service fails as well.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,12 +10,12 @@ use metrics::{Counter, Gauge, Histogram};
 
 use crate::measured;
 
-/// So many failures in a row open it.
-const FAILURES: u32 = 6;
-/// For so long; then one call at a time may try.
-const PAUSE: Duration = Duration::from_secs(5);
+/// Failures in a row that open the breaker.
+const MAX_FAILURES: u32 = 6;
+/// How long it stays open; then one call at a time is tried.
+const OPEN_TIME: Duration = Duration::from_secs(5);
 
-/// Closed: calls go through. Open: none. After the pause one call decides.
+/// Closed: calls go through. Open: none. After [`OPEN_TIME`] one call decides.
 pub(super) struct Breaker {
     state: Mutex<State>,
     open: Gauge,
@@ -24,12 +27,32 @@ pub(super) struct Breaker {
 
 #[derive(Default)]
 struct State {
+    /// In a row, since the last success or probe.
     failures: u32,
+    /// The caller of the first of them.
+    first_caller: String,
+    /// Another caller failed too.
+    several_callers: bool,
     open_until: Option<Instant>,
 }
 
-/// The right to one call, whose outcome must be told.
-pub(super) struct Permit<'a>(&'a Breaker, Instant);
+/// The right to one call, whose outcome must be reported.
+pub(super) struct Permit<'a> {
+    breaker: &'a Breaker,
+    started: Instant,
+    /// The breaker was open, and this call finds out whether it closes.
+    is_trial: bool,
+}
+
+/// What is to be done after a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(super) enum AfterFailure {
+    /// Nothing.
+    Continue,
+    /// The service must be probed, and the result be reported by [`Breaker::probed`].
+    Probe,
+}
 
 impl Breaker {
     pub(super) fn new() -> Self {
@@ -43,21 +66,38 @@ impl Breaker {
         }
     }
 
-    /// Leave to call, unless the breaker is open.
+    /// Permission to call, unless the breaker is open.
     pub(super) fn permit(&self) -> Option<Permit<'_>> {
         let (mut state, now) = (self.state(), Instant::now());
-        match state.open_until {
+        let is_trial = match state.open_until {
             Some(until) if now < until => {
                 self.not_tried.increment(1);
-                None
+                return None;
             }
             Some(_) => {
-                // Others wait for what this call finds, or for another pause if it is never told.
-                state.open_until = Some(now + PAUSE);
-                Some(Permit(self, now))
+                // Others wait for the result of this call, or as long again if it is never reported.
+                state.open_until = Some(now + OPEN_TIME);
+                true
             }
-            None => Some(Permit(self, now)),
-        }
+            None => false,
+        };
+        Some(Permit { breaker: self, started: now, is_trial })
+    }
+
+    /// Reports whether the service answered a probe: if not, the breaker opens.
+    pub(super) fn probed(&self, answered: bool) {
+        let mut state = self.state();
+        if answered { self.close(&mut state) } else { self.open(&mut state) }
+    }
+
+    fn close(&self, state: &mut State) {
+        *state = State::default();
+        self.open.set(0.0);
+    }
+
+    fn open(&self, state: &mut State) {
+        *state = State { open_until: Some(Instant::now() + OPEN_TIME), ..State::default() };
+        self.open.set(1.0);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -68,26 +108,47 @@ impl Breaker {
 impl Permit<'_> {
     /// The service answered.
     pub(super) fn success(self) {
-        *self.0.state() = State::default();
-        self.0.open.set(0.0);
-        self.0.answered.increment(1);
+        self.breaker.close(&mut self.breaker.state());
+        self.breaker.answered.increment(1);
     }
 
-    /// It did not.
-    pub(super) fn failure(self) {
-        self.0.failed.increment(1);
-        let mut state = self.0.state();
+    /// The service answered, but this caller's answer is of no use: no reason to keep others from calling.
+    pub(super) fn unusable(self) {
+        self.breaker.close(&mut self.breaker.state());
+        self.breaker.failed.increment(1);
+    }
+
+    /// The service did not answer this caller.
+    pub(super) fn failure(self, caller: &str) -> AfterFailure {
+        let breaker = self.breaker;
+        breaker.failed.increment(1);
+        if self.is_trial {
+            return AfterFailure::Probe;
+        }
+        let mut state = breaker.state();
+        if state.open_until.is_some() {
+            return AfterFailure::Continue;
+        }
+        if state.failures == 0 {
+            caller.clone_into(&mut state.first_caller);
+        }
+        state.several_callers |= state.first_caller != caller;
         state.failures += 1;
-        if state.failures >= FAILURES {
-            state.open_until = Some(Instant::now() + PAUSE);
-            self.0.open.set(1.0);
+        if state.failures < MAX_FAILURES {
+            AfterFailure::Continue
+        } else if state.several_callers {
+            breaker.open(&mut state);
+            AfterFailure::Continue
+        } else {
+            state.failures = 0;
+            AfterFailure::Probe
         }
     }
 }
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        self.0.seconds.record(self.1.elapsed().as_secs_f64());
+        self.breaker.seconds.record(self.started.elapsed().as_secs_f64());
     }
 }
 
@@ -95,18 +156,22 @@ impl Drop for Permit<'_> {
 mod tests {
     use metrics_exporter_prometheus::PrometheusBuilder;
 
+    use super::AfterFailure::{Continue, Probe};
     use super::*;
 
+    fn fail(breaker: &Breaker, callers: &[&str]) -> Vec<AfterFailure> {
+        callers.iter().map(|caller| breaker.permit().unwrap().failure(caller)).collect()
+    }
+
     #[test]
-    fn opens_after_failures_in_a_row_and_closes_on_success() {
+    fn failures_of_several_callers_open_it_and_a_success_closes_it() {
         let recorder = PrometheusBuilder::new().build_recorder();
         let breaker = metrics::with_local_recorder(&recorder, Breaker::new);
         let shown = || recorder.handle().render();
         breaker.permit().unwrap().success();
-        for _ in 0..FAILURES {
-            assert!(shown().contains("drover_files_breaker_open 0\n"), "{}", shown());
-            breaker.permit().unwrap().failure();
-        }
+        assert_eq!(fail(&breaker, &["a", "a", "a", "a", "a"]), [Continue; 5]);
+        assert!(shown().contains("drover_files_breaker_open 0\n"), "{}", shown());
+        assert_eq!(fail(&breaker, &["b"]), [Continue]);
         assert!(shown().contains("drover_files_breaker_open 1\n"), "{}", shown());
         assert!(breaker.permit().is_none());
         breaker.state().open_until = Some(Instant::now());
@@ -115,5 +180,40 @@ mod tests {
         trial.success();
         assert!(breaker.permit().is_some());
         assert!(shown().contains("drover_files_breaker_open 0\n"), "{}", shown());
+    }
+
+    #[test]
+    fn failures_of_one_caller_open_it_only_if_a_probe_fails_too() {
+        let breaker = Breaker::new();
+        for _ in 0..3 {
+            assert_eq!(fail(&breaker, &["a"; 6]), [Continue, Continue, Continue, Continue, Continue, Probe]);
+            breaker.probed(true);
+            assert!(breaker.permit().is_some());
+        }
+        assert_eq!(fail(&breaker, &["a"; 6])[5], Probe);
+        breaker.probed(false);
+        assert!(breaker.permit().is_none());
+    }
+
+    #[test]
+    fn a_failed_trial_is_followed_by_a_probe() {
+        let breaker = Breaker::new();
+        for (answered, closed) in [(false, false), (true, true)] {
+            breaker.probed(false);
+            breaker.state().open_until = Some(Instant::now());
+            assert_eq!(breaker.permit().unwrap().failure("a"), Probe);
+            assert!(breaker.permit().is_none(), "until the probe has a result");
+            breaker.probed(answered);
+            assert_eq!(breaker.permit().is_some(), closed);
+        }
+    }
+
+    #[test]
+    fn an_unusable_answer_is_no_failure_of_the_service() {
+        let breaker = Breaker::new();
+        for n in 0..20 {
+            breaker.permit().unwrap().unusable();
+            assert_eq!(fail(&breaker, &["a", "b"]), [Continue; 2], "{n}");
+        }
     }
 }

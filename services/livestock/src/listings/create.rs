@@ -2,8 +2,9 @@
 
 use actix_web::post;
 use actix_web::web::Data;
+use common::problem::Problems;
 use common::wire::ActionResult;
-use common::{Answer, Body, Caller, Error, Failures, Granted, Member, Once, Policy};
+use common::{Answer, Body, Caller, Error, Failures, Granted, Member, Once, Policy, files};
 
 use super::form::{BeddingForm, CattleForm, FeedForm, Form, SheepForm, WorkingDogForm};
 use super::model::{Listing, Status};
@@ -57,17 +58,28 @@ async fn create<F: Form>(
     once: Once,
     body: Body<F>,
 ) -> Result<Answer, Error> {
-    let (form, print) = body.check(|form, problems| form.rules(app, problems))?;
+    let unknown_files = async |form: &F, problems: &mut Problems| {
+        app.files.report_unknown(caller, form.files(), problems).await;
+    };
+    let rules = |form: &F, problems: &mut Problems| form.rules(app, problems);
+    let (form, print) = body.check_with(rules, unknown_files).await?;
     let new = form.into_new(app)?;
     let organisation = caller.organisation.as_ref().ok_or(Error::Forbidden(Member::REFUSAL))?;
-    once.run(&app.db, print, async || {
-        let files = app.files.resolve(caller, &new.files, new.audience()).await?;
+    let run = once.run_telling(&app.db, print, async || {
+        let found = app.files.look_up(caller, &new.files).await?;
         let category = new.category;
-        let listing = new.into_listing(&caller.user_id, organisation, files);
+        let listing = new.into_listing(&caller.user_id, organisation, found.references()?);
+        let share = found.share(caller, listing.id, &[&listing.organisation_id], listing.audience());
         let answer = made(&listing, &app.public_url)?;
-        Ok(move |c: &mut _| store::create(c, &listing, category).map(|()| answer.clone()))
-    })
-    .await
+        Ok(move |c: &mut _| {
+            store::create(c, &listing, category)?;
+            files::record(c, share.as_ref())?;
+            Ok((answer.clone(), share.clone()))
+        })
+    });
+    let (answer, share) = run.await?;
+    app.shares.share(share.flatten()).await;
+    Ok(answer)
 }
 
 fn made(listing: &Listing, public_url: &str) -> Result<Answer, Error> {

@@ -43,6 +43,8 @@ pub struct ListingForm {
 pub trait Form {
     /// What the schema cannot state.
     fn rules(&self, app: &Livestock, problems: &mut Problems);
+    /// The files that the listing names.
+    fn files(&self) -> &[FileReference];
     /// The listing that is meant.
     fn into_new(self, app: &Livestock) -> Result<NewListing, Error>;
 }
@@ -63,6 +65,10 @@ macro_rules! form {
             fn rules(&self, app: &Livestock, problems: &mut Problems) {
                 self.listing.rules($category, &app.categories, problems);
                 self.properties.rules(problems);
+            }
+
+            fn files(&self) -> &[FileReference] {
+                self.listing.files.as_deref().unwrap_or_default()
             }
 
             fn into_new(mut self, app: &Livestock) -> Result<NewListing, Error> {

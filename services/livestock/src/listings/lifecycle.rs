@@ -2,6 +2,7 @@
 
 use actix_web::post;
 use actix_web::web::Data;
+use common::files::{self, FoundFiles};
 use common::wire::ActionResult;
 use common::{Answer, Body, Caller, Error, Failures, Fingerprint, Once, PathId};
 use database::{AnyConnection, Id};
@@ -45,7 +46,8 @@ impl From<Outcome> for Status {
 
 /// Publish a draft
 ///
-/// From then on it is on the market and everybody may open its files. Publishing an active listing changes nothing.
+/// From then on it is on the market and everybody may open those of its files that are its organisation's. A draft stays one
+/// while a file of it is archived or not readable. Publishing an active listing changes nothing.
 #[utoipa::path(operation_id = "publish_listing", tag = "listings", security(("bearer" = [])),
     params(("id" = String, Path, description = "The listing's id")),
     responses((status = 200, body = ActionResult), Failures))]
@@ -87,33 +89,45 @@ async fn change(
     to: Status,
 ) -> Result<Answer, Error> {
     let run = once.run_telling(&app.db, print, async || {
-        if to == Status::Active {
-            share_files(app, &caller, id).await?;
-        }
+        let found =
+            if to == Status::Active { look_up(app, &caller, id).await? } else { FoundFiles::default() };
         let caller = caller.clone();
-        Ok(move |c: &mut _| Ok((done(to)?, step(c, &caller, id, to)?)))
+        Ok(move |c: &mut _| {
+            let (listing, changed) = step(c, &caller, id, to)?;
+            let share = found.share(&caller, id, &[&listing.organisation_id], listing.audience());
+            files::record(c, share.as_ref())?;
+            Ok((done(to)?, (changed, share)))
+        })
     });
-    let (answer, changed) = run.await?;
-    if changed == Some(true) {
-        changed_to(to).increment(1);
+    let (answer, effect) = run.await?;
+    if let Some((changed, share)) = effect {
+        if changed {
+            changed_to(to).increment(1);
+        }
+        app.shares.share(share).await;
     }
     Ok(answer)
 }
 
-/// Shares the files of a listing that may be published, before it is: without system it stays a draft. Whoever publishes
-/// again shares again, should the answer have been lost in between.
-async fn share_files(app: &Livestock, caller: &Caller, id: Id) -> Result<(), Error> {
+/// Looks up the files of a listing that may be published. A draft stays one without system, and while one of its files is
+/// archived or not readable. Publishing an active listing again shares again the files that there are.
+async fn look_up(app: &Livestock, caller: &Caller, id: Id) -> Result<FoundFiles, Error> {
     let reader = caller.clone();
-    let listing = app.db.read(move |c| {
+    let read = app.db.read(move |c| {
         let listing = store::find_own(c, &reader, id)?;
-        listing.status.changes_to(Status::Active)?;
-        Ok::<Listing, Error>(listing)
+        let changes = listing.status.changes_to(Status::Active)?;
+        Ok::<_, Error>((listing, changes))
     });
-    app.files.share(caller, &listing.await?.files, &["*"]).await
+    let (listing, changes) = read.await?;
+    let found = app.files.look_up(caller, &listing.files).await?;
+    if changes {
+        found.references()?;
+    }
+    Ok(found)
 }
 
-/// Takes a listing, as it is in this transaction, to a status; says whether that is a change.
-fn step(c: &mut AnyConnection, caller: &Caller, id: Id, to: Status) -> Result<bool, Error> {
+/// Takes a listing, as it is in this transaction, to a status. Returns it, and whether that is a change.
+fn step(c: &mut AnyConnection, caller: &Caller, id: Id, to: Status) -> Result<(Listing, bool), Error> {
     let mut listing = store::find_own(c, caller, id)?;
     let from = listing.status;
     let changed = from.changes_to(to)?;
@@ -122,7 +136,7 @@ fn step(c: &mut AnyConnection, caller: &Caller, id: Id, to: Status) -> Result<bo
         let reason = (to != Status::Active).then_some(to.as_str());
         store::change_status(c, &listing, caller, from, reason)?;
     }
-    Ok(changed)
+    Ok((listing, changed))
 }
 
 fn done(to: Status) -> Result<Answer, Error> {

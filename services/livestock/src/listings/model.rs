@@ -125,6 +125,11 @@ impl Listing {
         Particulars::of(self.properties.as_ref())
     }
 
+    /// The organisations that its files are shared with: everybody while it is on the market.
+    pub fn audience(&self) -> &'static [&'static str] {
+        if self.status == Status::Active { &["*"] } else { &[] }
+    }
+
     /// Its breeds and society in lower case, each with how it is written; and its types, after [`TYPE`].
     pub fn terms(&self) -> BTreeMap<String, String> {
         let text = |name| self.properties.as_ref()?.get(name)?.as_str().map(str::trim);
@@ -180,11 +185,6 @@ pub struct NewListing {
 }
 
 impl NewListing {
-    /// The organisations that its files are to be shared with: everybody, once it is no draft.
-    pub fn audience(&self) -> &'static [&'static str] {
-        if self.is_draft { &[] } else { &["*"] }
-    }
-
     /// The listing, as it is stored and shown.
     pub fn into_listing(
         self,

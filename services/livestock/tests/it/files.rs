@@ -14,7 +14,7 @@ testkit::on_both! {
     async fn files_are_completed_and_shared_with_everybody(backend) {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
-        let (front, side) = (system.add("front.jpg"), system.add("side.jpg"));
+        let (front, side) = (system.add("front.jpg", &farm), system.add("side.jpg", &farm));
         let files = json!([{"id": side}, {"id": front, "name": "made up", "url": "http://example.org"}, {"id": side}]);
         let id = create(&app, &farm, &with(full(), "/files", files)).await;
         let read = app.get(&format!("/v1/listings/{id}")).by(&farm).send().await.ok();
@@ -23,34 +23,36 @@ testkit::on_both! {
             "createdAtUTC": "2026-03-01T09:30:00.000Z",
         }));
         assert_eq!(read["files"], json!(expected));
-        assert_eq!(system.calls().await, [json!({"ids": [side, front, side], "shareWith": ["*"], "allOrNothing": true})]);
+        assert_eq!(system.calls().await, [
+            json!({"ids": [side, front]}), json!({"ids": [side, front], "shareWith": ["*"]}),
+        ]);
     }
 
     async fn every_category_has_files(backend) {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
-        let photo = system.add("front.jpg");
+        let photo = system.add("front.jpg", &farm);
         for (path, _, part, properties) in categories() {
             let listing = with(full_of(part, properties), "/files", json!([{"id": photo}]));
             let read = create_and_read(&app, &farm, path, &listing).await;
             assert_eq!(read["files"][0]["name"], "front.jpg", "{path}");
         }
-        assert_eq!(system.calls().await, vec![json!({"ids": [photo], "shareWith": ["*"], "allOrNothing": true}); 5]);
+        assert_eq!(system.shares().await, vec![json!({"ids": [photo], "shareWith": ["*"]}); 5]);
     }
 
     async fn a_drafts_files_are_shared_with_nobody(backend) {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
-        let photo = system.add("front.jpg");
+        let photo = system.add("front.jpg", &farm);
         let draft = with(with(full(), "/isDraft", json!(true)), "/files", json!([{"id": photo}]));
         create(&app, &farm, &draft).await;
-        assert_eq!(system.calls().await, [json!({"ids": [photo], "shareWith": [], "allOrNothing": true})]);
+        assert_eq!(system.calls().await, [json!({"ids": [photo]})]);
     }
 
     async fn publishing_shares_with_everybody(backend) {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
-        let photo = system.add("front.jpg");
+        let photo = system.add("front.jpg", &farm);
         let draft = with(with(full(), "/isDraft", json!(true)), "/files", json!([{"id": photo}]));
         let (first, second) = (create(&app, &farm, &draft).await, create(&app, &farm, &draft).await);
         let stored = system.calls().await.len();
@@ -63,7 +65,7 @@ testkit::on_both! {
         let shared = json!({"ids": [photo], "shareWith": ["*"]});
         for so_far in [vec![shared.clone()], vec![shared.clone(), shared]] {
             to(&app, &farm, &first, "active").send().await.ok();
-            assert_eq!(system.calls().await[stored..], so_far);
+            assert_eq!(system.shares().await, so_far);
         }
         assert_eq!(statuses(&app, &first).await, ["draft", "active"]);
     }
@@ -72,7 +74,7 @@ testkit::on_both! {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
         let draft = with(full(), "/isDraft", json!(true));
-        let id = create(&app, &farm, &with(draft.clone(), "/files", json!([{"id": system.add("front.jpg")}]))).await;
+        let id = create(&app, &farm, &with(draft.clone(), "/files", json!([{"id": system.add("front.jpg", &farm)}]))).await;
         let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
         let alone = App::start_beside::<Livestock>(&app, settings).await;
         let publish = |app: &App| to(app, &farm, &id, "active").header("idempotency-key", "k").send();
@@ -96,7 +98,7 @@ testkit::on_both! {
     async fn an_unknown_file(backend) {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
-        let files = json!([{"id": "gone"}, {"id": system.add("front.jpg")}, {"id": "no uuid"}, {"id": "gone"}]);
+        let files = json!([{"id": "gone"}, {"id": system.add("front.jpg", &farm)}, {"id": "no uuid"}, {"id": "gone"}]);
         let reply = app.post(CATTLE).by(&farm).json(&with(full(), "/files", files)).send().await;
         assert_eq!(reply.problems(), ["files[0].id", "files[2].id", "files[3].id"].map(|path| format!("{path} unknown_reference")));
         assert!(search(&app, &farm, "").await.is_empty());

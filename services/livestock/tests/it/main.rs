@@ -18,6 +18,7 @@ mod private;
 mod refusals;
 mod reports;
 mod sample;
+mod sharing;
 mod texts;
 mod upgrade;
 mod wishlist;

@@ -2,10 +2,11 @@
 
 use actix_web::post;
 use actix_web::web::Data;
-use common::{Answer, Body, Caller, Error, Failures, Granted, MemberOrAdmin, Once};
+use common::problem::Problems;
+use common::{Answer, Body, Caller, Error, Failures, Granted, MemberOrAdmin, Once, files};
 
 use super::form::{CarrierForm, Form, OrganiserForm};
-use super::model::{Load, parties};
+use super::model::Load;
 use super::store;
 use crate::Logistics;
 
@@ -41,17 +42,30 @@ async fn create<F: Form>(
     once: Once,
     body: Body<F>,
 ) -> Result<Answer, Error> {
-    let (form, print) = body.check(|form, problems| form.rules(&app.commodities, problems))?;
+    let unknown_files = async |form: &F, problems: &mut Problems| {
+        app.files.report_unknown(caller, form.files(), problems).await;
+    };
+    let rules = |form: &F, problems: &mut Problems| form.rules(&app.commodities, problems);
+    let (form, print) = body.check_with(rules, unknown_files).await?;
     if !caller.admin && !caller.acts_for(form.owner()) {
+        let mut problems = Problems::default();
+        unknown_files(&form, &mut problems).await;
+        problems.check()?;
         return Err(Error::Forbidden("Loads are created for one's own organisation only."));
     }
     let new = form.into_new(&app.commodities);
     let new = new.ok_or_else(|| Error::Internal(anyhow::anyhow!("a form that was not checked")))?;
-    once.run(&app.db, print, async || {
-        let parties = parties(new.organiser.as_ref(), new.carrier.as_ref());
-        let files = app.files.resolve(caller, &new.files, &parties).await?;
-        let load = new.into_load(files);
-        Ok(move |c: &mut _| store::create(c, &load))
-    })
-    .await
+    let run = once.run_telling(&app.db, print, async || {
+        let found = app.files.look_up(caller, &new.files).await?;
+        let load = new.into_load(found.references()?);
+        let share = found.share(caller, load.id, &load.parties(), &load.parties());
+        Ok(move |c: &mut _| {
+            let answer = store::create(c, &load)?;
+            files::record(c, share.as_ref())?;
+            Ok((answer, share.clone()))
+        })
+    });
+    let (answer, share) = run.await?;
+    app.shares.share(share.flatten()).await;
+    Ok(answer)
 }

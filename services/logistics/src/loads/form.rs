@@ -90,6 +90,8 @@ pub trait Form {
     fn rules(&self, catalogue: &Catalogue, problems: &mut Problems);
     /// The organisation that must be the caller's own.
     fn owner(&self) -> &str;
+    /// The files that the load names.
+    fn files(&self) -> &[FileReference];
     /// The load that is meant; nothing if the form was not checked.
     fn into_new(self, catalogue: &Catalogue) -> Option<NewLoad>;
 }
@@ -101,6 +103,10 @@ impl Form for OrganiserForm {
 
     fn owner(&self) -> &str {
         &self.organiser_id
+    }
+
+    fn files(&self) -> &[FileReference] {
+        self.files.as_deref().unwrap_or_default()
     }
 
     fn into_new(self, catalogue: &Catalogue) -> Option<NewLoad> {
@@ -116,6 +122,10 @@ impl Form for CarrierForm {
 
     fn owner(&self) -> &str {
         &self.carrier_id
+    }
+
+    fn files(&self) -> &[FileReference] {
+        self.files.as_deref().unwrap_or_default()
     }
 
     fn into_new(self, catalogue: &Catalogue) -> Option<NewLoad> {

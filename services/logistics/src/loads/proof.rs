@@ -3,6 +3,7 @@
 use actix_web::post;
 use actix_web::web::Data;
 use chrono::TimeDelta;
+use common::files::{self, FoundFiles};
 use common::problem::{Code, Problems};
 use common::wire::{FileReference, Iso, Reference, Registration, WeightMeasure, Word};
 use common::{Answer, Body, Caller, Error, Failures, Fingerprint, Once, PathId};
@@ -14,6 +15,8 @@ use super::form::reword_tonnes;
 use super::model::{Load, Status};
 use super::store;
 use crate::Logistics;
+
+const NO_LOAD: &str = "names no load";
 
 /// What is proven (interface.md, 4.2).
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -76,6 +79,10 @@ impl Delivery {
         }
     }
 
+    fn files(&self) -> &[FileReference] {
+        self.files.as_deref().unwrap_or_default()
+    }
+
     fn proof(&self) -> Result<Proof, Error> {
         let mut files: Vec<_> =
             self.files.iter().flatten().map(|file| file.id.to_ascii_lowercase()).collect();
@@ -100,12 +107,26 @@ pub(super) async fn prove_in_body(
     body: Body<BodyForm>,
     app: Data<Logistics>,
 ) -> Result<Answer, Error> {
-    let (form, print) = body.check(|form, problems| form.delivery.rules(problems))?;
-    let unknown = || Problems::one("loadId", Code::UnknownReference, "names no load");
-    let id = Id::parse(&form.load_id).ok_or_else(unknown)?;
-    record(&app, caller, once, print, id, form.delivery)
-        .await
-        .map_err(|e| if matches!(e, Error::NotFound) { unknown() } else { e })
+    let rules = |form: &BodyForm, problems: &mut Problems| {
+        form.delivery.rules(problems);
+        if Id::parse(&form.load_id).is_none() {
+            problems.push("loadId", Code::UnknownReference, NO_LOAD);
+        }
+    };
+    let unknown_files = async |form: &BodyForm, problems: &mut Problems| {
+        app.files.report_unknown(&caller, form.delivery.files(), problems).await;
+    };
+    let (form, print) = body.check_with(rules, unknown_files).await?;
+    let id = Id::parse(&form.load_id).ok_or(Error::NotFound)?;
+    match record(&app, &caller, once, print, id, &form.delivery).await {
+        Err(Error::NotFound) => {
+            let mut problems = Problems::default();
+            problems.push("loadId", Code::UnknownReference, NO_LOAD);
+            unknown_files(&form, &mut problems).await;
+            Err(Error::Validation(problems))
+        }
+        other => other,
+    }
 }
 
 /// Upload proof of delivery (load named in path)
@@ -120,55 +141,62 @@ pub(super) async fn prove(
     body: Body<PathForm>,
     app: Data<Logistics>,
 ) -> Result<Answer, Error> {
-    let (form, print) = body.check(|form, problems| {
+    let rules = |form: &PathForm, problems: &mut Problems| {
         form.delivery.rules(problems);
         if form.load_id.as_deref().is_some_and(|named| Id::parse(named) != path.id().ok()) {
             let message = "must name the load that the path names, or be left out";
             problems.push("loadId", Code::Inconsistent, message);
         }
-    })?;
-    record(&app, caller, once, print, path.id()?, form.delivery).await
+    };
+    let unknown_files = async |form: &PathForm, problems: &mut Problems| {
+        app.files.report_unknown(&caller, form.delivery.files(), problems).await;
+    };
+    let (form, print) = body.check_with(rules, unknown_files).await?;
+    record(&app, &caller, once, print, path.id()?, &form.delivery).await
 }
 
 async fn record(
     app: &Logistics,
-    caller: Caller,
+    caller: &Caller,
     once: Once,
     print: Fingerprint,
     id: Id,
-    delivery: Delivery,
+    delivery: &Delivery,
 ) -> Result<Answer, Error> {
     let proof = delivery.proof()?;
     let captured_at = delivery.captured_at.as_ref().and_then(Iso::start).unwrap_or_else(Ts::now);
-    let mut shared = None;
-    let answer = once.run(&app.db, print, async || {
+    let run = once.run_telling(&app.db, print, async || {
         let reader = caller.clone();
         let (load, proven) = app.db.read(move |c| store::find_with_proof(c, &reader, id)).await?;
-        // A repeat changes nothing and asks nobody; a contradiction is found before files are shared.
+        // A contradiction is found before system is called.
         let repeated = repeats(&load, proven.as_ref(), &proof)?;
-        let files = delivery.files.unwrap_or_default();
-        let files =
-            if repeated { Vec::new() } else { app.files.resolve(&caller, &files, &load.parties()).await? };
-        shared = (!files.is_empty()).then(|| (files.clone(), load));
+        let (found, files) = match app.files.look_up(caller, delivery.files()).await {
+            // A repeat shares again. It changes nothing, so it succeeds without system too.
+            Ok(found) if repeated => (found, Vec::new()),
+            Err(Error::Unavailable(..)) if repeated => (FoundFiles::default(), Vec::new()),
+            found => {
+                let found = found?;
+                let files = found.references()?;
+                (found, files)
+            }
+        };
         let caller = caller.clone();
         Ok(move |c: &mut _| {
             let (mut load, proven) = store::find_with_proof(c, &caller, id)?;
-            if repeats(&load, proven.as_ref(), &proof)? {
-                return Answer::json(&load);
-            }
-            complete(&mut load, &proof, &files, captured_at);
-            store::complete(c, &load, &proof)
+            // The parties of this moment: a carrier may have been assigned since.
+            let share = found.share(&caller, id, &load.parties(), &load.parties());
+            let answer = if repeats(&load, proven.as_ref(), &proof)? {
+                Answer::json(&load)?
+            } else {
+                complete(&mut load, &proof, &files, captured_at);
+                store::complete(c, &load, &proof)?
+            };
+            files::record(c, share.as_ref())?;
+            Ok((answer, share))
         })
     });
-    let answer = answer.await?;
-    if let Some((files, before)) = shared {
-        // A carrier may have been assigned since.
-        let reader = caller.clone();
-        let (proven, _) = app.db.read(move |c| store::find_with_proof(c, &reader, id)).await?;
-        if proven.parties() != before.parties() {
-            app.files.share(&caller, &files, &proven.parties()).await?;
-        }
-    }
+    let (answer, share) = run.await?;
+    app.shares.share(share.flatten()).await;
     Ok(answer)
 }
 

@@ -2,6 +2,7 @@
 
 use actix_web::post;
 use actix_web::web::Data;
+use common::files::{self, FoundFiles};
 use common::problem::{Code, Problems};
 use common::wire::{ActionResult, Name};
 use common::{Answer, Body, Caller, Error, Failures, Fingerprint, Once};
@@ -109,8 +110,8 @@ impl Recipient {
     }
 }
 
-/// Records that a load is sent. Its files are shared with its carrier once that is decided; should system go away just
-/// then, whoever sends again shares them.
+/// Records that a load is sent, and shares its files with its carrier once that is committed: of two carriers one comes
+/// first, and the other gets nothing. Sending again shares again.
 async fn send(
     app: &Logistics,
     caller: Caller,
@@ -121,15 +122,16 @@ async fn send(
 ) -> Result<Answer, Error> {
     let unknown = || Problems::one("loadId", Code::UnknownReference, "names no load");
     let id = Id::parse(load_id).ok_or_else(unknown)?;
-    let answer = once.run(&app.db, print, async || {
+    let run = once.run_telling(&app.db, print, async || {
         let reader = caller.clone();
         let found = app.db.read(move |c| loads::find_own(c, &reader, id)).await;
         let mut load = found.map_err(|e| if matches!(e, Error::NotFound) { unknown() } else { e })?;
         to.take(&mut load)?;
-        if let Recipient::Carrier { .. } = to {
-            // Nothing is shared yet: another carrier may be faster. But without system nothing is stored.
-            app.files.share(&caller, &load.files, &[]).await?;
-        }
+        let found = match to {
+            Recipient::Driver(_) => FoundFiles::default(),
+            // Without system nothing is stored.
+            Recipient::Carrier { .. } => app.files.look_up(&caller, &load.files).await?,
+        };
         let (caller, to) = (caller.clone(), to.clone());
         Ok(move |c: &mut _| {
             // Read again: of two carriers one comes first.
@@ -144,19 +146,18 @@ async fn send(
                 }
                 Recipient::Carrier { .. } => Event::SentToCarrier,
             };
+            let share = found.share(&caller, id, &load.parties(), &parties(None, load.carrier.as_ref()));
+            files::record(c, share.as_ref())?;
             let made = store::create(c, event, &load, to.id())?;
-            Answer::json(&ActionResult::made(
+            let answer = Answer::json(&ActionResult::made(
                 "The load is sent; the notification's log says when it arrives.",
                 made,
-            ))
+            ))?;
+            Ok((answer, share))
         })
     });
-    let answer = answer.await?;
+    let (answer, share) = run.await?;
     app.notifications.wake();
-    if let Recipient::Carrier { .. } = to {
-        let reader = caller.clone();
-        let load = app.db.read(move |c| loads::find_own(c, &reader, id)).await?;
-        app.files.share(&caller, &load.files, &parties(None, load.carrier.as_ref())).await?;
-    }
+    app.shares.share(share.flatten()).await;
     Ok(answer)
 }

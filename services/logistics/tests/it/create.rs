@@ -81,7 +81,7 @@ testkit::on_both! {
 
     async fn files_come_from_system(backend) {
         let (app, system) = app_with_files(backend).await;
-        let ticket = system.add("ticket.jpg");
+        let ticket = system.add("ticket.jpg", &User::of("haul"));
         let files = json!([{"id": ticket, "name": "a lie", "url": "http://elsewhere"}]);
         let form = with(carrier_form(), "files", files);
         let load = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&form).send().await.ok();
@@ -89,21 +89,23 @@ testkit::on_both! {
             "id": ticket, "name": "ticket.jpg", "url": format!("{}/v1/files/{ticket}", system.url()),
             "userName": "Ruth", "createdAtUTC": "2026-03-01T09:30:00.000Z",
         }]));
-        assert_eq!(system.calls().await, [json!({"ids": [ticket], "shareWith": ["grain", "haul"], "allOrNothing": true})]);
+        assert_eq!(system.calls().await, [
+            json!({"ids": [ticket]}), json!({"ids": [ticket], "shareWith": ["grain", "haul"]}),
+        ]);
 
         let unknown = with(carrier_form(), "files", json!([{"id": "nonsense"}, {"id": ticket}]));
         let reply = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&unknown).send().await;
         assert_eq!(reply.problems(), ["files[0].id unknown_reference"]);
         app.post("/v1/loads/carrier").by(&User::of("haul")).json(&carrier_form()).send().await.ok();
-        assert_eq!(system.calls().await.len(), 2, "no files, no call");
+        assert_eq!(system.calls().await.len(), 3, "no files, no call");
     }
 
     async fn a_star_is_no_party_to_share_with(backend) {
         let (app, system) = app_with_files(backend).await;
-        let ticket = system.add("ticket.jpg");
+        let ticket = system.add("ticket.jpg", &User::of("haul"));
         let form = with(with(carrier_form(), "organisationId", json!(" * ")), "files", json!([{"id": ticket}]));
         app.post("/v1/loads/carrier").by(&User::of("haul")).json(&form).send().await.ok();
-        assert_eq!(system.calls().await, [json!({"ids": [ticket], "shareWith": ["haul"], "allOrNothing": true})]);
+        assert_eq!(system.shares().await, [json!({"ids": [ticket], "shareWith": ["haul"]})]);
         let twice = json!([{"id": ticket}, {"id": ticket.to_uppercase()}]);
         let form = with(carrier_form(), "files", twice);
         let load = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&form).send().await.ok();

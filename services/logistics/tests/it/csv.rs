@@ -26,7 +26,7 @@ testkit::on_both! {
     async fn every_column(backend) {
         let (app, system) = app_with_files(backend).await;
         let haul = User::of("haul");
-        let (first, second) = (system.add("a.jpg"), system.add("b.jpg"));
+        let (first, second) = (system.add("a.jpg", &haul), system.add("b.jpg", &haul));
         let form = json!({
             "carrierId": "haul", "carrierName": "=1+1", "organisationName": "Grain \"and\" Mill, Ltd",
             "commodityId": 1, "reference": "-5", "deliveryDateISO": "2026-03-01", "weight": 29.4, "weightNet": 28,

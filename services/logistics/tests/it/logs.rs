@@ -33,7 +33,7 @@ async fn log(backend: Backend, format: &str) -> (String, Vec<String>) {
 
     let forged = haul.clone().with("name", "a\nINJECTED").token();
     assert_eq!(service.call("GET", "/v1/loads").bearer(&forged).send().await.status, 401);
-    let files = json!([{"id": system.add("\u{1b}[31mINJECTED\n.jpg")}]);
+    let files = json!([{"id": system.add("\u{1b}[31mINJECTED\n.jpg", &haul)}]);
     let form = with(with(carrier_form(), "files", files), "reference", json!("INJECTED \u{202e}"));
     let call = service.call("POST", "/v1/loads/carrier").by(&haul).header("idempotency-key", KEY);
     let load = call.json(&form).send().await.ok();

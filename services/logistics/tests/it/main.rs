@@ -20,6 +20,7 @@ mod read;
 mod roundtrip;
 mod search;
 mod search_model;
+mod sharing;
 mod texts;
 
 use logistics::{Logistics, Settings};

@@ -14,7 +14,7 @@ testkit::on_both! {
         );
         service.log_all_of_ours().await;
         let (user, text) = (private_user(), PRIVATE_TEXT);
-        let files = json!([{"id": system.add("ottilie-passport.jpg")}]);
+        let files = json!([{"id": system.add("ottilie-passport.jpg", &user)}]);
         let form = json!({
             "organiserId": "quarrington-farm", "organiserName": text, "commodityId": 1, "reference": "Quarrington QX19",
             "deliveryDateISO": "2026-03-01", "weight": 1, "weightNet": null, "files": files, "tags": ["Ottilie"],

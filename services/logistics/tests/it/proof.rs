@@ -9,7 +9,7 @@ fn proof() -> Value {
 testkit::on_both! {
     async fn a_proof_completes_the_load(backend) {
         let (app, system) = app_with_files(backend).await;
-        let (id, ticket) = (created(&app).await, system.add("signed.jpg"));
+        let (id, ticket) = (created(&app).await, system.add("signed.jpg", &User::of("grain")));
         let form = with(proof(), "files", json!([{"id": ticket}]));
         let form = with(form, "capturedAtUTC", json!("2026-03-02T08:00:00Z"));
         let path = format!("/v1/loads/{id}/proof-of-delivery");
@@ -25,11 +25,19 @@ testkit::on_both! {
 
         let repeated = app.post(&path).by(&User::of("haul")).json(&form).send().await.ok();
         assert_eq!(repeated, load, "a repeat changes nothing");
-        assert_eq!(system.calls().await.len(), 1, "and asks nobody");
+        let parties = json!({"ids": [ticket], "shareWith": ["grain", "haul"]});
+        assert_eq!(system.shares().await, [parties.clone()], "another's file");
+        app.post(&path).by(&User::of("grain")).json(&form).send().await.ok();
+        assert_eq!(system.shares().await, [parties.clone(), parties], "a repeat shares again");
+        let calls = system.calls().await.len();
         for (member, value) in [("weightNet", json!(1)), ("ticketNumber", json!("x")), ("files", json!(null))] {
             let other = with(form.clone(), member, value);
             assert_eq!(app.post(&path).by(&User::of("haul")).json(&other).send().await.error(409), "conflict");
         }
+        assert_eq!(system.calls().await.len(), calls, "a contradiction is found before system is called");
+        let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
+        let alone = App::start_beside::<Logistics>(&app, settings).await;
+        assert_eq!(alone.post(&path).by(&User::of("grain")).json(&form).send().await.ok(), load, "nor needs a repeat system");
     }
 
     async fn the_load_may_be_named_in_the_body(backend) {

@@ -1,0 +1,237 @@
+//! The HTTP client: one operation of the system service, with timeouts, retries, a bounded answer and a circuit breaker.
+
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use reqwest::{Response, StatusCode};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use url::Url;
+
+use super::breaker::{AfterFailure, Breaker};
+use super::found::{FileInfo, FoundFiles};
+use super::shares::{DueShare, tenant};
+use crate::auth::Caller;
+use crate::problem::Problems;
+use crate::request::{REQUEST_ID, TRACEPARENT};
+use crate::wire::FileReference;
+use crate::{Error, traces, unreadable};
+
+/// Of one attempt.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
+const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
+/// Attempts of a look-up that a request waits for.
+const MAX_ATTEMPTS: u32 = 3;
+/// Files that one call may name.
+const MAX_FILES: usize = 50;
+/// Bytes of an answer. Information on 50 files that are each shared with 200 organisations stays below it.
+const MAX_ANSWER_BYTES: usize = 16 << 20;
+/// Answers with more bytes than this wait for their turn, so that all of them together take little memory.
+const LARGE_ANSWER_BYTES: usize = 256 << 10;
+/// Large answers that are read at once.
+const MAX_LARGE_ANSWERS: usize = 4;
+
+/// Calls the system service about files.
+pub struct FileClient {
+    http: reqwest::Client,
+    resolve: Url,
+    health: Url,
+    breaker: Breaker,
+    /// Permits to read a large answer.
+    large_answers: Semaphore,
+}
+
+/// Who a call is made for.
+struct OnBehalfOf<'a> {
+    token: &'a SecretString,
+    /// Failures are attributed to the tenant.
+    tenant: &'a str,
+    request_id: &'a str,
+    traceparent: Option<String>,
+}
+
+/// Why a call has no result.
+#[derive(Debug)]
+pub(super) enum CallError {
+    /// The system service refused it.
+    Refused(StatusCode),
+    /// There is no answer, or none of use.
+    Unavailable(anyhow::Error),
+}
+
+/// The result of one attempt.
+enum Attempt {
+    Answered(Result<Vec<FileInfo>, CallError>),
+    /// The system service is well; this answer is of no use.
+    Unusable(anyhow::Error),
+    Failed(anyhow::Error),
+}
+
+impl FileClient {
+    /// A client of the system service at this base URL (`service.system_url`).
+    ///
+    /// # Errors
+    /// A sentence on what is wrong with the URL.
+    pub fn new(system: &str) -> anyhow::Result<Self> {
+        let base = system.trim_end_matches('/');
+        let parsed: Url = base.parse().context("service.system_url is no URL, such as http://system:8081")?;
+        anyhow::ensure!(parsed.has_host(), "service.system_url names no host");
+        Ok(Self {
+            http: crate::http::client(ATTEMPT_TIMEOUT)?,
+            resolve: format!("{base}/v1/files/resolve").parse()?,
+            health: format!("{base}/healthz").parse()?,
+            breaker: Breaker::new(),
+            large_answers: Semaphore::new(MAX_LARGE_ANSWERS),
+        })
+    }
+
+    /// True when the system service answers soon.
+    pub async fn is_reachable(&self) -> bool {
+        let answer = self.http.get(self.health.clone()).timeout(PROBE_TIMEOUT).send();
+        answer.await.is_ok_and(|response| response.status().is_success())
+    }
+
+    /// Looks up the files that a request names; shares nothing. Texts that are no ids are not sent; without ids there is no
+    /// call.
+    ///
+    /// # Errors
+    /// 503 when the system service cannot be reached, 401 when it refuses the token.
+    pub async fn look_up(&self, caller: &Caller, files: &[FileReference]) -> Result<FoundFiles, Error> {
+        self.find(caller, files, MAX_ATTEMPTS).await.map_err(|error| match error {
+            CallError::Refused(StatusCode::UNAUTHORIZED) => {
+                Error::Unauthenticated(Some("the token is not good for files"))
+            }
+            CallError::Refused(status) => unavailable(anyhow!("resolving files was answered with {status}")),
+            CallError::Unavailable(cause) => unavailable(cause),
+        })
+    }
+
+    /// Adds an entry for each unknown file to what is wrong with a request already. One attempt; nothing is added while the
+    /// system service cannot be reached.
+    pub async fn report_unknown(&self, caller: &Caller, files: &[FileReference], problems: &mut Problems) {
+        if let Ok(found) = self.find(caller, files, 1).await {
+            found.report_unknown(problems);
+        }
+    }
+
+    async fn find(
+        &self,
+        caller: &Caller,
+        files: &[FileReference],
+        attempts: u32,
+    ) -> Result<FoundFiles, CallError> {
+        let mut found = FoundFiles::of(files);
+        for ids in found.ids().chunks(MAX_FILES) {
+            let by = OnBehalfOf {
+                token: &caller.token,
+                tenant: &tenant(caller),
+                request_id: &caller.request.id,
+                traceparent: Some(caller.request.traceparent()),
+            };
+            found.add(self.call(&by, &json!({ "ids": ids }), attempts).await?);
+        }
+        Ok(found)
+    }
+
+    /// Makes one attempt to share.
+    pub(super) async fn share(&self, share: &DueShare) -> Result<(), CallError> {
+        let by = OnBehalfOf {
+            token: &share.token,
+            tenant: &share.tenant,
+            request_id: &share.request_id,
+            traceparent: share.traceparent.clone(),
+        };
+        for ids in share.files.chunks(MAX_FILES) {
+            self.call(&by, &json!({ "ids": ids, "shareWith": share.organisations }), 1).await?;
+        }
+        Ok(())
+    }
+
+    async fn call(
+        &self,
+        by: &OnBehalfOf<'_>,
+        body: &Value,
+        attempts: u32,
+    ) -> Result<Vec<FileInfo>, CallError> {
+        let mut last = anyhow!("the circuit breaker is open");
+        for attempt in 0..attempts {
+            let Some(permit) = self.breaker.permit() else { break };
+            match self.attempt(by, body).await {
+                Attempt::Answered(answer) => {
+                    permit.success();
+                    return answer;
+                }
+                Attempt::Unusable(error) => {
+                    permit.unusable();
+                    return Err(CallError::Unavailable(error));
+                }
+                Attempt::Failed(error) => last = error,
+            }
+            if permit.failure(by.tenant) == AfterFailure::Probe {
+                self.breaker.probed(self.is_reachable().await);
+            }
+            let pause = Duration::from_millis(rand::random_range(50..150) << attempt);
+            if attempt + 1 < attempts {
+                tokio::time::sleep(pause).await;
+            }
+        }
+        Err(CallError::Unavailable(last))
+    }
+
+    async fn attempt(&self, by: &OnBehalfOf<'_>, body: &Value) -> Attempt {
+        let mut span = traces::call("POST", &self.resolve);
+        let mut request = self
+            .http
+            .post(self.resolve.clone())
+            .bearer_auth(by.token.expose_secret())
+            .header(REQUEST_ID.as_str(), by.request_id)
+            .json(body);
+        if let Some(parent) = span.as_ref().map(traces::traceparent).or_else(|| by.traceparent.clone()) {
+            request = request.header(TRACEPARENT.as_str(), parent);
+        }
+        let sent = request.send().await;
+        traces::called(&mut span, sent.as_ref().ok().map(Response::status));
+        match sent {
+            Ok(response) => self.read(response).await,
+            Err(error) => Attempt::Failed(error.into()),
+        }
+    }
+
+    /// Reads an answer, up to the bound.
+    async fn read(&self, mut response: Response) -> Attempt {
+        match response.status() {
+            StatusCode::OK => {}
+            status if status.is_server_error() => return Attempt::Failed(anyhow!("{status}")),
+            status => return Attempt::Answered(Err(CallError::Refused(status))),
+        }
+        let (mut bytes, mut permit) = (Vec::new(), None);
+        loop {
+            let chunk = match response.chunk().await {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => break,
+                Err(error) => return Attempt::Failed(error.into()),
+            };
+            let length = bytes.len() + chunk.len();
+            if length > MAX_ANSWER_BYTES {
+                return Attempt::Unusable(anyhow!("the answer has more than {MAX_ANSWER_BYTES} bytes"));
+            }
+            if length > LARGE_ANSWER_BYTES && permit.is_none() {
+                match timeout(ATTEMPT_TIMEOUT, self.large_answers.acquire()).await {
+                    Ok(Ok(acquired)) => permit = Some(acquired),
+                    _ => return Attempt::Unusable(anyhow!("too many large answers are being read")),
+                }
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        match serde_json::from_slice(&bytes) {
+            Ok(infos) => Attempt::Answered(Ok(infos)),
+            Err(error) => Attempt::Failed(unreadable(&error)),
+        }
+    }
+}
+
+fn unavailable(cause: anyhow::Error) -> Error {
+    Error::Unavailable(cause, "The system service, which knows the files,")
+}

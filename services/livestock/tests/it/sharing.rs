@@ -1,0 +1,122 @@
+//! When files of listings are shared with everybody, and which.
+
+use std::time::{Duration, Instant};
+
+use livestock::{Livestock, Settings};
+use serde_json::{Value, json};
+use testkit::{App, Backend, SystemStub, User};
+
+use crate::lifecycle::{statuses, to};
+use crate::sample::{CATTLE, categories, create, full, full_of, with};
+
+const UNKNOWN: &str = "0190f5fe-0000-7000-8000-000000000000";
+
+async fn start_with(backend: Backend, system: &SystemStub) -> App {
+    let settings = Settings { system_url: system.url(), ..Settings::default() };
+    App::start::<Livestock>(backend, settings).await
+}
+
+fn with_files(listing: Value, files: &[&String]) -> Value {
+    let files: Vec<_> = files.iter().map(|id| json!({"id": id})).collect();
+    with(listing, "/files", json!(files))
+}
+
+async fn draft(app: &App, user: &User, files: &[&String]) -> String {
+    create(app, user, &with_files(with(full(), "/isDraft", json!(true)), files)).await
+}
+
+fn due(app: &App, backend: Backend) -> i64 {
+    app.database.count(if backend == Backend::Postgres { "livestock.due_shares" } else { "due_shares" })
+}
+
+testkit::on_both! {
+    async fn publishing_that_loses_against_cancelling_opens_no_files(backend) {
+        let system = SystemStub::start().await;
+        let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
+        let mut lost = 0;
+        for _ in 0..40 {
+            let photo = system.add("front.jpg", &farm);
+            let id = draft(&app, &farm, &[&photo]).await;
+            let publish = to(&app, &farm, &id, "active").send();
+            let cancel = to(&app, &farm, &id, "cancelled").send();
+            let (published, _) = tokio::join!(publish, cancel);
+            let shared = system.shares().await.iter().filter(|call| call["ids"] == json!([photo])).count();
+            assert_eq!(shared, usize::from(published.status == 200), "{}", published.status);
+            lost += usize::from(published.status == 409);
+        }
+        assert!(lost > 0, "cancelling never won");
+        assert_eq!(due(&app, backend), 0);
+    }
+
+    async fn a_draft_whose_file_is_archived_stays_a_draft(backend) {
+        let system = SystemStub::start().await;
+        let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
+        let files = [&system.add("front.jpg", &farm), &system.add("side.jpg", &farm)];
+        let (first, second) = (draft(&app, &farm, &files).await, draft(&app, &farm, &files[..1]).await);
+        system.archive(files[1]);
+        assert_eq!(to(&app, &farm, &first, "active").send().await.problems(), ["files[1].id unknown_reference"]);
+        assert_eq!(statuses(&app, &first).await, ["draft"]);
+        assert!(system.shares().await.is_empty());
+        to(&app, &farm, &second, "active").send().await.ok();
+        // An active listing is published already, whatever became of its files.
+        system.archive(files[0]);
+        to(&app, &farm, &second, "active").send().await.ok();
+        assert_eq!(system.shares().await, [json!({"ids": [files[0]], "shareWith": ["*"]})]);
+    }
+
+    async fn an_admin_shares_only_files_of_the_listings_organisation(backend) {
+        let system = SystemStub::start().await;
+        let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
+        let office = User::admin().with("org", "office");
+        let files = [&farm, &User::of("third"), &User::admin(), &office].map(|user| system.add("f.jpg", user));
+        for admin in [User::admin(), office] {
+            let id = draft(&app, &farm, &files.each_ref()).await;
+            let before = system.shares().await.len();
+            to(&app, &admin, &id, "active").send().await.ok();
+            assert_eq!(system.shares().await[before..], [json!({"ids": [files[0]], "shareWith": ["*"]})]);
+        }
+        // Nor does somebody of the organisation share files of others.
+        create(&app, &farm, &with_files(full(), &[&files[1]])).await;
+        assert_eq!(system.shares().await.len(), 2);
+    }
+
+    async fn a_share_that_fails_is_retried(backend) {
+        let system = SystemStub::start().await;
+        let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
+        let photo = system.add("front.jpg", &farm);
+        let id = draft(&app, &farm, &[&photo]).await;
+        system.answer_shares_with(Some(503));
+        to(&app, &farm, &id, "active").send().await.ok();
+        create(&app, &farm, &with_files(full(), &[&photo])).await;
+        assert_eq!(statuses(&app, &id).await, ["draft", "active"]);
+        assert_eq!(due(&app, backend), 2);
+        system.answer_shares_with(None);
+        let started = Instant::now();
+        while due(&app, backend) > 0 {
+            assert!(started.elapsed() < Duration::from_secs(60), "it is never done");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let shares = system.shares().await;
+        assert!(shares.len() >= 4 && shares.iter().all(|call| *call == shares[0]), "{shares:?}");
+    }
+
+    async fn unknown_files_are_reported_with_all_other_faults(backend) {
+        let system = SystemStub::start().await;
+        let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
+        let known = system.add("front.jpg", &farm);
+        for (path, _, part, properties) in categories() {
+            let listing = with_files(full_of(part, properties), &[&known, &UNKNOWN.to_owned()]);
+            let listing = with(with(listing, "/categoryIds", json!([999])), "/description", json!(5));
+            let before = system.calls().await.len();
+            let expected = ["categoryIds[0] unknown_reference", "description type", "files[1].id unknown_reference"];
+            assert_eq!(app.post(path).by(&farm).json(&listing).send().await.problems(), expected, "{path}");
+            assert_eq!(system.calls().await.len(), before + 1, "{path}: one call");
+        }
+        // Who may not create listings causes no call.
+        let listing = with_files(full(), &[&known]);
+        let calls = system.calls().await.len();
+        assert_eq!(app.post(CATTLE).by(&User::alone("nobody")).json(&listing).send().await.error(403), "forbidden");
+        assert_eq!(system.calls().await.len(), calls);
+        assert!(system.shares().await.is_empty());
+    }
+}

@@ -1,0 +1,274 @@
+//! Which files of loads are shared, with whom and when: after the commit, by the parties as they are then, until it is done.
+
+use std::time::{Duration, Instant};
+
+use super::*;
+
+fn proof(files: &[&String], net: f64) -> Value {
+    let files: Vec<_> = files.iter().map(|id| json!({"id": id})).collect();
+    json!({"weightNet": net, "ticketNumber": "T", "vehicleRegistration": "V", "files": files})
+}
+
+fn with_files(form: Value, files: &[&String]) -> Value {
+    let files: Vec<_> = files.iter().map(|id| json!({"id": id})).collect();
+    with(form, "files", json!(files))
+}
+
+fn due(app: &App, backend: Backend) -> i64 {
+    app.database.count(if backend == Backend::Postgres { "logistics.due_shares" } else { "due_shares" })
+}
+
+/// Waits until nothing is due, with patience for slow machines.
+async fn nothing_due(app: &App, backend: Backend) {
+    let started = Instant::now();
+    while due(app, backend) > 0 {
+        assert!(started.elapsed() < Duration::from_secs(60), "it is never done");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+testkit::on_both! {
+    async fn a_proof_refused_in_a_race_shares_nothing(backend) {
+        let (app, system) = app_with_files(backend).await;
+        for _ in 0..24 {
+            let id = created(&app).await;
+            let before = system.shares().await.len();
+            let mut calls = tokio::task::JoinSet::new();
+            for (n, org) in ["haul", "grain"].into_iter().enumerate() {
+                let (user, path) = (User::of(org), format!("/v1/loads/{id}/proof-of-delivery"));
+                let file = system.add("signed.jpg", &user);
+                let sent = app.post(&path).by(&user).json(&proof(&[&file], 20.0 + f64::from(u32::try_from(n).unwrap()))).send();
+                calls.spawn(async move { (sent.await.status, file) });
+            }
+            let mut won: Vec<_> = calls.join_all().await;
+            won.retain(|(status, _)| *status == 200);
+            let shared: Vec<_> = system.shares().await.split_off(before);
+            assert_eq!(won.len(), 1);
+            assert_eq!(shared, [json!({"ids": [won[0].1], "shareWith": ["grain", "haul"]})]);
+        }
+        assert_eq!(due(&app, backend), 0);
+    }
+
+    async fn by_the_parties_of_the_commit(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let grain = User::of("grain");
+        let load = app.post("/v1/loads/organiser").by(&grain).json(&organiser_form()).send().await.ok();
+        let id = load["id"].as_str().unwrap();
+        let file = system.add("signed.jpg", &grain);
+        // A carrier is assigned while the proof's file is looked up.
+        system.delay(1, Duration::from_secs(1));
+        let proven = app.post(&format!("/v1/loads/{id}/proof-of-delivery")).by(&grain).json(&proof(&[&file], 1.0)).send();
+        let assigned = async {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            let form = json!({"loadId": id, "carrierId": "haul"});
+            app.post("/v1/loads/send-to-carrier").by(&grain).json(&form).send().await.ok();
+        };
+        let (proven, ()) = tokio::join!(proven, assigned);
+        assert_eq!(proven.ok()["carrier"]["id"], "haul");
+        assert_eq!(system.shares().await, [json!({"ids": [file], "shareWith": ["grain", "haul"]})]);
+    }
+
+    async fn a_share_that_fails_is_retried_over_a_restart(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let (grain, haul) = (User::of("grain"), User::of("haul"));
+        let files = [&system.add("one.jpg", &haul), &system.add("two.jpg", &grain), &system.add("three.jpg", &grain)];
+        system.answer_shares_with(Some(503));
+        // What was committed is the success that it is.
+        let load = app.post("/v1/loads/carrier").by(&haul).json(&with_files(carrier_form(), &files[..1])).send().await.ok();
+        let path = format!("/v1/loads/{}/proof-of-delivery", load["id"].as_str().unwrap());
+        app.post(&path).by(&grain).json(&proof(&files[1..2], 1.0)).send().await.ok();
+        let other = app.post("/v1/loads/organiser").by(&grain).json(&with_files(organiser_form(), &files[2..])).send().await.ok();
+        let form = json!({"loadId": other["id"], "carrierId": "haul"});
+        app.post("/v1/loads/send-to-carrier").by(&grain).json(&form).send().await.ok();
+        let log = format!("/v1/loads/{}/notifications", other["id"].as_str().unwrap());
+        assert_eq!(app.get(&log).by(&grain).send().await.ok().as_array().unwrap().len(), 1, "one notification");
+        assert_eq!(due(&app, backend), 4);
+        let mut expected = system.shares().await;
+        expected.truncate(4);
+        assert_eq!(expected, [
+            json!({"ids": [files[0]], "shareWith": ["grain", "haul"]}),
+            json!({"ids": [files[1]], "shareWith": ["grain", "haul"]}),
+            json!({"ids": [files[2]], "shareWith": ["grain"]}),
+            json!({"ids": [files[2]], "shareWith": ["haul"]}),
+        ]);
+
+        let database = app.stop().await;
+        let before = system.shares().await.len();
+        system.answer_shares_with(None);
+        let settings = Settings { system_url: system.url(), ..Settings::default() };
+        let app = App::start_on::<Logistics>(database, settings.clone()).await;
+        let beside = App::start_beside::<Logistics>(&app, settings).await;
+        nothing_due(&beside, backend).await;
+        let mut shared = system.shares().await.split_off(before);
+        let sort = |calls: &mut Vec<Value>| calls.sort_by_key(ToString::to_string);
+        sort(&mut shared);
+        sort(&mut expected);
+        assert_eq!(shared, expected, "each once, by whichever replica");
+    }
+
+    async fn a_share_that_cannot_succeed_is_dropped(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let haul = User::of("haul");
+        let create = async |user: &User| {
+            let form = with_files(carrier_form(), &[&system.add("one.jpg", user)]);
+            app.post("/v1/loads/carrier").by(user).json(&form).send().await.ok();
+        };
+        for status in [400, 401, 403] {
+            system.answer_shares_with(Some(status));
+            create(&haul).await;
+            assert_eq!(due(&app, backend), 0, "{status}");
+        }
+        // No retry can succeed once the token has expired.
+        system.answer_shares_with(Some(503));
+        let mut expiring = haul.clone();
+        expiring.claims["exp"] = json!(std::time::UNIX_EPOCH.elapsed().unwrap().as_secs() + 2);
+        create(&expiring).await;
+        assert_eq!(due(&app, backend), 1);
+        nothing_due(&app, backend).await;
+    }
+
+    async fn an_admin_shares_only_files_of_the_parties(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let admin = User::admin();
+        let office = User::admin().with("org", "office");
+        let uploaders = [User::of("grain"), User::of("haul"), User::of("third"), admin.clone(), office.clone()];
+        let files = uploaders.each_ref().map(|user| system.add("f.jpg", user));
+        let all = files.each_ref();
+        for (by, with_carrier) in [(&admin, 3), (&office, 3)] {
+            let before = system.shares().await.len();
+            let form = with_files(carrier_form(), &all);
+            let load = app.post("/v1/loads/carrier").by(by).json(&form).send().await.ok();
+            assert_eq!(load["files"].as_array().unwrap().len(), 5, "the others are referenced");
+            let path = format!("/v1/loads/{}/proof-of-delivery", load["id"].as_str().unwrap());
+            let send = json!({"loadId": load["id"], "carrierId": "haul"});
+            app.post("/v1/loads/send-to-carrier").by(by).json(&send).send().await.ok();
+            app.post(&path).by(by).json(&proof(&all, 1.0)).send().await.ok();
+            let shared = system.shares().await.split_off(before);
+            assert_eq!(shared.len(), with_carrier);
+            assert!(shared.iter().all(|call| call["ids"] == json!(files[..2])), "{shared:?}");
+        }
+    }
+
+    async fn a_driver_shares_own_uploads(backend) {
+        let (app, system) = app_with_files(backend).await;
+        for driver in [User::alone("dai"), User::of("agency").with("sub", "dai")] {
+            let id = created(&app).await;
+            let sent = json!({"loadId": id, "driverId": "dai"});
+            app.post("/v1/loads/send-to-driver").by(&User::of("haul")).json(&sent).send().await.ok();
+            let before = system.shares().await.len();
+            let own = system.add("signed.jpg", &driver);
+            let others = [
+                system.add("a.jpg", &User::of("agency")), system.add("h.jpg", &User::of("haul")),
+                system.add("d.jpg", &User::of("elsewhere").with("sub", "dai")),
+            ];
+            let form = proof(&[&others[0], &own, &others[1], &others[2]], 1.0);
+            app.post(&format!("/v1/loads/{id}/proof-of-delivery")).by(&driver).json(&form).send().await.ok();
+            assert_eq!(system.shares().await[before..], [json!({"ids": [own], "shareWith": ["grain", "haul"]})]);
+        }
+    }
+
+    async fn unknown_files_are_reported_with_all_other_faults(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let (grain, haul) = (User::of("grain"), User::of("haul"));
+        let gone = system.add("gone.jpg", &haul);
+        system.archive(&gone);
+        let (known, unknown) = (system.add("known.jpg", &haul), UNKNOWN.to_owned());
+        let files = json!([{"id": known}, {"id": unknown}, {"id": "nonsense"}, {"id": 5}, {"id": gone}]);
+        let id = created(&app).await;
+        let faults = |others: &[&str]| {
+            let codes = ["files[1].id unknown_reference", "files[2].id unknown_reference", "files[3].id type", "files[4].id unknown_reference"];
+            let mut all: Vec<_> = codes.iter().chain(others).map(ToString::to_string).collect();
+            all.sort();
+            all
+        };
+        let organiser = with(with(organiser_form(), "files", files.clone()), "commodityId", json!(999_999));
+        let carrier = with(with(carrier_form(), "files", files.clone()), "weight", json!(-1));
+        let delivery = with(proof(&[], -1.0), "files", files);
+        let named = with(delivery.clone(), "loadId", json!("nonsense"));
+        let in_path = format!("/v1/loads/{id}/proof-of-delivery");
+        for (path, user, form, others) in [
+            ("/v1/loads/organiser", &grain, &organiser, &["commodityId unknown_reference"][..]),
+            ("/v1/loads/carrier", &haul, &carrier, &["weight range"]),
+            (&in_path, &haul, &delivery, &["weightNet range"]),
+            ("/v1/loads/proof-of-delivery", &haul, &named, &["weightNet range", "loadId unknown_reference"]),
+        ] {
+            let before = system.calls().await.len();
+            assert_eq!(app.post(path).by(user).json(form).send().await.problems(), faults(others), "{path}");
+            assert_eq!(system.calls().await[before..], [json!({"ids": [known, unknown, gone]})], "{path}: one call");
+        }
+        // A load that is not there is such a fault, and another organisation is told after them.
+        let nowhere = with(proof(&[&unknown], 1.0), "loadId", json!(UNKNOWN));
+        let reply = app.post("/v1/loads/proof-of-delivery").by(&haul).json(&nowhere).send().await;
+        assert_eq!(reply.problems(), ["files[0].id unknown_reference", "loadId unknown_reference"]);
+        for (path, form) in [("/v1/loads/organiser", organiser_form()), ("/v1/loads/carrier", carrier_form())] {
+            let post = |files: &[&String]| app.post(path).by(&User::of("other")).json(&with_files(form.clone(), files)).send();
+            assert_eq!(post(&[&unknown]).await.problems(), ["files[0].id unknown_reference"]);
+            assert_eq!(post(&[&known]).await.error(403), "forbidden");
+        }
+        assert!(system.shares().await.is_empty());
+
+        // Without system the other faults are told alone.
+        let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
+        let alone = App::start_beside::<Logistics>(&app, settings).await;
+        let reply = alone.post("/v1/loads/organiser").by(&grain).json(&organiser).send().await;
+        assert_eq!(reply.problems(), ["commodityId unknown_reference", "files[3].id type"]);
+        let other = alone.post("/v1/loads/carrier").by(&User::of("other")).json(&with_files(carrier_form(), &[&unknown]));
+        assert_eq!(other.send().await.error(403), "forbidden");
+    }
+}
+
+const UNKNOWN: &str = "0190f5fe-0000-7000-8000-000000000000";
+
+#[test]
+fn slow_requests_of_one_caller_keep_nobody_else_from_calling() {
+    testkit::block_on(async {
+        let (app, system) = app_with_files(Backend::Sqlite).await;
+        let (attacker, haul) = (User::of("attacker"), User::of("haul"));
+        let many: Vec<_> = (0..50).map(|_| system.add("f.jpg", &attacker)).collect();
+        let slow = with(
+            with_files(carrier_form(), &many.iter().collect::<Vec<_>>()),
+            "carrierId",
+            json!("attacker"),
+        );
+        system.delay(50, Duration::from_secs(30));
+        let mut attack = tokio::task::JoinSet::new();
+        for _ in 0..8 {
+            let call = app.post("/v1/loads/carrier").by(&attacker).json(&slow).send();
+            attack.spawn(async move { call.await.status });
+        }
+        // Three attempts of two seconds each: 24 failures in a row but for these.
+        let file = system.add("ticket.jpg", &haul);
+        let mut served = 0;
+        while !attack.is_empty() {
+            while let Some(status) = attack.try_join_next() {
+                assert_eq!(status.unwrap(), 503);
+            }
+            // Once in a while, so that there are failures in a row.
+            tokio::time::sleep(Duration::from_millis(if served % 2 == 0 { 2500 } else { 100 })).await;
+            let form = with_files(carrier_form(), &[&file]);
+            assert_eq!(
+                app.post("/v1/loads/carrier").by(&haul).json(&form).send().await.status,
+                200,
+                "{served}"
+            );
+            served += 1;
+        }
+        assert!(served > 1);
+    });
+}
+
+#[test]
+fn an_answer_beyond_the_bound_is_read_no_further_and_keeps_nobody_from_calling() {
+    testkit::block_on(async {
+        let (app, system) = app_with_files(Backend::Sqlite).await;
+        let haul = User::of("haul");
+        let form = with_files(carrier_form(), &[&system.add("ticket.jpg", &haul)]);
+        let post = || app.post("/v1/loads/carrier").by(&haul).json(&form).send();
+        system.pad(17 << 20);
+        for _ in 0..8 {
+            assert_eq!(post().await.error(503), "dependency_unavailable");
+        }
+        system.pad(15 << 20);
+        post().await.ok();
+    });
+}
