@@ -69,6 +69,7 @@ impl Service for Logistics {
     }
 
     async fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
+        loads::fill_creators_at_start(&context.db).await?;
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
@@ -84,7 +85,12 @@ impl Service for Logistics {
     }
     async fn background(logistics: Data<Self>) {
         let notifications = &logistics.notifications;
-        tokio::join!(notifications.clone().run(), notifications.measure(), loads::keep_index(&logistics.db));
+        tokio::join!(
+            notifications.clone().run(),
+            notifications.measure(),
+            loads::keep_index(&logistics.db),
+            loads::keep_creators(&logistics.db),
+        );
     }
 
     async fn finish(&self) {

@@ -5,7 +5,7 @@ use actix_web::web::Data;
 use common::{Answer, Body, Caller, Error, Failures, Granted, MemberOrAdmin, Once};
 
 use super::form::{CarrierForm, Form, OrganiserForm};
-use super::model::{Load, parties};
+use super::model::{Creator, Load, parties};
 use super::store;
 use crate::Logistics;
 
@@ -50,8 +50,9 @@ async fn create<F: Form>(
     once.run(&app.db, print, async || {
         let parties = parties(new.organiser.as_ref(), new.carrier.as_ref());
         let files = app.files.resolve(caller, &new.files, &parties).await?;
-        let load = new.into_load(files);
-        Ok(move |c: &mut _| store::create(c, &load))
+        let creator = Creator::of(caller);
+        let load = new.into_load(&creator, files);
+        Ok(move |c: &mut _| store::create(c, &load, &creator))
     })
     .await
 }
