@@ -64,6 +64,7 @@ impl Service for Logistics {
     async fn check(settings: &Settings, _: Data<Verifier>) -> anyhow::Result<()> {
         FileClient::new(&settings.system_url)?;
         notifications::Channel::open(settings)?;
+        notifications::check_retention(settings)?;
         commodities::Catalogue::open(settings.commodities_file.as_deref())?;
         Ok(())
     }
@@ -88,6 +89,7 @@ impl Service for Logistics {
         tokio::join!(
             notifications.clone().run(),
             notifications.measure(),
+            notifications.prune(),
             loads::keep_index(&logistics.db),
             loads::keep_creators(&logistics.db),
         );

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::model::Event;
-use super::store;
+use super::store::{self, Sending};
 use crate::Logistics;
 use crate::loads::{self, Load, Party, Status, parties};
 
@@ -41,6 +41,9 @@ struct ToCarrier {
 }
 
 /// Send to driver (notification to the driver of a load)
+///
+/// While a notification of the same load and driver is pending no other is stored: the answer has the id of the pending
+/// one.
 #[utoipa::path(operation_id = "send_load_to_driver", tag = "notifications", security(("bearer" = [])),
     request_body = ToDriver, extensions(("x-one-or-array" = json!(true))),
     responses((status = 200, body = ActionResult), Failures))]
@@ -58,7 +61,8 @@ pub(super) async fn send_to_driver(
 
 /// Send to carrier (notification to the carrier of a load)
 ///
-/// A load without carrier gets this one, which may then read it and its organiser's files.
+/// A load without carrier gets this one, which may then read it and its organiser's files. While a notification of the
+/// same load and carrier is pending no other is stored: the answer has the id of the pending one.
 #[utoipa::path(operation_id = "send_load_to_carrier", tag = "notifications", security(("bearer" = [])),
     request_body = ToCarrier, extensions(("x-one-or-array" = json!(true))),
     responses((status = 200, body = ActionResult), Failures))]
@@ -71,7 +75,9 @@ pub(super) async fn send_to_carrier(
 ) -> Result<Answer, Error> {
     let (form, print) = body.check(|_, _| {})?;
     let id = form.carrier_id.trim().to_owned();
-    let name = form.carrier_name.map_or_else(|| id.clone(), |name| name.trim().to_owned());
+    let own_name = caller.own_name(&id).map(str::to_owned);
+    let name = own_name.or_else(|| form.carrier_name.map(|name| name.trim().to_owned()));
+    let name = name.unwrap_or_else(|| id.clone());
     send(&app, caller, once, print, &form.load_id, Recipient::Carrier { id, name }).await
 }
 
@@ -144,7 +150,9 @@ async fn send(
                 }
                 Recipient::Carrier { .. } => Event::SentToCarrier,
             };
-            let made = store::create(c, event, &load, to.id())?;
+            let sender = caller.organisation_id();
+            let sending = Sending { sender, event, load: &load, recipient_id: to.id() };
+            let made = store::create(c, &sending)?;
             Answer::json(&ActionResult::made(
                 "The load is sent; the notification's log says when it arrives.",
                 made,
