@@ -31,11 +31,13 @@ pub struct Settings {
     /// The pause after the first try in vain, in seconds; it is three times as long after each further one, up to 8
     /// hours. After ten tries the notification has failed.
     pub webhook_retry_seconds: u64,
+    /// Delivered and failed notifications are deleted this many days after they were sent, 1 to 36,500.
+    pub notification_retention_days: u32,
     /// The most files of a batch. They wait in the temporary folder of the machine (`TMPDIR`), which should be on a disk.
     pub batch_files: usize,
     /// The most bytes of each.
     pub batch_bytes: usize,
-    /// The most rows of a batch.
+    /// The most rows of a batch. It may have as many blank rows besides (at least 1,000), and 40 cells for each row.
     pub batch_rows: usize,
 }
 
@@ -49,6 +51,7 @@ impl Default for Settings {
             webhook_allow_private: false,
             webhook_timeout_ms: 10_000,
             webhook_retry_seconds: 15,
+            notification_retention_days: 30,
             batch_files: 10,
             batch_bytes: 25 << 20,
             batch_rows: 50_000,

@@ -65,11 +65,13 @@ impl Service for Logistics {
     async fn check(settings: &Settings, _: Data<Verifier>) -> anyhow::Result<()> {
         FileClient::new(&settings.system_url)?;
         notifications::Channel::open(settings)?;
+        notifications::check_retention(settings)?;
         commodities::Catalogue::open(settings.commodities_file.as_deref())?;
         Ok(())
     }
 
     async fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
+        loads::fill_creators_at_start(&context.db).await?;
         let files = Arc::new(FileClient::new(&settings.system_url)?);
         Ok(Self {
             db: context.db.clone(),
@@ -90,7 +92,9 @@ impl Service for Logistics {
         tokio::join!(
             notifications.clone().run(),
             notifications.measure(),
+            notifications.prune(),
             loads::keep_index(&logistics.db),
+            loads::keep_creators(&logistics.db),
             logistics.shares.run(),
         );
     }

@@ -25,12 +25,22 @@ pub(crate) fn oldest_pending() -> Gauge {
     gauge!("drover_notifications_oldest_pending_seconds")
 }
 
+/// Old notifications that this replica deleted.
+pub(crate) fn pruned() -> Counter {
+    counter!("drover_notifications_pruned_total")
+}
+
 /// Says what each of them is, and shows it.
 pub(crate) fn show() {
     describe_counter!("drover_notifications_deliveries_total", "Tries to deliver, by event and outcome");
     describe_histogram!("drover_notifications_delivery_seconds", "How long tries to deliver took");
     describe_gauge!("drover_notifications_pending", "Notifications of all replicas not delivered yet");
     describe_gauge!("drover_notifications_oldest_pending_seconds", "How long the oldest has been pending");
+    describe_counter!(
+        "drover_notifications_pruned_total",
+        "Delivered and failed notifications deleted for their age"
+    );
+    pruned().increment(0);
     for event in Event::ALL {
         for outcome in ["delivered", "retried", "failed"] {
             deliveries(event.as_str(), outcome).increment(0);

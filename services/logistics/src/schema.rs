@@ -26,6 +26,10 @@ diesel::table! {
         search_text -> Text,
         document -> database::JsonSql,
         proof -> Nullable<database::JsonSql>,
+        created_by -> Nullable<Text>,
+        awaits_acceptance -> Nullable<Bool>,
+        accepted_at -> Nullable<database::TsSql>,
+        accepted_by -> Nullable<Text>,
     }
 }
 
@@ -53,5 +57,7 @@ diesel::table! {
         delivered_at -> Nullable<database::TsSql>,
         last_error -> Nullable<Text>,
         body -> database::JsonSql,
+        organisation_id -> Text,
+        collapses -> Nullable<Bool>,
     }
 }

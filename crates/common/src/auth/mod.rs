@@ -23,8 +23,15 @@ use crate::request::RequestContext;
 pub struct Organisation {
     /// Claim `org`.
     pub id: String,
-    /// Claim `orgName`; the id where the token names none.
-    pub name: String,
+    /// Claim `orgName`.
+    pub name: Option<String>,
+}
+
+impl Organisation {
+    /// The name, or the id where the token has none.
+    pub fn name_or_id(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.id)
+    }
 }
 
 /// Whoever holds the valid token of this request. As a handler's argument: any caller may.
@@ -48,6 +55,11 @@ impl Caller {
     /// True when the caller acts for this organisation.
     pub fn acts_for(&self, organisation_id: &str) -> bool {
         self.organisation.as_ref().is_some_and(|o| o.id == organisation_id)
+    }
+
+    /// The name that the token gives this organisation, if the caller acts for it.
+    pub fn own_name(&self, organisation_id: &str) -> Option<&str> {
+        self.organisation.as_ref().filter(|o| o.id == organisation_id)?.name.as_deref()
     }
 
     /// The id of the caller's organisation, empty (which no organisation has) for a caller without.

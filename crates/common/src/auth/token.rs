@@ -165,8 +165,8 @@ fn person(claims: &Map<String, Value>, names: &Claims) -> Result<Person, Refusal
         (!text.is_empty()).then(|| text.into_owned())
     };
     let id = text(&names.sub).ok_or(Refusal::BadToken("the token names nobody"))?;
-    let organisation =
-        text(&names.org).map(|id| Organisation { name: text(&names.org_name).unwrap_or(id.clone()), id });
+    let name = || text(&names.org_name).map(|name| name.trim().to_owned());
+    let organisation = text(&names.org).map(|id| Organisation { id, name: name() });
     let roles = claims.get(&names.roles).and_then(Value::as_array);
     Ok(Person {
         name: text(&names.name).unwrap_or_else(|| id.clone()),

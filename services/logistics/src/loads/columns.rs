@@ -184,6 +184,7 @@ mod tests {
             tags: (0..random.random_range(0..3)).map(|_| text(random)).collect(),
             created_at: at(random),
             completed_at: maybe!(at(random)),
+            created_by: maybe!(model::CreatedBy { organisation_id: text(random) }),
         }
     }
 

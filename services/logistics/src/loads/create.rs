@@ -6,7 +6,7 @@ use common::problem::Problems;
 use common::{Answer, Body, Caller, Error, Failures, Granted, MemberOrAdmin, Once, files};
 
 use super::form::{CarrierForm, Form, OrganiserForm};
-use super::model::Load;
+use super::model::{Creator, Load};
 use super::store;
 use crate::Logistics;
 
@@ -57,10 +57,11 @@ async fn create<F: Form>(
     let new = new.ok_or_else(|| Error::Internal(anyhow::anyhow!("a form that was not checked")))?;
     let run = once.run_telling(&app.db, print, async || {
         let found = app.files.look_up(caller, &new.files).await?;
-        let load = new.into_load(found.references()?);
+        let creator = Creator::of(caller);
+        let load = new.into_load(&creator, found.references()?);
         let share = found.share(caller, load.id, &load.parties(), &load.parties());
         Ok(move |c: &mut _| {
-            let answer = store::create(c, &load)?;
+            let answer = store::create(c, &load, &creator)?;
             files::record(c, share.as_ref())?;
             Ok((answer, share.clone()))
         })

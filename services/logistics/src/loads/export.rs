@@ -46,7 +46,8 @@ impl Parameters {
 
 /// Download loads that have completed
 ///
-/// All of the caller's organisation that were completed in the range, oldest first. They are read in blocks: a load
+/// All of the caller's organisation that were completed in the range, oldest first. A load that its carrier entered is
+/// left out of its organiser's export until the organiser accepts it. Loads are read in blocks: a load
 /// that is completed meanwhile may be missing.
 #[utoipa::path(operation_id = "export_completed_loads", tag = "loads", security(("bearer" = [])), params(Parameters),
     responses((status = 200, content((String = "text/csv"), ([Load] = "application/json"))), Failures))]

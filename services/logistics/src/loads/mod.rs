@@ -1,9 +1,11 @@
 //! Loads.
 
+mod accept;
 mod api;
 mod batch;
 mod columns;
 mod create;
+mod creators;
 mod export;
 mod form;
 mod index;
@@ -15,6 +17,7 @@ mod store;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) use batch::Batches;
+pub(crate) use creators::{fill_creators_at_start, keep_creators};
 pub(crate) use index::keep_index;
 pub(crate) use model::{Load, Party, Status, parties};
 pub(crate) use store::{add_driver, assign_carrier, find_own};
@@ -29,5 +32,6 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
         .service(batch::template)
         .service(proof::prove_in_body)
         .service(proof::prove)
+        .service(accept::accept)
         .service(api::find);
 }

@@ -1,7 +1,7 @@
 //! What a load is.
 
 use common::wire::{FileReference, WeightMeasure};
-use common::{Key, Values};
+use common::{Caller, Key, Values};
 use database::{Amount, Id, Ts};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -67,6 +67,18 @@ pub struct Load {
     #[serde(rename = "completedAtUTC", default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime, nullable = false)]
     pub completed_at: Option<Ts>,
+    /// Who created it; absent where an administrator without an organisation did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub created_by: Option<CreatedBy>,
+}
+
+/// The organisation that created a load.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CreatedBy {
+    /// The organisation's id.
+    pub organisation_id: String,
 }
 
 /// An organisation that takes part in a load.
@@ -190,6 +202,47 @@ pub fn parties<'a>(organiser: Option<&'a Party>, carrier: Option<&'a Party>) -> 
     ids
 }
 
+/// Who creates loads.
+#[derive(Clone, Debug)]
+pub struct Creator {
+    organisation_id: Option<String>,
+    /// The organisation's name in the token.
+    organisation_name: Option<String>,
+    admin: bool,
+}
+
+impl Creator {
+    /// The caller of a request.
+    pub fn of(caller: &Caller) -> Self {
+        let organisation_id = caller.organisation.as_ref().map(|organisation| organisation.id.clone());
+        let organisation_name = caller.own_name(caller.organisation_id()).map(str::to_owned);
+        Self { organisation_id, organisation_name, admin: caller.admin }
+    }
+
+    /// True for a load that was entered for its organiser by another organisation: the organiser's completed export
+    /// leaves it out until the organiser accepts it.
+    pub fn needs_acceptance(&self, organiser_id: Option<&str>) -> bool {
+        !self.admin && organiser_id.is_some_and(|id| self.organisation_id.as_deref() != Some(id))
+    }
+
+    fn created_by(&self) -> Option<CreatedBy> {
+        let organisation_id = self.organisation_id.clone()?;
+        Some(CreatedBy { organisation_id })
+    }
+
+    /// A party as it is stored: the token names the creator's own organisation.
+    fn named(&self, party: Option<Party>) -> Option<Party> {
+        let mut party = party?;
+        if let Some(name) = &self.organisation_name
+            && party.id.is_some()
+            && party.id == self.organisation_id
+        {
+            party.name.clone_from(name);
+        }
+        Some(party)
+    }
+}
+
 /// What a load begins with; its files are only references yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewLoad {
@@ -211,12 +264,12 @@ pub struct NewLoad {
 
 impl NewLoad {
     /// The load, as it is stored and shown.
-    pub fn into_load(self, files: Vec<FileReference>) -> Load {
+    pub fn into_load(self, creator: &Creator, files: Vec<FileReference>) -> Load {
         Load {
             id: Id::new(),
             reference: self.reference,
-            organiser: self.organiser,
-            carrier: self.carrier,
+            organiser: creator.named(self.organiser),
+            carrier: creator.named(self.carrier),
             commodity: self.commodity,
             delivery_date: self.delivery_date,
             dropoff_postcode: self.dropoff_postcode,
@@ -230,6 +283,7 @@ impl NewLoad {
             tags: self.tags,
             created_at: Ts::now(),
             completed_at: None,
+            created_by: creator.created_by(),
         }
     }
 }

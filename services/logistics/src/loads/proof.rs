@@ -17,6 +17,8 @@ use super::store;
 use crate::Logistics;
 
 const NO_LOAD: &str = "names no load";
+/// How long before a load's creation or delivery date its proof may have been captured.
+const MAX_CAPTURE_AGE: TimeDelta = TimeDelta::days(366);
 
 /// What is proven (interface.md, 4.2).
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -32,7 +34,8 @@ pub(super) struct Delivery {
     vehicle_registration: Registration,
     #[schema(required = true, max_items = 50)]
     files: Option<Vec<FileReference>>,
-    /// When it was signed, for a driver who was offline; by default now.
+    /// When it was signed, for a driver who was offline; by default now. At most 366 days before the load's creation or
+    /// its delivery date, whichever is earlier.
     #[serde(rename = "capturedAtUTC")]
     captured_at: Option<Iso>,
 }
@@ -81,6 +84,19 @@ impl Delivery {
 
     fn files(&self) -> &[FileReference] {
         self.files.as_deref().unwrap_or_default()
+    }
+
+    /// Offices enter loads afterwards, so it may lie before the load's creation, within a year.
+    fn check_captured_at(&self, load: &Load) -> Result<(), Error> {
+        let earliest = load.created_at.min(load.delivery_date).plus(-MAX_CAPTURE_AGE);
+        if self.captured_at.as_ref().and_then(Iso::start).is_none_or(|at| at >= earliest) {
+            return Ok(());
+        }
+        let message = "must not be more than 366 days before both the load's creation and its delivery date";
+        let mut problems = Problems::default();
+        let data = serde_json::json!({ "minimum": earliest.to_string() });
+        problems.push_with("capturedAtUTC", Code::Range, message, data);
+        problems.check()
     }
 
     fn proof(&self) -> Result<Proof, Error> {
@@ -168,6 +184,7 @@ async fn record(
     let run = once.run_telling(&app.db, print, async || {
         let reader = caller.clone();
         let (load, proven) = app.db.read(move |c| store::find_with_proof(c, &reader, id)).await?;
+        delivery.check_captured_at(&load)?;
         // A contradiction is found before system is called.
         let repeated = repeats(&load, proven.as_ref(), &proof)?;
         let (found, files) = match app.files.look_up(caller, delivery.files()).await {

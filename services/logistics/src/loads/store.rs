@@ -5,7 +5,7 @@ use common::{Answer, Caller, Error, Key};
 use database::{AnyConnection, Id, Json, MultiBackend, Ts};
 use diesel::prelude::*;
 
-use super::model::{Load, Sort};
+use super::model::{Creator, Load, Sort};
 use super::proof::Proof;
 use crate::schema::load_drivers::dsl as d;
 use crate::schema::loads::{self, dsl as l};
@@ -66,9 +66,22 @@ pub struct Row {
     weight_net: Option<i64>,
     search_text: String,
     document: Json,
+    /// Empty for an administrator without an organisation.
+    #[diesel(skip_update)]
+    created_by: String,
+    #[diesel(skip_update)]
+    awaits_acceptance: Option<bool>,
 }
 
 impl Row {
+    /// A new load.
+    pub fn new(load: &Load, creator: &Creator) -> Result<Self, Error> {
+        let row = Self::of(load)?;
+        let needs_acceptance = creator.needs_acceptance(row.organiser_id.as_deref());
+        Ok(Self { awaits_acceptance: needs_acceptance.then_some(true), ..row })
+    }
+
+    /// A load that was changed.
     pub fn of(load: &Load) -> Result<Self, Error> {
         let text = |sort| if let Some(Key::Text(text)) = load.key(sort) { Some(text) } else { None };
         let number = |sort| if let Some(Key::Number(number)) = load.key(sort) { Some(number) } else { None };
@@ -88,13 +101,15 @@ impl Row {
             weight_net: number(Sort::WeightNet),
             search_text: load.search_text(),
             document: Json::of(load)?,
+            created_by: load.created_by.as_ref().map_or_else(String::new, |by| by.organisation_id.clone()),
+            awaits_acceptance: None,
         })
     }
 }
 
 /// Stores a new load and gives it out.
-pub fn create(c: &mut AnyConnection, load: &Load) -> Result<Answer, Error> {
-    let row = Row::of(load)?;
+pub fn create(c: &mut AnyConnection, load: &Load, creator: &Creator) -> Result<Answer, Error> {
+    let row = Row::new(load, creator)?;
     let answer = Answer::raw(row.document.0.clone());
     diesel::insert_into(loads::table).values(row).execute(c)?;
     Ok(answer)
@@ -167,6 +182,64 @@ pub fn complete(c: &mut AnyConnection, load: &Load, proof: &Proof) -> Result<Ans
     let answer = Answer::raw(row.document.0.clone());
     diesel::update(loads::table.find(load.id)).set((row, l::proof.eq(Json::of(proof)?))).execute(c)?;
     Ok(answer)
+}
+
+/// Accepts a load for its organiser, whose completed export has it from then on. Changes nothing in a load that needs no
+/// acceptance.
+///
+/// # Errors
+/// 404 if there is none, 403 if the caller does not act for its organiser.
+pub fn accept(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(), Error> {
+    let found = readable(caller).filter(l::id.eq(id)).select((l::organiser_id, l::awaits_acceptance));
+    let found = found.first::<(Option<String>, Option<bool>)>(c).optional()?;
+    let Some((organiser, awaits_acceptance)) = found else { return Err(missing(c, id)) };
+    if !organiser.is_some_and(|organiser| caller.acts_for(&organiser)) {
+        return Err(Error::Forbidden("Only the organiser of a load accepts it."));
+    }
+    if awaits_acceptance == Some(true) {
+        let accepted = (
+            l::awaits_acceptance.eq(None::<bool>),
+            l::accepted_at.eq(Ts::now()),
+            l::accepted_by.eq(&caller.user_id),
+        );
+        diesel::update(loads::table.find(id)).set(accepted).execute(c)?;
+    }
+    Ok(())
+}
+
+/// Fills in the creators of this many loads at once, which takes some 50 ms.
+pub const CREATORS_AT_ONCE: usize = 1_000;
+
+/// True if there are loads whose creator is not known yet: loads from before there were creators.
+pub fn has_unknown_creators(c: &mut AnyConnection) -> Result<bool, Error> {
+    let unknown = loads::table.filter(l::created_by.is_null());
+    Ok(diesel::select(diesel::dsl::exists(unknown)).get_result(c)?)
+}
+
+/// Fills in the creators of some loads, in column and document: the organiser, else the carrier. Returns how many.
+pub fn fill_creators(c: &mut AnyConnection) -> Result<usize, Error> {
+    let creator = "COALESCE(organiser_id, carrier_id)";
+    let unknown = format!("SELECT id FROM loads WHERE created_by IS NULL LIMIT {CREATORS_AT_ONCE}");
+    // Documents stay as they were written otherwise.
+    let update = |but_brace: &str, quoted: &str, json: &str, some: &str| {
+        format!(
+            "UPDATE loads SET created_by = COALESCE({creator}, ''), document = CASE WHEN {creator} IS NULL THEN document \
+             ELSE CAST({but_brace} || ',\"createdBy\":{{\"organisationId\":' || {quoted} || '}}}}' AS {json}) END \
+             WHERE id IN ({some})"
+        )
+    };
+    Ok(match c {
+        AnyConnection::Sqlite(c) => {
+            let (but_brace, quoted) =
+                ("substr(document, 1, length(document) - 1)", format!("json_quote({creator})"));
+            diesel::sql_query(update(but_brace, &quoted, "TEXT", &unknown)).execute(c)?
+        }
+        AnyConnection::Postgres(c) => {
+            let (but_brace, quoted) = ("left(document::text, -1)", format!("to_json({creator})::text"));
+            let some = format!("{unknown} FOR UPDATE SKIP LOCKED");
+            diesel::sql_query(update(but_brace, &quoted, "JSON", &some)).execute(c)?
+        }
+    })
 }
 
 /// Remembers that a load was sent to a driver, who may then read it and prove its delivery.

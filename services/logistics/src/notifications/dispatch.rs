@@ -1,7 +1,8 @@
 //! Delivering what is due: one task in each process, which several replicas may run over one database.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use common::traces::{Traces, failed_here, within};
@@ -12,14 +13,18 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use super::claim::{ClaimRequest, Claimed, claim};
 use super::model::{MOST_ATTEMPTS, pause};
-use super::store::{self, Claimed, Outcome};
+use super::prune::check_retention;
+use super::store::{self, Outcome};
 use super::webhook::Channel;
 use crate::Settings;
 use crate::measured::{deliveries, delivery_seconds, oldest_pending, pending};
 
 /// So many deliveries run at once.
-const MOST_AT_ONCE: u32 = 16;
+const MOST_AT_ONCE: u32 = 32;
+/// And so many of one organisation: a receiver that hangs for it leaves the others their slots.
+const MAX_SLOTS_OF_ONE: usize = 16;
 /// How long nobody looks, unless woken: for what other replicas recorded and what is to be tried again.
 const POLL: Duration = Duration::from_secs(1);
 /// How often it is counted what is pending.
@@ -29,35 +34,73 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Delivers notifications.
 pub struct Dispatcher {
-    db: Database,
+    pub(super) db: Database,
     channel: Channel,
     wake: Notify,
     /// The right to deliver, a permit each.
     slots: Arc<Semaphore>,
+    turns: Mutex<Turns>,
     /// Nothing more is begun.
     stopping: AtomicBool,
     lease: Duration,
     /// The pause after the first try in vain.
     base: Duration,
+    /// How long delivered and failed ones are kept.
+    pub(super) retention: Duration,
     seconds: Histogram,
     traces: Traces,
+}
+
+/// Which organisation is next.
+#[derive(Debug, Default)]
+struct Turns {
+    /// The slots that organisations hold.
+    in_flight: HashMap<String, usize>,
+    /// The organisation whose turn was last.
+    last: String,
+}
+
+/// A slot that an organisation holds, given back when this is dropped.
+struct HeldSlot {
+    dispatcher: Arc<Dispatcher>,
+    organisation_id: String,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Drop for HeldSlot {
+    fn drop(&mut self) {
+        let mut turns = self.dispatcher.turns();
+        let Some(held) = turns.in_flight.get_mut(&self.organisation_id) else { return };
+        *held -= 1;
+        // What is due of this organisation waits for a slot of its own.
+        let was_full = *held + 1 >= MAX_SLOTS_OF_ONE;
+        if *held == 0 {
+            turns.in_flight.remove(&self.organisation_id);
+        }
+        drop(turns);
+        if was_full {
+            self.dispatcher.wake();
+        }
+    }
 }
 
 impl Dispatcher {
     /// As the settings say.
     ///
     /// # Errors
-    /// As [`Channel::open`].
+    /// As [`Channel::open`] and [`check_retention`].
     pub fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
         Ok(Self {
             db: context.db.clone(),
             channel: Channel::open(settings)?,
             wake: Notify::new(),
             slots: Arc::new(Semaphore::new(MOST_AT_ONCE as usize)),
+            turns: Mutex::default(),
             stopping: AtomicBool::new(false),
             // As long again for claiming and recording, where the database is slow.
             lease: 2 * settings.webhook_timeout() + Duration::from_secs(1),
             base: Duration::from_secs(settings.webhook_retry_seconds),
+            retention: check_retention(settings)?,
             seconds: delivery_seconds(),
             traces: context.traces.clone(),
         })
@@ -136,19 +179,39 @@ impl Dispatcher {
                 Some(wait) if !wait.is_zero() => return Ok(wait.min(idle())),
                 Some(_) => {}
             }
-            let (most, lease) = (slots.num_permits(), self.lease);
-            let expires = Instant::now() + lease;
-            let claimed = self.db.write(move |c| store::claim(c, most, lease)).await?;
+            let request = self.claim_request(slots.num_permits());
+            let expires = Instant::now() + self.lease;
+            let claimed = self.db.write(move |c| claim(c, &request)).await?;
             if claimed.is_empty() {
-                // Another replica was faster.
+                // Another replica was faster, or all that is due belongs to organisations that hold all their slots.
                 return Ok(idle());
             }
             for claim in claimed {
-                let slot = slots.split(1);
+                let slot = self.held_slot(&claim, slots.split(1));
                 let work = self.traces.background("deliver notification");
                 deliveries.spawn(within(work, self.clone().attempt(claim, expires, slot)));
             }
         }
+    }
+
+    fn turns(&self) -> MutexGuard<'_, Turns> {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn claim_request(&self, slots: usize) -> ClaimRequest {
+        let turns = self.turns();
+        let (in_flight, last) = (turns.in_flight.clone(), turns.last.clone());
+        ClaimRequest { slots, max_slots_of_one: MAX_SLOTS_OF_ONE, in_flight, last, lease: self.lease }
+    }
+
+    /// Counts a claimed notification as its organisation's, whose turn this was.
+    fn held_slot(self: &Arc<Self>, claimed: &Claimed, permit: Option<OwnedSemaphorePermit>) -> HeldSlot {
+        let organisation_id = claimed.organisation_id.clone();
+        let mut turns = self.turns();
+        *turns.in_flight.entry(organisation_id.clone()).or_default() += 1;
+        turns.last.clone_from(&organisation_id);
+        drop(turns);
+        HeldSlot { dispatcher: self.clone(), organisation_id, _permit: permit }
     }
 
     /// All that are free, once one is.
@@ -162,12 +225,7 @@ impl Dispatcher {
     }
 
     /// Delivers one, within the lease, and records how that went.
-    async fn attempt(
-        self: Arc<Self>,
-        claimed: Claimed,
-        expires: Instant,
-        _slot: Option<OwnedSemaphorePermit>,
-    ) {
+    async fn attempt(self: Arc<Self>, claimed: Claimed, expires: Instant, _slot: HeldSlot) {
         let started = Instant::now();
         let delivered = if claimed.attempts > MOST_ATTEMPTS {
             Ok(Err("whoever tried it for the last time died".into()))

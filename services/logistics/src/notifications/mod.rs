@@ -3,11 +3,14 @@
 //! A send operation writes a row in its own transaction and answers (the outbox). A background task of each replica
 //! ([`dispatch`]) claims rows that are due for a while (a lease), delivers them and records how that went. If it dies
 //! in between the lease runs out, and the event goes out again under the same id: receivers drop what they had.
+//! Organisations take turns ([`claim`]), and none holds more than half of the slots.
 
 mod api;
+mod claim;
 mod dispatch;
 mod model;
 mod outside;
+mod prune;
 mod redeliver;
 mod send;
 mod sign;
@@ -18,6 +21,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) use dispatch::Dispatcher;
 pub(crate) use model::Event;
+pub(crate) use prune::check_retention;
 pub(crate) use redeliver::{command, run};
 pub(crate) use webhook::Channel;
 

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::model::Event;
-use super::store;
+use super::store::{self, Sending};
 use crate::Logistics;
 use crate::loads::{self, Load, Party, Status, parties};
 
@@ -42,6 +42,9 @@ struct ToCarrier {
 }
 
 /// Send to driver (notification to the driver of a load)
+///
+/// While a notification of the same load and driver is pending no other is stored: the answer has the id of the pending
+/// one.
 #[utoipa::path(operation_id = "send_load_to_driver", tag = "notifications", security(("bearer" = [])),
     request_body = ToDriver, extensions(("x-one-or-array" = json!(true))),
     responses((status = 200, body = ActionResult), Failures))]
@@ -59,7 +62,8 @@ pub(super) async fn send_to_driver(
 
 /// Send to carrier (notification to the carrier of a load)
 ///
-/// A load without carrier gets this one, which may then read it and its organiser's files.
+/// A load without carrier gets this one, which may then read it and its organiser's files. While a notification of the
+/// same load and carrier is pending no other is stored: the answer has the id of the pending one.
 #[utoipa::path(operation_id = "send_load_to_carrier", tag = "notifications", security(("bearer" = [])),
     request_body = ToCarrier, extensions(("x-one-or-array" = json!(true))),
     responses((status = 200, body = ActionResult), Failures))]
@@ -72,7 +76,8 @@ pub(super) async fn send_to_carrier(
 ) -> Result<Answer, Error> {
     let (form, print) = body.check(|_, _| {})?;
     let id = form.carrier_id.0;
-    let name = form.carrier_name.map_or_else(|| id.clone(), |name| name.0);
+    let own_name = caller.own_name(&id).map(str::to_owned);
+    let name = own_name.or_else(|| form.carrier_name.map(|name| name.0)).unwrap_or_else(|| id.clone());
     send(&app, caller, once, print, &form.load_id, Recipient::Carrier { id, name }).await
 }
 
@@ -148,7 +153,9 @@ async fn send(
             };
             let share = found.share(&caller, id, &load.parties(), &parties(None, load.carrier.as_ref()));
             files::record(c, share.as_ref())?;
-            let made = store::create(c, event, &load, to.id())?;
+            let sender = caller.organisation_id();
+            let sending = Sending { sender, event, load: &load, recipient_id: to.id() };
+            let made = store::create(c, &sending)?;
             let answer = Answer::json(&ActionResult::made(
                 "The load is sent; the notification's log says when it arrives.",
                 made,

@@ -9,6 +9,7 @@ use common::Error;
 use database::{AnyConnection, Id, Json, Ts};
 use diesel::prelude::*;
 
+use super::claim::Claimed;
 use super::model::{Data, Event, Message, Notification, Status};
 use crate::loads::Load;
 use crate::schema::notifications::{self, dsl as n};
@@ -17,34 +18,79 @@ use crate::schema::notifications::{self, dsl as n};
 const MOST_LISTED: i64 = 1000;
 
 /// The time by the clock that replicas share: the database's, on PostgreSQL.
-fn now(c: &mut AnyConnection) -> Result<Ts, Error> {
+pub fn now(c: &mut AnyConnection) -> Result<Ts, Error> {
     let AnyConnection::Postgres(c) = c else { return Ok(Ts::now()) };
     let clock = diesel::dsl::sql::<database::TsSql>("date_trunc('milliseconds', clock_timestamp())");
     Ok(diesel::select(clock).get_result(c)?)
 }
 
-fn after(at: Ts, pause: Duration) -> Ts {
+pub fn after(at: Ts, pause: Duration) -> Ts {
     at.plus(TimeDelta::from_std(pause).unwrap_or_default())
 }
 
-/// Records an event of a load, as it is now, to be delivered at once.
-pub fn create(c: &mut AnyConnection, event: Event, load: &Load, recipient_id: &str) -> Result<Id, Error> {
+/// What is sent to whom, and by which organisation: empty for an administrator without one.
+pub struct Sending<'a> {
+    pub sender: &'a str,
+    pub event: Event,
+    pub load: &'a Load,
+    pub recipient_id: &'a str,
+}
+
+/// Records an event of a load, as it is now, to be delivered at once. While one of the same load, event and recipient is
+/// pending no other is recorded: the pending one is what is returned. It shows the load as it is now, unless a delivery
+/// was tried: a receiver that knows its id may have its content already.
+pub fn create(c: &mut AnyConnection, sending: &Sending<'_>) -> Result<Id, Error> {
+    if let Some(id) = update_pending(c, sending)? {
+        return Ok(id);
+    }
     let (id, at) = (Id::new(), now(c)?);
-    let data = Data { notification_id: id, load_id: load.id, recipient_id, load };
     let row = (
         n::id.eq(id),
-        n::load_id.eq(load.id),
-        n::event.eq(event.as_str()),
-        n::recipient_id.eq(recipient_id),
+        n::load_id.eq(sending.load.id),
+        n::event.eq(sending.event.as_str()),
+        n::recipient_id.eq(sending.recipient_id),
         n::status.eq(Status::Pending.as_str()),
         n::attempts.eq(0),
         n::created_at.eq(at),
         n::due_at.eq(at),
         n::pending_since.eq(at),
-        n::body.eq(Json::of(&Message { id, event, timestamp: at, data })?),
+        n::body.eq(body(id, at, sending)?),
+        n::organisation_id.eq(sending.sender),
+        n::collapses.eq(true),
     );
-    diesel::insert_into(n::notifications).values(row).execute(c)?;
+    // Of two at once PostgreSQL makes the second wait for the first, and run again: it finds the first one's row.
+    let stored = database::dispatch!(c, c => diesel::insert_into(n::notifications)
+        .values(row)
+        .on_conflict_do_nothing()
+        .execute(c))?;
+    if stored == 0 {
+        return Err(Error::Internal(anyhow::anyhow!("a pending notification was there and was not found")));
+    }
     Ok(id)
+}
+
+fn update_pending(c: &mut AnyConnection, sending: &Sending<'_>) -> Result<Option<Id>, Error> {
+    let pending = n::notifications
+        .filter(n::load_id.eq(sending.load.id))
+        .filter(n::event.eq(sending.event.as_str()))
+        .filter(n::recipient_id.eq(sending.recipient_id))
+        .filter(n::due_at.is_not_null())
+        .select((n::id, n::created_at, n::pending_since, n::attempts));
+    let Some((id, created_at, pending_since, attempts)) = pending.first::<(Id, Ts, Ts, i32)>(c).optional()?
+    else {
+        return Ok(None);
+    };
+    if attempts == 0 && pending_since == created_at {
+        let body = body(id, created_at, sending)?;
+        diesel::update(n::notifications.find(id)).set(n::body.eq(body)).execute(c)?;
+    }
+    Ok(Some(id))
+}
+
+fn body(id: Id, timestamp: Ts, sending: &Sending<'_>) -> Result<Json, Error> {
+    let Sending { event, load, recipient_id, .. } = *sending;
+    let data = Data { notification_id: id, load_id: load.id, recipient_id, load };
+    Ok(Json::of(&Message { id, event, timestamp, data })?)
 }
 
 /// The newest notifications of a load, newest first.
@@ -68,6 +114,8 @@ pub fn redeliver(c: &mut AnyConnection, load: Option<Id>, id: Id) -> Result<Opti
         n::due_at.eq(at),
         n::pending_since.eq(at),
         n::delivered_at.eq(None::<Ts>),
+        // Another one of the same load, event and recipient may be pending.
+        n::collapses.eq(None::<bool>),
     );
     diesel::update(n::notifications.find(id)).set(again).execute(c)?;
     Ok(Some(status))
@@ -100,44 +148,6 @@ pub fn backlog(c: &mut AnyConnection) -> Result<Backlog, Error> {
 
 fn between(from: Ts, to: Ts) -> Duration {
     Duration::from_millis((to.millis() - from.millis()).max(0).unsigned_abs())
-}
-
-/// A notification that this process alone delivers, for as long as the lease runs.
-#[derive(Clone, Debug, Queryable)]
-pub struct Claimed {
-    pub id: Id,
-    pub load_id: Id,
-    pub event: String,
-    /// This one among them.
-    pub attempts: i32,
-    /// By which this claim is told from every other.
-    pub until: Option<Ts>,
-    pub body: Json,
-}
-
-/// Claims what is due, at most so many, the longest due first. On PostgreSQL several replicas may do so at once.
-pub fn claim(c: &mut AnyConnection, most: usize, lease: Duration) -> Result<Vec<Claimed>, Error> {
-    let now = now(c)?;
-    let columns = (n::id, n::load_id, n::event, n::attempts, n::claimed_until, n::body);
-    let due = n::notifications
-        .filter(n::due_at.le(now))
-        .filter(n::claimed_until.is_null().or(n::claimed_until.le(now)))
-        .order(n::due_at)
-        .limit(i64::try_from(most).unwrap_or(i64::MAX))
-        .select(columns);
-    let mut claimed: Vec<Claimed> = match c {
-        AnyConnection::Postgres(c) => due.for_update().skip_locked().load(c)?,
-        AnyConnection::Sqlite(c) => due.load(c)?,
-    };
-    let (until, ids) = (after(now, lease), claimed.iter().map(|claim| claim.id).collect::<Vec<_>>());
-    let own = n::notifications.filter(n::id.eq_any(ids));
-    let lease = (n::claimed_until.eq(until), n::attempts.eq(n::attempts + 1));
-    diesel::update(own).set(lease).execute(c)?;
-    for claim in &mut claimed {
-        claim.attempts += 1;
-        claim.until = Some(until);
-    }
-    Ok(claimed)
 }
 
 /// How a delivery went.
@@ -181,4 +191,22 @@ pub fn record(c: &mut AnyConnection, claimed: &Claimed, outcome: &Outcome) -> Re
     let own = n::notifications.find(claimed.id).filter(n::claimed_until.eq(claimed.until));
     diesel::update(own).set(n::claimed_until.eq(None::<Ts>)).execute(c)?;
     Ok(false)
+}
+
+/// This many are deleted at once, which takes some 20 ms.
+pub const PRUNED_AT_ONCE: usize = 1_000;
+
+/// Deletes some of those that are delivered or failed and were sent before this time. Returns how many.
+pub fn prune(c: &mut AnyConnection, age: Duration) -> Result<usize, Error> {
+    let before = now(c)?.plus(-TimeDelta::from_std(age).unwrap_or(TimeDelta::MAX));
+    let old = n::notifications.filter(n::due_at.is_null()).filter(n::pending_since.lt(before));
+    let old = old.order(n::pending_since).limit(PRUNED_AT_ONCE as i64).select(n::id);
+    let ids: Vec<Id> = match c {
+        AnyConnection::Postgres(c) => old.for_update().skip_locked().load(c)?,
+        AnyConnection::Sqlite(c) => old.load(c)?,
+    };
+    if ids.is_empty() {
+        return Ok(0);
+    }
+    Ok(diesel::delete(n::notifications.filter(n::id.eq_any(ids))).execute(c)?)
 }

@@ -9,9 +9,9 @@ use database::Ts;
 use reqwest::StatusCode;
 use url::{Host, Url};
 
+use super::claim::Claimed;
 use super::outside::{OutsideOnly, is_outside};
 use super::sign::Secrets;
-use super::store::Claimed;
 use crate::Settings;
 
 /// An answer of so many bytes is read, so that its connection can be used again; what is longer is broken off.

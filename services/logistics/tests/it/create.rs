@@ -11,7 +11,7 @@ testkit::on_both! {
             "ticketNumber": " T-1 ", "vehicleRegistration": " vx21 abc ", "tags": ["harvest", "wheat"],
             "pickupPostcode": "hr49ar", "dropoffPostcode": "h91e2k3", "unknown": {"is": "ignored"},
         });
-        let mut load = app.post("/v1/loads/organiser").by(&User::of("grain")).json(&form).send().await.ok();
+        let mut load = app.post("/v1/loads/organiser").by(&unnamed("grain")).json(&form).send().await.ok();
         let id = load["id"].as_str().unwrap().to_owned();
         assert_eq!(app.get(&format!("/v1/loads/{id}")).by(&User::of("grain")).send().await.ok(), load);
         for member in ["id", "createdAtUTC"] {
@@ -24,13 +24,13 @@ testkit::on_both! {
             "weight": {"name": "tonne", "conversion": 1000.0, "weight": 29.4},
             "weightNet": {"name": "tonne", "conversion": 1000.0, "weight": 28},
             "vehicleRegistration": "VX21 ABC", "ticketNumber": "T-1", "status": "upcoming", "files": [],
-            "tags": ["harvest", "wheat"],
+            "tags": ["harvest", "wheat"], "createdBy": {"organisationId": "grain"},
         }));
     }
 
     async fn the_carrier_form_makes_a_load_that_its_organiser_sees(backend) {
         let app = app(backend).await;
-        let load = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&json!([carrier_form()])).send().await.ok();
+        let load = app.post("/v1/loads/carrier").by(&unnamed("haul")).json(&json!([carrier_form()])).send().await.ok();
         assert_eq!(load["carrier"], json!({"id": "haul", "name": "Hereford Haulage"}));
         assert_eq!(load["organiser"], json!({"id": "grain", "name": "Border Grain"}));
         assert_eq!(load["deliveryDateISO"], "2026-03-01T09:30:00.000Z");

@@ -25,7 +25,7 @@ pub fn rows(reply: &Reply) -> Vec<HashMap<String, String>> {
 testkit::on_both! {
     async fn every_column(backend) {
         let (app, system) = app_with_files(backend).await;
-        let haul = User::of("haul");
+        let haul = unnamed("haul");
         let (first, second) = (system.add("a.jpg", &haul), system.add("b.jpg", &haul));
         let form = json!({
             "carrierId": "haul", "carrierName": "=1+1", "organisationName": "Grain \"and\" Mill, Ltd",

@@ -2,12 +2,14 @@
 
 use super::*;
 
-/// Creates a load and proves it delivered then.
+/// Creates a load that its organiser accepts, and proves it delivered then.
 async fn completed(app: &App, reference: &str, at: &str) -> Value {
     let form = with(carrier_form(), "reference", json!(reference));
     let load = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&form).send().await.ok();
     let proof = json!({"weightNet": 1, "ticketNumber": "T", "vehicleRegistration": "V", "files": null, "capturedAtUTC": at});
-    let path = format!("/v1/loads/{}/proof-of-delivery", load["id"].as_str().unwrap());
+    let id = load["id"].as_str().unwrap();
+    accept(app, id).await;
+    let path = format!("/v1/loads/{id}/proof-of-delivery");
     app.post(&path).by(&User::of("haul")).json(&proof).send().await.ok()
 }
 

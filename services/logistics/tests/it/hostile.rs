@@ -33,7 +33,7 @@ testkit::on_both! {
                 "tags": [text("t"), "b"], "pickupPostcode": text("p"), "dropoffPostcode": text("d"),
                 "ticketNumber": text("n"), "vehicleRegistration": text("V"),
             });
-            let haul = User::of(text("cid").as_str().unwrap());
+            let haul = unnamed(text("cid").as_str().unwrap());
             let made = app.post("/v1/loads/carrier").by(&haul).json(&form).send().await.ok();
             let reply = app.get("/v1/loads?format=CSV").by(&haul).send().await;
             let row = super::csv::rows(&reply).remove(0);

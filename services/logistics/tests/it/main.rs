@@ -1,16 +1,19 @@
 //! The logistics service over HTTP, on both databases.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "a test fails by panicking")]
 
+mod accept;
 mod authorization;
 mod batch;
 mod commands;
 mod create;
+mod creators;
 mod csv;
 mod document;
 mod drivers;
 mod export;
 mod hostile;
 mod logs;
+mod names;
 mod notifications;
 mod operated;
 mod plans;
@@ -56,9 +59,21 @@ fn carrier_form() -> Value {
     })
 }
 
+/// A user of this organisation whose token does not name it: its name comes from the request.
+fn unnamed(organisation: &str) -> User {
+    let mut user = User::of(organisation);
+    user.claims.as_object_mut().unwrap().remove("orgName");
+    user
+}
+
+/// Accepts a load for `grain`.
+async fn accept(app: &App, id: &str) {
+    app.post(&format!("/v1/loads/{id}/accept")).by(&User::of("grain")).send().await.ok();
+}
+
 /// Creates a load of `grain` carried by `haul`, and gives its id.
 async fn created(app: &App) -> String {
-    let load = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&carrier_form()).send().await.ok();
+    let load = app.post("/v1/loads/carrier").by(&unnamed("haul")).json(&carrier_form()).send().await.ok();
     load["id"].as_str().unwrap().to_owned()
 }
 

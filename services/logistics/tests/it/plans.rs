@@ -47,6 +47,12 @@ fn statements_begin_at_an_index() {
                 "loads_carrier_completed (carrier_id=? AND completed_at>?",
                 false,
             ),
+            (
+                "/completed?startDateISO=2026-01-01",
+                page,
+                "loads_organiser_accepted (organiser_id=? AND completed_at>?",
+                false,
+            ),
             (&by_ids, "SELECT `loads`.`id`, `loads`.`document`", "sqlite_autoindex_loads_1 (id=?)", false),
         ] {
             let reply = app.get(&format!("/v1/loads{query}")).by(&User::of(org)).send().await;

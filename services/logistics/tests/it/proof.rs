@@ -78,6 +78,32 @@ testkit::on_both! {
         assert_eq!(app.post(&path).json(&proof()).send().await.error(401), "unauthenticated");
     }
 
+    async fn when_it_was_captured(backend) {
+        let app = app(backend).await;
+        let haul = User::of("haul");
+        // Delivered long before it was entered, and to be delivered long after.
+        for (delivery, earliest, too_early) in [
+            ("2020-03-01", "2019-03-01", "2019-02-27T23:59:59.999Z"),
+            ("2999-03-01", "2026-01-01", "2024-01-01"),
+        ] {
+            let form = with(carrier_form(), "deliveryDateISO", json!(delivery));
+            let load = app.post("/v1/loads/carrier").by(&haul).json(&form).send().await.ok();
+            let path = format!("/v1/loads/{}/proof-of-delivery", load["id"].as_str().unwrap());
+            for early in [too_early, "0001-01-01"] {
+                let form = with(proof(), "capturedAtUTC", json!(early));
+                let reply = app.post(&path).by(&haul).json(&form).send().await;
+                assert_eq!(reply.problems(), ["capturedAtUTC range"], "{early}");
+                // Whoever may not prove it learns nothing of its dates.
+                assert_eq!(app.post(&path).by(&User::of("other")).json(&form).send().await.error(403), "forbidden");
+            }
+            let form = with(proof(), "capturedAtUTC", json!(earliest));
+            app.post(&path).by(&haul).json(&form).send().await.ok();
+            // Before the state of the load.
+            let early = with(with(proof(), "capturedAtUTC", json!("0001-01-01")), "weightNet", json!(1));
+            assert_eq!(app.post(&path).by(&haul).json(&early).send().await.problems(), ["capturedAtUTC range"]);
+        }
+    }
+
     async fn of_concurrent_proofs_exactly_one_wins(backend) {
         let app = app(backend).await;
         let id = created(&app).await;

@@ -16,8 +16,8 @@ use crate::loads::columns::COLUMNS;
 /// Upload a batch of loads
 ///
 /// CSV (delimiter found by itself) or XLSX (first sheet), at most 10 files of 25 MiB and 50,000 rows together. All or
-/// nothing: every bad cell is named (the first 1,000; `body.failedRows` counts all failed rows). The same content
-/// again is 409 with `body.importedAtUTC`, unless `repeat` is true.
+/// nothing: every bad cell is named (the first 1,000; `body.failedRows` counts all failed rows). A file whose
+/// content the organisation imported before is 409 with `body.importedAtUTC` and `body.file`, unless `repeat` is true.
 #[utoipa::path(operation_id = "create_load_batch", tag = "loads", security(("bearer" = [])),
     request_body(content = LoadBatchForm, content_type = "multipart/form-data"),
     responses((status = 200, body = BatchResult), Failures))]

@@ -11,33 +11,35 @@ use serde_json::json;
 use super::header::Header;
 use super::plan::{Import, Plan};
 use super::row::reword;
-use super::table::{Fault, Row, Table};
+use super::table::{Budget, Fault, Row, Table};
 use super::upload::{LoadBatchForm, Organiser, Received, understand};
 use crate::Logistics;
-use crate::loads::model::NewLoad;
+use crate::loads::model::{Creator, NewLoad};
 
 /// How long a batch waits for others.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// So many entries are told (contract, section 4, "Batch").
 const ENTRIES_MAX: usize = 1000;
+/// After a row of another organisation this many more rows are checked: a bad cell among them is told instead.
+const ROWS_AFTER_FOREIGN: usize = 1000;
 
 /// Checks a batch on a thread of its own.
 ///
 /// # Errors
 /// 400 with every bad cell; then 403 if a row is for another organisation.
 pub async fn check(app: Data<Logistics>, caller: Caller, form: Form<Received>) -> Result<Plan, Error> {
-    let turn = tokio::time::timeout(PATIENCE, app.batches.running.clone().acquire_owned()).await;
-    let busy = |e: tokio::time::error::Elapsed| {
-        Error::Unavailable(e.into(), "The reader of batches, which is busy,")
-    };
-    let running = turn.map_err(busy)?.map_err(|e| Error::Internal(e.into()))?;
+    // An administrator without an organisation takes turns like one.
+    let organisation = caller.organisation.as_ref().map_or(&caller.user_id, |organisation| &organisation.id);
+    let slot = app.batches.queue.acquire(organisation, PATIENCE).await?;
     let checked = tokio::task::spawn_blocking(move || {
         // Held to the end, even when the client has gone.
-        let _running = running;
+        let _slot = slot;
         pass(&app, &caller, form)
     });
     checked.await.map_err(|e| Error::Internal(e.into()))?
 }
+
+const FOREIGN: Error = Error::Forbidden("Loads are created for one's own organisation only.");
 
 struct Pass<'a> {
     app: &'a Logistics,
@@ -47,8 +49,10 @@ struct Pass<'a> {
     rows: usize,
     problems: Problems,
     failed_rows: usize,
-    /// A row is for an organisation that is not the caller's.
-    foreign: bool,
+    /// The number of the first row that is for an organisation that is not the caller's.
+    foreign: Option<usize>,
+    /// What is left of the limits.
+    budget: Budget,
     nameless: bool,
     plan: Plan,
 }
@@ -57,7 +61,8 @@ fn pass(app: &Logistics, caller: &Caller, form: Form<Received>) -> Result<Plan, 
     let (mut fields, problems) = understand(&form, &app.batches);
     let organiser = fields.organiser(&problems);
     let LoadBatchForm { dry_run, repeat, .. } = fields;
-    let import = Import::new(caller.organisation_id(), form.files.iter().map(|file| file.hash), repeat);
+    let imported = form.files.iter().map(|file| (&file.hash, file.name.as_deref()));
+    let import = Import::new(caller.organisation_id(), imported, repeat);
     let mut pass = Pass {
         app,
         caller,
@@ -65,13 +70,16 @@ fn pass(app: &Logistics, caller: &Caller, form: Form<Received>) -> Result<Plan, 
         rows: 0,
         problems,
         failed_rows: 0,
-        foreign: false,
+        foreign: None,
+        budget: Budget::new(app.batches.limits),
         nameless: false,
-        plan: Plan::new(import, dry_run)?,
+        plan: Plan::new(import, Creator::of(caller), dry_run)?,
     };
     let several = form.files.len() > 1;
+    let duplicates = duplicates(&form.files);
     // An empty file has its entry by now.
     let files = if pass.problems.failed("file") { Vec::new() } else { form.files };
+    pass.problems.extend(duplicates);
     for received in files {
         let name = received.name.unwrap_or_default();
         let name = several.then_some(&*name);
@@ -87,6 +95,21 @@ fn pass(app: &Logistics, caller: &Caller, form: Form<Received>) -> Result<Plan, 
         }
     }
     pass.finish()
+}
+
+/// An entry for each file with the content of one before it.
+fn duplicates(files: &[Received]) -> Problems {
+    let mut entries = Problems::default();
+    for (index, file) in files.iter().enumerate().filter(|(_, file)| !file.is_empty()) {
+        if files[..index].iter().any(|earlier| earlier.hash == file.hash) {
+            let message = "has the same content as a file before it: send each content once";
+            let data = json!({ "file": file.name.as_deref().unwrap_or_default(), "index": index });
+            let mut entry = Problems::default();
+            entry.push_with("file", Code::Inconsistent, message, data);
+            entries.extend(entry);
+        }
+    }
+    entries
 }
 
 /// Why a file was not read to its end.
@@ -105,12 +128,12 @@ impl From<Fault> for Stop {
 impl Pass<'_> {
     fn file(&mut self, file: std::fs::File, name: Option<&str>) -> Result<(), Stop> {
         let limits = self.app.batches.limits;
-        let mut table = Table::open(file, limits)?;
-        let first = table.next()?.unwrap_or(Row { line: 1, cells: Vec::new() });
+        let mut table = Table::open(file, &mut self.budget)?;
+        let first = table.next(&mut self.budget)?.unwrap_or(Row { line: 1, cells: Vec::new() });
         let mut found = Problems::default();
         let header = Header::read(&first.cells, self.organiser.id.is_some(), &mut found);
         self.take(found, |path| path, first.line, name);
-        while let Some(row) = table.next()? {
+        while let Some(row) = table.next(&mut self.budget)? {
             if self.rows == limits.rows {
                 return Err(Stop::All(Fault::too_many("rows in all", limits.rows).into_error(None)));
             }
@@ -118,6 +141,11 @@ impl Pass<'_> {
                 self.row(header, row, name).map_err(Stop::All)?;
             }
             self.rows += 1;
+            if self.problems.is_empty()
+                && self.foreign.is_some_and(|first| self.rows - first > ROWS_AFTER_FOREIGN)
+            {
+                return Err(Stop::All(FOREIGN));
+            }
         }
         Ok(())
     }
@@ -131,9 +159,12 @@ impl Pass<'_> {
         if stray {
             found.push("", Code::Length, "has a cell outside of the columns that have a name");
         } else if let Some(new) = new {
-            self.foreign |= !self.is_own(&new);
+            if !self.is_own(&new) {
+                self.foreign.get_or_insert(self.rows);
+            }
             // Once anything is wrong nothing will be stored.
-            return if self.problems.is_empty() { self.plan.add(&new.into_load(Vec::new())) } else { Ok(()) };
+            let is_good = self.problems.is_empty() && self.foreign.is_none();
+            return if is_good { self.plan.add(new) } else { Ok(()) };
         }
         if found.is_empty() {
             return Err(Error::Internal(anyhow::anyhow!("a row is no load, and nothing is wrong with it")));
@@ -171,8 +202,8 @@ impl Pass<'_> {
             self.problems.push_with("file", Code::Length, "must have rows", json!({ "minimum": 1 }));
         }
         self.problems.check().map_err(|error| error.with("failedRows", self.failed_rows))?;
-        if self.foreign {
-            return Err(Error::Forbidden("Loads are created for one's own organisation only."));
+        if self.foreign.is_some() {
+            return Err(FOREIGN);
         }
         Ok(self.plan)
     }

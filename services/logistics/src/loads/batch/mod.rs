@@ -5,6 +5,7 @@ mod api;
 mod check;
 mod header;
 mod plan;
+mod queue;
 mod row;
 mod store;
 mod table;
@@ -13,11 +14,11 @@ mod upload;
 use std::sync::Arc;
 
 use common::Shape;
-use tokio::sync::Semaphore;
 
 pub(super) use api::{create, template};
 
 use crate::Settings;
+use queue::FairQueue;
 use row::BatchRow;
 use table::Limits;
 use upload::LoadBatchForm;
@@ -29,7 +30,7 @@ const AT_ONCE: usize = 2;
 pub(crate) struct Batches {
     form: Shape<LoadBatchForm>,
     row: Shape<BatchRow>,
-    running: Arc<Semaphore>,
+    queue: Arc<FairQueue>,
     files_max: usize,
     limits: Limits,
 }
@@ -41,7 +42,7 @@ impl Batches {
         Ok(Self {
             form: Shape::new()?,
             row: Shape::new()?,
-            running: Arc::new(Semaphore::new(AT_ONCE)),
+            queue: FairQueue::new(AT_ONCE),
             files_max: settings.batch_files,
             limits: Limits { rows: settings.batch_rows, bytes: settings.batch_bytes },
         })

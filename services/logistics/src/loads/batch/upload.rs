@@ -58,6 +58,13 @@ pub struct Received {
     size: usize,
 }
 
+impl Received {
+    /// True for a file without content.
+    pub fn is_empty(&self) -> bool {
+        self.size == 0
+    }
+}
+
 /// The organiser of rows that name none.
 #[derive(Debug, Default)]
 pub struct Organiser {
@@ -111,7 +118,7 @@ pub fn understand(form: &Form<Received>, batches: &Batches) -> (LoadBatchForm, P
     }
     let (fields, mut problems) = batches.form.check(value);
     problems.extend(form.problems.clone());
-    if let Some(index) = form.files.iter().position(|file| file.size == 0) {
+    if let Some(index) = form.files.iter().position(Received::is_empty) {
         problems.push_with(
             "file",
             Code::Length,

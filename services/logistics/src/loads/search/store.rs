@@ -171,6 +171,15 @@ fn matching<'a>(caller: &'a Caller, role: Role, search: &'a Search, narrowed: Op
     }
     if let Some((first, last)) = search.completed {
         query = query.filter(l::completed_at.is_not_null());
+        // An organiser's export leaves out what others entered and the organiser has not accepted.
+        let is_accepted = l::awaits_acceptance.is_null();
+        query = match role {
+            Role::Organiser => query.filter(is_accepted),
+            Role::Any if !caller.admin => {
+                query.filter(is_accepted.or(l::carrier_id.eq(caller.organisation_id())))
+            }
+            Role::Any | Role::Carrier => query,
+        };
         if let Some(first) = first {
             query = query.filter(l::completed_at.ge(first));
         }

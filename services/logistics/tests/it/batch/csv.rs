@@ -30,12 +30,12 @@ testkit::on_both! {
                 "weight": {"name": "tonne", "conversion": 1000.0, "weight": 29.4},
                 "weightNet": {"name": "tonne", "conversion": 1000.0, "weight": 28},
                 "vehicleRegistration": "VX21 ABC", "ticketNumber": "T-1", "status": "upcoming", "files": [],
-                "tags": ["harvest", "wheat"],
+                "tags": ["harvest", "wheat"], "createdBy": {"organisationId": "grain"},
             }),
             json!({
                 "reference": "BG-2", "organiser": {"id": "grain", "name": "Border Grain"},
                 "commodity": {"id": 2, "name": "Milling Wheat"}, "deliveryDateISO": "2026-03-01T09:30:00.000Z",
-                "status": "upcoming", "files": [], "tags": [],
+                "status": "upcoming", "files": [], "tags": [], "createdBy": {"organisationId": "grain"},
             }),
         ]);
         assert_eq!(stored(&app).await, 2, "found by the search too");
@@ -131,7 +131,8 @@ testkit::on_both! {
         assert_eq!(entries(&send_file(&app, "\n\n").await).len(), 4);
         let two = form(&[b"reference\n", GOOD.as_bytes(), b"reference\n"]);
         let found = entries(&send(&app, &User::of("grain"), two).await);
-        assert_eq!(found.len(), 6);
-        assert_eq!((&*found[0], &*found[5]), ("deliveryDateISO required 1 1.csv", "organiserId required 1 3.csv"));
+        assert_eq!(found.len(), 7);
+        assert_eq!((&*found[1], &*found[6]), ("deliveryDateISO required 1 1.csv", "organiserId required 1 3.csv"));
+        assert_eq!(found[0], "file inconsistent 3.csv");
     }
 }

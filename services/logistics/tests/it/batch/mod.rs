@@ -1,6 +1,8 @@
 //! Batches of loads.
 
+mod blank;
 mod csv;
+mod fairness;
 mod large;
 mod parties;
 mod refusals;
@@ -31,7 +33,7 @@ pub async fn send(app: &App, user: &User, form: Form) -> Reply {
 
 /// Sends one file for the organisation `grain`.
 pub async fn send_file(app: &App, file: impl AsRef<[u8]>) -> Reply {
-    send(app, &User::of("grain"), form(&[file.as_ref()])).await
+    send(app, &unnamed("grain"), form(&[file.as_ref()])).await
 }
 
 /// How many loads the organisation `grain` sees.

@@ -2,6 +2,11 @@
 
 use super::*;
 
+/// SHA-256.
+fn sha256(content: &[u8]) -> Vec<u8> {
+    aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, content).as_ref().to_vec()
+}
+
 testkit::on_both! {
     async fn the_same_content_again(backend) {
         let app = app(backend).await;
@@ -10,16 +15,53 @@ testkit::on_both! {
         let again = send(&app, &grain, form(&[two, one])).await;
         let at = again.json()["body"]["importedAtUTC"].as_str().unwrap().to_owned();
         assert!(at.starts_with("20") && at.ends_with('Z'), "{at}");
+        assert_eq!(again.json()["body"]["file"], "1.csv", "the first one's name");
         assert_eq!(again.error(409), "conflict");
         let dry = send(&app, &grain, form(&[one, two]).text("dryRun", "true")).await;
         assert_eq!(dry.json()["body"]["importedAtUTC"], at);
         assert_eq!(stored(&app).await, 4);
-        assert_eq!(send(&app, &grain, form(&[one])).await.ok()["count"], 2, "other content");
+        // Each file by itself, whatever is beside it.
+        assert_eq!(send(&app, &grain, form(&[one])).await.json()["body"]["importedAtUTC"], at);
+        let third = &GOOD.replace("BG-", "YY-").into_bytes()[..];
+        let mixed = send(&app, &grain, form(&[third, two])).await;
+        assert_eq!(mixed.json()["body"]["file"], "2.csv");
+        assert_eq!(mixed.error(409), "conflict");
+        assert_eq!(stored(&app).await, 4);
+        assert_eq!(send(&app, &grain, form(&[third])).await.ok()["count"], 2, "other content");
         assert_eq!(send(&app, &grain, form(&[one, two]).text("repeat", "true")).await.ok()["count"], 4);
         let later = send(&app, &grain, form(&[one, two])).await.json()["body"]["importedAtUTC"].clone();
         assert!(later.as_str().unwrap() > at.as_str(), "{later} {at}");
         assert_eq!(send(&app, &User::admin(), form(&[one, two])).await.ok()["count"], 4, "by somebody else");
         assert_eq!(send(&app, &User::admin(), form(&[one, two])).await.status, 409);
+    }
+
+    async fn the_same_content_twice_in_one_request(backend) {
+        let app = app(backend).await;
+        let (one, two) = (GOOD.as_bytes(), &GOOD.replace("BG-", "XX-").into_bytes()[..]);
+        let reply = send(&app, &User::of("grain"), form(&[one, two, one])).await;
+        assert_eq!(reply.json()["validation"][0]["data"]["file"], "3.csv");
+        assert_eq!(entries(&reply), ["file inconsistent 3.csv"]);
+        let bad = GOOD.replace("29.4", "-1");
+        let reply = send(&app, &User::of("grain"), form(&[bad.as_bytes(), bad.as_bytes()]).text("repeat", "true")).await;
+        assert_eq!(entries(&reply), ["file inconsistent 2.csv", "rows[0].weight range 2 1.csv", "rows[2].weight range 2 2.csv"]);
+        assert_eq!(stored(&app).await, 0);
+    }
+
+    async fn contents_that_an_older_version_imported(backend) {
+        let app = app(backend).await;
+        let (one, two) = (GOOD.as_bytes(), &GOOD.replace("BG-", "XX-").into_bytes()[..]);
+        send(&app, &User::of("grain"), form(&[one, two])).await.ok();
+        // It recorded all files of a batch as one content.
+        let mut hashes = [one, two].map(sha256);
+        hashes.sort_unstable();
+        let hash: String = sha256(&hashes.concat()).iter().map(|byte| format!("{byte:02x}")).collect();
+        let table = if backend == Backend::Sqlite { "imports" } else { "logistics.imports" };
+        app.database.execute(&format!(
+            "DELETE FROM {table} WHERE content_hash <> (SELECT min(content_hash) FROM {table}); UPDATE {table} SET content_hash = '{hash}'"
+        ));
+        let again = send(&app, &User::of("grain"), form(&[two, one])).await;
+        assert_eq!(again.json()["body"]["file"], "1.csv");
+        assert_eq!(again.error(409), "conflict");
     }
 
     async fn a_dry_run_stores_nothing(backend) {

@@ -32,7 +32,7 @@ fn archive(parts: &[(&str, Vec<u8>)]) -> Vec<u8> {
 }
 
 /// A workbook of these parts beside the usual ones.
-fn book(sheet: Vec<u8>, strings: Vec<u8>, styles: Vec<u8>) -> Vec<u8> {
+pub fn book(sheet: Vec<u8>, strings: Vec<u8>, styles: Vec<u8>) -> Vec<u8> {
     let relation = |id: &str, kind: &str, target: &str| {
         format!("<Relationship Id=\"{id}\" Type=\"http://x/{kind}\" Target=\"{target}\"/>")
     };
@@ -54,12 +54,12 @@ fn book(sheet: Vec<u8>, strings: Vec<u8>, styles: Vec<u8>) -> Vec<u8> {
     ])
 }
 
-fn sheet(head: &str, rows: &str) -> Vec<u8> {
+pub fn sheet(head: &str, rows: &str) -> Vec<u8> {
     format!("<worksheet>{head}<sheetData>{rows}</sheetData></worksheet>").into_bytes()
 }
 
-const STRINGS: &[u8] = b"<sst count='9' uniqueCount='9'><si><t>reference</t></si></sst>";
-const STYLES: &[u8] = b"<styleSheet><cellXfs><xf numFmtId='0'/></cellXfs></styleSheet>";
+pub const STRINGS: &[u8] = b"<sst count='9' uniqueCount='9'><si><t>reference</t></si></sst>";
+pub const STYLES: &[u8] = b"<styleSheet><cellXfs><xf numFmtId='0'/></cellXfs></styleSheet>";
 
 /// A service that takes files of 1 MiB: sheets of 5 MiB and strings of 2 MiB unpacked.
 async fn app() -> App {

@@ -106,13 +106,13 @@ testkit::on_both! {
         let settings = Settings { webhook_timeout_ms: 300_000, ..receiver.settings() };
         let app = App::start::<Logistics>(backend, settings).await;
         let load = created(&app).await;
-        for _ in 0..16 {
-            send(&app, &load).await;
+        for n in 0..16 {
+            send_to(&app, &load, &format!("driver-{n}")).await;
         }
         assert_eq!(receiver.has(16).await.len(), 16, "they go out at once");
-        // Every slot waits for the receiver from here on.
-        for _ in 0..40 {
-            send(&app, &load).await;
+        // Every slot of the organisation waits for the receiver from here on.
+        for n in 16..56 {
+            send_to(&app, &load, &format!("driver-{n}")).await;
         }
         created(&app).await;
         let pending = log(&app, &load).await;
@@ -123,7 +123,7 @@ testkit::on_both! {
 
     async fn a_receiver_that_is_too_slow_is_given_up_and_others_get_their_turn(backend) {
         let receiver = Receiver::start(|request: &Request| {
-            let slow = String::from_utf8_lossy(&request.body).contains("\"recipientId\":\"slow\"");
+            let slow = String::from_utf8_lossy(&request.body).contains("\"recipientId\":\"slow-");
             answer(200).set_delay(if slow { Duration::from_secs(3600) } else { Duration::ZERO })
         });
         let receiver = receiver.await;
@@ -131,9 +131,8 @@ testkit::on_both! {
             Settings { webhook_timeout_ms: 2000, webhook_retry_seconds: 3600, ..receiver.settings() };
         let app = App::start::<Logistics>(backend, settings).await;
         let (load, other) = (created(&app).await, created(&app).await);
-        for _ in 0..20 {
-            let form = json!({"loadId": load, "driverId": "slow"});
-            app.post("/v1/loads/send-to-driver").by(&User::of("haul")).json(&form).send().await.ok();
+        for n in 0..20 {
+            send_to(&app, &load, &format!("slow-{n}")).await;
         }
         send(&app, &other).await;
         settled(&app, &other, "delivered").await;

@@ -1,7 +1,10 @@
 //! Notifications: sent, delivered, logged and redelivered.
 
+mod collapse;
 mod crash;
 mod deliver;
+mod fairness;
+mod prune;
 mod redeliver;
 mod replicas;
 mod send;
@@ -90,7 +93,12 @@ async fn eventually(mut holds: impl AsyncFnMut() -> bool) {
 
 /// Sends a load of `haul` to a driver and gives the notification's id.
 async fn send(app: &App, load: &str) -> String {
-    let form = json!({"loadId": load, "driverId": "dai"});
+    send_to(app, load, "dai").await
+}
+
+/// As [`send`], to this driver.
+async fn send_to(app: &App, load: &str, driver: &str) -> String {
+    let form = json!({"loadId": load, "driverId": driver});
     let sent = app.post("/v1/loads/send-to-driver").by(&User::of("haul")).json(&form).send().await.ok();
     assert_eq!(sent["status"], "success");
     sent["id"].as_str().unwrap().to_owned()
@@ -98,15 +106,25 @@ async fn send(app: &App, load: &str) -> String {
 
 /// The delivery log of a load.
 async fn log(app: &App, load: &str) -> Vec<Value> {
-    let listed = app.get(&format!("/v1/loads/{load}/notifications")).by(&User::of("haul")).send().await.ok();
-    listed.as_array().unwrap().clone()
+    log_of(app, "haul", load).await
+}
+
+/// The delivery log of a load, as this organisation reads it.
+async fn log_of(app: &App, organisation: &str, load: &str) -> Vec<Value> {
+    let path = format!("/v1/loads/{load}/notifications");
+    app.get(&path).by(&User::of(organisation)).send().await.ok().as_array().unwrap().clone()
 }
 
 /// The only entry of the log, once it has this status.
 async fn settled(app: &App, load: &str, status: &str) -> Value {
+    settled_of(app, "haul", load, status).await
+}
+
+/// As [`settled`], for a load of this organisation.
+async fn settled_of(app: &App, organisation: &str, load: &str, status: &str) -> Value {
     let mut entries = Vec::new();
     eventually(async || {
-        entries = log(app, load).await;
+        entries = log_of(app, organisation, load).await;
         entries[0]["status"] == status
     })
     .await;

@@ -17,13 +17,13 @@ fn two_replicas_under_load_deliver_each_event_once() {
         let first = App::start::<Logistics>(testkit::Backend::Postgres, settings(1)).await;
         let second = App::start_beside::<Logistics>(&first, settings(2)).await;
         let load = created(&first).await;
-        let form = json!({"loadId": load, "driverId": "dai"});
         let mut sends = tokio::task::JoinSet::new();
         for n in 0..SENDS {
             if sends.len() >= 16 {
                 sends.join_next().await.unwrap().unwrap();
             }
             let app = if n % 2 == 0 { &first } else { &second };
+            let form = json!({"loadId": load, "driverId": format!("driver-{n}")});
             let sent = app.post("/v1/loads/send-to-driver").by(&User::of("haul")).json(&form).send();
             sends.spawn(async { assert_eq!(sent.await.status, 200) });
         }
@@ -127,8 +127,8 @@ fn every_replica_knows_what_is_pending() {
         let replicas = [start(), start()];
         let first = |path| replicas[0].call("POST", path).by(&User::of("haul"));
         let load = first("/v1/loads/carrier").json(&carrier_form()).send().await.ok();
-        for _ in 0..3 {
-            let form = json!({"loadId": load["id"], "driverId": "dai"});
+        for n in 0..3 {
+            let form = json!({"loadId": load["id"], "driverId": format!("driver-{n}")});
             first("/v1/loads/send-to-driver").json(&form).send().await.ok();
         }
         // Whoever holds the leases waits for the receiver; the other has nothing to deliver.

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 
 use common::problem::Code;
 
-use super::{COLUMNS_MAX, Cell, Fault, Row};
+use super::{Budget, COLUMNS_MAX, Cell, Fault, Row};
 
 /// No record is longer: it is more than all columns may have together.
 const RECORD_MAX: usize = 1 << 20;
@@ -43,7 +43,13 @@ impl Csv {
     }
 
     /// The next record, blank or not.
-    pub fn next(&mut self) -> Result<Option<Row>, Fault> {
+    pub fn next(&mut self, budget: &mut Budget) -> Result<Option<Row>, Fault> {
+        let row = self.record()?;
+        budget.take_cells(row.as_ref().map_or(0, |row| row.cells.len()))?;
+        Ok(row)
+    }
+
+    fn record(&mut self) -> Result<Option<Row>, Fault> {
         let begin = self.line;
         let (mut cells, mut cell, mut state, mut size) = (Vec::new(), Vec::new(), State::Begin, 0);
         let mut any = false;
@@ -137,7 +143,7 @@ mod tests {
         file.rewind().unwrap();
         let mut csv = Csv::new(file)?;
         let mut rows = Vec::new();
-        while let Some(row) = csv.next()? {
+        while let Some(row) = csv.record()? {
             let text = |cell| if let Cell::Text(text) = cell { text } else { panic!() };
             rows.push((row.line, row.cells.into_iter().map(text).collect()));
         }

@@ -20,6 +20,13 @@ const COLUMNS_MAX: usize = 256;
 /// A text is cut off at so many bytes, which is more than any column takes.
 const TEXT_MAX: usize = 64 << 10;
 
+/// A batch may have this many blank rows at least, however few rows it may have.
+const MIN_BLANK_ROWS: usize = 1_000;
+/// Cells for each row that a batch may have, blank cells included: twice as many as there are columns.
+const CELLS_PER_ROW: usize = 40;
+/// XML events (tags and texts) for each cell that a batch may have. Spreadsheets write five to eight.
+const EVENTS_PER_CELL: usize = 10;
+
 /// What a table may have.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -27,6 +34,67 @@ pub struct Limits {
     /// Of the file as it came. A sheet may unpack to five times as many, and its strings to twice: far more than the
     /// most rows take.
     pub bytes: usize,
+}
+
+/// What is left of the limits of a batch, whose files share them. Whatever is in a file, checking it takes no longer
+/// than the largest batch of ordinary tables does.
+#[derive(Debug)]
+pub struct Budget {
+    limits: Limits,
+    blank_rows: usize,
+    cells: usize,
+    events: usize,
+    /// Bytes of all parts of workbooks, unpacked.
+    unpacked_bytes: usize,
+    /// Bytes of the texts of all cells: a short string may stand in many of them.
+    text_bytes: usize,
+}
+
+impl Budget {
+    /// The whole budget of a batch with these limits.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            blank_rows: Self::max_blank_rows(limits),
+            cells: Self::max_cells(limits),
+            events: EVENTS_PER_CELL * Self::max_cells(limits),
+            unpacked_bytes: 7 * limits.bytes,
+            text_bytes: 5 * limits.bytes,
+        }
+    }
+
+    fn max_blank_rows(limits: Limits) -> usize {
+        limits.rows.max(MIN_BLANK_ROWS)
+    }
+
+    fn max_cells(limits: Limits) -> usize {
+        CELLS_PER_ROW * Self::max_blank_rows(limits)
+    }
+
+    fn take_blank_row(&mut self) -> Result<(), Fault> {
+        let too_many = || Fault::too_many("blank rows: delete them", Self::max_blank_rows(self.limits));
+        self.blank_rows = self.blank_rows.checked_sub(1).ok_or_else(too_many)?;
+        Ok(())
+    }
+
+    fn take_cells(&mut self, count: usize) -> Result<(), Fault> {
+        let too_many = || Fault::too_many("cells, blank cells included", Self::max_cells(self.limits));
+        self.cells = self.cells.checked_sub(count).ok_or_else(too_many)?;
+        Ok(())
+    }
+
+    fn take_event(&mut self) -> Result<(), Fault> {
+        let too_many =
+            || Fault::too_many("tags and texts in its XML", EVENTS_PER_CELL * Self::max_cells(self.limits));
+        self.events = self.events.checked_sub(1).ok_or_else(too_many)?;
+        Ok(())
+    }
+
+    fn take_text(&mut self, bytes: usize) -> Result<(), Fault> {
+        let too_large = Fault::TooLarge(5 * self.limits.bytes);
+        self.text_bytes = self.text_bytes.checked_sub(bytes).ok_or(too_large)?;
+        Ok(())
+    }
 }
 
 /// What stands in a row, by column.
@@ -62,13 +130,13 @@ impl Table {
     ///
     /// # Errors
     /// If it is no table.
-    pub fn open(mut file: File, limits: Limits) -> Result<Self, Fault> {
+    pub fn open(mut file: File, budget: &mut Budget) -> Result<Self, Fault> {
         let mut head = Vec::new();
         file.rewind()?;
         (&file).take(4096).read_to_end(&mut head)?;
         file.rewind()?;
         if head.starts_with(b"PK\x03\x04") {
-            return Ok(Self::Xlsx(Box::new(Xlsx::open(file, limits)?)));
+            return Ok(Self::Xlsx(Box::new(Xlsx::open(file, budget)?)));
         }
         let why = if head.starts_with(b"\xd0\xcf\x11\xe0") {
             "an old or encrypted workbook: save it as XLSX without a password, or as CSV"
@@ -85,15 +153,15 @@ impl Table {
     /// The next row that is not wholly blank.
     ///
     /// # Errors
-    /// If the rest cannot be read.
-    pub fn next(&mut self) -> Result<Option<Row>, Fault> {
+    /// If the rest cannot be read, or the budget does not suffice for it.
+    pub fn next(&mut self, budget: &mut Budget) -> Result<Option<Row>, Fault> {
         loop {
             let row = match self {
-                Self::Csv(csv) => csv.next()?,
-                Self::Xlsx(xlsx) => xlsx.next()?,
+                Self::Csv(csv) => csv.next(budget)?,
+                Self::Xlsx(xlsx) => xlsx.next(budget)?,
             };
             match row {
-                Some(row) if row.cells.iter().all(Cell::is_blank) => {}
+                Some(row) if row.cells.iter().all(Cell::is_blank) => budget.take_blank_row()?,
                 other => return Ok(other),
             }
         }

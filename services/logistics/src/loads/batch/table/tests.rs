@@ -16,12 +16,13 @@ fn is_sane(content: &[u8]) -> bool {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(content).unwrap();
     file.rewind().unwrap();
-    let Ok(mut table) = Table::open(file, LIMITS) else { return true };
+    let mut budget = Budget::new(LIMITS);
+    let Ok(mut table) = Table::open(file, &mut budget) else { return true };
     let is_bounded =
         |cell: &Cell| !matches!(cell, Cell::Text(text) if text.len() > content.len().max(TEXT_MAX));
     // Every row of these files takes some of their bytes.
     for _ in 0..=content.len() * 20 {
-        match table.next() {
+        match table.next(&mut budget) {
             Ok(Some(row)) if row.cells.len() <= COLUMNS_MAX && row.cells.iter().all(is_bounded) => {}
             Ok(Some(_)) => return false,
             Ok(None) | Err(_) => return true,
@@ -109,9 +110,10 @@ proptest! {
 fn the_workbook_itself_is_read() {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(&packed(&parts(&workbook()))).unwrap();
-    let mut table = Table::open(file, LIMITS).map_err(|_| "no table").unwrap();
+    let mut budget = Budget::new(LIMITS);
+    let mut table = Table::open(file, &mut budget).map_err(|_| "no table").unwrap();
     let mut rows = 0;
-    while table.next().map_err(|_| "no row").unwrap().is_some() {
+    while table.next(&mut budget).map_err(|_| "no row").unwrap().is_some() {
         rows += 1;
     }
     assert_eq!(rows, 3);

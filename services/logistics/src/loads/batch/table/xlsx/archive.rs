@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::super::Fault;
+use super::super::{Budget, Fault};
 
 pub struct Archive(ZipArchive<File>);
 
@@ -17,8 +17,10 @@ impl Archive {
         ZipArchive::new(file).map(Self).map_err(damaged)
     }
 
-    /// The part of this name, without regard to case, `/` at the beginning or not. More than `limit` bytes are an error.
-    pub fn part(&mut self, name: &str, limit: usize) -> Result<Option<File>, Fault> {
+    /// The part of this name, without regard to case, `/` at the beginning or not. More than `limit` bytes are an error,
+    /// and more than are left of the budget.
+    pub fn part(&mut self, name: &str, limit: usize, budget: &mut Budget) -> Result<Option<File>, Fault> {
+        let limit = limit.min(budget.unpacked_bytes);
         let name = name.trim_start_matches('/');
         let same = |known: Cow<'_, str>| known.replace('\\', "/").eq_ignore_ascii_case(name);
         let Some(index) = self.0.file_names().position(|known| known.is_ok_and(same)) else {
@@ -30,6 +32,7 @@ impl Archive {
         if size > limit as u64 {
             return Err(Fault::TooLarge(limit));
         }
+        budget.unpacked_bytes -= usize::try_from(size).unwrap_or(limit);
         unpacked.rewind()?;
         Ok(Some(unpacked))
     }

@@ -14,7 +14,7 @@ use std::fs::File;
 use common::problem::Code;
 use quick_xml::events::{BytesStart, Event};
 
-use super::{COLUMNS_MAX, Cell, Fault, Limits, Row};
+use super::{Budget, COLUMNS_MAX, Cell, Fault, Row};
 use cell::{Kind, column_of, reference};
 use workbook::Workbook;
 use xml::{Text, Xml, attributes};
@@ -26,39 +26,37 @@ pub struct Xlsx {
     line: u64,
     /// All rows were read.
     done: bool,
-    /// So many bytes more may all cells have: a short string may stand in many of them.
-    left: usize,
-    most: usize,
 }
 
 impl Xlsx {
-    pub fn open(file: File, limits: Limits) -> Result<Self, Fault> {
-        let (workbook, mut sheet) = Workbook::open(file, limits)?;
-        let most = 5 * limits.bytes;
+    pub fn open(file: File, budget: &mut Budget) -> Result<Self, Fault> {
+        let (workbook, mut sheet) = Workbook::open(file, budget)?;
+        let max_rows = budget.limits.rows as u64;
         loop {
-            match sheet.next()? {
+            match sheet.next(budget)? {
                 Event::Start(e) if e.local_name().as_ref() == b"dimension" => {
-                    dimension(&e, limits.rows as u64)?;
+                    dimension(&e, max_rows)?;
                 }
                 Event::Start(e) if e.local_name().as_ref() == b"sheetData" => break,
                 Event::Eof => return Err(Fault::unreadable("has no sheet with cells first", None)),
                 _ => {}
             }
         }
-        Ok(Self { sheet, workbook, line: 0, done: false, left: most, most })
+        Ok(Self { sheet, workbook, line: 0, done: false })
     }
 
-    /// The next row, blank or not.
-    pub fn next(&mut self) -> Result<Option<Row>, Fault> {
-        let mut cells: Vec<Cell> = Vec::new();
+    /// The next row, blank or not. Blank cells are left out behind the last other one.
+    pub fn next(&mut self, budget: &mut Budget) -> Result<Option<Row>, Fault> {
+        let (mut cells, mut next_column): (Vec<Cell>, usize) = (Vec::new(), 0);
         while !self.done {
-            match self.sheet.next()? {
+            match self.sheet.next(budget)? {
                 Event::Start(e) if e.local_name().as_ref() == b"row" => {
                     let number = attributes(&e).find(|(name, _)| *name == b"r").and_then(|(_, v)| number(&v));
                     self.line = number.unwrap_or(self.line + 1);
                 }
                 Event::Start(e) if e.local_name().as_ref() == b"c" => {
-                    let (mut column, mut style, mut kind) = (Some(cells.len()), None, Kind::Number);
+                    budget.take_cells(1)?;
+                    let (mut column, mut style, mut kind) = (Some(next_column), None, Kind::Number);
                     for (name, value) in attributes(&e) {
                         match name {
                             b"r" => column = column_of(&value),
@@ -67,7 +65,7 @@ impl Xlsx {
                             _ => {}
                         }
                     }
-                    let text = text(&mut self.sheet, kind)?;
+                    let text = text(&mut self.sheet, kind, budget)?;
                     let cell = match text {
                         Some(text) => self.workbook.cell(kind, style, text)?,
                         None => Cell::Refused(
@@ -76,11 +74,12 @@ impl Xlsx {
                         ),
                     };
                     let size = if let Cell::Text(text) = &cell { text.len() } else { 0 };
-                    self.left = self.left.checked_sub(size).ok_or(Fault::TooLarge(self.most))?;
+                    budget.take_text(size)?;
+                    next_column = column.map_or(next_column, |column| column.saturating_add(1));
+                    if cell.is_blank() {
+                        continue;
+                    }
                     let Some(column) = column.filter(|column| *column < COLUMNS_MAX) else {
-                        if cell.is_blank() {
-                            continue;
-                        }
                         return Err(Fault::too_many("columns", COLUMNS_MAX).with("line", self.line));
                     };
                     while cells.len() <= column {
@@ -101,11 +100,11 @@ impl Xlsx {
 }
 
 /// The text of a cell: its value, or its own string. Nothing if it is a formula whose value was not stored.
-fn text(sheet: &mut Xml, kind: Kind) -> Result<Option<String>, Fault> {
+fn text(sheet: &mut Xml, kind: Kind, budget: &mut Budget) -> Result<Option<String>, Fault> {
     let wanted: &[u8] = if kind == Kind::Inline { b"t" } else { b"v" };
     let (mut text, mut formula) = (Text::new(wanted), false);
     loop {
-        match sheet.next()? {
+        match sheet.next(budget)? {
             Event::End(e) if e.local_name().as_ref() == b"c" => {
                 let has_value = |text: &String| !formula || kind == Kind::Text || !text.is_empty();
                 return Ok(Some(text.take()).filter(has_value));

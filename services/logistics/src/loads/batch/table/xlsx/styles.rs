@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 use quick_xml::events::Event;
 
-use super::super::Fault;
+use super::super::{Budget, Fault};
 use super::number;
 use super::xml::{Xml, attributes};
 
 /// For each style of cells, in their order.
-pub fn dates(mut xml: Xml) -> Result<Vec<bool>, Fault> {
+pub fn dates(mut xml: Xml, budget: &mut Budget) -> Result<Vec<bool>, Fault> {
     let (mut own, mut dates, mut within) = (HashMap::new(), Vec::new(), false);
     loop {
-        match xml.next()? {
+        match xml.next(budget)? {
             Event::Start(e) => match e.local_name().as_ref() {
                 b"numFmt" => {
                     let (mut id, mut is_date) = (None, false);

@@ -5,7 +5,7 @@ use std::fs::File;
 use common::problem::Code;
 use quick_xml::events::Event;
 
-use super::super::{Cell, Fault, Limits};
+use super::super::{Budget, Cell, Fault};
 use super::archive::Archive;
 use super::cell::{self, Kind};
 use super::styles;
@@ -37,23 +37,29 @@ struct Relation {
 
 impl Workbook {
     /// The workbook, and where its first sheet is.
-    pub fn open(file: File, limits: Limits) -> Result<(Self, Xml), Fault> {
-        let mut archive = Archive::open(file)?;
-        let mut xml = |name: &str, limit| archive.part(name, limit).map(|part| part.map(Xml::new));
-        let root = relations(xml("_rels/.rels", PART_MAX)?.ok_or_else(no_workbook)?, "")?;
+    pub fn open(file: File, budget: &mut Budget) -> Result<(Self, Xml), Fault> {
+        let (mut archive, bytes) = (Archive::open(file)?, budget.limits.bytes);
+        let mut xml = |name: &str, limit, budget: &mut Budget| {
+            archive.part(name, limit, budget).map(|part| part.map(Xml::new))
+        };
+        let root = xml("_rels/.rels", PART_MAX, budget)?.ok_or_else(no_workbook)?;
+        let root = relations(root, "", budget)?;
         let root = root.into_iter().find(|relation| relation.kind == b"officeDocument");
         let name = root.ok_or_else(no_workbook)?.part;
-        let (first, is_1904) = sheet(xml(&name, PART_MAX)?.ok_or_else(no_workbook)?)?;
+        let book = xml(&name, PART_MAX, budget)?.ok_or_else(no_workbook)?;
+        let (first, is_1904) = sheet(book, budget)?;
         let (folder, own) = name.rsplit_once('/').unwrap_or(("", &name));
-        let related = xml(&format!("{folder}/_rels/{own}.rels"), PART_MAX)?.ok_or_else(no_workbook)?;
-        let related = relations(related, folder)?;
-        let mut part = |kind: &[u8], id: Option<&[u8]>, limit| {
+        let related = xml(&format!("{folder}/_rels/{own}.rels"), PART_MAX, budget)?;
+        let related = relations(related.ok_or_else(no_workbook)?, folder, budget)?;
+        let mut part = |kind: &[u8], id: Option<&[u8]>, limit, budget: &mut Budget| {
             let is_it = |r: &&Relation| r.kind == kind && id.is_none_or(|id| r.id == id);
-            related.iter().find(is_it).map_or(Ok(None), |relation| xml(&relation.part, limit))
+            related.iter().find(is_it).map_or(Ok(None), |relation| xml(&relation.part, limit, budget))
         };
-        let strings = part(b"sharedStrings", None, 2 * limits.bytes)?.map(Strings::read).transpose()?;
-        let dates = part(b"styles", None, PART_MAX)?.map(styles::dates).transpose()?;
-        let sheet = part(b"worksheet", Some(&first), 5 * limits.bytes)?.ok_or_else(no_workbook)?;
+        let strings = part(b"sharedStrings", None, 2 * bytes, budget)?;
+        let strings = strings.map(|xml| Strings::read(xml, budget)).transpose()?;
+        let dates = part(b"styles", None, PART_MAX, budget)?;
+        let dates = dates.map(|xml| styles::dates(xml, budget)).transpose()?;
+        let sheet = part(b"worksheet", Some(&first), 5 * bytes, budget)?.ok_or_else(no_workbook)?;
         Ok((Self { strings: strings.unwrap_or_default(), dates: dates.unwrap_or_default(), is_1904 }, sheet))
     }
 
@@ -86,10 +92,10 @@ impl Workbook {
 }
 
 impl Strings {
-    fn read(mut xml: Xml) -> Result<Self, Fault> {
+    fn read(mut xml: Xml, budget: &mut Budget) -> Result<Self, Fault> {
         let (mut strings, mut text) = (Self::default(), Text::new(b"t"));
         loop {
-            match xml.next()? {
+            match xml.next(budget)? {
                 Event::End(e) if e.local_name().as_ref() == b"si" => {
                     strings.text.push_str(&text.take());
                     strings.ends.push(
@@ -109,10 +115,10 @@ impl Strings {
 }
 
 /// The relation of the first sheet, and whether dates count from 1904.
-fn sheet(mut xml: Xml) -> Result<(Vec<u8>, bool), Fault> {
+fn sheet(mut xml: Xml, budget: &mut Budget) -> Result<(Vec<u8>, bool), Fault> {
     let (mut first, mut is_1904) = (None, false);
     loop {
-        match xml.next()? {
+        match xml.next(budget)? {
             Event::Start(e) if e.local_name().as_ref() == b"sheet" && first.is_none() => {
                 first = attributes(&e).find(|(name, _)| *name == b"id").map(|(_, id)| id.into_owned());
             }
@@ -126,10 +132,10 @@ fn sheet(mut xml: Xml) -> Result<(Vec<u8>, bool), Fault> {
     }
 }
 
-fn relations(mut xml: Xml, folder: &str) -> Result<Vec<Relation>, Fault> {
+fn relations(mut xml: Xml, folder: &str, budget: &mut Budget) -> Result<Vec<Relation>, Fault> {
     let mut relations = Vec::new();
     loop {
-        match xml.next()? {
+        match xml.next(budget)? {
             Event::Start(e) if e.local_name().as_ref() == b"Relationship" => {
                 let (mut id, mut kind, mut target) = (Vec::new(), Vec::new(), String::new());
                 for (name, value) in attributes(&e) {

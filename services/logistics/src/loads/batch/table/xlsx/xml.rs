@@ -9,7 +9,7 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
 
-use super::super::{Fault, TEXT_MAX};
+use super::super::{Budget, Fault, TEXT_MAX};
 
 /// The most bytes of a tag or a text.
 const EVENT_MAX: usize = 1 << 20;
@@ -45,7 +45,8 @@ impl Xml {
     }
 
     /// The next event; empty elements begin and end.
-    pub fn next(&mut self) -> Result<Event<'_>, Fault> {
+    pub fn next(&mut self, budget: &mut Budget) -> Result<Event<'_>, Fault> {
+        budget.take_event()?;
         self.buffer.clear();
         self.reader.get_mut().get_mut().left = EVENT_MAX;
         let event = self.reader.read_event_into(&mut self.buffer).map_err(|error| match error {

@@ -1,0 +1,54 @@
+//! Names of the caller's own organisation come from its token.
+
+use super::*;
+
+testkit::on_both! {
+    async fn of_forms(backend) {
+        let app = app(backend).await;
+        let load = app.post("/v1/loads/organiser").by(&User::of("grain")).json(&organiser_form()).send().await.ok();
+        assert_eq!(load["organiser"], json!({"id": "grain", "name": "Organisation grain"}));
+        let found = app.get("/v1/loads?query=organisation").by(&User::of("grain")).send().await.ok();
+        assert_eq!(found.as_array().unwrap().len(), 1, "searches go by that name");
+        let load = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&carrier_form()).send().await.ok();
+        assert_eq!(load["carrier"], json!({"id": "haul", "name": "Organisation haul"}));
+        assert_eq!(load["organiser"], json!({"id": "grain", "name": "Border Grain"}), "another's is as given");
+        let both = with(carrier_form(), "organisationId", json!("haul"));
+        let load = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&both).send().await.ok();
+        assert_eq!(load["organiser"]["name"], "Organisation haul");
+        // A name without an id names nobody in particular.
+        let unknown = without(carrier_form(), "organisationId");
+        let load = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&unknown).send().await.ok();
+        assert_eq!(load["organiser"], json!({"name": "Border Grain"}));
+        for user in [unnamed("grain"), User::admin()] {
+            let load = app.post("/v1/loads/organiser").by(&user).json(&organiser_form()).send().await.ok();
+            assert_eq!(load["organiser"]["name"], "Border Grain", "from the request else");
+        }
+    }
+
+    async fn of_batches(backend) {
+        let app = app(backend).await;
+        let rows = b"reference,deliveryDateISO,commodityId,organiserId,organiserName,carrierId,carrierName\n\
+            A,2026-03-01,1,grain,Impostor,haul,Haulage\nB,2026-03-01,1,other,Other,grain,Impostor\n";
+        let made = batch::send(&app, &User::of("grain"), batch::form(&[rows])).await.ok();
+        let loads = batch::loads(&app, &User::of("grain"), &made).await;
+        let names: Vec<_> = loads.iter().map(|load| json!([load["organiser"]["name"], load["carrier"]["name"]])).collect();
+        assert_eq!(names, [json!(["Organisation grain", "Haulage"]), json!(["Other", "Organisation grain"])]);
+        let own = batch::form(&[b"reference,deliveryDateISO,commodityId\nA,2026-03-01,1\n"]);
+        let own = own.text("organisationId", "grain").text("organisationName", "Impostor");
+        let made = batch::send(&app, &User::of("grain"), own).await.ok();
+        let loads = batch::loads(&app, &User::of("grain"), &made).await;
+        assert_eq!(loads[0]["organiser"]["name"], "Organisation grain");
+    }
+
+    async fn of_a_carrier_that_sends_to_itself(backend) {
+        let app = app(backend).await;
+        for (user, name) in [(User::of("grain"), "Organisation grain"), (unnamed("grain"), "Impostor")] {
+            let load = app.post("/v1/loads/organiser").by(&user).json(&organiser_form()).send().await.ok();
+            let form = json!({"loadId": load["id"], "carrierId": "grain", "carrierName": "Impostor"});
+            app.post("/v1/loads/send-to-carrier").by(&user).json(&form).send().await.ok();
+            let path = format!("/v1/loads/{}", load["id"].as_str().unwrap());
+            let load = app.get(&path).by(&user).send().await.ok();
+            assert_eq!(load["carrier"], json!({"id": "grain", "name": name}));
+        }
+    }
+}
