@@ -1,6 +1,5 @@
-//! Workbooks of millions of blank rows, while another organisation sends batches of one row.
+//! Batches that take long to check, while another organisation sends batches of one row.
 
-use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::scope;
 use std::time::{Duration, Instant};
@@ -19,17 +18,22 @@ const BATCH: &str = "/v1/loads/batch";
 const BLANKS: [&str; 2] = ["<row/>", "<row><c/></row>"];
 /// A batch that waits longer than this is answered with 503.
 const WAIT_LIMIT: Duration = Duration::from_secs(30);
-const COLUMNS: [&str; 4] = ["reference", "deliveryDateISO", "commodityId", "organiserId"];
+const COLUMNS: [&str; 5] = ["reference", "deliveryDateISO", "commodityId", "organiserId", "organiserName"];
 
-/// Keeps two such uploads going until the batches of the honest organisation are done.
-pub fn blank_rows(tenants: &Tenants<'_>) -> Result<()> {
+/// Keeps some uploads going until the batches of the honest organisation are done.
+pub fn uploads(tenants: &Tenants<'_>) -> Result<()> {
     let (trial, victim) = (tenants.stage.trial, &tenants.logistics);
     // A sheet may unpack to 125 MiB.
-    let (mib, honest, limit) = if trial.short { (60, 3, 10) } else { (120, 10, 5) };
-    let books = BLANKS.map(|row| workbook(&head(), row, mib));
-    let kib = books.iter().map(Vec::len).max().unwrap_or_default() >> 10;
-    let what = format!("two workbooks at a time, of {mib} MiB of blank rows in {kib} KiB");
-    let bounds = Bounds { ends: &["400 length at file", "503"], memory: MEMORY };
+    let (mib, rows) = if trial.short { (60, 2000) } else { (120, 50_000) };
+    let (honest, limit) = if trial.short { (3, 10) } else { (10, 5) };
+    let [blank, cells] = BLANKS.map(|row| ("a.xlsx", workbook(&workbook_head(), row, mib)));
+    let kib = blank.1.len().max(cells.1.len()) >> 10;
+    let tables = [blank, cells, ("a.csv", csv(ATTACKER, rows).into_bytes())];
+    let attackers = 2 * tables.len();
+    let what = format!(
+        "{attackers} batches at a time: {mib} MiB of blank rows in {kib} KiB, {rows} good rows that are checked only"
+    );
+    let bounds = Bounds { ends: &["200", "400 length at file", "503"], memory: MEMORY };
     let (done, uploads) = (AtomicBool::new(false), AtomicUsize::new(0));
     let (mut answers, mut slowest) = (Ends::default(), Duration::ZERO);
     tenants.stage.abuse(what, victim, &bounds, || {
@@ -37,16 +41,21 @@ pub fn blank_rows(tenants: &Tenants<'_>) -> Result<()> {
             let attack = |number: usize| {
                 let (client, mut ends) = (Client::new(super::TIMEOUT), Ends::default());
                 while !done.load(Ordering::Relaxed) {
-                    let book = Cow::Owned(books[number % books.len()].clone());
+                    let (name, table) = &tables[number % tables.len()];
+                    let form = form(name, table.clone(), true);
                     uploads.fetch_add(1, Ordering::Relaxed);
-                    let url = victim.service.url(BATCH);
-                    ends.add(end(&client.send("POST", &url, Some(&victim.token), &form("a.xlsx", book))?));
+                    ends.add(end(&client.send(
+                        "POST",
+                        &victim.service.url(BATCH),
+                        Some(&victim.token),
+                        &form,
+                    )?));
                 }
                 Ok::<_, anyhow::Error>(ends)
             };
-            let attacks: Vec<_> = (0..2).map(|number| scope.spawn(move || attack(number))).collect();
+            let attacks: Vec<_> = (0..attackers).map(|number| scope.spawn(move || attack(number))).collect();
             let begun = Instant::now();
-            while uploads.load(Ordering::Relaxed) < 2 && begun.elapsed() < WAIT_LIMIT {
+            while uploads.load(Ordering::Relaxed) < attackers && begun.elapsed() < WAIT_LIMIT {
                 std::thread::sleep(Duration::from_millis(10));
             }
             let honest = (0..honest).try_for_each(|number| {
@@ -75,21 +84,26 @@ pub fn blank_rows(tenants: &Tenants<'_>) -> Result<()> {
 
 /// A batch of the honest organisation.
 fn one_row(tenants: &Tenants<'_>, number: usize) -> Result<Answer> {
-    let row = format!("honest-{number},2026-03-01,1,{HONEST},Honest\r\n");
-    let table = format!("{},organiserName\r\n{row}", COLUMNS.join(","));
+    let table = csv(HONEST, 1).replace("row-0", &format!("row-{number}"));
     let url = tenants.logistics.service.url(BATCH);
-    tenants.client.send("POST", &url, Some(&tenants.honest), &form("b.csv", table.into_bytes().into()))
+    tenants.client.send("POST", &url, Some(&tenants.honest), &form("b.csv", table.into_bytes(), false))
+}
+
+fn csv(organiser: &str, rows: usize) -> String {
+    let row = |number| format!("row-{number},2026-03-01,1,{organiser},Organiser\r\n");
+    format!("{}\r\n{}", COLUMNS.join(","), (0..rows).map(row).collect::<String>())
 }
 
 /// The header row and one good row.
-fn head() -> String {
-    let row = |cells: [&str; 4]| {
+fn workbook_head() -> String {
+    let row = |cells: [&str; 5]| {
         let cell = |text| format!("<c t=\"inlineStr\"><is><t>{text}</t></is></c>");
         format!("<row>{}</row>", cells.map(cell).concat())
     };
-    row(COLUMNS) + &row(["blank", "2026-03-01", "1", ATTACKER])
+    row(COLUMNS) + &row(["blank", "2026-03-01", "1", ATTACKER, "Organiser"])
 }
 
-fn form(file_name: &'static str, content: Cow<'static, [u8]>) -> Body {
-    Body::Form(Form { fields: Vec::new(), file_name, media_type: "application/octet-stream", content })
+fn form(file_name: &'static str, content: Vec<u8>, dry_run: bool) -> Body {
+    let fields = vec![("dryRun", dry_run.to_string())];
+    Body::Form(Form { fields, file_name, media_type: "application/octet-stream", content: content.into() })
 }

@@ -16,8 +16,8 @@ const MAX_DELAY: Duration = Duration::from_millis(20);
 pub fn compressed(tenants: &Tenants<'_>) -> Result<()> {
     let victims = [
         (&tenants.system, "/v1/countries"),
-        (&tenants.logistics, "/v1/commodities"),
-        (&tenants.livestock, "/v1/categories"),
+        (&tenants.logistics, "/v1/loads?limit=100"),
+        (&tenants.livestock, "/v1/listings?limit=100"),
     ];
     for (victim, path) in victims {
         let [plain, packed] = ["identity", "gzip"].map(|coding| (coding, Client::new(super::TIMEOUT)));

@@ -49,12 +49,12 @@ pub fn requests(stage: &Stage<'_>) -> Result<()> {
 }
 
 fn all(tenants: &Tenants<'_>) -> Result<()> {
-    connections::compressed(tenants)?;
     sharing::files(tenants)?;
     sharing::loads(tenants)?;
     facets::listings(tenants)?;
     notifications::queue(tenants)?;
-    batches::blank_rows(tenants)
+    batches::uploads(tenants)?;
+    connections::compressed(tenants)
 }
 
 impl<'a> Tenants<'a> {

@@ -1,7 +1,7 @@
 //! A queue of notifications of one organisation, which the receiver takes slowly.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -39,11 +39,12 @@ impl SlowReceiver {
         let own = log.clone();
         let port = listen(move |heard| {
             let body: Value = serde_json::from_slice(&heard.body).ok()?;
-            let data = &body["data"];
+            let recipient = body["data"]["recipientId"].as_str()?.to_owned();
             let delay = {
                 let mut log = lock(&own);
-                log.recipients.push(data["recipientId"].as_str()?.to_owned());
-                if data["load"]["organiserId"] == ATTACKER { log.delay } else { Duration::ZERO }
+                let delay = if recipient.starts_with(ATTACKER) { log.delay } else { Duration::ZERO };
+                log.recipients.push(recipient);
+                delay
             };
             sleep(delay);
             Some(String::new())
@@ -66,7 +67,7 @@ impl SlowReceiver {
     }
 }
 
-fn lock(log: &Mutex<Log>) -> std::sync::MutexGuard<'_, Log> {
+fn lock(log: &Mutex<Log>) -> MutexGuard<'_, Log> {
     log.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -85,14 +86,15 @@ pub fn queue(tenants: &Tenants<'_>) -> Result<()> {
         post(SEND, token, json!({"loadId": load, "driverId": driver}))
     };
     tenants.receiver.delay(delay);
+    let last = format!("{ATTACKER}-last");
     let (mut ids, mut slowest, mut before) = (BTreeSet::new(), Duration::ZERO, 0);
     let what = format!("{count} notifications that take {} ms each", delay.as_millis());
     tenants.stage.abuse(what, victim, &Bounds { ends: &["sent", "sent again"], memory: MEMORY }, || {
         let mut ends = tenants.repeat(count, |number| {
-            send(&victim.token, &attacked, &format!("attacker-{number}")).map(|_| "sent".to_owned())
+            send(&victim.token, &attacked, &format!("{ATTACKER}-{number}")).map(|_| "sent".to_owned())
         })?;
         for _ in 0..20 {
-            ids.insert(send(&victim.token, &attacked, "attacker-last")?);
+            ids.insert(send(&victim.token, &attacked, &last)?);
             ends.add("sent again");
         }
         for number in 0..3 {
@@ -110,7 +112,7 @@ pub fn queue(tenants: &Tenants<'_>) -> Result<()> {
     })?;
     // What is left is of no interest to those that follow.
     tenants.receiver.delay(Duration::ZERO);
-    let rest = || Ok(tenants.receiver.arrived("attacker-last").1);
+    let rest = || Ok(tenants.receiver.arrived(&last).1);
     trial.wait_for("the rest of the notifications is delivered", ARRIVAL_TIMEOUT, rest)?;
     trial.expect(
         slowest <= limit && before <= 3 * SLOTS,
