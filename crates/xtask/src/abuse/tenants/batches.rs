@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 
-use super::{ATTACKER, HONEST, MEMORY, Tenants, end};
+use super::{ATTACKER, HONEST, Tenants, end};
 use crate::abuse::bombs::workbook;
 use crate::abuse::socket::Ends;
-use crate::abuse::stage::Bounds;
 use crate::client::{Answer, Body, Client};
 use crate::multipart::Form;
 
@@ -33,10 +32,10 @@ pub fn uploads(tenants: &Tenants<'_>) -> Result<()> {
     let what = format!(
         "{attackers} batches at a time: {mib} MiB of blank rows in {kib} KiB, {rows} good rows that are checked only"
     );
-    let bounds = Bounds { ends: &["200", "400 length at file", "503"], memory: MEMORY };
+    let ends = &["200", "400 length at file", "503"];
     let (done, uploads) = (AtomicBool::new(false), AtomicUsize::new(0));
     let (mut answers, mut slowest) = (Ends::default(), Duration::ZERO);
-    tenants.stage.abuse(what, victim, &bounds, || {
+    tenants.abuse(&what, victim, ends, || {
         scope(|scope| {
             let attack = |number: usize| {
                 let (client, mut ends) = (Client::new(super::TIMEOUT), Ends::default());
@@ -74,9 +73,10 @@ pub fn uploads(tenants: &Tenants<'_>) -> Result<()> {
             honest.map(|()| ends)
         })
     })?;
-    trial.expect(
+    tenants.expect(
         answers.only(&["200"]) && slowest.as_secs() < limit,
-        "abuse, logistics: batches of one row of another organisation meanwhile",
+        victim,
+        "batches of one row of another organisation meanwhile",
         format!("{}; slowest {:.1} s", answers.text(), slowest.as_secs_f64()),
         format!("200; {limit} s"),
     )

@@ -38,9 +38,10 @@ pub fn compressed(tenants: &Tenants<'_>) -> Result<()> {
             took[REQUESTS / 2]
         });
         let ms = |time: Duration| time.as_secs_f64() * 1000.0;
-        tenants.stage.trial.expect(
+        tenants.expect(
             packed <= plain + MAX_DELAY,
-            format!("abuse, {}: p50 of compressed answers on a kept connection", victim.service.name),
+            victim,
+            "p50 of compressed answers on a kept connection",
             format!("{:.1} ms, others {:.1} ms", ms(packed), ms(plain)),
             format!("at most {} ms more than others", MAX_DELAY.as_millis()),
         )?;

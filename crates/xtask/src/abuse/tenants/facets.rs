@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::{MEMORY, Tenants, end, listing};
-use crate::abuse::stage::{Bounds, Victim};
+use super::{Tenants, end, listing};
+use crate::abuse::stage::Victim;
 use crate::client::Body;
 
 const CREATE: &str = "/v1/listings/sheep";
@@ -30,28 +30,29 @@ pub fn listings(tenants: &Tenants<'_>) -> Result<()> {
     };
     let long = create(200, 0)?;
     let length = if long == "200" { 200 } else { MAX_CHARS };
-    trial.expect(
+    tenants.expect(
         length == MAX_CHARS,
-        "abuse, livestock: breeds and a society of 200 characters",
+        victim,
+        "breeds and a society of 200 characters",
         long,
         "400 length",
     )?;
     let what = format!("{count} listings with breeds and societies of {length} characters, all different");
-    tenants.stage.abuse(what, victim, &Bounds { ends: &["200"], memory: MEMORY }, || {
-        tenants.repeat(count, |number| create(length, number + 1))
-    })?;
+    tenants.abuse(&what, victim, &["200"], || tenants.repeat(count, |number| create(length, number + 1)))?;
 
     let facets = Facets::read(victim, &tenants.honest)?;
     let limit = if trial.short { 3000 } else { 100 };
-    trial.expect(
+    tenants.expect(
         facets.values <= MAX_VALUES && facets.truncated,
-        "abuse, livestock: values of the longest facet after that",
+        victim,
+        "values of the longest facet after that",
         format!("{}, truncated: {}", facets.values, facets.truncated),
         format!("{MAX_VALUES}, truncated: true"),
     )?;
-    trial.expect(
+    tenants.expect(
         facets.kib <= MAX_KIB && facets.took.as_millis() <= limit,
-        "abuse, livestock: facets of all listings after that",
+        victim,
+        "facets of all listings after that",
         format!("{} KiB in {:.1} ms", facets.kib, facets.took.as_secs_f64() * 1000.0),
         format!("{MAX_KIB} KiB, {limit} ms"),
     )

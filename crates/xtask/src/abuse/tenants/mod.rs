@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use self::notifications::SlowReceiver;
 use super::honest::Request;
 use super::socket::Ends;
-use super::stage::{Stage, Victim, get, patience, upload};
+use super::stage::{Bounds, Stage, Victim, get, patience, upload};
 use crate::client::{AT_ONCE, Answer, Body, Client};
 
 const ATTACKER: &str = "attacker";
@@ -29,6 +29,7 @@ const FOLDER: &str = "abuse-tenants";
 /// The services that both use. Each `Victim` has the token of the attacker; its honest clients have their own.
 struct Tenants<'a> {
     stage: &'a Stage<'a>,
+    database: &'static str,
     system: Victim,
     logistics: Victim,
     livestock: Victim,
@@ -82,30 +83,53 @@ impl<'a> Tenants<'a> {
         let file = upload(&system, &honest, vec![0x43; 1000])?;
         let post = |url, json| Request { method: "POST", url, json: Some(json) };
         let resolve = post(system.url("/v1/files/resolve"), json!({"ids": [file]}));
-        let victim = |service, requests: &dyn Fn(&dyn Fn(&str) -> String) -> Vec<Request>| {
-            Ok::<_, anyhow::Error>(
-                Victim::new(service, honest.clone(), requests)?.abused_by(attacker.clone()),
-            )
-        };
-        let system = victim(system, &|url| {
+        let system = Victim::new(system, honest.clone(), |url| {
             let path = format!("/v1/files/{file}");
             vec![resolve.clone(), get(url(&path)), get(url(&format!("{path}/info")))]
-        })?;
-        let logistics = victim(logistics, &|url| {
+        })?
+        .abused_by(attacker.clone());
+        let logistics = Victim::new(logistics, honest.clone(), |url| {
             let create = post(url("/v1/loads/organiser"), load(HONEST, &[&file]));
             vec![create, get(url("/v1/loads")), get(url("/v1/commodities"))]
-        })?;
-        let livestock = victim(livestock, &|url| {
+        })?
+        .abused_by(attacker.clone());
+        let livestock = Victim::new(livestock, honest.clone(), |url| {
             let create = post(url("/v1/listings/sheep"), listing(&["Texel", "pure", "Texel Society"]));
             let searches = ["/v1/listings?docs=false", "/v1/listings", "/v1/categories"];
             [create].into_iter().chain(searches.map(|path| get(url(path)))).collect()
-        })?;
-        let client = Client::new(TIMEOUT);
-        Ok(Self { stage, system, logistics, livestock, receiver, honest, client })
+        })?
+        .abused_by(attacker);
+        let (client, database) = (Client::new(TIMEOUT), if postgres { "PostgreSQL" } else { "SQLite" });
+        Ok(Self { stage, database, system, logistics, livestock, receiver, honest, client })
     }
 
     fn is_short(&self) -> bool {
         self.stage.trial.short
+    }
+
+    /// [`Stage::abuse`] of a service by the attacker.
+    fn abuse(
+        &self,
+        what: &str,
+        victim: &Victim,
+        ends: &[&str],
+        act: impl FnOnce() -> Result<Ends>,
+    ) -> Result<()> {
+        let what = format!("{what}, over {}", self.database);
+        self.stage.abuse(what, victim, &Bounds { ends, memory: MEMORY }, act)
+    }
+
+    /// What came of it besides, and what is allowed.
+    fn expect(
+        &self,
+        right: bool,
+        victim: &Victim,
+        what: &str,
+        figure: impl Into<String>,
+        allowed: impl Into<String>,
+    ) -> Result<()> {
+        let what = format!("abuse, {}: {what}, over {}", victim.service.name, self.database);
+        self.stage.trial.expect(right, what, figure, allowed)
     }
 
     /// A POST of the attacker.

@@ -8,9 +8,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::{ATTACKER, HONEST, MEMORY, Tenants, load};
+use super::{ATTACKER, HONEST, Tenants, load};
 use crate::abuse::socket::Ends;
-use crate::abuse::stage::Bounds;
 use crate::client::Body;
 use crate::listener::listen;
 
@@ -89,7 +88,7 @@ pub fn queue(tenants: &Tenants<'_>) -> Result<()> {
     let last = format!("{ATTACKER}-last");
     let (mut ids, mut slowest, mut before) = (BTreeSet::new(), Duration::ZERO, 0);
     let what = format!("{count} notifications that take {} ms each", delay.as_millis());
-    tenants.stage.abuse(what, victim, &Bounds { ends: &["sent", "sent again"], memory: MEMORY }, || {
+    tenants.abuse(&what, victim, &["sent", "sent again"], || {
         let mut ends = tenants.repeat(count, |number| {
             send(&victim.token, &attacked, &format!("{ATTACKER}-{number}")).map(|_| "sent".to_owned())
         })?;
@@ -114,15 +113,17 @@ pub fn queue(tenants: &Tenants<'_>) -> Result<()> {
     tenants.receiver.delay(Duration::ZERO);
     let rest = || Ok(tenants.receiver.arrived(&last).1);
     trial.wait_for("the rest of the notifications is delivered", ARRIVAL_TIMEOUT, rest)?;
-    trial.expect(
+    tenants.expect(
         slowest <= limit && before <= 3 * SLOTS,
-        "abuse, logistics: a notification of another organisation meanwhile",
+        victim,
+        "a notification of another organisation meanwhile",
         format!("after {:.1} s, {before} others were delivered before it", slowest.as_secs_f64()),
         format!("{} s, {} others", limit.as_secs(), 3 * SLOTS),
     )?;
-    trial.expect(
+    tenants.expect(
         ids.len() <= 2,
-        "abuse, logistics: notifications of one load, event and recipient that are pending, of 20 sent",
+        victim,
+        "notifications of one load, event and recipient that are pending, of 20 sent",
         ids.len().to_string(),
         "1, or 2 if one was delivered meanwhile",
     )

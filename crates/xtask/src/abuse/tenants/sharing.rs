@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use serde_json::json;
 
-use super::{ATTACKER, MEMORY, Tenants, end, load};
+use super::{ATTACKER, Tenants, end, load};
 use crate::abuse::socket::Ends;
-use crate::abuse::stage::{Bounds, upload};
+use crate::abuse::stage::upload;
 use crate::client::Body;
 
 const RESOLVE: &str = "/v1/files/resolve";
@@ -27,7 +27,7 @@ pub fn files(tenants: &Tenants<'_>) -> Result<()> {
     let allowed = ["shared 200", "past 200 organisations 400 length at shareWith", "resolved 200"];
     let what = format!("50 files shared with {} long names, 50 in each of {calls} calls", calls * NAMES);
     let (mut longest, mut slowest) = (0, Duration::ZERO);
-    tenants.stage.abuse(what, victim, &Bounds { ends: &allowed, memory: MEMORY }, || {
+    tenants.abuse(&what, victim, &allowed, || {
         let mut ends = Ends::default();
         for call in 0..=calls {
             tenants.stage.trial.check()?;
@@ -45,9 +45,10 @@ pub fn files(tenants: &Tenants<'_>) -> Result<()> {
         }
         Ok(ends)
     })?;
-    tenants.stage.trial.expect(
+    tenants.expect(
         longest <= MAX_ANSWER,
-        "abuse, system: the longest answer about 50 files that are shared with many",
+        victim,
+        "the longest answer about 50 files that are shared with many",
         format!("{:.1} MiB, after {:.1} s at most", mib(longest), slowest.as_secs_f64()),
         format!("{:.1} MiB", mib(MAX_ANSWER)),
     )
@@ -70,8 +71,8 @@ pub fn loads(tenants: &Tenants<'_>) -> Result<()> {
     let count = if tenants.is_short() { 16 } else { 200 };
     let what = format!("{count} loads that name 50 files, each shared with 200 organisations of long names");
     // One whose files take too long is refused; nobody else is.
-    let bounds = Bounds { ends: &["200", "503"], memory: MEMORY };
-    tenants.stage.abuse(what, victim, &bounds, || {
+    let ends = &["200", "503"];
+    tenants.abuse(&what, victim, ends, || {
         let create = || tenants.attack(victim, "/v1/loads/organiser", Body::Json(body.clone()));
         tenants.repeat(count, |_| Ok(end(&create()?)))
     })
