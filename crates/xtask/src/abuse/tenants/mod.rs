@@ -50,8 +50,8 @@ pub fn requests(stage: &Stage<'_>) -> Result<()> {
 }
 
 fn all(tenants: &Tenants<'_>) -> Result<()> {
-    sharing::files(tenants)?;
-    sharing::loads(tenants)?;
+    let shared = sharing::files(tenants)?;
+    sharing::loads(tenants, &shared)?;
     facets::listings(tenants)?;
     notifications::queue(tenants)?;
     batches::uploads(tenants)?;

@@ -20,8 +20,8 @@ const MAX_ORGANISATIONS: usize = 200;
 /// Bytes of an answer that has 50 files, each shared with 200 organisations of 200 characters of 4 bytes, and 1 MiB.
 const MAX_ANSWER: usize = FILES * MAX_ORGANISATIONS * 803 + (1 << 20);
 
-/// Shares 50 files with 50 long names more in each call.
-pub fn files(tenants: &Tenants<'_>) -> Result<()> {
+/// Shares 50 files with 50 long names more in each call. Gives their ids.
+pub fn files(tenants: &Tenants<'_>) -> Result<Vec<String>> {
     let (victim, calls) = (&tenants.system, if tenants.is_short() { 8 } else { 60 });
     let ids = uploads(tenants)?;
     let allowed = ["shared 200", "past 200 organisations 400 length at shareWith", "resolved 200"];
@@ -51,22 +51,13 @@ pub fn files(tenants: &Tenants<'_>) -> Result<()> {
         "the longest answer about 50 files that are shared with many",
         format!("{:.1} MiB, after {:.1} s at most", mib(longest), slowest.as_secs_f64()),
         format!("{:.1} MiB", mib(MAX_ANSWER)),
-    )
+    )?;
+    Ok(ids)
 }
 
-/// Creates loads that name 50 files, each shared with as many as are taken, while the honest organisation creates
-/// loads with a file.
-pub fn loads(tenants: &Tenants<'_>) -> Result<()> {
+/// Creates loads that name these files, while the honest organisation creates loads with a file.
+pub fn loads(tenants: &Tenants<'_>, ids: &[String]) -> Result<()> {
     let victim = &tenants.logistics;
-    let ids = uploads(tenants)?;
-    // In the short form as many as a file may have: what is refused past that is the other row's.
-    let calls = if tenants.is_short() { 4 } else { 60 };
-    for call in 0..calls {
-        let names: Vec<_> =
-            (0..NAMES).map(|n| format!("{}{:05}", "🐑".repeat(195), call * NAMES + n)).collect();
-        let body = Body::Json(json!({"ids": ids, "shareWith": names}));
-        tenants.attack(&tenants.system, RESOLVE, body)?;
-    }
     let body = load(ATTACKER, &ids.iter().map(String::as_str).collect::<Vec<_>>());
     let count = if tenants.is_short() { 16 } else { 200 };
     let what = format!("{count} loads that name 50 files, each shared with 200 organisations of long names");
