@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::{Tenants, end, listing};
+use super::{THREADS, Tenants, end, listing};
 use crate::abuse::stage::Victim;
 use crate::client::Body;
 
@@ -38,7 +38,9 @@ pub fn listings(tenants: &Tenants<'_>) -> Result<()> {
         "400 length",
     )?;
     let what = format!("{count} listings with breeds and societies of {length} characters, all different");
-    tenants.abuse(&what, victim, &["200"], || tenants.repeat(count, |number| create(length, number + 1)))?;
+    tenants.abuse(&what, victim, &["200"], || {
+        tenants.repeat(THREADS, count, |number| create(length, number + 1))
+    })?;
 
     let facets = Facets::read(victim, &tenants.honest)?;
     let limit = if trial.short { 3000 } else { 100 };

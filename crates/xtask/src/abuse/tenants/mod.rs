@@ -24,6 +24,8 @@ const HONEST: &str = "honest";
 /// MiB beyond the start that an attack may cost a service.
 const MEMORY: f64 = 128.0;
 const TIMEOUT: Duration = Duration::from_secs(120);
+/// Of an attack of many small requests.
+const THREADS: usize = AT_ONCE / 2;
 const FOLDER: &str = "abuse-tenants";
 
 /// The services that both use. Each `Victim` has the token of the attacker; its honest clients have their own.
@@ -137,8 +139,13 @@ impl<'a> Tenants<'a> {
         self.client.send("POST", &victim.service.url(path), Some(&victim.token), &body)
     }
 
-    /// Calls `act` with each number below `count`, from several threads. Gives the ends of all.
-    fn repeat(&self, count: usize, act: impl Fn(usize) -> Result<String> + Sync) -> Result<Ends> {
+    /// Calls `act` with each number below `count`, from so many threads. Gives the ends of all.
+    fn repeat(
+        &self,
+        threads: usize,
+        count: usize,
+        act: impl Fn(usize) -> Result<String> + Sync,
+    ) -> Result<Ends> {
         let next = AtomicUsize::new(0);
         let work = || -> Result<Ends> {
             let mut ends = Ends::default();
@@ -152,7 +159,7 @@ impl<'a> Tenants<'a> {
             }
         };
         scope(|scope| {
-            let threads: Vec<_> = (0..AT_ONCE / 2).map(|_| scope.spawn(work)).collect();
+            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
             let mut all = Ends::default();
             for thread in threads {
                 all.join(thread.join().map_err(|_| anyhow!("a thread panicked"))??);

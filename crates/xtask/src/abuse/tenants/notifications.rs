@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::{ATTACKER, HONEST, Tenants, load};
+use super::{ATTACKER, HONEST, THREADS, Tenants, load};
 use crate::abuse::socket::Ends;
 use crate::client::Body;
 use crate::listener::listen;
@@ -89,7 +89,7 @@ pub fn queue(tenants: &Tenants<'_>) -> Result<()> {
     let (mut ids, mut slowest, mut before) = (BTreeSet::new(), Duration::ZERO, 0);
     let what = format!("{count} notifications that take {} ms each", delay.as_millis());
     tenants.abuse(&what, victim, &["sent", "sent again"], || {
-        let mut ends = tenants.repeat(count, |number| {
+        let mut ends = tenants.repeat(THREADS, count, |number| {
             send(&victim.token, &attacked, &format!("{ATTACKER}-{number}")).map(|_| "sent".to_owned())
         })?;
         for _ in 0..20 {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use serde_json::json;
 
-use super::{ATTACKER, Tenants, end, load};
+use super::{ATTACKER, THREADS, Tenants, end, load};
 use crate::abuse::socket::Ends;
 use crate::abuse::stage::upload;
 use crate::client::Body;
@@ -59,13 +59,13 @@ pub fn files(tenants: &Tenants<'_>) -> Result<Vec<String>> {
 pub fn loads(tenants: &Tenants<'_>, ids: &[String]) -> Result<()> {
     let victim = &tenants.logistics;
     let body = load(ATTACKER, &ids.iter().map(String::as_str).collect::<Vec<_>>());
-    let count = if tenants.is_short() { 16 } else { 200 };
+    let (threads, count) = if tenants.is_short() { (2, 8) } else { (THREADS, 200) };
     let what = format!("{count} loads that name 50 files, each shared with 200 organisations of long names");
     // One whose files take too long is refused; nobody else is.
     let ends = &["200", "503"];
     tenants.abuse(&what, victim, ends, || {
         let create = || tenants.attack(victim, "/v1/loads/organiser", Body::Json(body.clone()));
-        tenants.repeat(count, |_| Ok(end(&create()?)))
+        tenants.repeat(threads, count, |_| Ok(end(&create()?)))
     })
 }
 
