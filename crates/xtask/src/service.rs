@@ -179,7 +179,7 @@ impl Service {
     pub fn token_from(&self, org: Option<&str>, seconds: i64, ttl: Duration) -> String {
         let admin = ["admin".to_owned()];
         let roles: &[String] = if org.is_none() { &admin } else { &[] };
-        let who = Identity { user: "bench", name: None, org, org_name: None, roles };
+        let who = Identity { user: org.unwrap_or("bench"), name: None, org, org_name: None, roles };
         who.token_from(&self.keys, seconds, ttl)
     }
 

@@ -87,7 +87,7 @@ text!(
 );
 text!(
     /// A breed, a breed type or a breed society: 1..60 characters.
-    Breed, 1..60, LINE, Line
+    Breed, 1..60, NAME, Line
 );
 text!(
     /// A description or message: up to 10,000 characters, line breaks allowed.

@@ -76,11 +76,6 @@ fn tables(part: usize) -> Vec<Bomb> {
 }
 
 fn workbooks(mib: usize, strings_mib: usize) -> Vec<Bomb> {
-    let sheet = |begin: &str, piece: &str, mib: usize| {
-        let begin = format!("<worksheet xmlns=\"{SPREADSHEET}\"><sheetData>{begin}");
-        let piece = piece.repeat((1 << 20) / piece.len().max(1));
-        joined(&begin, &piece, mib)
-    };
     let strings =
         |mib| joined(&format!("<sst xmlns=\"{SPREADSHEET}\">"), &"<si><t>a</t></si>".repeat(61_680), mib);
     let laughs = {
@@ -114,6 +109,17 @@ fn workbooks(mib: usize, strings_mib: usize) -> Vec<Bomb> {
         ("entries", many(65_000), "400"),
         ("cut off", whole(sheet("", "", 0), none())[..200].to_vec(), "400"),
     ]
+}
+
+/// A workbook of one sheet, of which so many MiB are the same piece.
+pub fn workbook(begin: &str, piece: &str, mib: usize) -> Vec<u8> {
+    book(sheet(begin, piece, mib), deflated(b"<sst/>", 1))
+}
+
+fn sheet(begin: &str, piece: &str, mib: usize) -> Deflated {
+    let begin = format!("<worksheet xmlns=\"{SPREADSHEET}\"><sheetData>{begin}");
+    let piece = piece.repeat((1 << 20) / piece.len().max(1));
+    joined(&begin, &piece, mib)
 }
 
 /// Text, then so many MiB of something.

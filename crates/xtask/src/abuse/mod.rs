@@ -10,6 +10,7 @@ mod packed;
 mod slow;
 mod socket;
 mod stage;
+mod tenants;
 
 use std::thread;
 
@@ -23,6 +24,7 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     let stage = Stage::new(trial)?;
     costly::requests(&stage)?;
     listings::requests(&stage)?;
+    tenants::requests(&stage)?;
     bombs::batches(&stage)?;
     large::requests(&stage)?;
     // Mostly waiting: each service by itself, side by side.

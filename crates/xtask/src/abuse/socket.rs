@@ -24,6 +24,13 @@ impl Ends {
         *self.0.entry(end.into()).or_default() += 1;
     }
 
+    /// Adds those of another.
+    pub fn join(&mut self, other: Self) {
+        for (end, count) in other.0 {
+            *self.0.entry(end).or_default() += count;
+        }
+    }
+
     /// Whether there are no others than these.
     pub fn only(&self, allowed: &[&str]) -> bool {
         self.0.keys().all(|end| allowed.contains(&end.as_str()))

@@ -70,8 +70,9 @@ impl<'a> Stage<'a> {
         told.push(("DROVER_SERVICE__SYSTEM_URL".into(), system.url("")));
         let logistics = trial.service("logistics", "abuse-logistics", None, told)?;
         let (of_system, of_logistics) = (system.token(Some(ORG)), logistics.token(Some(ORG)));
-        let large = upload(&system, &of_system, vec![0x41; FILE_BYTES])?;
-        let small = upload(&system, &of_system, vec![0x42; 10_000])?;
+        let file =
+            |content| Ok::<_, anyhow::Error>(format!("/v1/files/{}", upload(&system, &of_system, content)?));
+        let (large, small) = (file(vec![0x41; FILE_BYTES])?, file(vec![0x42; 10_000])?);
         fill(&logistics, &of_logistics, if trial.short { 2000 } else { 20_000 })?;
         let system = Victim::new(system, of_system, |url| {
             vec![
@@ -166,6 +167,12 @@ impl Victim {
         Ok(Self { service, token, honest, alone: seen.p99(), at_first })
     }
 
+    /// The same with the token of an abuser who is none of the honest clients.
+    pub fn abused_by(mut self, token: String) -> Self {
+        self.token = token;
+        self
+    }
+
     /// Where it listens.
     pub fn port(&self) -> u16 {
         self.service.port()
@@ -213,13 +220,14 @@ pub fn get(url: String) -> Request {
     Request { method: "GET", url, json: None }
 }
 
-fn upload(system: &Service, token: &str, content: Vec<u8>) -> Result<String> {
+/// Uploads a file and gives its id.
+pub fn upload(system: &Service, token: &str, content: Vec<u8>) -> Result<String> {
     let fields = [("bucket", "files"), ("type", "misc"), ("name", "a")];
     let fields = fields.map(|(name, value)| (name, value.to_owned())).to_vec();
     let form =
         Form { fields, file_name: "a.bin", media_type: "application/octet-stream", content: content.into() };
     let answer = system.send("POST", "/v1/files", token, &Body::Form(form))?;
-    Ok(format!("/v1/files/{}", answer.json["id"].as_str().context("an upload has no id")?))
+    Ok(answer.json["id"].as_str().context("an upload has no id")?.to_owned())
 }
 
 fn fill(logistics: &Service, token: &str, count: usize) -> Result<()> {

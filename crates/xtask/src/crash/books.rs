@@ -172,6 +172,8 @@ pub struct Listing {
     pub mark: String,
     pub category: &'static str,
     pub body: Value,
+    /// The id of its file.
+    pub file: Option<String>,
     pub made: Attempt,
     /// What it was to become, one after the other.
     pub steps: Vec<(&'static str, State)>,

@@ -136,8 +136,8 @@ pub fn csv(goods: impl Iterator<Item = Goods>) -> String {
     csv
 }
 
-/// A listing with this description.
-pub fn listing(mark: &str, number: usize) -> (&'static str, Value) {
+/// A listing with this description, and a file.
+pub fn listing(mark: &str, number: usize, file: Option<&str>) -> (&'static str, Value) {
     let random = &mut Random::of(number);
     let (path, category) = random.one(&[("feed", 4), ("bedding", 5), ("cattle", 2), ("sheep", 1)]);
     let mut body = json!({
@@ -145,7 +145,7 @@ pub fn listing(mark: &str, number: usize) -> (&'static str, Value) {
         "location": {"address": {"city": "Ludlow", "postcode": "SY8 1EG", "countryISO": "GB"},
             "coordinates": {"lat": degrees(random, (50.0, 58.0)), "lon": degrees(random, (-5.0, 1.0))}},
         "price": {"type": "fixed", "pricePerUnit": {"amount": 20 + random.below(3000), "currency": "GBP"}},
-        "files": null, "description": mark, "tags": [random.one(&["spring", "autumn"])],
+        "files": file.map(|id| [json!({"id": id})]), "description": mark, "tags": [random.one(&["spring", "autumn"])],
     });
     if category < 3 {
         body["properties"] =

@@ -174,6 +174,11 @@ pub fn resolve(
 }
 
 impl Rows {
+    /// The status that a listing has, if it is there.
+    pub fn status(&self, listing: &Listing) -> Option<&str> {
+        self.of(listing).first().map(|row| row.status.as_str())
+    }
+
     fn of(&self, listing: &Listing) -> &[Row] {
         self.0.get(&listing.mark).map(Vec::as_slice).unwrap_or_default()
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::books::{Batch, Books, Load};
 use super::findings::Findings;
 use super::goods;
-use super::line::{ADMIN, LOGISTICS, Line, OWN, State};
+use super::line::{ADMIN, LOGISTICS, Line, ORGANISATIONS, OTHER, OWN, State};
 use super::settle::{Known, settle};
 use super::writers::ids;
 
@@ -19,6 +19,15 @@ pub struct Row {
     /// All but its id and its time of completion.
     line: String,
     completed: bool,
+}
+
+impl Row {
+    /// Whether the load has this file, and the other organisation as a party.
+    pub fn shares(&self, file: &str) -> bool {
+        let cells: Vec<_> = self.line.split(',').collect();
+        let [_, _, _, organiser, _, carrier, .., files] = cells[..] else { return false };
+        [organiser, carrier].contains(&ORGANISATIONS[OTHER]) && files.split(';').any(|id| id == file)
+    }
 }
 
 /// All loads that there are, by reference.

@@ -21,6 +21,7 @@ mod line;
 mod listings;
 mod loads;
 mod settle;
+mod shares;
 mod stage;
 mod writers;
 
@@ -34,6 +35,7 @@ use anyhow::{Result, anyhow};
 use self::books::Books;
 use self::findings::Findings;
 use self::line::{LIVESTOCK, LOGISTICS, Line, SYSTEM};
+use self::shares::{SHARE_TIMEOUT, Shares};
 use self::stage::Stage;
 use self::writers::{Bell, CLIENTS, Writer};
 use crate::build_release;
@@ -93,6 +95,7 @@ struct Crash {
     forgotten: usize,
     staged: usize,
     swept: usize,
+    shares: Shares,
 }
 
 impl Crash {
@@ -154,6 +157,8 @@ impl Crash {
         let listings = listings::read(line)?;
         listings::compare(&listings, &self.books, found);
         listings::look(line, &self.books, &listings, round, found)?;
+        let shares = shares::look(line, &self.books, (&loads, &listings), |of| of == round, found)?;
+        self.shares.slowest = self.shares.slowest.max(shares.slowest);
         check()?;
         files::resolve(line, &mut self.books, &store, found, round)?;
         check()?;
@@ -172,8 +177,11 @@ impl Crash {
         files::compare(&store, &self.books, found);
         files::look(line, &self.books, |_| true, found)?;
         stage.trial.check()?;
-        loads::compare(&loads::read(line)?, &self.books, found);
-        listings::compare(&listings::read(line)?, &self.books, found);
+        let (loads, listings) = (loads::read(line)?, listings::read(line)?);
+        loads::compare(&loads, &self.books, found);
+        listings::compare(&listings, &self.books, found);
+        let shares = shares::look(line, &self.books, (&loads, &listings), |_| true, found)?;
+        self.shares = Shares { slowest: self.shares.slowest, ..shares };
         self.damage.extend(stage.damage()?);
         Ok(())
     }
@@ -195,6 +203,12 @@ impl Crash {
             format!("{}; {} at the end, swept", self.forgotten, self.swept),
         );
         note("uploads cut off and left behind in a round, at most; removed", self.staged.to_string());
+        let Shares { open, closed, slowest: share_time } = &self.shares;
+        note(
+            "files of loads and listings that another organisation may open, that it may not",
+            format!("{open}, {closed}"),
+        );
+        let shared = format!("{:.1} s", share_time.as_secs_f64());
         let acknowledged = KINDS.map(|kind| found.tally(kind).acknowledged);
         let creates = acknowledged[0] + acknowledged[1];
         let least = if trial.short { 1 } else { ENOUGH };
@@ -206,6 +220,12 @@ impl Crash {
         let damage = if self.damage.is_empty() { "none".to_owned() } else { self.damage.join("; ") };
         let whole = [
             expect(stage.slowest < READY_LIMIT, "slowest restart, to ready", slowest, &ready),
+            expect(
+                *share_time < SHARE_TIMEOUT,
+                "slowest look at shared files after a restart",
+                shared,
+                &format!("{} s", SHARE_TIMEOUT.as_secs()),
+            ),
             expect(found.lost == 0, "acknowledged and lost", found.lost.to_string(), "0"),
             expect(found.doubled == 0, "doubled", found.doubled.to_string(), "0"),
             expect(found.half == 0, "half there", found.half.to_string(), "0"),

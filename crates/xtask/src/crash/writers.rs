@@ -93,7 +93,7 @@ impl<'a> Writer<'a> {
     fn load(&mut self) -> Result<()> {
         let (reference, number, made) = self.begin();
         let goods = Goods::of(reference, number, self.random.percent(30));
-        let files = if self.random.percent(10) { self.upload(2000)? } else { None };
+        let files = if self.random.percent(25) { self.upload(2000)? } else { None };
         let (files, shown) = (files.into_iter().collect(), serde_json::Value::Null);
         let mut load = Load { round: self.round, goods, files, made, shown, proof: None, sent: Vec::new() };
         let Some((state, shown)) = self.line.attempt(&load.request())? else { return Ok(()) };
@@ -101,6 +101,7 @@ impl<'a> Writer<'a> {
         match self.random.below(100) {
             0..25 => self.prove(&mut load)?,
             25..35 => self.send(&mut load)?,
+            35..60 if !load.files.is_empty() => self.send(&mut load)?,
             _ => {}
         }
         self.books.loads.push(load);
@@ -136,8 +137,7 @@ impl<'a> Writer<'a> {
             let done = self.begin_keyed(&format!("{}-{}", load.goods.reference, load.sent.len()));
             let mut sending = Sending { to_carrier, recipient, done };
             let Some((state, _)) = self.line.attempt(&sending.request(id))? else { return Ok(()) };
-            // It is recorded before its files are shared, which system may be needed for.
-            sending.done.state = if to_carrier && state == State::Not { State::Doubt } else { state };
+            sending.done.state = state;
             load.sent.push(sending);
         }
         Ok(())
@@ -194,9 +194,10 @@ impl<'a> Writer<'a> {
 
     fn listing(&mut self) -> Result<()> {
         let (mark, number, made) = self.begin();
-        let (category, body) = goods::listing(&mark, number);
+        let file = if self.random.percent(25) { self.upload(2000)? } else { None };
+        let (category, body) = goods::listing(&mark, number, file.as_deref());
         let (round, steps, wished, reported) = (self.round, Vec::new(), None, None);
-        let mut listing = Listing { round, mark, category, body, made, steps, wished, reported };
+        let mut listing = Listing { round, mark, category, body, file, made, steps, wished, reported };
         let Some((state, _)) = self.line.attempt(&listing.request())? else { return Ok(()) };
         listing.made.state = state;
         if let State::Done(id) = listing.made.state.clone() {

@@ -48,11 +48,17 @@ UNSTATED = [
     (r"find_location_by_words(_public)?", r"query", "required"),
     (r"find_location_by_address(_public)?", r"id", "required"),
     (r"list_loads_by_ids", r"ids", "required"),
-    (r"resolve_files", r"(un)?shareWith", "enum"),  # ids, or the text *: its own sentence says it better than a pattern's
+    # Ids, or the text *: its own sentence says it better than a pattern's.
+    (r"resolve_files", r"(un)?shareWith", "enum"),
+    (r"resolve_files", r"unshareWith", "inconsistent"),  # a name that is in shareWith too
+    (r"resolve_files", r"shareWith", "length"),  # of all organisations that a file has then
     (r"upload_file|create_load_batch", r"file", "format"),  # by its content: no image, no table
     (r"upload_file|create_load_batch", r"file", "length"),  # an empty one
     (r"upload_file", r"name", "length"),  # of its last path component
-    (r"upload_file", r"organisations", "length"),  # of each in the list
+    (r"upload_file", r"organisations", "length"),  # of each in the list, and of the list
+    # A comma separates the values of a filter.
+    (LISTING, r"properties\.(breed|breedType|breedSociety)", "format"),
+    (r"create_load_batch", r"file", "inconsistent"),  # the same content twice
     (r"search_listings", r"latitude|longitude", "required"),  # each needs the other, and distances both
     (LISTING, PRICES, "required"),  # by the type of the price
     (r"search_\w+|find_location_by_words(_public)?", r"query", "length"),  # counted in words

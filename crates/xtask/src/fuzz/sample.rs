@@ -72,6 +72,7 @@ pub fn fill(
     let row = format!("A-3,2026-03-03,1,{org},Farm,29.4\n");
     let table = format!("reference,deliveryDateISO,commodityId,carrierId,carrierName,weight\n{row}");
     Ok(json!({
+        "accept_load": {"path_parameters": {"id": open}},
         "archive_file": {"path_parameters": {"id": archived}},
         "create_load_batch": {"body": {"file": [table]}, "media_type": "multipart/form-data"},
         "find_file": {"path_parameters": {"id": file.json["id"]}},
@@ -86,6 +87,10 @@ pub fn fill(
         "report_listing": {
             "path_parameters": {"id": foreign}, "media_type": "application/json",
             "body": {"reason": "other", "message": null},
+        },
+        "resolve_files": {
+            "body": {"ids": [file.json["id"]], "shareWith": ["penhow"], "unshareWith": ["cwm-farm"]},
+            "media_type": "application/json",
         },
         "search_addresses": {"query": {"query": "hereford"}},
         "send_load_to_carrier": {"body": {"loadId": open, "carrierId": "penhow"}, "media_type": "application/json"},
