@@ -26,9 +26,10 @@ const INDEX: &str = "index.html";
 /// The bytes of a content hash that addresses and `ETag`s have.
 const HASH_BYTES: usize = 16;
 const YEAR_SECONDS: u32 = 31_536_000;
-/// Swagger UI sets styles of single elements, and its style sheet has images in `data:` addresses.
+/// Swagger UI sets styles of single elements, its style sheet has images in `data:` addresses, and images that an
+/// operation answers with are shown from `blob:` addresses.
 const POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
 const REFERRER_POLICY: HeaderName = HeaderName::from_static("referrer-policy");

@@ -1,6 +1,7 @@
 //! Requests that never reach a handler: what they send is not HTTP, or their head is too long or too slow. actix answers
 //! them itself, with a status and no body.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,7 +13,7 @@ use uuid::Uuid;
 use crate::measured::unparsed;
 
 /// The most log lines in a second.
-const MAX_LINES: std::num::NonZeroU32 = std::num::NonZeroU32::new(10).unwrap();
+const MAX_LINES: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
 /// How the answer begins that actix gives to a head that is too slow.
 const TOO_SLOW: &[u8] = b"HTTP/1.1 408 ";
 
@@ -49,6 +50,8 @@ impl Unparsed {
                 self.0.too_long.increment(1);
                 self.log(431, "the head is too long");
             }
+            // A body: its request has begun, and is answered by its handler.
+            DispatchError::Parse(ParseError::Io(_)) => {}
             // The cause is a text of the parser, never a part of the request.
             DispatchError::Parse(error) => {
                 self.0.malformed.increment(1);

@@ -1,13 +1,13 @@
-//! Requests that reach no handler are counted. What is logged of them: `services/logistics/tests/it/private.rs`.
+//! Requests that reach no handler are counted. What is logged of them, and what is not counted:
+//! `services/logistics/tests/it/operated.rs`.
 
 use std::time::Duration;
 
 use common::config::Server;
 use testkit::{App, Backend, TestDatabase};
-use tokio::io::AsyncWriteExt;
 
 use crate::echo::Echo;
-use crate::raw::{connect, exchange, rest};
+use crate::raw::exchange;
 
 async fn counted(app: &App, status: u16) -> u64 {
     let metrics = app.get("/metrics").send().await.text();
@@ -44,17 +44,5 @@ fn unparsed_requests_are_counted_by_status() {
             assert!(answer.contains(&format!("HTTP/1.1 {status} ")), "{answer}");
             assert!(grows(&app, status, before).await, "{status}");
         }
-    });
-}
-
-#[test]
-fn a_refused_request_that_was_parsed_is_not_counted() {
-    testkit::block_on(async {
-        let app = crate::echo::start().await;
-        let before = counted(&app, 408).await;
-        let mut stream = connect(&app).await;
-        stream.write_all(b"GET /v1/nothing HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n").await.unwrap();
-        assert!(rest(stream).await.starts_with("HTTP/1.1 404"));
-        assert_eq!(counted(&app, 408).await, before);
     });
 }

@@ -12,11 +12,16 @@ use super::*;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_logistics");
 
-async fn send_garbage(service: &Process) {
+async fn exchange(service: &Process, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(service.url.trim_start_matches("http://")).await.unwrap();
-    stream.write_all(b"Ottilie Quarrington\r\n\r\n").await.unwrap();
+    stream.write_all(request).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+async fn send_garbage(service: &Process) {
+    let answer = exchange(service, b"Ottilie Quarrington\r\n\r\n").await;
     assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
 }
 
@@ -36,6 +41,23 @@ fn requests_that_are_not_http_are_logged_at_debug_a_few_in_a_second() {
         tokio::time::sleep(Duration::from_millis(1200)).await;
         send_garbage(&service).await;
         tokio::time::sleep(Duration::from_millis(500)).await;
+
+        // Requests that a handler answers are others.
+        let token = User::of("haul").token();
+        let head = format!(
+            "POST /v1/loads/carrier HTTP/1.1\r\nhost: h\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\
+             content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+        );
+        let broken = exchange(&service, format!("{head}zz\r\n").as_bytes()).await;
+        assert!(broken.starts_with("HTTP/1.1 400 ") && broken.contains("x-request-id"), "{broken}");
+        let unknown = exchange(&service, b"GET /x HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n").await;
+        assert!(unknown.starts_with("HTTP/1.1 404 "), "{unknown}");
+        let metrics = service.call("GET", "/metrics").send().await.text();
+        for (status, count) in [(400, 202), (408, 0), (431, 0)] {
+            let line = format!("drover_unparsed_requests_total{{status=\"{status}\"}} {count}\n");
+            assert!(metrics.contains(&line), "{line} in {metrics}");
+        }
+
         let log = service.log();
         let lines: Vec<Value> = log
             .lines()
