@@ -207,19 +207,21 @@ pub fn accept(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(), Erro
     Ok(())
 }
 
-/// Fills in the creators of this many loads at once, which takes some 50 ms.
+/// Fills in the creators of this many loads at once, which takes a fraction of a second.
 pub const CREATORS_AT_ONCE: usize = 1_000;
 
 /// True if there are loads whose creator is not known yet: loads from before there were creators.
 pub fn has_unknown_creators(c: &mut AnyConnection) -> Result<bool, Error> {
-    let unknown = loads::table.filter(l::created_by.is_null());
-    Ok(diesel::select(diesel::dsl::exists(unknown)).get_result(c)?)
+    // In the order of the index of these loads, so that PostgreSQL uses it whatever its statistics say.
+    let unknown = l::loads.filter(l::created_by.is_null()).order(l::id).select(l::id);
+    Ok(unknown.first::<Id>(c).optional()?.is_some())
 }
 
 /// Fills in the creators of some loads, in column and document: the organiser, else the carrier. Returns how many.
 pub fn fill_creators(c: &mut AnyConnection) -> Result<usize, Error> {
     let creator = "COALESCE(organiser_id, carrier_id)";
-    let unknown = format!("SELECT id FROM loads WHERE created_by IS NULL LIMIT {CREATORS_AT_ONCE}");
+    let unknown =
+        format!("SELECT id FROM loads WHERE created_by IS NULL ORDER BY id LIMIT {CREATORS_AT_ONCE}");
     // Documents stay as they were written otherwise.
     let update = |but_brace: &str, quoted: &str, json: &str, some: &str| {
         format!(

@@ -13,7 +13,8 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::claim::{ClaimRequest, Claimed, claim};
+use super::claim::ClaimRequest;
+use super::claim::store::{Claimed, claim};
 use super::model::{MOST_ATTEMPTS, pause};
 use super::prune::check_retention;
 use super::store::{self, Outcome};

@@ -45,7 +45,7 @@ impl Dispatcher {
             let age = self.retention;
             let count = self.db.write(move |c| store::prune(c, age)).await?;
             pruned().increment(count as u64);
-            if count < PRUNED_AT_ONCE {
+            if count < PRUNED_AT_ONCE as usize {
                 return Ok(());
             }
             sleep(CHUNK_PAUSE).await;

@@ -9,7 +9,7 @@ use common::Error;
 use database::{AnyConnection, Id, Json, Ts};
 use diesel::prelude::*;
 
-use super::claim::Claimed;
+use super::claim::store::Claimed;
 use super::model::{Data, Event, Message, Notification, Status};
 use crate::loads::Load;
 use crate::schema::notifications::{self, dsl as n};
@@ -194,13 +194,13 @@ pub fn record(c: &mut AnyConnection, claimed: &Claimed, outcome: &Outcome) -> Re
 }
 
 /// This many are deleted at once, which takes some 20 ms.
-pub const PRUNED_AT_ONCE: usize = 1_000;
+pub const PRUNED_AT_ONCE: u32 = 1_000;
 
 /// Deletes some of those that are delivered or failed and were sent before this time. Returns how many.
 pub fn prune(c: &mut AnyConnection, age: Duration) -> Result<usize, Error> {
     let before = now(c)?.plus(-TimeDelta::from_std(age).unwrap_or(TimeDelta::MAX));
     let old = n::notifications.filter(n::due_at.is_null()).filter(n::pending_since.lt(before));
-    let old = old.order(n::pending_since).limit(PRUNED_AT_ONCE as i64).select(n::id);
+    let old = old.order(n::pending_since).limit(PRUNED_AT_ONCE.into()).select(n::id);
     let ids: Vec<Id> = match c {
         AnyConnection::Postgres(c) => old.for_update().skip_locked().load(c)?,
         AnyConnection::Sqlite(c) => old.load(c)?,

@@ -9,7 +9,7 @@ use database::Ts;
 use reqwest::StatusCode;
 use url::{Host, Url};
 
-use super::claim::Claimed;
+use super::claim::store::Claimed;
 use super::outside::{OutsideOnly, is_outside};
 use super::sign::Secrets;
 use crate::Settings;

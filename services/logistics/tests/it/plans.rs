@@ -64,5 +64,9 @@ fn statements_begin_at_an_index() {
             assert!(!plan.contains("SCAN loads\n"), "{query}\n{plan}");
             assert_eq!(plan.contains("TEMP B-TREE FOR ORDER BY"), sorts, "{query}\n{plan}");
         }
+        let plan = app.plan("SELECT id FROM loads WHERE created_by IS NULL ORDER BY id LIMIT 1");
+        assert!(plan.contains("loads_without_creator"), "{plan}");
+        let plan = app.plan("UPDATE loads SET created_by = '' WHERE id IN (SELECT id FROM loads WHERE created_by IS NULL ORDER BY id LIMIT 9)");
+        assert!(plan.contains("loads_without_creator") && !plan.contains("SCAN loads\n"), "{plan}");
     });
 }

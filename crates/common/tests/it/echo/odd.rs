@@ -116,7 +116,7 @@ async fn hear_of(path: PathId, query: Query<Pause>) -> Result<Answer, Error> {
 async fn who(caller: Caller) -> Result<Answer, Error> {
     Answer::json(&json!({
         "id": caller.user_id, "name": caller.user_name, "admin": caller.admin,
-        "org": caller.organisation.as_ref().map(|o| &o.id), "orgName": caller.organisation.as_ref().map(|o| o.name_or_id()),
+        "org": caller.organisation.as_ref().map(|o| &o.id), "orgName": caller.organisation.as_ref().map(common::Organisation::name_or_id),
         "requestId": caller.request.id, "traceparent": caller.request.traceparent(),
     }))
 }

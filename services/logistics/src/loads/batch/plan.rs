@@ -68,8 +68,7 @@ impl Import {
         let (mut hashes, names): (Vec<_>, Vec<_>) = files.unzip();
         let files = hashes.iter().zip(names).map(|(hash, name)| ImportedFile::new(hash, name)).collect();
         hashes.sort_unstable();
-        let all = hashes.into_iter().fold(Sha256::new(), |all, hash| all.chain_update(hash));
-        let combined_hash = base16ct::lower::encode_string(&all.finalize());
+        let combined_hash = base16ct::lower::encode_string(&Sha256::digest(hashes.concat()));
         Self { organisation_id: organisation_id.to_owned(), files, combined_hash, repeat }
     }
 }

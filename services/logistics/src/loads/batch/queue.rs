@@ -48,13 +48,11 @@ impl FairQueue {
             state.free_slots -= 1;
             return Ok(None);
         }
-        let place = match state.turns.iter().position(|(known, _)| known == organisation) {
-            Some(place) => place,
-            None => {
-                state.turns.push_back((organisation.to_owned(), VecDeque::new()));
-                state.turns.len() - 1
-            }
-        };
+        let place = state.turns.iter().position(|(known, _)| known == organisation);
+        let place = place.unwrap_or_else(|| {
+            state.turns.push_back((organisation.to_owned(), VecDeque::new()));
+            state.turns.len() - 1
+        });
         let waiting = &mut state.turns[place].1;
         waiting.retain(|sender| !sender.is_closed());
         if waiting.len() == MAX_WAITING {

@@ -54,7 +54,7 @@ testkit::on_both! {
         // It recorded all files of a batch as one content.
         let mut hashes = [one, two].map(sha256);
         hashes.sort_unstable();
-        let hash: String = sha256(&hashes.concat()).iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash = base16ct::lower::encode_string(&sha256(&hashes.concat()));
         let table = if backend == Backend::Sqlite { "imports" } else { "logistics.imports" };
         app.database.execute(&format!(
             "DELETE FROM {table} WHERE content_hash <> (SELECT min(content_hash) FROM {table}); UPDATE {table} SET content_hash = '{hash}'"

@@ -1,14 +1,12 @@
-//! Claiming what is due, in turns of the organisations that sent it.
-
-use std::collections::HashMap;
-use std::time::Duration;
+//! The queries that claim what is due.
 
 use common::Error;
 use database::{AnyConnection, Id, Json, Ts, TsSql};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 
-use super::store::{after, now};
+use super::super::store::{after, now};
+use super::ClaimRequest;
 use crate::schema::notifications::dsl as n;
 
 /// A notification that this process alone delivers, for as long as the lease runs.
@@ -26,27 +24,13 @@ pub struct Claimed {
     pub body: Json,
 }
 
-/// What may be claimed.
-#[derive(Clone, Debug)]
-pub struct ClaimRequest {
-    /// Free slots.
-    pub slots: usize,
-    /// An organisation may hold this many slots.
-    pub max_slots_of_one: usize,
-    /// The slots that organisations hold already.
-    pub in_flight: HashMap<String, usize>,
-    /// The organisation whose turn was last.
-    pub last: String,
-    pub lease: Duration,
-}
-
 /// Claims what is due, an equal share for each of the organisations whose turn is next, the longest due first. On
 /// PostgreSQL several replicas may do so at once.
 pub fn claim(c: &mut AnyConnection, request: &ClaimRequest) -> Result<Vec<Claimed>, Error> {
     let now = now(c)?;
     let columns = (n::id, n::load_id, n::organisation_id, n::event, n::attempts, n::claimed_until, n::body);
     let mut claimed: Vec<Claimed> = Vec::new();
-    for (organisation_id, share) in shares(next_organisations(c, request, now)?, request) {
+    for (organisation_id, share) in request.shares(next_organisations(c, request, now)?) {
         let due = n::notifications
             .filter(n::organisation_id.eq(organisation_id))
             .filter(n::due_at.le(now))
@@ -70,18 +54,6 @@ pub fn claim(c: &mut AnyConnection, request: &ClaimRequest) -> Result<Vec<Claime
     Ok(claimed)
 }
 
-/// The free slots in equal shares; the first organisations get what is left over.
-fn shares(organisations: Vec<String>, request: &ClaimRequest) -> Vec<(String, usize)> {
-    let count = organisations.len().max(1);
-    let (each, left_over) = (request.slots / count, request.slots % count);
-    let share = |(place, organisation): (usize, String)| {
-        let held = request.in_flight.get(&organisation).copied().unwrap_or_default();
-        let share = each + usize::from(place < left_over);
-        (organisation, share.min(request.max_slots_of_one.saturating_sub(held)))
-    };
-    organisations.into_iter().enumerate().map(share).collect()
-}
-
 #[derive(QueryableByName)]
 struct Turn {
     #[diesel(sql_type = Text)]
@@ -91,9 +63,6 @@ struct Turn {
 /// The organisations that have something due and may hold more slots, as many as there are free slots, beginning after
 /// the one whose turn was last.
 fn next_organisations(c: &mut AnyConnection, request: &ClaimRequest, now: Ts) -> Result<Vec<String>, Error> {
-    let is_full = |organisation: &String| {
-        request.in_flight.get(organisation).is_some_and(|held| *held >= request.max_slots_of_one)
-    };
     let limit = request.slots + request.in_flight.len();
     let mut turns = Vec::new();
     for (operator, from) in [(">", request.last.as_str()), (">=", "")] {
@@ -104,7 +73,7 @@ fn next_organisations(c: &mut AnyConnection, request: &ClaimRequest, now: Ts) ->
     }
     let mut next: Vec<String> = Vec::new();
     for organisation in turns {
-        if next.len() < request.slots && !is_full(&organisation) && !next.contains(&organisation) {
+        if next.len() < request.slots && !request.is_full(&organisation) && !next.contains(&organisation) {
             next.push(organisation);
         }
     }
@@ -140,28 +109,4 @@ fn due_organisations(
         .bind::<TsSql, _>(now)
         .bind::<BigInt, _>(limit)
         .load(c))?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slots_are_shared_equally_and_no_organisation_holds_too_many() {
-        let request = |slots, in_flight: &[(&str, usize)]| ClaimRequest {
-            slots,
-            max_slots_of_one: 4,
-            in_flight: in_flight.iter().map(|(name, held)| ((*name).to_owned(), *held)).collect(),
-            last: String::new(),
-            lease: Duration::ZERO,
-        };
-        let shared = |names: &[&str], request: &ClaimRequest| {
-            let names = names.iter().map(|name| (*name).to_owned()).collect();
-            shares(names, request).into_iter().map(|(_, share)| share).collect::<Vec<_>>()
-        };
-        assert_eq!(shared(&["a", "b", "c"], &request(8, &[])), [3, 3, 2]);
-        assert_eq!(shared(&["a", "b"], &request(8, &[("b", 3)])), [4, 1]);
-        assert_eq!(shared(&["a"], &request(8, &[])), [4]);
-        assert_eq!(shared(&[], &request(8, &[])), [0; 0]);
-    }
 }
