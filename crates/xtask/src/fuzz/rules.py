@@ -54,6 +54,7 @@ UNSTATED = [
     (r"resolve_files", r"shareWith", "length"),  # of all organisations that a file has then
     (r"upload_file|create_load_batch", r"file", "format"),  # by its content: no image, no table
     (r"upload_file|create_load_batch", r"file", "length"),  # an empty one
+    (r"create_load_batch", r"file", "inconsistent"),  # the same content twice
     (r"upload_file", r"name", "length"),  # of its last path component
     (r"upload_file", r"organisations", "length"),  # of each in the list, and of the list
     # A comma separates the values of a filter.
@@ -63,7 +64,7 @@ UNSTATED = [
     (LISTING, PRICES, "required"),  # by the type of the price
     (r"search_\w+|find_location_by_words(_public)?", r"query", "length"),  # counted in words
     (r"list_loads_by_ids", r"ids", "length"),  # counted in ids
-    (PROOF + "|upload_file|" + LOAD, r"capturedAtUTC", "range"),  # counted from now
+    (PROOF + "|upload_file|" + LOAD, r"capturedAtUTC", "range"),  # counted from now, and from the dates of the load
     (LISTING, r"properties\.registration\.dateOfBirth", "range"),  # as well
     (LOAD + "|" + PROOF, r"vehicleRegistration", "length"),  # of its upper case
     (r"clear_cache", r"(prefixes|keys)\[\d+\]", "format"),  # keys of secrets

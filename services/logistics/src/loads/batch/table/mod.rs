@@ -57,9 +57,9 @@ impl Budget {
             limits,
             blank_rows: Self::max_blank_rows(limits),
             cells: Self::max_cells(limits),
-            events: EVENTS_PER_CELL * Self::max_cells(limits),
-            unpacked_bytes: 7 * limits.bytes,
-            text_bytes: 5 * limits.bytes,
+            events: Self::max_events(limits),
+            unpacked_bytes: limits.bytes.saturating_mul(7),
+            text_bytes: limits.bytes.saturating_mul(5),
         }
     }
 
@@ -68,7 +68,11 @@ impl Budget {
     }
 
     fn max_cells(limits: Limits) -> usize {
-        CELLS_PER_ROW * Self::max_blank_rows(limits)
+        Self::max_blank_rows(limits).saturating_mul(CELLS_PER_ROW)
+    }
+
+    fn max_events(limits: Limits) -> usize {
+        Self::max_cells(limits).saturating_mul(EVENTS_PER_CELL)
     }
 
     fn take_blank_row(&mut self) -> Result<(), Fault> {
@@ -84,14 +88,13 @@ impl Budget {
     }
 
     fn take_event(&mut self) -> Result<(), Fault> {
-        let too_many =
-            || Fault::too_many("tags and texts in its XML", EVENTS_PER_CELL * Self::max_cells(self.limits));
+        let too_many = || Fault::too_many("tags and texts in its XML", Self::max_events(self.limits));
         self.events = self.events.checked_sub(1).ok_or_else(too_many)?;
         Ok(())
     }
 
     fn take_text(&mut self, bytes: usize) -> Result<(), Fault> {
-        let too_large = Fault::TooLarge(5 * self.limits.bytes);
+        let too_large = Fault::TooLarge(self.limits.bytes.saturating_mul(5));
         self.text_bytes = self.text_bytes.checked_sub(bytes).ok_or(too_large)?;
         Ok(())
     }
