@@ -34,10 +34,15 @@ async fn log(backend: Backend, format: &str) -> (String, Vec<String>) {
     let forged = haul.clone().with("name", "a\nINJECTED").token();
     assert_eq!(service.call("GET", "/v1/loads").bearer(&forged).send().await.status, 401);
     let files = json!([{"id": system.add("\u{1b}[31mINJECTED\n.jpg", &haul)}]);
-    let form = with(with(carrier_form(), "files", files), "reference", json!("INJECTED \u{202e}"));
+    let form = with(with(carrier_form(), "files", files), "reference", json!("INJECTED"));
+    let refused = with(form.clone(), "reference", json!("INJECTED \u{202e}INJECTED"));
+    assert_eq!(service.call("POST", "/v1/loads/carrier").by(&haul).json(&refused).send().await.status, 400);
     let call = service.call("POST", "/v1/loads/carrier").by(&haul).header("idempotency-key", KEY);
     let load = call.json(&form).send().await.ok();
-    let sent = json!({"loadId": load["id"], "driverId": "dai \u{2028}INJECTED"});
+    let refused = json!({"loadId": load["id"], "driverId": "dai \u{2028}INJECTED"});
+    let call = service.call("POST", "/v1/loads/send-to-driver").by(&haul).json(&refused);
+    assert_eq!(call.send().await.status, 400);
+    let sent = json!({"loadId": load["id"], "driverId": "dai INJECTED"});
     service.call("POST", "/v1/loads/send-to-driver").by(&haul).json(&sent).send().await.ok();
     for path in [
         "/v1/loads?query=%0a%1b[31mINJECTED&sortBy=%0d%0aINJECTED",
