@@ -42,6 +42,7 @@ pub(super) struct Permit<'a> {
     started: Instant,
     /// The breaker was open, and this call finds out whether it closes.
     is_trial: bool,
+    reported: bool,
 }
 
 /// What is to be done after a failure.
@@ -75,13 +76,13 @@ impl Breaker {
                 return None;
             }
             Some(_) => {
-                // Others wait for the result of this call, or as long again if it is never reported.
+                // Others wait for the result of this call.
                 state.open_until = Some(now + OPEN_TIME);
                 true
             }
             None => false,
         };
-        Some(Permit { breaker: self, started: now, is_trial })
+        Some(Permit { breaker: self, started: now, is_trial, reported: false })
     }
 
     /// Reports whether the service answered a probe: if not, the breaker opens.
@@ -107,19 +108,22 @@ impl Breaker {
 
 impl Permit<'_> {
     /// The service answered.
-    pub(super) fn success(self) {
+    pub(super) fn success(mut self) {
+        self.reported = true;
         self.breaker.close(&mut self.breaker.state());
         self.breaker.answered.increment(1);
     }
 
     /// The service answered, but this caller's answer is of no use: no reason to keep others from calling.
-    pub(super) fn unusable(self) {
+    pub(super) fn unusable(mut self) {
+        self.reported = true;
         self.breaker.close(&mut self.breaker.state());
         self.breaker.failed.increment(1);
     }
 
     /// The service did not answer this caller.
-    pub(super) fn failure(self, caller: &str) -> AfterFailure {
+    pub(super) fn failure(mut self, caller: &str) -> AfterFailure {
+        self.reported = true;
         let breaker = self.breaker;
         breaker.failed.increment(1);
         if self.is_trial {
@@ -149,6 +153,13 @@ impl Permit<'_> {
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
         self.breaker.seconds.record(self.started.elapsed().as_secs_f64());
+        if self.is_trial && !self.reported {
+            // The client hung up, which must not keep others waiting: the next call is a trial.
+            let mut state = self.breaker.state();
+            if state.open_until.is_some() {
+                state.open_until = Some(Instant::now());
+            }
+        }
     }
 }
 
@@ -206,6 +217,18 @@ mod tests {
             breaker.probed(answered);
             assert_eq!(breaker.permit().is_some(), closed);
         }
+    }
+
+    #[test]
+    fn after_a_trial_that_is_given_up_another_begins() {
+        let breaker = Breaker::new();
+        breaker.probed(false);
+        breaker.state().open_until = Some(Instant::now());
+        drop(breaker.permit().unwrap());
+        let trial = breaker.permit().unwrap();
+        assert!(breaker.permit().is_none());
+        trial.success();
+        assert!(breaker.permit().is_some());
     }
 
     #[test]
