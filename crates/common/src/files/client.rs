@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
+use database::Id;
 use reqwest::{Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
@@ -135,7 +136,7 @@ impl FileClient {
         Ok(found)
     }
 
-    /// Makes one attempt to share.
+    /// Makes one attempt to share. One file that cannot be shared does not keep the others from it.
     pub(super) async fn share(&self, share: &DueShare) -> Result<(), CallError> {
         let by = OnBehalfOf {
             token: &share.token,
@@ -143,10 +144,28 @@ impl FileClient {
             request_id: &share.request_id,
             traceparent: share.traceparent.clone(),
         };
+        let mut refused = None;
         for ids in share.files.chunks(MAX_FILES) {
-            self.call(&by, &json!({ "ids": ids, "shareWith": share.organisations }), 1).await?;
+            match self.share_files(&by, ids, share).await {
+                Err(CallError::Refused(StatusCode::BAD_REQUEST)) if ids.len() > 1 => {}
+                done => {
+                    done?;
+                    continue;
+                }
+            }
+            for id in ids {
+                match self.share_files(&by, std::slice::from_ref(id), share).await {
+                    Err(error @ CallError::Refused(StatusCode::BAD_REQUEST)) => refused = Some(error),
+                    done => done?,
+                }
+            }
         }
-        Ok(())
+        refused.map_or(Ok(()), Err)
+    }
+
+    async fn share_files(&self, by: &OnBehalfOf<'_>, ids: &[Id], share: &DueShare) -> Result<(), CallError> {
+        let body = json!({ "ids": ids, "shareWith": share.organisations });
+        self.call(by, &body, 1).await.map(drop)
     }
 
     async fn call(
