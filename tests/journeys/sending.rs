@@ -6,9 +6,14 @@ use super::*;
 
 /// A load of `grain` with this file, not carried by anybody yet.
 async fn uncarried(drover: &Drover, file: &str) -> String {
+    uncarried_with(drover, &[file]).await
+}
+
+async fn uncarried_with(drover: &Drover, files: &[&str]) -> String {
+    let files: Vec<_> = files.iter().map(|id| json!({"id": id})).collect();
     let form = json!({
         "organiserId": "grain", "organiserName": "Border Grain", "commodityId": 2, "reference": "BG-1",
-        "deliveryDateISO": "2026-03-01", "weight": 28, "weightNet": null, "tags": [], "files": [{"id": file}],
+        "deliveryDateISO": "2026-03-01", "weight": 28, "weightNet": null, "tags": [], "files": files,
     });
     let load =
         drover.logistics.post("/v1/loads/organiser").by(&User::of("grain")).json(&form).send().await.ok();
@@ -52,6 +57,23 @@ testkit::on_both! {
         drover.logistics.post("/v1/loads/send-to-carrier").by(&merchant).json(&form).send().await.ok();
         let load = drover.logistics.get(&format!("/v1/loads/{id}")).by(&User::of("haul")).send().await.ok();
         assert_eq!(load["carrier"]["name"], "haul");
+    }
+
+    async fn a_file_shared_with_200_organisations_does_not_keep_the_others_from_the_carrier(backend) {
+        let drover = Drover::start(backend).await;
+        let (merchant, haulier) = (User::of("grain"), User::of("haul"));
+        let full = drover.upload(&merchant, "contract", "full").await;
+        let contract = drover.upload(&merchant, "contract", "contract").await;
+        for call in 0..4 {
+            let names: Vec<_> = (0..50).map(|n| format!("mill-{call}-{n}")).collect();
+            let body = json!({"ids": [full], "shareWith": names});
+            drover.system.post("/v1/files/resolve").by(&merchant).json(&body).send().await.ok();
+        }
+        let id = uncarried_with(&drover, &[&full, &contract]).await;
+        let form = json!({"loadId": id, "carrierId": "haul"});
+        drover.logistics.post("/v1/loads/send-to-carrier").by(&merchant).json(&form).send().await.ok();
+        assert_eq!(drover.download(&haulier, &full).await.0, 403);
+        assert_eq!(drover.download(&haulier, &contract).await, (200, photograph("contract")));
     }
 
     async fn without_system_no_carrier_is_assigned(backend) {

@@ -312,7 +312,8 @@ mod tests {
             let (client, accepted) = tokio::join!(client, listener.accept());
             let (io, _) = accepted.unwrap();
             assert!(!io.nodelay().unwrap());
-            let connection = Connection::accepted(io, Patience::new(&config::Server::default()), Unparsed::default());
+            let connection =
+                Connection::accepted(io, Patience::new(&config::Server::default()), Unparsed::default());
             assert!(connection.io.nodelay().unwrap());
             drop(client);
         });
