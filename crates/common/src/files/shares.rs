@@ -210,8 +210,8 @@ impl Shares {
                     self.failed.increment(1);
                     tracing::error!(
                         %subject, %status, attempts,
-                        "the files of a load or listing were not shared and no retry can succeed: send the load, prove it or \
-                         publish the listing once more, or share the files by POST /v1/files/resolve of system"
+                        "the files of a load or listing were not shared and no retry can succeed: send the load or publish the \
+                         listing once more, or share the files by POST /v1/files/resolve of system"
                     );
                 }
             }),

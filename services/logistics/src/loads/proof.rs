@@ -17,6 +17,7 @@ use super::store;
 use crate::Logistics;
 
 const NO_LOAD: &str = "names no load";
+
 /// How long before a load's creation or delivery date its proof may have been captured.
 const MAX_CAPTURE_AGE: TimeDelta = TimeDelta::days(366);
 
@@ -87,16 +88,14 @@ impl Delivery {
     }
 
     /// Offices enter loads afterwards, so it may lie before the load's creation, within a year.
-    fn check_captured_at(&self, load: &Load) -> Result<(), Error> {
+    fn check_captured_at(&self, load: &Load, problems: &mut Problems) {
         let earliest = load.created_at.min(load.delivery_date).plus(-MAX_CAPTURE_AGE);
-        if self.captured_at.as_ref().and_then(Iso::start).is_none_or(|at| at >= earliest) {
-            return Ok(());
+        if self.captured_at.as_ref().and_then(Iso::start).is_some_and(|at| at < earliest) {
+            let message =
+                "must not be more than 366 days before both the load's creation and its delivery date";
+            let data = serde_json::json!({ "minimum": earliest.to_string() });
+            problems.push_with("capturedAtUTC", Code::Range, message, data);
         }
-        let message = "must not be more than 366 days before both the load's creation and its delivery date";
-        let mut problems = Problems::default();
-        let data = serde_json::json!({ "minimum": earliest.to_string() });
-        problems.push_with("capturedAtUTC", Code::Range, message, data);
-        problems.check()
     }
 
     fn proof(&self) -> Result<Proof, Error> {
@@ -184,19 +183,20 @@ async fn record(
     let run = once.run_telling(&app.db, print, async || {
         let reader = caller.clone();
         let (load, proven) = app.db.read(move |c| store::find_with_proof(c, &reader, id)).await?;
-        delivery.check_captured_at(&load)?;
-        // A contradiction is found before system is called.
+        let mut problems = Problems::default();
+        delivery.check_captured_at(&load, &mut problems);
+        if !problems.is_empty() {
+            app.files.report_unknown(caller, delivery.files(), &mut problems).await;
+        }
+        problems.check()?;
+        // System is called neither for a repeat, which changes nothing, nor for a contradiction.
         let repeated = repeats(&load, proven.as_ref(), &proof)?;
-        let (found, files) = match app.files.look_up(caller, delivery.files()).await {
-            // A repeat shares again. It changes nothing, so it succeeds without system too.
-            Ok(found) if repeated => (found, Vec::new()),
-            Err(Error::Unavailable(..)) if repeated => (FoundFiles::default(), Vec::new()),
-            found => {
-                let found = found?;
-                let files = found.references()?;
-                (found, files)
-            }
+        let found = if repeated {
+            FoundFiles::default()
+        } else {
+            app.files.look_up(caller, delivery.files()).await?
         };
+        let files = found.references()?;
         let caller = caller.clone();
         Ok(move |c: &mut _| {
             let (mut load, proven) = store::find_with_proof(c, &caller, id)?;
