@@ -7,6 +7,7 @@ mod text;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+pub(crate) use normalize::without_invisible;
 pub use normalize::{TextForm, is_plain_line, normalize_line};
 pub use postcode::Postcode;
 pub(crate) use text::pattern_message;

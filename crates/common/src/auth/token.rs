@@ -13,7 +13,7 @@ use super::strict::{UniqueMembers, check_header, is_duplicate};
 use super::{Caller, Organisation, Refusal};
 use crate::config::{Auth, Claims};
 use crate::request::RequestContext;
-use crate::wire::normalize_line;
+use crate::wire::{normalize_line, without_invisible};
 
 /// Checks tokens against the configured keys, issuer and audience.
 pub struct Verifier {
@@ -164,12 +164,17 @@ fn person(claims: &Map<String, Value>, names: &Claims) -> Result<Person, Refusal
         let text = normalize_line(claims.get(name)?.as_str()?);
         (!text.is_empty()).then(|| text.into_owned())
     };
+    // Names are shown to others: what could disguise them is left out.
+    let shown = |name: &str| {
+        let visible = without_invisible(&text(name)?);
+        let line = normalize_line(&visible);
+        (!line.is_empty()).then(|| line.into_owned())
+    };
     let id = text(&names.sub).ok_or(Refusal::BadToken("the token names nobody"))?;
-    let name = || text(&names.org_name).map(|name| name.trim().to_owned());
-    let organisation = text(&names.org).map(|id| Organisation { id, name: name() });
+    let organisation = text(&names.org).map(|id| Organisation { id, name: shown(&names.org_name) });
     let roles = claims.get(&names.roles).and_then(Value::as_array);
     Ok(Person {
-        name: text(&names.name).unwrap_or_else(|| id.clone()),
+        name: shown(&names.name).unwrap_or_else(|| id.clone()),
         id,
         organisation,
         admin: roles.is_some_and(|roles| roles.iter().any(|role| role == "admin")),

@@ -1,6 +1,6 @@
 //! A circuit breaker: after several failures in a row no request waits for a service that is down.
 //!
-//! Failures of one caller alone never open it: that caller's requests may be slow for a reason of their own. They open it
+//! Failures of one tenant alone never open it: that tenant's requests may be slow for a reason of their own. They open it
 //! only if a probe of the service fails as well.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,10 +29,10 @@ pub(super) struct Breaker {
 struct State {
     /// In a row, since the last success or probe.
     failures: u32,
-    /// The caller of the first of them.
-    first_caller: String,
-    /// Another caller failed too.
-    several_callers: bool,
+    /// The tenant of the first of them.
+    first_tenant: String,
+    /// Calls of another tenant failed too.
+    several_tenants: bool,
     open_until: Option<Instant>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Permit<'a> {
     reported: bool,
 }
 
-/// What is to be done after a failure.
+/// The next step after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(super) enum AfterFailure {
@@ -85,6 +85,14 @@ impl Breaker {
         Some(Permit { breaker: self, started: now, is_trial, reported: false })
     }
 
+    /// How long the breaker stays open; `None` while it is closed or a call would be tried.
+    pub(super) fn open_for(&self) -> Option<Duration> {
+        self.state()
+            .open_until
+            .map(|until| until.saturating_duration_since(Instant::now()))
+            .filter(|left| !left.is_zero())
+    }
+
     /// Reports whether the service answered a probe: if not, the breaker opens.
     pub(super) fn probed(&self, answered: bool) {
         let mut state = self.state();
@@ -121,8 +129,8 @@ impl Permit<'_> {
         self.breaker.failed.increment(1);
     }
 
-    /// The service did not answer this caller.
-    pub(super) fn failure(mut self, caller: &str) -> AfterFailure {
+    /// The service did not answer a call of this tenant.
+    pub(super) fn failure(mut self, tenant: &str) -> AfterFailure {
         self.reported = true;
         let breaker = self.breaker;
         breaker.failed.increment(1);
@@ -134,13 +142,13 @@ impl Permit<'_> {
             return AfterFailure::Continue;
         }
         if state.failures == 0 {
-            caller.clone_into(&mut state.first_caller);
+            tenant.clone_into(&mut state.first_tenant);
         }
-        state.several_callers |= state.first_caller != caller;
+        state.several_tenants |= state.first_tenant != tenant;
         state.failures += 1;
         if state.failures < MAX_FAILURES {
             AfterFailure::Continue
-        } else if state.several_callers {
+        } else if state.several_tenants {
             breaker.open(&mut state);
             AfterFailure::Continue
         } else {
@@ -175,17 +183,20 @@ mod tests {
     }
 
     #[test]
-    fn failures_of_several_callers_open_it_and_a_success_closes_it() {
+    fn failures_of_several_tenants_open_it_and_a_success_closes_it() {
         let recorder = PrometheusBuilder::new().build_recorder();
         let breaker = metrics::with_local_recorder(&recorder, Breaker::new);
         let shown = || recorder.handle().render();
         breaker.permit().unwrap().success();
         assert_eq!(fail(&breaker, &["a", "a", "a", "a", "a"]), [Continue; 5]);
         assert!(shown().contains("drover_files_breaker_open 0\n"), "{}", shown());
+        assert_eq!(breaker.open_for(), None);
         assert_eq!(fail(&breaker, &["b"]), [Continue]);
+        assert!(breaker.open_for().is_some_and(|left| left <= OPEN_TIME));
         assert!(shown().contains("drover_files_breaker_open 1\n"), "{}", shown());
         assert!(breaker.permit().is_none());
         breaker.state().open_until = Some(Instant::now());
+        assert_eq!(breaker.open_for(), None, "a call may be tried");
         let trial = breaker.permit().unwrap();
         assert!(breaker.permit().is_none(), "one trial at a time");
         trial.success();

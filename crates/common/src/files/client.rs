@@ -20,7 +20,7 @@ use crate::request::{REQUEST_ID, TRACEPARENT};
 use crate::wire::FileReference;
 use crate::{Error, traces, unreadable};
 
-/// Of one attempt.
+/// Timeout of one attempt.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
 const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
 /// Attempts of a look-up that a request waits for.
@@ -44,7 +44,7 @@ pub struct FileClient {
     large_answers: Semaphore,
 }
 
-/// Who a call is made for.
+/// The caller on whose behalf a call is made.
 struct OnBehalfOf<'a> {
     token: &'a SecretString,
     /// Failures are attributed to the tenant.
@@ -65,7 +65,7 @@ pub(super) enum CallError {
 /// The result of one attempt.
 enum Attempt {
     Answered(Result<Vec<FileInfo>, CallError>),
-    /// The system service is well; this answer is of no use.
+    /// The system service answered, but the answer cannot be used.
     Unusable(anyhow::Error),
     Failed(anyhow::Error),
 }
@@ -134,6 +134,11 @@ impl FileClient {
             found.add(self.call(&by, &json!({ "ids": ids }), attempts).await?);
         }
         Ok(found)
+    }
+
+    /// How long no call is tried, because the system service does not answer.
+    pub(super) fn blocked_for(&self) -> Option<Duration> {
+        self.breaker.open_for()
     }
 
     /// Makes one attempt to share. One file that cannot be shared does not keep the others from it.

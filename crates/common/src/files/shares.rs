@@ -40,13 +40,13 @@ pub struct DueShare {
     pub(super) organisations: Vec<String>,
     pub(super) token: SecretString,
     pub(super) expires_at: Ts,
-    /// The present one among them.
+    /// Attempts so far, including the current one.
     pub(super) attempts: i32,
     pub(super) request_id: String,
     pub(super) traceparent: Option<String>,
 }
 
-/// Whose request it is: tenants take turns, and failures are attributed to them.
+/// The tenant of a request. Tenants take turns, and failures are attributed to them.
 pub(super) fn tenant(caller: &Caller) -> String {
     match &caller.organisation {
         Some(organisation) => format!("organisation {}", organisation.id),
@@ -71,7 +71,7 @@ impl DueShare {
         })
     }
 
-    /// To be stored.
+    /// Returns the token to store.
     pub(super) fn token(&self) -> &str {
         self.token.expose_secret()
     }
@@ -104,7 +104,7 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// Of a service, by its client.
+    /// Creates the outbox of a service.
     pub fn new(context: &Context, client: Arc<FileClient>) -> Self {
         let counter = |outcome| {
             let counter = measured::file_shares(outcome);
@@ -169,6 +169,10 @@ impl Shares {
     /// Makes an attempt at every due share. Returns how long until the next is due, `None` without any.
     async fn retry_due(&self, last_tenant: &mut String) -> Result<Option<Duration>, Error> {
         loop {
+            // Attempts that cannot be made would only write to the database.
+            if let Some(wait) = self.client.blocked_for() {
+                return Ok(Some(wait));
+            }
             match self.db.read(store::next_due_in).await? {
                 Some(wait) if wait.is_zero() => {}
                 other => return Ok(other),
@@ -220,10 +224,13 @@ impl Shares {
                 let pause = pause(attempts).mul_f64(rand::random_range(0.75..1.25));
                 let postponed = self.db.write(move |c| store::postpone(c, id, attempts, pause)).await;
                 self.retried.increment(1);
-                tracing::warn!(
-                    %subject, attempts, error = format!("{error:?}"),
-                    "the files of a load or listing were not shared: retried"
-                );
+                let error = format!("{error:?}");
+                // Once for each share: thousands may be due while system is away.
+                if attempts == 1 {
+                    tracing::warn!(%subject, error, "the files of a load or listing were not shared: retried");
+                } else {
+                    tracing::debug!(%subject, attempts, error, "the files of a load or listing were not shared: retried");
+                }
                 self.wake.notify_one();
                 postponed
             }

@@ -79,6 +79,11 @@ pub fn is_plain_line(text: &str) -> bool {
     !text.contains(|c: char| c.is_control() || is_invisible(c))
 }
 
+/// The text without the characters that [`is_plain_line`] refuses in names.
+pub(crate) fn without_invisible(text: &str) -> String {
+    text.replace(is_invisible, "")
+}
+
 /// Zero-width and bidirectional control characters, line and paragraph separators: the characters that Unicode lets
 /// programs ignore, but for the selectors of variants and tags, which emoji and flags are written with.
 fn is_invisible(c: char) -> bool {

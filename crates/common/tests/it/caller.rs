@@ -135,6 +135,10 @@ fn claims_become_the_caller() {
         assert_eq!((&known["org"], &known["orgName"]), (&json!("a"), &json!("Organisation a")));
         let bare = who(&user_with("orgName", json!(null)).with("name", " ")).await;
         assert_eq!((&bare["name"], &bare["orgName"]), (&json!("user-of-a"), &json!("a")));
+        let disguised =
+            user_with("orgName", json!("Mill\u{202e} & Co\u{200b}")).with("name", "\u{200b}\u{feff}");
+        let disguised = who(&disguised).await;
+        assert_eq!((&disguised["name"], &disguised["orgName"]), (&json!("user-of-a"), &json!("Mill & Co")));
         let alone = who(&User::alone("z").with("org", "")).await;
         assert_eq!((&alone["org"], &alone["admin"]), (&json!(null), &json!(false)));
         for (roles, admin) in [

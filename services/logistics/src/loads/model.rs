@@ -202,13 +202,12 @@ pub fn parties<'a>(organiser: Option<&'a Party>, carrier: Option<&'a Party>) -> 
     ids
 }
 
-/// Who creates loads.
+/// The creator of a load.
 #[derive(Clone, Debug)]
 pub struct Creator {
     organisation_id: Option<String>,
     /// The organisation's name in the token.
     organisation_name: Option<String>,
-    admin: bool,
 }
 
 impl Creator {
@@ -216,13 +215,14 @@ impl Creator {
     pub fn of(caller: &Caller) -> Self {
         let organisation_id = caller.organisation.as_ref().map(|organisation| organisation.id.clone());
         let organisation_name = caller.own_name(caller.organisation_id()).map(str::to_owned);
-        Self { organisation_id, organisation_name, admin: caller.admin }
+        Self { organisation_id, organisation_name }
     }
 
-    /// True for a load that was entered for its organiser by another organisation: the organiser's completed export
+    /// True for a load that its carrier enters for another organisation as organiser: the organiser's completed export
     /// leaves it out until the organiser accepts it.
-    pub fn needs_acceptance(&self, organiser_id: Option<&str>) -> bool {
-        !self.admin && organiser_id.is_some_and(|id| self.organisation_id.as_deref() != Some(id))
+    pub fn needs_acceptance(&self, organiser_id: Option<&str>, carrier_id: Option<&str>) -> bool {
+        let own = self.organisation_id.as_deref();
+        own.is_some() && carrier_id == own && organiser_id.is_some_and(|id| Some(id) != own)
     }
 
     fn created_by(&self) -> Option<CreatedBy> {

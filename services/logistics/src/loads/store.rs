@@ -77,7 +77,8 @@ impl Row {
     /// A new load.
     pub fn new(load: &Load, creator: &Creator) -> Result<Self, Error> {
         let row = Self::of(load)?;
-        let needs_acceptance = creator.needs_acceptance(row.organiser_id.as_deref());
+        let needs_acceptance =
+            creator.needs_acceptance(row.organiser_id.as_deref(), row.carrier_id.as_deref());
         Ok(Self { awaits_acceptance: needs_acceptance.then_some(true), ..row })
     }
 

@@ -58,6 +58,9 @@ testkit::on_both! {
     async fn only_loads_that_others_entered_need_acceptance(backend) {
         let app = app(backend).await;
         let (grain, haul, admin) = (User::of("grain"), User::of("haul"), User::admin());
+        // An admin who acts for the carrier enters loads as the carrier does.
+        let mut acting_admin = User::of("haul");
+        acting_admin.claims["roles"] = json!(["admin"]);
         let mut ids = Vec::new();
         let alone = with(carrier_form(), "carrierId", json!("grain"));
         for (user, path, form, reference) in [
@@ -66,6 +69,7 @@ testkit::on_both! {
             (&admin, "carrier", carrier_form(), "admin's of the carrier"),
             (&grain, "carrier", alone, "own, as carrier"),
             (&haul, "carrier", carrier_form(), "haul's"),
+            (&acting_admin, "carrier", carrier_form(), "haul's admin's"),
         ] {
             let form = with(form, "reference", json!(reference));
             let load = app.post(&format!("/v1/loads/{path}")).by(user).json(&form).send().await.ok();
@@ -84,6 +88,6 @@ testkit::on_both! {
         for id in &ids {
             app.post(&format!("/v1/loads/{id}/accept")).by(&grain).send().await.ok();
         }
-        assert_eq!(completed(&app, &grain).await.len(), 7);
+        assert_eq!(completed(&app, &grain).await.len(), 8);
     }
 }
