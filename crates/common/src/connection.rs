@@ -278,7 +278,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Connection<T> {
             self.is_blocked = false;
             self.activity.seen();
             if !self.activity.0.has_begun.get() {
-                self.unparsed.record_unasked(bytes);
+                self.unparsed.record_timeout_response(bytes);
             }
             return Poll::Ready(written);
         }

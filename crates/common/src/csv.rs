@@ -2,17 +2,17 @@
 
 use std::borrow::Cow;
 
-/// What a formula begins with, also in full width, which spreadsheets read alike.
+/// Characters that start a formula. Spreadsheets also accept the full-width forms.
 const FORMULA: [char; 10] = ['=', '+', '-', '@', '\t', '\r', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
 
 /// Separates the entries of a list in one cell.
 pub const SEPARATOR: char = ';';
 
-/// A cell as it is written, before quoting.
+/// A guarded cell, not yet quoted.
 #[derive(Debug)]
-pub struct Cell<'a>(Cow<'a, str>);
+pub struct CsvCell<'a>(Cow<'a, str>);
 
-impl<'a> Cell<'a> {
+impl<'a> CsvCell<'a> {
     /// A text, guarded.
     pub fn text(text: &'a str) -> Self {
         Self(guard(text))
@@ -32,19 +32,19 @@ impl<'a> Cell<'a> {
     }
 }
 
-impl<'a> From<&'a str> for Cell<'a> {
+impl<'a> From<&'a str> for CsvCell<'a> {
     fn from(text: &'a str) -> Self {
         Self::text(text)
     }
 }
 
-impl<'a> From<&'a String> for Cell<'a> {
+impl<'a> From<&'a String> for CsvCell<'a> {
     fn from(text: &'a String) -> Self {
         Self::text(text)
     }
 }
 
-impl From<String> for Cell<'_> {
+impl From<String> for CsvCell<'_> {
     fn from(text: String) -> Self {
         Self(guard(&text).into_owned().into())
     }
@@ -56,12 +56,12 @@ pub struct Lines(Vec<u8>);
 
 impl Lines {
     /// Adds a row.
-    pub fn row<'a, T: Into<Cell<'a>>>(&mut self, cells: impl IntoIterator<Item = T>) {
+    pub fn row<'a, T: Into<CsvCell<'a>>>(&mut self, cells: impl IntoIterator<Item = T>) {
         for (i, cell) in cells.into_iter().enumerate() {
             if i > 0 {
                 self.0.push(b',');
             }
-            let Cell(cell) = cell.into();
+            let CsvCell(cell) = cell.into();
             if cell.bytes().any(|b| matches!(b, b',' | b'"' | b'\r' | b'\n')) {
                 self.0.push(b'"');
                 self.0.extend_from_slice(cell.replace('"', "\"\"").as_bytes());
@@ -90,7 +90,7 @@ pub fn unguard(cell: &str) -> &str {
     cell.strip_prefix('\'').filter(|_| is_guarded(cell)).unwrap_or(cell)
 }
 
-/// The texts of a cell that [`Cell::list`] wrote, without white space around them.
+/// The texts of a cell that [`CsvCell::list`] wrote, without white space around them.
 pub fn entries(cell: &str) -> impl Iterator<Item = &str> {
     cell.split(SEPARATOR).map(str::trim).filter(|entry| !entry.is_empty()).map(unguard)
 }
@@ -145,7 +145,7 @@ mod tests {
         fn every_list_comes_back_and_no_entry_is_a_formula(
             texts in prop::collection::vec("'{0,3}[=+@1-]{0,2}[1-9a'-]", 0..5),
         ) {
-            let Cell(cell) = Cell::list(&texts);
+            let CsvCell(cell) = CsvCell::list(&texts);
             prop_assert!(is_safe(&cell) && cell.split(SEPARATOR).all(is_safe), "{cell}");
             prop_assert_eq!(entries(&cell).collect::<Vec<_>>(), texts);
         }
@@ -186,7 +186,7 @@ mod tests {
             (&["a", "-1", "'=b"], "a;-1;''=b"),
             (&[], ""),
         ] {
-            assert_eq!(Cell::list(texts).0, cell);
+            assert_eq!(CsvCell::list(texts).0, cell);
             assert_eq!(entries(cell).collect::<Vec<_>>(), texts);
         }
     }

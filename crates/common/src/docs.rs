@@ -44,7 +44,7 @@ struct Asset {
     content: Bytes,
     /// Whether `content` is compressed with gzip.
     is_gzipped: bool,
-    /// Of `content`, in base64url.
+    /// SHA-256 of `content`, shortened.
     hash: String,
 }
 
@@ -73,7 +73,6 @@ pub(crate) async fn find(
     response
         .insert_header(ETag(tag))
         .insert_header(CacheControl(cache))
-        .insert_header((header::VARY, "accept-encoding"))
         .insert_header((header::CONTENT_SECURITY_POLICY, POLICY))
         .insert_header((REFERRER_POLICY, "no-referrer"));
     if is_known {

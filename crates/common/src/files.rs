@@ -2,7 +2,8 @@
 //!
 //! A request looks its files up without sharing them ([`FileClient::look_up`]), stores its effect and a [`DueShare`] in
 //! one transaction ([`record`]), and shares after the commit ([`Shares::share`]). A refused request shares nothing. A share
-//! that fails is retried until it succeeds, over restarts and by any replica.
+//! that fails is retried until it succeeds, system refuses it, or the caller's token expires, over restarts and by any
+//! replica.
 
 mod breaker;
 mod client;

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_millis(900);
 
 pub(crate) fn routes<S: Service>(config: &mut web::ServiceConfig) {
     config
-        .service(at("/", web::get().to(async |index: Data<Index>| web::Json(index.0.clone()))))
+        .service(at("/", web::get().to(async |index: Data<ServiceIndex>| web::Json(index.0.clone()))))
         .service(at("/healthz", web::get().to(async || HttpResponse::Ok().json(json!({ "status": "ok" })))))
         .service(at("/readyz", web::get().to(ready::<S>)))
         .service(at("/metrics", web::get().to(metrics)))
@@ -37,10 +37,11 @@ fn at(path: &str, route: Route) -> Resource {
 }
 
 /// The body of `GET /`.
-pub(crate) struct Index(Value);
+pub(crate) struct ServiceIndex(Value);
 
-impl Index {
-    /// Of a service with this base URL, whose path begins every link: a proxy may give each service a path of its own.
+impl ServiceIndex {
+    /// Creates the index. The path of the base URL prefixes every link, because a proxy may serve each service under its
+    /// own path.
     pub(crate) fn new<S: Service>(public_url: &str) -> Self {
         let prefix = Url::parse(public_url).map(|url| url.path().trim_end_matches('/').to_owned());
         let prefix = prefix.unwrap_or_default();

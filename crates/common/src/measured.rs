@@ -78,7 +78,7 @@ pub(crate) fn file_seconds() -> Histogram {
     histogram!("drover_files_call_seconds")
 }
 
-/// 1 from a row of failures until a call succeeds.
+/// 1 from a row of failures until a call or probe succeeds.
 pub(crate) fn breaker_open() -> Gauge {
     gauge!("drover_files_breaker_open")
 }
@@ -113,7 +113,7 @@ pub(crate) fn show(service: &'static str) {
     describe_histogram!("drover_files_call_seconds", "How long calls of the system service took");
     describe_gauge!(
         "drover_files_breaker_open",
-        "1 from a row of failures of the system service until a call succeeds"
+        "1 from a row of failures of the system service until a call or probe succeeds"
     );
     describe_counter!(
         "drover_files_shares_total",

@@ -31,7 +31,7 @@ use crate::boundary::{RequestSpan, boundary};
 use crate::config::{Config, DatabaseConfig};
 use crate::connection::Patience;
 use crate::docs::Docs;
-use crate::health::{Index, Readiness};
+use crate::health::{Readiness, ServiceIndex};
 use crate::leaving::{Door, Leaving};
 use crate::rate::Rates;
 use crate::settings::Settings;
@@ -251,7 +251,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
     let turns = Data::new(idempotency::Turns::default());
     let (rates, traces) = (Data::new(Rates::open(server)?), Data::new(traces));
     let leaving = Data::new(Leaving::default());
-    let index = Data::new(Index::new::<S>(&context.public_url));
+    let index = Data::new(ServiceIndex::new::<S>(&context.public_url));
     let (docs, readiness) = (Data::new(Docs::default()), Data::new(Readiness::default()));
 
     let watch = Settings::watch(settings.clone());

@@ -14,10 +14,10 @@ use crate::measured::unparsed;
 
 /// The most log lines in a second.
 const MAX_LINES: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
-/// How the answer begins that actix gives to a head that is too slow.
+/// Start of actix's response to a head that is too slow.
 const TOO_SLOW: &[u8] = b"HTTP/1.1 408 ";
 
-/// Counts them and logs them at `debug`, without the address or any byte of the client.
+/// Counts unparsed requests and logs them at `debug`, without client data.
 #[derive(Clone)]
 pub(crate) struct Unparsed(Arc<Inner>);
 
@@ -50,7 +50,7 @@ impl Unparsed {
                 self.0.too_long.increment(1);
                 self.log(431, "the head is too long");
             }
-            // A body: its request has begun, and is answered by its handler.
+            // The body failed. Its request has begun, and its handler answers.
             DispatchError::Parse(ParseError::Io(_)) => {}
             // The cause is a text of the parser, never a part of the request.
             DispatchError::Parse(error) => {
@@ -62,7 +62,7 @@ impl Unparsed {
     }
 
     /// Records the first bytes that are written to a connection on which no request has begun.
-    pub(crate) fn record_unasked(&self, bytes: &[u8]) {
+    pub(crate) fn record_timeout_response(&self, bytes: &[u8]) {
         if bytes.starts_with(TOO_SLOW) {
             self.0.too_slow.increment(1);
             self.log(408, "the head is too slow");

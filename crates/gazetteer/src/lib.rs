@@ -40,7 +40,8 @@ impl Gazetteer {
     /// Exact matches, then what begins so, then what has words that begin so, then near spellings; in each the preferred
     /// countries come first, and then the largest.
     /// A region, country or postcode after a name narrows it. Of an address, the first part that names something is taken;
-    /// then the British Isles and the preferred countries come first. Without text, what is in the container. Nothing for an unknown country or container, or one that is none.
+    /// then the British Isles and the preferred countries come first. Without text, what is in the container.
+    /// Returns nothing for an unknown country or container.
     pub fn search(&self, search: &Search<'_>) -> Vec<Hit> {
         self.0.search(search)
     }

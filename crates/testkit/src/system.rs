@@ -23,7 +23,7 @@ struct State {
     archived: HashSet<String>,
     /// Calls that share are answered with this status instead.
     shares_status: Option<u16>,
-    /// Calls are answered so much later, by the number of ids from which on they are.
+    /// Delay of responses to calls that name at least this many files.
     delay: Option<(usize, Duration)>,
     /// White space at the end of answers, in bytes.
     padding: usize,
@@ -88,7 +88,7 @@ impl SystemStub {
         resolves.map(|request| request.body_json().unwrap()).collect()
     }
 
-    /// Those of them that share, answered in whatever way.
+    /// The calls so far that share, whatever the response.
     pub async fn shares(&self) -> Vec<Value> {
         let mut calls = self.calls().await;
         calls.retain(shares);

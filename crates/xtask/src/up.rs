@@ -36,11 +36,11 @@ pub fn run(args: &UpArgs, stop: &Stop) -> Result<()> {
     finish(fleet, result, stop)
 }
 
-/// Locks the data folder, checks what can be checked, builds (unless the programs are there), makes keys, starts the services and waits until
-/// they are ready.
+/// Locks the data folder, checks what can be checked, builds (unless the programs are there), makes keys, starts the
+/// services and waits until they are ready.
 pub fn launch(place: &Place, binaries: Option<&Path>, stop: &Stop) -> Result<(Fleet, DevKeys)> {
     let count = u16::try_from(SERVICES.len())?;
-    // First: a second `up` over the folder is told of that and not of the port.
+    // First: a second `up` over the folder reports the lock, not the port.
     let lock = DataLock::acquire(&place.data)?;
     ports::check_free(place.port, count)?;
     let keys = DevKeys::load_or_create(&place.data)?;

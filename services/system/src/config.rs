@@ -147,7 +147,11 @@ impl Settings {
             ("scan_seconds", self.scan_seconds),
             ("provider_timeout_ms", self.provider_timeout_ms),
         ] {
-            anyhow::ensure!(time > 0, "service.{name} must be at least 1");
+            let variable = name.to_uppercase();
+            anyhow::ensure!(
+                time > 0,
+                "service.{name} (DROVER_SERVICE__{variable}) is {time}: set it to 1 or more"
+            );
         }
         Ok(())
     }

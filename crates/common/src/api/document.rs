@@ -9,7 +9,7 @@ use crate::{ErrorBody, public, wire};
 /// Marks an operation whose body is one object or an array of exactly one (contract, section 4, "Bodies"):
 /// `extensions(("x-one-or-array" = json!(true)))`.
 const ONE_OR_ARRAY: &str = "x-one-or-array";
-/// Marks a POST that takes no `Idempotency-Key`, because its answers tell the present state:
+/// Marks a POST that takes no `Idempotency-Key`, because each response shows the current state:
 /// `extensions(("x-no-idempotency-key" = json!(true)))`.
 const NO_IDEMPOTENCY_KEY: &str = "x-no-idempotency-key";
 

@@ -78,7 +78,7 @@ pub(super) fn count_waiting(c: &mut AnyConnection) -> Result<i64, Error> {
 }
 
 /// Columns of a claimed row.
-type Row = (Id, Id, String, Json, Json, String, Ts, i32);
+type DueShareRow = (Id, Id, String, Json, Json, String, Ts, i32);
 
 /// Claims at most so many due shares, one of each tenant in turn after the tenant `last`, which becomes the last of these. On
 /// PostgreSQL several replicas may do so at once.
@@ -116,7 +116,7 @@ pub(super) fn claim(c: &mut AnyConnection, most: usize, last: &mut String) -> Re
 }
 
 /// The longest due share of the first tenant after this one.
-fn first_due(c: &mut AnyConnection, now: Ts, after: &str) -> Result<Option<Row>, Error> {
+fn first_due(c: &mut AnyConnection, now: Ts, after: &str) -> Result<Option<DueShareRow>, Error> {
     let columns = (
         s::id,
         s::subject_id,

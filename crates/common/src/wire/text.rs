@@ -23,7 +23,7 @@ const TAG: &str = r"^[^;\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u
 /// For a name or an id with a character that it may not have.
 pub const INVISIBLE_MESSAGE: &str = "must not have control, zero-width or bidirectional control characters";
 
-/// What a text that does not match one of these patterns must be.
+/// Message for a text that does not match one of these patterns.
 pub(crate) fn pattern_message(pattern: &str) -> Option<&'static str> {
     match pattern {
         LINE => Some("must be one line without control characters"),

@@ -35,7 +35,7 @@ use anyhow::{Result, anyhow};
 use self::books::Books;
 use self::findings::Findings;
 use self::line::{LIVESTOCK, LOGISTICS, Line, SYSTEM};
-use self::shares::{SHARE_TIMEOUT, Shares};
+use self::shares::{SHARE_TIMEOUT, ShareCounts};
 use self::stage::Stage;
 use self::writers::{Bell, CLIENTS, Writer};
 use crate::build_release;
@@ -95,7 +95,7 @@ struct Crash {
     forgotten: usize,
     staged: usize,
     swept: usize,
-    shares: Shares,
+    shares: ShareCounts,
 }
 
 impl Crash {
@@ -181,7 +181,7 @@ impl Crash {
         loads::compare(&loads, &self.books, found);
         listings::compare(&listings, &self.books, found);
         let shares = shares::look(line, &self.books, (&loads, &listings), |_| true, found)?;
-        self.shares = Shares { slowest: self.shares.slowest, ..shares };
+        self.shares = ShareCounts { slowest: self.shares.slowest, ..shares };
         self.damage.extend(stage.damage()?);
         Ok(())
     }
@@ -203,7 +203,7 @@ impl Crash {
             format!("{}; {} at the end, swept", self.forgotten, self.swept),
         );
         note("uploads cut off and left behind in a round, at most; removed", self.staged.to_string());
-        let Shares { open, closed, slowest: share_time } = &self.shares;
+        let ShareCounts { open, closed, slowest: share_time } = &self.shares;
         note(
             "files of loads and listings that another organisation may open, that it may not",
             format!("{open}, {closed}"),

@@ -20,7 +20,7 @@ pub const SHARE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The files that were looked at.
 #[derive(Debug, Default)]
-pub struct Shares {
+pub struct ShareCounts {
     pub open: usize,
     pub closed: usize,
     /// From the begin of a look to the last share.
@@ -34,7 +34,7 @@ pub fn look(
     (loads, listings): (&loads::Rows, &listings::Rows),
     rounds: impl Fn(usize) -> bool,
     found: &mut Findings,
-) -> Result<Shares> {
+) -> Result<ShareCounts> {
     let mut due = Vec::new();
     let mut closed = Vec::new();
     for load in books.loads.iter().filter(|load| rounds(load.round)) {
@@ -72,7 +72,7 @@ pub fn look(
             found.doubled(&format!("file {file} of {subject} is shared, which nothing stored says"));
         }
     }
-    Ok(Shares { open, closed: closed.len(), slowest })
+    Ok(ShareCounts { open, closed: closed.len(), slowest })
 }
 
 /// Whether the other organisation may download it.

@@ -31,7 +31,6 @@ UNSTATED = [
     (LISTING, PRICES + r"(\.currency)?|properties\.\w+", "inconsistent"),
     (PROOF + "|" + LOAD, r".*", "inconsistent"),
     (r"search_\w+|export_completed_loads", r".*", "inconsistent"),
-    (r"resolve_files", r"unshareWith", "inconsistent"),
     (r"search_(loads|listings)", r"cursor", "format"),  # only what a next link gave out
     # Allowed values, which are taken in any case.
     (r"search_(loads|listings)|export_completed_loads", r"format", "enum"),
@@ -59,7 +58,6 @@ UNSTATED = [
     (r"upload_file", r"organisations", "length"),  # of each in the list, and of the list
     # A comma separates the values of a filter.
     (LISTING, r"properties\.(breed|breedType|breedSociety)", "format"),
-    (r"create_load_batch", r"file", "inconsistent"),  # the same content twice
     (r"search_listings", r"latitude|longitude", "required"),  # each needs the other, and distances both
     (LISTING, PRICES, "required"),  # by the type of the price
     (r"search_\w+|find_location_by_words(_public)?", r"query", "length"),  # counted in words

@@ -1,7 +1,7 @@
 //! The columns of listings as CSV (contract, section 5).
 
 use actix_web::web::Data;
-use common::csv::{Cell, Lines};
+use common::csv::{CsvCell, Lines};
 use common::{Error, Table};
 use database::{Json, Ts};
 use serde_json::Value;
@@ -51,9 +51,7 @@ pub(super) fn table(
     Table { columns: &COLUMNS, write }
 }
 
-type Cells = [Cell<'static>; COLUMNS.len()];
-/// The column that is a list.
-const TAGS: usize = 22;
+type Cells = [CsvCell<'static>; COLUMNS.len()];
 
 fn cells(document: &Json, categories: &Categories, now: Ts) -> Result<Cells, Error> {
     let listing: Listing = document.parse()?;
@@ -66,36 +64,33 @@ fn cells(document: &Json, categories: &Categories, now: Ts) -> Result<Cells, Err
         listing.location.map(|location| (location.address, location.coordinates)).unwrap_or_default();
     let address = address.unwrap_or_default();
     let (lat, lon) = coordinates.map(|c| (c.lat.to_string(), c.lon.to_string())).unzip();
-    let tags = Cell::list(&listing.tags);
-    let texts = [
-        Some(listing.id.to_string()),
-        Some(listing.kind.as_str().to_owned()),
-        Some(listing.status.as_str().to_owned()),
-        categories.main_name(&listing.category_ids).map(str::to_owned),
-        Some(listing.organisation_id),
-        Some(listing.organisation_name),
-        Some(listing.description),
-        property("quantity"),
-        property("breed"),
-        property("sexes").or_else(|| property("sex")),
-        property("minAge").or_else(|| dog.clone()),
-        property("maxAge").or_else(|| dog.clone()),
-        Some(price.kind.as_str().to_owned()),
-        per_unit,
-        min,
-        max,
-        monies.into_iter().flatten().next().map(|money| money.currency),
-        address.city.map(|name| name.0),
-        address.region.map(|name| name.0),
-        address.postcode.map(|postcode| postcode.0),
-        lat,
-        lon,
-        None,
-        Some(listing.created_at.to_string()),
-    ];
-    let mut cells = texts.map(|text: Option<String>| Cell::from(text.unwrap_or_default()));
-    cells[TAGS] = tags;
-    Ok(cells)
+    let text = |text: Option<String>| CsvCell::from(text.unwrap_or_default());
+    Ok([
+        CsvCell::from(listing.id.to_string()),
+        CsvCell::from(listing.kind.as_str()),
+        CsvCell::from(listing.status.as_str()),
+        text(categories.main_name(&listing.category_ids).map(str::to_owned)),
+        CsvCell::from(listing.organisation_id),
+        CsvCell::from(listing.organisation_name),
+        CsvCell::from(listing.description),
+        text(property("quantity")),
+        text(property("breed")),
+        text(property("sexes").or_else(|| property("sex"))),
+        text(property("minAge").or_else(|| dog.clone())),
+        text(property("maxAge").or_else(|| dog.clone())),
+        CsvCell::from(price.kind.as_str()),
+        text(per_unit),
+        text(min),
+        text(max),
+        text(monies.into_iter().flatten().next().map(|money| money.currency)),
+        text(address.city.map(|name| name.0)),
+        text(address.region.map(|name| name.0)),
+        text(address.postcode.map(|postcode| postcode.0)),
+        text(lat),
+        text(lon),
+        CsvCell::list(&listing.tags),
+        CsvCell::from(listing.created_at.to_string()),
+    ])
 }
 
 /// A text or a number as it was given.
@@ -123,7 +118,7 @@ mod tests {
         let now = Ts::parse("2026-03-15").unwrap();
         let categories = Categories::open(None).unwrap();
         let cells = cells(&Json(listing.to_string()), &categories, now).unwrap();
-        let rows = COLUMNS.iter().zip(cells.iter().map(Cell::as_str));
+        let rows = COLUMNS.iter().zip(cells.iter().map(CsvCell::as_str));
         rows.filter(|(_, cell)| !cell.is_empty()).map(|(name, cell)| format!("{name}={cell}")).collect()
     }
 

@@ -14,8 +14,8 @@ const MOST_LISTED: i64 = 1000;
 /// Stores what a caller says of a listing.
 ///
 /// # Errors
-/// 404 if there is none, 403 if it is another organisation's and was never published; 409 if it is the caller's own organisation's, or was
-/// reported by the caller before.
+/// 404 if there is none, 403 if it is another organisation's and was never published; 409 if it is the caller's own
+/// organisation's, or was reported by the caller before.
 pub fn create(c: &mut AnyConnection, caller: &Caller, id: Id, form: &Form) -> Result<(), Error> {
     let listing: Listing = listings::find(c, caller, id)?.parse()?;
     if caller.acts_for(&listing.organisation_id) {

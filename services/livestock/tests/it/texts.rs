@@ -48,8 +48,8 @@ testkit::on_both! {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let registration = json!({"properties": {"registration": {"dateOfBirth": "4 May 2021"}}});
         let reply = app.post("/v1/listings/working-dog").by(&farm).json(&registration).send().await.json();
-        let told = reply["validation"].as_array().unwrap().iter();
-        let mut messages = told.filter(|entry| entry["path"] == "properties.registration.dateOfBirth");
+        let entries = reply["validation"].as_array().unwrap().iter();
+        let mut messages = entries.filter(|entry| entry["path"] == "properties.registration.dateOfBirth");
         assert_eq!(
             messages.next().unwrap()["message"],
             "must be a date such as 2026-03-01 or a date-time with offset such as 2026-03-01T09:30:00Z"

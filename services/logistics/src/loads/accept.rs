@@ -20,7 +20,7 @@ pub(super) async fn accept(
     caller: Caller,
     path: PathId,
     once: Once,
-    print: Fingerprint,
+    fingerprint: Fingerprint,
     app: Data<Logistics>,
 ) -> Result<Answer, Error> {
     let id = path.id()?;
@@ -28,5 +28,5 @@ pub(super) async fn accept(
         store::accept(c, &caller, id)?;
         Answer::json(&ActionResult::new("The load is accepted."))
     };
-    once.run(&app.db, print, async || Ok(effect)).await
+    once.run(&app.db, fingerprint, async || Ok(effect)).await
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use common::csv::{Cell, Lines};
+use common::csv::{CsvCell, Lines};
 use common::{Error, Table};
 use database::Json;
 use serde::Deserialize;
@@ -106,7 +106,7 @@ struct File<'a> {
 fn write(document: &Json, lines: &mut Lines) -> Result<(), Error> {
     let load: Shown = document.parse()?;
     let unit = load.weight.as_ref().or(load.weight_net.as_ref()).map_or("", |w| &*w.name);
-    let text = Cell::text;
+    let text = CsvCell::text;
     lines.row([
         text(&load.id),
         text(&load.reference),
@@ -125,8 +125,8 @@ fn write(document: &Json, lines: &mut Lines) -> Result<(), Error> {
         text(&load.ticket_number),
         text(&load.pickup_postcode),
         text(&load.dropoff_postcode),
-        Cell::list(&load.tags),
-        Cell::list(load.files.iter().map(|file| &file.id)),
+        CsvCell::list(&load.tags),
+        CsvCell::list(load.files.iter().map(|file| &file.id)),
         text(&load.completed_at),
     ]);
     Ok(())
@@ -189,12 +189,12 @@ mod tests {
     }
 
     /// By way of the whole load.
-    fn cells(load: Load) -> [Cell<'static>; 20] {
+    fn cells(load: Load) -> [CsvCell<'static>; 20] {
         let (organiser, carrier) = (load.organiser.unwrap_or_default(), load.carrier.unwrap_or_default());
         let weight = |weight: &Option<WeightMeasure>| weight.as_ref().map(|w| w.weight.to_string());
         let unit = load.weight.as_ref().or(load.weight_net.as_ref()).map(|w| w.name.to_string());
-        let tags = Cell::list(&load.tags);
-        let files = Cell::list(load.files.iter().map(|file| &file.id));
+        let tags = CsvCell::list(&load.tags);
+        let files = CsvCell::list(load.files.iter().map(|file| &file.id));
         let mut cells = [
             Some(load.id.to_string()),
             Some(load.reference),
@@ -217,7 +217,7 @@ mod tests {
             None,
             load.completed_at.map(|at| at.to_string()),
         ]
-        .map(|text: Option<String>| Cell::from(text.unwrap_or_default()));
+        .map(|text: Option<String>| CsvCell::from(text.unwrap_or_default()));
         (cells[17], cells[18]) = (tags, files);
         cells
     }

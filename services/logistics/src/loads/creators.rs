@@ -29,7 +29,7 @@ pub(crate) async fn keep_creators(db: &Database) {
     loop {
         let begun = Instant::now();
         let filled = fill_some(db).await;
-        // Half of the time belongs to others.
+        // Leaves half of the time to other work.
         let pause = if matches!(filled, Ok(true)) { begun.elapsed() } else { POLL_INTERVAL };
         if let (Err(error), true) = (&filled, well) {
             tracing::warn!(

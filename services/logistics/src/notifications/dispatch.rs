@@ -40,7 +40,7 @@ pub struct Dispatcher {
     wake: Notify,
     /// The right to deliver, a permit each.
     slots: Arc<Semaphore>,
-    turns: Mutex<Turns>,
+    rotation: Mutex<OrganisationRotation>,
     /// Nothing more is begun.
     stopping: AtomicBool,
     lease: Duration,
@@ -54,7 +54,7 @@ pub struct Dispatcher {
 
 /// Which organisation is next.
 #[derive(Debug, Default)]
-struct Turns {
+struct OrganisationRotation {
     /// The slots that organisations hold.
     in_flight: HashMap<String, usize>,
     /// The organisation whose turn was last.
@@ -70,15 +70,15 @@ struct HeldSlot {
 
 impl Drop for HeldSlot {
     fn drop(&mut self) {
-        let mut turns = self.dispatcher.turns();
-        let Some(held) = turns.in_flight.get_mut(&self.organisation_id) else { return };
+        let mut rotation = self.dispatcher.rotation();
+        let Some(held) = rotation.in_flight.get_mut(&self.organisation_id) else { return };
         *held -= 1;
         // What is due of this organisation waits for a slot of its own.
         let was_full = *held + 1 >= MAX_SLOTS_OF_ONE;
         if *held == 0 {
-            turns.in_flight.remove(&self.organisation_id);
+            rotation.in_flight.remove(&self.organisation_id);
         }
-        drop(turns);
+        drop(rotation);
         if was_full {
             self.dispatcher.wake();
         }
@@ -96,7 +96,7 @@ impl Dispatcher {
             channel: Channel::open(settings)?,
             wake: Notify::new(),
             slots: Arc::new(Semaphore::new(MOST_AT_ONCE as usize)),
-            turns: Mutex::default(),
+            rotation: Mutex::default(),
             stopping: AtomicBool::new(false),
             // As long again for claiming and recording, where the database is slow.
             lease: 2 * settings.webhook_timeout() + Duration::from_secs(1),
@@ -195,23 +195,23 @@ impl Dispatcher {
         }
     }
 
-    fn turns(&self) -> MutexGuard<'_, Turns> {
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    fn rotation(&self) -> MutexGuard<'_, OrganisationRotation> {
+        self.rotation.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn claim_request(&self, slots: usize) -> ClaimRequest {
-        let turns = self.turns();
-        let (in_flight, last) = (turns.in_flight.clone(), turns.last.clone());
+        let rotation = self.rotation();
+        let (in_flight, last) = (rotation.in_flight.clone(), rotation.last.clone());
         ClaimRequest { slots, max_slots_of_one: MAX_SLOTS_OF_ONE, in_flight, last, lease: self.lease }
     }
 
     /// Counts a claimed notification as its organisation's, whose turn this was.
     fn held_slot(self: &Arc<Self>, claimed: &Claimed, permit: Option<OwnedSemaphorePermit>) -> HeldSlot {
         let organisation_id = claimed.organisation_id.clone();
-        let mut turns = self.turns();
-        *turns.in_flight.entry(organisation_id.clone()).or_default() += 1;
-        turns.last.clone_from(&organisation_id);
-        drop(turns);
+        let mut rotation = self.rotation();
+        *rotation.in_flight.entry(organisation_id.clone()).or_default() += 1;
+        rotation.last.clone_from(&organisation_id);
+        drop(rotation);
         HeldSlot { dispatcher: self.clone(), organisation_id, _permit: permit }
     }
 

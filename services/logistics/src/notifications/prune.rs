@@ -22,7 +22,11 @@ const CHUNK_PAUSE: Duration = Duration::from_millis(50);
 /// The range that is allowed.
 pub fn check_retention(settings: &Settings) -> anyhow::Result<Duration> {
     let days = settings.notification_retention_days;
-    ensure!((1..=36_500).contains(&days), "service.notification_retention_days must be between 1 and 36500");
+    ensure!(
+        (1..=36_500).contains(&days),
+        "service.notification_retention_days (DROVER_SERVICE__NOTIFICATION_RETENTION_DAYS) is {days}: \
+         set it to 1 to 36500"
+    );
     Ok(Duration::from_secs(u64::from(days) * 24 * 3600))
 }
 

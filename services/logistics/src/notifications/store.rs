@@ -28,7 +28,7 @@ pub fn after(at: Ts, pause: Duration) -> Ts {
     at.plus(TimeDelta::from_std(pause).unwrap_or_default())
 }
 
-/// What is sent to whom, and by which organisation: empty for an administrator without one.
+/// A notification to store. `sender` is empty for an administrator without an organisation.
 pub struct Sending<'a> {
     pub sender: &'a str,
     pub event: Event,
@@ -37,7 +37,7 @@ pub struct Sending<'a> {
 }
 
 /// Records an event of a load, as it is now, to be delivered at once. While one of the same load, event and recipient is
-/// pending no other is recorded: the pending one is what is returned. It shows the load as it is now, unless a delivery
+/// pending no other is recorded: its id is returned, the newest if there are several. It shows the load as it is now, unless a delivery
 /// was tried: a receiver that knows its id may have its content already.
 pub fn create(c: &mut AnyConnection, sending: &Sending<'_>) -> Result<Id, Error> {
     if let Some(id) = update_pending(c, sending)? {
@@ -75,6 +75,7 @@ fn update_pending(c: &mut AnyConnection, sending: &Sending<'_>) -> Result<Option
         .filter(n::event.eq(sending.event.as_str()))
         .filter(n::recipient_id.eq(sending.recipient_id))
         .filter(n::due_at.is_not_null())
+        .order(n::id.desc())
         .select((n::id, n::created_at, n::pending_since, n::attempts));
     let Some((id, created_at, pending_since, attempts)) = pending.first::<(Id, Ts, Ts, i32)>(c).optional()?
     else {

@@ -65,8 +65,8 @@ fn requests_that_are_not_http_are_logged_at_debug_a_few_in_a_second() {
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
         assert!((2..=most).contains(&lines.len()), "{} of {most}", lines.len());
-        let told = |name: &str| lines.iter().map(|line| line[name].as_u64().unwrap()).sum::<u64>();
-        assert_eq!(told("suppressed") + u64::try_from(lines.len()).unwrap(), 201, "{lines:?}");
+        let total = |name: &str| lines.iter().map(|line| line[name].as_u64().unwrap()).sum::<u64>();
+        assert_eq!(total("suppressed") + u64::try_from(lines.len()).unwrap(), 201, "{lines:?}");
         let mut ids: Vec<_> = lines.iter().map(|line| line["request_id"].to_string()).collect();
         ids.sort();
         ids.dedup();

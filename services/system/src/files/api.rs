@@ -96,8 +96,8 @@ pub(super) async fn archive(caller: Caller, path: PathId, system: Data<System>) 
 ///
 /// What loads and listings need to know of the files they name. Ids that are unknown, archived or not readable are
 /// left out and named in `X-Missing-Ids`. With `shareWith` and `unshareWith` the caller's own files are shared and
-/// unshared, both or neither; other files stay as they are. Each answer tells the present state: a repeat is never
-/// answered from an `Idempotency-Key`, since sharing and unsharing again change nothing.
+/// unshared, both or neither; other files stay as they are. The operation is idempotent and returns the current state,
+/// so a repeat is never answered from an `Idempotency-Key`.
 #[utoipa::path(operation_id = "resolve_files", tag = "files", security(("bearer" = [])),
     request_body = ResolveFiles, extensions(("x-no-idempotency-key" = json!(true))),
     responses(

@@ -40,10 +40,10 @@ enum ShareWith {
 }
 
 impl ShareWith {
-    /// The ids, trimmed; none if absent.
+    /// The ids; none if absent.
     fn ids(this: Option<&Self>) -> Vec<String> {
         match this {
-            Some(Self::Organisations(names)) => names.iter().map(|name| name.0.trim().to_owned()).collect(),
+            Some(Self::Organisations(names)) => names.iter().map(|name| name.0.clone()).collect(),
             Some(Self::Everybody(star)) => vec![star.clone()],
             None => Vec::new(),
         }

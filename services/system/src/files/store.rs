@@ -91,7 +91,9 @@ pub(super) fn is_empty(c: &mut AnyConnection) -> Result<bool, Error> {
 pub(super) fn archive(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(), Error> {
     let file = any(c, id)?;
     if !file.is_own_of(caller) {
-        return Err(Error::Forbidden("Only the organisation that owns this file may archive it."));
+        return Err(Error::Forbidden(
+            "Only this file's organisation may archive it; a file without an organisation, only its uploader.",
+        ));
     }
     if file.archived_at.is_some() {
         return Err(Error::conflict("This file is archived already."));

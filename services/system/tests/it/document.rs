@@ -10,6 +10,15 @@ fn the_document_says_what_the_code_says() {
 }
 
 #[test]
+fn organisations_of_an_upload_have_the_pattern_of_names() {
+    let document = common::openapi::<system::System>().unwrap();
+    let schemas = &document["components"]["schemas"];
+    let pattern = &schemas["Name"]["pattern"];
+    assert!(pattern.is_string());
+    assert_eq!(&schemas["FileUploadForm"]["properties"]["organisations"]["pattern"], pattern);
+}
+
+#[test]
 fn the_sample_configuration_is_understood() {
     let sample = std::path::Path::new("../../deploy/system.toml");
     let config = common::Config::<system::Settings>::load(common::Config::default(), Some(sample)).unwrap();

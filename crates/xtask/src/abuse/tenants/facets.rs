@@ -21,7 +21,7 @@ const MAX_KIB: usize = 320;
 pub fn listings(tenants: &Tenants<'_>) -> Result<()> {
     let (trial, victim) = (tenants.stage.trial, &tenants.livestock);
     let count = if trial.short { 600 } else { 10_500 };
-    // As long as they are taken; 200 characters were once.
+    // Uses the longest accepted text: earlier versions accepted 200 characters.
     let create = |length: usize, number: usize| {
         let text = |kind: &str| format!("{kind}{number:06}{}", "🐑".repeat(length - kind.len() - 6));
         let texts = ["b", "t", "s"].map(text);

@@ -14,7 +14,7 @@ use crate::client::Body;
 use crate::listener::listen;
 
 const SEND: &str = "/v1/loads/send-to-driver";
-/// So many deliveries of a process run at once (`dispatch.rs`).
+/// Deliveries of one organisation that run at once (`MAX_SLOTS_OF_ONE` in `dispatch.rs`).
 const SLOTS: usize = 16;
 /// What has not arrived by then is given up.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(60);

@@ -21,7 +21,7 @@ pub mod stop {
     pub const ALWAYS: u8 = 0b11 << 6;
 }
 
-/// Who searches.
+/// The caller of a search, as far as it decides which listings are found.
 #[derive(Clone, Copy, Debug)]
 pub struct Viewer<'a> {
     pub organisation_id: &'a str,
@@ -55,11 +55,13 @@ pub struct Exact {
 /// The flag of listings that were cancelled as drafts.
 const CANCELLED_DRAFT: u8 = 1 << Traits::CANCELLED_DRAFT;
 const DRAFT: u8 = 1 << StatusFilter::Draft as u8;
+/// The flags of all values before `draft`, the last one.
+const PUBLISHED: u8 = DRAFT - 1;
 
 impl Exact {
     pub fn of(viewer: Viewer<'_>, search: &Search) -> Self {
         let statuses = match search.status {
-            None if search.wishlisted => 0b1_1111 | CANCELLED_DRAFT,
+            None if search.wishlisted => PUBLISHED | CANCELLED_DRAFT,
             None => 1 << StatusFilter::ActiveSelling as u8 | 1 << StatusFilter::ActiveBuying as u8,
             Some(StatusFilter::Cancelled) => 1 << StatusFilter::Cancelled as u8 | CANCELLED_DRAFT,
             Some(filter) => 1 << filter as u8,

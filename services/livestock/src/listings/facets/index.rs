@@ -179,7 +179,7 @@ impl Index {
         self.shelf.known(&Exact::of(viewer, search), self, categories)
     }
 
-    /// The facets of a caller's search, as JSON; of a wishlist, these.
+    /// Returns the facets of a search as JSON. With `wishlist`, only these listings count.
     pub fn facets(
         &self,
         viewer: Viewer<'_>,

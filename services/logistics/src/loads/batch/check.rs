@@ -20,7 +20,7 @@ use crate::loads::model::{Creator, NewLoad};
 const PATIENCE: Duration = Duration::from_secs(30);
 /// So many entries are told (contract, section 4, "Batch").
 const ENTRIES_MAX: usize = 1000;
-/// After a row of another organisation this many more rows are checked: a bad cell among them is told instead.
+/// After a row of another organisation this many more rows are checked: a bad cell among them is reported instead.
 const ROWS_AFTER_FOREIGN: usize = 1000;
 
 /// Checks a batch on a thread of its own.
@@ -51,7 +51,7 @@ struct Pass<'a> {
     failed_rows: usize,
     /// The number of the first row that is for an organisation that is not the caller's.
     foreign: Option<usize>,
-    /// What is left of the limits.
+    /// Remaining budget of the batch.
     budget: Budget,
     nameless: bool,
     plan: Plan,

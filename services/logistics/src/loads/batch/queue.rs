@@ -10,8 +10,8 @@ use tokio::sync::oneshot;
 /// An organisation may have this many batches waiting.
 const MAX_WAITING: usize = 8;
 
-/// A fixed number of slots. An organisation whose batch was started waits until each other waiting organisation
-/// had one started, so many batches of one organisation delay another one's by one check at most.
+/// A fixed number of slots. An organisation waits for at most one batch of each other organisation before its own next
+/// batch starts.
 pub struct FairQueue(Mutex<State>);
 
 struct State {

@@ -19,7 +19,7 @@ pub struct Claimed {
     pub event: String,
     /// This one among them.
     pub attempts: i32,
-    /// By which this claim is told from every other.
+    /// End of the lease; identifies this claim.
     pub until: Option<Ts>,
     pub body: Json,
 }
@@ -55,7 +55,7 @@ pub fn claim(c: &mut AnyConnection, request: &ClaimRequest) -> Result<Vec<Claime
 }
 
 #[derive(QueryableByName)]
-struct Turn {
+struct DueOrganisation {
     #[diesel(sql_type = Text)]
     organisation_id: String,
 }
@@ -68,7 +68,7 @@ fn next_organisations(c: &mut AnyConnection, request: &ClaimRequest, now: Ts) ->
     for (operator, from) in [(">", request.last.as_str()), (">=", "")] {
         if turns.len() < limit {
             let found = due_organisations(c, operator, from, now, limit)?;
-            turns.extend(found.into_iter().map(|turn| turn.organisation_id));
+            turns.extend(found.into_iter().map(|due| due.organisation_id));
         }
     }
     let mut next: Vec<String> = Vec::new();
@@ -88,7 +88,7 @@ fn due_organisations(
     from: &str,
     now: Ts,
     limit: usize,
-) -> Result<Vec<Turn>, Error> {
+) -> Result<Vec<DueOrganisation>, Error> {
     let next = |condition: &str| {
         format!(
             "SELECT n.organisation_id FROM notifications n WHERE n.due_at IS NOT NULL AND n.organisation_id {condition} \

@@ -66,11 +66,9 @@ testkit::on_both! {
         ));
         let app = App::start_on::<Logistics>(database, receiver.settings()).await;
         app.watch();
-        let begun = Instant::now();
         send(&app, &load).await;
         eventually(async || log(&app, &load).await.iter().any(|entry| entry["recipientId"] == "dai" && entry["status"] == "pending")
             || receiver.requests().await.iter().any(|r| String::from_utf8_lossy(&r.body).contains("\"dai\""))).await;
-        println!("asked after {:?}", begun.elapsed());
         if backend == testkit::Backend::Sqlite {
             let statements = app.statements();
             let turns = statements.iter().find(|said| said.starts_with("WITH RECURSIVE turns")).unwrap();

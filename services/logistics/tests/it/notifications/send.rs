@@ -111,9 +111,9 @@ testkit::on_both! {
         let driver = json!({"loadId": load, "driverId": "dai"});
         app.post("/v1/loads/send-to-driver").by(&grain).json(&driver).send().await.ok();
         to_carrier(&app, &grain, &load, "haul").send().await.ok();
-        let asked = json!({"ids": [file]});
+        let lookup = json!({"ids": [file]});
         let shared = json!({"ids": [file], "shareWith": ["haul"]});
-        let both = [asked, shared];
+        let both = [lookup, shared];
         assert_eq!(system.calls().await[created..], both);
         // Whoever sends again shares again, in case that it failed.
         to_carrier(&app, &grain, &load, "haul").send().await.ok();

@@ -66,6 +66,15 @@ fn packed(parts: &[(String, Vec<u8>)]) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
+#[test]
+fn a_workbook_is_read_with_the_largest_limits() {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&workbook()).unwrap();
+    let mut budget = Budget::new(Limits { rows: usize::MAX, bytes: usize::MAX });
+    let mut table = Table::open(file, &mut budget).unwrap();
+    assert!(table.next(&mut budget).unwrap().is_some());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -55,11 +55,12 @@ impl Workbook {
             let is_it = |r: &&Relation| r.kind == kind && id.is_none_or(|id| r.id == id);
             related.iter().find(is_it).map_or(Ok(None), |relation| xml(&relation.part, limit, budget))
         };
-        let strings = part(b"sharedStrings", None, 2 * bytes, budget)?;
+        let strings = part(b"sharedStrings", None, bytes.saturating_mul(2), budget)?;
         let strings = strings.map(|xml| Strings::read(xml, budget)).transpose()?;
         let dates = part(b"styles", None, PART_MAX, budget)?;
         let dates = dates.map(|xml| styles::dates(xml, budget)).transpose()?;
-        let sheet = part(b"worksheet", Some(&first), 5 * bytes, budget)?.ok_or_else(no_workbook)?;
+        let sheet =
+            part(b"worksheet", Some(&first), bytes.saturating_mul(5), budget)?.ok_or_else(no_workbook)?;
         Ok((Self { strings: strings.unwrap_or_default(), dates: dates.unwrap_or_default(), is_1904 }, sheet))
     }
 
