@@ -75,6 +75,21 @@ fn a_workbook_is_read_with_the_largest_limits() {
     assert!(table.next(&mut budget).unwrap().is_some());
 }
 
+#[test]
+fn rows_after_the_largest_number_are_read() {
+    let mut parts = parts(&workbook());
+    let (_, sheet) = parts.iter_mut().find(|(name, _)| name.ends_with("sheet1.xml")).unwrap();
+    let cell = "<c t='str'><v>a</v></c>";
+    let rows = format!("<row r='{}'>{cell}</row><row>{cell}</row>", u64::MAX);
+    *sheet = format!("<worksheet><sheetData>{rows}</sheetData></worksheet>").into_bytes();
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&packed(&parts)).unwrap();
+    let mut budget = Budget::new(LIMITS);
+    let mut table = Table::open(file, &mut budget).unwrap();
+    let lines = [0; 2].map(|_| table.next(&mut budget).unwrap().unwrap().line);
+    assert_eq!(lines, [u64::MAX; 2]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -52,7 +52,7 @@ impl Xlsx {
             match self.sheet.next(budget)? {
                 Event::Start(e) if e.local_name().as_ref() == b"row" => {
                     let number = attributes(&e).find(|(name, _)| *name == b"r").and_then(|(_, v)| number(&v));
-                    self.line = number.unwrap_or(self.line + 1);
+                    self.line = number.unwrap_or(self.line.saturating_add(1));
                 }
                 Event::Start(e) if e.local_name().as_ref() == b"c" => {
                     budget.take_cells(1)?;
@@ -123,7 +123,8 @@ fn dimension(e: &BytesStart<'_>, rows_max: u64) -> Result<(), Fault> {
     let size = value.and_then(|value| reference(value.rsplit(|b| *b == b':').next()?));
     match size {
         Some((column, row))
-            if row.saturating_mul(column as u64 + 1) > (rows_max + 1) * COLUMNS_MAX as u64 =>
+            if row.saturating_mul((column as u64).saturating_add(1))
+                > rows_max.saturating_add(1).saturating_mul(COLUMNS_MAX as u64) =>
         {
             let message = "must have fewer rows and columns: delete those that are empty too";
             Err(Fault::refused(Code::Length, message).with("maximum", rows_max))
