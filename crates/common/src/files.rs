@@ -10,6 +10,7 @@ mod client;
 mod found;
 mod shares;
 mod store;
+mod tenants;
 #[cfg(test)]
 mod tests;
 

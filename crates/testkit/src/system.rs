@@ -81,11 +81,16 @@ impl SystemStub {
         self.state().padding = bytes;
     }
 
-    /// The bodies of the resolve calls so far.
+    /// The bodies of the resolve calls so far, without `brief`, which each has.
     pub async fn calls(&self) -> Vec<Value> {
         let requests = self.server.received_requests().await.unwrap_or_default();
         let resolves = requests.iter().filter(|request| request.url.path() == "/v1/files/resolve");
-        resolves.map(|request| request.body_json().unwrap()).collect()
+        let body = |request: &Request| {
+            let mut body: Value = request.body_json().unwrap();
+            assert_eq!(body.as_object_mut().unwrap().remove("brief"), Some(json!(true)));
+            body
+        };
+        resolves.map(body).collect()
     }
 
     /// The calls so far that share, whatever the response.

@@ -159,19 +159,17 @@ fn person(claims: &Map<String, Value>, names: &Claims) -> Result<Person, Refusal
     if texts.iter().flatten().any(|text| text.chars().count() > 200 || text.chars().any(char::is_control)) {
         return Err(Refusal::BadToken("a claim is longer than 200 characters or has control characters"));
     }
-    let text = |name: &str| {
-        // As ids and names in requests are, so that equal ones compare equal.
-        let text = normalize_line(claims.get(name)?.as_str()?);
-        (!text.is_empty()).then(|| text.into_owned())
-    };
+    // Ids are compared as they are: two that differ for the identity provider must not become one here.
+    let text = |name: &str| Some(claims.get(name)?.as_str()?).filter(|text| !text.trim().is_empty());
     // Names are shown to others: what could disguise them is left out.
     let shown = |name: &str| {
-        let visible = without_invisible(&text(name)?);
+        let visible = without_invisible(text(name)?);
         let line = normalize_line(&visible);
         (!line.is_empty()).then(|| line.into_owned())
     };
-    let id = text(&names.sub).ok_or(Refusal::BadToken("the token names nobody"))?;
-    let organisation = text(&names.org).map(|id| Organisation { id, name: shown(&names.org_name) });
+    let id = text(&names.sub).ok_or(Refusal::BadToken("the token names nobody"))?.to_owned();
+    let organisation =
+        text(&names.org).map(|id| Organisation { id: id.to_owned(), name: shown(&names.org_name) });
     let roles = claims.get(&names.roles).and_then(Value::as_array);
     Ok(Person {
         name: shown(&names.name).unwrap_or_else(|| id.clone()),

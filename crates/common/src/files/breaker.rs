@@ -1,7 +1,7 @@
-//! A circuit breaker: after several failures in a row no request waits for a service that is down.
+//! A circuit breaker: while the service does not answer, no request waits for it.
 //!
-//! Failures of one tenant alone never open it: that tenant's requests may be slow for a reason of their own. They open it
-//! only if a probe of the service fails as well.
+//! Failed calls alone never open it: heavy calls of one tenant may slow those of others. It opens if a probe of the service
+//! fails as well.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use metrics::{Counter, Gauge, Histogram};
 
 use crate::measured;
 
-/// Failures in a row that open the breaker.
+/// Failures in a row after which the service is probed.
 const MAX_FAILURES: u32 = 6;
 /// How long it stays open; then one call at a time is tried.
 const OPEN_TIME: Duration = Duration::from_secs(5);
@@ -29,10 +29,6 @@ pub(super) struct Breaker {
 struct State {
     /// In a row, since the last success or probe.
     failures: u32,
-    /// The tenant of the first of them.
-    first_tenant: String,
-    /// Calls of another tenant failed too.
-    several_tenants: bool,
     open_until: Option<Instant>,
 }
 
@@ -129,32 +125,23 @@ impl Permit<'_> {
         self.breaker.failed.increment(1);
     }
 
-    /// The service did not answer a call of this tenant.
-    pub(super) fn failure(mut self, tenant: &str) -> AfterFailure {
+    /// The service did not answer.
+    pub(super) fn failure(mut self) -> AfterFailure {
         self.reported = true;
-        let breaker = self.breaker;
-        breaker.failed.increment(1);
+        self.breaker.failed.increment(1);
         if self.is_trial {
             return AfterFailure::Probe;
         }
-        let mut state = breaker.state();
+        let mut state = self.breaker.state();
         if state.open_until.is_some() {
             return AfterFailure::Continue;
         }
-        if state.failures == 0 {
-            tenant.clone_into(&mut state.first_tenant);
-        }
-        state.several_tenants |= state.first_tenant != tenant;
         state.failures += 1;
         if state.failures < MAX_FAILURES {
-            AfterFailure::Continue
-        } else if state.several_tenants {
-            breaker.open(&mut state);
-            AfterFailure::Continue
-        } else {
-            state.failures = 0;
-            AfterFailure::Probe
+            return AfterFailure::Continue;
         }
+        state.failures = 0;
+        AfterFailure::Probe
     }
 }
 
@@ -178,20 +165,20 @@ mod tests {
     use super::AfterFailure::{Continue, Probe};
     use super::*;
 
-    fn fail(breaker: &Breaker, callers: &[&str]) -> Vec<AfterFailure> {
-        callers.iter().map(|caller| breaker.permit().unwrap().failure(caller)).collect()
+    fn fail(breaker: &Breaker, times: u32) -> Vec<AfterFailure> {
+        (0..times).map(|_| breaker.permit().unwrap().failure()).collect()
     }
 
     #[test]
-    fn failures_of_several_tenants_open_it_and_a_success_closes_it() {
+    fn a_failed_probe_opens_it_and_a_success_closes_it() {
         let recorder = PrometheusBuilder::new().build_recorder();
         let breaker = metrics::with_local_recorder(&recorder, Breaker::new);
         let shown = || recorder.handle().render();
         breaker.permit().unwrap().success();
-        assert_eq!(fail(&breaker, &["a", "a", "a", "a", "a"]), [Continue; 5]);
+        assert_eq!(fail(&breaker, MAX_FAILURES), [Continue, Continue, Continue, Continue, Continue, Probe]);
         assert!(shown().contains("drover_files_breaker_open 0\n"), "{}", shown());
         assert_eq!(breaker.open_for(), None);
-        assert_eq!(fail(&breaker, &["b"]), [Continue]);
+        breaker.probed(false);
         assert!(breaker.open_for().is_some_and(|left| left <= OPEN_TIME));
         assert!(shown().contains("drover_files_breaker_open 1\n"), "{}", shown());
         assert!(breaker.permit().is_none());
@@ -205,14 +192,17 @@ mod tests {
     }
 
     #[test]
-    fn failures_of_one_caller_open_it_only_if_a_probe_fails_too() {
+    fn failures_open_it_only_if_a_probe_fails_too() {
         let breaker = Breaker::new();
         for _ in 0..3 {
-            assert_eq!(fail(&breaker, &["a"; 6]), [Continue, Continue, Continue, Continue, Continue, Probe]);
+            assert_eq!(
+                fail(&breaker, MAX_FAILURES),
+                [Continue, Continue, Continue, Continue, Continue, Probe]
+            );
             breaker.probed(true);
             assert!(breaker.permit().is_some());
         }
-        assert_eq!(fail(&breaker, &["a"; 6])[5], Probe);
+        assert_eq!(fail(&breaker, MAX_FAILURES)[5], Probe);
         breaker.probed(false);
         assert!(breaker.permit().is_none());
     }
@@ -223,7 +213,7 @@ mod tests {
         for (answered, closed) in [(false, false), (true, true)] {
             breaker.probed(false);
             breaker.state().open_until = Some(Instant::now());
-            assert_eq!(breaker.permit().unwrap().failure("a"), Probe);
+            assert_eq!(breaker.permit().unwrap().failure(), Probe);
             assert!(breaker.permit().is_none(), "until the probe has a result");
             breaker.probed(answered);
             assert_eq!(breaker.permit().is_some(), closed);
@@ -247,7 +237,7 @@ mod tests {
         let breaker = Breaker::new();
         for n in 0..20 {
             breaker.permit().unwrap().unusable();
-            assert_eq!(fail(&breaker, &["a", "b"]), [Continue; 2], "{n}");
+            assert_eq!(fail(&breaker, 2), [Continue; 2], "{n}");
         }
     }
 }

@@ -14,6 +14,7 @@ use url::Url;
 use super::breaker::{AfterFailure, Breaker};
 use super::found::{FileInfo, FoundFiles};
 use super::shares::{DueShare, tenant};
+use super::tenants::TenantLimits;
 use crate::auth::Caller;
 use crate::problem::Problems;
 use crate::request::{REQUEST_ID, TRACEPARENT};
@@ -33,6 +34,8 @@ const MAX_ANSWER_BYTES: usize = 16 << 20;
 const LARGE_ANSWER_BYTES: usize = 256 << 10;
 /// Large answers that are read at once.
 const MAX_LARGE_ANSWERS: usize = 4;
+/// Bytes of a refusal that are read.
+const MAX_REFUSAL_BYTES: usize = 64 << 10;
 
 /// Calls the system service about files.
 pub struct FileClient {
@@ -42,6 +45,8 @@ pub struct FileClient {
     breaker: Breaker,
     /// Permits to read a large answer.
     large_answers: Semaphore,
+    /// Calls of each tenant.
+    turns: TenantLimits,
 }
 
 /// The caller on whose behalf a call is made.
@@ -58,6 +63,8 @@ struct OnBehalfOf<'a> {
 pub(super) enum CallError {
     /// The system service refused it.
     Refused(StatusCode),
+    /// Nothing was shared, because these files are shared with too many organisations already.
+    NoRoom(Vec<Id>),
     /// There is no answer, or none of use.
     Unavailable(anyhow::Error),
 }
@@ -85,6 +92,7 @@ impl FileClient {
             health: format!("{base}/healthz").parse()?,
             breaker: Breaker::new(),
             large_answers: Semaphore::new(MAX_LARGE_ANSWERS),
+            turns: TenantLimits::default(),
         })
     }
 
@@ -105,6 +113,7 @@ impl FileClient {
                 Error::Unauthenticated(Some("the token is not good for files"))
             }
             CallError::Refused(status) => unavailable(anyhow!("resolving files was answered with {status}")),
+            CallError::NoRoom(_) => unavailable(anyhow!("looking files up was answered as sharing them")),
             CallError::Unavailable(cause) => unavailable(cause),
         })
     }
@@ -131,7 +140,7 @@ impl FileClient {
                 request_id: &caller.request.id,
                 traceparent: Some(caller.request.traceparent()),
             };
-            found.add(self.call(&by, &json!({ "ids": ids }), attempts).await?);
+            found.add(self.call(&by, &json!({ "ids": ids, "brief": true }), attempts).await?);
         }
         Ok(found)
     }
@@ -141,7 +150,7 @@ impl FileClient {
         self.breaker.open_for()
     }
 
-    /// Makes one attempt to share. One file that cannot be shared does not keep the others from it.
+    /// Makes one attempt to share. Files that are shared with too many organisations do not keep the others from it.
     pub(super) async fn share(&self, share: &DueShare) -> Result<(), CallError> {
         let by = OnBehalfOf {
             token: &share.token,
@@ -149,27 +158,24 @@ impl FileClient {
             request_id: &share.request_id,
             traceparent: share.traceparent.clone(),
         };
-        let mut refused = None;
+        let mut full = Vec::new();
         for ids in share.files.chunks(MAX_FILES) {
             match self.share_files(&by, ids, share).await {
-                Err(CallError::Refused(StatusCode::BAD_REQUEST)) if ids.len() > 1 => {}
-                done => {
-                    done?;
-                    continue;
+                Err(CallError::NoRoom(found)) => {
+                    let rest: Vec<_> = ids.iter().copied().filter(|id| !found.contains(id)).collect();
+                    if !rest.is_empty() {
+                        self.share_files(&by, &rest, share).await?;
+                    }
+                    full.extend(found);
                 }
-            }
-            for id in ids {
-                match self.share_files(&by, std::slice::from_ref(id), share).await {
-                    Err(error @ CallError::Refused(StatusCode::BAD_REQUEST)) => refused = Some(error),
-                    done => done?,
-                }
+                shared => shared?,
             }
         }
-        refused.map_or(Ok(()), Err)
+        if full.is_empty() { Ok(()) } else { Err(CallError::NoRoom(full)) }
     }
 
     async fn share_files(&self, by: &OnBehalfOf<'_>, ids: &[Id], share: &DueShare) -> Result<(), CallError> {
-        let body = json!({ "ids": ids, "shareWith": share.organisations });
+        let body = json!({ "ids": ids, "shareWith": share.organisations, "brief": true });
         self.call(by, &body, 1).await.map(drop)
     }
 
@@ -179,6 +185,9 @@ impl FileClient {
         body: &Value,
         attempts: u32,
     ) -> Result<Vec<FileInfo>, CallError> {
+        let Some(_turn) = self.turns.wait(by.tenant, ATTEMPT_TIMEOUT).await else {
+            return Err(CallError::Unavailable(anyhow!("too many calls of one tenant are under way")));
+        };
         let mut last = anyhow!("the circuit breaker is open");
         for attempt in 0..attempts {
             let Some(permit) = self.breaker.permit() else { break };
@@ -193,7 +202,7 @@ impl FileClient {
                 }
                 Attempt::Failed(error) => last = error,
             }
-            if permit.failure(by.tenant) == AfterFailure::Probe {
+            if permit.failure() == AfterFailure::Probe {
                 self.breaker.probed(self.is_reachable().await);
             }
             let pause = Duration::from_millis(rand::random_range(50..150) << attempt);
@@ -227,6 +236,7 @@ impl FileClient {
     async fn read(&self, mut response: Response) -> Attempt {
         match response.status() {
             StatusCode::OK => {}
+            StatusCode::BAD_REQUEST => return Attempt::Answered(Err(refusal(response).await)),
             status if status.is_server_error() => return Attempt::Failed(anyhow!("{status}")),
             status => return Attempt::Answered(Err(CallError::Refused(status))),
         }
@@ -254,6 +264,22 @@ impl FileClient {
             Err(error) => Attempt::Failed(unreadable(&error)),
         }
     }
+}
+
+/// Why a request was refused with 400: `data.ids` of a validation entry names the files that have no room.
+async fn refusal(mut response: Response) -> CallError {
+    let mut bytes = Vec::new();
+    while let Ok(Some(chunk)) = response.chunk().await {
+        if bytes.len() + chunk.len() > MAX_REFUSAL_BYTES {
+            break;
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let entries = body["validation"].as_array().into_iter().flatten();
+    let ids = entries.filter_map(|entry| entry["data"]["ids"].as_array()).flatten();
+    let ids: Vec<_> = ids.filter_map(|id| Id::parse(id.as_str()?)).collect();
+    if ids.is_empty() { CallError::Refused(StatusCode::BAD_REQUEST) } else { CallError::NoRoom(ids) }
 }
 
 fn unavailable(cause: anyhow::Error) -> Error {

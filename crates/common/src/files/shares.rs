@@ -100,6 +100,7 @@ pub struct Shares {
     due: Gauge,
     done: Counter,
     retried: Counter,
+    refused: Counter,
     failed: Counter,
 }
 
@@ -121,6 +122,7 @@ impl Shares {
             due,
             done: counter("done"),
             retried: counter("retried"),
+            refused: counter("refused"),
             failed: counter("failed"),
         }
     }
@@ -207,6 +209,15 @@ impl Shares {
         };
         let recorded = match result {
             Ok(()) => self.db.write(move |c| store::remove(c, id)).await.map(|_| self.done.increment(1)),
+            Err(CallError::NoRoom(files)) => self.db.write(move |c| store::remove(c, id)).await.map(|removed| {
+                if removed {
+                    self.refused.increment(1);
+                    tracing::warn!(
+                        %subject, files = files.len(),
+                        "files of a load or listing were not shared: they are shared with too many organisations already"
+                    );
+                }
+            }),
             Err(CallError::Refused(
                 status @ (StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN),
             )) => self.db.write(move |c| store::remove(c, id)).await.map(|removed| {
@@ -214,8 +225,8 @@ impl Shares {
                     self.failed.increment(1);
                     tracing::error!(
                         %subject, %status, attempts,
-                        "the files of a load or listing were not shared and no retry can succeed: send the load or publish the \
-                         listing once more, or share the files by POST /v1/files/resolve of system"
+                        "the files of a load or listing were not shared and no retry can succeed: share them by \
+                         POST /v1/files/resolve of system"
                     );
                 }
             }),

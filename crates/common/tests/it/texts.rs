@@ -65,11 +65,12 @@ fn a_refused_date_says_what_is_expected() {
 }
 
 #[test]
-fn claims_are_normalized_as_ids_in_requests_are() {
+fn ids_in_tokens_stay_as_they_are_and_names_are_normalized() {
     testkit::block_on(async {
         let app = start().await;
-        let user = User::of(" fe\u{301}rme ");
+        let user = User::of(" fe\u{301}rme ").with("orgName", " La Fe\u{301}rme ");
         let who = app.get("/v1/who").by(&user).send().await.ok();
-        assert_eq!(who["org"], "f\u{e9}rme");
+        assert_eq!(who["org"], " fe\u{301}rme ");
+        assert_eq!(who["orgName"], "La F\u{e9}rme");
     });
 }

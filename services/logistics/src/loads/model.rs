@@ -191,6 +191,13 @@ impl Load {
     pub fn parties(&self) -> Vec<&str> {
         parties(self.organiser.as_ref(), self.carrier.as_ref())
     }
+
+    /// The organisations whose files are shared when the load is sent: the one that created the load and so named them; the
+    /// parties if that is not known. Else a carrier could name a file of the organiser, who would share it by sending.
+    pub fn file_owners(&self) -> Vec<&str> {
+        let creator = self.created_by.as_ref().map(|creator| vec![creator.organisation_id.as_str()]);
+        creator.unwrap_or_else(|| self.parties())
+    }
 }
 
 /// The ids of the organisations that take part, each once.

@@ -184,7 +184,9 @@ async fn record(
         let reader = caller.clone();
         let (load, proven) = app.db.read(move |c| store::find_with_proof(c, &reader, id)).await?;
         let mut problems = Problems::default();
-        delivery.check_captured_at(&load, &mut problems);
+        if proven.as_ref() != Some(&proof) {
+            delivery.check_captured_at(&load, &mut problems);
+        }
         if !problems.is_empty() {
             app.files.report_unknown(caller, delivery.files(), &mut problems).await;
         }

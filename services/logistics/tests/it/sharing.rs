@@ -149,6 +149,20 @@ testkit::on_both! {
         }
     }
 
+    async fn sending_shares_no_file_that_another_named(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let (grain, haul) = (User::of("grain"), User::of("haul"));
+        let contract = system.add("contract.pdf", &grain);
+        let form = with_files(carrier_form(), &[&contract]);
+        let load = app.post("/v1/loads/carrier").by(&haul).json(&form).send().await.ok();
+        assert_eq!(load["organiser"]["id"], "grain");
+        let form = json!({"loadId": load["id"], "carrierId": "haul"});
+        for user in [&grain, &User::admin()] {
+            app.post("/v1/loads/send-to-carrier").by(user).json(&form).send().await.ok();
+        }
+        assert!(system.shares().await.is_empty());
+    }
+
     async fn a_driver_shares_own_uploads(backend) {
         let (app, system) = app_with_files(backend).await;
         for driver in [User::alone("dai"), User::of("agency").with("sub", "dai")] {

@@ -39,10 +39,11 @@ testkit::on_both! {
             assert_eq!(batch[member], load[member], "{member}");
         }
 
-        for user in [User::of("f\u{e9}rme"), User::of("fe\u{301}rme"), User::of(" f\u{e9}rme ")] {
+        // Ids of tokens are compared as they are: others at the identity provider are others here.
+        for (org, sees) in [("f\u{e9}rme", 2), ("fe\u{301}rme", 0), (" f\u{e9}rme ", 0)] {
             for query in ["f:organiserId=fe%CC%81rme", "f:organiserId=%20f%C3%A9rme", "query=FE%CC%81RME%20strasse"] {
-                let found = app.get(&format!("/v1/loads?{query}")).by(&user).send().await.ok();
-                assert_eq!(found.as_array().unwrap().len(), 2, "{query}: {found}");
+                let found = app.get(&format!("/v1/loads?{query}")).by(&User::of(org)).send().await.ok();
+                assert_eq!(found.as_array().unwrap().len(), sees, "{org:?} {query}: {found}");
             }
         }
         let id = load["id"].as_str().unwrap();

@@ -9,7 +9,7 @@ use super::{PNG, form, id, on_all, part, start};
 on_all! {
     async fn names_and_ids_are_trimmed_and_in_nfc(place) {
         let files = start(place).await;
-        let user = User::of("fe\u{301}rme");
+        let user = User::of("f\u{e9}rme");
         let form = form(" images ", "weighbridge", "\u{a0} Cafe\u{301}.png ")
             .text("organisationId", " fe\u{301}rme\u{a0}")
             .text("organisations", " haulie\u{301}r ,\u{2003}mart")
