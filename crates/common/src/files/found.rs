@@ -38,13 +38,22 @@ impl FileInfo {
         }
     }
 
+    fn belongs_to(&self, owners: &[&str]) -> bool {
+        self.organisation_id.as_deref().is_some_and(|owner| owners.contains(&owner))
+    }
+
+    /// True if the file belongs to one of these organisations and the caller may share it.
+    fn is_owned(&self, by: Sharer<'_>, owners: &[&str]) -> bool {
+        self.belongs_to(owners) && (by.admin || self.organisation_id.as_deref() == by.organisation)
+    }
+
     /// True if the caller may have this file shared for a load or listing of the organisations `owners`: it belongs to one of
     /// them and the caller may share it, or the caller uploaded it for their own organisation. An `admin` who acts for
     /// others shares only files of those others.
     fn is_shareable(&self, by: Sharer<'_>, owners: &[&str]) -> bool {
         let owner = self.organisation_id.as_deref();
-        if owner.is_some_and(|owner| owners.contains(&owner)) {
-            return by.admin || owner == by.organisation;
+        if self.belongs_to(owners) {
+            return self.is_owned(by, owners);
         }
         let acts_for_others = by.admin && by.organisation.is_none_or(|own| !owners.contains(&own));
         !acts_for_others && self.user_id == by.user_id && owner == by.organisation
@@ -130,6 +139,20 @@ impl FoundFiles {
         let by = Sharer::of(caller);
         let shareable = self.files().filter(|file| file.is_shareable(by, owners));
         DueShare::new(caller, subject, shareable.map(|file| file.id).collect(), with)
+    }
+
+    /// As [`FoundFiles::share`], for files that another caller named: only those of the organisations `owners`, whoever
+    /// uploaded them.
+    pub fn share_owned(
+        &self,
+        caller: &Caller,
+        subject: Id,
+        owners: &[&str],
+        with: &[&str],
+    ) -> Option<DueShare> {
+        let by = Sharer::of(caller);
+        let owned = self.files().filter(|file| file.is_owned(by, owners));
+        DueShare::new(caller, subject, owned.map(|file| file.id).collect(), with)
     }
 }
 

@@ -192,11 +192,17 @@ impl Load {
         parties(self.organiser.as_ref(), self.carrier.as_ref())
     }
 
-    /// The organisations whose files are shared when the load is sent: the one that created the load and so named them; the
-    /// parties if that is not known. Else a carrier could name a file of the organiser, who would share it by sending.
+    /// The organisations whose files are shared when the load is sent: the party that created the load and so named them;
+    /// both parties if an administrator created it. Else a carrier could name a file of the organiser, who would share it by
+    /// sending.
     pub fn file_owners(&self) -> Vec<&str> {
-        let creator = self.created_by.as_ref().map(|creator| vec![creator.organisation_id.as_str()]);
-        creator.unwrap_or_else(|| self.parties())
+        let mut owners = self.parties();
+        if let Some(CreatedBy { organisation_id }) = &self.created_by
+            && owners.contains(&organisation_id.as_str())
+        {
+            owners.retain(|owner| owner == organisation_id);
+        }
+        owners
     }
 }
 

@@ -151,7 +151,8 @@ async fn send(
                 }
                 Recipient::Carrier { .. } => Event::SentToCarrier,
             };
-            let share = found.share(&caller, id, &load.file_owners(), &parties(None, load.carrier.as_ref()));
+            let share =
+                found.share_owned(&caller, id, &load.file_owners(), &parties(None, load.carrier.as_ref()));
             files::record(c, share.as_ref())?;
             let sender = caller.organisation_id();
             let sending = Sending { sender, event, load: &load, recipient_id: to.id() };
