@@ -28,7 +28,7 @@ UNSTATED = [
     (LOAD, r"commodityId|files\[\d+\]\.id", "unknown_reference"),
     (PROOF, r"loadId|files\[\d+\]\.id", "unknown_reference"),
     (r"send_load_to_(carrier|driver)", r"loadId", "unknown_reference"),
-    (LISTING, PRICES + r"(\.currency)?|properties\.\w+", "inconsistent"),
+    (LISTING, PRICES + r"(\.(currency|amount))?|properties\.\w+", "inconsistent"),
     (PROOF + "|" + LOAD, r".*", "inconsistent"),
     (r"search_\w+|export_completed_loads", r".*", "inconsistent"),
     (r"search_(loads|listings)", r"cursor", "format"),  # only what a next link gave out

@@ -77,7 +77,9 @@ pub fn fill(
         "create_load_batch": {"body": {"file": [table]}, "media_type": "multipart/form-data"},
         "find_file": {"path_parameters": {"id": file.json["id"]}},
         "find_location_by_address": {"query": {"id": place}},
+        "find_location_by_address_public": {"query": {"id": place}},
         "find_location_by_words": {"query": {"query": spot["threeWords"]}},
+        "find_location_by_words_public": {"query": {"query": spot["threeWords"]}},
         "prove_delivery": {"body": proof, "media_type": "application/json"},
         "prove_delivery_of_load": {
             "path_parameters": {"id": ended}, "media_type": "application/json",
@@ -93,6 +95,7 @@ pub fn fill(
             "media_type": "application/json",
         },
         "search_addresses": {"query": {"query": "hereford"}},
+        "search_addresses_public": {"query": {"query": "hereford"}},
         "send_load_to_carrier": {"body": {"loadId": open, "carrierId": "penhow"}, "media_type": "application/json"},
         "send_load_to_driver": {"body": {"loadId": open, "driverId": "dai"}, "media_type": "application/json"},
     }))
