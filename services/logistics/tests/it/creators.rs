@@ -92,4 +92,21 @@ testkit::on_both! {
         assert_eq!(find(no_creator["id"].as_str().unwrap()).await.get("createdBy"), None);
         assert_eq!(find(&carried).await["createdBy"], json!({"organisationId": "haul"}));
     }
+
+    async fn a_document_that_names_its_creator_keeps_it(backend) {
+        let app = app(backend).await;
+        // Not the organiser.
+        let id = created(&app).await;
+        let table = if backend == Backend::Sqlite { "loads" } else { "logistics.loads" };
+        app.database.execute(&format!("UPDATE {table} SET created_by = NULL"));
+        let app = App::start_on::<Logistics>(app.stop().await, Settings::default()).await;
+        let reply = app.get(&format!("/v1/loads/{id}")).by(&User::admin()).send().await;
+        assert_eq!(reply.text().matches("createdBy").count(), 1, "{}", reply.text());
+        assert_eq!(reply.ok()["createdBy"], json!({"organisationId": "haul"}));
+        // The column has it too.
+        app.database.execute(&format!("UPDATE {table} SET document = CAST('{{}}' AS {}) WHERE created_by <> 'haul'",
+            if backend == Backend::Sqlite { "TEXT" } else { "JSON" }));
+        let reply = app.get(&format!("/v1/loads/{id}")).by(&User::admin()).send().await;
+        assert_eq!(reply.ok()["createdBy"], json!({"organisationId": "haul"}));
+    }
 }
