@@ -38,4 +38,9 @@ impl<T: ToSchema + DeserializeOwned + Default> Shape<T> {
         });
         (value, problems)
     }
+
+    /// The value; nothing if anything is wrong with it. Takes far less time than [`Shape::check`] for a value that fails.
+    pub fn valid(&self, mut value: Value) -> Option<T> {
+        if self.0.is_valid(&mut value) { serde_json::from_value(value).ok() } else { None }
+    }
 }

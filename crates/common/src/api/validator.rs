@@ -52,12 +52,17 @@ impl Schema {
         Ok(Self { validator, root })
     }
 
+    /// Normalizes a value and returns whether it is valid: what is wrong with it is not described, which takes much longer.
+    pub(super) fn is_valid(&self, value: &mut Value) -> bool {
+        tidy(value, &self.root, &self.root);
+        self.validator.is_valid(value)
+    }
+
     /// Checks a value and takes the failed members out of it, so that what is left can be looked at further.
     pub(super) fn check(&self, value: &mut Value) -> Problems {
-        tidy(value, &self.root, &self.root);
         let mut problems = Problems::default();
         // Mostly nothing is wrong, which is found out sooner than what is.
-        if self.validator.is_valid(value) {
+        if self.is_valid(value) {
             return problems;
         }
         let mut found = Vec::new();

@@ -229,12 +229,14 @@ impl<'a> Facets<'a> {
     }
 }
 
-/// The values to list, and whether those are all.
+/// The values to list, and whether those are all: the most frequent ones that are short enough and have no comma.
 fn most_frequent<'a>(counts: impl Iterator<Item = (&'a str, u32)>) -> (Vec<Facet<'a>>, bool) {
     let mut all = true;
     let mut values = Vec::new();
     for (value, count) in counts.filter(|(_, count)| *count > 0) {
-        if value.len() <= MAX_VALUE_CHARS || value.chars().count() <= MAX_VALUE_CHARS {
+        // A filter separates values by commas: it cannot name one that has a comma.
+        let is_short = value.len() <= MAX_VALUE_CHARS || value.chars().count() <= MAX_VALUE_CHARS;
+        if is_short && !value.contains(',') {
             values.push(Facet { value, count });
         } else {
             all = false;

@@ -218,29 +218,33 @@ pub fn has_unknown_creators(c: &mut AnyConnection) -> Result<bool, Error> {
     Ok(unknown.first::<Id>(c).optional()?.is_some())
 }
 
-/// Fills in the creators of some loads, in column and document: the organiser, else the carrier. Returns how many.
+/// Fills in the creators of some loads, in column and document: the organiser, else the carrier. A document that names a
+/// creator already keeps it, and the column gets the same. Returns how many.
 pub fn fill_creators(c: &mut AnyConnection) -> Result<usize, Error> {
     let creator = "COALESCE(organiser_id, carrier_id)";
     let unknown =
         format!("SELECT id FROM loads WHERE created_by IS NULL ORDER BY id LIMIT {CREATORS_AT_ONCE}");
     // Documents stay as they were written otherwise.
-    let update = |but_brace: &str, quoted: &str, json: &str, some: &str| {
+    let update = |named: &str, but_brace: &str, quoted: &str, json: &str, some: &str| {
         format!(
-            "UPDATE loads SET created_by = COALESCE({creator}, ''), document = CASE WHEN {creator} IS NULL THEN document \
+            "UPDATE loads SET created_by = COALESCE({named}, {creator}, ''), \
+             document = CASE WHEN {named} IS NOT NULL OR {creator} IS NULL THEN document \
              ELSE CAST({but_brace} || ',\"createdBy\":{{\"organisationId\":' || {quoted} || '}}}}' AS {json}) END \
              WHERE id IN ({some})"
         )
     };
     Ok(match c {
         AnyConnection::Sqlite(c) => {
+            let named = "json_extract(document, '$.createdBy.organisationId')";
             let (but_brace, quoted) =
                 ("substr(document, 1, length(document) - 1)", format!("json_quote({creator})"));
-            diesel::sql_query(update(but_brace, &quoted, "TEXT", &unknown)).execute(c)?
+            diesel::sql_query(update(named, but_brace, &quoted, "TEXT", &unknown)).execute(c)?
         }
         AnyConnection::Postgres(c) => {
+            let named = "(document #>> '{createdBy,organisationId}')";
             let (but_brace, quoted) = ("left(document::text, -1)", format!("to_json({creator})::text"));
             let some = format!("{unknown} FOR UPDATE SKIP LOCKED");
-            diesel::sql_query(update(but_brace, &quoted, "JSON", &some)).execute(c)?
+            diesel::sql_query(update(named, but_brace, &quoted, "JSON", &some)).execute(c)?
         }
     })
 }

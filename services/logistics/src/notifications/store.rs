@@ -171,7 +171,8 @@ struct Recorded {
     last_error: Option<String>,
 }
 
-/// Records how a delivery went and ends its claim. Returns whether the claim was still this one: a lease that ran out,
+/// Records how a delivery went and ends its claim. One that is settled is kept from then on, however long it was pending:
+/// its `pending_since` becomes the time at which it was settled. Returns whether the claim was still this one: a lease that ran out,
 /// or somebody who asked for redelivery, has the last word.
 pub fn record(c: &mut AnyConnection, claimed: &Claimed, outcome: &Outcome) -> Result<bool, Error> {
     let now = now(c)?;
@@ -186,7 +187,8 @@ pub fn record(c: &mut AnyConnection, claimed: &Claimed, outcome: &Outcome) -> Re
         .find(claimed.id)
         .filter(n::attempts.eq(claimed.attempts))
         .filter(n::claimed_until.eq(claimed.until));
-    if diesel::update(own).set(recorded).execute(c)? == 1 {
+    let settled_since = due_at.is_none().then(|| n::pending_since.eq(now));
+    if diesel::update(own).set((recorded, settled_since)).execute(c)? == 1 {
         return Ok(true);
     }
     let own = n::notifications.find(claimed.id).filter(n::claimed_until.eq(claimed.until));
@@ -197,7 +199,7 @@ pub fn record(c: &mut AnyConnection, claimed: &Claimed, outcome: &Outcome) -> Re
 /// This many are deleted at once, which takes some 20 ms.
 pub const PRUNED_AT_ONCE: u32 = 1_000;
 
-/// Deletes some of those that are delivered or failed and were sent before this time. Returns how many.
+/// Deletes some of those that were delivered or failed longer ago than `age`. Returns how many.
 pub fn prune(c: &mut AnyConnection, age: Duration) -> Result<usize, Error> {
     let before = now(c)?.plus(-TimeDelta::from_std(age).unwrap_or(TimeDelta::MAX));
     let old = n::notifications.filter(n::due_at.is_null()).filter(n::pending_since.lt(before));

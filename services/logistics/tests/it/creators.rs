@@ -72,4 +72,41 @@ testkit::on_both! {
         }
         panic!("{}", find().await);
     }
+
+    async fn an_older_replica_that_changes_a_load_keeps_its_creator(backend) {
+        let app = app(backend).await;
+        let odd = json!("gr\"ain\\ \u{1f404}");
+        let form = with(organiser_form(), "organiserId", odd.clone());
+        let own = app.post("/v1/loads/organiser").by(&User::of(odd.as_str().unwrap())).json(&form).send().await.ok();
+        let no_creator = app.post("/v1/loads/organiser").by(&User::admin()).json(&form).send().await.ok();
+        let carried = created(&app).await;
+        // As the previous version writes a document, which has no creator.
+        app.database.execute(match backend {
+            Backend::Sqlite => "UPDATE loads SET status = 'x', document = json_remove(document, '$.createdBy')",
+            Backend::Postgres => {
+                "UPDATE logistics.loads SET status = 'x', document = (document::jsonb - 'createdBy')::json"
+            }
+        });
+        let find = async |id: &str| app.get(&format!("/v1/loads/{id}")).by(&User::admin()).send().await.ok();
+        assert_eq!(find(own["id"].as_str().unwrap()).await, own);
+        assert_eq!(find(no_creator["id"].as_str().unwrap()).await.get("createdBy"), None);
+        assert_eq!(find(&carried).await["createdBy"], json!({"organisationId": "haul"}));
+    }
+
+    async fn a_document_that_names_its_creator_keeps_it(backend) {
+        let app = app(backend).await;
+        // Not the organiser.
+        let id = created(&app).await;
+        let table = if backend == Backend::Sqlite { "loads" } else { "logistics.loads" };
+        app.database.execute(&format!("UPDATE {table} SET created_by = NULL"));
+        let app = App::start_on::<Logistics>(app.stop().await, Settings::default()).await;
+        let reply = app.get(&format!("/v1/loads/{id}")).by(&User::admin()).send().await;
+        assert_eq!(reply.text().matches("createdBy").count(), 1, "{}", reply.text());
+        assert_eq!(reply.ok()["createdBy"], json!({"organisationId": "haul"}));
+        // The column has it too.
+        app.database.execute(&format!("UPDATE {table} SET document = CAST('{{}}' AS {}) WHERE created_by <> 'haul'",
+            if backend == Backend::Sqlite { "TEXT" } else { "JSON" }));
+        let reply = app.get(&format!("/v1/loads/{id}")).by(&User::admin()).send().await;
+        assert_eq!(reply.ok()["createdBy"], json!({"organisationId": "haul"}));
+    }
 }

@@ -153,8 +153,20 @@ impl Pass<'_> {
     fn row(&mut self, header: &Header, row: Row, file: Option<&str>) -> Result<(), Error> {
         let mut found = Problems::default();
         let (object, stray) = header.object(row.cells, &mut found);
-        let (read, problems) = self.app.batches.row.check(object);
-        reword(problems, &mut found);
+        let shape = &self.app.batches.row;
+        let read = if self.problems.len() < ENTRIES_MAX {
+            let (read, problems) = shape.check(object);
+            reword(problems, &mut found);
+            read
+        } else {
+            // No entry is added any more: the row counts as failed, but its faults are not described.
+            let is_readable = found.is_empty() && !stray;
+            let Some(read) = is_readable.then(|| shape.valid(object)).flatten() else {
+                self.failed_rows += 1;
+                return Ok(());
+            };
+            read
+        };
         let new = read.into_new(&self.organiser, &self.app.commodities, &mut found, &mut self.nameless);
         if stray {
             found.push("", Code::Length, "has a cell outside of the columns that have a name");

@@ -14,6 +14,8 @@ const REQUIRED: [&[&str]; 4] =
     [&["reference"], &["deliveryDateISO"], &["commodityId", "commodityName"], &["organiserId", "carrierId"]];
 /// Stands for a name that is none, which is told once.
 const REFUSED: &str = "";
+/// One more than a load may have: further tags make no difference to the answer.
+const MAX_TAGS_READ: usize = 51;
 /// So much of an unknown name is told.
 const NAME_SHOWN: usize = 100;
 
@@ -81,11 +83,22 @@ impl Header {
 /// What stands in a cell, as JSON would have it; the schema says what is wrong with it.
 fn member(name: &str, text: &str) -> Value {
     match name {
-        "tags" => entries(text).collect(),
+        "tags" => entries(text).take(MAX_TAGS_READ).collect(),
         "commodityId" | "weight" | "weightNet" => {
             let text = unguard(text);
             text.parse::<f64>().ok().filter(|n| n.is_finite()).map_or_else(|| json!(text), |n| json!(n))
         }
         _ => json!(unguard(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_tag_too_many_is_read_and_no_more() {
+        let read = |count: usize| member("tags", &"a; ;".repeat(count)).as_array().map(Vec::len);
+        assert_eq!([read(50), read(51), read(32_500)], [Some(50), Some(51), Some(51)]);
     }
 }

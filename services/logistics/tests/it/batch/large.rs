@@ -1,7 +1,9 @@
 //! As many rows as there may be.
 
 use std::fmt::Write;
+use std::time::{Duration, Instant};
 
+use super::xlsx_bombs::{STYLES, book, sheet};
 use super::*;
 
 fn rows(count: usize, bad: Option<usize>) -> String {
@@ -69,4 +71,100 @@ testkit::on_both! {
         assert_eq!(entries(&reply)[999], "rows[999].commodityName unknown_reference 1001");
         assert_eq!(reply.json()["body"]["failedRows"], 3000);
     }
+
+    async fn rows_after_a_thousand_entries_are_counted_by_every_check(backend) {
+        let app = app(backend).await;
+        let good = "R,2026-03-01,Feed Wheat,grain,Border Grain,29.4";
+        let after = [
+            good,
+            // Of the schema, the rules and the table.
+            "R,2026-02-30,Feed Wheat,grain,Border Grain,29.4",
+            "R,2026-03-01,Gold,grain,Border Grain,29.4",
+            "R,2026-03-01,Feed Wheat,grain,,29.4",
+            "R,2026-03-01,Feed Wheat,grain,Border Grain,29.4,stray",
+            good,
+        ];
+        let table = rows(1000, None).replace("Feed Wheat", "Gold") + &after.join("\n");
+        let reply = send_file(&app, table).await;
+        assert_eq!(entries(&reply).len(), 1000);
+        assert_eq!(reply.json()["body"]["failedRows"], 1004);
+    }
+}
+
+/// A workbook with this many rows of 16 cells, each with one of these texts.
+fn sixteen_columns(rows: usize, texts: [&str; 16]) -> Vec<u8> {
+    let names = [
+        "reference",
+        "deliveryDateISO",
+        "organiserId",
+        "organiserName",
+        "carrierId",
+        "carrierName",
+        "commodityId",
+        "commodityName",
+        "weight",
+        "weightNet",
+        "weightUnit",
+        "vehicleRegistration",
+        "ticketNumber",
+        "pickupPostcode",
+        "dropoffPostcode",
+        "tags",
+    ];
+    let strings: String = names.iter().chain(&texts).map(|text| format!("<si><t>{text}</t></si>")).collect();
+    let row = |first: usize| {
+        let cells: String = (first..first + 16).map(|n| format!("<c t='s'><v>{n}</v></c>")).collect();
+        format!("<row>{cells}</row>")
+    };
+    let rows = row(0) + &row(16).repeat(rows);
+    book(sheet("", &rows), format!("<sst>{strings}</sst>").into_bytes(), STYLES.to_vec())
+}
+
+#[test]
+fn rows_of_bad_cells_take_little_longer_than_good_ones() {
+    const ROWS: usize = 10_000;
+    testkit::block_on(async {
+        let app = app(Backend::Sqlite).await;
+        let good = sixteen_columns(
+            ROWS,
+            [
+                "BG-1",
+                "2026-03-01",
+                "grain",
+                "Border Grain",
+                "haul",
+                "Haulage",
+                "1",
+                "Feed Wheat",
+                "29.4",
+                "29",
+                "tonne",
+                "AB12 CDE",
+                "T-1",
+                "HR1 2AB",
+                "HR1 2AB",
+                "a;b",
+            ],
+        );
+        let bad = sixteen_columns(ROWS, ["a\u{202e}b"; 16]);
+        let mut shortest = [Duration::MAX; 2];
+        for _ in 0..3 {
+            for (shortest, file) in shortest.iter_mut().zip([&good, &bad]) {
+                let begun = Instant::now();
+                let reply = send(&app, &unnamed("grain"), form(&[file]).text("dryRun", "true")).await;
+                *shortest = begun.elapsed().min(*shortest);
+                if file == &good {
+                    assert_eq!(reply.ok()["count"], ROWS);
+                } else {
+                    let entries = entries(&reply);
+                    assert_eq!(entries.len(), 1000);
+                    let of_first = entries.iter().filter(|entry| entry.starts_with("rows[0].")).count();
+                    assert!(of_first > 10, "{:?}", &entries[..of_first]);
+                    assert_eq!(reply.json()["body"]["failedRows"], ROWS);
+                }
+            }
+        }
+        println!("{shortest:?}");
+        assert!(shortest[1] < shortest[0] * 3, "{shortest:?}");
+    });
 }

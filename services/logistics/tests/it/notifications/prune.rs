@@ -43,6 +43,27 @@ testkit::on_both! {
         assert!(app.get("/metrics").send().await.text().contains("drover_notifications_pruned_total"));
     }
 
+    async fn one_that_was_pending_for_long_is_kept_from_its_delivery_on(backend) {
+        let broken = Receiver::start(answer(500)).await;
+        let app = App::start::<Logistics>(backend, broken.settings()).await;
+        let load = created(&app).await;
+        send(&app, &load).await;
+        settled(&app, &load, "failed").await;
+        let database = app.stop().await;
+        let day = if backend == testkit::Backend::Sqlite { "86400000" } else { "interval '1 day'" };
+        database.execute(&format!(
+            "UPDATE {} SET status = 'pending', attempts = 0, due_at = created_at, pending_since = pending_since - 31 * {day}",
+            table(backend)
+        ));
+        let receiver = Receiver::start(answer(200)).await;
+        let app = App::start_on::<Logistics>(database, receiver.settings()).await;
+        settled(&app, &load, "delivered").await;
+        // It looks for old ones when it starts.
+        let app = App::start_on::<Logistics>(app.stop().await, receiver.settings()).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(log(&app, &load).await[0]["status"], "delivered");
+    }
+
     async fn a_hundred_thousand_that_are_pending_delay_nobody(backend) {
         let receiver = Receiver::start(answer(200)).await;
         let app = App::start::<Logistics>(backend, Settings::default()).await;

@@ -101,4 +101,27 @@ testkit::on_both! {
         let arrivals = arrivals.lock().unwrap().clone();
         assert!(arrivals.is_sorted_by(|a, b| *b - *a >= DELAY), "two deliveries of one notification at once");
     }
+
+    async fn by_the_previous_version_while_another_one_is_pending(backend) {
+        let (receiver, mended) = broken().await;
+        mended.store(true, Ordering::SeqCst);
+        let settings = Settings { webhook_retry_seconds: 2, ..receiver.settings() };
+        let app = App::start::<Logistics>(backend, settings).await;
+        let load = created(&app).await;
+        let first = send(&app, &load).await;
+        settled(&app, &load, "delivered").await;
+        mended.store(false, Ordering::SeqCst);
+        assert_ne!(send(&app, &load).await, first);
+        let (table, now, id) = match backend {
+            testkit::Backend::Sqlite => ("notifications", "created_at", format!("x'{}'", first.replace('-', ""))),
+            testkit::Backend::Postgres => ("logistics.notifications", "now()", format!("'{first}'")),
+        };
+        app.database.execute(&format!(
+            "UPDATE {table} SET status = 'pending', attempts = 0, due_at = {now}, pending_since = {now}, \
+             delivered_at = NULL WHERE id = {id}"
+        ));
+        mended.store(true, Ordering::SeqCst);
+        eventually(async || log(&app, &load).await.iter().all(|entry| entry["status"] == "delivered")).await;
+        assert_eq!(log(&app, &load).await.len(), 2);
+    }
 }

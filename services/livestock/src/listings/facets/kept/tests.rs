@@ -308,3 +308,14 @@ fn the_most_frequent_values_are_listed() {
     assert_eq!([&values[0]["value"], &values[1]["value"]], ["breed 500", "breed 7"]);
     assert_eq!(answer["truncated"], true);
 }
+
+#[test]
+fn values_with_commas_are_left_out() {
+    let mut index = Index::default();
+    index.insert(&[row(id(1), "texel, cross"), row(id(2), "texel, cross"), row(id(3), "texel")]);
+    let everything = Exact::of(VIEWERS[0], &search(&json!({})));
+    let answer = Shelf::default().facets(everything, &index, &CATEGORIES).unwrap();
+    let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!(answer["filters"]["f:commodityBreed"], json!([{"value": "texel", "count": 1}]));
+    assert_eq!((&answer["total"], &answer["truncated"]), (&json!(3), &json!(true)));
+}
