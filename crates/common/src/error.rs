@@ -60,6 +60,9 @@ pub enum Error {
     /// 503 `dependency_unavailable`: nothing was changed. The cause goes to the log only.
     #[error("{1} cannot be reached at the moment and nothing was changed: try again.")]
     Unavailable(#[source] anyhow::Error, &'static str),
+    /// 503 `dependency_unavailable`: too much of one kind is under way, and nothing was changed.
+    #[error("{0}")]
+    Busy(&'static str),
     /// 503 `dependency_unavailable` where the database was lost in the commit: `body.outcome` is `unknown`.
     #[error(
         "The database cannot be reached at the moment, and whether this was done is not known: look, or repeat it with the \
@@ -113,7 +116,7 @@ impl Error {
             Self::RangeNotSatisfiable(_) => (416, "range_not_satisfiable"),
             Self::RateLimited(_) => (429, "rate_limited"),
             Self::Internal(_) => (500, "internal"),
-            Self::Unavailable(..) | Self::Undecided(_) => (503, "dependency_unavailable"),
+            Self::Unavailable(..) | Self::Busy(_) | Self::Undecided(_) => (503, "dependency_unavailable"),
         }
     }
 
@@ -154,7 +157,9 @@ impl Error {
             Self::RangeNotSatisfiable(size) => {
                 vec![(header::CONTENT_RANGE, text(&format!("bytes */{size}")))]
             }
-            Self::Unavailable(..) | Self::Undecided(_) => vec![(header::RETRY_AFTER, text("2"))],
+            Self::Unavailable(..) | Self::Busy(_) | Self::Undecided(_) => {
+                vec![(header::RETRY_AFTER, text("2"))]
+            }
             Self::RateLimited(seconds) => vec![(header::RETRY_AFTER, HeaderValue::from(*seconds))],
             // What was not read of the body must not be taken for the next request.
             Self::PayloadTooLarge(_) => vec![(header::CONNECTION, text("close"))],

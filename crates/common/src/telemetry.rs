@@ -53,12 +53,16 @@ pub fn are_directives(text: &str) -> bool {
     text.is_empty() || text == "*" || EnvFilter::builder().parse(text).is_ok()
 }
 
+/// Of a request that cannot be parsed actix logs an error. `unparsed` logs it instead, at `debug`.
+const SILENT: &str = ",actix_http::h1::dispatcher=off";
+
+/// A later directive for the same target wins over an earlier one.
 fn filter(level: &str, directives: &str) -> EnvFilter {
     let directives: String = directives
         .split(',')
         .filter(|directive| directive.trim() != "*")
         .fold(String::new(), |all, one| all + "," + one);
-    EnvFilter::builder().parse_lossy(level.to_owned() + &directives)
+    EnvFilter::builder().parse_lossy(level.to_owned() + SILENT + &directives)
 }
 
 /// What has been counted, in Prometheus text format.
@@ -89,4 +93,19 @@ pub(crate) fn recorder() -> Option<&'static PrometheusHandle> {
             .ok()
     };
     METRICS.get_or_init(install).as_ref()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parse_errors_of_actix_are_logged_only_if_the_filter_names_them() {
+        for directives in ["", "*", "common=trace", "actix_http=debug"] {
+            let filter = filter("info", directives).to_string();
+            assert!(filter.contains("actix_http::h1::dispatcher=off"), "{filter}");
+        }
+        let filter = filter("info", "actix_http::h1::dispatcher=error").to_string();
+        assert!(filter.contains("actix_http::h1::dispatcher=error") && !filter.contains("off"), "{filter}");
+    }
 }

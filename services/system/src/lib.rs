@@ -24,6 +24,7 @@ use cache::Secrets;
 pub use config::{AddressProvider, Settings, WordsProvider};
 use countries::Countries;
 use files::content::ContentStore;
+use files::large::LargeAnswers;
 use files::scan::Scanner;
 use files::sweep;
 use places::Places;
@@ -37,6 +38,7 @@ pub struct System {
     /// Begins every URL that answers show.
     public_url: String,
     store: ContentStore,
+    large_answers: LargeAnswers,
     scanner: Option<Scanner>,
     cache: Cache,
     secrets: Arc<Secrets>,
@@ -101,6 +103,7 @@ impl Service for System {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
             store: ContentStore::open(settings).await?,
+            large_answers: LargeAnswers::default(),
             scanner: Scanner::open(settings)?,
             places: Places::open(settings, &enabled, cache.clone(), &secrets)?,
             countries: Countries::open(&enabled)?,

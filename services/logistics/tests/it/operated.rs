@@ -59,6 +59,7 @@ fn requests_that_are_not_http_are_logged_at_debug_a_few_in_a_second() {
         }
 
         let log = service.log();
+        assert!(!log.contains("actix_http"), "{log}");
         let lines: Vec<Value> = log
             .lines()
             .filter(|line| line.contains("a request could not be parsed"))

@@ -59,7 +59,7 @@ pub struct FileInfo {
     /// The name of who uploaded it.
     pub user_name: String,
     /// Organisations that may read it too; `*` is everybody. Complete for the file's organisation, its uploader acting
-    /// for it and `admin`; others see their own organisation and `*` only.
+    /// for it and `admin`; others see their own organisation and `*` only. Where files are resolved, at most 200.
     pub organisations: Vec<String>,
     /// When it was uploaded.
     #[serde(rename = "createdAtUTC")]

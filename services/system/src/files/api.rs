@@ -1,16 +1,19 @@
 //! The operations on files.
 
+use std::sync::Arc;
+
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse, delete, get, post};
 use common::multipart::Payload;
 use common::wire::ActionResult;
 use common::{Answer, Body, Caller, Error, Failures, Once, PathId};
-use database::AnyConnection;
+use database::{AnyConnection, Id};
 
 use super::answer::{Binary, FileInfo, Uploaded};
 use super::download::respond;
 use super::kept::Kept;
-use super::resolve::{ResolveFiles, resolved};
+use super::large::{Held, Permit};
+use super::resolve::{ResolveFiles, Sharing, View, resolved};
 use super::scan::refuse_infected;
 use super::store;
 use super::upload::receive;
@@ -108,16 +111,34 @@ pub(super) async fn resolve(
     caller: Caller,
     body: Body<ResolveFiles>,
     system: Data<System>,
-) -> Result<Answer, Error> {
+) -> Result<Held, Error> {
     let (request, _) = body.check(ResolveFiles::rules)?;
+    let view = View { caller, brief: request.is_brief(), public_url: system.public_url.clone() };
     let (ids, sharing) = request.into_parts();
-    let url = system.public_url.clone();
-    if sharing.is_empty() {
-        let find =
-            move |c: &mut AnyConnection| resolved(&ids, store::find_usable(c, &caller, &ids)?, &caller, &url);
-        return system.db.read(find).await;
+    let parts = Arc::new((ids, sharing, view));
+    // Nothing of a large answer, and no connection to the database, is held while it waits for its permit.
+    match run(&system, parts.clone(), None).await {
+        Err(Error::Busy(_)) => run(&system, parts, Some(system.large_answers.wait().await?)).await,
+        answered => answered,
     }
-    let share =
-        move |c: &mut AnyConnection| resolved(&ids, store::share(c, &caller, &ids, &sharing)?, &caller, &url);
-    system.db.write(share).await
+}
+
+/// Finds or shares the files. Without a permit for a large answer nothing is changed.
+async fn run(
+    system: &System,
+    parts: Arc<(Vec<Id>, Sharing, View)>,
+    permit: Option<Permit>,
+) -> Result<Held, Error> {
+    let large = system.large_answers.clone();
+    let reads = parts.1.is_empty();
+    let work = move |c: &mut AnyConnection| {
+        let (ids, sharing, view) = &*parts;
+        let files = if reads {
+            store::find_usable(c, &view.caller, ids)?
+        } else {
+            store::share(c, &view.caller, ids, sharing)?
+        };
+        resolved(ids, files, view, &large, permit.as_ref())
+    };
+    if reads { system.db.read(work).await } else { system.db.write(work).await }
 }

@@ -11,6 +11,7 @@ mod download;
 mod form;
 mod kept;
 mod kind;
+pub(crate) mod large;
 mod model;
 mod resolve;
 pub(crate) mod scan;

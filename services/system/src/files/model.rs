@@ -98,14 +98,13 @@ impl File {
         self.kind.is_open() || self.is_own_of(caller) || self.organisations.0.iter().any(reaches(caller))
     }
 
-    /// The same file as this caller sees it. Those who may share it see the first [`MAX_ORGANISATIONS`] organisations
-    /// (files from before that limit may have more); others only the entries that let them read it.
+    /// The same file as this caller sees it. Those who may share it see all organisations (a file from before the limit
+    /// may have more than [`MAX_ORGANISATIONS`]); others only the entries that let them read it.
     #[must_use]
     pub fn seen_by(mut self, caller: &Caller) -> Self {
         if !self.is_own_of(caller) {
             self.organisations.0.retain(reaches(caller));
         }
-        self.organisations.0.truncate(MAX_ORGANISATIONS);
         self
     }
 }

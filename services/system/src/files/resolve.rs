@@ -12,6 +12,7 @@ use utoipa::openapi::schema::{ArrayBuilder, Schema, SchemaType, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::answer::FileInfo;
+use super::large::{Held, LargeAnswers, Permit};
 use super::model::{File, MAX_ORGANISATIONS, Organisations};
 
 /// Which files, and whom they are for.
@@ -29,6 +30,8 @@ pub(super) struct ResolveFiles {
     unshare_with: Option<ShareWith>,
     /// `true`: nothing is shared or unshared unless all ids are found.
     all_or_nothing: bool,
+    /// `true`: `organisations` is left empty, so the answer stays small.
+    brief: bool,
 }
 
 /// Ids of organisations, `*` being everybody; or `*` alone.
@@ -76,6 +79,11 @@ impl ResolveFiles {
         }
     }
 
+    /// True when the answer leaves `organisations` empty.
+    pub(super) fn is_brief(&self) -> bool {
+        self.brief
+    }
+
     /// The ids, each once, and the change of their sharing.
     pub(super) fn into_parts(self) -> (Vec<Id>, Sharing) {
         let mut ids = Vec::with_capacity(self.ids.len());
@@ -117,38 +125,87 @@ impl Sharing {
     /// Changes the organisations of a file; true if they are others then.
     ///
     /// # Errors
-    /// 400 `length` if organisations are added and the file has more than [`MAX_ORGANISATIONS`] then.
-    pub(super) fn apply(&self, file: Id, organisations: &mut Organisations) -> Result<bool, Error> {
+    /// If organisations are added and the file has more than [`MAX_ORGANISATIONS`] then.
+    pub(super) fn apply(&self, organisations: &mut Organisations) -> Result<bool, NoRoom> {
         let removed = organisations.remove(&self.unshare);
         let added = organisations.add(&self.share);
-        if added && organisations.0.len() > MAX_ORGANISATIONS {
-            let mut problems = Problems::default();
-            let message = format!(
-                "would share the file {file} with more than {MAX_ORGANISATIONS} organisations: take some off it first, \
-                 with unshareWith"
-            );
-            problems.push_with("shareWith", Code::Length, message, json!({ "maximum": MAX_ORGANISATIONS }));
-            return Err(Error::Validation(problems));
-        }
-        Ok(removed || added)
+        if added && organisations.0.len() > MAX_ORGANISATIONS { Err(NoRoom) } else { Ok(removed || added) }
     }
 }
 
-/// The answer: the files found, as the caller sees them, and in a header the ids that were not.
+/// A file would be shared with more than [`MAX_ORGANISATIONS`].
+pub(super) struct NoRoom;
+
+impl NoRoom {
+    /// 400 `length` for the files that have no room; `data` names them all.
+    pub(super) fn refuse(ids: &[Id]) -> Error {
+        let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
+        let files = match &ids[..] {
+            [id] => format!("the file {id}"),
+            more => format!("{} of the files", more.len()),
+        };
+        let message = format!(
+            "would share {files} with more than {MAX_ORGANISATIONS} organisations: take some off first, with unshareWith"
+        );
+        let mut problems = Problems::default();
+        let data = json!({ "maximum": MAX_ORGANISATIONS, "ids": ids });
+        problems.push_with("shareWith", Code::Length, message, data);
+        Error::Validation(problems)
+    }
+}
+
+/// How files are shown.
+#[derive(Clone)]
+pub(super) struct View {
+    /// To whom.
+    pub caller: Caller,
+    /// Without organisations.
+    pub brief: bool,
+    /// Begins their URLs.
+    pub public_url: String,
+}
+
+impl View {
+    fn show(&self, file: File) -> File {
+        let mut file = file.seen_by(&self.caller);
+        file.organisations.0.truncate(if self.brief { 0 } else { MAX_ORGANISATIONS });
+        file
+    }
+}
+
+/// The bytes that the file takes in an answer, or a few more.
+fn size(file: &File) -> usize {
+    // Names have no control characters, so JSON escapes these two only.
+    let quoted = |text: &String| {
+        text.len() + text.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count() + "\"\",".len()
+    };
+    let texts = [&file.name, &file.user_id, &file.user_name].into_iter().chain(&file.organisation_id);
+    // All that has about the same length in every file.
+    1024 + texts.chain(&file.organisations.0).map(quoted).sum::<usize>()
+}
+
+/// The answer: the files found, as the caller sees them, and in a header the ids that were not. A large answer is built
+/// only with a permit: `own`, if the caller has one, or a free one.
 ///
 /// It has at most 50 files with [`MAX_ORGANISATIONS`] ids each. An id has at most 200 characters, which take at most
 /// 800 bytes (4 of UTF-8 each, or 2 of a JSON escape) and 3 for quotes and comma: 8.03 MB in all. The other members
 /// add less than 10 KB a file.
+///
+/// # Errors
+/// 503 if it is large and no permit is free.
 pub(super) fn resolved(
     ids: &[Id],
     files: Vec<File>,
-    caller: &Caller,
-    public_url: &str,
-) -> Result<Answer, Error> {
+    view: &View,
+    large: &LargeAnswers,
+    own: Option<&Permit>,
+) -> Result<Held, Error> {
     let missing = ids.iter().filter(|id| !files.iter().any(|file| file.id == **id));
     let missing: Vec<_> = missing.map(ToString::to_string).collect();
-    let infos: Vec<_> =
-        files.into_iter().map(|file| FileInfo::resolved(file.seen_by(caller), public_url)).collect();
+    let files: Vec<_> = files.into_iter().map(|file| view.show(file)).collect();
+    let permit = large.permit(files.iter().map(size).sum(), own)?;
+    let infos: Vec<_> = files.into_iter().map(|file| FileInfo::resolved(file, &view.public_url)).collect();
     let answer = Answer::json(&infos)?;
-    Ok(if missing.is_empty() { answer } else { answer.header("X-Missing-Ids", missing.join(",")) })
+    let answer = if missing.is_empty() { answer } else { answer.header("X-Missing-Ids", missing.join(",")) };
+    Ok(Held { answer, permit })
 }

@@ -9,7 +9,7 @@ use diesel::prelude::*;
 use super::content::Name;
 use super::kept::Kept;
 use super::model::{File, Upload};
-use super::resolve::Sharing;
+use super::resolve::{NoRoom, Sharing};
 use crate::schema::contents::dsl as k;
 use crate::schema::files::dsl as f;
 
@@ -132,10 +132,16 @@ pub(super) fn share(
     }
     // Files of one load are mostly shared with the same organisations: one statement for all of those.
     let mut changes = HashMap::<String, Vec<Id>>::new();
+    let mut full = Vec::new();
     for file in files.iter_mut().filter(|file| file.is_own_of(caller)) {
-        if sharing.apply(file.id, &mut file.organisations)? {
-            changes.entry(Json::of(&file.organisations)?.0).or_default().push(file.id);
+        match sharing.apply(&mut file.organisations) {
+            Ok(false) => {}
+            Ok(true) => changes.entry(Json::of(&file.organisations)?.0).or_default().push(file.id),
+            Err(NoRoom) => full.push(file.id),
         }
+    }
+    if !full.is_empty() {
+        return Err(NoRoom::refuse(&full));
     }
     for (list, ids) in changes {
         diesel::update(f::files.filter(f::id.eq_any(ids))).set(f::organisations.eq(Json(list))).execute(c)?;

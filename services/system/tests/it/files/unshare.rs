@@ -1,7 +1,7 @@
 //! Taking organisations off files, and how many organisations a file has at most.
 
 use serde_json::{Value, json};
-use testkit::{Backend, Reply, User};
+use testkit::{Reply, User};
 
 use super::{Files, PNG, on_all, start};
 
@@ -20,9 +20,10 @@ async fn share(files: &Files, user: &User, id: &str, names: &[String]) {
     }
 }
 
-/// The one error of a call that shares with too many.
-fn refused(reply: Reply) {
-    assert_eq!(reply.json()["validation"][0]["data"], json!({"maximum": 200}), "{}", reply.text());
+/// The one error of a call that shares with too many; these files have no room.
+fn refused(reply: Reply, ids: &[&str]) {
+    let data = json!({"maximum": 200, "ids": ids});
+    assert_eq!(reply.json()["validation"][0]["data"], data, "{}", reply.text());
     assert_eq!(reply.problems(), ["shareWith length"]);
 }
 
@@ -119,8 +120,13 @@ on_all! {
         // One too many for one file changes none, and what is shared already counts once.
         for (with, without) in [(json!(["more"]), json!([])), (json!(["org-0", "more"]), json!(["unknown"]))] {
             let body = json!({"ids": [other, full], "shareWith": with, "unshareWith": without});
-            refused(files.resolve(&farm, body).await);
+            refused(files.resolve(&farm, body).await, &[&full]);
         }
+        // All files without room are named, in the order of the call.
+        let second = files.make(&farm, "misc", b"z").await;
+        share(&files, &farm, &second, &names(0..200)).await;
+        let body = json!({"ids": [second, other, open, full], "shareWith": ["more"]});
+        refused(files.resolve(&farm, body).await, &[&second, &full]);
         assert_eq!(shared(&files, &other).await, json!([]));
         assert_eq!(shared(&files, &full).await.as_array().unwrap().len(), 200);
         share(&files, &farm, &full, &names(0..199)).await;
@@ -130,7 +136,7 @@ on_all! {
         // What the same call takes off makes room.
         let room = json!({"ids": [full], "shareWith": ["more"], "unshareWith": "*"});
         assert_eq!(files.resolve(&farm, room).await.ok()[0]["organisations"][199], "more");
-        refused(files.resolve(&User::admin(), json!({"ids": [full], "shareWith": "*"})).await);
+        refused(files.resolve(&User::admin(), json!({"ids": [full], "shareWith": "*"})).await, &[&full]);
     }
 
     async fn calls_at_once_keep_the_limit_together(place) {
@@ -146,7 +152,7 @@ on_all! {
         let replies = futures_util::future::join_all(calls).await;
         let (stored, others): (Vec<_>, Vec<_>) = replies.into_iter().partition(|reply| reply.status == 200);
         assert_eq!(stored.len(), 1);
-        others.into_iter().for_each(refused);
+        others.into_iter().for_each(|reply| refused(reply, &[&id]));
         assert_eq!(shared(&files, &id).await.as_array().unwrap().len(), 190);
     }
 }
@@ -157,17 +163,15 @@ testkit::on_both! {
         let (farm, late) = (User::of("farm"), User::of("org-249"));
         let id = files.make(&farm, "misc", b"x").await;
         let all = names(0..250);
-        let table = match backend {
-            Backend::Sqlite => "files",
-            Backend::Postgres => "system.files",
-        };
-        files.app.database.execute(&format!("UPDATE {table} SET organisations = '{}'", json!(all)));
-        // Everybody keeps what they may, and the first 200 are shown.
-        assert_eq!(files.info(&farm, &id).await.ok()["organisations"], json!(all[..200]));
+        files.set_organisations(backend, &names(0..3000));
+        assert_eq!(shared(&files, &id).await, json!(names(0..3000)));
+        files.set_organisations(backend, &all);
+        // Everybody keeps what they may. All are shown, and the first 200 where files are resolved.
+        assert_eq!(files.info(&farm, &id).await.ok()["organisations"], json!(all));
         assert_eq!(files.resolve(&farm, json!({"ids": [id]})).await.ok()[0]["organisations"], json!(all[..200]));
         assert_eq!(files.info(&late, &id).await.ok()["organisations"], json!(["org-249"]));
         // Nothing is added to it, whatever else is taken off, until it has room.
-        refused(files.resolve(&farm, json!({"ids": [id], "shareWith": ["more"], "unshareWith": ["org-1"]})).await);
+        refused(files.resolve(&farm, json!({"ids": [id], "shareWith": ["more"], "unshareWith": ["org-1"]})).await, &[&id]);
         files.resolve(&farm, json!({"ids": [id], "shareWith": ["org-249"]})).await.ok();
         for some in [&all[200..], &all[..1]] {
             files.resolve(&farm, json!({"ids": [id], "unshareWith": some})).await.ok();

@@ -1,0 +1,106 @@
+//! Large answers: how many of them are held at once for clients that read slowly.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use actix_web::body::{BodySize, BoxBody, MessageBody};
+use actix_web::web::Bytes;
+use actix_web::{HttpRequest, HttpResponse, Responder};
+use common::{Answer, Error};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// The most large answers that are held at once.
+const MAX_LARGE_ANSWERS: usize = 8;
+/// An answer of more bytes is large.
+const LARGE: usize = 1 << 20;
+/// The longest wait for a permit.
+const PERMIT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Bytes that are given to the connection at once. It takes more when it has sent them, so that an answer that is not
+/// read stays here, with its permit.
+const CHUNK: usize = 32 << 10;
+
+/// The right to hold a large answer, until the last clone is dropped.
+pub(super) type Permit = Arc<OwnedSemaphorePermit>;
+
+/// The permits.
+#[derive(Clone)]
+pub(crate) struct LargeAnswers(Arc<Semaphore>);
+
+impl Default for LargeAnswers {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(MAX_LARGE_ANSWERS)))
+    }
+}
+
+impl LargeAnswers {
+    /// The permit for an answer of so many bytes: the one that the caller has already, or a free one; none if the answer
+    /// is not large.
+    ///
+    /// # Errors
+    /// 503 if no permit is free.
+    pub(super) fn permit(&self, bytes: usize, own: Option<&Permit>) -> Result<Option<Permit>, Error> {
+        if bytes <= LARGE || own.is_some() {
+            return Ok(own.cloned());
+        }
+        match self.0.clone().try_acquire_owned() {
+            Ok(permit) => Ok(Some(Arc::new(permit))),
+            Err(_) => Err(busy()),
+        }
+    }
+
+    /// A permit, when one becomes free.
+    ///
+    /// # Errors
+    /// 503 if none does in time.
+    pub(super) async fn wait(&self) -> Result<Permit, Error> {
+        match tokio::time::timeout(PERMIT_TIMEOUT, self.0.clone().acquire_owned()).await {
+            Ok(Ok(permit)) => Ok(Arc::new(permit)),
+            _ => Err(busy()),
+        }
+    }
+}
+
+fn busy() -> Error {
+    Error::Busy("Too many large answers are being sent: try again, with fewer ids.")
+}
+
+/// An answer that keeps its permit until its body was sent or dropped.
+pub(super) struct Held {
+    pub answer: Answer,
+    pub permit: Option<Permit>,
+}
+
+impl Responder for Held {
+    type Body = BoxBody;
+
+    fn respond_to(self, request: &HttpRequest) -> HttpResponse {
+        let response = self.answer.respond_to(request);
+        let Some(permit) = self.permit else { return response };
+        response.map_body(|_, body| match body.try_into_bytes() {
+            Ok(bytes) => BoxBody::new(HeldBody { bytes, _permit: permit }),
+            Err(body) => body,
+        })
+    }
+}
+
+/// The rest of a large body. It is never given away whole (`try_into_bytes`), since its permit would be dropped then.
+struct HeldBody {
+    bytes: Bytes,
+    _permit: Permit,
+}
+
+impl MessageBody for HeldBody {
+    type Error = Infallible;
+
+    fn size(&self) -> BodySize {
+        BodySize::Sized(self.bytes.len() as u64)
+    }
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, Infallible>>> {
+        let next = self.bytes.len().min(CHUNK);
+        Poll::Ready((next > 0).then(|| Ok(self.bytes.split_to(next))))
+    }
+}

@@ -1,0 +1,98 @@
+//! Large answers, and clients that do not read them.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use testkit::User;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::{Files, start};
+
+/// Files with an answer of 4 MB.
+async fn make(files: &Files, user: &User) -> Vec<String> {
+    let mut ids = Vec::new();
+    for _ in 0..25 {
+        ids.push(files.make(user, "misc", b"x").await);
+    }
+    ids
+}
+
+fn long_names() -> Vec<String> {
+    (0..200).map(|i| format!("{i:03}{}", "\u{20000}".repeat(197))).collect()
+}
+
+/// Reads the status of an answer and no more.
+async fn ask(files: &Files, user: &User, body: &Value) -> (TcpStream, String) {
+    let body = body.to_string();
+    let mut stream = TcpStream::connect(files.app.url.trim_start_matches("http://")).await.unwrap();
+    let request = format!(
+        "POST /v1/files/resolve HTTP/1.1\r\nhost: h\r\nauthorization: Bearer {}\r\ncontent-length: {}\r\n\
+         content-type: application/json\r\n\r\n{body}",
+        user.token(),
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut status = [0; 12];
+    stream.read_exact(&mut status).await.unwrap();
+    (stream, String::from_utf8_lossy(&status[9..]).into_owned())
+}
+
+testkit::on_both! {
+    async fn only_a_few_large_answers_are_held(backend) {
+        let files = start(backend).await;
+        let farm = User::of("farm");
+        let ids = make(&files, &farm).await;
+        files.set_organisations(backend, &long_names());
+        let large = json!({"ids": ids});
+        let whole = files.resolve(&farm, large.clone()).await.ok();
+        assert_eq!(whole[24]["organisations"], json!(long_names()));
+        let mut held = Vec::new();
+        for _ in 0..8 {
+            let (stream, status) = ask(&files, &farm, &large).await;
+            assert_eq!(status, "200");
+            held.push(stream);
+        }
+        let reply = files.resolve(&farm, large.clone()).await;
+        assert!(reply.text().contains("with fewer ids"), "{}", reply.text());
+        assert_eq!(reply.header("retry-after"), "2");
+        assert_eq!(reply.error(503), "dependency_unavailable");
+        // Nothing is changed then.
+        let unshare = json!({"ids": ids, "unshareWith": [long_names()[7]]});
+        assert_eq!(files.resolve(&farm, unshare).await.error(503), "dependency_unavailable");
+        assert_eq!(files.info(&farm, &ids[0]).await.ok()["organisations"], json!(long_names()));
+        // Small answers need no permit.
+        let one = files.resolve(&farm, json!({"ids": [ids[0]]})).await.ok();
+        assert_eq!(one[0], whole[0]);
+        let brief = files.resolve(&farm, json!({"ids": ids, "brief": true})).await.ok();
+        assert_eq!(brief.as_array().unwrap().len(), 25);
+        // An answer that is given up, or read, makes room.
+        let waiting = ask(&files, &farm, &large);
+        let dropping = async {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            held.pop();
+        };
+        let ((mut stream, status), ()) = tokio::join!(waiting, dropping);
+        assert_eq!(status, "200");
+        let mut read = 0;
+        while read < 3_970_000 {
+            let mut buffer = [0; 65_536];
+            read += stream.read(&mut buffer).await.unwrap();
+        }
+        assert_eq!(files.resolve(&farm, large).await.ok(), whole);
+    }
+
+    async fn brief_answers_have_no_organisations(backend) {
+        let files = start(backend).await;
+        let farm = User::of("farm");
+        let id = files.make(&farm, "misc", b"x").await;
+        let body = json!({"ids": [id], "shareWith": ["mart"], "brief": true});
+        let mut brief = files.resolve(&farm, body).await.ok();
+        assert_eq!(brief[0]["organisations"], json!([]));
+        assert_eq!(files.resolve(&farm, json!({"ids": [id], "brief": true})).await.ok(), brief);
+        brief[0]["organisations"] = json!(["mart"]);
+        assert_eq!(files.resolve(&farm, json!({"ids": [id], "brief": false})).await.ok(), brief);
+        let wrong = files.resolve(&farm, json!({"ids": [id], "brief": "yes"})).await;
+        assert_eq!(wrong.problems(), ["brief type"]);
+    }
+}
