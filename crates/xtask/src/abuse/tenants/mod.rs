@@ -117,8 +117,18 @@ impl<'a> Tenants<'a> {
         ends: &[&str],
         act: impl FnOnce() -> Result<Ends>,
     ) -> Result<()> {
-        let what = format!("{what}, over {}", self.database);
-        self.stage.abuse(what, victim, &Bounds { ends, memory: MEMORY }, act)
+        self.abuse_within(what, victim, &Bounds { ends, memory: MEMORY }, act)
+    }
+
+    /// As [`Self::abuse`], with bounds of its own.
+    fn abuse_within(
+        &self,
+        what: &str,
+        victim: &Victim,
+        bounds: &Bounds<'_>,
+        act: impl FnOnce() -> Result<Ends>,
+    ) -> Result<()> {
+        self.stage.abuse(format!("{what}, over {}", self.database), victim, bounds, act)
     }
 
     /// What came of it besides, and what is allowed.
