@@ -146,7 +146,12 @@ fn rows_of_bad_cells_take_little_longer_than_good_ones() {
                 "a;b",
             ],
         );
-        let bad = sixteen_columns(ROWS, ["a\u{202e}b"; 16]);
+        // Every tag is too long, once its soft hyphen is removed.
+        let mut cells = ["\u{200b}"; 16];
+        let tags = ["\u{ad}xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"; 40].join(";");
+        (cells[1], cells[6], cells[8], cells[9], cells[10], cells[15]) =
+            ("x", "x", "5000", "5000", "x", &tags);
+        let bad = sixteen_columns(ROWS, cells);
         let mut shortest = [Duration::MAX; 2];
         for _ in 0..3 {
             for (shortest, file) in shortest.iter_mut().zip([&good, &bad]) {
@@ -159,7 +164,7 @@ fn rows_of_bad_cells_take_little_longer_than_good_ones() {
                     let entries = entries(&reply);
                     assert_eq!(entries.len(), 1000);
                     let of_first = entries.iter().filter(|entry| entry.starts_with("rows[0].")).count();
-                    assert!(of_first > 10, "{:?}", &entries[..of_first]);
+                    assert!(of_first > 5, "{:?}", &entries[..of_first]);
                     assert_eq!(reply.json()["body"]["failedRows"], ROWS);
                 }
             }
