@@ -172,8 +172,8 @@ struct Recorded {
 }
 
 /// Records how a delivery went and ends its claim. One that is settled is kept from then on, however long it was pending:
-/// its `pending_since` becomes the time at which it was settled. Returns whether the claim was still this one: a lease that ran out,
-/// or somebody who asked for redelivery, has the last word.
+/// its `pending_since` becomes the time at which it was settled. Returns whether the claim was still this one: a lease that
+/// ran out, or somebody who asked for redelivery, has the last word.
 pub fn record(c: &mut AnyConnection, claimed: &Claimed, outcome: &Outcome) -> Result<bool, Error> {
     let now = now(c)?;
     let (status, due_at, delivered_at, last_error) = match outcome.clone() {

@@ -111,9 +111,11 @@ fn sixteen_columns(rows: usize, texts: [&str; 16]) -> Vec<u8> {
         "dropoffPostcode",
         "tags",
     ];
-    let strings: String = names.iter().chain(&texts).map(|text| format!("<si><t>{text}</t></si>")).collect();
+    let strings =
+        names.iter().chain(&texts).map(|text| format!("<si><t>{text}</t></si>")).collect::<Vec<_>>().concat();
     let row = |first: usize| {
-        let cells: String = (first..first + 16).map(|n| format!("<c t='s'><v>{n}</v></c>")).collect();
+        let cells =
+            (first..first + 16).map(|n| format!("<c t='s'><v>{n}</v></c>")).collect::<Vec<_>>().concat();
         format!("<row>{cells}</row>")
     };
     let rows = row(0) + &row(16).repeat(rows);
@@ -146,7 +148,12 @@ fn rows_of_bad_cells_take_little_longer_than_good_ones() {
                 "a;b",
             ],
         );
-        let bad = sixteen_columns(ROWS, ["a\u{202e}b"; 16]);
+        // Every tag is too long, once its soft hyphen is removed.
+        let mut cells = ["\u{200b}"; 16];
+        let tags = ["\u{ad}xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"; 40].join(";");
+        (cells[1], cells[6], cells[8], cells[9], cells[10], cells[15]) =
+            ("x", "x", "5000", "5000", "x", &tags);
+        let bad = sixteen_columns(ROWS, cells);
         let mut shortest = [Duration::MAX; 2];
         for _ in 0..3 {
             for (shortest, file) in shortest.iter_mut().zip([&good, &bad]) {
@@ -159,12 +166,11 @@ fn rows_of_bad_cells_take_little_longer_than_good_ones() {
                     let entries = entries(&reply);
                     assert_eq!(entries.len(), 1000);
                     let of_first = entries.iter().filter(|entry| entry.starts_with("rows[0].")).count();
-                    assert!(of_first > 10, "{:?}", &entries[..of_first]);
+                    assert!(of_first > 5, "{:?}", &entries[..of_first]);
                     assert_eq!(reply.json()["body"]["failedRows"], ROWS);
                 }
             }
         }
-        println!("{shortest:?}");
         assert!(shortest[1] < shortest[0] * 3, "{shortest:?}");
     });
 }
