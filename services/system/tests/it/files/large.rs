@@ -76,7 +76,7 @@ testkit::on_both! {
         assert_eq!(status, "200");
         let mut read = 0;
         while read < 3_970_000 {
-            let mut buffer = [0; 65_536];
+            let mut buffer = vec![0; 65_536];
             read += stream.read(&mut buffer).await.unwrap();
         }
         assert_eq!(files.resolve(&farm, large).await.ok(), whole);

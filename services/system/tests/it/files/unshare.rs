@@ -152,7 +152,9 @@ on_all! {
         let replies = futures_util::future::join_all(calls).await;
         let (stored, others): (Vec<_>, Vec<_>) = replies.into_iter().partition(|reply| reply.status == 200);
         assert_eq!(stored.len(), 1);
-        others.into_iter().for_each(|reply| refused(reply, &[&id]));
+        for reply in others {
+            refused(reply, &[&id]);
+        }
         assert_eq!(shared(&files, &id).await.as_array().unwrap().len(), 190);
     }
 }
