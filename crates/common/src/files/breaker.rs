@@ -11,7 +11,7 @@ use metrics::{Counter, Gauge, Histogram};
 use crate::measured;
 
 /// Failures in a row after which the service is probed.
-const MAX_FAILURES: u32 = 6;
+const MAX_FAILURES: u32 = 3;
 /// How long it stays open; then one call at a time is tried.
 const OPEN_TIME: Duration = Duration::from_secs(5);
 
@@ -175,7 +175,7 @@ mod tests {
         let breaker = metrics::with_local_recorder(&recorder, Breaker::new);
         let shown = || recorder.handle().render();
         breaker.permit().unwrap().success();
-        assert_eq!(fail(&breaker, MAX_FAILURES), [Continue, Continue, Continue, Continue, Continue, Probe]);
+        assert_eq!(fail(&breaker, MAX_FAILURES), [Continue, Continue, Probe]);
         assert!(shown().contains("drover_files_breaker_open 0\n"), "{}", shown());
         assert_eq!(breaker.open_for(), None);
         breaker.probed(false);
@@ -202,7 +202,7 @@ mod tests {
             breaker.probed(true);
             assert!(breaker.permit().is_some());
         }
-        assert_eq!(fail(&breaker, MAX_FAILURES)[5], Probe);
+        assert_eq!(fail(&breaker, MAX_FAILURES)[2], Probe);
         breaker.probed(false);
         assert!(breaker.permit().is_none());
     }

@@ -36,13 +36,12 @@ fn paged(stage: &Stage<'_>) -> Result<()> {
     let mut made = Vec::new();
     for number in 0..count {
         let body = load(PAGED, &format!("P-{number}"), &Value::Null);
-        made.push(id(&replicas[number % replicas.len()].send(
-            "POST",
-            "/v1/loads/organiser",
-            &token,
-            &body,
-        )?)?);
+        let answer = replicas[number % replicas.len()].send("POST", "/v1/loads/organiser", &token, &body)?;
+        made.push((answer.json["createdAtUTC"].to_string(), id(&answer)?));
     }
+    // Loads of one millisecond are in the order of their ids.
+    made.sort();
+    let made: Vec<_> = made.into_iter().map(|(_, id)| id).collect();
     let (mut found, mut pages, mut foreign) = (Vec::new(), 0, 0);
     let page = format!("/v1/loads?limit=7&sortBy=createdAt&f:organiserId={PAGED}");
     let mut next = page.clone();
