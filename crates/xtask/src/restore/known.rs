@@ -293,8 +293,7 @@ impl Known {
             found[0]["id"] == load.as_str() && found.as_array().map(Vec::len) == Some(1),
             "a new load is not found: {found}"
         );
-        let bytes =
-            stage.send(SYSTEM, ("GET", &format!("/v1/files/{file}")), Some(OTHER), &Body::Empty)?.bytes;
+        let bytes = stage.send(SYSTEM, ("GET", &format!("/v1/files/{file}")), Some(OWN), &Body::Empty)?.bytes;
         ensure!(bytes == b"after\n", "a new file is not what was uploaded");
         // Two come and one goes.
         let new = [0, 1].map(|number| {
