@@ -91,6 +91,18 @@ fn pause(attempts: i32) -> Duration {
     Duration::from_secs(1_u64.checked_shl(doublings.min(32)).unwrap_or(u64::MAX)).min(MAX_PAUSE)
 }
 
+/// True if the same request would be refused again. A proxy may answer with other statuses while system is away.
+fn is_final(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::BAD_REQUEST
+            | StatusCode::UNAUTHORIZED
+            | StatusCode::FORBIDDEN
+            | StatusCode::PAYLOAD_TOO_LARGE
+            | StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
+    )
+}
+
 /// Shares files after the commit of a load or listing, until it is done.
 pub struct Shares {
     db: Database,
@@ -218,9 +230,7 @@ impl Shares {
                     );
                 }
             }),
-            Err(CallError::Refused(
-                status @ (StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN),
-            )) => self.db.write(move |c| store::remove(c, id)).await.map(|removed| {
+            Err(CallError::Refused(status)) if is_final(status) => self.db.write(move |c| store::remove(c, id)).await.map(|removed| {
                 if removed {
                     self.failed.increment(1);
                     tracing::error!(

@@ -59,10 +59,10 @@ impl TextForm {
     }
 }
 
-/// One line as it is stored: without white space around it, in Unicode NFC. Control characters stay, since they are
-/// refused.
+/// One line as it is stored: without white space around it (line breaks and tabs too, as in a batch), in Unicode NFC.
+/// Control characters inside it stay, since they are refused.
 pub fn normalize_line(text: &str) -> Cow<'_, str> {
-    nfc(text.trim_matches(|c: char| c.is_whitespace() && !c.is_control()))
+    nfc(text.trim())
 }
 
 fn nfc(text: &str) -> Cow<'_, str> {
@@ -133,7 +133,8 @@ mod tests {
     fn texts_and_their_forms() {
         for (form, text, normal) in [
             (TextForm::Line, " \u{a0}Caf\u{65}\u{301}\u{2003}", "Caf\u{e9}"),
-            (TextForm::Line, "a\n", "a\n"),
+            (TextForm::Line, "\ta\r\n", "a"),
+            (TextForm::Line, "a\nb\u{7}", "a\nb\u{7}"),
             (TextForm::Line, " \u{200b} ", "\u{200b}"),
             (TextForm::Lines, " e\u{301}\n", " \u{e9}\n"),
             (TextForm::Upper, " vx21 abc", "VX21 ABC"),
