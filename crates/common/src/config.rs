@@ -72,6 +72,7 @@ pub struct Server {
     /// The most bytes of a JSON body.
     pub json_bytes: usize,
     /// Origins that browsers may call from, `*` for any; none: no CORS headers but on the public route group.
+    #[serde(serialize_with = "shown::origins")]
     pub cors_origins: Vec<String>,
     /// Requests a second that one address may make to operations without authorization; 0: no limit.
     pub rate_per_second: u32,

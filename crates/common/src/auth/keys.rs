@@ -8,9 +8,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail, ensure};
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey};
+use reqwest::Response;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::task::JoinHandle;
 use url::{Host, Url};
+
+use crate::config::shown::anonymous;
 
 /// A key and the one algorithm it is good for: the token has no say in it.
 pub(super) struct Key {
@@ -160,9 +163,15 @@ impl Inner {
                 .await
                 .with_context(|| format!("cannot read the key file {} (auth.jwks_file)", path.display())),
             Source::Url(client, url) => {
-                let mut response = client.get(url.clone()).send().await?.error_for_status()?;
+                // The library's errors have the URL, whose query may be a secret.
+                let failed = |error: reqwest::Error| {
+                    let message = format!("cannot fetch {} (auth.jwks_url)", anonymous(url.clone()));
+                    anyhow::Error::from(error.without_url()).context(message)
+                };
+                let response = client.get(url.clone()).send().await.and_then(Response::error_for_status);
+                let mut response = response.map_err(failed)?;
                 let mut bytes = Vec::new();
-                while let Some(chunk) = response.chunk().await? {
+                while let Some(chunk) = response.chunk().await.map_err(failed)? {
                     bytes.extend_from_slice(&chunk);
                     ensure!(bytes.len() <= MOST, "the key set has more than {MOST} bytes");
                 }

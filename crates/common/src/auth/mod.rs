@@ -17,6 +17,7 @@ pub use token::Verifier;
 
 use crate::Error;
 use crate::request::RequestContext;
+use crate::wire::without_invisible;
 
 /// The organisation that a caller acts for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,9 +29,9 @@ pub struct Organisation {
 }
 
 impl Organisation {
-    /// The name, or the id where the token has none.
-    pub fn name_or_id(&self) -> &str {
-        self.name.as_deref().unwrap_or(&self.id)
+    /// The name, or the id without invisible characters where the token has none.
+    pub fn name_or_id(&self) -> String {
+        self.name.clone().unwrap_or_else(|| without_invisible(&self.id))
     }
 }
 

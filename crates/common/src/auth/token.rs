@@ -79,7 +79,11 @@ impl Verifier {
         headers: &HeaderMap,
         request: RequestContext,
     ) -> Result<Caller, Refusal> {
-        let Some(value) = headers.get(header::AUTHORIZATION) else { return Err(Refusal::NoToken) };
+        let mut values = headers.get_all(header::AUTHORIZATION);
+        let Some(value) = values.next() else { return Err(Refusal::NoToken) };
+        if values.next().is_some() {
+            return Err(Refusal::BadToken("there are several Authorization headers"));
+        }
         let token = value
             .to_str()
             .ok()
@@ -172,7 +176,7 @@ fn person(claims: &Map<String, Value>, names: &Claims) -> Result<Person, Refusal
         text(&names.org).map(|id| Organisation { id: id.to_owned(), name: shown(&names.org_name) });
     let roles = claims.get(&names.roles).and_then(Value::as_array);
     Ok(Person {
-        name: shown(&names.name).unwrap_or_else(|| id.clone()),
+        name: shown(&names.name).or_else(|| shown(&names.sub)).unwrap_or_else(|| id.clone()),
         id,
         organisation,
         admin: roles.is_some_and(|roles| roles.iter().any(|role| role == "admin")),

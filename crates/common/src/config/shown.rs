@@ -39,9 +39,17 @@ pub(super) fn discreet(error: &str) -> String {
     lines.filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join(": ")
 }
 
-/// The same address for anybody.
+/// The same address for anybody: without user, password and query.
 pub fn anonymous(mut url: Url) -> Url {
     let _ = url.set_password(None);
     let _ = url.set_username("");
+    if url.query().is_some() {
+        url.set_query(Some("redacted"));
+    }
     url
+}
+
+/// Origins; one with a user name, which is refused, may have a password.
+pub(super) fn origins<S: Serializer>(origins: &[String], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(origins.iter().map(|origin| if origin.contains('@') { "…" } else { origin }))
 }

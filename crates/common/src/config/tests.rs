@@ -226,3 +226,15 @@ fn errors_do_not_repeat_values() {
     let config = load(None, &[("DROVER_SERVER__PUBLIC_URL", "ruth:s3cret@h/x")]).unwrap();
     assert!(!config.describe().contains("s3cret"), "{}", config.describe());
 }
+
+#[test]
+fn check_config_shows_no_credentials_of_addresses() {
+    let set = [
+        ("DROVER_SERVER__CORS_ORIGINS", "https://a.example,https://u:hunter2@b.example"),
+        ("DROVER_SERVER__PUBLIC_URL", "https://u:hunter2@a.example/?key=hunter2"),
+        ("DROVER_AUTH__JWKS_URL", "https://a.example/keys?key=hunter2"),
+    ];
+    let shown = load(None, &set).unwrap().describe();
+    assert!(!shown.contains("hunter2"), "{shown}");
+    assert!(shown.contains("https://a.example/keys?redacted"), "{shown}");
+}

@@ -1,7 +1,7 @@
 //! A circuit breaker: while the service does not answer, no request waits for it.
 //!
-//! Failed calls alone never open it: heavy calls of one tenant may slow those of others. It opens if a probe of the service
-//! fails as well.
+//! Failed calls of one or two tenants never open it alone: their calls may just be heavy. It opens if a probe of the service
+//! fails as well, or if calls of three tenants in a row have failed.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,6 +12,9 @@ use crate::measured;
 
 /// Failures in a row after which the service is probed.
 const MAX_FAILURES: u32 = 3;
+/// Tenants whose calls fail without a success in between before the breaker opens whatever the probe says: a service may
+/// answer probes while its work hangs.
+const MAX_FAILED_TENANTS: usize = 3;
 /// How long it stays open; then one call at a time is tried.
 const OPEN_TIME: Duration = Duration::from_secs(5);
 
@@ -29,12 +32,15 @@ pub(super) struct Breaker {
 struct State {
     /// In a row, since the last success or probe.
     failures: u32,
+    /// The tenants of failed calls since the last success, up to [`MAX_FAILED_TENANTS`].
+    failed_tenants: Vec<String>,
     open_until: Option<Instant>,
 }
 
 /// The right to one call, whose outcome must be reported.
 pub(super) struct Permit<'a> {
     breaker: &'a Breaker,
+    tenant: &'a str,
     started: Instant,
     /// The breaker was open, and this call finds out whether it closes.
     is_trial: bool,
@@ -63,8 +69,8 @@ impl Breaker {
         }
     }
 
-    /// Permission to call, unless the breaker is open.
-    pub(super) fn permit(&self) -> Option<Permit<'_>> {
+    /// Permission to call for a tenant, unless the breaker is open.
+    pub(super) fn permit<'a>(&'a self, tenant: &'a str) -> Option<Permit<'a>> {
         let (mut state, now) = (self.state(), Instant::now());
         let is_trial = match state.open_until {
             Some(until) if now < until => {
@@ -78,7 +84,7 @@ impl Breaker {
             }
             None => false,
         };
-        Some(Permit { breaker: self, started: now, is_trial, reported: false })
+        Some(Permit { breaker: self, tenant, started: now, is_trial, reported: false })
     }
 
     /// How long the breaker stays open; `None` while it is closed or a call would be tried.
@@ -95,14 +101,21 @@ impl Breaker {
         if answered { self.close(&mut state) } else { self.open(&mut state) }
     }
 
+    /// Keeps the failed tenants: only a success clears them.
     fn close(&self, state: &mut State) {
-        *state = State::default();
+        (state.failures, state.open_until) = (0, None);
         self.open.set(0.0);
     }
 
     fn open(&self, state: &mut State) {
-        *state = State { open_until: Some(Instant::now() + OPEN_TIME), ..State::default() };
+        (state.failures, state.open_until) = (0, Some(Instant::now() + OPEN_TIME));
         self.open.set(1.0);
+    }
+
+    fn answered(&self) {
+        let mut state = self.state();
+        state.failed_tenants.clear();
+        self.close(&mut state);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -114,14 +127,14 @@ impl Permit<'_> {
     /// The service answered.
     pub(super) fn success(mut self) {
         self.reported = true;
-        self.breaker.close(&mut self.breaker.state());
+        self.breaker.answered();
         self.breaker.answered.increment(1);
     }
 
     /// The service answered, but this caller's answer is of no use: no reason to keep others from calling.
     pub(super) fn unusable(mut self) {
         self.reported = true;
-        self.breaker.close(&mut self.breaker.state());
+        self.breaker.answered();
         self.breaker.failed.increment(1);
     }
 
@@ -134,6 +147,14 @@ impl Permit<'_> {
         }
         let mut state = self.breaker.state();
         if state.open_until.is_some() {
+            return AfterFailure::Continue;
+        }
+        if !state.failed_tenants.iter().any(|failed| failed == self.tenant) {
+            state.failed_tenants.push(self.tenant.to_owned());
+        }
+        if state.failed_tenants.len() >= MAX_FAILED_TENANTS {
+            state.failed_tenants.truncate(MAX_FAILED_TENANTS);
+            self.breaker.open(&mut state);
             return AfterFailure::Continue;
         }
         state.failures += 1;
@@ -166,7 +187,7 @@ mod tests {
     use super::*;
 
     fn fail(breaker: &Breaker, times: u32) -> Vec<AfterFailure> {
-        (0..times).map(|_| breaker.permit().unwrap().failure()).collect()
+        (0..times).map(|_| breaker.permit("a").unwrap().failure()).collect()
     }
 
     #[test]
@@ -174,20 +195,20 @@ mod tests {
         let recorder = PrometheusBuilder::new().build_recorder();
         let breaker = metrics::with_local_recorder(&recorder, Breaker::new);
         let shown = || recorder.handle().render();
-        breaker.permit().unwrap().success();
+        breaker.permit("a").unwrap().success();
         assert_eq!(fail(&breaker, MAX_FAILURES), [Continue, Continue, Probe]);
         assert!(shown().contains("drover_files_breaker_open 0\n"), "{}", shown());
         assert_eq!(breaker.open_for(), None);
         breaker.probed(false);
         assert!(breaker.open_for().is_some_and(|left| left <= OPEN_TIME));
         assert!(shown().contains("drover_files_breaker_open 1\n"), "{}", shown());
-        assert!(breaker.permit().is_none());
+        assert!(breaker.permit("a").is_none());
         breaker.state().open_until = Some(Instant::now());
         assert_eq!(breaker.open_for(), None, "a call may be tried");
-        let trial = breaker.permit().unwrap();
-        assert!(breaker.permit().is_none(), "one trial at a time");
+        let trial = breaker.permit("a").unwrap();
+        assert!(breaker.permit("a").is_none(), "one trial at a time");
         trial.success();
-        assert!(breaker.permit().is_some());
+        assert!(breaker.permit("a").is_some());
         assert!(shown().contains("drover_files_breaker_open 0\n"), "{}", shown());
     }
 
@@ -197,11 +218,33 @@ mod tests {
         for _ in 0..3 {
             assert_eq!(fail(&breaker, MAX_FAILURES), [Continue, Continue, Probe]);
             breaker.probed(true);
-            assert!(breaker.permit().is_some());
+            assert!(breaker.permit("a").is_some());
         }
         assert_eq!(fail(&breaker, MAX_FAILURES)[2], Probe);
         breaker.probed(false);
-        assert!(breaker.permit().is_none());
+        assert!(breaker.permit("a").is_none());
+    }
+
+    #[test]
+    fn failures_of_three_tenants_in_a_row_open_it_without_a_probe() {
+        let breaker = Breaker::new();
+        let fail = |tenant| {
+            let next = breaker.permit(tenant).unwrap().failure();
+            if next == Probe {
+                breaker.probed(true);
+            }
+            breaker.open_for().is_some()
+        };
+        assert!(!["a", "a", "a", "a", "b", "a"].map(fail).contains(&true));
+        breaker.permit("c").unwrap().success();
+        assert_eq!(["a", "b", "c"].map(fail), [false, false, true]);
+        // The trial fails too, but the service answers the probe: then the next failure opens it again.
+        breaker.state().open_until = Some(Instant::now());
+        assert!(!fail("d"));
+        assert!(fail("a"));
+        breaker.state().open_until = Some(Instant::now());
+        breaker.permit("a").unwrap().success();
+        assert_eq!(["a", "b", "a"].map(fail), [false; 3]);
     }
 
     #[test]
@@ -210,10 +253,10 @@ mod tests {
         for (answered, closed) in [(false, false), (true, true)] {
             breaker.probed(false);
             breaker.state().open_until = Some(Instant::now());
-            assert_eq!(breaker.permit().unwrap().failure(), Probe);
-            assert!(breaker.permit().is_none(), "until the probe has a result");
+            assert_eq!(breaker.permit("a").unwrap().failure(), Probe);
+            assert!(breaker.permit("a").is_none(), "until the probe has a result");
             breaker.probed(answered);
-            assert_eq!(breaker.permit().is_some(), closed);
+            assert_eq!(breaker.permit("a").is_some(), closed);
         }
     }
 
@@ -222,18 +265,18 @@ mod tests {
         let breaker = Breaker::new();
         breaker.probed(false);
         breaker.state().open_until = Some(Instant::now());
-        drop(breaker.permit().unwrap());
-        let trial = breaker.permit().unwrap();
-        assert!(breaker.permit().is_none());
+        drop(breaker.permit("a").unwrap());
+        let trial = breaker.permit("a").unwrap();
+        assert!(breaker.permit("a").is_none());
         trial.success();
-        assert!(breaker.permit().is_some());
+        assert!(breaker.permit("a").is_some());
     }
 
     #[test]
     fn an_unusable_answer_is_no_failure_of_the_service() {
         let breaker = Breaker::new();
         for n in 0..20 {
-            breaker.permit().unwrap().unusable();
+            breaker.permit("a").unwrap().unusable();
             assert_eq!(fail(&breaker, 2), [Continue; 2], "{n}");
         }
     }

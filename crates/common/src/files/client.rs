@@ -190,7 +190,7 @@ impl FileClient {
         };
         let mut last = anyhow!("the circuit breaker is open");
         for attempt in 0..attempts {
-            let Some(permit) = self.breaker.permit() else { break };
+            let Some(permit) = self.breaker.permit(by.tenant) else { break };
             match self.attempt(by, body).await {
                 Attempt::Answered(answer) => {
                     permit.success();

@@ -196,7 +196,7 @@ impl NewListing {
             id: Id::new(),
             user_id: user_id.to_owned(),
             organisation_id: organisation.id.clone(),
-            organisation_name: organisation.name_or_id().to_owned(),
+            organisation_name: organisation.name_or_id(),
             kind: self.kind,
             status: if self.is_draft { Status::Draft } else { Status::Active },
             category_ids: self.category_ids,
