@@ -68,6 +68,7 @@ fn what_is_no_good_token() {
         for value in ["", "Bearer", "Basic dTpw", &format!("Token {token}"), &token] {
             refused(who().header("authorization", value)).await;
         }
+        refused(who().bearer(&token).header("authorization", &format!("Bearer {token}"))).await;
         for value in [format!("bearer {token}"), format!("BEARER  {token}")] {
             assert_eq!(who().header("authorization", &value).send().await.status, 200, "{value}");
         }
