@@ -3,6 +3,7 @@
 
 mod environment;
 mod explain;
+pub mod number;
 mod origins;
 pub mod shown;
 #[cfg(test)]
@@ -56,12 +57,15 @@ pub struct Server {
     /// system lets the process have (`ulimit -Hn`) for its work.
     pub connections: usize,
     /// How long the head of a connection's first request may take to come in, in seconds, 1 to 86400.
+    #[serde(deserialize_with = "number::within::<1, 86_400, _, _>")]
     pub head_seconds: u64,
     /// How long a connection is kept for the next request to begin, in seconds, 1 to 86400. The head of that must be
     /// there within this and `head_seconds`, from the end of the answer before.
+    #[serde(deserialize_with = "number::within::<1, 86_400, _, _>")]
     pub idle_seconds: u64,
     /// A client that takes nothing of an answer for so long, or sends less than 16 KiB of a form, is given up, in
     /// seconds, 1 to 86400; a JSON body must be there within it.
+    #[serde(deserialize_with = "number::within::<1, 86_400, _, _>")]
     pub stalled_seconds: u64,
     /// How long the service goes on when it is told to stop, in seconds, while `/readyz` says 503 and each answer ends its
     /// connection, so that proxies go elsewhere; a second signal ends that, not what is under way. Behind a proxy 10, on a
@@ -105,17 +109,8 @@ impl Default for Server {
 }
 
 impl Server {
-    /// Says which setting no connection could be served by.
+    /// Says which setting cannot work.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        let times =
-            [("head", self.head_seconds), ("idle", self.idle_seconds), ("stalled", self.stalled_seconds)];
-        for (name, seconds) in times {
-            let variable = name.to_uppercase();
-            anyhow::ensure!(
-                (1..=86_400).contains(&seconds),
-                "server.{name}_seconds (DROVER_SERVER__{variable}_SECONDS) is {seconds}: set it to 1 to 86400"
-            );
-        }
         origins::check(&self.cors_origins)
     }
 }
@@ -261,7 +256,9 @@ impl<S: Default + Serialize + DeserializeOwned> Config<S> {
             let (file, error) = (file.unwrap_or(Path::new("")).display(), error.to_string());
             anyhow::anyhow!("the configuration file {file} is not TOML: {}", shown::discreet(&error))
         })?;
-        merged.try_deserialize().map_err(|error| anyhow::anyhow!(explain::explain(&error, defaults)))
+        merged.clone().try_deserialize().map_err(|error| {
+            anyhow::anyhow!(explain::explain(&error, defaults, |key| merged.get_string(key).ok()))
+        })
     }
 
     /// One line for each setting: its environment variable and its value. Secrets are not among them.

@@ -50,7 +50,8 @@ impl From<String> for CsvCell<'_> {
     }
 }
 
-/// Rows of a table as they are sent: CRLF after each, quotes around those cells only that need them.
+/// Rows of a table as they are sent: CRLF after each, quotes around those cells only that need them. Those with `;` do:
+/// spreadsheets of many European locales split there.
 #[derive(Debug, Default)]
 pub struct Lines(Vec<u8>);
 
@@ -62,7 +63,7 @@ impl Lines {
                 self.0.push(b',');
             }
             let CsvCell(cell) = cell.into();
-            if cell.bytes().any(|b| matches!(b, b',' | b'"' | b'\r' | b'\n')) {
+            if cell.bytes().any(|b| matches!(b, b',' | b';' | b'"' | b'\r' | b'\n')) {
                 self.0.push(b'"');
                 self.0.extend_from_slice(cell.replace('"', "\"\"").as_bytes());
                 self.0.push(b'"');
@@ -122,7 +123,20 @@ mod tests {
 
     proptest! {
         #[test]
+        fn every_row_comes_back(cells in prop::collection::vec("[\\PC,;;\"=\r\n' a-]{0,9}", 2..5)) {
+            let mut lines = Lines::default();
+            lines.row(&cells);
+            let bytes = lines.into_bytes();
+            let mut rows = ::csv::ReaderBuilder::new().has_headers(false).from_reader(&bytes[..]);
+            let rows: Vec<_> = rows.records().map(Result::unwrap).collect();
+            prop_assert_eq!(rows.len(), 1);
+            prop_assert_eq!(rows[0].iter().map(unguard).collect::<Vec<_>>(), cells);
+        }
+
+        #[test]
         fn rows_are_those_of_the_csv_crate(cells in prop::collection::vec("[\\PC,\"=\r\n' a-]{0,9}", 2..5)) {
+            // Which leaves cells with `;` without quotes.
+            let cells: Vec<_> = cells.iter().map(|cell| cell.replace(';', ",")).collect();
             let mut lines = Lines::default();
             lines.row(&cells);
             let mut other = ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).from_writer(Vec::new());
@@ -174,6 +188,15 @@ mod tests {
             assert_eq!(guard(plain), plain);
             assert_eq!(unguard(plain), plain);
         }
+    }
+
+    #[test]
+    fn cells_with_a_semicolon_are_quoted() {
+        let mut lines = Lines::default();
+        lines.row(["a;b", "=1;2", ";", "plain", "\";"]);
+        lines.row([CsvCell::list(["-1", "a"]), CsvCell::list(["a"])]);
+        let expected = "\"a;b\",\"'=1;2\",\";\",plain,\"\"\";\"\r\n\"'-1;a\",a\r\n";
+        assert_eq!(String::from_utf8(lines.into_bytes()).unwrap(), expected);
     }
 
     #[test]

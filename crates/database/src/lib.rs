@@ -6,6 +6,7 @@
 
 mod backup;
 mod call;
+mod clock;
 mod connection;
 mod error;
 mod file;
@@ -29,6 +30,7 @@ use opentelemetry::KeyValue;
 use secrecy::{ExposeSecret, SecretString};
 
 pub use backup::Progress;
+pub use clock::shared_now;
 pub use connection::{AnyConnection, MultiBackend};
 pub use diesel_migrations::EmbeddedMigrations;
 pub use error::{Error, Failure};

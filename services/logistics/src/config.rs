@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use common::config::number::within;
 use common::config::shown::{address, all_hidden, base};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -27,11 +28,13 @@ pub struct Settings {
     pub webhook_allow_private: bool,
     /// How long the receiver has for its answer, in milliseconds, up to five minutes. Twice as long after a crash its
     /// deliveries are made again.
+    #[serde(deserialize_with = "within::<1, 300_000, _, _>")]
     pub webhook_timeout_ms: u64,
     /// The pause after the first try in vain, in seconds; it is three times as long after each further one, up to 8
     /// hours. After ten tries the notification has failed.
     pub webhook_retry_seconds: u64,
     /// Delivered and failed notifications are deleted this many days after they were sent, 1 to 36,500.
+    #[serde(deserialize_with = "within::<1, 36_500, _, _>")]
     pub notification_retention_days: u32,
     /// The most files of a batch. They wait in the temporary folder of the machine (`TMPDIR`), which should be on a disk.
     pub batch_files: usize,

@@ -65,7 +65,6 @@ impl Service for Logistics {
     async fn check(settings: &Settings, _: Data<Verifier>) -> anyhow::Result<()> {
         FileClient::new(&settings.system_url)?;
         notifications::Channel::open(settings)?;
-        notifications::check_retention(settings)?;
         commodities::Catalogue::open(settings.commodities_file.as_deref())?;
         Ok(())
     }

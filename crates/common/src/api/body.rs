@@ -11,10 +11,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Api;
-use crate::Error;
 use crate::connection::Patience;
+use crate::files::FileClient;
 use crate::idempotency::{self, Fingerprint};
 use crate::problem::{Code, Problems};
+use crate::wire::FileReference;
+use crate::{Caller, Error};
 
 /// The most bytes of a JSON body; part of the app's data.
 #[derive(Clone, Copy)]
@@ -38,17 +40,19 @@ impl<T> Body<T> {
         Ok((self.value, self.fingerprint))
     }
 
-    /// As [`Body::check`]. If anything is wrong, `references` adds entries for references that only another service can
-    /// check, so that all failed fields are reported at once. It does not run otherwise: such references are then checked
-    /// when the request is carried out.
-    pub async fn check_with(
+    /// As [`Body::check`], for a body that names files. If anything is wrong, entries for unknown files are added, so that
+    /// all failed fields are reported at once. Otherwise system is not called: the files are then checked when the
+    /// request is carried out.
+    pub async fn check_with_files(
         mut self,
         rules: impl FnOnce(&T, &mut Problems),
-        references: impl AsyncFnOnce(&T, &mut Problems),
+        client: &FileClient,
+        caller: &Caller,
+        files: impl FnOnce(&T) -> &[FileReference],
     ) -> Result<(T, Fingerprint), Error> {
         rules(&self.value, &mut self.problems);
         if !self.problems.is_empty() {
-            references(&self.value, &mut self.problems).await;
+            client.report_unknown(caller, files(&self.value), &mut self.problems).await;
         }
         self.problems.check()?;
         Ok((self.value, self.fingerprint))

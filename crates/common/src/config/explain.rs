@@ -7,18 +7,31 @@ use serde_json::Value;
 
 use super::shown;
 
-/// The message for an error of the layered configuration. Values are not part of it, for they may be secrets.
-pub(super) fn explain<T: Serialize + DeserializeOwned>(error: &ConfigError, defaults: &T) -> String {
+/// The message for an error of the layered configuration. `given` returns the value of a setting. Values are not part of
+/// the message, for they may be secrets, except numbers for settings that take numbers.
+pub(super) fn explain<T: Serialize + DeserializeOwned>(
+    error: &ConfigError,
+    defaults: &T,
+    given: impl Fn(&str) -> Option<String>,
+) -> String {
+    let must_be = |key: &str, values: &str| {
+        let number = given(key).filter(|text| takes_number(values) && text.parse::<f64>().is_ok());
+        match number {
+            Some(number) => format!("{} is {number}: set it to {values}", named(key)),
+            None => format!("{} must be {values}", named(key)),
+        }
+    };
     match error {
         ConfigError::Type { key: Some(key), expected, .. } => {
-            let values = values(key, defaults).unwrap_or_else(|| (*expected).to_owned());
-            format!("{} must be {values}", named(key))
+            must_be(key, &values(key, defaults).unwrap_or_else(|| (*expected).to_owned()))
         }
         ConfigError::At { error, key: Some(key), .. } => {
             let message = error.to_string();
             unknown(key, &message).unwrap_or_else(|| match values(key, defaults) {
                 // Of a word that is none of them, the library says how the type is called in the program.
-                Some(values) if message.starts_with("enum ") => format!("{} must be {values}", named(key)),
+                Some(values) if message.starts_with("enum ") || takes_number(&values) => {
+                    must_be(key, &values)
+                }
                 Some(values) => format!("{} must be {values}: {}", named(key), shown::discreet(&message)),
                 None => format!("{} cannot be read: {}", named(key), shown::discreet(&message)),
             })
@@ -28,6 +41,11 @@ pub(super) fn explain<T: Serialize + DeserializeOwned>(error: &ConfigError, defa
             unknown("", &message).unwrap_or_else(|| shown::discreet(&message))
         }
     }
+}
+
+/// True for the values of a setting that takes a number.
+fn takes_number(values: &str) -> bool {
+    values.starts_with("a whole number") || values.starts_with("a number")
 }
 
 /// A setting with the variable that sets it: `server.port (DROVER_SERVER__PORT)`.

@@ -139,12 +139,12 @@ fn a_mistake_is_named() {
         (
             "DROVER_SERVER__PORT",
             "70000",
-            "server.port (DROVER_SERVER__PORT) must be a whole number, 0 to 65535",
+            "server.port (DROVER_SERVER__PORT) is 70000: set it to a whole number, 0 to 65535",
         ),
         (
             "DROVER_SERVER__WORKERS",
             "-1",
-            "server.workers (DROVER_SERVER__WORKERS) must be a whole number, 0 or more",
+            "server.workers (DROVER_SERVER__WORKERS) is -1: set it to a whole number, 0 or more",
         ),
         (
             "DROVER_DATABASE__MIGRATE",
@@ -183,6 +183,34 @@ fn a_mistake_is_named() {
     }
     let error = format!("{:#}", load(Some("[server]\nport = 'x"), &[]).unwrap_err());
     assert!(error.contains("drover.toml is not TOML: TOML parse error at line 2"), "{error}");
+}
+
+#[test]
+fn a_number_out_of_range_is_shown_with_the_range() {
+    let head = "server.head_seconds (DROVER_SERVER__HEAD_SECONDS)";
+    let range = "a whole number, 1 to 86400";
+    for number in ["0", "-1", "86401", "1e9", "1.5", "99999999999999999999", "-0"] {
+        let error = load(None, &[("DROVER_SERVER__HEAD_SECONDS", number)]).unwrap_err();
+        assert_eq!(error.to_string(), format!("{head} is {number}: set it to {range}"));
+    }
+    for (number, shown) in [("0", "0"), ("-1", "-1"), ("86_401", "86401"), ("1e9", "1000000000")] {
+        let file = format!("[server]\nhead_seconds = {number}");
+        assert_eq!(
+            load(Some(&file), &[]).unwrap_err().to_string(),
+            format!("{head} is {shown}: set it to {range}")
+        );
+    }
+    // Any other text may be a secret.
+    let error = load(None, &[("DROVER_SERVER__HEAD_SECONDS", "s3cret")]).unwrap_err();
+    assert_eq!(error.to_string(), format!("{head} must be {range}"));
+    let error = load(None, &[("DROVER_SERVICE__PORTS", "80,-1")]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "service.ports[1] (DROVER_SERVICE__PORTS) is -1: set it to a whole number, 0 to 65535"
+    );
+    for number in ["1", "86400"] {
+        load(None, &[("DROVER_SERVER__HEAD_SECONDS", number)]).unwrap();
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ use super::store;
 use crate::auth::Caller;
 use crate::server::Context;
 use crate::traces::{Traces, failed_here, within};
-use crate::{Error, measured};
+use crate::{Error, FailureStreak, measured};
 
 /// Retries that run at once.
 const MAX_AT_ONCE: usize = 8;
@@ -154,25 +154,14 @@ impl Shares {
 
     async fn retry(&self) {
         let mut last_tenant = String::new();
-        let mut failing = false;
+        let mut failures = FailureStreak::default();
         loop {
             let idle = POLL_INTERVAL.mul_f64(rand::random_range(0.8..1.2));
-            let wait = match self.retry_due(&mut last_tenant).await {
-                Ok(next) => {
-                    failing = false;
-                    next.map_or(idle, |next| next.min(idle))
-                }
-                Err(error) => {
-                    if !failing {
-                        tracing::warn!(
-                            error = format!("{error:?}"),
-                            "due shares of files wait for the database"
-                        );
-                    }
-                    failing = true;
-                    idle
-                }
-            };
+            let next = self.retry_due(&mut last_tenant).await;
+            if let Some(error) = failures.first(&next) {
+                tracing::warn!(error = format!("{error:?}"), "due shares of files wait for the database");
+            }
+            let wait = next.ok().flatten().map_or(idle, |next| next.min(idle));
             tokio::select! {
                 () = self.wake.notified() => {}
                 () = tokio::time::sleep(wait) => {}

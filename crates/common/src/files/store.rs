@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use chrono::TimeDelta;
-use database::{AnyConnection, Id, Json, Ts};
+use database::{AnyConnection, Id, Json, Ts, shared_now};
 use diesel::prelude::*;
 
 use super::shares::DueShare;
@@ -13,17 +12,6 @@ use crate::schema::due_shares::{self, dsl as s};
 /// How long an attempt has, with recording its result. Afterwards it is made again.
 pub(super) const LEASE: Duration = Duration::from_secs(5);
 
-/// The present time by the clock that replicas share: the database's, on PostgreSQL.
-fn now(c: &mut AnyConnection) -> Result<Ts, Error> {
-    let AnyConnection::Postgres(c) = c else { return Ok(Ts::now()) };
-    let clock = diesel::dsl::sql::<database::TsSql>("date_trunc('milliseconds', clock_timestamp())");
-    Ok(diesel::select(clock).get_result(c)?)
-}
-
-fn after(at: Ts, pause: Duration) -> Ts {
-    at.plus(TimeDelta::from_std(pause).unwrap_or_default())
-}
-
 /// Records in the transaction of a load or listing that files are to be shared. The first attempt is that of the request
 /// itself: nobody else makes one before its lease ends.
 ///
@@ -31,7 +19,7 @@ fn after(at: Ts, pause: Duration) -> Ts {
 /// If the database fails.
 pub fn record(c: &mut AnyConnection, share: Option<&DueShare>) -> Result<(), Error> {
     let Some(share) = share else { return Ok(()) };
-    let at = now(c)?;
+    let at = shared_now(c)?;
     let row = (
         s::id.eq(share.id),
         s::subject_id.eq(share.subject),
@@ -42,7 +30,7 @@ pub fn record(c: &mut AnyConnection, share: Option<&DueShare>) -> Result<(), Err
         s::token_expires_at.eq(share.expires_at),
         s::created_at.eq(at),
         s::due_at.eq(at),
-        s::claimed_until.eq(after(at, LEASE)),
+        s::claimed_until.eq(at.after(LEASE)),
         s::attempts.eq(share.attempts),
     );
     diesel::insert_into(due_shares::table).values(row).execute(c)?;
@@ -56,7 +44,7 @@ pub(super) fn remove(c: &mut AnyConnection, id: Id) -> Result<bool, Error> {
 
 /// Ends the lease of a failed attempt; the next is due after the pause. Nothing if another attempt began since.
 pub(super) fn postpone(c: &mut AnyConnection, id: Id, attempts: i32, pause: Duration) -> Result<(), Error> {
-    let due = after(now(c)?, pause);
+    let due = shared_now(c)?.after(pause);
     diesel::update(s::due_shares.find(id).filter(s::attempts.eq(attempts)))
         .set((s::due_at.eq(due), s::claimed_until.eq(None::<Ts>)))
         .execute(c)?;
@@ -65,10 +53,10 @@ pub(super) fn postpone(c: &mut AnyConnection, id: Id, attempts: i32, pause: Dura
 
 /// How long until the next share is due, zero if one is; claims nothing. `None` without any.
 pub(super) fn next_due_in(c: &mut AnyConnection) -> Result<Option<Duration>, Error> {
-    let now = now(c)?;
+    let now = shared_now(c)?;
     let free = s::claimed_until.is_null().or(s::claimed_until.le(now));
     let next = s::due_shares.filter(free).order(s::due_at).select(s::due_at).first::<Ts>(c).optional()?;
-    Ok(next.map(|due| Duration::from_millis((due.millis() - now.millis()).max(0).unsigned_abs())))
+    Ok(next.map(|due| now.until(due)))
 }
 
 /// How many shares wait for a retry; not those whose first attempt runs.
@@ -83,7 +71,7 @@ type DueShareRow = (Id, Id, String, Json, Json, String, Ts, i32);
 /// Claims at most so many due shares, one of each tenant in turn after the tenant `last`, which becomes the last of these. On
 /// PostgreSQL several replicas may do so at once.
 pub(super) fn claim(c: &mut AnyConnection, most: usize, last: &mut String) -> Result<Vec<DueShare>, Error> {
-    let now = now(c)?;
+    let now = shared_now(c)?;
     let mut claimed = Vec::new();
     while claimed.len() < most {
         let Some(row) = first_due(c, now, last)? else {
@@ -96,7 +84,7 @@ pub(super) fn claim(c: &mut AnyConnection, most: usize, last: &mut String) -> Re
         let (id, subject, tenant, files, organisations, token, expires_at, attempts) = row;
         let attempts = attempts.saturating_add(1);
         diesel::update(s::due_shares.find(id))
-            .set((s::claimed_until.eq(after(now, LEASE)), s::attempts.eq(attempts)))
+            .set((s::claimed_until.eq(now.after(LEASE)), s::attempts.eq(attempts)))
             .execute(c)?;
         last.clone_from(&tenant);
         claimed.push(DueShare {

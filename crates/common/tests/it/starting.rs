@@ -165,12 +165,6 @@ fn what_cannot_work_is_refused_with_a_sentence() {
                 Box::new(|c| c.server.trusted_proxies = vec!["proxy".into()]),
                 "server.trusted_proxies (DROVER_SERVER__TRUSTED_PROXIES) has \"proxy\"",
             ),
-            (
-                Box::new(|c| c.server.head_seconds = 0),
-                "server.head_seconds (DROVER_SERVER__HEAD_SECONDS) is 0",
-            ),
-            (Box::new(|c| c.server.idle_seconds = 86_401), "server.idle_seconds"),
-            (Box::new(|c| c.server.stalled_seconds = u64::MAX), "set it to 1 to 86400"),
         ];
         for (change, part) in cases {
             let (_database, mut config) = config().await;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "a test fails by panicking")]
 
 mod backup;
+mod clock;
 mod columns;
 mod durability;
 mod group_commit;

@@ -58,11 +58,8 @@ async fn create<F: Form>(
     once: Once,
     body: Body<F>,
 ) -> Result<Answer, Error> {
-    let unknown_files = async |form: &F, problems: &mut Problems| {
-        app.files.report_unknown(caller, form.files(), problems).await;
-    };
     let rules = |form: &F, problems: &mut Problems| form.rules(app, problems);
-    let (form, print) = body.check_with(rules, unknown_files).await?;
+    let (form, print) = body.check_with_files(rules, &app.files, caller, F::files).await?;
     let new = form.into_new(app)?;
     let organisation = caller.organisation.as_ref().ok_or(Error::Forbidden(Member::REFUSAL))?;
     let run = once.run_telling(&app.db, print, async || {

@@ -94,7 +94,8 @@ async fn change(
         let caller = caller.clone();
         Ok(move |c: &mut _| {
             let (listing, changed) = step(c, &caller, id, to)?;
-            let share = found.share(&caller, id, &[&listing.organisation_id], listing.audience());
+            let share = || found.share(&caller, id, &[&listing.organisation_id], listing.audience());
+            let share = if changed { share() } else { None };
             files::record(c, share.as_ref())?;
             Ok((done(to)?, (changed, share)))
         })
@@ -109,8 +110,8 @@ async fn change(
     Ok(answer)
 }
 
-/// Looks up the files of a listing that may be published. A draft stays one without system, and while one of its files is
-/// archived or not readable. Publishing an active listing again shares again the files that there are.
+/// Looks up the files of a draft that is to be published. It stays a draft without system, and while one of its files is
+/// archived or not readable. Publishing an active listing again calls nobody: the outbox retries what is not shared yet.
 async fn look_up(app: &Livestock, caller: &Caller, id: Id) -> Result<FoundFiles, Error> {
     let reader = caller.clone();
     let read = app.db.read(move |c| {
@@ -119,10 +120,11 @@ async fn look_up(app: &Livestock, caller: &Caller, id: Id) -> Result<FoundFiles,
         Ok::<_, Error>((listing, changes))
     });
     let (listing, changes) = read.await?;
-    let found = app.files.look_up(caller, &listing.files).await?;
-    if changes {
-        found.references()?;
+    if !changes {
+        return Ok(FoundFiles::default());
     }
+    let found = app.files.look_up(caller, &listing.files).await?;
+    found.references()?;
     Ok(found)
 }
 

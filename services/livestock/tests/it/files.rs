@@ -61,11 +61,11 @@ testkit::on_both! {
         to(&app, &farm, &second, "cancelled").send().await.ok();
         assert_eq!(to(&app, &farm, &second, "active").send().await.status, 409);
         assert_eq!(system.calls().await.len(), stored);
-        // Once more mends what a lost answer left.
-        let shared = json!({"ids": [photo], "shareWith": ["*"]});
-        for so_far in [vec![shared.clone()], vec![shared.clone(), shared]] {
+        // A repeat changes nothing and calls nobody.
+        for _ in 0..2 {
             to(&app, &farm, &first, "active").send().await.ok();
-            assert_eq!(system.shares().await, so_far);
+            let lookup_and_share = [json!({"ids": [photo]}), json!({"ids": [photo], "shareWith": ["*"]})];
+            assert_eq!(system.calls().await[stored..], lookup_and_share);
         }
         assert_eq!(statuses(&app, &first).await, ["draft", "active"]);
     }
@@ -81,6 +81,9 @@ testkit::on_both! {
         assert_eq!(publish(&alone).await.error(503), "dependency_unavailable");
         assert_eq!(statuses(&app, &id).await, ["draft"]);
         publish(&app).await.ok();
+        assert_eq!(statuses(&app, &id).await, ["draft", "active"]);
+        // A repeat needs no system: nothing changes.
+        to(&alone, &farm, &id, "active").send().await.ok();
         assert_eq!(statuses(&app, &id).await, ["draft", "active"]);
         // What has no files needs no system.
         to(&alone, &farm, &create(&alone, &farm, &draft).await, "active").send().await.ok();

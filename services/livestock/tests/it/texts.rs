@@ -23,7 +23,7 @@ testkit::on_both! {
             assert_eq!(search(&app, &farm, &format!("f:commodityBreed={breed}")).await.len(), 1, "{breed}");
         }
         let csv = app.get("/v1/listings?format=CSV").by(&farm).send().await.text();
-        assert!(csv.contains(",store;caf\u{e9};'=a,"), "{csv}");
+        assert!(csv.contains(",\"store;caf\u{e9};'=a\","), "{csv}");
         let accented = User::of("f\u{e9}rme");
         create(&app, &accented, &full()).await;
         assert_eq!(search(&app, &farm, "f:organisationId=fe%CC%81rme").await.len(), 1);

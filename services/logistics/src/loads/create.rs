@@ -42,14 +42,11 @@ async fn create<F: Form>(
     once: Once,
     body: Body<F>,
 ) -> Result<Answer, Error> {
-    let unknown_files = async |form: &F, problems: &mut Problems| {
-        app.files.report_unknown(caller, form.files(), problems).await;
-    };
     let rules = |form: &F, problems: &mut Problems| form.rules(&app.commodities, problems);
-    let (form, print) = body.check_with(rules, unknown_files).await?;
+    let (form, print) = body.check_with_files(rules, &app.files, caller, F::files).await?;
     if !caller.admin && !caller.acts_for(form.owner()) {
         let mut problems = Problems::default();
-        unknown_files(&form, &mut problems).await;
+        app.files.report_unknown(caller, form.files(), &mut problems).await;
         problems.check()?;
         return Err(Error::Forbidden("Loads are created for one's own organisation only."));
     }

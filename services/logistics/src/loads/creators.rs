@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use common::Error;
+use common::{Error, FailureStreak};
 use database::Database;
 
 use super::store::{CREATORS_AT_ONCE, fill_creators, has_unknown_creators};
@@ -25,19 +25,18 @@ pub(crate) async fn fill_creators_at_start(db: &Database) -> Result<(), Error> {
 
 /// Fills in creators for as long as the service runs.
 pub(crate) async fn keep_creators(db: &Database) {
-    let mut well = true;
+    let mut failures = FailureStreak::default();
     loop {
         let begun = Instant::now();
         let filled = fill_some(db).await;
         // Leaves half of the time to other work.
         let pause = if matches!(filled, Ok(true)) { begun.elapsed() } else { POLL_INTERVAL };
-        if let (Err(error), true) = (&filled, well) {
+        if let Some(error) = failures.first(&filled) {
             tracing::warn!(
                 error = format!("{error:?}"),
                 "the creators of older loads could not be filled in"
             );
         }
-        well = filled.is_ok();
         tokio::time::sleep(pause).await;
     }
 }

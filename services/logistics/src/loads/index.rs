@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use common::Error;
+use common::{Error, FailureStreak};
 use database::Database;
 
 use super::search::store::{has_unindexed, index_some};
@@ -13,15 +13,13 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// Indexes what waits for as long as the service runs.
 pub(crate) async fn keep_index(db: &Database) {
-    let mut well = true;
+    let mut failures = FailureStreak::default();
     // On PostgreSQL an index follows by itself.
     while db.is_sqlite() {
         tokio::time::sleep(PAUSE).await;
-        let done = catch_up(db).await;
-        if let (Err(error), true) = (&done, well) {
+        if let Some(error) = failures.first(&catch_up(db).await) {
             tracing::warn!(error = format!("{error:?}"), "loads could not be put into the full-text index");
         }
-        well = done.is_ok();
     }
 }
 

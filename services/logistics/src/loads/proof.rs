@@ -128,16 +128,14 @@ pub(super) async fn prove_in_body(
             problems.push("loadId", Code::UnknownReference, NO_LOAD);
         }
     };
-    let unknown_files = async |form: &BodyForm, problems: &mut Problems| {
-        app.files.report_unknown(&caller, form.delivery.files(), problems).await;
-    };
-    let (form, print) = body.check_with(rules, unknown_files).await?;
+    let (form, print) =
+        body.check_with_files(rules, &app.files, &caller, |form| form.delivery.files()).await?;
     let id = Id::parse(&form.load_id).ok_or(Error::NotFound)?;
     match record(&app, &caller, once, print, id, &form.delivery).await {
         Err(Error::NotFound) => {
             let mut problems = Problems::default();
             problems.push("loadId", Code::UnknownReference, NO_LOAD);
-            unknown_files(&form, &mut problems).await;
+            app.files.report_unknown(&caller, form.delivery.files(), &mut problems).await;
             Err(Error::Validation(problems))
         }
         other => other,
@@ -163,10 +161,8 @@ pub(super) async fn prove(
             problems.push("loadId", Code::Inconsistent, message);
         }
     };
-    let unknown_files = async |form: &PathForm, problems: &mut Problems| {
-        app.files.report_unknown(&caller, form.delivery.files(), problems).await;
-    };
-    let (form, print) = body.check_with(rules, unknown_files).await?;
+    let (form, print) =
+        body.check_with_files(rules, &app.files, &caller, |form| form.delivery.files()).await?;
     record(&app, &caller, once, print, path.id()?, &form.delivery).await
 }
 

@@ -16,7 +16,6 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::claim::ClaimRequest;
 use super::claim::store::{Claimed, claim};
 use super::model::{MOST_ATTEMPTS, pause};
-use super::prune::check_retention;
 use super::store::{self, Outcome};
 use super::webhook::Channel;
 use crate::Settings;
@@ -89,7 +88,7 @@ impl Dispatcher {
     /// As the settings say.
     ///
     /// # Errors
-    /// As [`Channel::open`] and [`check_retention`].
+    /// As [`Channel::open`].
     pub fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
         Ok(Self {
             db: context.db.clone(),
@@ -101,7 +100,7 @@ impl Dispatcher {
             // As long again for claiming and recording, where the database is slow.
             lease: 2 * settings.webhook_timeout() + Duration::from_secs(1),
             base: Duration::from_secs(settings.webhook_retry_seconds),
-            retention: check_retention(settings)?,
+            retention: settings.notification_retention(),
             seconds: delivery_seconds(),
             traces: context.traces.clone(),
         })

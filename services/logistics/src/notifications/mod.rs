@@ -21,7 +21,6 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) use dispatch::Dispatcher;
 pub(crate) use model::Event;
-pub(crate) use prune::check_retention;
 pub(crate) use redeliver::{command, run};
 pub(crate) use webhook::Channel;
 

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::ensure;
-use common::Error;
+use common::{Error, FailureStreak};
 use tokio::time::sleep;
 
 use super::Dispatcher;
@@ -16,30 +15,21 @@ const PRUNE_INTERVAL: Duration = Duration::from_secs(3600);
 /// The pause after a thousand that were deleted: others write in between.
 const CHUNK_PAUSE: Duration = Duration::from_millis(50);
 
-/// Checks `service.notification_retention_days`.
-///
-/// # Errors
-/// The range that is allowed.
-pub fn check_retention(settings: &Settings) -> anyhow::Result<Duration> {
-    let days = settings.notification_retention_days;
-    ensure!(
-        (1..=36_500).contains(&days),
-        "service.notification_retention_days (DROVER_SERVICE__NOTIFICATION_RETENTION_DAYS) is {days}: \
-         set it to 1 to 36500"
-    );
-    Ok(Duration::from_secs(u64::from(days) * 24 * 3600))
+impl Settings {
+    /// How long delivered and failed notifications are kept.
+    pub(super) fn notification_retention(&self) -> Duration {
+        Duration::from_secs(u64::from(self.notification_retention_days) * 24 * 3600)
+    }
 }
 
 impl Dispatcher {
     /// Deletes old notifications for as long as the service runs. Replicas may do so at once.
     pub async fn prune(&self) {
-        let mut well = true;
+        let mut failures = FailureStreak::default();
         loop {
-            let done = self.prune_once().await;
-            if let (Err(error), true) = (&done, well) {
+            if let Some(error) = failures.first(&self.prune_once().await) {
                 tracing::warn!(error = format!("{error:?}"), "old notifications could not be deleted");
             }
-            well = done.is_ok();
             sleep(PRUNE_INTERVAL.mul_f64(rand::random_range(0.8..1.2))).await;
         }
     }

@@ -116,7 +116,8 @@ impl Recipient {
 }
 
 /// Records that a load is sent, and shares its files with its carrier once that is committed: of two carriers one comes
-/// first, and the other gets nothing. Sending again shares again.
+/// first, and the other gets nothing. Sending again shares again. Without files that the caller may share, system is not
+/// called.
 async fn send(
     app: &Logistics,
     caller: Caller,
@@ -133,9 +134,11 @@ async fn send(
         let mut load = found.map_err(|e| if matches!(e, Error::NotFound) { unknown() } else { e })?;
         to.take(&mut load)?;
         let found = match to {
-            Recipient::Driver(_) => FoundFiles::default(),
             // Without system nothing is stored.
-            Recipient::Carrier { .. } => app.files.look_up(&caller, &load.files).await?,
+            Recipient::Carrier { .. } if may_share(&caller, &load) => {
+                app.files.look_up(&caller, &load.files).await?
+            }
+            _ => FoundFiles::default(),
         };
         let (caller, to) = (caller.clone(), to.clone());
         Ok(move |c: &mut _| {
@@ -168,4 +171,12 @@ async fn send(
     app.notifications.wake();
     app.shares.share(share.flatten()).await;
     Ok(answer)
+}
+
+/// True if the load may have files that the caller may share with its carrier: those of an owner that is not the carrier
+/// itself.
+fn may_share(caller: &Caller, load: &Load) -> bool {
+    let with = parties(None, load.carrier.as_ref());
+    let may_lend = |owner: &&str| !with.contains(owner) && (caller.admin || caller.acts_for(owner));
+    !with.is_empty() && load.file_owners().iter().any(may_lend)
 }

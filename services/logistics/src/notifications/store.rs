@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use common::Error;
-use database::{AnyConnection, Id, Json, Ts};
+use database::{AnyConnection, Id, Json, Ts, shared_now};
 use diesel::prelude::*;
 
 use super::claim::store::Claimed;
@@ -16,17 +16,6 @@ use crate::schema::notifications::{self, dsl as n};
 
 /// The delivery log of a load shows so many.
 const MOST_LISTED: i64 = 1000;
-
-/// The time by the clock that replicas share: the database's, on PostgreSQL.
-pub fn now(c: &mut AnyConnection) -> Result<Ts, Error> {
-    let AnyConnection::Postgres(c) = c else { return Ok(Ts::now()) };
-    let clock = diesel::dsl::sql::<database::TsSql>("date_trunc('milliseconds', clock_timestamp())");
-    Ok(diesel::select(clock).get_result(c)?)
-}
-
-pub fn after(at: Ts, pause: Duration) -> Ts {
-    at.plus(TimeDelta::from_std(pause).unwrap_or_default())
-}
 
 /// A notification to store. `sender` is empty for an administrator without an organisation.
 pub struct Sending<'a> {
@@ -43,7 +32,7 @@ pub fn create(c: &mut AnyConnection, sending: &Sending<'_>) -> Result<Id, Error>
     if let Some(id) = update_pending(c, sending)? {
         return Ok(id);
     }
-    let (id, at) = (Id::new(), now(c)?);
+    let (id, at) = (Id::new(), shared_now(c)?);
     let row = (
         n::id.eq(id),
         n::load_id.eq(sending.load.id),
@@ -108,7 +97,7 @@ pub fn redeliver(c: &mut AnyConnection, load: Option<Id>, id: Id) -> Result<Opti
     let Some((_, status)) = found.filter(|(of, _)| load.is_none_or(|load| load == *of)) else {
         return Ok(None);
     };
-    let at = now(c)?;
+    let at = shared_now(c)?;
     let again = (
         n::status.eq(Status::Pending.as_str()),
         n::attempts.eq(0),
@@ -124,11 +113,11 @@ pub fn redeliver(c: &mut AnyConnection, load: Option<Id>, id: Id) -> Result<Opti
 
 /// How long until the next one is due, zero if one is; looks without claiming.
 pub fn look(c: &mut AnyConnection) -> Result<Option<Duration>, Error> {
-    let now = now(c)?;
+    let now = shared_now(c)?;
     let free = n::claimed_until.is_null().or(n::claimed_until.le(now));
     let next = n::notifications.filter(n::due_at.is_not_null()).filter(free).order(n::due_at);
     let next = next.select(n::due_at.assume_not_null()).first::<Ts>(c).optional()?;
-    Ok(next.map(|due| between(now, due)))
+    Ok(next.map(|due| now.until(due)))
 }
 
 /// What is pending.
@@ -141,14 +130,10 @@ pub struct Backlog {
 
 /// Counts what is pending.
 pub fn backlog(c: &mut AnyConnection) -> Result<Backlog, Error> {
-    let now = now(c)?;
+    let now = shared_now(c)?;
     let all = n::notifications.filter(n::due_at.is_not_null());
     let oldest = all.order(n::pending_since).select(n::pending_since).first::<Ts>(c).optional()?;
-    Ok(Backlog { pending: all.count().get_result(c)?, oldest: oldest.map(|at| between(at, now)) })
-}
-
-fn between(from: Ts, to: Ts) -> Duration {
-    Duration::from_millis((to.millis() - from.millis()).max(0).unsigned_abs())
+    Ok(Backlog { pending: all.count().get_result(c)?, oldest: oldest.map(|at| at.until(now)) })
 }
 
 /// How a delivery went.
@@ -175,10 +160,10 @@ struct Recorded {
 /// its `pending_since` becomes the time at which it was settled. Returns whether the claim was still this one: a lease that
 /// ran out, or somebody who asked for redelivery, has the last word.
 pub fn record(c: &mut AnyConnection, claimed: &Claimed, outcome: &Outcome) -> Result<bool, Error> {
-    let now = now(c)?;
+    let now = shared_now(c)?;
     let (status, due_at, delivered_at, last_error) = match outcome.clone() {
         Outcome::Delivered => (Status::Delivered, None, Some(now), None),
-        Outcome::Retried(pause, why) => (Status::Pending, Some(after(now, pause)), None, Some(why)),
+        Outcome::Retried(pause, why) => (Status::Pending, Some(now.after(pause)), None, Some(why)),
         Outcome::Failed(why) => (Status::Failed, None, None, Some(why)),
     };
     let recorded =
@@ -201,7 +186,7 @@ pub const PRUNED_AT_ONCE: u32 = 1_000;
 
 /// Deletes some of those that were delivered or failed longer ago than `age`. Returns how many.
 pub fn prune(c: &mut AnyConnection, age: Duration) -> Result<usize, Error> {
-    let before = now(c)?.plus(-TimeDelta::from_std(age).unwrap_or(TimeDelta::MAX));
+    let before = shared_now(c)?.plus(-TimeDelta::from_std(age).unwrap_or(TimeDelta::MAX));
     let old = n::notifications.filter(n::due_at.is_null()).filter(n::pending_since.lt(before));
     let old = old.order(n::pending_since).limit(PRUNED_AT_ONCE.into()).select(n::id);
     let ids: Vec<Id> = match c {

@@ -66,6 +66,18 @@ fn check_config_shows_what_holds_and_says_what_does_not() {
         "system_url",
     );
     failed(&given(&[("DATABASE__UR", &url)], &["check-config"]), "ur");
+    let days = "service.notification_retention_days (DROVER_SERVICE__NOTIFICATION_RETENTION_DAYS)";
+    for number in ["0", "-1", "36501", "1000000000", "1e9"] {
+        let settings = [("DATABASE__URL", &*url), ("SERVICE__NOTIFICATION_RETENTION_DAYS", number)];
+        let message = format!("{days} is {number}: set it to a whole number, 1 to 36500");
+        failed(&given(&settings, &["check-config"]), &message);
+        failed(&given(&settings, &["serve"]), &message);
+    }
+    let settings = [("DATABASE__URL", &*url), ("SERVICE__NOTIFICATION_RETENTION_DAYS", "abc")];
+    let message = format!("{days} must be a whole number, 1 to 36500");
+    failed(&given(&settings, &["check-config"]), &message);
+    let settings = [("DATABASE__URL", &*url), ("SERVICE__WEBHOOK_TIMEOUT_MS", "-1")];
+    failed(&given(&settings, &["check-config"]), "is -1: set it to a whole number, 1 to 300000");
     failed(&given(&[("DATABASE__URL", "sqlite:///no/such/folder/a")], &["check-config"]), "/no/such/folder");
 }
 

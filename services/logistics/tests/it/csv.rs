@@ -38,7 +38,7 @@ testkit::on_both! {
         assert_eq!(reply.header("content-disposition"), "attachment; filename=\"loads.csv\"");
         let row = format!(
             "{},-5,upcoming,2026-03-01T00:00:00.000Z,,\"Grain \"\"and\"\" Mill, Ltd\",haul,'=1+1,1,Feed Wheat,\
-             29.4,28,tonne,VX21 ABC,'+1x,HR4 9AR,'@home,b;a,{first};{second},\r\n",
+             29.4,28,tonne,VX21 ABC,'+1x,HR4 9AR,'@home,\"b;a\",\"{first};{second}\",\r\n",
             load["id"].as_str().unwrap()
         );
         assert_eq!(reply.text(), format!("{HEADER}{row}"));

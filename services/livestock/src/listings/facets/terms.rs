@@ -1,8 +1,9 @@
-//! Texts as numbers: a text that many listings have is stored once and compared as a number.
+//! Texts as numbers: a text that many listings have is stored once and compared as a number. Texts that no listing has any
+//! more are forgotten from time to time.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
 /// No text.
@@ -16,45 +17,97 @@ pub struct Texts {
     /// Breeds, breed types and breed societies.
     pub terms: Terms,
     pub types: TypeSets,
+    /// Never forgotten: a listing stays that of its organisation.
     pub organisations: Terms,
+}
+
+/// Values by number from 1, each once.
+#[derive(Debug)]
+struct Numbered<T: ?Sized> {
+    numbers: HashMap<Arc<T>, u32>,
+    values: Vec<Arc<T>>,
+}
+
+impl<T: ?Sized> Default for Numbered<T> {
+    fn default() -> Self {
+        Self { numbers: HashMap::new(), values: Vec::new() }
+    }
+}
+
+impl<T: ?Sized + Eq + Hash> Numbered<T> {
+    /// The number of a value, a new one if it was not met before.
+    fn number<'a>(&mut self, value: &'a T) -> u32
+    where
+        Arc<T>: From<&'a T>,
+    {
+        if let Some(number) = self.numbers.get(value) {
+            return *number;
+        }
+        let value = Arc::<T>::from(value);
+        self.values.push(value.clone());
+        let number = u32::try_from(self.values.len()).unwrap_or(UNKNOWN);
+        self.numbers.insert(value, number);
+        number
+    }
+
+    fn value(&self, number: usize) -> Option<&T> {
+        self.values.get(number.checked_sub(1)?).map(|value| &**value)
+    }
+
+    /// How many numbers there are, including [`NONE`].
+    fn len(&self) -> usize {
+        self.values.len() + 1
+    }
+
+    /// Forgets the values that are not used, and numbers the others anew. Returns the new number for each old one.
+    fn retain(&mut self, used: &[bool]) -> Vec<u32> {
+        let mut last = NONE;
+        let next = |number: usize| {
+            let is_used = number != NONE as usize && used.get(number) == Some(&true);
+            last += u32::from(is_used);
+            if is_used { last } else { NONE }
+        };
+        let new: Vec<_> = (0..self.len()).map(next).collect();
+        let mut kept = new.iter().skip(1).map(|number| *number != NONE);
+        self.values.retain(|_| kept.next() == Some(true));
+        self.values.shrink_to_fit();
+        self.numbers.retain(|_, number| {
+            *number = new.get(*number as usize).copied().unwrap_or(NONE);
+            *number != NONE
+        });
+        self.numbers.shrink_to_fit();
+        new
+    }
 }
 
 /// Every text that was met, by number from 1.
 #[derive(Debug, Default)]
-pub struct Terms {
-    numbers: HashMap<Arc<str>, u32>,
-    texts: Vec<Arc<str>>,
-}
+pub struct Terms(Numbered<str>);
 
 impl Terms {
     /// The number of a text, a new one if it was not met before.
     pub fn number(&mut self, text: &str) -> u32 {
-        if text.is_empty() {
-            return NONE;
-        }
-        if let Some(number) = self.numbers.get(text) {
-            return *number;
-        }
-        let text: Arc<str> = text.into();
-        self.texts.push(text.clone());
-        let number = u32::try_from(self.texts.len()).unwrap_or(UNKNOWN);
-        self.numbers.insert(text, number);
-        number
+        if text.is_empty() { NONE } else { self.0.number(text) }
     }
 
     /// The number of a text, [`UNKNOWN`] if it was not met.
     pub fn find(&self, text: &str) -> u32 {
-        self.numbers.get(text).copied().unwrap_or(UNKNOWN)
+        self.0.numbers.get(text).copied().unwrap_or(UNKNOWN)
     }
 
     /// The text of a number.
     pub fn text(&self, number: usize) -> Option<&str> {
-        self.texts.get(number.checked_sub(1)?).map(|text| &**text)
+        self.0.value(number)
     }
 
     /// How many numbers there are, the one for no text with them.
     pub fn len(&self) -> usize {
-        self.texts.len() + 1
+        self.0.len()
+    }
+
+    /// Forgets the texts that are not used. Returns the new number for each old one.
+    pub fn retain(&mut self, used: &[bool]) -> Vec<u32> {
+        self.0.retain(used)
     }
 }
 
@@ -63,8 +116,7 @@ impl Terms {
 #[derive(Debug, Default)]
 pub struct TypeSets {
     hasher: RandomState,
-    numbers: HashMap<Arc<[u64]>, u32>,
-    sets: Vec<Arc<[u64]>>,
+    sets: Numbered<[u64]>,
 }
 
 impl TypeSets {
@@ -77,31 +129,38 @@ impl TypeSets {
         }
         set.sort_unstable();
         set.dedup();
-        if let Some(number) = self.numbers.get(&*set) {
-            return *number;
-        }
-        let set: Arc<[u64]> = set.into();
-        self.sets.push(set.clone());
-        let number = u32::try_from(self.sets.len()).unwrap_or(UNKNOWN);
-        self.numbers.insert(set, number);
-        number
+        self.sets.number(&set)
     }
 
     /// Whether the set of a number has this value.
     pub fn has(&self, number: usize, value: &str) -> bool {
-        let set = number.checked_sub(1).and_then(|at| self.sets.get(at));
-        set.is_some_and(|set| set.contains(&self.hasher.hash_one(value)))
+        self.sets.value(number).is_some_and(|set| set.contains(&self.hasher.hash_one(value)))
     }
 
     /// How many numbers there are, including the one for no value.
     pub fn len(&self) -> usize {
-        self.sets.len() + 1
+        self.sets.len()
+    }
+
+    /// Forgets the sets that are not used. Returns the new number for each old one.
+    pub fn retain(&mut self, used: &[bool]) -> Vec<u32> {
+        self.sets.retain(used)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_used_is_forgotten() {
+        let mut terms = Terms::default();
+        assert_eq!(["a", "b", "c", "d", "b"].map(|text| terms.number(text)), [1, 2, 3, 4, 2]);
+        assert_eq!(terms.retain(&[true, false, true, false, true]), [NONE, NONE, 1, NONE, 2]);
+        assert_eq!(["a", "b", "c", "d"].map(|text| terms.find(text)), [UNKNOWN, 1, UNKNOWN, 2]);
+        assert_eq!([0, 1, 2, 3].map(|number| terms.text(number)), [None, Some("b"), Some("d"), None]);
+        assert_eq!((terms.number("a"), terms.len()), (3, 4));
+    }
 
     #[test]
     fn a_set_has_its_values_whatever_their_order() {

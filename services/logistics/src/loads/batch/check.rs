@@ -167,7 +167,8 @@ impl Pass<'_> {
             };
             read
         };
-        let new = read.into_new(&self.organiser, &self.app.commodities, &mut found, &mut self.nameless);
+        let catalogue = &self.app.commodities;
+        let new = read.into_new(&self.organiser, self.caller, catalogue, &mut found, &mut self.nameless);
         if stray {
             found.push("", Code::Length, "has a cell outside of the columns that have a name");
         } else if let Some(new) = new {

@@ -1,5 +1,6 @@
 //! The rules of a row: those of the forms, for whoever fills in a table.
 
+use common::Caller;
 use common::problem::{Code, Problems};
 use common::wire::{Iso, Name, Postcode, Reference, Registration, Tag, Word};
 use serde::Deserialize;
@@ -57,10 +58,12 @@ pub fn reword(mut found: Problems, problems: &mut Problems) {
 
 impl BatchRow {
     /// The load that is meant, and what is wrong with the row; nothing if that is something. `nameless` is set when
-    /// the form's organiser is the row's and has no name.
+    /// the form's organiser is the row's and has no name. The caller's own organisation needs no name if the token has
+    /// it.
     pub fn into_new(
         mut self,
         organiser: &Organiser,
+        caller: &Caller,
         catalogue: &Catalogue,
         problems: &mut Problems,
         nameless: &mut bool,
@@ -69,7 +72,7 @@ impl BatchRow {
         if self.weight_unit.as_ref().is_some_and(|unit| !unit.eq_ignore_ascii_case("tonne")) {
             problems.push_with("weightUnit", Code::Enum, "must be tonne", json!({ "allowed": ["tonne"] }));
         }
-        let parties = self.parties(organiser, problems, nameless);
+        let parties = self.parties(organiser, caller, problems, nameless);
         let goods = Goods {
             commodity_id: commodity_id.unwrap_or_default(),
             reference: self.reference,
@@ -110,6 +113,7 @@ impl BatchRow {
     fn parties(
         &mut self,
         form: &Organiser,
+        caller: &Caller,
         problems: &mut Problems,
         nameless: &mut bool,
     ) -> (Option<Party>, Option<Party>) {
@@ -124,14 +128,17 @@ impl BatchRow {
         if is_forms || (name.is_none() && form.id.as_ref().is_none_or(|own| id.as_ref() == Some(own))) {
             name = name.or_else(|| form.name.clone());
         }
-        if id.is_some() && name.is_none() {
+        let lacks_name = |id: &Option<Name>, name: &Option<Name>| {
+            name.is_none() && id.as_ref().is_some_and(|id| caller.own_name(id).is_none())
+        };
+        if lacks_name(&id, &name) {
             if is_forms {
                 *nameless = true;
             } else {
                 problems.push("organiserName", Code::Required, REQUIRED);
             }
         }
-        if carrier_id.is_some() && carrier_name.is_none() {
+        if lacks_name(&carrier_id, &carrier_name) {
             problems.push("carrierName", Code::Required, REQUIRED);
         }
         if carrier_name.is_some() && carrier_id.is_none() {

@@ -29,7 +29,7 @@ pub struct LoadBatchForm {
     file: Vec<String>,
     /// The organiser of rows that name none.
     organisation_id: Option<Name>,
-    /// Its name.
+    /// Its name. Not needed for the caller's own organisation if the token has it, neither here nor in rows.
     organisation_name: Option<Name>,
     /// `true`: the very same checks, and nothing is stored.
     pub dry_run: bool,

@@ -1,11 +1,10 @@
 //! The queries that claim what is due.
 
 use common::Error;
-use database::{AnyConnection, Id, Json, Ts, TsSql};
+use database::{AnyConnection, Id, Json, Ts, TsSql, shared_now};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 
-use super::super::store::{after, now};
 use super::ClaimRequest;
 use crate::schema::notifications::dsl as n;
 
@@ -27,7 +26,7 @@ pub struct Claimed {
 /// Claims what is due, an equal share for each of the organisations whose turn is next, the longest due first. On
 /// PostgreSQL several replicas may do so at once.
 pub fn claim(c: &mut AnyConnection, request: &ClaimRequest) -> Result<Vec<Claimed>, Error> {
-    let now = now(c)?;
+    let now = shared_now(c)?;
     let columns = (n::id, n::load_id, n::organisation_id, n::event, n::attempts, n::claimed_until, n::body);
     let mut claimed: Vec<Claimed> = Vec::new();
     for (organisation_id, share) in request.shares(next_organisations(c, request, now)?) {
@@ -43,7 +42,7 @@ pub fn claim(c: &mut AnyConnection, request: &ClaimRequest) -> Result<Vec<Claime
             AnyConnection::Sqlite(c) => due.load(c)?,
         });
     }
-    let (until, ids) = (after(now, request.lease), claimed.iter().map(|claim| claim.id).collect::<Vec<_>>());
+    let (until, ids) = (now.after(request.lease), claimed.iter().map(|claim| claim.id).collect::<Vec<_>>());
     let own = n::notifications.filter(n::id.eq_any(ids));
     let lease = (n::claimed_until.eq(until), n::attempts.eq(n::attempts + 1));
     diesel::update(own).set(lease).execute(c)?;

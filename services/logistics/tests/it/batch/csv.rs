@@ -77,7 +77,7 @@ testkit::on_both! {
         );
         let second = "reference;deliveryDateISO;commodityName;carrierId;carrierName\n\n\
             A;2026-03-01;Gold;haul;\nA;2026-03-01;;;Haulage\nA;2026-02-30;Feed Wheat;;\n";
-        let reply = send(&app, &User::of("grain"), form(&[first.as_bytes(), second.as_bytes()])).await;
+        let reply = send(&app, &unnamed("grain"), form(&[first.as_bytes(), second.as_bytes()])).await;
         let mut found = entries(&reply);
         found.sort();
         assert_eq!(found, [

@@ -31,14 +31,37 @@ testkit::on_both! {
     async fn what_is_missing_of_a_party(backend) {
         let app = app(backend).await;
         let nameless = form(&[&table(&[",,,", ",,,", "grain,,,"])]).text("organisationId", "grain");
-        let found = entries(&send(&app, &User::of("grain"), nameless).await);
+        let grain = unnamed("grain");
+        let found = entries(&send(&app, &grain, nameless).await);
         assert_eq!(found, ["rows[2].organiserName required 4", "organisationName required"]);
         let only_name = form(&[&table(&[",,,", ",,haul,Haulage"])]).text("organisationName", "Border Grain");
         assert_eq!(entries(&send(&app, &User::of("haul"), only_name).await), ["rows[0].organiserId required 2"]);
         let wrong = form(&[&table(&[",,,"])]).text("organisationId", "x".repeat(201)).text("dryRun", "yes");
-        let reply = send(&app, &User::of("grain"), wrong.text("repeat", "1")).await;
+        let reply = send(&app, &grain, wrong.text("repeat", "1")).await;
         assert_eq!(reply.problems(), ["dryRun type", "organisationId length", "organisationName required", "repeat type"]);
         assert_eq!(stored(&app).await, 0);
+    }
+
+    async fn ones_own_organisation_needs_no_name_if_the_token_has_it(backend) {
+        let app = app(backend).await;
+        let rows = table(&["grain,,,", "grain,,grain,", "other,Other,grain,", ",,grain,", ",,,"]);
+        let own = |rows: &[u8]| form(&[rows]).text("organisationId", "grain");
+        let answer = send(&app, &User::of("grain"), own(&rows)).await.ok();
+        let grain = json!({"id": "grain", "name": "Organisation grain"});
+        let other = json!({"id": "other", "name": "Other"});
+        let made = loads(&app, &User::of("grain"), &answer).await;
+        let parties: Vec<_> = made.iter().map(|load| [load["organiser"].clone(), load["carrier"].clone()]).collect();
+        let none = Value::Null;
+        assert_eq!(parties, [
+            [grain.clone(), none.clone()], [grain.clone(), grain.clone()], [other, grain.clone()],
+            [grain.clone(), grain.clone()], [grain, none],
+        ]);
+        // Others are named by the row; and so is one's own if the token does not name it.
+        let rows = table(&["grain,,haul,", "other,,grain,"]);
+        let both = ["rows[0].carrierName required 2", "rows[1].organiserName required 3"];
+        assert_eq!(entries(&send(&app, &User::of("grain"), own(&rows)).await), both);
+        let all = ["rows[0].organiserName required 2", both[0], both[1], "rows[1].carrierName required 3"];
+        assert_eq!(entries(&send(&app, &unnamed("grain"), form(&[&rows])).await), all);
     }
 
     async fn only_for_ones_own_organisation(backend) {

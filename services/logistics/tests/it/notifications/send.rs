@@ -165,6 +165,26 @@ testkit::on_both! {
         assert_eq!(log(&app, &load).await.len(), 2);
     }
 
+    async fn without_files_to_share_nobody_is_asked(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let (grain, haul, admin) = (User::of("grain"), User::of("haul"), User::admin());
+        let own = uncarried(&app, json!([{"id": system.add("ticket.jpg", &grain)}])).await;
+        to_carrier(&app, &grain, &own, "haul").send().await.ok();
+        let form = with(carrier_form(), "files", json!([{"id": system.add("ticket.jpg", &haul)}]));
+        let carriers = app.post("/v1/loads/carrier").by(&haul).json(&form).send().await.ok();
+        let carriers = carriers["id"].as_str().unwrap();
+        let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
+        let alone = App::start_beside::<Logistics>(&app, settings).await;
+        // The files are the organiser's: its carrier cannot share them. Or they are the carrier's own.
+        for (user, load) in [(&haul, &*own), (&haul, carriers), (&grain, carriers), (&admin, carriers)] {
+            to_carrier(&alone, user, load, "haul").send().await.ok();
+        }
+        // Whoever may share them shares them again.
+        for user in [&grain, &admin] {
+            assert_eq!(to_carrier(&alone, user, &own, "haul").send().await.error(503), "dependency_unavailable");
+        }
+    }
+
     async fn a_repeat_with_the_same_key_sends_once(backend) {
         let app = app(backend).await;
         let load = created(&app).await;

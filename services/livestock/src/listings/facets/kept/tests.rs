@@ -12,8 +12,9 @@ use super::super::super::particulars::line;
 use super::super::super::search::{Parameters, Search};
 use super::super::super::store::DERIVED;
 use super::super::exact::Viewer;
-use super::super::index::REMEMBERED;
-use super::super::store::{Changes, Row};
+use super::super::index::{MAX_UNUSED_TEXTS, REMEMBERED};
+use super::super::store::{Changes, PrivateSpelling, Row};
+use super::super::terms::UNKNOWN;
 use super::super::{Follower, MAX_VALUES};
 use super::*;
 
@@ -141,6 +142,8 @@ enum Step {
     Ask(prop::sample::Index),
     /// More changes than are remembered.
     Forget,
+    /// Texts that no listing has are forgotten.
+    ForgetUnused,
 }
 
 proptest! {
@@ -155,9 +158,9 @@ proptest! {
             2 => (word(), select(vec!["Texel", "CROSS", "x"])).prop_map(|(a, b)| Step::Spell(a, b.to_owned())),
             10 => any::<prop::sample::Index>().prop_map(Step::Ask),
             1 => Just(Step::Forget),
+            2 => Just(Step::ForgetUnused),
         ], 1..60),
     ) {
-        let shelf = Shelf::default();
         let (mut index, mut rows, mut spellings) = (Index::default(), BTreeMap::new(), BTreeMap::new());
         let of_all = |search| VIEWERS.map(|viewer| Exact::of(viewer, search));
         let all = searches.iter().flat_map(of_all).collect::<Vec<_>>();
@@ -166,6 +169,8 @@ proptest! {
                 Step::Change(changed) => {
                     index.insert(&changed);
                     rows.extend(changed.into_iter().map(|row| (row.id, row)));
+                    // With a listing its spellings are read.
+                    index.spell(spellings.clone().into_iter().collect());
                 }
                 Step::Spell(term, spelling) => {
                     index.spell(vec![(term.clone(), spelling.clone())]);
@@ -177,17 +182,20 @@ proptest! {
                     anew.insert(&rows.values().cloned().collect::<Vec<_>>());
                     anew.spell(spellings.clone().into_iter().collect());
                     let counted = Shelf::default().facets(exact.clone(), &anew, &CATEGORIES).unwrap();
+                    let shelf = &index.shelf;
                     let known = shelf.known(exact, &index, &CATEGORIES).unwrap();
                     prop_assert!(known.is_none_or(|known| known == counted));
                     prop_assert_eq!(&shelf.facets(exact.clone(), &index, &CATEGORIES).unwrap(), &counted);
                     prop_assert_eq!(shelf.known(exact, &index, &CATEGORIES).unwrap(), Some(counted));
                 }
+                Step::ForgetUnused => index.forget_unused(),
                 Step::Forget => {
                     for n in 0..=REMEMBERED {
                         let row = row(id(0), WORDS[n % 2]);
                         index.insert(std::slice::from_ref(&row));
                         rows.insert(row.id, row);
                     }
+                    index.spell(spellings.clone().into_iter().collect());
                 }
             }
         }
@@ -251,6 +259,50 @@ fn changes_are_followed_and_too_many_are_counted_anew() {
     assert_eq!(known(&index, 0), None);
     let counted = shelf.facets(of_breed(0), &index, &CATEGORIES).unwrap();
     assert_eq!(total(&counted), format!("{}}}", REMEMBERED + 2));
+}
+
+/// Listings whose breeds, societies and types are changed again and again do not make the table grow for ever.
+#[test]
+fn texts_that_no_listing_has_any_more_are_forgotten() {
+    let mut index = of_breeds(100);
+    let texts = |index: &Index| index.texts.terms.len() + index.texts.types.len();
+    index.spell(vec![
+        ("breed 7".to_owned(), "Breed 7".to_owned()),
+        ("unknown".to_owned(), "Unknown".to_owned()),
+    ]);
+    let (used, mut most, mut forgotten) = (texts(&index), 0, 0);
+    for n in 0..2 * MAX_UNUSED_TEXTS {
+        let breed = format!("new {n}");
+        let before = texts(&index);
+        let (breed_society, types) = (Some(format!("society {n}")), line(&format!("type {n}")));
+        index.insert(&[Row { breed_society, types, ..row(id(100 + n % 2), &breed) }]);
+        index.spell(vec![(breed.clone(), breed.to_uppercase())]);
+        index.spell_privately(vec![PrivateSpelling {
+            organisation_id: "a".to_owned(),
+            term: breed.clone(),
+            spelling: breed,
+        }]);
+        most = most.max(texts(&index));
+        forgotten += usize::from(texts(&index) < before);
+    }
+    assert!(forgotten >= 5, "{forgotten}");
+    assert!(most <= MAX_UNUSED_TEXTS + 2 * (used + 6) + 3, "{most}");
+    index.forget_unused();
+    // Two listings have three each.
+    assert_eq!(texts(&index), used + 6);
+    assert_eq!(index.texts.terms.find("new 7"), UNKNOWN);
+
+    let everything = || Exact::of(VIEWERS[0], &search(&json!({})));
+    let answer = index.shelf.facets(everything(), &index, &CATEGORIES).unwrap();
+    let mut anew = of_breeds(100);
+    for n in 2 * MAX_UNUSED_TEXTS - 2..2 * MAX_UNUSED_TEXTS {
+        let (breed_society, types) = (Some(format!("society {n}")), line(&format!("type {n}")));
+        anew.insert(&[Row { breed_society, types, ..row(id(100 + n % 2), &format!("new {n}")) }]);
+        anew.spell(vec![(format!("new {n}"), format!("NEW {n}"))]);
+    }
+    anew.spell(vec![("breed 7".to_owned(), "Breed 7".to_owned())]);
+    assert_eq!(answer, anew.shelf.facets(everything(), &anew, &CATEGORIES).unwrap());
+    assert!(answer.contains("\"Breed 7\"") && answer.contains("NEW 19999"), "{answer}");
 }
 
 /// When the request that asked was given up, nobody waits for what it read: later readings may be there first.
