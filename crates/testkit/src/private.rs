@@ -2,9 +2,9 @@
 
 use crate::{Process, User};
 
-/// How she is called and what she writes, as far as it is hers. In lower case.
+/// Her name and texts, in lower case. Each is long enough never to occur in a random id.
 const MARKS: [&str; 8] =
-    ["ottilie", "quarrington", "07700", "qx19", "ze1 0", "passport", "old mill", "eyj0exai"];
+    ["ottilie", "quarrington", "07700900123", "qx19", "ze1 0", "passport", "old mill", "eyj0exai"];
 
 /// Targets of log lines of our own.
 const OURS: [&str; 5] = ["common", "database", "system", "logistics", "livestock"];
