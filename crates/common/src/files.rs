@@ -10,7 +10,6 @@ mod client;
 mod found;
 mod shares;
 mod store;
-mod tenants;
 #[cfg(test)]
 mod tests;
 

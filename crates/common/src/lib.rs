@@ -34,6 +34,7 @@ mod server;
 mod settings;
 mod streamed;
 mod telemetry;
+mod tenants;
 pub mod traces;
 mod unparsed;
 pub mod wire;
@@ -50,6 +51,7 @@ pub use paging::{Cursor, Key, Page, Rows, Sorting, Values, offset_links};
 pub use request::RequestContext;
 pub use server::{Context, Running, Service, migrations, openapi, start};
 pub use streamed::{Block, Streamed, Table, documents, pages};
+pub use tenants::TenantLimits;
 
 /// glibc's own takes a tenth of a request's time more, and keeps more of what was freed.
 #[cfg(not(test))] // testkit brings this crate along once more, and with it the allocator

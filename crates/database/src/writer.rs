@@ -77,13 +77,17 @@ impl Writer {
         let (begun, queued) = (Instant::now(), self.measured.queued.clone());
         let job: Job = Box::new(move |connection, place| {
             record(&queued, begun);
+            if send.is_closed() {
+                // The client has gone: its write would only delay those of others.
+                return Ran { answer: Box::new(|_| ()), lost: false };
+            }
             let (result, lost) = span.in_scope(|| run(connection, place, &mut f));
             let answer = move |committed: Result<(), &Error>| {
                 let answer = match committed {
                     Ok(()) => result,
                     Err(error) => result.and_then(|_| Err(Error::Unavailable(error.to_string()).into())),
                 };
-                // Nobody waits any more when the client has gone; the write stands all the same.
+                // If the client has gone since it began, the write stands all the same.
                 let _ = send.send(answer);
             };
             Ran { answer: Box::new(answer), lost }

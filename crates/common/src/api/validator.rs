@@ -22,6 +22,13 @@ const MOST: usize = 1000;
 /// The entries of an array whose schema states no limit: each one that is wrong costs much more than its byte.
 const MOST_ITEMS: u64 = 10_000;
 
+/// The member of a schema with the limit of its text's length, in characters.
+const MAX_CHARS: &str = "x-max-chars";
+/// The limit for normalizing a text whose schema states none.
+const DEFAULT_MAX_CHARS: usize = 1_000;
+/// Unicode NFC joins at most this many characters to one.
+const NFC_MAX_SHRINKING: usize = 4;
+
 /// The most bytes of memory, about, of an entry that stands in for others: it may do so a thousand times.
 const MOST_STAND_IN: usize = 16 << 10;
 
@@ -116,14 +123,17 @@ fn bound(schema: &mut Value) {
     }
 }
 
-/// Copies the `x-text` of each text's schema to the places that refer to it, so that [`tidy`] follows no references.
+/// Copies the `x-text` and the length limit of each text's schema to the places that refer to it, so that [`tidy`] follows
+/// no references.
 fn lift_text_forms(schema: &mut Value, root: &Value) {
-    let form = text_form(schema, root).cloned();
+    let text = text_schema(schema, root);
+    let form = text.map(|text| (text[TextForm::EXTENSION].clone(), text.get("maxLength").cloned()));
     match schema {
         Value::Object(members) => {
             members.values_mut().for_each(|member| lift_text_forms(member, root));
-            if let Some(form) = form {
+            if let Some((form, max)) = form {
                 members.insert(TextForm::EXTENSION.to_owned(), form);
+                members.insert(MAX_CHARS.to_owned(), max.unwrap_or_else(|| json!(DEFAULT_MAX_CHARS)));
             }
         }
         Value::Array(items) => items.iter_mut().for_each(|item| lift_text_forms(item, root)),
@@ -131,16 +141,19 @@ fn lift_text_forms(schema: &mut Value, root: &Value) {
     }
 }
 
-/// The `x-text` of a schema, of the one that it refers to, or of an alternative.
-fn text_form<'a>(schema: &'a Value, root: &'a Value) -> Option<&'a Value> {
+/// The schema with `x-text`: this one, the one that it refers to, or an alternative.
+fn text_schema<'a>(schema: &'a Value, root: &'a Value) -> Option<&'a Value> {
     let branches = ["oneOf", "anyOf"].iter().filter_map(|key| schema[*key].as_array()).flatten();
     let mut schemas = [schema].into_iter().chain(branches).map(|schema| resolve(schema, root));
-    schemas.find_map(|schema| schema.get(TextForm::EXTENSION))
+    schemas.find(|schema| schema.get(TextForm::EXTENSION).is_some())
 }
 
-/// Normalizes a text as its schema says. A blank text becomes empty.
+/// Normalizes a text as its schema says. A blank text becomes empty. A text that is too long in any form stays as it is:
+/// normalizing takes much longer than refusing it.
 fn normalize_text(text: &mut String, schema: &Value) {
     let form = schema.get(TextForm::EXTENSION).and_then(Value::as_str).and_then(TextForm::named);
+    let max = schema[MAX_CHARS].as_u64().and_then(|max| usize::try_from(max).ok()).unwrap_or_default();
+    let form = form.filter(|_| text.trim().chars().nth(max.saturating_mul(NFC_MAX_SHRINKING)).is_none());
     let normal = form.map_or(Cow::Borrowed(&**text), |form| form.normalize(text));
     if normal.trim().is_empty() {
         text.clear();

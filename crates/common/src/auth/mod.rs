@@ -63,6 +63,15 @@ impl Caller {
         self.organisation.as_ref().filter(|o| o.id == organisation_id)?.name.as_deref()
     }
 
+    /// Whose requests these are: those of an organisation, or of a user without one. Tenants take turns, and limits and
+    /// failures are counted for each.
+    pub fn tenant(&self) -> String {
+        match &self.organisation {
+            Some(organisation) => format!("organisation {}", organisation.id),
+            None => format!("user {}", self.user_id),
+        }
+    }
+
     /// The id of the caller's organisation, empty (which no organisation has) for a caller without.
     pub fn organisation_id(&self) -> &str {
         self.organisation.as_ref().map_or("", |o| &o.id)

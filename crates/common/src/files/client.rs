@@ -13,8 +13,8 @@ use url::Url;
 
 use super::breaker::{AfterFailure, Breaker};
 use super::found::{FileInfo, FoundFiles};
-use super::shares::{DueShare, tenant};
-use super::tenants::TenantLimits;
+use super::shares::DueShare;
+use crate::TenantLimits;
 use crate::auth::Caller;
 use crate::problem::Problems;
 use crate::request::{REQUEST_ID, TRACEPARENT};
@@ -26,6 +26,8 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
 const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
 /// Attempts of a look-up that a request waits for.
 const MAX_ATTEMPTS: u32 = 3;
+/// Calls of one tenant that run at once.
+const MAX_TENANT_CALLS: usize = 4;
 /// Files that one call may name.
 const MAX_FILES: usize = 50;
 /// Bytes of an answer. Information on 50 files that are each shared with 200 organisations stays below it.
@@ -92,7 +94,7 @@ impl FileClient {
             health: format!("{base}/healthz").parse()?,
             breaker: Breaker::new(),
             large_answers: Semaphore::new(MAX_LARGE_ANSWERS),
-            turns: TenantLimits::default(),
+            turns: TenantLimits::new(MAX_TENANT_CALLS),
         })
     }
 
@@ -136,7 +138,7 @@ impl FileClient {
         for ids in found.ids().chunks(MAX_FILES) {
             let by = OnBehalfOf {
                 token: &caller.token,
-                tenant: &tenant(caller),
+                tenant: &caller.tenant(),
                 request_id: &caller.request.id,
                 traceparent: Some(caller.request.traceparent()),
             };
@@ -185,7 +187,7 @@ impl FileClient {
         body: &Value,
         attempts: u32,
     ) -> Result<Vec<FileInfo>, CallError> {
-        let Some(_turn) = self.turns.wait(by.tenant, ATTEMPT_TIMEOUT).await else {
+        let Some(_turn) = self.turns.acquire(by.tenant, ATTEMPT_TIMEOUT).await else {
             return Err(CallError::Unavailable(anyhow!("too many calls of one tenant are under way")));
         };
         let mut last = anyhow!("the circuit breaker is open");

@@ -46,21 +46,13 @@ pub struct DueShare {
     pub(super) traceparent: Option<String>,
 }
 
-/// The tenant of a request. Tenants take turns, and failures are attributed to them.
-pub(super) fn tenant(caller: &Caller) -> String {
-    match &caller.organisation {
-        Some(organisation) => format!("organisation {}", organisation.id),
-        None => format!("user {}", caller.user_id),
-    }
-}
-
 impl DueShare {
     /// `None` without files or organisations.
     pub(super) fn new(caller: &Caller, subject: Id, files: Vec<Id>, with: &[&str]) -> Option<Self> {
         (!files.is_empty() && !with.is_empty()).then(|| Self {
             id: Id::new(),
             subject,
-            tenant: tenant(caller),
+            tenant: caller.tenant(),
             files,
             organisations: with.iter().map(ToString::to_string).collect(),
             token: caller.token.clone(),

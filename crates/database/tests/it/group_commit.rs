@@ -63,6 +63,32 @@ fn waiting_writes_share_a_commit() {
 }
 
 #[test]
+fn waiting_writes_that_were_given_up_are_skipped() {
+    block_on(async {
+        let (db, _test) = open(Backend::Sqlite).await;
+        let slow = tokio::spawn({
+            let db = db.clone();
+            async move {
+                db.write(|c| {
+                    std::thread::sleep(Duration::from_millis(200));
+                    insert(c, &Thing::named("slow"))
+                })
+                .await
+            }
+        });
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        for i in 0..5 {
+            let name = format!("given up {i}");
+            let waiting = tokio::time::timeout(Duration::from_millis(5), add(&db, &name)).await;
+            assert!(waiting.is_err(), "the slow write is not done");
+        }
+        add(&db, "last").await.unwrap();
+        slow.await.unwrap().unwrap();
+        assert_eq!(names(&db).await, ["last", "slow"]);
+    });
+}
+
+#[test]
 fn a_write_that_nobody_else_waits_for_commits_at_once() {
     block_on(async {
         let (db, _test) = open(Backend::Sqlite).await;

@@ -162,3 +162,20 @@ fn a_schema_stands_beside_what_it_refers_to() {
     let found = needed(&json!({"properties": {"a": to("A")}}), &components);
     assert_eq!(found.keys().collect::<Vec<_>>(), ["A", "B", "C"]);
 }
+
+#[test]
+fn a_text_that_is_too_long_in_any_form_is_not_normalized() {
+    let text = |max| json!({"type": "string", "maxLength": max, "x-text": "line"});
+    let schema =
+        json!({"type": "object", "properties": {"a": text(3), "b": {"oneOf": [{"type": "null"}, text(3)]}}});
+    let schema = Schema::new(&schema, &json!({})).unwrap();
+    // Four characters that NFC joins to one.
+    let joined = "\u{3b1}\u{313}\u{300}\u{345}";
+    let mut value = json!({"a": format!(" {} ", joined.repeat(3)), "b": joined.repeat(3)});
+    assert!(schema.check(&mut value).is_empty());
+    assert_eq!(value, json!({"a": "\u{1f82}\u{1f82}\u{1f82}", "b": "\u{1f82}\u{1f82}\u{1f82}"}));
+    let mut long = json!({"a": joined.repeat(4), "b": joined.repeat(4)});
+    schema.is_valid(&mut long);
+    assert_eq!(long, json!({"a": joined.repeat(4), "b": joined.repeat(4)}));
+    assert_eq!(schema.check(&mut long).iter().map(|p| p.code).collect::<Vec<_>>(), [Code::Length; 2]);
+}

@@ -1,7 +1,5 @@
 //! The one pass over all rows: what is wrong is collected, what is good is written down.
 
-use std::time::Duration;
-
 use actix_web::web::Data;
 use common::multipart::Form;
 use common::problem::{Code, Problem, Problems};
@@ -10,14 +8,13 @@ use serde_json::json;
 
 use super::header::Header;
 use super::plan::{Import, Plan};
+use super::queue::QUEUE_TIMEOUT;
 use super::row::reword;
 use super::table::{Budget, Fault, Row, Table};
 use super::upload::{LoadBatchForm, Organiser, Received, understand};
 use crate::Logistics;
 use crate::loads::model::{Creator, NewLoad};
 
-/// How long a batch waits for others.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// So many entries are told (contract, section 4, "Batch").
 const ENTRIES_MAX: usize = 1000;
 /// After a row of another organisation this many more rows are checked: a bad cell among them is reported instead.
@@ -28,9 +25,7 @@ const ROWS_AFTER_FOREIGN: usize = 1000;
 /// # Errors
 /// 400 with every bad cell; then 403 if a row is for another organisation.
 pub async fn check(app: Data<Logistics>, caller: Caller, form: Form<Received>) -> Result<Plan, Error> {
-    // An administrator without an organisation takes turns like one.
-    let organisation = caller.organisation.as_ref().map_or(&caller.user_id, |organisation| &organisation.id);
-    let slot = app.batches.queue.acquire(organisation, PATIENCE).await?;
+    let slot = app.batches.queue.acquire(caller.tenant(), QUEUE_TIMEOUT).await?;
     let checked = tokio::task::spawn_blocking(move || {
         // Held to the end, even when the client has gone.
         let _slot = slot;
@@ -77,10 +72,9 @@ fn pass(app: &Logistics, caller: &Caller, form: Form<Received>) -> Result<Plan, 
     };
     let several = form.files.len() > 1;
     let duplicates = duplicates(&form.files);
-    // An empty file has its entry by now.
-    let files = if pass.problems.failed("file") { Vec::new() } else { form.files };
     pass.problems.extend(duplicates);
-    for received in files {
+    // An empty file has its entry by now.
+    for received in form.files.into_iter().filter(|file| !file.is_empty()) {
         let name = received.name.unwrap_or_default();
         let name = several.then_some(&*name);
         match pass.file(received.file, name) {

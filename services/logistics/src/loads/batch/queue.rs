@@ -1,4 +1,4 @@
-//! Which batch is checked next: organisations take turns.
+//! Which batch is checked next: tenants take turns.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,97 +7,119 @@ use std::time::Duration;
 use common::Error;
 use tokio::sync::oneshot;
 
-/// An organisation may have this many batches waiting.
-const MAX_WAITING: usize = 8;
+/// How long a batch waits for others.
+pub const QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A fixed number of slots. An organisation waits for at most one batch of each other organisation before its own next
-/// batch starts.
-pub struct FairQueue(Mutex<State>);
+/// A fixed number of slots. A tenant never holds all of them (if there are several), and waits for at most one batch of each
+/// other tenant before its own next batch starts.
+pub struct FairQueue {
+    max_slots_of_one: usize,
+    state: Mutex<State>,
+}
 
 struct State {
     free_slots: usize,
-    /// The organisations that wait, in the order of their turns, with their waiting batches.
+    /// The tenant of each slot that is held.
+    holders: Vec<String>,
+    /// The tenants that wait, in the order of their turns, with their waiting batches.
     turns: VecDeque<(String, VecDeque<oneshot::Sender<Slot>>)>,
 }
 
 /// The right to check one batch, given back when this is dropped.
-pub struct Slot(Option<Arc<FairQueue>>);
+pub struct Slot {
+    /// `None` once the slot was given back.
+    queue: Option<Arc<FairQueue>>,
+    tenant: String,
+}
 
 impl FairQueue {
     /// A queue with this many slots.
     pub fn new(slots: usize) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(State { free_slots: slots, turns: VecDeque::new() })))
+        let state = State { free_slots: slots, holders: Vec::new(), turns: VecDeque::new() };
+        Arc::new(Self { max_slots_of_one: (slots - 1).max(1), state: Mutex::new(state) })
     }
 
-    /// Waits for a slot in the turn of this organisation.
+    /// Waits for a slot in the turn of this tenant.
     ///
     /// # Errors
-    /// 503 after the timeout, or at once if the organisation has too many batches waiting.
-    pub async fn acquire(self: &Arc<Self>, organisation: &str, timeout: Duration) -> Result<Slot, Error> {
-        let Some(slot) = self.enter(organisation)? else { return Ok(Slot(Some(self.clone()))) };
-        match tokio::time::timeout(timeout, slot).await {
+    /// 503 after the timeout.
+    pub async fn acquire(self: &Arc<Self>, tenant: String, timeout: Duration) -> Result<Slot, Error> {
+        match tokio::time::timeout(timeout, self.enter(tenant)).await {
             Ok(slot) => slot.map_err(|e| Error::Internal(e.into())),
             Err(elapsed) => Err(busy(elapsed.into())),
         }
     }
 
-    /// Takes a free slot (`None`) or joins the queue.
-    fn enter(&self, organisation: &str) -> Result<Option<oneshot::Receiver<Slot>>, Error> {
-        let mut state = self.lock();
-        if state.free_slots > 0 {
-            state.free_slots -= 1;
-            return Ok(None);
-        }
-        let place = state.turns.iter().position(|(known, _)| known == organisation);
-        let place = place.unwrap_or_else(|| {
-            state.turns.push_back((organisation.to_owned(), VecDeque::new()));
-            state.turns.len() - 1
-        });
-        let waiting = &mut state.turns[place].1;
-        waiting.retain(|sender| !sender.is_closed());
-        if waiting.len() == MAX_WAITING {
-            return Err(busy(anyhow::anyhow!("{MAX_WAITING} batches of the organisation wait already")));
-        }
+    /// Joins the queue. The slot is there at once if one is free.
+    fn enter(self: &Arc<Self>, tenant: String) -> oneshot::Receiver<Slot> {
         let (sender, receiver) = oneshot::channel();
-        waiting.push_back(sender);
-        Ok(Some(receiver))
+        let mut state = self.state();
+        match state.turns.iter_mut().find(|(known, _)| *known == tenant) {
+            Some((_, waiting)) => waiting.push_back(sender),
+            None => state.turns.push_back((tenant, VecDeque::from([sender]))),
+        }
+        drop(state);
+        self.hand_out();
+        receiver
     }
 
-    /// The batch whose turn it is; frees the slot if none waits.
-    fn next(&self) -> Option<oneshot::Sender<Slot>> {
-        let mut state = self.lock();
-        while let Some((organisation, mut waiting)) = state.turns.pop_front() {
-            let next = waiting.pop_front();
-            if !waiting.is_empty() {
-                state.turns.push_back((organisation, waiting));
-            }
-            if next.is_some() {
-                return next;
+    /// Gives free slots to the batches whose turn it is.
+    fn hand_out(self: &Arc<Self>) {
+        loop {
+            let next = self.state().next(self.max_slots_of_one);
+            let Some((tenant, waiting)) = next else { return };
+            if let Err(mut slot) = waiting.send(Slot { queue: Some(self.clone()), tenant }) {
+                // The batch gave up meanwhile. Its slot goes to the next one here, not through another drop.
+                slot.queue = None;
+                self.state().release(&slot.tenant);
             }
         }
-        state.free_slots += 1;
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Takes a free slot for the next tenant that may hold another, and returns its first batch.
+    fn next(&mut self, max_slots_of_one: usize) -> Option<(String, oneshot::Sender<Slot>)> {
+        while self.free_slots > 0 {
+            let held = |tenant: &str| self.holders.iter().filter(|holder| *holder == tenant).count();
+            let turn = self.turns.iter().position(|(tenant, _)| held(tenant) < max_slots_of_one)?;
+            let (tenant, mut waiting) = self.turns.remove(turn)?;
+            let first = waiting.pop_front();
+            if !waiting.is_empty() {
+                self.turns.push_back((tenant.clone(), waiting));
+            }
+            if let Some(first) = first.filter(|first| !first.is_closed()) {
+                self.free_slots -= 1;
+                self.holders.push(tenant.clone());
+                return Some((tenant, first));
+            }
+        }
         None
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn release(&mut self, tenant: &str) {
+        if let Some(slot) = self.holders.iter().position(|holder| holder == tenant) {
+            self.holders.swap_remove(slot);
+            self.free_slots += 1;
+        }
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        let Some(queue) = self.0.take() else { return };
-        while let Some(waiting) = queue.next() {
-            match waiting.send(Self(Some(queue.clone()))) {
-                Ok(()) => return,
-                // Gave up meanwhile: its slot goes to the next one here, not through another drop.
-                Err(mut slot) => slot.0 = None,
-            }
+        if let Some(queue) = self.queue.take() {
+            queue.state().release(&self.tenant);
+            queue.hand_out();
         }
     }
 }
 
-fn busy(cause: anyhow::Error) -> Error {
+/// 503: too many batches are under way.
+pub fn busy(cause: anyhow::Error) -> Error {
     Error::Unavailable(cause, "The reader of batches, which is busy,")
 }
 
@@ -105,49 +127,70 @@ fn busy(cause: anyhow::Error) -> Error {
 mod tests {
     use super::*;
 
-    /// Joins a queue whose slots are taken.
-    fn wait(queue: &FairQueue, organisation: &str) -> oneshot::Receiver<Slot> {
-        queue.enter(organisation).unwrap().expect("no slot is free")
+    /// Joins a queue once for each of these tenants.
+    fn enter<'a>(queue: &Arc<FairQueue>, tenants: &[&'a str]) -> Vec<(&'a str, oneshot::Receiver<Slot>)> {
+        tenants.iter().map(|tenant| (*tenant, queue.enter((*tenant).to_owned()))).collect()
+    }
+
+    /// Takes the batches that have a slot by now out of the others.
+    fn started<'a>(waiting: &mut Vec<(&'a str, oneshot::Receiver<Slot>)>) -> Vec<(&'a str, Slot)> {
+        let mut started = Vec::new();
+        waiting.retain_mut(|(tenant, slot)| {
+            let slot = slot.try_recv().ok();
+            let waits = slot.is_none();
+            started.extend(slot.map(|slot| (*tenant, slot)));
+            waits
+        });
+        started
+    }
+
+    fn names(slots: &[(&str, Slot)]) -> String {
+        slots.iter().map(|(tenant, _)| *tenant).collect()
     }
 
     #[test]
-    fn organisations_take_turns() {
+    fn tenants_take_turns() {
         let queue = FairQueue::new(1);
-        assert!(queue.enter("a").unwrap().is_none());
-        let mut running = Slot(Some(queue.clone()));
-        let mut waiting: Vec<_> =
-            ["a", "a", "a", "b", "c", "b"].into_iter().map(|name| (name, wait(&queue, name))).collect();
-        let mut order = Vec::new();
-        while !waiting.is_empty() {
-            drop(running);
-            let mut started: Vec<_> =
-                waiting.iter_mut().map(|(_, waiting)| waiting.try_recv().ok()).collect();
-            let at = started.iter().position(Option::is_some).unwrap();
-            running = started.swap_remove(at).unwrap();
-            assert!(started.iter().all(Option::is_none), "one slot, one batch");
-            order.push(waiting.remove(at).0);
+        let mut waiting = enter(&queue, &["a", "a", "a", "a", "b", "c", "b"]);
+        let mut order = String::new();
+        loop {
+            let running = started(&mut waiting);
+            if running.is_empty() {
+                break;
+            }
+            assert_eq!(running.len(), 1, "one slot, one batch");
+            order += &names(&running);
         }
-        assert_eq!(order, ["a", "b", "c", "a", "b", "a"]);
-        drop(running);
-        assert_eq!(queue.lock().free_slots, 1);
+        assert_eq!(order, "aabcaba");
+        assert_eq!(queue.state().free_slots, 1);
     }
 
     #[test]
-    fn an_organisation_has_few_batches_waiting() {
+    fn a_tenant_never_holds_all_slots() {
+        let queue = FairQueue::new(2);
+        let mut waiting = enter(&queue, &["a", "a", "a"]);
+        let first = started(&mut waiting);
+        assert_eq!(names(&first), "a");
+        waiting.extend(enter(&queue, &["b"]));
+        let other = started(&mut waiting);
+        assert_eq!(names(&other), "b");
+        drop(first);
+        assert_eq!(names(&started(&mut waiting)), "a");
+        assert_eq!(names(&started(&mut waiting)), "a");
+        drop(other);
+        assert_eq!((queue.state().free_slots, queue.state().holders.len()), (2, 0));
+    }
+
+    #[test]
+    fn batches_that_gave_up_hold_neither_a_place_nor_a_slot() {
         let queue = FairQueue::new(1);
-        assert!(queue.enter("a").unwrap().is_none());
-        let running = Slot(Some(queue.clone()));
-        let waiting: Vec<_> = (0..MAX_WAITING).map(|_| wait(&queue, "a")).collect();
-        assert!(matches!(queue.enter("a"), Err(Error::Unavailable(..))));
-        let mut other = wait(&queue, "b");
-        // Batches that gave up hold neither a place nor a slot.
-        drop(waiting);
-        let given_up = wait(&queue, "a");
-        drop(given_up);
+        let mut running = enter(&queue, &["a"]);
+        let running = started(&mut running);
+        drop(enter(&queue, &["a", "b", "a"]));
+        let mut other = enter(&queue, &["c"]);
+        // Gives up when its turn comes: nobody receives the slot.
         drop(running);
-        let running = other.try_recv().unwrap();
-        drop(running);
-        assert_eq!(queue.lock().free_slots, 1);
-        assert!(queue.enter("a").unwrap().is_none());
+        assert_eq!(names(&started(&mut other)), "c");
+        assert_eq!((queue.state().free_slots, queue.state().turns.len()), (1, 0));
     }
 }

@@ -21,6 +21,9 @@ testkit::on_both! {
         let large = GOOD.to_owned() + &" ".repeat(1000);
         assert_eq!(send_file(&app, large).await.error(413), "payload_too_large");
         assert_eq!(send(&app, &grain, form(&[good, b""])).await.problems(), ["file length"]);
+        let bad = GOOD.replace("BG-1", "");
+        let both = send(&app, &grain, form(&[b"", bad.as_bytes()])).await;
+        assert_eq!(both.problems(), ["file length", "rows[0].reference required"]);
         assert_eq!(send(&app, &grain, Form::new().text("dryRun", "x")).await.problems(), ["dryRun type", "file required"]);
         assert_eq!(stored(&app).await, 0);
     }

@@ -45,7 +45,9 @@ impl Csv {
     /// The next record, blank or not.
     pub fn next(&mut self, budget: &mut Budget) -> Result<Option<Row>, Fault> {
         let row = self.record()?;
-        budget.take_cells(row.as_ref().map_or(0, |row| row.cells.len()))?;
+        let cells = row.as_ref().map_or(&[][..], |row| &row.cells);
+        budget.take_cells(cells.len())?;
+        budget.take_text(cells.iter().map(Cell::text_bytes).sum())?;
         Ok(row)
     }
 

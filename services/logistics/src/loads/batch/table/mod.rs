@@ -117,6 +117,11 @@ pub enum Cell {
 }
 
 impl Cell {
+    /// Bytes of its text.
+    fn text_bytes(&self) -> usize {
+        if let Self::Text(text) = self { text.len() } else { 0 }
+    }
+
     pub fn is_blank(&self) -> bool {
         matches!(self, Self::Text(text) if text.trim().is_empty())
     }

@@ -73,8 +73,7 @@ impl Xlsx {
                             "is a formula without a result: save it in a spreadsheet",
                         ),
                     };
-                    let size = if let Cell::Text(text) = &cell { text.len() } else { 0 };
-                    budget.take_text(size)?;
+                    budget.take_text(cell.text_bytes())?;
                     next_column = column.map_or(next_column, |column| column.saturating_add(1));
                     if cell.is_blank() {
                         continue;
