@@ -138,9 +138,12 @@ fn text_form<'a>(schema: &'a Value, root: &'a Value) -> Option<&'a Value> {
     schemas.find_map(|schema| schema.get(TextForm::EXTENSION))
 }
 
-/// Normalizes a text as its schema says. A blank text becomes empty.
+/// Normalizes a text as its schema says. A blank text becomes empty, unless it is to be taken as it is.
 fn normalize_text(text: &mut String, schema: &Value) {
     let form = schema.get(TextForm::EXTENSION).and_then(Value::as_str).and_then(TextForm::named);
+    if form == Some(TextForm::Exact) {
+        return;
+    }
     let normal = form.map_or(Cow::Borrowed(&**text), |form| form.normalize(text));
     if normal.trim().is_empty() {
         text.clear();
@@ -181,8 +184,10 @@ fn tidy(value: &mut Value, schema: &Value, root: &Value) {
             if let Some(most) = schema["maxItems"].as_u64().and_then(|n| usize::try_from(n).ok()) {
                 items.truncate(most.saturating_add(1));
             }
+            // An alternative without items, such as `null`, says nothing about the texts in them.
+            let Some(schema) = schema.get("items") else { return };
             for item in items {
-                tidy(item, &schema["items"], root);
+                tidy(item, schema, root);
             }
         }
         _ => {}
