@@ -15,7 +15,7 @@ use utoipa::openapi::schema::{ArrayBuilder, Schema, SchemaType, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::answer::FileInfo;
-use super::large::{Held, LargeAnswers, Permit};
+use super::large::{Held, Holder, LargeAnswers, Permit};
 use super::model::{File, MAX_ORGANISATIONS, Organisations};
 
 /// Which files, and whom they are for.
@@ -149,6 +149,11 @@ impl Sharing {
         self.share.is_empty() && self.unshare.is_empty()
     }
 
+    /// The bytes that it adds at most to an answer with so many files, but for escapes.
+    pub(super) fn added_size(&self, files: usize) -> usize {
+        files * self.share.iter().map(|id| id.len() + "\"\",".len()).sum::<usize>()
+    }
+
     /// Changes the organisations of a file; true if they are others then.
     ///
     /// # Errors
@@ -193,6 +198,12 @@ pub(super) struct View {
 }
 
 impl View {
+    /// True when the answer with these files may be large. One without organisations is not: 50 files have less than half
+    /// a MB besides. Nor is one with few files.
+    pub(super) fn may_be_large(&self, ids: &[Id]) -> bool {
+        !self.brief && ids.len() > ALWAYS_SMALL
+    }
+
     fn show(&self, file: File) -> File {
         let mut file = file.seen_by(&self.caller);
         file.organisations.0.truncate(if self.brief { 0 } else { MAX_ORGANISATIONS });
@@ -200,9 +211,12 @@ impl View {
     }
 }
 
+/// An answer with so many files is not large, but for ids from before ids were normalized (see [`resolved`]).
+const ALWAYS_SMALL: usize = 6;
+
 /// The bytes that the file takes in an answer, or a few more.
 fn size(file: &File) -> usize {
-    // Names have no control characters, so JSON escapes these two only.
+    // Names have no control characters now, so JSON escapes these two only.
     let quoted = |text: &String| {
         text.len() + text.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count() + "\"\",".len()
     };
@@ -230,7 +244,7 @@ pub(super) fn resolved(
     let missing = ids.iter().filter(|id| !files.iter().any(|file| file.id == **id));
     let missing: Vec<_> = missing.map(ToString::to_string).collect();
     let files: Vec<_> = files.into_iter().map(|file| view.show(file)).collect();
-    let permit = large.permit(files.iter().map(size).sum(), own)?;
+    let permit = large.permit(&Holder::of(&view.caller), files.iter().map(size).sum(), own)?;
     let infos: Vec<_> = files.into_iter().map(|file| FileInfo::resolved(file, &view.public_url)).collect();
     let answer = Answer::json(&infos)?;
     let answer = if missing.is_empty() { answer } else { answer.header("X-Missing-Ids", missing.join(",")) };
