@@ -29,7 +29,7 @@ use opentelemetry::KeyValue;
 use secrecy::{ExposeSecret, SecretString};
 
 pub use backup::Progress;
-pub use connection::{AnyConnection, MultiBackend};
+pub use connection::{AnyConnection, MultiBackend, with_secure_delete};
 pub use diesel_migrations::EmbeddedMigrations;
 pub use error::{Error, Failure};
 use measured::{Load, Measured, record};
