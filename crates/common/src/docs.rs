@@ -1,4 +1,5 @@
-//! Swagger UI under `/docs/`. Its files lie compressed in the program and are sent so to clients that accept gzip.
+//! Swagger UI under `/docs/`. Its files lie compressed in the program and are sent so to clients that accept gzip, and
+//! uncompressed to others.
 //!
 //! The page names its files with a hash of their content (`?v=`), so browsers keep them for a year. Without the hash an
 //! address is revalidated by its `ETag`.
@@ -85,6 +86,10 @@ pub(crate) async fn find(
     if accepts_gzip(&request) {
         return Ok(response.insert_header(ContentEncoding::Gzip).body(asset.content.clone()));
     }
+    // Otherwise the middleware would compress it for each request. `boundary` removes this coding and adds no `Vary` then.
+    response
+        .insert_header((header::CONTENT_ENCODING, "identity"))
+        .insert_header((header::VARY, "Accept-Encoding"));
     Ok(response.body(inflate(&asset.content)?))
 }
 

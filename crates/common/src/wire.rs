@@ -11,7 +11,7 @@ pub(crate) use normalize::without_invisible;
 pub use normalize::{TextForm, is_plain_line, normalize_line};
 pub use postcode::Postcode;
 pub(crate) use text::pattern_message;
-pub use text::{Breed, INVISIBLE_MESSAGE, Iso, Name, Note, Reference, Registration, Tag, Word};
+pub use text::{Breed, INVISIBLE_MESSAGE, Iso, Name, Note, Reference, Registration, StoredId, Tag, Word};
 
 /// The answer of operations that do something (interface.md, 2.13).
 #[derive(Clone, Debug, Serialize, ToSchema)]

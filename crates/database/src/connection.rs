@@ -48,15 +48,18 @@ pub(crate) fn sqlite(path: &Path, role: Role) -> Result<SqliteConnection, Error>
     })?;
     // A large write remembers each page for every statement that changes it: hundreds of MB that memory is not for.
     // Readers find what is mapped where it lies, and keep pages (KiB) only of what a file has beyond that.
-    let (query_only, temp_store, cache) = match role {
-        Role::Reader => ("ON", "MEMORY", 8192),
-        Role::Writer => ("OFF", "FILE", 65536),
+    // What is deleted, such as a token, is overwritten: with FAST only in pages that stay in use, at no measurable cost. ON
+    // also overwrites pages that become free, and halves the rate of small writes where most rows are deleted again. See
+    // [`with_secure_delete`].
+    let (query_only, temp_store, cache, secure_delete) = match role {
+        Role::Reader => ("ON", "MEMORY", 8192, "OFF"),
+        Role::Writer => ("OFF", "FILE", 65536, "FAST"),
     };
     connection
         .batch_execute(&format!(
             "PRAGMA busy_timeout=5000; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;
              PRAGMA cache_size=-{cache}; PRAGMA mmap_size=268435456; PRAGMA temp_store={temp_store};
-             PRAGMA query_only={query_only};"
+             PRAGMA query_only={query_only}; PRAGMA secure_delete={secure_delete};"
         ))
         .map_err(|e| {
             Error::Setup(format!(
@@ -66,6 +69,27 @@ pub(crate) fn sqlite(path: &Path, role: Role) -> Result<SqliteConnection, Error>
             ))
         })?;
     Ok(connection)
+}
+
+/// Deletes or changes rows with secrets. SQLite overwrites the pages that become free as well; PostgreSQL leaves that to
+/// VACUUM.
+pub fn with_secure_delete<T, E: From<Error>>(
+    connection: &mut AnyConnection,
+    f: impl FnOnce(&mut AnyConnection) -> Result<T, E>,
+) -> Result<T, E> {
+    set_secure_delete(connection, "ON")?;
+    let result = f(connection);
+    let restored = set_secure_delete(connection, "FAST");
+    let value = result?;
+    restored?;
+    Ok(value)
+}
+
+fn set_secure_delete(connection: &mut AnyConnection, value: &str) -> Result<(), Error> {
+    match connection {
+        AnyConnection::Sqlite(c) => Ok(c.batch_execute(&format!("PRAGMA secure_delete={value}"))?),
+        AnyConnection::Postgres(_) => Ok(()),
+    }
 }
 
 /// Connects, within 5 s, and selects the service's schema.

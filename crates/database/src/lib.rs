@@ -31,7 +31,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 pub use backup::Progress;
 pub use clock::shared_now;
-pub use connection::{AnyConnection, MultiBackend};
+pub use connection::{AnyConnection, MultiBackend, with_secure_delete};
 pub use diesel_migrations::EmbeddedMigrations;
 pub use error::{Error, Failure};
 use measured::{Load, Measured, record};

@@ -46,7 +46,7 @@ struct Ran {
 
 /// The handle to the writing thread. The thread ends, after the last write, when this is dropped.
 pub(crate) struct Writer {
-    /// The file that it writes.
+    /// The files that it writes.
     pub file: OpenFile,
     queue: mpsc::Sender<Job>,
     wait: Duration,
@@ -172,6 +172,7 @@ fn work(
             answer(committed.as_ref().copied());
         }
     }
+    file.close();
 }
 
 fn group(

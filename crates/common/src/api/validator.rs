@@ -148,10 +148,13 @@ fn text_schema<'a>(schema: &'a Value, root: &'a Value) -> Option<&'a Value> {
     schemas.find(|schema| schema.get(TextForm::EXTENSION).is_some())
 }
 
-/// Normalizes a text as its schema says. A blank text becomes empty. A text that is too long in any form stays as it is:
-/// normalizing takes much longer than refusing it.
+/// Normalizes a text as its schema says. A blank text becomes empty, unless it is to be taken as it is. A text that is too
+/// long in any form stays as it is: normalizing takes much longer than refusing it.
 fn normalize_text(text: &mut String, schema: &Value) {
     let form = schema.get(TextForm::EXTENSION).and_then(Value::as_str).and_then(TextForm::named);
+    if form == Some(TextForm::Exact) {
+        return;
+    }
     let max = schema[MAX_CHARS].as_u64().and_then(|max| usize::try_from(max).ok()).unwrap_or_default();
     let form = form.filter(|_| text.trim().chars().nth(max.saturating_mul(NFC_MAX_SHRINKING)).is_none());
     let normal = form.map_or(Cow::Borrowed(&**text), |form| form.normalize(text));
@@ -194,8 +197,10 @@ fn tidy(value: &mut Value, schema: &Value, root: &Value) {
             if let Some(most) = schema["maxItems"].as_u64().and_then(|n| usize::try_from(n).ok()) {
                 items.truncate(most.saturating_add(1));
             }
+            // An alternative without items, such as `null`, says nothing about the texts in them.
+            let Some(schema) = schema.get("items") else { return };
             for item in items {
-                tidy(item, &schema["items"], root);
+                tidy(item, schema, root);
             }
         }
         _ => {}

@@ -37,18 +37,21 @@ pub fn record(c: &mut AnyConnection, share: Option<&DueShare>) -> Result<(), Err
     Ok(())
 }
 
-/// Deletes a share that is done, or that no attempt can do. Returns whether it was still there.
+/// Deletes a share that is done, or that no attempt can do, with its token. Returns whether it was still there.
 pub(super) fn remove(c: &mut AnyConnection, id: Id) -> Result<bool, Error> {
-    Ok(diesel::delete(s::due_shares.find(id)).execute(c)? > 0)
+    database::with_secure_delete(c, |c| Ok(diesel::delete(s::due_shares.find(id)).execute(c)? > 0))
 }
 
 /// Ends the lease of a failed attempt; the next is due after the pause. Nothing if another attempt began since.
 pub(super) fn postpone(c: &mut AnyConnection, id: Id, attempts: i32, pause: Duration) -> Result<(), Error> {
     let due = shared_now(c)?.after(pause);
-    diesel::update(s::due_shares.find(id).filter(s::attempts.eq(attempts)))
-        .set((s::due_at.eq(due), s::claimed_until.eq(None::<Ts>)))
-        .execute(c)?;
-    Ok(())
+    let row = s::due_shares.find(id).filter(s::attempts.eq(attempts));
+    let free = (s::due_at.eq(due), s::claimed_until.eq(None::<Ts>));
+    // A row that is changed may move, with its token.
+    database::with_secure_delete(c, |c| {
+        diesel::update(row).set(free).execute(c)?;
+        Ok(())
+    })
 }
 
 /// How long until the next share is due, zero if one is; claims nothing. `None` without any.
@@ -83,9 +86,11 @@ pub(super) fn claim(c: &mut AnyConnection, most: usize, last: &mut String) -> Re
         };
         let (id, subject, tenant, files, organisations, token, expires_at, attempts) = row;
         let attempts = attempts.saturating_add(1);
-        diesel::update(s::due_shares.find(id))
-            .set((s::claimed_until.eq(now.after(LEASE)), s::attempts.eq(attempts)))
-            .execute(c)?;
+        let leased = (s::claimed_until.eq(now.after(LEASE)), s::attempts.eq(attempts));
+        database::with_secure_delete(c, |c| {
+            diesel::update(s::due_shares.find(id)).set(leased).execute(c)?;
+            Ok::<_, Error>(())
+        })?;
         last.clone_from(&tenant);
         claimed.push(DueShare {
             id,

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use database::{AnyConnection, Database, Id, Ts};
-use testkit::TestDatabase;
+use testkit::{Backend, TestDatabase};
 
 use super::shares::DueShare;
 use super::store;
@@ -9,6 +9,11 @@ use crate::Error;
 
 async fn open(test: &TestDatabase) -> Database {
     crate::server::tests::open(test).await
+}
+
+/// Longer than a page of SQLite, as a token with many claims.
+fn token_of(tenant: &str) -> String {
+    format!("token of {tenant} ").repeat(300)
 }
 
 /// Stores a share of this tenant that is due at once.
@@ -19,7 +24,7 @@ async fn add(db: &Database, tenant: &str) -> Id {
         tenant: tenant.to_owned(),
         files: vec![Id::new(), Id::new()],
         organisations: vec!["grain".into(), "*".into()],
-        token: format!("token of {tenant}").into(),
+        token: token_of(tenant).into(),
         expires_at: Ts::now(),
         attempts: 0,
         request_id: "r".into(),
@@ -42,6 +47,31 @@ async fn claim(db: &Database, most: usize, last: &str) -> (Vec<DueShare>, String
         Ok::<_, Error>((claimed, last))
     };
     db.write(claim).await.unwrap()
+}
+
+#[test]
+fn tokens_of_removed_shares_are_not_in_the_sqlite_file() {
+    testkit::block_on(async {
+        let test = TestDatabase::empty(Backend::Sqlite).await;
+        let db = open(&test).await;
+        let path = test.url.strip_prefix("sqlite://").unwrap();
+        let has_token = || {
+            test.execute("PRAGMA wal_checkpoint");
+            String::from_utf8_lossy(&std::fs::read(path).unwrap()).contains("token of user")
+        };
+        let mut ids = Vec::new();
+        for n in 0..20 {
+            ids.push(add(&db, &format!("user {n}")).await);
+        }
+        assert!(has_token());
+        while !claim(&db, 8, "").await.0.is_empty() {}
+        for id in ids {
+            let second = std::time::Duration::from_secs(1);
+            db.write(move |c| store::postpone(c, id, 1, second)).await.unwrap();
+            assert!(db.write(move |c| store::remove(c, id)).await.unwrap());
+        }
+        assert!(!has_token());
+    });
 }
 
 testkit::on_both! {
@@ -77,7 +107,7 @@ testkit::on_both! {
         let (claimed, _) = claim(&db, 8, "zzz").await;
         let [share] = &claimed[..] else { panic!("{}", claimed.len()) };
         assert_eq!((share.id, share.attempts, share.files.len()), (id, 1, 2));
-        assert_eq!((share.token(), &share.organisations[..]), ("token of organisation a", &["grain".to_owned(), "*".to_owned()][..]));
+        assert_eq!((share.token(), &share.organisations[..]), (&*token_of("organisation a"), &["grain".to_owned(), "*".to_owned()][..]));
         let second = std::time::Duration::from_secs(60);
         // The result of an attempt whose lease ended, and another of which began, changes nothing.
         db.write(move |c| store::postpone(c, id, 0, second)).await.unwrap();

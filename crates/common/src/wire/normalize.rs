@@ -9,6 +9,8 @@ use super::postcode;
 /// How a text is normalized before its length and characters are checked. The schema of each text states it as `x-text`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextForm {
+    /// As it is, and not empty when it is blank: it names a text that is stored.
+    Exact,
     /// Several lines: NFC.
     Lines,
     /// One line: trimmed, NFC.
@@ -23,11 +25,12 @@ impl TextForm {
     /// The schema extension with the form's name.
     pub(crate) const EXTENSION: &str = "x-text";
 
-    const ALL: [Self; 4] = [Self::Lines, Self::Line, Self::Upper, Self::Postcode];
+    const ALL: [Self; 5] = [Self::Exact, Self::Lines, Self::Line, Self::Upper, Self::Postcode];
 
     /// The value of the schema extension.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Exact => "exact",
             Self::Lines => "lines",
             Self::Line => "line",
             Self::Upper => "upper",
@@ -43,6 +46,7 @@ impl TextForm {
     /// The text in this form. Normalizing twice changes nothing more.
     pub fn normalize(self, text: &str) -> Cow<'_, str> {
         match self {
+            Self::Exact => text.into(),
             Self::Lines => nfc(text),
             Self::Line => normalize_line(text),
             Self::Upper => {
@@ -101,7 +105,7 @@ mod tests {
 
     /// True if normalizing what is normal changes nothing.
     fn is_stable(text: &str) -> bool {
-        TextForm::ALL.into_iter().all(|form| {
+        TextForm::ALL.into_iter().filter(|form| *form != TextForm::Exact).all(|form| {
             let normal = form.normalize(text);
             form.normalize(&normal) == normal && is_nfc_quick(normal.chars()) != IsNormalized::No
         })
@@ -132,6 +136,7 @@ mod tests {
     #[test]
     fn texts_and_their_forms() {
         for (form, text, normal) in [
+            (TextForm::Exact, " e\u{301}\u{200b}\t ", " e\u{301}\u{200b}\t "),
             (TextForm::Line, " \u{a0}Caf\u{65}\u{301}\u{2003}", "Caf\u{e9}"),
             (TextForm::Line, "\ta\r\n", "a"),
             (TextForm::Line, "a\nb\u{7}", "a\nb\u{7}"),

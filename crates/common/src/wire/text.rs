@@ -1,7 +1,8 @@
 //! Texts with their limits, stated once and published with every schema that uses them.
 //!
 //! Each text is normalized first ([`TextForm`]); blank then counts as empty. Control characters are refused, line breaks
-//! too but in a text that may have lines. In names and ids invisible characters are refused as well.
+//! too but in a text that may have lines. In names and ids invisible characters are refused as well. [`StoredId`] alone is
+//! taken as it is.
 
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::RefOr;
@@ -11,6 +12,8 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::TextForm;
 
+/// No NUL character, which PostgreSQL cannot store.
+const NO_NUL: &str = r"^[^\x00]*$";
 /// No control characters.
 const LINE: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
 /// No control characters but line breaks.
@@ -26,6 +29,7 @@ pub const INVISIBLE_MESSAGE: &str = "must not have control, zero-width or bidire
 /// Message for a text that does not match one of these patterns.
 pub(crate) fn pattern_message(pattern: &str) -> Option<&'static str> {
     match pattern {
+        NO_NUL => Some("must not have a NUL character"),
         LINE => Some("must be one line without control characters"),
         LINES => Some("must not have control characters other than line breaks"),
         NAME => Some(INVISIBLE_MESSAGE),
@@ -72,6 +76,10 @@ macro_rules! text {
 text!(
     /// A name or an id: 1..200 characters.
     Name, 1..200, NAME, Line
+);
+text!(
+    /// An id as it is stored, perhaps from before ids were normalized: 1..200 characters, compared as they are.
+    StoredId, 1..200, NO_NUL, Exact
 );
 text!(
     /// A reference or a ticket number: 1..100 characters.

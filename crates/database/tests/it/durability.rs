@@ -1,11 +1,12 @@
 //! What makes an answered write outlive a power failure.
 
-use database::{AnyConnection, Error};
+use database::{AnyConnection, Database, Error, Json};
+use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::{Integer, Text};
 use testkit::{Backend, block_on};
 
-use crate::support::open;
+use crate::support::{Thing, insert, open, things};
 
 fn pragma(c: &mut AnyConnection, name: &str) -> Result<String, Error> {
     let one =
@@ -19,14 +20,48 @@ fn pragma(c: &mut AnyConnection, name: &str) -> Result<String, Error> {
 fn every_sqlite_connection_has_its_pragmas() {
     block_on(async {
         let (db, _test) = open(Backend::Sqlite).await;
-        let both = ["journal_mode", "synchronous", "foreign_keys", "busy_timeout", "query_only"];
+        let both =
+            ["journal_mode", "synchronous", "foreign_keys", "busy_timeout", "query_only", "secure_delete"];
         let all = move |c: &mut AnyConnection| -> Result<Vec<String>, Error> {
             both.iter().map(|name| pragma(c, name)).collect()
         };
         // synchronous=2 is FULL: the log is synced with every commit.
-        assert_eq!(db.write(all).await.unwrap(), ["wal", "2", "1", "5000", "0"]);
-        assert_eq!(db.read(all).await.unwrap(), ["wal", "2", "1", "5000", "1"]);
+        assert_eq!(db.write(all).await.unwrap(), ["wal", "2", "1", "5000", "0", "2"]);
+        assert_eq!(db.read(all).await.unwrap(), ["wal", "2", "1", "5000", "1", "0"]);
     });
+}
+
+#[test]
+fn what_was_deleted_is_not_in_the_sqlite_file() {
+    block_on(async {
+        let (db, test) = open(Backend::Sqlite).await;
+        let path = test.url.strip_prefix("sqlite://").unwrap().to_owned();
+        // The second and third are longer than a page, and lie on pages of their own.
+        let secret = |i: usize| format!("secret {i} ").repeat([10, 600, 4000][i % 3]);
+        let things: Vec<_> =
+            (0..60).map(|i| Thing { document: Json(secret(i)), ..Thing::named(&i.to_string()) }).collect();
+        for thing in things.clone() {
+            db.write(move |c| insert(c, &thing)).await.unwrap();
+        }
+        checkpoint(&db).await;
+        let is_in_file = || String::from_utf8_lossy(&std::fs::read(&path).unwrap()).contains("secret");
+        assert!(is_in_file());
+        for thing in things {
+            let delete = move |c: &mut AnyConnection| {
+                database::with_secure_delete(c, |c| {
+                    Ok::<_, Error>(diesel::delete(things::table.find(thing.id)).execute(c)?)
+                })
+            };
+            assert_eq!(db.write(delete).await.unwrap(), 1);
+        }
+        checkpoint(&db).await;
+        assert!(!is_in_file());
+    });
+}
+
+/// Moves the write-ahead log into the file.
+async fn checkpoint(db: &Database) {
+    db.read(|c| Ok::<_, Error>(c.batch_execute("PRAGMA wal_checkpoint")?)).await.unwrap();
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! A SQLite file that is removed or replaced while it is in use.
 
 use std::fs;
+use std::process::Command;
+use std::time::Duration;
 
 use database::{Database, Error, Options};
+use diesel::connection::SimpleConnection;
 use testkit::{Backend, TestDatabase, block_on};
 
 use crate::support::{add, migrations, names, options};
@@ -54,4 +57,95 @@ fn concurrent_writes_to_a_file_that_is_gone_are_all_refused() {
         assert!(written.iter().all(is_gone), "{written:?}");
         assert!(names(&db).await.is_empty());
     });
+}
+
+/// The write-ahead log of a SQLite database.
+fn log_of(test: &TestDatabase) -> String {
+    format!("{}-wal", test.url.strip_prefix("sqlite://").unwrap())
+}
+
+#[test]
+fn nothing_is_written_to_a_log_that_is_gone() {
+    block_on(async {
+        let test = TestDatabase::empty(Backend::Sqlite).await;
+        let log = log_of(&test);
+        let aside = format!("{log}.aside");
+        let db = Database::open(Options { pool_size: 1, ..options(&test.url) }, migrations).await.unwrap();
+        add(&db, "before").await.unwrap();
+
+        fs::rename(&log, &aside).unwrap();
+        assert!(!db.ping().await);
+        assert!(is_gone(&add(&db, "lost").await));
+        assert!(!fs::exists(&log).unwrap(), "no empty log is made");
+
+        fs::write(&log, "").unwrap();
+        assert!(!db.ping().await, "another log is in its place");
+        assert!(is_gone(&add(&db, "lost").await));
+        assert_eq!(names(&db).await, ["before"]);
+
+        fs::rename(&aside, &log).unwrap();
+        assert!(db.ping().await);
+        add(&db, "later").await.unwrap();
+
+        // A stop writes what is in the log that is gone to the database.
+        fs::remove_file(&log).unwrap();
+        assert!(!db.ping().await);
+        drop(db);
+        wait_until(|| !fs::exists(test.url.strip_prefix("sqlite://").unwrap().to_owned() + "-shm").unwrap())
+            .await;
+        let db = Database::open(options(&test.url), migrations).await.unwrap();
+        assert!(db.ping().await);
+        assert_eq!(names(&db).await, ["before", "later"]);
+    });
+}
+
+async fn wait_until(is_so: impl Fn() -> bool) {
+    for _ in 0..500 {
+        if is_so() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("not within 5 s");
+}
+
+/// The log is never taken for gone: not before the first write, nor while it is checkpointed, truncated or another process
+/// opens and closes the database.
+#[test]
+fn a_log_that_is_there_is_found() {
+    block_on(async {
+        let test = TestDatabase::empty(Backend::Sqlite).await;
+        let path = test.url.strip_prefix("sqlite://").unwrap().to_owned();
+        for start in 0..3 {
+            let db = Database::open(options(&test.url), migrations).await.unwrap();
+            assert!(db.ping().await, "right after start {start}");
+            for mode in ["PASSIVE", "FULL", "RESTART", "TRUNCATE"] {
+                add(&db, &format!("{start} {mode}")).await.unwrap();
+                let sql = format!("PRAGMA wal_checkpoint({mode})");
+                db.read(move |c| Ok::<_, Error>(c.batch_execute(&sql)?)).await.unwrap();
+                assert!(db.ping().await, "{mode}");
+            }
+            db.write(|c| Ok::<_, Error>(c.batch_execute("DELETE FROM counters; SAVEPOINT a; RELEASE a")?))
+                .await
+                .unwrap();
+            drop(Database::open(options(&test.url), migrations).await.unwrap());
+            Database::backup(&options(&test.url), format!("{path}.{start}").as_ref(), |_| {}).unwrap();
+            // As other programs do. SQLite refuses the first while the service has the file, and does not remove the log.
+            for sql in ["PRAGMA journal_mode=DELETE", "VACUUM"] {
+                let other = other_process(&path, sql);
+                assert!(db.ping().await, "{sql}: {other}");
+            }
+            add(&db, &format!("{start} later")).await.unwrap();
+            assert_eq!(names(&db).await.len(), 5 * (start + 1));
+        }
+    });
+}
+
+/// Runs a statement in another process.
+fn other_process(path: &str, sql: &str) -> String {
+    let program = "import sqlite3, sys\ntry: sqlite3.connect(sys.argv[1], timeout=0.2, isolation_level=None).execute(sys.argv[2])\n\
+                   except sqlite3.Error as error: print(error)";
+    let ran = Command::new("python3").args(["-c", program, path, sql]).output().unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    String::from_utf8_lossy(&ran.stdout).into_owned()
 }

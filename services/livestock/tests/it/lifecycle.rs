@@ -133,13 +133,13 @@ testkit::on_both! {
         let report = json!({"reason": "other", "message": "x"});
         for stranger in [User::of("other"), elsewhere, User::alone("user-of-farm")] {
             for call in [
-                app.get(&format!("/v1/listings/{secret}")),
-                app.call("PUT", &format!("/v1/listings/{secret}/wishlist")),
-                app.call("DELETE", &format!("/v1/listings/{secret}/wishlist")),
-                app.post(&format!("/v1/listings/{secret}/report")).json(&report),
+                app.get(&format!("/v1/listings/{secret}")).by(&stranger),
+                app.call("PUT", &format!("/v1/listings/{secret}/wishlist")).by(&stranger),
+                app.call("DELETE", &format!("/v1/listings/{secret}/wishlist")).by(&stranger),
+                app.post(&format!("/v1/listings/{secret}/report")).by(&stranger).json(&report),
                 to(&app, &stranger, &secret, "cancelled"),
             ] {
-                assert_eq!(call.by(&stranger).send().await.error(403), "forbidden");
+                assert_eq!(call.send().await.error(403), "forbidden");
             }
             for query in ["", "&f:organisationId=farm", "&f:commodityBreed=hereford", "&sortBy=price", "&count=true"] {
                 let path = format!("/v1/listings?f:status=cancelled{query}");

@@ -12,7 +12,7 @@ use database::{AnyConnection, Id};
 use super::answer::{Binary, FileInfo, Uploaded};
 use super::download::respond;
 use super::kept::Kept;
-use super::large::{Held, Permit};
+use super::large::{Held, Holder, Permit};
 use super::resolve::{ResolveFiles, Sharing, View, resolved};
 use super::scan::refuse_infected;
 use super::store;
@@ -113,17 +113,20 @@ pub(super) async fn resolve(
     system: Data<System>,
 ) -> Result<Held, Error> {
     let (request, _) = body.check(ResolveFiles::rules)?;
+    let holder = Holder::of(&caller);
     let view = View { caller, brief: request.is_brief(), public_url: system.public_url.clone() };
     let (ids, sharing) = request.into_parts();
     let parts = Arc::new((ids, sharing, view));
     // Nothing of a large answer, and no connection to the database, is held while it waits for its permit.
     match run(&system, parts.clone(), None).await {
-        Err(Error::Busy(_)) => run(&system, parts, Some(system.large_answers.wait().await?)).await,
+        Err(Error::Busy(_)) => run(&system, parts, Some(system.large_answers.wait(&holder).await?)).await,
         answered => answered,
     }
 }
 
-/// Finds or shares the files. Without a permit for a large answer nothing is changed.
+/// Finds or shares the files. Without a permit for a large answer nothing is changed, and the files are not loaded: their
+/// size is asked first. Files of a brief answer are loaded without a permit; they are in memory only while one of the
+/// database's connections works for them.
 async fn run(
     system: &System,
     parts: Arc<(Vec<Id>, Sharing, View)>,
@@ -133,6 +136,11 @@ async fn run(
     let reads = parts.1.is_empty();
     let work = move |c: &mut AnyConnection| {
         let (ids, sharing, view) = &*parts;
+        let mut permit = permit.clone();
+        if view.may_be_large(ids) {
+            let size = store::organisations_size(c, ids)? + sharing.added_size(ids.len());
+            permit = large.permit(&Holder::of(&view.caller), size, permit.as_ref())?;
+        }
         let files = if reads {
             store::find_usable(c, &view.caller, ids)?
         } else {

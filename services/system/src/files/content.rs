@@ -104,7 +104,7 @@ impl ContentStore {
     /// Bytes of a content, as the body of an answer; more than a few are read as they are sent.
     ///
     /// # Errors
-    /// 500 when the content is not there, 503 when it cannot be read.
+    /// 500 when the content is not there, 503 when it cannot be read or the whole store is not there.
     pub async fn read(&self, name: &Name, bytes: Range<u64>) -> Result<BoxBody, Error> {
         match self {
             Self::Local(local) => local.read(name, bytes).await,

@@ -1,8 +1,11 @@
 //! Resolving: what the other services need to know of the files that a load or a listing names, all in one call; and
 //! sharing and unsharing the caller's own files among them.
 
+use std::borrow::Cow;
+use std::ops::Deref;
+
 use common::problem::{Code, Problems};
-use common::wire::Name;
+use common::wire::{Name, StoredId};
 use common::{Answer, Caller, Error};
 use database::Id;
 use serde::{Deserialize, Serialize};
@@ -12,7 +15,7 @@ use utoipa::openapi::schema::{ArrayBuilder, Schema, SchemaType, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::answer::FileInfo;
-use super::large::{Held, LargeAnswers, Permit};
+use super::large::{Held, Holder, LargeAnswers, Permit};
 use super::model::{File, MAX_ORGANISATIONS, Organisations};
 
 /// Which files, and whom they are for.
@@ -26,8 +29,9 @@ pub(super) struct ResolveFiles {
     /// with at most 200 organisations; if one of these files would exceed that, nothing is shared.
     share_with: Option<ShareWith>,
     /// Organisations with which the caller's own files among these are no longer shared, at most 50 in a call. `*` ends
-    /// the sharing with everybody; organisations that are named one by one keep their access.
-    unshare_with: Option<ShareWith>,
+    /// the sharing with everybody; organisations that are named one by one keep their access. Ids are compared exactly as
+    /// they are stored, so that those from before ids were normalized can be taken off.
+    unshare_with: Option<UnshareWith>,
     /// `true`: nothing is shared or unshared unless all ids are found.
     all_or_nothing: bool,
     /// `true`: `organisations` is left empty, so the answer stays small.
@@ -37,43 +41,66 @@ pub(super) struct ResolveFiles {
 /// Ids of organisations, `*` being everybody; or `*` alone.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-enum ShareWith {
-    Organisations(Vec<Name>),
+enum OrganisationIds<T> {
+    Listed(Vec<T>),
     Everybody(String),
 }
 
-impl ShareWith {
+type ShareWith = OrganisationIds<Name>;
+type UnshareWith = OrganisationIds<StoredId>;
+
+impl<T: Deref<Target = str>> OrganisationIds<T> {
     /// The ids; none if absent.
     fn ids(this: Option<&Self>) -> Vec<String> {
         match this {
-            Some(Self::Organisations(names)) => names.iter().map(|name| name.0.clone()).collect(),
+            Some(Self::Listed(ids)) => ids.iter().map(|id| id.to_string()).collect(),
             Some(Self::Everybody(star)) => vec![star.clone()],
             None => Vec::new(),
         }
     }
+
+    /// True when it is a text other than `*`.
+    fn is_wrong(&self) -> bool {
+        matches!(self, Self::Everybody(star) if star != "*")
+    }
 }
 
-impl PartialSchema for ShareWith {
+impl<T: PartialSchema> PartialSchema for OrganisationIds<T> {
     fn schema() -> RefOr<Schema> {
         let types = SchemaType::from_iter([Type::Array, Type::String]);
         let description = "At most 50 ids of organisations, `*` being everybody; or `*` alone.";
-        let names = ArrayBuilder::new().schema_type(types).items(Name::schema()).max_items(Some(50));
-        names.description(Some(description)).into()
+        let ids = ArrayBuilder::new().schema_type(types).items(T::schema()).max_items(Some(50));
+        ids.description(Some(description)).into()
     }
 }
-impl ToSchema for ShareWith {}
+
+impl ToSchema for ShareWith {
+    fn name() -> Cow<'static, str> {
+        "ShareWith".into()
+    }
+}
+
+impl ToSchema for UnshareWith {
+    fn name() -> Cow<'static, str> {
+        "UnshareWith".into()
+    }
+}
 
 impl ResolveFiles {
     /// What no schema can state.
     pub(super) fn rules(&self, problems: &mut Problems) {
-        for (path, list) in [("shareWith", &self.share_with), ("unshareWith", &self.unshare_with)] {
-            if matches!(list, Some(ShareWith::Everybody(star)) if star != "*") {
+        let wrong = [
+            ("shareWith", self.share_with.as_ref().is_some_and(OrganisationIds::is_wrong)),
+            ("unshareWith", self.unshare_with.as_ref().is_some_and(OrganisationIds::is_wrong)),
+        ];
+        for (path, is_wrong) in wrong {
+            if is_wrong {
                 let allowed = json!({ "allowed": ["*"] });
                 problems.push_with(path, Code::Enum, "must be an array of organisations, or *", allowed);
             }
         }
-        let shared = ShareWith::ids(self.share_with.as_ref());
-        if ShareWith::ids(self.unshare_with.as_ref()).iter().any(|id| shared.contains(id)) {
+        let shared = OrganisationIds::ids(self.share_with.as_ref());
+        if OrganisationIds::ids(self.unshare_with.as_ref()).iter().any(|id| shared.contains(id)) {
             let message = "must not name an organisation that shareWith names too";
             problems.push("unshareWith", Code::Inconsistent, message);
         }
@@ -98,8 +125,8 @@ impl ResolveFiles {
         let mut sharing = Sharing { all_or_nothing: self.all_or_nothing, ..Sharing::default() };
         // A text that is no UUID is an id that is never found.
         if !(self.all_or_nothing && nameless) {
-            sharing.share = ShareWith::ids(self.share_with.as_ref());
-            sharing.unshare = ShareWith::ids(self.unshare_with.as_ref());
+            sharing.share = OrganisationIds::ids(self.share_with.as_ref());
+            sharing.unshare = OrganisationIds::ids(self.unshare_with.as_ref());
         }
         (ids, sharing)
     }
@@ -120,6 +147,11 @@ impl Sharing {
     /// True when it changes no file.
     pub(super) fn is_empty(&self) -> bool {
         self.share.is_empty() && self.unshare.is_empty()
+    }
+
+    /// The bytes that it adds at most to an answer with so many files, but for escapes.
+    pub(super) fn added_size(&self, files: usize) -> usize {
+        files * self.share.iter().map(|id| id.len() + "\"\",".len()).sum::<usize>()
     }
 
     /// Changes the organisations of a file; true if they are others then.
@@ -166,6 +198,12 @@ pub(super) struct View {
 }
 
 impl View {
+    /// True when the answer with these files may be large. One without organisations is not: 50 files have less than half
+    /// a MB besides. Nor is one with few files.
+    pub(super) fn may_be_large(&self, ids: &[Id]) -> bool {
+        !self.brief && ids.len() > ALWAYS_SMALL
+    }
+
     fn show(&self, file: File) -> File {
         let mut file = file.seen_by(&self.caller);
         file.organisations.0.truncate(if self.brief { 0 } else { MAX_ORGANISATIONS });
@@ -173,9 +211,12 @@ impl View {
     }
 }
 
+/// An answer with so many files is not large, but for ids from before ids were normalized (see [`resolved`]).
+const ALWAYS_SMALL: usize = 6;
+
 /// The bytes that the file takes in an answer, or a few more.
 fn size(file: &File) -> usize {
-    // Names have no control characters, so JSON escapes these two only.
+    // Names have no control characters now, so JSON escapes these two only.
     let quoted = |text: &String| {
         text.len() + text.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count() + "\"\",".len()
     };
@@ -203,7 +244,7 @@ pub(super) fn resolved(
     let missing = ids.iter().filter(|id| !files.iter().any(|file| file.id == **id));
     let missing: Vec<_> = missing.map(ToString::to_string).collect();
     let files: Vec<_> = files.into_iter().map(|file| view.show(file)).collect();
-    let permit = large.permit(files.iter().map(size).sum(), own)?;
+    let permit = large.permit(&Holder::of(&view.caller), files.iter().map(size).sum(), own)?;
     let infos: Vec<_> = files.into_iter().map(|file| FileInfo::resolved(file, &view.public_url)).collect();
     let answer = Answer::json(&infos)?;
     let answer = if missing.is_empty() { answer } else { answer.header("X-Missing-Ids", missing.join(",")) };

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use common::{Caller, Error};
 use database::{AnyConnection, Id, Json, Ts};
+use diesel::dsl::sql;
 use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Nullable};
 
 use super::content::Name;
 use super::kept::Kept;
@@ -112,6 +114,14 @@ pub(super) fn find_usable(c: &mut AnyConnection, caller: &Caller, ids: &[Id]) ->
     let mut found: HashMap<_, _> = found.into_iter().map(|file| (file.id, file)).collect();
     let found = ids.iter().filter_map(|id| found.remove(id));
     Ok(found.filter(|file| file.is_readable_by(caller)).collect())
+}
+
+/// The bytes that the organisations of these files take as they are stored. In an answer they take no more.
+pub(super) fn organisations_size(c: &mut AnyConnection, ids: &[Id]) -> Result<usize, Error> {
+    let size = sql::<Nullable<BigInt>>("SUM(octet_length(CAST(organisations AS TEXT)))");
+    let in_use = f::files.filter(f::id.eq_any(ids)).filter(f::archived_at.is_null());
+    let size: Option<i64> = in_use.select(size).first(c)?;
+    Ok(size.and_then(|size| usize::try_from(size).ok()).unwrap_or_default())
 }
 
 /// As [`find_usable`]; the sharing of the caller's own among them is changed. They are read and written in one

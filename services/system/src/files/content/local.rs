@@ -95,8 +95,12 @@ impl Local {
     }
 
     pub(super) async fn read(&self, name: &Name, bytes: Range<u64>) -> Result<BoxBody, Error> {
-        let file = reading::open(self.path(name)).await.map_err(missing)?;
-        reading::body(file, bytes).await.map_err(missing)
+        match reading::open(self.path(name)).await {
+            Ok(file) => reading::body(file, bytes).await.map_err(missing),
+            // With the whole folder gone, the content is out of reach and not lost.
+            Err(error) if self.is_reachable().await => Err(missing(error)),
+            Err(error) => Err(error),
+        }
     }
 
     pub(super) async fn is_reachable(&self) -> bool {
@@ -196,6 +200,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
+/// [`lost`] if the error says that the content, or a part of it, is not there.
 fn missing(error: Error) -> Error {
     match error {
         Error::Unavailable(cause, what) => match cause.downcast_ref().map(io::Error::kind) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::User;
+use testkit::{Backend, User};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -41,33 +41,40 @@ async fn ask(files: &Files, user: &User, body: &Value) -> (TcpStream, String) {
 testkit::on_both! {
     async fn only_a_few_large_answers_are_held(backend) {
         let files = start(backend).await;
-        let farm = User::of("farm");
-        let ids = make(&files, &farm).await;
+        let farms = ["farm", "mart", "haulier", "mill"].map(User::of);
+        let mut large = Vec::new();
+        for farm in &farms {
+            large.push(json!({"ids": make(&files, farm).await}));
+        }
+        let late = User::of("late");
+        let late_large = json!({"ids": make(&files, &late).await});
         files.set_organisations(backend, &long_names());
-        let large = json!({"ids": ids});
-        let whole = files.resolve(&farm, large.clone()).await.ok();
+        let whole = files.resolve(&late, late_large.clone()).await.ok();
         assert_eq!(whole[24]["organisations"], json!(long_names()));
         let mut held = Vec::new();
-        for _ in 0..8 {
-            let (stream, status) = ask(&files, &farm, &large).await;
-            assert_eq!(status, "200");
-            held.push(stream);
+        for (farm, large) in farms.iter().zip(&large) {
+            for _ in 0..2 {
+                let (stream, status) = ask(&files, farm, large).await;
+                assert_eq!(status, "200");
+                held.push(stream);
+            }
         }
-        let reply = files.resolve(&farm, large.clone()).await;
+        let reply = files.resolve(&late, late_large.clone()).await;
         assert!(reply.text().contains("with fewer ids"), "{}", reply.text());
         assert_eq!(reply.header("retry-after"), "2");
         assert_eq!(reply.error(503), "dependency_unavailable");
         // Nothing is changed then.
+        let ids = &late_large["ids"];
         let unshare = json!({"ids": ids, "unshareWith": [long_names()[7]]});
-        assert_eq!(files.resolve(&farm, unshare).await.error(503), "dependency_unavailable");
-        assert_eq!(files.info(&farm, &ids[0]).await.ok()["organisations"], json!(long_names()));
+        assert_eq!(files.resolve(&late, unshare).await.error(503), "dependency_unavailable");
+        assert_eq!(files.info(&late, ids[0].as_str().unwrap()).await.ok()["organisations"], json!(long_names()));
         // Small answers need no permit.
-        let one = files.resolve(&farm, json!({"ids": [ids[0]]})).await.ok();
+        let one = files.resolve(&late, json!({"ids": [ids[0]]})).await.ok();
         assert_eq!(one[0], whole[0]);
-        let brief = files.resolve(&farm, json!({"ids": ids, "brief": true})).await.ok();
+        let brief = files.resolve(&late, json!({"ids": ids, "brief": true})).await.ok();
         assert_eq!(brief.as_array().unwrap().len(), 25);
         // An answer that is given up, or read, makes room.
-        let waiting = ask(&files, &farm, &large);
+        let waiting = ask(&files, &late, &late_large);
         let dropping = async {
             tokio::time::sleep(Duration::from_millis(200)).await;
             held.pop();
@@ -79,7 +86,57 @@ testkit::on_both! {
             let mut buffer = vec![0; 65_536];
             read += stream.read(&mut buffer).await.unwrap();
         }
-        assert_eq!(files.resolve(&farm, large).await.ok(), whole);
+        assert_eq!(files.resolve(&late, late_large).await.ok(), whole);
+    }
+
+    async fn one_caller_holds_two_large_answers(backend) {
+        let files = start(backend).await;
+        let (farm, colleague) = (User::of("farm"), User::of("farm").with("sub", "colleague"));
+        let alone = [User::alone("a"), User::alone("b")];
+        let mut ids = Vec::new();
+        for user in [&farm, &alone[0], &alone[1]] {
+            ids.push(json!({"ids": make(&files, user).await}));
+        }
+        files.set_organisations(backend, &long_names());
+        let mut held = Vec::new();
+        // An organisation is one caller, whoever acts for it; a user without one is one too.
+        for (user, other, large) in [(&farm, &colleague, &ids[0]), (&alone[0], &alone[0], &ids[1])] {
+            for user in [user, other] {
+                let (stream, status) = ask(&files, user, large).await;
+                assert_eq!(status, "200");
+                held.push(stream);
+            }
+            let reply = files.resolve(user, large.clone()).await;
+            assert!(reply.text().contains("with fewer ids"), "{}", reply.text());
+            assert_eq!(reply.error(503), "dependency_unavailable");
+        }
+        let next = files.resolve(&alone[1], ids[2].clone()).await.ok();
+        assert_eq!(next.as_array().unwrap().len(), 25);
+        held.remove(0);
+        assert_eq!(files.resolve(&colleague, ids[0].clone()).await.status, 200);
+    }
+
+    async fn files_are_loaded_with_a_permit(backend) {
+        let files = start(backend).await;
+        let farm = User::of("farm");
+        let large = json!({"ids": make(&files, &farm).await});
+        files.set_organisations(backend, &long_names());
+        let mut held = Vec::new();
+        for _ in 0..2 {
+            held.push(ask(&files, &farm, &large).await);
+        }
+        // Rows that cannot be read: 500 if they are loaded. Those of a brief answer are.
+        let table = if backend == Backend::Postgres { "system.files" } else { "files" };
+        let wrong = format!("UPDATE {table} SET organisations = '[5, \"{}\"]'", "x".repeat(60_000));
+        files.app.database.execute(&wrong);
+        let unshare = json!({"ids": large["ids"], "unshareWith": ["x"]});
+        for body in [&large, &unshare] {
+            assert_eq!(files.resolve(&farm, body.clone()).await.error(503), "dependency_unavailable");
+        }
+        let brief = json!({"ids": large["ids"], "brief": true});
+        assert_eq!(files.resolve(&farm, brief).await.error(500), "internal");
+        held.clear();
+        assert_eq!(files.resolve(&farm, large).await.error(500), "internal");
     }
 
     async fn brief_answers_have_no_organisations(backend) {

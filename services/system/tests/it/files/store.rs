@@ -24,11 +24,27 @@ async fn is_refused(files: &Files, content: &[u8]) {
 testkit::on_both! {
     async fn a_folder_that_is_gone(backend) {
         let files = start(backend).await;
+        let user = User::of("farm");
+        let kept = files.make(&user, "misc", b"kept").await;
         assert_eq!(files.app.get("/readyz").send().await.ok()["store"], "ok");
         let Store::Folder(folder) = &files.store else { panic!() };
-        fs::remove_dir_all(folder.path().join("store")).unwrap();
-        assert_eq!(files.app.get("/readyz").send().await.ok()["store"], "degraded");
-        is_refused(&files, b"x").await;
+        let (store, aside) = (folder.path().join("store"), folder.path().join("aside"));
+        fs::rename(&store, &aside).unwrap();
+        // The second time an empty folder is there, as where a disk was unmounted.
+        for _ in 0..2 {
+            assert_eq!(files.app.get("/readyz").send().await.ok()["store"], "degraded");
+            is_refused(&files, b"x").await;
+            let reply = files.get(&user, &kept).await;
+            assert_eq!(reply.header("retry-after"), "2");
+            assert_eq!(reply.error(503), "dependency_unavailable");
+            assert_eq!(files.info(&user, &kept).await.status, 200);
+            fs::create_dir_all(&store).unwrap();
+        }
+        fs::remove_dir(&store).unwrap();
+        fs::rename(&aside, &store).unwrap();
+        assert_eq!(files.get(&user, &kept).await.bytes, b"kept");
+        files.store.lose(&files.stored().await[0]).await;
+        assert_eq!(files.get(&user, &kept).await.error(500), "internal");
     }
 }
 

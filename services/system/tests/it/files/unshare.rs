@@ -33,7 +33,7 @@ on_all! {
         let (farm, haulier) = (User::of("farm"), User::of("haulier"));
         let (a, b) = (files.make(&farm, "contract", b"a").await, files.make(&farm, "misc", b"b").await);
         files.resolve(&farm, json!({"ids": [a, b], "shareWith": ["haulier", "mart", "*"]})).await.ok();
-        let unshare = json!({"ids": [a, b], "unshareWith": [" haulier ", "unknown", "haulier"]});
+        let unshare = json!({"ids": [a, b], "unshareWith": ["haulier", "unknown", "haulier"]});
         let left = files.resolve(&farm, unshare.clone()).await.ok();
         assert_eq!(left[0]["organisations"], json!(["mart", "*"]));
         assert_eq!(files.resolve(&farm, unshare).await.ok(), left);
@@ -94,7 +94,7 @@ on_all! {
         let id = files.make(&user, "misc", b"x").await;
         files.resolve(&user, json!({"ids": [id], "shareWith": ["a"]})).await.ok();
         for (share, unshare, problems) in [
-            (json!(["a", "b"]), json!(["c", " b "]), &["unshareWith inconsistent"][..]),
+            (json!([" a", "b"]), json!(["c", "b"]), &["unshareWith inconsistent"][..]),
             (json!("*"), json!(["*"]), &["unshareWith inconsistent"]),
             (json!(["*"]), json!("*"), &["unshareWith inconsistent"]),
             (json!("farm"), json!("farm"), &["shareWith enum", "unshareWith enum"]),
@@ -102,6 +102,7 @@ on_all! {
             (json!(["a"]), json!(vec!["b"; 51]), &["unshareWith length"]),
             (json!(["a"]), json!(["b", "x".repeat(201)]), &["unshareWith[1] length"]),
             (json!(vec!["a"; 51]), json!([""]), &["shareWith length", "unshareWith[0] length"]),
+            (json!(["b"]), json!(["a\0"]), &["unshareWith[0] format"]),
         ] {
             let body = json!({"ids": [id], "shareWith": share, "unshareWith": unshare});
             assert_eq!(files.resolve(&user, body.clone()).await.problems(), problems, "{body}");
@@ -160,6 +161,29 @@ on_all! {
 }
 
 testkit::on_both! {
+    async fn ids_from_before_normalization_are_taken_off(backend) {
+        let files = start(backend).await;
+        let farm = User::of("farm");
+        let id = files.make(&farm, "misc", b"x").await;
+        let longest = format!(" {} ", "x".repeat(198));
+        let old = ["co\u{200b}op", " mart ", "\u{202e}x", "e\u{301}", "tab\tbed", " ", &longest];
+        let all: Vec<_> = old.into_iter().chain(["mart", "coop", "\u{e9}"]).map(str::to_owned).collect();
+        files.set_organisations(backend, &all);
+        for (i, old) in old.iter().enumerate() {
+            let left = files.resolve(&farm, json!({"ids": [id], "unshareWith": [old]})).await.ok();
+            assert_eq!(left[0]["organisations"], json!(all[i + 1..]), "{old:?}");
+        }
+        // What is stored now is not what was asked for.
+        for other in ["coop ", "co\u{200b}op", "e\u{301}"] {
+            let left = files.resolve(&farm, json!({"ids": [id], "unshareWith": [other]})).await.ok();
+            assert_eq!(left[0]["organisations"], json!(["mart", "coop", "\u{e9}"]), "{other:?}");
+        }
+        // An id of then becomes one of now in one call.
+        files.set_organisations(backend, &[" mart ".to_owned()]);
+        let mended = json!({"ids": [id], "shareWith": [" mart "], "unshareWith": [" mart "]});
+        assert_eq!(files.resolve(&farm, mended).await.ok()[0]["organisations"], json!(["mart"]));
+    }
+
     async fn files_from_before_the_limit(backend) {
         let files = start(backend).await;
         let (farm, late) = (User::of("farm"), User::of("org-249"));
