@@ -12,7 +12,11 @@ use crate::categories::{CATTLE, SHEEP, WORKING_DOG};
 const EMBEDDED: [&str; 2] = [include_str!("../data/breeds.csv"), include_str!("../data/breed_societies.csv")];
 
 /// The names of breeds and of societies, by main category and name in lower case.
-pub struct Breeds(HashMap<(i32, String), String>);
+pub struct Breeds {
+    names: HashMap<(i32, String), String>,
+    /// The same names of all categories, by name in lower case.
+    of_any_category: HashMap<String, String>,
+}
 
 #[derive(Deserialize)]
 struct Row {
@@ -27,7 +31,7 @@ impl Breeds {
     /// # Errors
     /// If it is of other species than there are categories, which is a mistake in it.
     pub fn embedded() -> anyhow::Result<Self> {
-        let mut names = HashMap::new();
+        let (mut names, mut of_any_category) = (HashMap::new(), HashMap::new());
         for table in EMBEDDED {
             for row in csv::Reader::from_reader(table.as_bytes()).into_deserialize() {
                 let Row { species, name } = row.context("the breeds are not as expected")?;
@@ -41,16 +45,20 @@ impl Breeds {
                 names.extend(
                     categories.iter().map(|category| ((*category, name.to_lowercase()), name.clone())),
                 );
+                of_any_category.entry(name.to_lowercase()).or_insert(name);
             }
         }
-        Ok(Self(names))
+        Ok(Self { names, of_any_category })
     }
 
-    /// The breed or society of this main category as it is usually written; free text as it is, without spaces around
-    /// it.
+    /// Returns the breed or society of this main category as the catalogue writes it; else the name that another
+    /// category has in the catalogue; else the text, trimmed. Facets have one spelling for all categories, that of the
+    /// first listing: so a listing of one category cannot change how a breed of another is written.
     pub fn spelling<'a>(&'a self, category: i32, text: &'a str) -> &'a str {
         let text = text.trim();
-        self.0.get(&(category, text.to_lowercase())).map_or(text, String::as_str)
+        let key = (category, text.to_lowercase());
+        let name = self.names.get(&key).or_else(|| self.of_any_category.get(&key.1));
+        name.map_or(text, String::as_str)
     }
 }
 
@@ -67,21 +75,31 @@ mod tests {
             (CATTLE, "angus", "angus"),
             (CATTLE, "blonde D'AQUITAINE", "Blonde d'Aquitaine"),
             (CATTLE, "hereford cattle society", "Hereford Cattle Society"),
-            (CATTLE, "hill radnor", "hill radnor"),
+            (CATTLE, "hill radnor", "Hill Radnor"),
             (SHEEP, "hill radnor", "Hill Radnor"),
-            (SHEEP, "hereford", "hereford"),
+            (SHEEP, "cHaRoLaIs", "Charolais"),
             (SHEEP, "rare breeds survival trust", "Rare Breeds Survival Trust"),
             (WORKING_DOG, "border COLLIE", "Border Collie"),
             (WORKING_DOG, "Rare Breeds survival trust", "Rare Breeds Survival Trust"),
+            (WORKING_DOG, "BRITISH texel sheep society", "British Texel Sheep Society"),
             (SHEEP, " our own Cross", "our own Cross"),
         ] {
             assert_eq!(breeds.spelling(category, text), spelling, "{category} {text}");
         }
     }
 
+    /// Otherwise the facets' spelling of it would depend on which category was listed first.
+    #[test]
+    fn a_name_has_the_same_spelling_in_all_categories() {
+        let breeds = Breeds::embedded().unwrap();
+        for ((category, key), name) in &breeds.names {
+            assert_eq!(breeds.of_any_category.get(key), Some(name), "{category}");
+        }
+    }
+
     #[test]
     fn every_name_may_be_the_breed_of_a_listing() {
-        for name in Breeds::embedded().unwrap().0.values() {
+        for name in Breeds::embedded().unwrap().names.values() {
             assert!(name.trim() == name && name.chars().count() <= 60 && !name.contains(','), "{name}");
         }
     }

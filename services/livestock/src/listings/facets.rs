@@ -7,9 +7,12 @@ mod count;
 mod exact;
 mod index;
 mod kept;
+mod numbers;
+mod spelling;
 mod store;
 mod terms;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -24,7 +27,7 @@ use utoipa::ToSchema;
 use super::search::Search;
 use crate::Livestock;
 use crate::categories::Categories;
-use count::Counts;
+use count::{Counts, TermCounts};
 use exact::{Masks, Viewer};
 use index::Index;
 use store::{Changes, Place};
@@ -58,7 +61,7 @@ pub struct Facets<'a> {
 #[derive(Debug, Serialize, ToSchema)]
 struct Facet<'a> {
     /// As the filter takes it.
-    value: &'a str,
+    value: Cow<'a, str>,
     /// How many listings it would leave.
     count: u32,
 }
@@ -202,20 +205,20 @@ impl Follower {
 }
 
 impl<'a> Facets<'a> {
-    fn of(counts: &Counts, masks: &Masks, index: &'a Index, categories: &'a Categories) -> Self {
-        let spelled = |counts: &[u32]| {
-            let counted = counts.iter().enumerate().skip(1).filter(|(_, count)| **count > 0);
-            most_frequent(
-                counted.filter_map(|(term, count)| Some((index.spelling(term, masks.private_to())?, *count))),
-            )
-        };
+    fn of(
+        counts: &Counts<impl TermCounts>,
+        masks: &Masks,
+        index: &'a Index,
+        categories: &'a Categories,
+    ) -> Self {
+        let spelled = |(term, count)| Some((index.spelling(term, masks.private_to())?, count));
         let kinds = counts.categories().filter(|(_, count)| *count > 0);
         let kinds = kinds.filter_map(|(id, count)| Some((categories.main_name(&[id])?, count)));
         let filters = [
             ("f:status", most_frequent(counts.statuses())),
             ("f:commodityType", most_frequent(kinds)),
-            ("f:commodityBreed", spelled(&counts.breeds)),
-            ("f:commodityBreedSociety", spelled(&counts.societies)),
+            ("f:commodityBreed", most_frequent(counts.breeds.counted().filter_map(spelled))),
+            ("f:commodityBreedSociety", most_frequent(counts.societies.counted().filter_map(spelled))),
             ("f:commoditySexes", most_frequent(counts.sexes())),
             ("f:commodityAdditionalInfo", most_frequent(counts.additional_info())),
         ];
@@ -230,10 +233,13 @@ impl<'a> Facets<'a> {
 }
 
 /// The values to list, and whether those are all: the most frequent ones that are short enough and have no comma.
-fn most_frequent<'a>(counts: impl Iterator<Item = (&'a str, u32)>) -> (Vec<Facet<'a>>, bool) {
+fn most_frequent<'a, V: Into<Cow<'a, str>>>(
+    counts: impl Iterator<Item = (V, u32)>,
+) -> (Vec<Facet<'a>>, bool) {
     let mut all = true;
     let mut values = Vec::new();
     for (value, count) in counts.filter(|(_, count)| *count > 0) {
+        let value = value.into();
         // A filter separates values by commas: it cannot name one that has a comma.
         let is_short = value.len() <= MAX_VALUE_CHARS || value.chars().count() <= MAX_VALUE_CHARS;
         if is_short && !value.contains(',') {
@@ -242,7 +248,7 @@ fn most_frequent<'a>(counts: impl Iterator<Item = (&'a str, u32)>) -> (Vec<Facet
             all = false;
         }
     }
-    let order = |a: &Facet<'_>, b: &Facet<'_>| b.count.cmp(&a.count).then_with(|| a.value.cmp(b.value));
+    let order = |a: &Facet<'_>, b: &Facet<'_>| b.count.cmp(&a.count).then_with(|| a.value.cmp(&b.value));
     if values.len() > MAX_VALUES {
         values.select_nth_unstable_by(MAX_VALUES, order);
         values.truncate(MAX_VALUES);

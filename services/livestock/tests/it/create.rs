@@ -94,7 +94,7 @@ testkit::on_both! {
             (cattle, "breedType", "Cross ", "Cross"),
             (cattle, "breedSociety", "hereford CATTLE society", "Hereford Cattle Society"),
             (sheep, "breed", "texel", "Texel"),
-            (sheep, "breed", "hereford", "hereford"),
+            (sheep, "breed", "hereford", "Hereford"),
             (sheep, "breedSociety", "british texel sheep society", "British Texel Sheep Society"),
             (dog, "breed", "border collie", "Border Collie"),
         ] {

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use testkit::{App, Backend, User};
 
 use crate::lifecycle::to;
-use crate::sample::{create, full, plain, start, with};
+use crate::sample::{create, create_and_read, full, plain, start, with};
 
 async fn facets(app: &App, query: &str) -> Value {
     app.get(&format!("/v1/listings?docs=false&{query}")).by(&User::of("anybody")).send().await.ok()
@@ -38,6 +38,18 @@ testkit::on_both! {
         assert_eq!(counts(&found, "f:commodityBreed"), ["Zwartbles 1"]);
         assert_eq!(counts(&found, "f:commodityBreedSociety"), ["Hill Cross 3"]);
         assert_eq!((&found["total"], counts(&found, "f:status").len()), (&json!(0), 0));
+    }
+
+    /// The spelling of the first listing is shown to everybody: a listing of another category must not deface it.
+    async fn names_of_the_catalogue_win_in_every_category(backend) {
+        let (app, a) = (start(backend).await, User::of("a"));
+        let properties = json!({"breed": "cHaRoLaIs", "breedSociety": "bRiTiSh texel sheep society"});
+        for path in ["/v1/listings/sheep", "/v1/listings/cattle"] {
+            create_and_read(&app, &a, path, &plain(&properties)).await;
+        }
+        let found = facets(&app, "").await;
+        assert_eq!(counts(&found, "f:commodityBreed"), ["Charolais 2"]);
+        assert_eq!(counts(&found, "f:commodityBreedSociety"), ["British Texel Sheep Society 2"]);
     }
 
     async fn each_filter_under_all_the_others(backend) {

@@ -7,7 +7,8 @@ use common::Caller;
 
 use super::super::search::{CommodityType, Search, StatusFilter};
 use super::index::Traits;
-use super::terms::{Texts, UNKNOWN};
+use super::numbers::Numbers;
+use super::terms::{Terms, Texts, UNKNOWN};
 
 /// That a filter stops a listing.
 pub mod stop {
@@ -81,6 +82,14 @@ impl Exact {
         }
     }
 
+    /// The value of `properties.type` that is searched for.
+    fn type_name(&self) -> Option<&str> {
+        match &self.kind {
+            Some(CommodityType::Type(name)) => Some(name),
+            _ => None,
+        }
+    }
+
     /// How much memory it takes, about.
     pub fn bytes(&self) -> usize {
         let texts =
@@ -89,13 +98,14 @@ impl Exact {
     }
 }
 
-/// Filters in the numbers of the table.
+/// Filters in the numbers of the table. Their size does not depend on how many breeds and societies there are.
 #[derive(Debug)]
 pub struct Masks {
     statuses: [u8; 8],
     categories: [u8; 8],
-    terms: Vec<u8>,
-    types: Vec<u8>,
+    breeds: Numbers,
+    societies: Numbers,
+    types: Numbers,
     sex: u8,
     info: u8,
     organisation: Option<u32>,
@@ -104,6 +114,22 @@ pub struct Masks {
 
 impl Masks {
     pub fn of(exact: &Exact, texts: &Texts) -> Self {
+        let mut masks = Self::without_types(exact, texts);
+        masks.extend(exact, texts);
+        masks
+    }
+
+    /// Returns masks for these listings only, without looking at the types of others.
+    pub fn of_listings(exact: &Exact, texts: &Texts, listings: &[&Traits]) -> Self {
+        let mut masks = Self::without_types(exact, texts);
+        if let Some(name) = exact.type_name() {
+            let types = listings.iter().map(|listing| listing.types);
+            masks.types = Numbers::listed(types.filter(|number| texts.types.has(*number as usize, name)));
+        }
+        masks
+    }
+
+    fn without_types(exact: &Exact, texts: &Texts) -> Self {
         let mut statuses = [stop::ALWAYS; 8];
         for (bit, status) in statuses.iter_mut().enumerate() {
             // The others have no value of `f:status` to count for.
@@ -115,30 +141,28 @@ impl Masks {
             categories = [0, 1, 2, 3, 4, 5, 6, 7].map(|category| mark(stop::KIND, category == id));
         }
         let (sex, info) = (exact.sex, exact.info);
-        let (terms, types) = (Vec::new(), Vec::new());
+        let (breeds, societies, types) = (Numbers::All, Numbers::All, Numbers::All);
         let (organisation, private_to) = (None, None);
-        let mut masks = Self { statuses, categories, terms, types, sex, info, organisation, private_to };
-        masks.learn(exact, texts);
+        let mut masks =
+            Self { statuses, categories, breeds, societies, types, sex, info, organisation, private_to };
+        masks.find_terms(exact, texts);
         masks
     }
 
     /// Takes texts that are new since; `exact` is what it was made of.
-    pub fn learn(&mut self, exact: &Exact, texts: &Texts) {
-        let any = |wanted: &BTreeSet<String>, text: Option<&str>| {
-            wanted.is_empty() || text.is_some_and(|text| wanted.contains(text))
-        };
-        for number in self.terms.len()..texts.terms.len() {
-            let text = texts.terms.text(number);
-            let breed = mark(stop::BREED, any(&exact.breeds, text));
-            self.terms.push(breed | mark(stop::SOCIETY, any(&exact.societies, text)));
+    pub fn extend(&mut self, exact: &Exact, texts: &Texts) {
+        self.find_terms(exact, texts);
+        if let Some(name) = exact.type_name() {
+            self.types.extend(texts.types.len(), |number| texts.types.has(number, name));
         }
-        let kind = match &exact.kind {
-            Some(CommodityType::Type(name)) => Some(name),
-            _ => None,
-        };
-        for number in self.types.len()..texts.types.len() {
-            let passes = kind.is_none_or(|name| texts.types.has(number, name));
-            self.types.push(mark(stop::KIND, passes));
+    }
+
+    fn find_terms(&mut self, exact: &Exact, texts: &Texts) {
+        for (numbers, names) in [(&mut self.breeds, &exact.breeds), (&mut self.societies, &exact.societies)] {
+            // Numbers never change while masks are kept, so only names without one are looked for again.
+            if numbers.listed_len().unwrap_or_default() < names.len() {
+                *numbers = find(names, &texts.terms);
+            }
         }
         for (number, id) in
             [(&mut self.organisation, &exact.organisation), (&mut self.private_to, &exact.private_to)]
@@ -154,26 +178,71 @@ impl Masks {
         self.private_to
     }
 
-    /// What stops a listing.
+    /// What stops a listing, but for the filters of breeds, societies and types.
     #[inline]
-    pub fn stop(&self, listing: &Traits) -> u8 {
-        let term = |number: u32| self.terms[number as usize];
+    fn stop_by_others(&self, listing: &Traits) -> u8 {
         let is_other = |id: Option<u32>| id.is_some_and(|id| id != listing.organisation);
         let other = is_other(self.organisation) | (listing.is_private() & is_other(self.private_to));
         self.statuses[usize::from(listing.status & 7)]
             | self.categories[usize::from(listing.category & 7)]
-            | self.types[listing.types as usize]
-            | term(listing.breed) & term(listing.breed_type) & stop::BREED
-            | term(listing.society) & stop::SOCIETY
             | mark(stop::SEX, listing.sexes & self.sex == self.sex)
             | mark(stop::INFO, listing.additional_info & self.info == self.info)
             | mark(stop::ALWAYS, !other)
     }
 
+    /// The same filters for a scan over many listings.
+    pub fn for_scan(&self, texts: &Texts) -> ScanMasks<'_> {
+        let mut terms = vec![0; texts.terms.len()];
+        for (numbers, stop) in [(&self.breeds, stop::BREED), (&self.societies, stop::SOCIETY)] {
+            numbers.mark_others(&mut terms, stop);
+        }
+        let mut types = vec![0; texts.types.len()];
+        self.types.mark_others(&mut types, stop::KIND);
+        ScanMasks { masks: self, terms, types }
+    }
+
     /// How much memory it takes.
     pub fn bytes(&self) -> usize {
-        size_of::<Self>() + self.terms.capacity() + self.types.capacity()
+        size_of::<Self>() + self.breeds.bytes() + self.societies.bytes() + self.types.bytes()
     }
+}
+
+/// Filters that say what stops a listing.
+pub trait Filters {
+    fn stop(&self, listing: &Traits) -> u8;
+}
+
+impl Filters for Masks {
+    fn stop(&self, listing: &Traits) -> u8 {
+        self.stop_by_others(listing)
+            | mark(stop::KIND, self.types.has(listing.types))
+            | mark(stop::BREED, self.breeds.has(listing.breed) || self.breeds.has(listing.breed_type))
+            | mark(stop::SOCIETY, self.societies.has(listing.society))
+    }
+}
+
+/// Filters with tables of all terms and types: a look-up without a branch for each listing.
+#[derive(Debug)]
+pub struct ScanMasks<'a> {
+    masks: &'a Masks,
+    terms: Vec<u8>,
+    types: Vec<u8>,
+}
+
+impl Filters for ScanMasks<'_> {
+    #[inline]
+    fn stop(&self, listing: &Traits) -> u8 {
+        let term = |number: u32| self.terms[number as usize];
+        self.masks.stop_by_others(listing)
+            | self.types[listing.types as usize]
+            | term(listing.breed) & term(listing.breed_type) & stop::BREED
+            | term(listing.society) & stop::SOCIETY
+    }
+}
+
+/// The numbers of those of these names that a listing has.
+fn find(names: &BTreeSet<String>, terms: &Terms) -> Numbers {
+    Numbers::listed(names.iter().map(|name| terms.find(name)).filter(|number| *number != UNKNOWN))
 }
 
 /// The bits, unless it passes.

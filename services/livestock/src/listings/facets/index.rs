@@ -1,6 +1,7 @@
 //! The table that facets are counted over: 80 bytes for each listing, in the order of their ids; and what changed lately,
 //! so that counts which are kept can follow.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
 use common::Error;
@@ -11,9 +12,10 @@ use super::super::search::{Search, StatusFilter};
 use super::super::terms::{AdditionalInfo, Sex};
 use super::Facets;
 use super::beyond::{Beyond, Measures};
-use super::count::Counts;
+use super::count::{Counts, DenseTermCounts, SparseTermCounts};
 use super::exact::{Exact, Masks, Viewer};
 use super::kept::Shelf;
+use super::spelling::Spelling;
 use super::store::{PrivateSpelling, Row};
 use super::terms::{NONE, Texts, UNKNOWN};
 use crate::categories::Categories;
@@ -107,7 +109,7 @@ pub struct Index {
     /// How breeds and societies are written.
     spellings: HashMap<u32, Box<str>>,
     /// How an organisation writes those that are in its private listings, by its number and the term's.
-    private_spellings: HashMap<(u32, u32), Box<str>>,
+    private_spellings: HashMap<(u32, u32), Spelling>,
     /// How often one was learnt.
     pub spelt: u64,
     /// The last changes, and how many there were.
@@ -189,21 +191,24 @@ impl Index {
     pub fn spell_privately(&mut self, spellings: Vec<PrivateSpelling>) {
         for PrivateSpelling { organisation_id, term, spelling } in spellings {
             let organisation = self.texts.organisations.number(&organisation_id);
-            let term = self.texts.terms.find(&term);
-            if term == UNKNOWN {
+            let number = self.texts.terms.find(&term);
+            if number == UNKNOWN {
                 continue;
             }
-            self.private_spellings.entry((organisation, term)).or_insert_with(|| spelling.into());
+            let known = self.private_spellings.entry((organisation, number));
+            known.or_insert_with(|| Spelling::of(&term, &spelling));
         }
     }
 
     /// How a breed or society is written on the market, else in the private listings of an organisation; in lower case if
     /// neither is known.
-    pub fn spelling(&self, term: usize, private_to: Option<u32>) -> Option<&str> {
-        let number = u32::try_from(term).ok()?;
-        let own = || self.private_spellings.get(&(private_to?, number));
-        let known = self.spellings.get(&number).or_else(own);
-        known.map(|spelling| &**spelling).or_else(|| self.texts.terms.text(term))
+    pub fn spelling(&self, term: u32, private_to: Option<u32>) -> Option<Cow<'_, str>> {
+        if let Some(spelling) = self.spellings.get(&term) {
+            return Some(Cow::Borrowed(spelling));
+        }
+        let text = self.texts.terms.text(term as usize)?;
+        let own = private_to.and_then(|organisation| self.private_spellings.get(&(organisation, term)));
+        Some(own.map_or(Cow::Borrowed(text), |own| own.write(text)))
     }
 
     /// How many changes there were.
@@ -242,28 +247,40 @@ impl Index {
         if wishlist.is_none() && beyond.is_none() {
             return self.shelf.facets(exact, self, categories);
         }
+        let passes = |measures: &Measures| beyond.as_ref().is_none_or(|beyond| beyond.passes(measures));
+        if let Some(ids) = wishlist {
+            let found = ids.iter().filter_map(|id| self.ids.binary_search(id).ok());
+            let found = found.filter(|at| passes(&self.measures[*at])).map(|at| &self.traits[at]);
+            let (masks, counts) = self.count_few(&exact, &found.collect::<Vec<_>>());
+            return Facets::of(&counts, &masks, self, categories).json();
+        }
         let masks = Masks::of(&exact, &self.texts);
-        Facets::of(&self.count(&masks, beyond.as_ref(), wishlist), &masks, self, categories).json()
+        let measured = self.traits.iter().zip(&self.measures);
+        let found = measured.filter(|(_, measures)| passes(measures)).map(|(listing, _)| listing);
+        Facets::of(&self.count(&masks, found), &masks, self, categories).json()
     }
 
-    /// Counts what filters let pass; of a wishlist, these.
-    pub fn count(&self, masks: &Masks, beyond: Option<&Beyond>, wishlist: Option<&[Id]>) -> Counts {
-        let mut counts = Counts::new(self.texts.terms.len());
-        let all = self.traits.iter();
-        let passes = |measures: &Measures| beyond.is_none_or(|beyond| beyond.passes(measures));
-        // Three loops, for the first is the one that must be fast.
-        match (wishlist, beyond) {
-            (None, None) => counts.add_all(all, masks),
-            (None, Some(_)) => {
-                let measured = all.zip(&self.measures).filter(|(_, measures)| passes(measures));
-                counts.add_all(measured.map(|(listing, _)| listing), masks);
-            }
-            (Some(ids), _) => {
-                let found = ids.iter().filter_map(|id| self.ids.binary_search(id).ok());
-                let found = found.filter(|at| passes(&self.measures[*at]));
-                counts.add_all(found.map(|at| &self.traits[at]), masks);
-            }
-        }
+    /// Counts what exact filters let pass.
+    pub fn count_all(&self, masks: &Masks) -> Counts<DenseTermCounts> {
+        self.count(masks, self.traits.iter())
+    }
+
+    /// Counts those of many listings that filters let pass.
+    fn count<'a>(
+        &self,
+        masks: &Masks,
+        listings: impl Iterator<Item = &'a Traits>,
+    ) -> Counts<DenseTermCounts> {
+        let mut counts = Counts::dense(self.texts.terms.len());
+        counts.add_all(listings, &masks.for_scan(&self.texts));
         counts
+    }
+
+    /// Counts those of a few listings that filters let pass, in time that depends on nothing but these.
+    fn count_few(&self, exact: &Exact, listings: &[&Traits]) -> (Masks, Counts<SparseTermCounts>) {
+        let masks = Masks::of_listings(exact, &self.texts, listings);
+        let mut counts = Counts::sparse();
+        counts.add_all(listings.iter().copied(), &masks);
+        (masks, counts)
     }
 }

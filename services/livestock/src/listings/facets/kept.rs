@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use common::Error;
 
 use super::Facets;
-use super::count::Counts;
+use super::count::{Counts, SparseTermCounts};
 use super::exact::{Exact, Masks};
 use super::index::Index;
 use crate::categories::Categories;
@@ -29,7 +29,7 @@ struct Kept(Option<Counted>);
 #[derive(Debug)]
 struct Counted {
     masks: Masks,
-    counts: Counts,
+    counts: Counts<SparseTermCounts>,
     /// How many changes of listings it has, and of spellings.
     changed: u64,
     spelt: u64,
@@ -41,7 +41,7 @@ impl Kept {
     fn is_near(&self, index: &Index) -> bool {
         self.0.as_ref().is_some_and(|kept| {
             let small =
-                index.changed() - kept.changed <= FEW_CHANGES && kept.counts.breeds.len() <= FEW_TERMS;
+                index.changed() - kept.changed <= FEW_CHANGES && kept.counts.counted_terms() <= FEW_TERMS;
             small || (kept.changed == index.changed() && kept.spelt == index.spelt)
         })
     }
@@ -58,8 +58,7 @@ impl Kept {
         let Some(changes) = index.since(kept.changed) else { return Ok(None) };
         let mut same = kept.spelt == index.spelt;
         if kept.changed != index.changed() {
-            kept.masks.learn(exact, &index.texts);
-            kept.counts.learn(index.texts.terms.len());
+            kept.masks.extend(exact, &index.texts);
             for (before, now) in changes {
                 for (listing, times) in before.iter().map(|before| (before, -1)).chain([(now, 1)]) {
                     same &= !kept.counts.add(listing, &kept.masks, times);
@@ -76,8 +75,9 @@ impl Kept {
 
     fn count(&mut self, exact: &Exact, index: &Index, categories: &Categories) -> Result<String, Error> {
         let masks = Masks::of(exact, &index.texts);
-        let counts = index.count(&masks, None, None);
+        let counts = index.count_all(&masks);
         let answer = Facets::of(&counts, &masks, index, categories).json()?;
+        let counts = counts.into_sparse();
         let (changed, spelt) = (index.changed(), index.spelt);
         Ok(self.0.insert(Counted { masks, counts, changed, spelt, answer }).answer.clone())
     }
