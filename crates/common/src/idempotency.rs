@@ -22,6 +22,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use database::{AnyConnection, Database};
 use sha2::{Digest, Sha256};
 
+pub use store::claim;
 pub(crate) use store::prune;
 
 use crate::auth::Caller;
@@ -68,6 +69,14 @@ pub(crate) struct Scope {
     key: String,
 }
 
+impl Scope {
+    /// Somebody who acts for two organisations is two callers.
+    fn new(caller: &Caller, operation: &str, key: &str) -> Self {
+        let caller = serde_json::json!([caller.user_id, caller.organisation_id()]).to_string();
+        Self { caller, operation: operation.to_owned(), key: key.to_owned() }
+    }
+}
+
 impl FromRequest for Once {
     type Error = Error;
     type Future = Ready<Result<Self, Error>>;
@@ -84,10 +93,7 @@ impl FromRequest for Once {
             return ready(Err(Error::Internal(anyhow::anyhow!("the app has no turns"))));
         };
         let caller = Caller::from_request(request, payload).into_inner();
-        // Somebody who acts for two organisations is two callers.
-        let who = |caller: &Caller| serde_json::json!([caller.user_id, caller.organisation_id()]).to_string();
-        let scope = |caller: Caller| Scope { caller: who(&caller), operation, key: key.to_owned() };
-        ready(caller.map(|caller| Self(Ok(Some((scope(caller), turns))))))
+        ready(caller.map(|caller| Self(Ok(Some((Scope::new(&caller, &operation, key), turns))))))
     }
 }
 

@@ -19,7 +19,7 @@ pub mod files;
 mod format;
 mod health;
 pub mod http;
-mod idempotency;
+pub mod idempotency;
 mod keyset;
 mod leaving;
 mod measured;

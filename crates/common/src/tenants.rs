@@ -29,6 +29,11 @@ impl TenantLimits {
         timeout(longest, permits).await.ok()?.ok()
     }
 
+    /// A permit, if the tenant may hold another now.
+    pub fn try_acquire(&self, tenant: &str) -> Option<OwnedSemaphorePermit> {
+        self.of(tenant).try_acquire_owned().ok()
+    }
+
     fn of(&self, tenant: &str) -> Arc<Semaphore> {
         let mut tenants = self.tenants.lock().unwrap_or_else(PoisonError::into_inner);
         if tenants.len() >= MAX_IDLE {

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use actix_web::web::Data;
 use clap::{ArgMatches, Command};
-use common::{Context, Service, Verifier};
+use common::{Context, Service, TenantLimits, Verifier};
 use database::{Database, EmbeddedMigrations, Migrations};
 use diesel_migrations::embed_migrations;
 use utoipa_actix_web::scope::scope;
@@ -39,6 +39,8 @@ pub struct System {
     public_url: String,
     store: ContentStore,
     large_answers: LargeAnswers,
+    /// Calls to resolve files that run, of each tenant.
+    resolving: TenantLimits,
     scanner: Option<Scanner>,
     cache: Cache,
     secrets: Arc<Secrets>,
@@ -104,6 +106,7 @@ impl Service for System {
             public_url: context.public_url.clone(),
             store: ContentStore::open(settings).await?,
             large_answers: LargeAnswers::default(),
+            resolving: TenantLimits::new(files::MAX_TENANT_RESOLVES),
             scanner: Scanner::open(settings)?,
             places: Places::open(settings, &enabled, cache.clone(), &secrets)?,
             countries: Countries::open(&enabled)?,

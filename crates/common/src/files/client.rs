@@ -161,12 +161,12 @@ impl FileClient {
             traceparent: share.traceparent.clone(),
         };
         let mut full = Vec::new();
-        for ids in share.files.chunks(MAX_FILES) {
-            match self.share_files(&by, ids, share).await {
+        for (chunk, ids) in share.files.chunks(MAX_FILES).enumerate() {
+            match self.share_files(&by, chunk, ids, share).await {
                 Err(CallError::NoRoom(found)) => {
                     let rest: Vec<_> = ids.iter().copied().filter(|id| !found.contains(id)).collect();
                     if !rest.is_empty() {
-                        self.share_files(&by, &rest, share).await?;
+                        self.share_files(&by, chunk, &rest, share).await?;
                     }
                     full.extend(found);
                 }
@@ -176,8 +176,17 @@ impl FileClient {
         if full.is_empty() { Ok(()) } else { Err(CallError::NoRoom(full)) }
     }
 
-    async fn share_files(&self, by: &OnBehalfOf<'_>, ids: &[Id], share: &DueShare) -> Result<(), CallError> {
-        let body = json!({ "ids": ids, "shareWith": share.organisations, "brief": true });
+    async fn share_files(
+        &self,
+        by: &OnBehalfOf<'_>,
+        chunk: usize,
+        ids: &[Id],
+        share: &DueShare,
+    ) -> Result<(), CallError> {
+        // An attempt whose answer was lost has shared: after an unsharing its retry must not share again.
+        let share_id = format!("{}-{chunk}", share.id);
+        let body =
+            json!({ "ids": ids, "shareWith": share.organisations, "shareId": share_id, "brief": true });
         self.call(by, &body, 1).await.map(drop)
     }
 

@@ -5,6 +5,7 @@ use database::{AnyConnection, Json, Ts};
 use diesel::prelude::*;
 
 use super::Scope;
+use crate::auth::Caller;
 use crate::schema::idempotency_keys::dsl as k;
 use crate::{Answer, Error};
 
@@ -53,6 +54,34 @@ pub(super) fn record<T>(
     let (answer, told) = effect(c)?;
     diesel::update(row).set(k::answer.eq(Json::of(&answer)?)).execute(c)?;
     Ok((answer, told))
+}
+
+/// Takes a key of a caller for an effect that has no answer to keep, in the transaction of that effect. Returns whether the
+/// key was free: if not, the effect was carried out before.
+///
+/// # Errors
+/// If the database fails, or another transaction takes the same key just now.
+pub fn claim(c: &mut AnyConnection, caller: &Caller, operation: &str, key: &str) -> Result<bool, Error> {
+    let scope = Scope::new(caller, operation, key);
+    let row = k::idempotency_keys.find((&scope.caller, &scope.operation, &scope.key));
+    diesel::delete(row.filter(k::created_at.lt(expiry()))).execute(c)?;
+    let row = (
+        k::caller.eq(&scope.caller),
+        k::operation.eq(&scope.operation),
+        k::key.eq(&scope.key),
+        k::fingerprint.eq(""),
+        k::answer.eq(Json("{}".into())),
+        k::created_at.eq(Ts::now()),
+    );
+    let taken = database::dispatch!(c, c => diesel::insert_into(k::idempotency_keys)
+        .values(row)
+        .on_conflict_do_nothing()
+        .execute(c));
+    match taken.map_err(database::Error::from) {
+        Ok(rows) => Ok(rows == 1),
+        Err(error) if error.is_lock_timeout() => Err(Error::IdempotencyInProgress),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Forgets the expired ones.

@@ -1,6 +1,7 @@
 //! The operations on files.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse, delete, get, post};
@@ -12,12 +13,15 @@ use database::{AnyConnection, Id};
 use super::answer::{Binary, FileInfo, Uploaded};
 use super::download::respond;
 use super::kept::Kept;
-use super::large::{Held, Holder, Permit};
+use super::large::{Held, Permit};
 use super::resolve::{ResolveFiles, Sharing, View, resolved};
 use super::scan::refuse_infected;
 use super::store;
 use super::upload::receive;
 use crate::System;
+
+/// The longest wait of a call to resolve files for others of its tenant.
+const RESOLVE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Upload a file
 ///
@@ -113,13 +117,18 @@ pub(super) async fn resolve(
     system: Data<System>,
 ) -> Result<Held, Error> {
     let (request, _) = body.check(ResolveFiles::rules)?;
-    let holder = Holder::of(&caller);
+    let tenant = caller.tenant();
+    // Each call may read or write some MB: a tenant leaves connections to the database to others.
+    let turn = system.resolving.acquire(&tenant, RESOLVE_TIMEOUT).await;
+    let _turn = turn.ok_or(Error::Busy(
+        "Too many of your files are being resolved: try again, one call after the other.",
+    ))?;
     let view = View { caller, brief: request.is_brief(), public_url: system.public_url.clone() };
     let (ids, sharing) = request.into_parts();
     let parts = Arc::new((ids, sharing, view));
     // Nothing of a large answer, and no connection to the database, is held while it waits for its permit.
     match run(&system, parts.clone(), None).await {
-        Err(Error::Busy(_)) => run(&system, parts, Some(system.large_answers.wait(&holder).await?)).await,
+        Err(Error::Busy(_)) => run(&system, parts, Some(system.large_answers.wait(&tenant).await?)).await,
         answered => answered,
     }
 }
@@ -139,7 +148,7 @@ async fn run(
         let mut permit = permit.clone();
         if view.may_be_large(ids) {
             let size = store::organisations_size(c, ids)? + sharing.added_size(ids.len());
-            permit = large.permit(&Holder::of(&view.caller), size, permit.as_ref())?;
+            permit = large.permit(&view.caller.tenant(), size, permit.as_ref())?;
         }
         let files = if reads {
             store::find_usable(c, &view.caller, ids)?

@@ -22,6 +22,9 @@ mod upload;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
+/// Calls to resolve files that a tenant may run at once: half of the connections of the smallest pool.
+pub(crate) const MAX_TENANT_RESOLVES: usize = 2;
+
 pub(crate) fn routes(v1: &mut ServiceConfig) {
     // Before the paths with an id, which `resolve` would be taken for.
     v1.service(api::resolve);

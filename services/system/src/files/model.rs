@@ -1,6 +1,7 @@
 //! What a file is and who may do what with it.
 
 use common::Caller;
+use common::wire::normalize_line;
 use database::{Id, Json, Ts};
 use diesel::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -29,10 +30,15 @@ impl Organisations {
         self.0.len() > before
     }
 
-    /// Removes those that are there; true if any was.
+    /// Removes those that are there, as they are written or else normalized; true if any was.
     pub fn remove(&mut self, others: &[String]) -> bool {
         let before = self.0.len();
-        self.0.retain(|organisation| !others.contains(organisation));
+        for other in others {
+            let position = |id: &str| self.0.iter().position(|organisation| organisation == id);
+            if let Some(found) = position(other).or_else(|| position(&normalize_line(other))) {
+                self.0.remove(found);
+            }
+        }
         self.0.len() < before
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::ops::Deref;
 
 use common::problem::{Code, Problems};
-use common::wire::{Name, StoredId};
+use common::wire::{Name, Reference, StoredId};
 use common::{Answer, Caller, Error};
 use database::Id;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use utoipa::openapi::schema::{ArrayBuilder, Schema, SchemaType, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::answer::FileInfo;
-use super::large::{Held, Holder, LargeAnswers, Permit};
+use super::large::{Held, LargeAnswers, Permit};
 use super::model::{File, MAX_ORGANISATIONS, Organisations};
 
 /// Which files, and whom they are for.
@@ -29,9 +29,12 @@ pub(super) struct ResolveFiles {
     /// with at most 200 organisations; if one of these files would exceed that, nothing is shared.
     share_with: Option<ShareWith>,
     /// Organisations with which the caller's own files among these are no longer shared, at most 50 in a call. `*` ends
-    /// the sharing with everybody; organisations that are named one by one keep their access. Ids are compared exactly as
-    /// they are stored, so that those from before ids were normalized can be taken off.
+    /// the sharing with everybody; organisations that are named one by one keep their access. An id is compared
+    /// as it is written, so that those from before ids were normalized can be taken off, and if there is none, normalized.
     unshare_with: Option<UnshareWith>,
+    /// Identifies the sharing, for retries: of calls with the same `shareId` only the first shares (for 24 hours). So a late
+    /// retry does not share what was unshared since.
+    share_id: Option<Reference>,
     /// `true`: nothing is shared or unshared unless all ids are found.
     all_or_nothing: bool,
     /// `true`: `organisations` is left empty, so the answer stays small.
@@ -122,7 +125,8 @@ impl ResolveFiles {
                 None => nameless = true,
             }
         }
-        let mut sharing = Sharing { all_or_nothing: self.all_or_nothing, ..Sharing::default() };
+        let share_id = self.share_id.map(|id| id.0);
+        let mut sharing = Sharing { share_id, all_or_nothing: self.all_or_nothing, ..Sharing::default() };
         // A text that is no UUID is an id that is never found.
         if !(self.all_or_nothing && nameless) {
             sharing.share = OrganisationIds::ids(self.share_with.as_ref());
@@ -139,6 +143,8 @@ pub(super) struct Sharing {
     share: Vec<String>,
     /// Ids of organisations to remove.
     unshare: Vec<String>,
+    /// Organisations are added only once for each id.
+    pub share_id: Option<String>,
     /// Nothing is changed unless all files are found.
     pub all_or_nothing: bool,
 }
@@ -154,13 +160,18 @@ impl Sharing {
         files * self.share.iter().map(|id| id.len() + "\"\",".len()).sum::<usize>()
     }
 
-    /// Changes the organisations of a file; true if they are others then.
+    /// True when it adds organisations to files.
+    pub(super) fn shares(&self) -> bool {
+        !self.share.is_empty()
+    }
+
+    /// Changes the organisations of a file, without adding any if this is a `repeat`; true if they are others then.
     ///
     /// # Errors
     /// If organisations are added and the file has more than [`MAX_ORGANISATIONS`] then.
-    pub(super) fn apply(&self, organisations: &mut Organisations) -> Result<bool, NoRoom> {
+    pub(super) fn apply(&self, organisations: &mut Organisations, repeat: bool) -> Result<bool, NoRoom> {
         let removed = organisations.remove(&self.unshare);
-        let added = organisations.add(&self.share);
+        let added = !repeat && organisations.add(&self.share);
         if added && organisations.0.len() > MAX_ORGANISATIONS { Err(NoRoom) } else { Ok(removed || added) }
     }
 }
@@ -244,7 +255,7 @@ pub(super) fn resolved(
     let missing = ids.iter().filter(|id| !files.iter().any(|file| file.id == **id));
     let missing: Vec<_> = missing.map(ToString::to_string).collect();
     let files: Vec<_> = files.into_iter().map(|file| view.show(file)).collect();
-    let permit = large.permit(&Holder::of(&view.caller), files.iter().map(size).sum(), own)?;
+    let permit = large.permit(&view.caller.tenant(), files.iter().map(size).sum(), own)?;
     let infos: Vec<_> = files.into_iter().map(|file| FileInfo::resolved(file, &view.public_url)).collect();
     let answer = Answer::json(&infos)?;
     let answer = if missing.is_empty() { answer } else { answer.header("X-Missing-Ids", missing.join(",")) };

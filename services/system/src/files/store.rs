@@ -15,6 +15,9 @@ use super::resolve::{NoRoom, Sharing};
 use crate::schema::contents::dsl as k;
 use crate::schema::files::dsl as f;
 
+/// The operation whose keys are the ids of sharings.
+const SHARING: &str = "share files";
+
 /// Stores what was uploaded; its content is in the content store by now.
 pub(super) fn create(c: &mut AnyConnection, upload: &Upload, kept: &Kept) -> Result<(), Error> {
     kept.is_young()?;
@@ -140,11 +143,15 @@ pub(super) fn share(
     if sharing.all_or_nothing && files.len() < ids.len() {
         return Ok(files);
     }
+    let repeat = match &sharing.share_id {
+        Some(id) if sharing.shares() => !common::idempotency::claim(c, caller, SHARING, id)?,
+        _ => false,
+    };
     // Files of one load are mostly shared with the same organisations: one statement for all of those.
     let mut changes = HashMap::<String, Vec<Id>>::new();
     let mut full = Vec::new();
     for file in files.iter_mut().filter(|file| file.is_own_of(caller)) {
-        match sharing.apply(&mut file.organisations) {
+        match sharing.apply(&mut file.organisations, repeat) {
             Ok(false) => {}
             Ok(true) => changes.entry(Json::of(&file.organisations)?.0).or_default().push(file.id),
             Err(NoRoom) => full.push(file.id),

@@ -27,7 +27,7 @@ testkit::on_both! {
     async fn names_with_control_characters(backend) {
         let files = start(backend).await;
         let user = User::of("farm");
-        for name in ["a\r\nSet-Cookie: b", "a\0b", "\u{85}"] {
+        for name in ["a\r\nSet-Cookie: b", "a\0b", "a\u{85}b"] {
             let reply = files.upload(&user, form("files", "misc", name).part("file", part(b"x"))).await;
             assert_eq!(reply.problems(), ["name format"], "{name:?}");
         }
