@@ -63,6 +63,9 @@ pub enum Error {
     /// 503 `dependency_unavailable`: too much of one kind is under way, and nothing was changed.
     #[error("{0}")]
     Busy(&'static str),
+    /// 429 `rate_limited`: too much of one kind is under way for the caller's tenant, and nothing was changed.
+    #[error("{0}")]
+    TenantBusy(&'static str),
     /// 503 `dependency_unavailable` where the database was lost in the commit: `body.outcome` is `unknown`.
     #[error(
         "The database cannot be reached at the moment, and whether this was done is not known: look, or repeat it with the \
@@ -114,7 +117,7 @@ impl Error {
             Self::PayloadTooLarge(_) => (413, "payload_too_large"),
             Self::UnsupportedMediaType(_) => (415, "unsupported_media_type"),
             Self::RangeNotSatisfiable(_) => (416, "range_not_satisfiable"),
-            Self::RateLimited(_) => (429, "rate_limited"),
+            Self::RateLimited(_) | Self::TenantBusy(_) => (429, "rate_limited"),
             Self::Internal(_) => (500, "internal"),
             Self::Unavailable(..) | Self::Busy(_) | Self::Undecided(_) => (503, "dependency_unavailable"),
         }
@@ -161,6 +164,7 @@ impl Error {
                 vec![(header::RETRY_AFTER, text("2"))]
             }
             Self::RateLimited(seconds) => vec![(header::RETRY_AFTER, HeaderValue::from(*seconds))],
+            Self::TenantBusy(_) => vec![(header::RETRY_AFTER, HeaderValue::from(1))],
             // What was not read of the body must not be taken for the next request.
             Self::PayloadTooLarge(_) => vec![(header::CONNECTION, text("close"))],
             _ => vec![],

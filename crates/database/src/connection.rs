@@ -48,7 +48,7 @@ pub(crate) fn sqlite(path: &Path, role: Role) -> Result<SqliteConnection, Error>
     })?;
     // A large write remembers each page for every statement that changes it: hundreds of MB that memory is not for.
     // Readers find what is mapped where it lies, and keep pages (KiB) only of what a file has beyond that.
-    // What is deleted, such as a token, is overwritten: with FAST only in pages that stay in use, at no measurable cost. ON
+    // What is deleted, such as a token, is overwritten in the database file: with FAST only in pages that stay in use, at no measurable cost. ON
     // also overwrites pages that become free, and halves the rate of small writes where most rows are deleted again. See
     // [`with_secure_delete`].
     let (query_only, temp_store, cache, secure_delete) = match role {

@@ -39,7 +39,8 @@ enum Place {
 type Answer = Box<dyn FnOnce(Result<(), &Error>) + Send>;
 
 struct Ran {
-    answer: Answer,
+    /// `None` if it was skipped.
+    answer: Option<Answer>,
     /// The savepoint could not be rolled back: the whole transaction is lost.
     lost: bool,
 }
@@ -79,7 +80,7 @@ impl Writer {
             record(&queued, begun);
             if send.is_closed() {
                 // The client has gone: its write would only delay those of others.
-                return Ran { answer: Box::new(|_| ()), lost: false };
+                return Ran { answer: None, lost: false };
             }
             let (result, lost) = span.in_scope(|| run(connection, place, &mut f));
             let answer = move |committed: Result<(), &Error>| {
@@ -90,7 +91,7 @@ impl Writer {
                 // If the client has gone since it began, the write stands all the same.
                 let _ = send.send(answer);
             };
-            Ran { answer: Box::new(answer), lost }
+            Ran { answer: Some(Box::new(answer)), lost }
         });
         if tokio::time::timeout(self.wait, self.queue.send(job)).await.is_err() {
             self.measured.full.increment(1);
@@ -191,7 +192,7 @@ fn group(
             // Not begun: the job is not run either; dropping it answers "the writer has stopped".
             Err(_) => break,
         };
-        answers.push(ran.answer);
+        answers.extend(ran.answer);
         if ran.lost {
             return Err(Error::Unavailable("the transaction was lost".into()));
         }

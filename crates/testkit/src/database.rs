@@ -30,6 +30,17 @@ pub struct TestDatabase {
     name: Option<String>,
 }
 
+/// Runs statements in the database at this URL, on a connection of their own.
+pub fn execute(url: &str, sql: &str) {
+    match url.strip_prefix("sqlite://") {
+        Some(file) => {
+            let mut c = SqliteConnection::establish(file).unwrap();
+            c.batch_execute(&format!("PRAGMA busy_timeout=5000; {sql}")).unwrap();
+        }
+        None => PgConnection::establish(url).unwrap().batch_execute(sql).unwrap(),
+    }
+}
+
 impl TestDatabase {
     /// An empty database with the tables of this service; on SQLite the service makes them when it starts.
     pub async fn new<S: Service>(backend: Backend) -> Self {
@@ -60,13 +71,7 @@ impl TestDatabase {
 
     /// Runs statements behind the service's back.
     pub fn execute(&self, sql: &str) {
-        match self.url.strip_prefix("sqlite://") {
-            Some(file) => {
-                let mut c = SqliteConnection::establish(file).unwrap();
-                c.batch_execute(&format!("PRAGMA busy_timeout=5000; {sql}")).unwrap();
-            }
-            None => PgConnection::establish(&self.url).unwrap().batch_execute(sql).unwrap(),
-        }
+        execute(&self.url, sql);
     }
 
     /// How many rows a table has; on PostgreSQL its name begins with its schema.

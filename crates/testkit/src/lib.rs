@@ -31,7 +31,7 @@ mod user;
 pub use app::{App, config};
 pub use authorization::every_operation_refuses_whom_it_must;
 pub use client::{Call, Reply};
-pub use database::{Backend, TestDatabase, on_server};
+pub use database::{Backend, TestDatabase, execute, on_server};
 pub use discreet::errors_tell_nothing_of_the_inside;
 pub use hostile::no_parameter_is_more_than_a_value;
 pub use private::{PRIVATE_TEXT, private_user};

@@ -81,13 +81,16 @@ impl SystemStub {
         self.state().padding = bytes;
     }
 
-    /// The bodies of the resolve calls so far, without `brief`, which each has.
+    /// The bodies of the resolve calls so far, without `brief`, which each has, and `shareId`, which those have that share.
     pub async fn calls(&self) -> Vec<Value> {
         let requests = self.server.received_requests().await.unwrap_or_default();
         let resolves = requests.iter().filter(|request| request.url.path() == "/v1/files/resolve");
         let body = |request: &Request| {
             let mut body: Value = request.body_json().unwrap();
-            assert_eq!(body.as_object_mut().unwrap().remove("brief"), Some(json!(true)));
+            let is_share = shares(&body);
+            let members = body.as_object_mut().unwrap();
+            assert_eq!(members.remove("brief"), Some(json!(true)));
+            assert_eq!(members.remove("shareId").is_some_and(|id| id.is_string()), is_share);
             body
         };
         resolves.map(body).collect()

@@ -31,7 +31,8 @@ pub struct Organisation {
 impl Organisation {
     /// The name, or the id without invisible characters where the token has none.
     pub fn name_or_id(&self) -> String {
-        self.name.clone().unwrap_or_else(|| without_invisible(&self.id))
+        let visible_id = || Some(without_invisible(&self.id)).filter(|id| !id.trim().is_empty());
+        self.name.clone().or_else(visible_id).unwrap_or_else(|| self.id.clone())
     }
 }
 

@@ -35,6 +35,8 @@ struct State {
     /// The tenants of failed calls since the last success, up to [`MAX_FAILED_TENANTS`].
     failed_tenants: Vec<String>,
     open_until: Option<Instant>,
+    /// A call finds out whether it closes.
+    on_trial: bool,
 }
 
 /// The right to one call, whose outcome must be reported.
@@ -79,7 +81,7 @@ impl Breaker {
             }
             Some(_) => {
                 // Others wait for the result of this call.
-                state.open_until = Some(now + OPEN_TIME);
+                (state.open_until, state.on_trial) = (Some(now + OPEN_TIME), true);
                 true
             }
             None => false,
@@ -98,17 +100,24 @@ impl Breaker {
     /// Reports whether the service answered a probe: if not, the breaker opens.
     pub(super) fn probed(&self, answered: bool) {
         let mut state = self.state();
-        if answered { self.close(&mut state) } else { self.open(&mut state) }
+        // Failures of three tenants have opened it meanwhile: only a trial closes it.
+        let is_overtaken = state.open_until.is_some() && !state.on_trial;
+        if !answered {
+            self.open(&mut state);
+        } else if !is_overtaken {
+            self.close(&mut state);
+        }
     }
 
     /// Keeps the failed tenants: only a success clears them.
     fn close(&self, state: &mut State) {
-        (state.failures, state.open_until) = (0, None);
+        (state.failures, state.open_until, state.on_trial) = (0, None, false);
         self.open.set(0.0);
     }
 
     fn open(&self, state: &mut State) {
-        (state.failures, state.open_until) = (0, Some(Instant::now() + OPEN_TIME));
+        let until = Instant::now() + OPEN_TIME;
+        (state.failures, state.open_until, state.on_trial) = (0, Some(until), false);
         self.open.set(1.0);
     }
 
@@ -237,6 +246,13 @@ mod tests {
         };
         assert!(!["a", "a", "a", "a", "b", "a"].map(fail).contains(&true));
         breaker.permit("c").unwrap().success();
+        // A probe that began before they failed does not close it.
+        let probe = (0..3).map(|_| breaker.permit("a").unwrap().failure()).last();
+        assert_eq!((probe, fail("b"), fail("c")), (Some(Probe), false, true));
+        breaker.probed(true);
+        assert!(breaker.permit("a").is_none());
+        breaker.state().open_until = Some(Instant::now());
+        breaker.permit("a").unwrap().success();
         assert_eq!(["a", "b", "c"].map(fail), [false, false, true]);
         // The trial fails too, but the service answers the probe: then the next failure opens it again.
         breaker.state().open_until = Some(Instant::now());

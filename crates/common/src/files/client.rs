@@ -162,11 +162,13 @@ impl FileClient {
         };
         let mut full = Vec::new();
         for (chunk, ids) in share.files.chunks(MAX_FILES).enumerate() {
-            match self.share_files(&by, chunk, ids, share).await {
+            let share_id = format!("{}-{chunk}", share.id);
+            match self.share_files(&by, &share_id, ids, share).await {
                 Err(CallError::NoRoom(found)) => {
                     let rest: Vec<_> = ids.iter().copied().filter(|id| !found.contains(id)).collect();
                     if !rest.is_empty() {
-                        self.share_files(&by, chunk, &rest, share).await?;
+                        // Another id: a retry must find out again which files have no room.
+                        self.share_files(&by, &format!("{share_id}-rest"), &rest, share).await?;
                     }
                     full.extend(found);
                 }
@@ -179,12 +181,11 @@ impl FileClient {
     async fn share_files(
         &self,
         by: &OnBehalfOf<'_>,
-        chunk: usize,
+        share_id: &str,
         ids: &[Id],
         share: &DueShare,
     ) -> Result<(), CallError> {
         // An attempt whose answer was lost has shared: after an unsharing its retry must not share again.
-        let share_id = format!("{}-{chunk}", share.id);
         let body =
             json!({ "ids": ids, "shareWith": share.organisations, "shareId": share_id, "brief": true });
         self.call(by, &body, 1).await.map(drop)

@@ -60,7 +60,7 @@ pub(super) fn record<T>(
 /// key was free: if not, the effect was carried out before.
 ///
 /// # Errors
-/// If the database fails, or another transaction takes the same key just now.
+/// If the database fails, or 503 while another transaction takes the same key.
 pub fn claim(c: &mut AnyConnection, caller: &Caller, operation: &str, key: &str) -> Result<bool, Error> {
     let scope = Scope::new(caller, operation, key);
     let row = k::idempotency_keys.find((&scope.caller, &scope.operation, &scope.key));
@@ -79,7 +79,9 @@ pub fn claim(c: &mut AnyConnection, caller: &Caller, operation: &str, key: &str)
         .execute(c));
     match taken.map_err(database::Error::from) {
         Ok(rows) => Ok(rows == 1),
-        Err(error) if error.is_lock_timeout() => Err(Error::IdempotencyInProgress),
+        Err(error) if error.is_lock_timeout() => {
+            Err(Error::Busy("The same is being done already: try again later."))
+        }
         Err(error) => Err(error.into()),
     }
 }

@@ -9,7 +9,7 @@ use crate::echo::{start, thing};
 fn texts_are_trimmed_and_in_nfc() {
     testkit::block_on(async {
         let app = start().await;
-        let mut body = thing(" \u{2003}Cafe\u{301} \u{a0}");
+        let mut body = thing("\t \u{2003}Cafe\u{301} \u{a0}\r\n");
         body["tags"] = json!([" a ", "e\u{301}"]);
         let kept = app.post("/v1/one").json(&body).send().await.ok();
         assert_eq!((&kept["name"], &kept["tags"]), (&json!("Caf\u{e9}"), &json!(["a", "\u{e9}"])));
@@ -47,7 +47,7 @@ fn invisible_characters_are_refused_in_names() {
         ] {
             assert_eq!(app.post("/v1/one").json(&thing(name)).send().await.ok()["name"], name);
         }
-        for control in ["Farm\n", "\tFarm", "Fa\u{7f}rm", "\u{0}"] {
+        for control in ["Fa\nrm", "Fa\trm", "Fa\u{7f}rm", "\u{0}"] {
             assert_eq!(app.post("/v1/one").json(&thing(control)).send().await.problems(), ["name format"]);
         }
     });

@@ -9,6 +9,7 @@ use common::multipart::Payload;
 use common::wire::ActionResult;
 use common::{Answer, Body, Caller, Error, Failures, Once, PathId};
 use database::{AnyConnection, Id};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::answer::{Binary, FileInfo, Uploaded};
 use super::download::respond;
@@ -20,8 +21,8 @@ use super::store;
 use super::upload::receive;
 use crate::System;
 
-/// The longest wait of a call to resolve files for others of its tenant.
-const RESOLVE_TIMEOUT: Duration = Duration::from_secs(2);
+/// The longest wait of a call to resolve files for others of its tenant: less than the timeout of services that call.
+const RESOLVE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Upload a file
 ///
@@ -109,6 +110,7 @@ pub(super) async fn archive(caller: Caller, path: PathId, system: Data<System>) 
     request_body = ResolveFiles, extensions(("x-no-idempotency-key" = json!(true))),
     responses(
         (status = 200, body = Vec<FileInfo>, headers(("X-Missing-Ids" = String, description = "Comma-separated ids"))),
+        (status = 429, description = "Too many files are being resolved for the caller's organisation."),
         Failures))]
 #[post("/files/resolve")]
 pub(super) async fn resolve(
@@ -120,12 +122,13 @@ pub(super) async fn resolve(
     let tenant = caller.tenant();
     // Each call may read or write some MB: a tenant leaves connections to the database to others.
     let turn = system.resolving.acquire(&tenant, RESOLVE_TIMEOUT).await;
-    let _turn = turn.ok_or(Error::Busy(
+    let turn = turn.ok_or(Error::TenantBusy(
         "Too many of your files are being resolved: try again, one call after the other.",
     ))?;
     let view = View { caller, brief: request.is_brief(), public_url: system.public_url.clone() };
     let (ids, sharing) = request.into_parts();
-    let parts = Arc::new((ids, sharing, view));
+    // The turn ends with the work in the database, which goes on when the client hangs up.
+    let parts = Arc::new((ids, sharing, view, turn));
     // Nothing of a large answer, and no connection to the database, is held while it waits for its permit.
     match run(&system, parts.clone(), None).await {
         Err(Error::Busy(_)) => run(&system, parts, Some(system.large_answers.wait(&tenant).await?)).await,
@@ -138,17 +141,17 @@ pub(super) async fn resolve(
 /// database's connections works for them.
 async fn run(
     system: &System,
-    parts: Arc<(Vec<Id>, Sharing, View)>,
+    parts: Arc<(Vec<Id>, Sharing, View, OwnedSemaphorePermit)>,
     permit: Option<Permit>,
 ) -> Result<Held, Error> {
     let large = system.large_answers.clone();
     let reads = parts.1.is_empty();
     let work = move |c: &mut AnyConnection| {
-        let (ids, sharing, view) = &*parts;
+        let (ids, sharing, view, _turn) = &*parts;
         let mut permit = permit.clone();
         if view.may_be_large(ids) {
             let size = store::organisations_size(c, ids)? + sharing.added_size(ids.len());
-            permit = large.permit(&view.caller.tenant(), size, permit.as_ref())?;
+            permit = large.permit(&view.caller.tenant(), size, permit.as_ref())?.or(permit);
         }
         let files = if reads {
             store::find_usable(c, &view.caller, ids)?

@@ -18,8 +18,9 @@ const MAX_LARGE_ANSWERS: usize = 8;
 const MAX_OF_TENANT: usize = 2;
 /// An answer of more bytes is large.
 const LARGE: usize = 1 << 20;
-/// The longest wait for a permit.
-const PERMIT_TIMEOUT: Duration = Duration::from_secs(2);
+/// The longest wait for a permit of the tenant, and then for one of all: together less than the timeout of services that
+/// call this one.
+const PERMIT_TIMEOUT: Duration = Duration::from_millis(500);
 /// Bytes that are given to the connection at once. It takes more when it has sent them, so that an answer that is not
 /// read stays here, with its permit.
 const CHUNK: usize = 32 << 10;
@@ -68,22 +69,22 @@ impl LargeAnswers {
     /// A permit, when one becomes free.
     ///
     /// # Errors
-    /// 503 if none does in time.
+    /// 429 if the tenant's own large answers are not read in time, 503 if those of others are not.
     pub(super) async fn wait(&self, tenant: &str) -> Result<Permit, Error> {
         // The tenant's first: of one tenant no more than may hold answers wait among the others.
-        let both = async {
-            let of_tenant = self.tenants.acquire(tenant, PERMIT_TIMEOUT).await?;
-            Some((of_tenant, self.all.clone().acquire_owned().await.ok()?))
-        };
-        match tokio::time::timeout(PERMIT_TIMEOUT, both).await {
-            Ok(Some(permits)) => Ok(Arc::new(permits)),
+        let of_tenant = self.tenants.acquire(tenant, PERMIT_TIMEOUT).await;
+        let of_tenant = of_tenant.ok_or(Error::TenantBusy(BUSY))?;
+        match tokio::time::timeout(PERMIT_TIMEOUT, self.all.clone().acquire_owned()).await {
+            Ok(Ok(of_all)) => Ok(Arc::new((of_tenant, of_all))),
             _ => Err(busy()),
         }
     }
 }
 
+const BUSY: &str = "Too many large answers are being sent: try again, with fewer ids.";
+
 fn busy() -> Error {
-    Error::Busy("Too many large answers are being sent: try again, with fewer ids.")
+    Error::Busy(BUSY)
 }
 
 /// An answer that keeps its permit until its body was sent or dropped.

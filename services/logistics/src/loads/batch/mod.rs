@@ -26,7 +26,7 @@ use upload::LoadBatchForm;
 /// So many batches are checked at a time: each takes a core and some memory.
 const AT_ONCE: usize = 2;
 /// Batches of one tenant that may be under way. Further ones wait before they are received.
-const MAX_TENANT_UPLOADS: usize = 4;
+const MAX_TENANT_UPLOADS: usize = 8;
 
 /// What all batches share.
 pub(crate) struct Batches {

@@ -178,7 +178,8 @@ mod tests {
         assert_eq!(names(&started(&mut waiting)), "a");
         assert_eq!(names(&started(&mut waiting)), "a");
         drop(other);
-        assert_eq!((queue.state().free_slots, queue.state().holders.len()), (2, 0));
+        let state = queue.state();
+        assert_eq!((state.free_slots, state.holders.len()), (2, 0));
     }
 
     #[test]
@@ -191,6 +192,7 @@ mod tests {
         // Gives up when its turn comes: nobody receives the slot.
         drop(running);
         assert_eq!(names(&started(&mut other)), "c");
-        assert_eq!((queue.state().free_slots, queue.state().turns.len()), (1, 0));
+        let state = queue.state();
+        assert_eq!((state.free_slots, state.turns.len()), (1, 0));
     }
 }

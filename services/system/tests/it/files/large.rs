@@ -108,7 +108,7 @@ testkit::on_both! {
             }
             let reply = files.resolve(user, large.clone()).await;
             assert!(reply.text().contains("with fewer ids"), "{}", reply.text());
-            assert_eq!(reply.error(503), "dependency_unavailable");
+            assert_eq!(reply.error(429), "rate_limited");
         }
         let next = files.resolve(&alone[1], ids[2].clone()).await.ok();
         assert_eq!(next.as_array().unwrap().len(), 25);
@@ -131,7 +131,7 @@ testkit::on_both! {
         files.app.database.execute(&wrong);
         let unshare = json!({"ids": large["ids"], "unshareWith": ["x"]});
         for body in [&large, &unshare] {
-            assert_eq!(files.resolve(&farm, body.clone()).await.error(503), "dependency_unavailable");
+            assert_eq!(files.resolve(&farm, body.clone()).await.error(429), "rate_limited");
         }
         let brief = json!({"ids": large["ids"], "brief": true});
         assert_eq!(files.resolve(&farm, brief).await.error(500), "internal");
@@ -152,4 +152,26 @@ testkit::on_both! {
         let wrong = files.resolve(&farm, json!({"ids": [id], "brief": "yes"})).await;
         assert_eq!(wrong.problems(), ["brief type"]);
     }
+}
+
+#[test]
+fn a_tenant_resolves_two_lists_at_a_time() {
+    testkit::block_on(async {
+        let files = start(Backend::Postgres).await;
+        let (farm, other) = (User::of("farm"), User::of("mart"));
+        let body = json!({"ids": [files.make(&farm, "misc", b"x").await], "brief": true});
+        let locked = "BEGIN; LOCK TABLE system.files IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(2); COMMIT";
+        let url = files.app.database.url.clone();
+        let lock = std::thread::spawn(move || testkit::execute(&url, locked));
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let resolve = |user| files.resolve(user, body.clone());
+        let (a, b, c, others) = tokio::join!(resolve(&farm), resolve(&farm), resolve(&farm), resolve(&other));
+        let replies = [a, b, c];
+        let mut statuses = replies.each_ref().map(|reply| reply.status);
+        statuses.sort_unstable();
+        assert_eq!((statuses, others.status), ([200, 200, 429], 200));
+        let busy = replies.iter().find(|reply| reply.status == 429).unwrap();
+        assert_eq!((busy.header("retry-after"), &busy.json()["code"]), ("1", &json!("rate_limited")));
+        lock.join().unwrap();
+    });
 }
