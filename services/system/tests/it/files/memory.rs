@@ -9,7 +9,11 @@ use testkit::{S3, User};
 
 use super::{form, id, noise, part};
 
-const GROWTH_MAX: u64 = 32 << 20;
+/// Growth allowed with local files. A content held whole would add its 25 MiB.
+const MAX_GROWTH: u64 = 32 << 20;
+/// Growth allowed with S3, whose client takes 24 to 41 MiB for connections and parts in flight. A content held whole would add
+/// its 25 MiB to that.
+const MAX_GROWTH_S3: u64 = 46 << 20;
 
 /// The service as a process, killed when this is dropped.
 pub struct Process {
@@ -56,7 +60,7 @@ impl Drop for Process {
 fn large_files_up_and_down_take_little_memory() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("file://{}/files", folder.path().display());
-    measure(&Process::start(folder.path(), &[("DROVER_SERVICE__STORE_URL", &url)]), 50);
+    measure(&Process::start(folder.path(), &[("DROVER_SERVICE__STORE_URL", &url)]), 50, MAX_GROWTH);
 }
 
 #[test]
@@ -69,10 +73,10 @@ fn and_on_s3() {
         ("AWS_SECRET_ACCESS_KEY", &s3.secret),
         ("AWS_REGION", "eu-west-1"),
     ];
-    measure(&Process::start(folder.path(), &store), 12);
+    measure(&Process::start(folder.path(), &store), 12, MAX_GROWTH_S3);
 }
 
-fn measure(service: &Process, rounds: usize) {
+fn measure(service: &Process, rounds: usize, max_growth: u64) {
     testkit::block_on(async {
         let (client, token) = (reqwest::Client::new(), User::of("farm").token());
         let files = format!("{}/v1/files", service.url);
@@ -90,13 +94,12 @@ fn measure(service: &Process, rounds: usize) {
             }
             assert_eq!(read, content.len());
         };
-        // Threads, connections and pools are there after the first ones.
         let before = service.memory();
         for _ in 0..rounds {
             round().await;
         }
         let after = service.memory();
         println!("{} KiB, then {} KiB", before >> 10, after >> 10);
-        assert!(after < before + GROWTH_MAX, "from {before} to {after}");
+        assert!(after < before + max_growth, "from {before} to {after}");
     });
 }
