@@ -7,10 +7,8 @@ use common::multipart::Payload;
 use common::{Answer, Caller, Error, Failures, Granted, MemberOrAdmin, Once};
 use database::AnyConnection;
 
-use super::MAX_TENANT_UPLOADS;
 use super::check::check;
 use super::plan::BatchResult;
-use super::queue::{QUEUE_TIMEOUT, busy};
 use super::upload::{LoadBatchForm, receive};
 use crate::Logistics;
 use crate::loads::columns::COLUMNS;
@@ -31,11 +29,6 @@ pub(in crate::loads) async fn create(
     form: Payload,
     app: Data<Logistics>,
 ) -> Result<Answer, Error> {
-    // Held to the end: the files of the form take up the temporary folder.
-    let _upload =
-        app.batches.uploads.acquire(&caller.tenant(), QUEUE_TIMEOUT).await.ok_or_else(|| {
-            busy(anyhow::anyhow!("{MAX_TENANT_UPLOADS} batches of the tenant are under way"))
-        })?;
     let form = receive(&request, form, &app.batches).await?;
     if let Err(refused) = form.problems.clone().check() {
         // What is wrong with the rows is told beside it.

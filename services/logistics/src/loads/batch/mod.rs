@@ -13,7 +13,7 @@ mod upload;
 
 use std::sync::Arc;
 
-use common::{Shape, TenantLimits};
+use common::Shape;
 
 pub(super) use api::{create, template};
 
@@ -25,15 +25,11 @@ use upload::LoadBatchForm;
 
 /// So many batches are checked at a time: each takes a core and some memory.
 const AT_ONCE: usize = 2;
-/// Batches of one tenant that may be under way. Further ones wait before they are received.
-const MAX_TENANT_UPLOADS: usize = 8;
 
 /// What all batches share.
 pub(crate) struct Batches {
     form: Shape<LoadBatchForm>,
     row: Shape<BatchRow>,
-    /// Batches of each tenant that are received, wait or are checked: their files take up the temporary folder.
-    uploads: TenantLimits,
     queue: Arc<FairQueue>,
     files_max: usize,
     limits: Limits,
@@ -46,7 +42,6 @@ impl Batches {
         Ok(Self {
             form: Shape::new()?,
             row: Shape::new()?,
-            uploads: TenantLimits::new(MAX_TENANT_UPLOADS),
             queue: FairQueue::new(AT_ONCE),
             files_max: settings.batch_files,
             limits: Limits { rows: settings.batch_rows, bytes: settings.batch_bytes },

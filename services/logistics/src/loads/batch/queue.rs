@@ -10,6 +10,9 @@ use tokio::sync::oneshot;
 /// How long a batch waits for others.
 pub const QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Batches of one tenant that may wait: their files take up the temporary folder.
+const MAX_WAITING: usize = 8;
+
 /// A fixed number of slots. A tenant never holds all of them (if there are several), and waits for at most one batch of each
 /// other tenant before its own next batch starts.
 pub struct FairQueue {
@@ -42,25 +45,31 @@ impl FairQueue {
     /// Waits for a slot in the turn of this tenant.
     ///
     /// # Errors
-    /// 503 after the timeout.
+    /// 503 after the timeout, or at once if the tenant has too many batches waiting.
     pub async fn acquire(self: &Arc<Self>, tenant: String, timeout: Duration) -> Result<Slot, Error> {
-        match tokio::time::timeout(timeout, self.enter(tenant)).await {
+        match tokio::time::timeout(timeout, self.enter(tenant)?).await {
             Ok(slot) => slot.map_err(|e| Error::Internal(e.into())),
             Err(elapsed) => Err(busy(elapsed.into())),
         }
     }
 
     /// Joins the queue. The slot is there at once if one is free.
-    fn enter(self: &Arc<Self>, tenant: String) -> oneshot::Receiver<Slot> {
+    fn enter(self: &Arc<Self>, tenant: String) -> Result<oneshot::Receiver<Slot>, Error> {
         let (sender, receiver) = oneshot::channel();
         let mut state = self.state();
         match state.turns.iter_mut().find(|(known, _)| *known == tenant) {
-            Some((_, waiting)) => waiting.push_back(sender),
+            Some((_, waiting)) => {
+                waiting.retain(|sender| !sender.is_closed());
+                if waiting.len() == MAX_WAITING {
+                    return Err(busy(anyhow::anyhow!("{MAX_WAITING} batches of the tenant wait already")));
+                }
+                waiting.push_back(sender);
+            }
             None => state.turns.push_back((tenant, VecDeque::from([sender]))),
         }
         drop(state);
         self.hand_out();
-        receiver
+        Ok(receiver)
     }
 
     /// Gives free slots to the batches whose turn it is.
@@ -119,7 +128,7 @@ impl Drop for Slot {
 }
 
 /// 503: too many batches are under way.
-pub fn busy(cause: anyhow::Error) -> Error {
+fn busy(cause: anyhow::Error) -> Error {
     Error::Unavailable(cause, "The reader of batches, which is busy,")
 }
 
@@ -129,7 +138,7 @@ mod tests {
 
     /// Joins a queue once for each of these tenants.
     fn enter<'a>(queue: &Arc<FairQueue>, tenants: &[&'a str]) -> Vec<(&'a str, oneshot::Receiver<Slot>)> {
-        tenants.iter().map(|tenant| (*tenant, queue.enter((*tenant).to_owned()))).collect()
+        tenants.iter().map(|tenant| (*tenant, queue.enter((*tenant).to_owned()).unwrap())).collect()
     }
 
     /// Takes the batches that have a slot by now out of the others.
@@ -180,6 +189,17 @@ mod tests {
         drop(other);
         let state = queue.state();
         assert_eq!((state.free_slots, state.holders.len()), (2, 0));
+    }
+
+    #[test]
+    fn a_tenant_has_few_batches_waiting() {
+        let queue = FairQueue::new(1);
+        let waiting = enter(&queue, &["a"; MAX_WAITING + 1]);
+        assert!(matches!(queue.enter("a".to_owned()), Err(Error::Unavailable(..))));
+        enter(&queue, &["b"]);
+        // Batches that gave up hold no place.
+        drop(waiting);
+        enter(&queue, &["a"]);
     }
 
     #[test]
