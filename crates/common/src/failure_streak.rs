@@ -1,6 +1,6 @@
-//! Tasks that are repeated log the first of several failures in a row.
+//! Logging of repeated tasks: only the first of several failures in a row is logged.
 
-/// Whether a task that is repeated fails at present.
+/// Whether the last run of a repeated task failed.
 #[derive(Debug, Default)]
 pub struct FailureStreak {
     failing: bool,

@@ -1,5 +1,4 @@
-//! Limits the requests or calls of each tenant that run at once, so that one tenant's heavy ones leave room for those of
-//! others.
+//! Limits how many requests or calls of each tenant run at once, so that one tenant leaves room for others.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

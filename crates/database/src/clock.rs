@@ -21,13 +21,13 @@ pub fn shared_now(c: &mut AnyConnection) -> QueryResult<Ts> {
 }
 
 impl Ts {
-    /// The instant so much later; the same where that would leave the calendar.
+    /// Returns the instant after this pause, or the same instant if the calendar ends before it.
     #[must_use]
     pub fn after(self, pause: Duration) -> Self {
         self.plus(TimeDelta::from_std(pause).unwrap_or_default())
     }
 
-    /// How long it is until a later instant; zero until an earlier one.
+    /// Returns the time until a later instant; zero for an earlier one.
     pub fn until(self, later: Self) -> Duration {
         Duration::from_millis((later.millis() - self.millis()).max(0).unsigned_abs())
     }

@@ -48,9 +48,9 @@ pub(crate) fn sqlite(path: &Path, role: Role) -> Result<SqliteConnection, Error>
     })?;
     // A large write remembers each page for every statement that changes it: hundreds of MB that memory is not for.
     // Readers find what is mapped where it lies, and keep pages (KiB) only of what a file has beyond that.
-    // What is deleted, such as a token, is overwritten in the database file: with FAST only in pages that stay in use, at no measurable cost. ON
-    // also overwrites pages that become free, and halves the rate of small writes where most rows are deleted again. See
-    // [`with_secure_delete`].
+    // Deleted rows, which may hold tokens, are overwritten in the database file. FAST overwrites them in pages that stay
+    // in use, at no measurable cost. ON also overwrites pages that become free, and halves the rate of small writes where
+    // most rows are deleted again. See [`with_secure_delete`].
     let (query_only, temp_store, cache, secure_delete) = match role {
         Role::Reader => ("ON", "MEMORY", 8192, "OFF"),
         Role::Writer => ("OFF", "FILE", 65536, "FAST"),

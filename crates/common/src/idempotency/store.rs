@@ -60,7 +60,7 @@ pub(super) fn record<T>(
 /// key was free: if not, the effect was carried out before.
 ///
 /// # Errors
-/// If the database fails, or 503 while another transaction takes the same key.
+/// 503 if the database fails, or while another transaction takes the same key.
 pub fn claim(c: &mut AnyConnection, caller: &Caller, operation: &str, key: &str) -> Result<bool, Error> {
     let scope = Scope::new(caller, operation, key);
     let row = k::idempotency_keys.find((&scope.caller, &scope.operation, &scope.key));

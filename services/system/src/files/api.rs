@@ -127,7 +127,7 @@ pub(super) async fn resolve(
     ))?;
     let view = View { caller, brief: request.is_brief(), public_url: system.public_url.clone() };
     let (ids, sharing) = request.into_parts();
-    // The turn ends with the work in the database, which goes on when the client hangs up.
+    // The work holds the turn: the database goes on with it after the client hangs up.
     let parts = Arc::new((ids, sharing, view, turn));
     // Nothing of a large answer, and no connection to the database, is held while it waits for its permit.
     match run(&system, parts.clone(), None).await {

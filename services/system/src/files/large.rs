@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The most large answers that are held at once.
 const MAX_LARGE_ANSWERS: usize = 8;
-/// The most of them for one tenant, so that one that does not read leaves room for others.
+/// Large answers that one tenant may hold, so that a tenant that does not read leaves room for others.
 const MAX_OF_TENANT: usize = 2;
 /// An answer of more bytes is large.
 const LARGE: usize = 1 << 20;
@@ -28,11 +28,11 @@ const CHUNK: usize = 32 << 10;
 /// The right to hold a large answer, until the last clone is dropped: one of the tenant's permits and one of all.
 pub(super) type Permit = Arc<(OwnedSemaphorePermit, OwnedSemaphorePermit)>;
 
-/// The permits.
+/// Permits to hold large answers.
 #[derive(Clone)]
 pub(crate) struct LargeAnswers {
     all: Arc<Semaphore>,
-    /// Of each tenant.
+    /// Permits of each tenant.
     tenants: Arc<TenantLimits>,
 }
 
@@ -71,7 +71,7 @@ impl LargeAnswers {
     /// # Errors
     /// 429 if the tenant's own large answers are not read in time, 503 if those of others are not.
     pub(super) async fn wait(&self, tenant: &str) -> Result<Permit, Error> {
-        // The tenant's first: of one tenant no more than may hold answers wait among the others.
+        // The tenant's permit comes first, so that few calls of one tenant wait for the others' permits.
         let of_tenant = self.tenants.acquire(tenant, PERMIT_TIMEOUT).await;
         let of_tenant = of_tenant.ok_or(Error::TenantBusy(BUSY))?;
         match tokio::time::timeout(PERMIT_TIMEOUT, self.all.clone().acquire_owned()).await {
