@@ -1,6 +1,7 @@
 //! `tidy`: the rules of the house that no compiler checks. Each rule is a function over plain values.
 
 mod dependencies;
+mod modules;
 mod safety;
 mod shape;
 mod text;
@@ -41,6 +42,7 @@ pub fn run() -> Result<()> {
     let files = files()?;
     let mut violations = dependencies::check(&dependencies::read(&workspace::metadata()?));
     violations.extend(shape::check(&files));
+    violations.extend(modules::check(&files, &|path| fs::read_to_string(workspace::root().join(path)).ok()));
     let mut sizes = Vec::new();
     for path in &files {
         let Ok(content) = fs::read_to_string(workspace::root().join(path)) else { continue };
