@@ -20,7 +20,7 @@ testkit::on_both! {
         drover.system.call("DELETE", &format!("/v1/files/{archived}")).by(&haulier).send().await.ok();
         for file in [theirs.as_str(), archived.as_str(), "0190f5fe-0000-7000-8000-000000000000", "nonsense"] {
             let reply = drover.logistics.post("/v1/loads/carrier").by(&haulier).json(&form(file)).send().await;
-            assert_eq!(reply.problems(), ["files[0].id unknown_reference"], "{file}");
+            assert_eq!(reply.errors(), ["files[0].id unknown_reference"], "{file}");
         }
         assert_eq!(drover.logistics.get("/v1/loads").by(&haulier).send().await.ok(), json!([]));
     }

@@ -1,59 +1,39 @@
-//! What all three services need and nothing of their domains: read it once.
+//! The parts that all three services share, without knowledge of any domain.
 //!
-//! A service implements [`Service`] and calls [`main`] from its `main.rs`; its handlers take extractors from here
-//! ([`Caller`], [`Granted`], [`Body`], [`Query`], [`Once`]) and return an [`Answer`] or an [`Error`].
+//! A service implements [`Service`] and calls [`cli::main`] from its `main.rs`. Its handlers take extractors from here
+//! ([`Caller`], [`Authorized`], [`Body`], [`Query`], [`Idempotency`]) and return a [`JsonResponse`] or an [`Error`].
 
-mod admission;
-mod answer;
-mod api;
 mod auth;
-mod boundary;
-pub mod cli;
+pub mod clients;
 pub mod config;
-mod connection;
-pub mod csv;
-mod docs;
-mod error;
-mod failure_streak;
-pub mod files;
-mod format;
-mod health;
-pub mod http;
-pub mod idempotency;
-mod keyset;
-mod leaving;
-mod measured;
-pub mod multipart;
-mod paging;
-pub mod problem;
-mod public;
-mod rate;
-mod request;
+mod extract;
+mod middleware;
+mod openapi;
+mod response;
 mod schema;
-mod server;
+mod search;
+mod service;
 mod settings;
-mod streamed;
 mod telemetry;
 mod tenants;
-pub mod traces;
-mod unparsed;
 pub mod wire;
 
-pub use answer::Answer;
-pub use api::{Api, Body, PathId, Query, Shape};
-pub use auth::{Admin, Caller, Granted, Member, MemberOrAdmin, Organisation, Policy, Verifier};
+pub use auth::{Admin, Authorized, Caller, Member, MemberOrAdmin, Organisation, Policy, Verifier};
+pub use clients::{files, http};
 pub use config::Config;
-pub use error::{Error, ErrorBody, Failures, unreadable};
-pub use failure_streak::FailureStreak;
-pub use format::Format;
-pub use idempotency::{Fingerprint, Once};
-pub use paging::{Cursor, Key, Page, Rows, Sorting, Values, offset_links};
-pub use request::RequestContext;
-pub use server::{Context, Running, Service, migrations, openapi, start};
-pub use streamed::{Block, Streamed, Table, documents, pages};
+pub use extract::idempotency::{self, Fingerprint, Idempotency};
+pub use extract::{Body, PathId, Query, multipart};
+pub use middleware::context::RequestContext;
+pub use openapi::{Api, SchemaValidator};
+pub use response::csv;
+pub use response::error::{Error, ErrorBody, ErrorResponses, redacted_json_error};
+pub use response::json::JsonResponse;
+pub use response::negotiate::Format;
+pub use response::stream::{CsvLayout, IdBatch, StreamingResponse, stream_by_ids, stream_pages};
+pub use response::validation;
+pub use search::page::{Cursor, PageRequest, ResultPage, SortValue, SortValueKind, Sorting, offset_links};
+pub use service::cli;
+pub use service::{Context, Running, Service, migrations, openapi, start};
+pub use telemetry::failure_streak::FailureStreak;
+pub use telemetry::traces;
 pub use tenants::TenantLimits;
-
-/// glibc's own takes a tenth of a request's time more, and keeps more of what was freed.
-#[cfg(not(test))] // testkit brings this crate along once more, and with it the allocator
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -14,7 +14,7 @@ diesel::table! {
         key -> Text,
         fingerprint -> Text,
         answer -> database::JsonSql,
-        created_at -> database::TsSql,
+        created_at -> database::TimestampSql,
     }
 }
 
@@ -26,10 +26,10 @@ diesel::table! {
         file_ids -> database::JsonSql,
         organisations -> database::JsonSql,
         token -> Text,
-        token_expires_at -> database::TsSql,
-        created_at -> database::TsSql,
-        due_at -> database::TsSql,
-        claimed_until -> Nullable<database::TsSql>,
+        token_expires_at -> database::TimestampSql,
+        created_at -> database::TimestampSql,
+        due_at -> database::TimestampSql,
+        claimed_until -> Nullable<database::TimestampSql>,
         attempts -> Integer,
     }
 }

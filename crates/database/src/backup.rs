@@ -14,7 +14,7 @@ use tempfile::NamedTempFile;
 use crate::{Error, Target};
 
 /// So many pages are copied between two tellings of how far it is: some MiB.
-const PAGES: i32 = 1024;
+const PAGES_PER_STEP: i32 = 1024;
 
 /// What a backup is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ fn copy(from: &Path, part: &Path, tell: &mut impl FnMut(Progress)) -> Result<(),
     source.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     let backup = Backup::new(&source, &mut copy)?;
     loop {
-        match backup.step(PAGES)? {
+        match backup.step(PAGES_PER_STEP)? {
             StepResult::Done => return Ok(()),
             StepResult::More => {
                 let now = backup.progress();

@@ -80,7 +80,7 @@ impl Call {
         let silent = "it is silent".to_owned();
         let error = match state.step {
             Step::Working => Error::Unavailable(silent),
-            Step::Committing => Error::Undecided(silent),
+            Step::Committing => Error::CommitUnknown(silent),
             Step::Decided | Step::Left | Step::Ended => return None,
         };
         state.step = Step::Left;

@@ -6,21 +6,21 @@ use chrono::TimeDelta;
 use diesel::dsl::sql;
 use diesel::prelude::*;
 
-use crate::{AnyConnection, Ts, TsSql};
+use crate::{AnyConnection, Timestamp, TimestampSql};
 
 /// The present time by the clock that replicas share: on PostgreSQL the server's, on SQLite, which one process writes, the
 /// machine's.
 ///
 /// # Errors
 /// If the database fails.
-pub fn shared_now(c: &mut AnyConnection) -> QueryResult<Ts> {
-    let AnyConnection::Postgres(c) = c else { return Ok(Ts::now()) };
+pub fn shared_now(c: &mut AnyConnection) -> QueryResult<Timestamp> {
+    let AnyConnection::Postgres(c) = c else { return Ok(Timestamp::now()) };
     // `now()` would be the beginning of the transaction.
-    let clock = sql::<TsSql>("date_trunc('milliseconds', clock_timestamp())");
+    let clock = sql::<TimestampSql>("date_trunc('milliseconds', clock_timestamp())");
     diesel::select(clock).get_result(c)
 }
 
-impl Ts {
+impl Timestamp {
     /// Returns the instant after this pause, or the same instant if the calendar ends before it.
     #[must_use]
     pub fn after(self, pause: Duration) -> Self {

@@ -94,13 +94,13 @@ fn set_secure_delete(connection: &mut AnyConnection, value: &str) -> Result<(), 
 
 /// Connects, within 5 s, and selects the service's schema.
 pub(crate) fn postgres(url: &str, schema: &str) -> Result<PgConnection, Error> {
-    let mut connection = reach(url)?;
-    settle(&mut connection, schema)?;
+    let mut connection = connect(url)?;
+    configure_session(&mut connection, schema)?;
     Ok(connection)
 }
 
 /// Connects, within 5 s, and says nothing yet. A dead network is noticed after 10 s, or 45 s where an answer is waited for.
-pub(crate) fn reach(url: &str) -> Result<PgConnection, Error> {
+pub(crate) fn connect(url: &str) -> Result<PgConnection, Error> {
     PgConnection::establish(&with_timeouts(url)).map_err(|e| {
         let reason = e.to_string().replace('\n', " ");
         let target = Target::Postgres(url.into());
@@ -134,7 +134,7 @@ fn unresolved(reason: &str, target: &Target) -> Option<String> {
 }
 
 /// Selects the service's schema and says how statements are to be run.
-pub(crate) fn settle(connection: &mut PgConnection, schema: &str) -> QueryResult<()> {
+pub(crate) fn configure_session(connection: &mut PgConnection, schema: &str) -> QueryResult<()> {
     // What a client left open that is gone without a word must not keep its locks.
     // A statement that is planned once for all values takes the same way for one row and for a million (2 s instead of
     // 2 ms was seen); and what is compiled first (jit) is done by then.

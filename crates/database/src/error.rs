@@ -13,7 +13,7 @@ pub enum Error {
     Unavailable(String),
     /// The connection was lost during COMMIT, or that was not answered: whether the transaction happened, nobody can say.
     #[error("nobody knows how the commit ended: {0}")]
-    Undecided(String),
+    CommitUnknown(String),
     /// The closure panicked; its transaction was rolled back.
     #[error("a database closure panicked")]
     Panicked,
@@ -28,7 +28,7 @@ impl Error {
         match self {
             Self::Setup(_) => "setup",
             Self::Unavailable(_) => "unavailable",
-            Self::Undecided(_) => "undecided",
+            Self::CommitUnknown(_) => "undecided",
             Self::Panicked => "panicked",
             Self::Query(_) => "query",
         }
@@ -36,12 +36,12 @@ impl Error {
 }
 
 /// An error type that closures given to [`crate::Database::write`] may return.
-pub trait Failure: From<Error> + Send + 'static {
+pub trait DatabaseFailure: From<Error> + Send + 'static {
     /// The database error inside, if that is what it is; decides whether a transaction is run again.
     fn database(&self) -> Option<&Error>;
 }
 
-impl Failure for Error {
+impl DatabaseFailure for Error {
     fn database(&self) -> Option<&Error> {
         Some(self)
     }

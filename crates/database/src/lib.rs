@@ -15,8 +15,8 @@ mod measured;
 mod migrate;
 mod ordered;
 mod pool;
+pub mod spans;
 mod target;
-pub mod traced;
 mod types;
 mod writer;
 
@@ -33,12 +33,12 @@ pub use backup::Progress;
 pub use clock::shared_now;
 pub use connection::{AnyConnection, MultiBackend, with_secure_delete};
 pub use diesel_migrations::EmbeddedMigrations;
-pub use error::{Error, Failure};
-use measured::{Load, Measured, record};
+pub use error::{DatabaseFailure, Error};
+use measured::{DatabaseMetrics, PoolUsage, record};
 pub use migrate::Migrations;
-pub use ordered::{By, Missing, Ordered};
+pub use ordered::{MergedQuery, Nulls, OrderBy};
 pub use target::Target;
-pub use types::{Amount, AmountError, Id, IdSql, Json, JsonSql, Ts, TsSql};
+pub use types::{Amount, AmountError, Id, IdSql, Json, JsonSql, Timestamp, TimestampSql};
 
 /// How to reach a database and how much of it to use.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ struct Inner {
     pool: pool::Pool,
     /// On SQLite, whose pool only reads.
     writer: Option<writer::Writer>,
-    measured: Measured,
+    measured: DatabaseMetrics,
     schema: &'static str,
 }
 
@@ -82,7 +82,7 @@ impl Database {
             } else {
                 migrate::check(&target, options.schema, migrations())?;
             }
-            let measured = Measured::new();
+            let measured = DatabaseMetrics::new();
             let writer = match &target {
                 Target::Sqlite(path) => Some(writer::Writer::open(path, &options, measured.clone())?),
                 Target::Postgres(_) => None,
@@ -162,7 +162,7 @@ impl Database {
     pub async fn read<T, E, F>(&self, f: F) -> Result<T, E>
     where
         T: Send + 'static,
-        E: Failure,
+        E: DatabaseFailure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
         self.watched("read", &self.0.measured.reads, self.0.pool.read(f)).await
@@ -179,7 +179,7 @@ impl Database {
     pub async fn write<T, E, F>(&self, f: F) -> Result<T, E>
     where
         T: Send + 'static,
-        E: Failure,
+        E: DatabaseFailure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
         let histogram = &self.0.measured.writes;
@@ -190,14 +190,14 @@ impl Database {
     }
 
     /// A call, with its span and how long it took.
-    async fn watched<T, E: Failure>(
+    async fn watched<T, E: DatabaseFailure>(
         &self,
         kind: &'static str,
         histogram: &Histogram,
         call: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
         let begun = Instant::now();
-        let mut span = traced::client_span(kind, || {
+        let mut span = spans::client_span(kind, || {
             let system = if self.is_sqlite() { "sqlite" } else { "postgresql" };
             [KeyValue::new("db.system.name", system), KeyValue::new("db.namespace", self.0.schema)]
         });
@@ -206,7 +206,7 @@ impl Database {
         if let Err(error) = &result
             && let Some(error) = error.database()
         {
-            traced::failed(&mut span, error.kind());
+            spans::failed(&mut span, error.kind());
         }
         result
     }
@@ -215,7 +215,7 @@ impl Database {
     pub fn measure(&self) {
         let (in_use, idle, most) = self.0.pool.load();
         let waiting = self.0.writer.as_ref().map_or(0, writer::Writer::waiting);
-        self.0.measured.show(&Load { in_use, idle, most, waiting });
+        self.0.measured.update(&PoolUsage { in_use, idle, most, waiting });
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Manager {
     /// The file of SQLite. Where it is gone, opening its path would make an empty one.
     pub file: Option<OpenFile>,
     /// How often the server was silent. What was opened before has heard as little since, and is used no longer.
-    pub silences: Arc<AtomicU64>,
+    pub stall_epoch: Arc<AtomicU64>,
 }
 
 /// A connection of the pool.
@@ -30,7 +30,7 @@ pub(crate) struct Pooled {
     /// The number of the server's process, 0 before it is asked and on SQLite.
     backend: i32,
     /// Those of the server that it has seen.
-    pub silences: u64,
+    pub stall_epoch: u64,
     /// Of the manager.
     now: Arc<AtomicU64>,
     uses: u32,
@@ -41,18 +41,18 @@ pub(crate) type Checkout = PooledConnection<Manager>;
 
 /// Statements are kept by their text, of which a search has as many as there are ways to put its filters together. After
 /// so many uses they are forgotten; those that are asked for most are prepared again soon.
-const USES: u32 = 1000;
+const MAX_STATEMENT_USES: u32 = 1000;
 
 impl Pooled {
     /// Makes it ready for another use, and tells the number of the server's process. A new one is spoken to here, where a
     /// silent server is found out, and not by r2d2's few threads.
     pub(crate) fn ready(&mut self, schema: &str) -> QueryResult<i32> {
         if let (0, AnyConnection::Postgres(c)) = (self.backend, &mut self.connection) {
-            connection::settle(c, schema)?;
+            connection::configure_session(c, schema)?;
             self.backend = diesel::select(sql::<Integer>("pg_backend_pid()")).get_result(c)?;
         }
         self.uses += 1;
-        if self.uses >= USES {
+        if self.uses >= MAX_STATEMENT_USES {
             self.uses = 0;
             self.connection.set_prepared_statement_cache_size(CacheSize::Disabled);
             let forgotten = match &mut self.connection {
@@ -67,12 +67,12 @@ impl Pooled {
 
     /// Has it closed when it goes back: the server behind it is not what it was.
     pub(crate) fn retire(&mut self) {
-        self.silences = u64::MAX;
+        self.stall_epoch = u64::MAX;
     }
 
     /// True unless the server was silent since this was opened.
     pub(crate) fn is_fresh(&self) -> bool {
-        self.silences == self.now.load(Ordering::Relaxed)
+        self.stall_epoch == self.now.load(Ordering::Relaxed)
     }
 }
 
@@ -81,13 +81,13 @@ impl ManageConnection for Manager {
     type Error = Error;
 
     fn connect(&self) -> Result<Pooled, Error> {
-        let silences = self.silences.load(Ordering::Relaxed);
+        let silences = self.stall_epoch.load(Ordering::Relaxed);
         self.file.as_ref().map_or(Ok(()), OpenFile::check)?;
         let connection = match &self.target {
             Target::Sqlite(path) => AnyConnection::Sqlite(connection::sqlite(path, Role::Reader)?),
-            Target::Postgres(url) => AnyConnection::Postgres(connection::reach(url.expose_secret())?),
+            Target::Postgres(url) => AnyConnection::Postgres(connection::connect(url.expose_secret())?),
         };
-        Ok(Pooled { connection, backend: 0, silences, now: self.silences.clone(), uses: 0 })
+        Ok(Pooled { connection, backend: 0, stall_epoch: silences, now: self.stall_epoch.clone(), uses: 0 })
     }
 
     fn is_valid(&self, pooled: &mut Pooled) -> Result<(), Error> {

@@ -11,7 +11,7 @@ use crate::small;
 
 /// The metrics of a database, each there from the start.
 #[derive(Clone)]
-pub(crate) struct Measured {
+pub(crate) struct DatabaseMetrics {
     pub reads: Histogram,
     pub writes: Histogram,
     /// Until a call has a connection.
@@ -36,14 +36,14 @@ pub(crate) struct Measured {
 }
 
 /// What the pool and the writer are like just now.
-pub(crate) struct Load {
+pub(crate) struct PoolUsage {
     pub in_use: usize,
     pub idle: usize,
     pub most: usize,
     pub waiting: usize,
 }
 
-impl Measured {
+impl DatabaseMetrics {
     pub(crate) fn new() -> Self {
         describe();
         let seconds = |kind| histogram!("drover_database_seconds", "kind" => kind);
@@ -71,7 +71,7 @@ impl Measured {
         }
     }
 
-    pub(crate) fn show(&self, load: &Load) {
+    pub(crate) fn update(&self, load: &PoolUsage) {
         self.in_use.set(small(load.in_use));
         self.idle.set(small(load.idle));
         self.most.set(small(load.most));

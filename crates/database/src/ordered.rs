@@ -14,7 +14,7 @@ use crate::{AnyConnection, MultiBackend};
 
 /// The column `document` of so many rows of all branches, sorted; or their ids and what they are sorted by.
 #[derive(Debug)]
-pub struct Ordered<Q, T = JsonSql> {
+pub struct MergedQuery<Q, T = JsonSql> {
     branches: Vec<Q>,
     columns: String,
     order: String,
@@ -24,34 +24,34 @@ pub struct Ordered<Q, T = JsonSql> {
     offset: i64,
     /// How far a branch is read at most, where the planner must be told.
     reach: Option<i64>,
-    /// See [`Ordered::kept`].
+    /// See [`MergedQuery::kept`].
     kept: bool,
     rows: PhantomData<T>,
 }
 
-impl<Q> Ordered<Q> {
+impl<Q> MergedQuery<Q> {
     /// Each branch selects `document`, `id` and the column sorted by, and nothing is in two of them. Ties are
     /// broken by id.
-    pub fn new(c: &AnyConnection, branches: Vec<Q>, by: By, limit: i64, offset: i64) -> Self {
+    pub fn new(c: &AnyConnection, branches: Vec<Q>, by: OrderBy, limit: i64, offset: i64) -> Self {
         Self::of("document".into(), c, branches, by, limit, offset)
     }
 }
 
-impl<Q, K> Ordered<Q, (IdSql, K)> {
-    /// As [`Ordered::new`], but what is given is the id and the column sorted by; branches need not select more.
-    pub fn keys(c: &AnyConnection, branches: Vec<Q>, by: By, limit: i64, offset: i64) -> Self {
+impl<Q, K> MergedQuery<Q, (IdSql, K)> {
+    /// As [`MergedQuery::new`], but what is given is the id and the column sorted by; branches need not select more.
+    pub fn keys(c: &AnyConnection, branches: Vec<Q>, by: OrderBy, limit: i64, offset: i64) -> Self {
         Self::of(format!("id, {}", by.column), c, branches, by, limit, offset)
     }
 }
 
-impl<Q, K> Ordered<Q, (JsonSql, IdSql, K)> {
-    /// As [`Ordered::keys`], with the documents too, each read from this table once the page is known: documents are
+impl<Q, K> MergedQuery<Q, (JsonSql, IdSql, K)> {
+    /// As [`MergedQuery::keys`], with the documents too, each read from this table once the page is known: documents are
     /// not sorted with their keys, and an index that has all else suffices.
-    pub fn late(
+    pub fn with_documents(
         c: &AnyConnection,
         table: &'static str,
         branches: Vec<Q>,
-        by: By,
+        by: OrderBy,
         limit: i64,
         offset: i64,
     ) -> Self {
@@ -60,14 +60,21 @@ impl<Q, K> Ordered<Q, (JsonSql, IdSql, K)> {
     }
 }
 
-impl<Q, T> Ordered<Q, T> {
-    fn of(columns: String, c: &AnyConnection, branches: Vec<Q>, by: By, limit: i64, offset: i64) -> Self {
-        let By { column, missing, desc } = by;
+impl<Q, T> MergedQuery<Q, T> {
+    fn of(
+        columns: String,
+        c: &AnyConnection,
+        branches: Vec<Q>,
+        by: OrderBy,
+        limit: i64,
+        offset: i64,
+    ) -> Self {
+        let OrderBy { column, missing, desc } = by;
         let direction = if desc { "DESC" } else { "ASC" };
         let order = |last: &str| format!("{column} {direction}{last}, id {direction}");
         let last = |yes| if yes { " NULLS LAST" } else { "" };
         let (branch_order, order) =
-            (order(last(missing == Missing::Mixed)), order(last(missing != Missing::Never)));
+            (order(last(missing == Nulls::Mixed)), order(last(missing != Nulls::Never)));
         // PostgreSQL merges branches in index order only if each is ordered and limited itself; SQLite merges them
         // anyway, and would sort what comes out of a limited one once more.
         let told = branches.len() > 1 && matches!(c, AnyConnection::Postgres(_));
@@ -78,7 +85,7 @@ impl<Q, T> Ordered<Q, T> {
     /// With `true` connections keep the statement prepared, whatever Diesel makes of its parts: there must be few such
     /// statements, since each connection keeps what it saw for a thousand uses (5 to 20 kB each on SQLite).
     #[must_use]
-    pub fn kept(mut self, few: bool) -> Self {
+    pub fn cache_statement(mut self, few: bool) -> Self {
         self.kept = few;
         self
     }
@@ -86,18 +93,18 @@ impl<Q, T> Ordered<Q, T> {
 
 /// What rows are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct By {
+pub struct OrderBy {
     /// The name of the column, a constant of the code.
     pub column: &'static str,
     /// Which rows may lack a value; they come last both ways.
-    pub missing: Missing,
+    pub missing: Nulls,
     /// Descending.
     pub desc: bool,
 }
 
 /// Where the rows are that lack a value to be sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
+pub enum Nulls {
     /// There are none.
     Never,
     /// Among the others.
@@ -106,18 +113,18 @@ pub enum Missing {
     Apart,
 }
 
-impl<Q, T> QueryId for Ordered<Q, T> {
+impl<Q, T> QueryId for MergedQuery<Q, T> {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
-impl<Q, T> Query for Ordered<Q, T> {
+impl<Q, T> Query for MergedQuery<Q, T> {
     type SqlType = T;
 }
 
-impl<Q, T> RunQueryDsl<AnyConnection> for Ordered<Q, T> {}
+impl<Q, T> RunQueryDsl<AnyConnection> for MergedQuery<Q, T> {}
 
-impl<Q: QueryFragment<MultiBackend>, T> QueryFragment<MultiBackend> for Ordered<Q, T> {
+impl<Q: QueryFragment<MultiBackend>, T> QueryFragment<MultiBackend> for MergedQuery<Q, T> {
     fn is_safe_to_cache_prepared(&self, backend: &MultiBackend) -> QueryResult<bool> {
         for branch in &self.branches {
             if !self.kept && !branch.is_safe_to_cache_prepared(backend)? {

@@ -23,17 +23,17 @@ use crate::call::Call;
 use crate::connection;
 use crate::file::OpenFile;
 use crate::manager::{Checkout, LogFailure, Manager};
-use crate::measured::{Measured, record};
-use crate::{AnyConnection, Error, Failure, Options, Target};
+use crate::measured::{DatabaseMetrics, record};
+use crate::{AnyConnection, DatabaseFailure, Error, Options, Target};
 
 /// A connection of PostgreSQL that is not used for so long is closed.
-const IDLE: Duration = Duration::from_secs(600);
+const MAX_IDLE_TIME: Duration = Duration::from_secs(600);
 /// How long the server has for saying that it is at work.
-const PROBE: Duration = Duration::from_secs(2);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 /// What a call is given at least once its turn has come.
-const TURN: Duration = Duration::from_millis(500);
+const MIN_CALL_TIME: Duration = Duration::from_millis(500);
 /// How soon it is asked again.
-const AGAIN: Duration = Duration::from_secs(2);
+const RECHECK_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Connections and the permits that keep more closures than connections from piling up on threads.
 #[derive(Clone)]
@@ -44,14 +44,14 @@ struct Shared {
     /// Where the server is asked what it does, on PostgreSQL.
     server: Option<SecretString>,
     schema: &'static str,
-    silences: Arc<AtomicU64>,
+    stall_epoch: Arc<AtomicU64>,
     permits: Arc<Semaphore>,
     size: usize,
     wait: Duration,
     opened: Instant,
     /// When a call went well last, in milliseconds after that.
     well: AtomicU64,
-    measured: Measured,
+    measured: DatabaseMetrics,
 }
 
 impl Pool {
@@ -59,7 +59,7 @@ impl Pool {
         target: Target,
         file: Option<OpenFile>,
         options: &Options,
-        measured: Measured,
+        measured: DatabaseMetrics,
     ) -> Result<Self, Error> {
         // SQLite reads in this process: more readers than cores answer no sooner, and each has memory of its own; but some
         // must be left where a few read long.
@@ -74,17 +74,17 @@ impl Pool {
             .max_size(most)
             .min_idle(Some(1))
             .connection_timeout(options.wait)
-            .idle_timeout(server.is_some().then_some(IDLE))
+            .idle_timeout(server.is_some().then_some(MAX_IDLE_TIME))
             .test_on_check_out(false)
             .error_handler(Box::new(LogFailure(file.clone())))
-            .build(Manager { target, file, silences: silences.clone() })
+            .build(Manager { target, file, stall_epoch: silences.clone() })
             .map_err(|e| Error::Setup(e.to_string()))?;
         let size = size as usize;
         Ok(Self(Arc::new(Shared {
             connections,
             server,
             schema: options.schema,
-            silences,
+            stall_epoch: silences,
             permits: Arc::new(Semaphore::new(size)),
             size,
             wait: options.wait,
@@ -97,7 +97,7 @@ impl Pool {
     pub(crate) async fn read<T, E, F>(&self, mut f: F) -> Result<T, E>
     where
         T: Send + 'static,
-        E: Failure,
+        E: DatabaseFailure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
         self.run(move |connection, _| f(connection)).await
@@ -108,7 +108,7 @@ impl Pool {
     pub(crate) async fn write<T, E, F>(&self, mut f: F) -> Result<T, E>
     where
         T: Send + 'static,
-        E: Failure,
+        E: DatabaseFailure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
         let (patience, measured) = (self.0.wait, self.0.measured.clone());
@@ -150,7 +150,7 @@ impl Pool {
     async fn run<T, E, F>(&self, f: F) -> Result<T, E>
     where
         T: Send + 'static,
-        E: Failure,
+        E: DatabaseFailure,
         F: FnMut(&mut AnyConnection, &Call) -> Result<T, E> + Send + 'static,
     {
         let shared = self.0.clone();
@@ -162,7 +162,7 @@ impl Pool {
             shared.measured.busy.increment(1);
             return Err(Error::Unavailable("all connections are busy".into()).into());
         };
-        let deadline = deadline.max(Instant::now() + TURN);
+        let deadline = deadline.max(Instant::now() + MIN_CALL_TIME);
         let call = Arc::new(Call::new(permit));
         let (span, own, at) = (Span::current(), call.clone(), shared.clone());
         let task = spawn_blocking(move || {
@@ -178,7 +178,7 @@ impl Pool {
     }
 }
 
-fn ended<T, E: Failure>(joined: Result<Result<T, E>, tokio::task::JoinError>) -> Result<T, E> {
+fn ended<T, E: DatabaseFailure>(joined: Result<Result<T, E>, tokio::task::JoinError>) -> Result<T, E> {
     joined.unwrap_or_else(|_| Err(Error::Panicked.into()))
 }
 
@@ -208,7 +208,7 @@ impl Shared {
         }
     }
 
-    fn work<T, E: Failure>(
+    fn work<T, E: DatabaseFailure>(
         &self,
         call: &Call,
         deadline: Instant,
@@ -222,14 +222,14 @@ impl Shared {
             })?;
             // What goes wrong with this is found out as below.
             let ready = pooled.ready(self.schema).map_err(|e| E::from(Error::from(e)));
-            let (silences, connection) = (pooled.silences, &mut pooled.connection);
+            let (silences, connection) = (pooled.stall_epoch, &mut pooled.connection);
             let result = ready.and_then(|backend| {
                 if call.begin(backend, silences) { f(connection, call) } else { Err(given_up()) }
             });
             // A server that was restarted leaves dead connections behind: one is found out at each call. Diesel does not
             // always notice.
-            let trouble = result.as_ref().err().and_then(Failure::database);
-            let undecided = matches!(trouble, Some(Error::Undecided(_)));
+            let trouble = result.as_ref().err().and_then(DatabaseFailure::database);
+            let undecided = matches!(trouble, Some(Error::CommitUnknown(_)));
             let away = matches!(trouble, Some(Error::Unavailable(_)));
             let read_only = trouble.is_some_and(Error::is_read_only);
             let died = away && (connection.is_broken() || connection.ping().is_err());
@@ -247,7 +247,7 @@ impl Shared {
     }
 
     /// Waits for a call, but no longer than the server works for it.
-    async fn watch<T, E: Failure>(
+    async fn watch<T, E: DatabaseFailure>(
         self: Arc<Self>,
         call: Arc<Call>,
         mut task: JoinHandle<Result<T, E>>,
@@ -268,12 +268,16 @@ impl Shared {
                 self.measured.silent.increment(1);
                 if let Some((_, seen)) = given_to {
                     // Once for all calls that the server has left alone since.
-                    let _ =
-                        self.silences.compare_exchange(seen, seen + 1, Ordering::Relaxed, Ordering::Relaxed);
+                    let _ = self.stall_epoch.compare_exchange(
+                        seen,
+                        seen + 1,
+                        Ordering::Relaxed,
+                        Ordering::Relaxed,
+                    );
                 }
                 return Err(error.into());
             }
-            until = tokio::time::Instant::now() + AGAIN;
+            until = tokio::time::Instant::now() + RECHECK_INTERVAL;
         }
     }
 
@@ -295,7 +299,7 @@ impl Shared {
             );
             Ok::<_, Error>(diesel::select(sql::<Bool>(&at_work)).get_result(&mut c)?)
         });
-        match timeout(PROBE, asked).await {
+        match timeout(PROBE_TIMEOUT, asked).await {
             Ok(Ok(Ok(at_work))) => at_work,
             // That it takes no more connections is an answer too.
             Ok(Ok(Err(error))) => error.to_string().contains("FATAL"),
@@ -308,15 +312,15 @@ fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX))
 }
 
-fn given_up<E: Failure>() -> E {
+fn given_up<E: DatabaseFailure>() -> E {
     Error::Unavailable("the call was given up".into()).into()
 }
 
-fn lost<E: Failure>(error: &E) -> bool {
+fn lost<E: DatabaseFailure>(error: &E) -> bool {
     error.database().is_some_and(Error::is_serialisation_failure)
 }
 
-fn transaction<T, E: Failure>(
+fn transaction<T, E: DatabaseFailure>(
     connection: &mut AnyConnection,
     call: &Call,
     f: &mut impl FnMut(&mut AnyConnection) -> Result<T, E>,
@@ -333,9 +337,9 @@ fn transaction<T, E: Failure>(
                 <AnyConnection as diesel::Connection>::TransactionManager::commit_transaction(connection);
             let committed = committed.map_err(|e| match e {
                 // Not to be run again: it may have happened.
-                Diesel::RollbackErrorOnCommit { .. } => Error::Undecided(e.to_string()),
+                Diesel::RollbackErrorOnCommit { .. } => Error::CommitUnknown(e.to_string()),
                 e => match Error::from(e) {
-                    Error::Unavailable(reason) => Error::Undecided(reason),
+                    Error::Unavailable(reason) => Error::CommitUnknown(reason),
                     other => other,
                 },
             });

@@ -16,13 +16,13 @@ use tracing::Span;
 
 use crate::connection::{self, Role};
 use crate::file::OpenFile;
-use crate::measured::{Measured, record};
-use crate::{AnyConnection, Error, Failure, Options};
+use crate::measured::{DatabaseMetrics, record};
+use crate::{AnyConnection, DatabaseFailure, Error, Options};
 
 /// A group is closed after this many writes or this long, so that the first does not wait for ever.
-const GROUP: usize = 256;
-const GROUP_TIME: Duration = Duration::from_millis(20);
-const QUEUE: usize = 1024;
+const MAX_GROUP: usize = 256;
+const MAX_GROUP_TIME: Duration = Duration::from_millis(20);
+const MAX_QUEUED: usize = 1024;
 
 /// Runs one write, the first of its group or in a savepoint, and returns what answers it once the group is committed (or
 /// was not).
@@ -51,12 +51,12 @@ pub(crate) struct Writer {
     pub file: OpenFile,
     queue: mpsc::Sender<Job>,
     wait: Duration,
-    measured: Measured,
+    measured: DatabaseMetrics,
 }
 
 impl Writer {
-    pub(crate) fn open(path: &Path, options: &Options, measured: Measured) -> Result<Self, Error> {
-        let (queue, jobs) = mpsc::channel(QUEUE);
+    pub(crate) fn open(path: &Path, options: &Options, measured: DatabaseMetrics) -> Result<Self, Error> {
+        let (queue, jobs) = mpsc::channel(MAX_QUEUED);
         let connection = AnyConnection::Sqlite(connection::sqlite(path, Role::Writer)?);
         let file = OpenFile::new(path)?;
         let (path, watched, own) = (path.to_owned(), file.clone(), measured.clone());
@@ -70,7 +70,7 @@ impl Writer {
     pub(crate) async fn write<T, E, F>(&self, mut f: F) -> Result<T, E>
     where
         T: Send + 'static,
-        E: Failure,
+        E: DatabaseFailure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
         let (send, receive) = oneshot::channel();
@@ -103,11 +103,11 @@ impl Writer {
 
     /// How many writes wait.
     pub(crate) fn waiting(&self) -> usize {
-        QUEUE - self.queue.capacity()
+        MAX_QUEUED - self.queue.capacity()
     }
 }
 
-fn run<T, E: Failure>(
+fn run<T, E: DatabaseFailure>(
     connection: &mut AnyConnection,
     place: Place,
     f: &mut impl FnMut(&mut AnyConnection) -> Result<T, E>,
@@ -152,7 +152,7 @@ fn work(
     mut connection: AnyConnection,
     path: &Path,
     file: &OpenFile,
-    measured: &Measured,
+    measured: &DatabaseMetrics,
 ) {
     while let Some(first) = jobs.blocking_recv() {
         let mut answers = Vec::new();
@@ -196,7 +196,7 @@ fn group(
         if ran.lost {
             return Err(Error::Unavailable("the transaction was lost".into()));
         }
-        let open = answers.len() < GROUP && started.elapsed() < GROUP_TIME;
+        let open = answers.len() < MAX_GROUP && started.elapsed() < MAX_GROUP_TIME;
         next = if open { jobs.try_recv().ok() } else { None };
     }
     begun.map_err(Error::from)?;

@@ -18,7 +18,7 @@ const BASE: u64 = 20_000;
 const ROUNDS: u64 = 12;
 /// Longest text that is looked at, in bytes, and most near spellings that are combined to suggestions.
 const LONGEST: usize = 200;
-const MOST_COMBINED: usize = 1_000;
+const MAX_COMBINATIONS: usize = 1_000;
 
 /// Addresses of three words for cells of about 10 m by 10 m, all over the earth.
 pub struct Grid {
@@ -67,14 +67,18 @@ impl Grid {
         let [a, b, c] = asked.map(|word| self.near(word));
         // As many of each as may be combined: 1000 of one, 31 of two, 10 of three.
         let open = [&a, &b, &c].into_iter().filter(|near| near.len() > 1).count() as u32;
-        let most = (1..=MOST_COMBINED).take_while(|n| n.pow(open) <= MOST_COMBINED).count();
+        let most = (1..=MAX_COMBINATIONS).take_while(|n| n.pow(open) <= MAX_COMBINATIONS).count();
         let mut found = Vec::new();
         for a in a.iter().take(most) {
             for b in b.iter().take(most) {
                 for c in c.iter().take(most) {
                     let numbers = [a.1, b.1, c.1];
                     let (lat, lon) = centre(unmix(numbers));
-                    found.push((!crate::spot::is_near_home(lat, lon), a.0 + b.0 + c.0, words(numbers)));
+                    found.push((
+                        !crate::resolved_address::is_near_home(lat, lon),
+                        a.0 + b.0 + c.0,
+                        words(numbers),
+                    ));
                 }
             }
         }

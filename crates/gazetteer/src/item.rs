@@ -3,8 +3,8 @@
 use crate::country::{Country, Region, country_numbered, region_number, region_numbered};
 use crate::district;
 use crate::postcodes::{self, Unit};
+use crate::resolved_address::city;
 use crate::search::{Hit, Kind};
-use crate::spot::city;
 use crate::tables::{
     BY_ID, ENTITIES, IS_DISTRICT, IS_REGION, IS_TOWN, degrees_at, name_at, some, u16_at, u32_at,
 };

@@ -7,26 +7,26 @@
 #![allow(clippy::cast_possible_truncation)]
 
 mod area;
-mod asked;
 mod country;
 mod district;
 mod fold;
 mod grid;
 mod item;
 mod names;
+mod postcode_match;
 mod postcodes;
-mod reading;
+mod query;
+mod resolved_address;
 mod search;
 mod spelling;
 mod sphere;
-mod spot;
 mod tables;
 mod tree;
 
 pub use country::{Country, CountrySet, Region, countries, country, regions};
 pub use grid::{Grid, Unknown};
+pub use resolved_address::{Address, ResolvedAddress};
 pub use search::{Hit, Kind, Search};
-pub use spot::{Address, Spot};
 
 /// Places, regions and postcodes. Cheap to open, costs no memory of its own, is shared between threads.
 pub struct Gazetteer(search::Index);
@@ -47,8 +47,8 @@ impl Gazetteer {
     }
 
     /// The full entry of an id that [`Self::search`] gave, containers included: they lie at their centre.
-    pub fn find(&self, id: &str) -> Option<Spot> {
-        item::Item::parse(id).map(spot::of)
+    pub fn find(&self, id: &str) -> Option<ResolvedAddress> {
+        item::Item::parse(id).map(resolved_address::of)
     }
 
     /// Whether the id is one of a region or a postcode district.
@@ -57,8 +57,8 @@ impl Gazetteer {
     }
 
     /// The nearest place on earth and, in Great Britain, the nearest postcode, for WGS84 degrees.
-    pub fn nearest(&self, lat: f64, lon: f64) -> Spot {
-        spot::nearest(lat, lon)
+    pub fn nearest(&self, lat: f64, lon: f64) -> ResolvedAddress {
+        resolved_address::nearest(lat, lon)
     }
 }
 

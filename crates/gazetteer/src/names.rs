@@ -10,15 +10,15 @@ use crate::tables::{ENTITIES, FOLDED, IS_WHOLE, SPELLINGS, SUFFIXES, u32_at};
 
 /// Numbers of entities. They come out best first, as entities are numbered so: no result is ever sorted.
 #[derive(Clone)]
-pub struct Ranks(Vec<u64>);
+pub struct EntitySet(Vec<u64>);
 
-impl Default for Ranks {
+impl Default for EntitySet {
     fn default() -> Self {
         Self(vec![0; ENTITIES.len().div_ceil(64)])
     }
 }
 
-impl Ranks {
+impl EntitySet {
     fn add(&mut self, entity: u32) {
         self.0[entity as usize / 64] |= 1 << (entity % 64);
     }
@@ -42,11 +42,11 @@ impl Ranks {
 #[derive(Clone, Default)]
 pub struct Matches {
     /// It is what was asked.
-    pub exact: Ranks,
+    pub exact: EntitySet,
     /// It begins so.
-    pub prefix: Ranks,
+    pub prefix: EntitySet,
     /// Every word that was asked begins a word of it, each another.
-    pub words: Ranks,
+    pub words: EntitySet,
 }
 
 /// Entities whose name is or begins as the folded text, or has words that do.
@@ -97,9 +97,9 @@ impl Names {
     }
 
     /// Entities with a name spelled nearly as the folded text, by the number of edits, but those in `matches`.
-    pub fn near(&self, text: &str, matches: &Matches) -> [Ranks; 2] {
+    pub fn near(&self, text: &str, matches: &Matches) -> [EntitySet; 2] {
         let edits = edits(text);
-        let mut found = [Ranks::default(), Ranks::default()];
+        let mut found = [EntitySet::default(), EntitySet::default()];
         if edits > 0 {
             let near = Near { word: text.as_bytes(), edits };
             let mut spelled = self.spellings.search_with_state(&near).into_stream();

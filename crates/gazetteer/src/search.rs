@@ -4,8 +4,8 @@ use std::iter;
 
 use crate::CountrySet;
 use crate::area::Area;
-use crate::asked::{Asked, Filter, Reader, admits};
 use crate::item::Item;
+use crate::query::{Filter, ParsedQuery, QueryParser, admits};
 
 /// What to look for. Without text and container nothing is found.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,11 +48,11 @@ pub struct Hit {
     pub description: String,
 }
 
-pub struct Index(Reader);
+pub struct Index(QueryParser);
 
 impl Index {
     pub fn open() -> Self {
-        Self(Reader::open())
+        Self(QueryParser::open())
     }
 
     pub fn search(&self, search: &Search<'_>) -> Vec<Hit> {
@@ -74,7 +74,7 @@ impl Index {
         if let Some(container) = container {
             filter.push(vec![container?]);
         }
-        let Asked { found, name, filter, home_first } = self.0.asked(text, filter);
+        let ParsedQuery { found, name, filter, home_first } = self.0.asked(text, filter);
         let preferred = search.preferred;
         let near = iter::once_with(|| self.0.near(&name, &found.names, preferred)).flatten();
         let mut items = found.items(preferred).chain(near);

@@ -4,11 +4,11 @@
 use fst::Automaton;
 
 /// Most edits that are ever looked for.
-pub const MOST: usize = 2;
+pub const MAX_EDITS: usize = 2;
 /// More than any number of edits that matters.
 const FAR: u8 = 100;
 /// Columns of a row: as many beside the diagonal as there may be edits.
-const BAND: usize = 2 * MOST + 1;
+const BAND: usize = 2 * MAX_EDITS + 1;
 
 /// What is at most `edits` (up to [`MOST`]) from `word`; only one edit where the first letter is another, for one that is
 /// wrong is rare, and looking under all letters takes several times as long.
@@ -31,7 +31,11 @@ pub struct Rows {
 impl Near<'_> {
     /// How far all that was read is from the whole word.
     pub fn distance(&self, rows: &Rows) -> u8 {
-        (self.word.len() + MOST).checked_sub(rows.read).and_then(|j| rows.now.get(j)).copied().unwrap_or(FAR)
+        (self.word.len() + MAX_EDITS)
+            .checked_sub(rows.read)
+            .and_then(|j| rows.now.get(j))
+            .copied()
+            .unwrap_or(FAR)
     }
 }
 
@@ -40,7 +44,7 @@ impl Automaton for Near<'_> {
 
     fn start(&self) -> Rows {
         let mut now = [FAR; BAND];
-        for (distance, cell) in (0..).zip(&mut now[MOST..]).take(self.word.len() + 1) {
+        for (distance, cell) in (0..).zip(&mut now[MAX_EDITS..]).take(self.word.len() + 1) {
             *cell = distance;
         }
         Rows { edits: self.edits, read: 0, last: 0, before: [FAR; BAND], now }
@@ -58,7 +62,7 @@ impl Automaton for Near<'_> {
         let read = rows.read + 1;
         let mut now = [FAR; BAND];
         for j in 0..BAND {
-            let Some(column) = (read + j).checked_sub(MOST).filter(|column| *column <= self.word.len())
+            let Some(column) = (read + j).checked_sub(MAX_EDITS).filter(|column| *column <= self.word.len())
             else {
                 continue;
             };

@@ -82,7 +82,7 @@ impl App {
 
     /// Stops it as a signal does, and another one when it is `enough`.
     pub async fn leave(self, enough: impl Future<Output = ()>) {
-        self.running.leave(enough).await;
+        self.running.drain_and_stop(enough).await;
     }
 }
 

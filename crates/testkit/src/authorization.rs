@@ -5,7 +5,7 @@ use std::net::TcpListener;
 
 use crate::client::Reply;
 use crate::rule::strangers;
-use crate::{App, Ask, Rule, User, forged};
+use crate::{AccessCase, App, Rule, User, forged};
 
 /// An operation of the document.
 pub(crate) struct Operation {
@@ -134,7 +134,7 @@ async fn holds(app: &App, operation: &Operation, rule: Rule) {
 }
 
 /// Sends a request for each user, always under the same `Idempotency-Key`: it must not open anybody's answer to others.
-async fn ask(app: &App, operation: &Operation, ask: &Ask, n: usize, user: &User) -> Reply {
+async fn ask(app: &App, operation: &Operation, ask: &AccessCase, n: usize, user: &User) -> Reply {
     let id = &operation.id;
     assert!(operation.has(&ask.path), "{id}: {} is not {}", ask.path, operation.pattern);
     let call = ask.call(app, &operation.method).by(user);
@@ -147,14 +147,14 @@ async fn ask(app: &App, operation: &Operation, ask: &Ask, n: usize, user: &User)
 }
 
 /// What an administrator reads of the thing.
-async fn kept(app: &App, ask: &Ask) -> String {
+async fn kept(app: &App, ask: &AccessCase) -> String {
     match &ask.kept {
         Some(path) => app.get(path).by(&User::admin()).send().await.ok().to_string(),
         None => String::new(),
     }
 }
 
-async fn foreign(app: &App, operation: &Operation, asks: &[Ask]) {
+async fn foreign(app: &App, operation: &Operation, asks: &[AccessCase]) {
     let id = &operation.id;
     assert!(!asks.is_empty(), "{id}: nothing is asked");
     for (n, one) in asks.iter().enumerate() {
@@ -176,7 +176,7 @@ async fn foreign(app: &App, operation: &Operation, asks: &[Ask]) {
     }
 }
 
-async fn scoped(app: &App, operation: &Operation, asks: &[Ask]) {
+async fn scoped(app: &App, operation: &Operation, asks: &[AccessCase]) {
     let id = &operation.id;
     assert!(!asks.is_empty(), "{id}: nothing is asked");
     for (n, one) in asks.iter().enumerate() {

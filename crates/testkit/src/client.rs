@@ -93,14 +93,14 @@ impl Reply {
     }
 
     /// `path code` of every validation entry of a 400, sorted.
-    pub fn problems(self) -> Vec<String> {
+    pub fn errors(self) -> Vec<String> {
         assert_eq!(self.status, 400, "{}", self.text());
         let body = self.json();
         let entries = body["validation"].as_array().expect("an array").iter();
         let plain = |v: &Value| v.as_str().expect("a text").to_owned();
-        let mut problems: Vec<_> =
+        let mut errors: Vec<_> =
             entries.map(|e| format!("{} {}", plain(&e["path"]), plain(&e["code"]))).collect();
-        problems.sort();
-        problems
+        errors.sort();
+        errors
     }
 }

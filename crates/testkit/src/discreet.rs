@@ -41,7 +41,7 @@ const INSIDE: [&str; 31] = [
 
 impl Reply {
     /// Panics if this is an error that tells of the inside, or has not the error's body.
-    pub fn discreet(&self) {
+    pub fn assert_no_internals(&self) {
         if self.status < 400 {
             return;
         }
@@ -67,7 +67,7 @@ pub async fn errors_tell_nothing_of_the_inside(app: &App, broken: &str) {
         for call in mistakes(app, operation) {
             let reply = call.by(&User::admin().with("org", "farm")).send().await;
             assert!(reply.status < 500, "{}: {}", operation.id, reply.text());
-            reply.discreet();
+            reply.assert_no_internals();
             statuses.push(reply.status);
         }
     }
@@ -77,7 +77,7 @@ pub async fn errors_tell_nothing_of_the_inside(app: &App, broken: &str) {
     app.database.execute(broken);
     for operation in &operations {
         let reply = app.call(&operation.method, &operation.path()).by(&User::admin()).send().await;
-        reply.discreet();
+        reply.assert_no_internals();
         // What is read by an id is looked for before anything else is.
         if operation.method == "GET" && operation.pattern.contains('{') {
             assert_eq!(reply.status, 500, "{}: {}", operation.id, reply.text());

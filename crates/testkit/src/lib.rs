@@ -37,7 +37,7 @@ pub use hostile::no_parameter_is_more_than_a_value;
 pub use private::{PRIVATE_TEXT, private_user};
 pub use process::{Ended, Process, run};
 pub use redis::{Redis, redis_url};
-pub use rule::{Ask, Rule};
+pub use rule::{AccessCase, Rule};
 pub use s3::S3;
 pub use system::SystemStub;
 pub use user::{AUDIENCE, ISSUER, User, jwks_file};

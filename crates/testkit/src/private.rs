@@ -20,7 +20,7 @@ pub const PRIVATE_TEXT: &str =
 
 impl Process {
     /// Ends it and panics if its log tells of her; it must have told that these statuses were answered.
-    pub fn tells_of_nobody(self, statuses: &[u16]) {
+    pub fn assert_no_personal_data(self, statuses: &[u16]) {
         let log = self.log();
         for line in log.lines() {
             let told = line.to_lowercase();

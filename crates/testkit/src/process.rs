@@ -10,7 +10,7 @@ use crate::client::Call;
 use crate::{AUDIENCE, ISSUER, jwks_file};
 
 /// A program that has not said by then that it is ready never will.
-const PATIENCE: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A running program; killed when it is dropped.
 pub struct Process {
@@ -36,7 +36,7 @@ impl Process {
         };
         let log = [spawn(move || lines(out, ready)), spawn(move || lines(errors, |_| {}))];
         let mut process = Self { url: String::new(), client: reqwest::Client::new(), child, log: Some(log) };
-        match address.recv_timeout(PATIENCE) {
+        match address.recv_timeout(START_TIMEOUT) {
             Ok(address) => process.url = format!("http://{address}"),
             Err(why) => panic!("{program} is not ready ({why}): {}", process.log()),
         }

@@ -17,13 +17,13 @@ pub enum Rule {
     /// Whoever acts for no organisation is refused, whatever the request.
     Member,
     /// Strangers are refused these requests, and nothing changes.
-    Foreign(Vec<Ask>),
+    Foreign(Vec<AccessCase>),
     /// Strangers may ask, and see nothing of what is others'.
-    Scoped(Vec<Ask>),
+    Scoped(Vec<AccessCase>),
 }
 
 /// A request over real things, who may make it and who may not.
-pub struct Ask {
+pub struct AccessCase {
     pub(crate) path: String,
     pub(crate) may: Vec<User>,
     pub(crate) strangers: Vec<User>,
@@ -40,7 +40,7 @@ enum Body {
     Form(fn() -> Form),
 }
 
-impl Ask {
+impl AccessCase {
     /// A request to this path, which those may make and nobody else.
     pub fn new(path: impl Into<String>, may: &[&User]) -> Self {
         Self {

@@ -6,7 +6,7 @@ use std::path::Path;
 use actix_web::get;
 use actix_web::web::Data;
 use anyhow::Context;
-use common::{Answer, Caller, Error, Failures};
+use common::{Caller, Error, ErrorResponses, JsonResponse};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -107,10 +107,10 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
 
 /// List categories
 #[utoipa::path(operation_id = "list_categories", tag = "categories", security(("bearer" = [])),
-    responses((status = 200, body = [Category]), Failures))]
+    responses((status = 200, body = [Category]), ErrorResponses))]
 #[get("/categories")]
-async fn list(_caller: Caller, app: Data<Livestock>) -> Result<Answer, Error> {
-    Answer::json(&app.categories.0.values().collect::<Vec<_>>())
+async fn list(_caller: Caller, app: Data<Livestock>) -> Result<JsonResponse, Error> {
+    JsonResponse::json(&app.categories.0.values().collect::<Vec<_>>())
 }
 
 #[cfg(test)]

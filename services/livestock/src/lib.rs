@@ -4,7 +4,7 @@ mod breeds;
 mod categories;
 mod config;
 mod listings;
-mod measured;
+mod metrics;
 mod reports;
 mod schema;
 mod wishlist;
@@ -31,7 +31,7 @@ pub struct Livestock {
     shares: Shares,
     categories: categories::Categories,
     breeds: breeds::Breeds,
-    follower: Arc<listings::Follower>,
+    follower: Arc<listings::FacetService>,
 }
 
 impl Service for Livestock {
@@ -52,8 +52,8 @@ impl Service for Livestock {
         categories::routes(v1);
     }
 
-    fn measure() {
-        measured::show();
+    fn register_metrics() {
+        metrics::register_metrics();
     }
 
     async fn check(settings: &Settings, _: Data<Verifier>) -> anyhow::Result<()> {
@@ -63,7 +63,7 @@ impl Service for Livestock {
     }
 
     async fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
-        listings::derive(&context.db).await?;
+        listings::rebuild_stale_rows(&context.db).await?;
         let files = Arc::new(FileClient::new(&settings.system_url)?);
         Ok(Self {
             db: context.db.clone(),

@@ -1,5 +1,11 @@
-//! The livestock service.
+//! The program of the livestock service.
 
-fn main() -> std::process::ExitCode {
+use std::process::ExitCode;
+
+/// glibc's allocator takes a tenth more time per request and keeps more freed memory.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
     common::cli::main::<livestock::Livestock>()
 }

@@ -7,7 +7,7 @@ diesel::table! {
         kind -> Text,
         status -> Text,
         category -> Integer,
-        created_at -> database::TsSql,
+        created_at -> database::TimestampSql,
         organisation_key -> Text,
         price -> Nullable<BigInt>,
         age -> Nullable<BigInt>,
@@ -49,7 +49,7 @@ diesel::table! {
         from_status -> Nullable<Text>,
         to_status -> Text,
         reason -> Nullable<Text>,
-        at -> database::TsSql,
+        at -> database::TimestampSql,
     }
 }
 
@@ -57,7 +57,7 @@ diesel::table! {
     wishlists (user_id, listing_id) {
         user_id -> Text,
         listing_id -> database::IdSql,
-        added_at -> database::TsSql,
+        added_at -> database::TimestampSql,
     }
 }
 
@@ -68,7 +68,7 @@ diesel::table! {
         user_id -> Text,
         reason -> Text,
         message -> Nullable<Text>,
-        created_at -> database::TsSql,
+        created_at -> database::TimestampSql,
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use actix_web::get;
 use actix_web::web::Data;
 use anyhow::Context;
-use common::{Answer, Caller, Error, Failures};
+use common::{Caller, Error, ErrorResponses, JsonResponse};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -69,10 +69,10 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
 
 /// List commodities
 #[utoipa::path(operation_id = "list_commodities", tag = "commodities", security(("bearer" = [])),
-    responses((status = 200, body = [CatalogueEntry]), Failures))]
+    responses((status = 200, body = [CatalogueEntry]), ErrorResponses))]
 #[get("/commodities")]
-async fn list(_caller: Caller, app: Data<Logistics>) -> Result<Answer, Error> {
-    Answer::json(&app.commodities.by_id.values().collect::<Vec<_>>())
+async fn list(_caller: Caller, app: Data<Logistics>) -> Result<JsonResponse, Error> {
+    JsonResponse::json(&app.commodities.by_id.values().collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 mod commodities;
 mod config;
 mod loads;
-mod measured;
+mod metrics;
 mod notifications;
 mod schema;
 
@@ -58,8 +58,8 @@ impl Service for Logistics {
         notifications::run(arguments, db).await
     }
 
-    fn measure() {
-        measured::show();
+    fn register_metrics() {
+        metrics::register_metrics();
     }
 
     async fn check(settings: &Settings, _: Data<Verifier>) -> anyhow::Result<()> {

@@ -4,7 +4,7 @@ diesel::table! {
     imports (organisation_id, content_hash) {
         organisation_id -> Text,
         content_hash -> Text,
-        imported_at -> database::TsSql,
+        imported_at -> database::TimestampSql,
     }
 }
 
@@ -14,9 +14,9 @@ diesel::table! {
         organiser_id -> Nullable<Text>,
         carrier_id -> Nullable<Text>,
         status -> Text,
-        delivery_at -> database::TsSql,
-        created_at -> database::TsSql,
-        completed_at -> Nullable<database::TsSql>,
+        delivery_at -> database::TimestampSql,
+        created_at -> database::TimestampSql,
+        completed_at -> Nullable<database::TimestampSql>,
         reference_key -> Text,
         organiser_key -> Nullable<Text>,
         carrier_key -> Nullable<Text>,
@@ -28,7 +28,7 @@ diesel::table! {
         proof -> Nullable<database::JsonSql>,
         created_by -> Nullable<Text>,
         awaits_acceptance -> Nullable<Bool>,
-        accepted_at -> Nullable<database::TsSql>,
+        accepted_at -> Nullable<database::TimestampSql>,
         accepted_by -> Nullable<Text>,
     }
 }
@@ -50,11 +50,11 @@ diesel::table! {
         recipient_id -> Text,
         status -> Text,
         attempts -> Integer,
-        created_at -> database::TsSql,
-        pending_since -> database::TsSql,
-        due_at -> Nullable<database::TsSql>,
-        claimed_until -> Nullable<database::TsSql>,
-        delivered_at -> Nullable<database::TsSql>,
+        created_at -> database::TimestampSql,
+        pending_since -> database::TimestampSql,
+        due_at -> Nullable<database::TimestampSql>,
+        claimed_until -> Nullable<database::TimestampSql>,
+        delivered_at -> Nullable<database::TimestampSql>,
         last_error -> Nullable<Text>,
         body -> database::JsonSql,
         organisation_id -> Text,

@@ -4,7 +4,7 @@ mod cache;
 mod config;
 mod countries;
 mod files;
-mod measured;
+mod metrics;
 mod places;
 mod schema;
 
@@ -82,8 +82,8 @@ impl Service for System {
         sweep::run(arguments, settings, db).await
     }
 
-    fn measure() {
-        measured::show();
+    fn register_metrics() {
+        metrics::register_metrics();
     }
 
     async fn check(settings: &Settings, verifier: Data<Verifier>) -> anyhow::Result<()> {

@@ -1,6 +1,10 @@
-//! The system service as a program.
+//! The program of the system service.
 
 use std::process::ExitCode;
+
+/// glibc's allocator takes a tenth more time per request and keeps more freed memory.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     common::cli::main::<system::System>()

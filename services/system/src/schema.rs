@@ -13,8 +13,8 @@ diesel::table! {
         user_id -> Text,
         user_name -> Text,
         organisations -> database::JsonSql,
-        created_at -> database::TsSql,
-        archived_at -> Nullable<database::TsSql>,
+        created_at -> database::TimestampSql,
+        archived_at -> Nullable<database::TimestampSql>,
     }
 }
 

@@ -16,12 +16,12 @@ use url::{Host, Url};
 use crate::config::shown::anonymous;
 
 /// A key and the one algorithm it is good for: the token has no say in it.
-pub(super) struct Key {
+pub(super) struct VerificationKey {
     pub(super) algorithm: Algorithm,
     pub(super) decoding: DecodingKey,
 }
 
-type Keys = HashMap<String, Arc<Key>>;
+type Keys = HashMap<String, Arc<VerificationKey>>;
 
 /// Where keys come from.
 pub(super) enum Source {
@@ -38,7 +38,7 @@ impl Source {
             "auth.jwks_url must be https:// (http:// only on this machine or within a private network: its addresses, or \
              names without a dot or under .localhost, .local, .internal and .svc)"
         );
-        Ok(Self::Url(crate::http::client(PATIENCE)?, url.clone()))
+        Ok(Self::Url(crate::clients::http::client(FETCH_TIMEOUT)?, url.clone()))
     }
 }
 
@@ -65,13 +65,13 @@ struct Inner {
 }
 
 /// An unknown `kid` makes the source be asked at most this often.
-const PAUSE: Duration = Duration::from_secs(10);
+const MIN_FETCH_INTERVAL: Duration = Duration::from_secs(10);
 /// A key that was withdrawn is forgotten after this long.
 const LIFETIME: Duration = Duration::from_secs(600);
 /// A source that takes longer for its answer has none.
-const PATIENCE: Duration = Duration::from_secs(5);
+const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 /// A key set is smaller than this many bytes.
-const MOST: usize = 1 << 20;
+const MAX_DOCUMENT_BYTES: usize = 1 << 20;
 
 impl KeySet {
     /// Reads the keys once. A file must be readable; a URL may be out of reach for now.
@@ -89,11 +89,11 @@ impl KeySet {
     }
 
     /// The key of that name; with no name, the only key.
-    pub(super) async fn find(&self, kid: Option<&str>) -> Option<Arc<Key>> {
+    pub(super) async fn find(&self, kid: Option<&str>) -> Option<Arc<VerificationKey>> {
         let asked = self.0.asked.clone();
         match self.0.known(kid) {
             None => {
-                if let Some(asking) = self.refresh(asked.lock_owned().await, PAUSE) {
+                if let Some(asking) = self.refresh(asked.lock_owned().await, MIN_FETCH_INTERVAL) {
                     let _ = asking.await;
                 }
             }
@@ -142,7 +142,7 @@ impl KeySet {
 }
 
 impl Inner {
-    fn known(&self, kid: Option<&str>) -> Option<Arc<Key>> {
+    fn known(&self, kid: Option<&str>) -> Option<Arc<VerificationKey>> {
         let keys = self.keys.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         match kid {
             Some(kid) => keys.get(kid).cloned(),
@@ -173,7 +173,10 @@ impl Inner {
                 let mut bytes = Vec::new();
                 while let Some(chunk) = response.chunk().await.map_err(failed)? {
                     bytes.extend_from_slice(&chunk);
-                    ensure!(bytes.len() <= MOST, "the key set has more than {MOST} bytes");
+                    ensure!(
+                        bytes.len() <= MAX_DOCUMENT_BYTES,
+                        "the key set has more than {MAX_DOCUMENT_BYTES} bytes"
+                    );
                 }
                 Ok(bytes)
             }
@@ -206,7 +209,7 @@ fn parse(json: &[u8]) -> anyhow::Result<Keys> {
     Ok(keys)
 }
 
-fn key(jwk: &Jwk) -> anyhow::Result<Key> {
+fn key(jwk: &Jwk) -> anyhow::Result<VerificationKey> {
     let (algorithm, name) = match &jwk.algorithm {
         AlgorithmParameters::RSA(_) => (Algorithm::RS256, KeyAlgorithm::RS256),
         AlgorithmParameters::EllipticCurve(p) if p.curve == EllipticCurve::P256 => {
@@ -220,5 +223,5 @@ fn key(jwk: &Jwk) -> anyhow::Result<Key> {
     let stated = jwk.common.key_algorithm.unwrap_or(name);
     ensure!(stated == name, "it is for {stated}, which is not used");
     ensure!(jwk.common.public_key_use != Some(PublicKeyUse::Encryption), "it is for encryption");
-    Ok(Key { algorithm, decoding: DecodingKey::from_jwk(jwk)? })
+    Ok(VerificationKey { algorithm, decoding: DecodingKey::from_jwk(jwk)? })
 }

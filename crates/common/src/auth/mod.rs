@@ -1,9 +1,9 @@
 //! Who is calling: bearer tokens, and what a handler's signature says about who may call it.
 
-mod kept;
 mod keys;
 mod strict;
 mod token;
+mod token_cache;
 
 use std::future::{Ready, ready};
 use std::marker::PhantomData;
@@ -16,7 +16,7 @@ use secrecy::SecretString;
 pub use token::Verifier;
 
 use crate::Error;
-use crate::request::RequestContext;
+use crate::middleware::context::RequestContext;
 use crate::wire::without_invisible;
 
 /// The organisation that a caller acts for.
@@ -81,11 +81,11 @@ impl Caller {
 
 /// What the authentication middleware found; the reason when there was a token that is not good.
 #[derive(Clone)]
-pub(crate) struct Authentication(pub(crate) Result<Caller, Refusal>);
+pub(crate) struct Authentication(pub(crate) Result<Caller, AuthError>);
 
 /// Why there is no caller.
 #[derive(Clone, Copy)]
-pub(crate) enum Refusal {
+pub(crate) enum AuthError {
     NoToken,
     BadToken(&'static str),
     /// The keys could not be fetched, so nothing can be said of the token.
@@ -100,8 +100,8 @@ impl FromRequest for Caller {
         let found = request.extensions().get::<Authentication>().cloned();
         ready(match found {
             Some(Authentication(Ok(caller))) => Ok(caller),
-            Some(Authentication(Err(Refusal::BadToken(why)))) => Err(Error::Unauthenticated(Some(why))),
-            Some(Authentication(Err(Refusal::NoKeys))) => {
+            Some(Authentication(Err(AuthError::BadToken(why)))) => Err(Error::Unauthenticated(Some(why))),
+            Some(Authentication(Err(AuthError::NoKeys))) => {
                 Err(Error::Unavailable(anyhow::anyhow!("no verification keys"), "The identity provider"))
             }
             _ => Err(Error::Unauthenticated(None)),
@@ -112,7 +112,7 @@ impl FromRequest for Caller {
 /// A rule about the caller alone, checked before the request's parameters and body.
 pub trait Policy: 'static {
     /// What to say to whoever does not meet it.
-    const REFUSAL: &'static str;
+    const DENIED_MESSAGE: &'static str;
     /// True when the caller meets it.
     fn allows(caller: &Caller) -> bool;
 }
@@ -121,7 +121,7 @@ pub trait Policy: 'static {
 pub struct Admin;
 
 impl Policy for Admin {
-    const REFUSAL: &'static str = "This needs the role admin.";
+    const DENIED_MESSAGE: &'static str = "This needs the role admin.";
     fn allows(caller: &Caller) -> bool {
         caller.admin
     }
@@ -131,7 +131,7 @@ impl Policy for Admin {
 pub struct Member;
 
 impl Policy for Member {
-    const REFUSAL: &'static str = "This needs a token that names an organisation.";
+    const DENIED_MESSAGE: &'static str = "This needs a token that names an organisation.";
     fn allows(caller: &Caller) -> bool {
         caller.organisation.is_some()
     }
@@ -141,30 +141,34 @@ impl Policy for Member {
 pub struct MemberOrAdmin;
 
 impl Policy for MemberOrAdmin {
-    const REFUSAL: &'static str = Member::REFUSAL;
+    const DENIED_MESSAGE: &'static str = Member::DENIED_MESSAGE;
     fn allows(caller: &Caller) -> bool {
         caller.admin || Member::allows(caller)
     }
 }
 
 /// A caller who meets a policy. As a handler's argument: only such a caller may.
-pub struct Granted<P>(Caller, PhantomData<P>);
+pub struct Authorized<P>(Caller, PhantomData<P>);
 
-impl<P> Deref for Granted<P> {
+impl<P> Deref for Authorized<P> {
     type Target = Caller;
     fn deref(&self) -> &Caller {
         &self.0
     }
 }
 
-impl<P: Policy> FromRequest for Granted<P> {
+impl<P: Policy> FromRequest for Authorized<P> {
     type Error = Error;
     type Future = Ready<Result<Self, Error>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let caller = Caller::from_request(request, payload).into_inner();
         ready(caller.and_then(|caller| {
-            if P::allows(&caller) { Ok(Self(caller, PhantomData)) } else { Err(Error::Forbidden(P::REFUSAL)) }
+            if P::allows(&caller) {
+                Ok(Self(caller, PhantomData))
+            } else {
+                Err(Error::Forbidden(P::DENIED_MESSAGE))
+            }
         }))
     }
 }

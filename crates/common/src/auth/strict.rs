@@ -7,7 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::Refusal;
+use super::AuthError;
 
 /// Begins the error of a JSON object that names a member twice.
 pub(super) const DUPLICATE: &str = "duplicate member";
@@ -47,19 +47,19 @@ impl<'de> Visitor<'de> for Members {
 /// # Errors
 /// The header cannot be parsed, names a member twice, or names critical extensions (RFC 7515, 4.1.11): none is
 /// understood here.
-pub(super) fn check_header(token: &str) -> Result<(), Refusal> {
-    const UNREADABLE: Refusal = Refusal::BadToken("the token cannot be read");
+pub(super) fn check_header(token: &str) -> Result<(), AuthError> {
+    const UNREADABLE: AuthError = AuthError::BadToken("the token cannot be read");
     let encoded = token.split('.').next().unwrap_or_default();
     let text = URL_SAFE_NO_PAD.decode(encoded).map_err(|_| UNREADABLE)?;
     let header: UniqueMembers = serde_json::from_slice(&text).map_err(|error| {
         if is_duplicate(&error) {
-            Refusal::BadToken("the token's header names a member twice")
+            AuthError::BadToken("the token's header names a member twice")
         } else {
             UNREADABLE
         }
     })?;
     if header.0.contains_key("crit") {
-        return Err(Refusal::BadToken("the token needs a header extension (crit) that is not supported"));
+        return Err(AuthError::BadToken("the token needs a header extension (crit) that is not supported"));
     }
     Ok(())
 }
@@ -75,7 +75,7 @@ mod tests {
 
     fn reason(header: &str) -> Option<&'static str> {
         match check_header(&format!("{}.x.y", URL_SAFE_NO_PAD.encode(header))) {
-            Err(Refusal::BadToken(reason)) => Some(reason),
+            Err(AuthError::BadToken(reason)) => Some(reason),
             _ => None,
         }
     }

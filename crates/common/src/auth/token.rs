@@ -7,12 +7,12 @@ use anyhow::bail;
 use jsonwebtoken::{Algorithm, Validation, decode, decode_header, errors::ErrorKind, get_current_timestamp};
 use serde_json::{Map, Value};
 
-use super::kept::{Good, Kept, Person, digest};
 use super::keys::{KeySet, Source};
 use super::strict::{UniqueMembers, check_header, is_duplicate};
-use super::{Caller, Organisation, Refusal};
+use super::token_cache::{Identity, TokenCache, VerifiedToken, digest};
+use super::{AuthError, Caller, Organisation};
 use crate::config::{Auth, Claims};
-use crate::request::RequestContext;
+use crate::middleware::context::RequestContext;
 use crate::wire::{normalize_line, without_invisible};
 
 /// Checks tokens against the configured keys, issuer and audience.
@@ -22,7 +22,7 @@ pub struct Verifier {
     validations: [Validation; 3],
     leeway: u64,
     claims: Claims,
-    kept: Kept,
+    kept: TokenCache,
 }
 
 impl Verifier {
@@ -61,7 +61,7 @@ impl Verifier {
             validations: [Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA].map(validation),
             leeway: config.leeway_seconds,
             claims: config.claims.clone(),
-            kept: Kept::default(),
+            kept: TokenCache::default(),
         })
     }
 
@@ -78,11 +78,11 @@ impl Verifier {
         &self,
         headers: &HeaderMap,
         request: RequestContext,
-    ) -> Result<Caller, Refusal> {
+    ) -> Result<Caller, AuthError> {
         let mut values = headers.get_all(header::AUTHORIZATION);
-        let Some(value) = values.next() else { return Err(Refusal::NoToken) };
+        let Some(value) = values.next() else { return Err(AuthError::NoToken) };
         if values.next().is_some() {
-            return Err(Refusal::BadToken("there are several Authorization headers"));
+            return Err(AuthError::BadToken("there are several Authorization headers"));
         }
         let token = value
             .to_str()
@@ -90,7 +90,7 @@ impl Verifier {
             .and_then(|v| v.split_once(' '))
             .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
             .map(|(_, token)| token.trim())
-            .ok_or(Refusal::BadToken("the scheme must be Bearer"))?;
+            .ok_or(AuthError::BadToken("the scheme must be Bearer"))?;
         let person = self.verify(token).await?.person.clone();
         Ok(Caller {
             user_id: person.id,
@@ -103,29 +103,29 @@ impl Verifier {
     }
 
     /// What a token proves, by its signature or because that was verified before.
-    async fn verify(&self, token: &str) -> Result<Arc<Good>, Refusal> {
+    async fn verify(&self, token: &str) -> Result<Arc<VerifiedToken>, AuthError> {
         let digest = digest(token);
         let kept = self.kept.find(&digest);
         let kid = if let Some(good) = &kept {
             good.kid.clone()
         } else {
             check_header(token)?;
-            decode_header(token).map_err(|_| Refusal::BadToken("the token cannot be read"))?.kid
+            decode_header(token).map_err(|_| AuthError::BadToken("the token cannot be read"))?.kid
         };
         let Some(key) = self.keys.find(kid.as_deref()).await else {
             return Err(if self.keys.is_empty() {
-                Refusal::NoKeys
+                AuthError::NoKeys
             } else {
-                Refusal::BadToken("the key is unknown")
+                AuthError::BadToken("the key is unknown")
             });
         };
         if let Some(good) = kept.filter(|good| good.holds(&key, get_current_timestamp(), self.leeway)) {
             return Ok(good);
         }
         let validation = self.validations.iter().find(|v| v.algorithms == [key.algorithm]);
-        let validation = validation.ok_or(Refusal::BadToken("the key is of another algorithm"))?;
+        let validation = validation.ok_or(AuthError::BadToken("the key is of another algorithm"))?;
         let decoded = decode::<UniqueMembers>(token, &key.decoding, validation).map_err(|e| {
-            Refusal::BadToken(match e.kind() {
+            AuthError::BadToken(match e.kind() {
                 ErrorKind::ExpiredSignature => "the token has expired",
                 ErrorKind::ImmatureSignature => "the token is not valid yet",
                 ErrorKind::InvalidAudience => "the token is for another audience",
@@ -141,10 +141,10 @@ impl Verifier {
         let claims = decoded.claims.0;
         // The library takes an array that contains the issuer too: RFC 7519, 4.1.1, has one issuer.
         if !claims.get("iss").is_some_and(Value::is_string) {
-            return Err(Refusal::BadToken("the issuer is not a string"));
+            return Err(AuthError::BadToken("the issuer is not a string"));
         }
         let (begins, ends) = (claims.get("nbf"), claims.get("exp").and_then(Value::as_u64));
-        let good = Arc::new(Good {
+        let good = Arc::new(VerifiedToken {
             kid,
             key,
             // Times that are no whole seconds make it good this once.
@@ -157,11 +157,11 @@ impl Verifier {
     }
 }
 
-fn person(claims: &Map<String, Value>, names: &Claims) -> Result<Person, Refusal> {
+fn person(claims: &Map<String, Value>, names: &Claims) -> Result<Identity, AuthError> {
     let texts = [&names.sub, &names.name, &names.org, &names.org_name]
         .map(|name| claims.get(name).and_then(Value::as_str));
     if texts.iter().flatten().any(|text| text.chars().count() > 200 || text.chars().any(char::is_control)) {
-        return Err(Refusal::BadToken("a claim is longer than 200 characters or has control characters"));
+        return Err(AuthError::BadToken("a claim is longer than 200 characters or has control characters"));
     }
     // Ids are compared as they are: two that differ for the identity provider must not become one here.
     let text = |name: &str| Some(claims.get(name)?.as_str()?).filter(|text| !text.trim().is_empty());
@@ -171,11 +171,11 @@ fn person(claims: &Map<String, Value>, names: &Claims) -> Result<Person, Refusal
         let line = normalize_line(&visible);
         (!line.is_empty()).then(|| line.into_owned())
     };
-    let id = text(&names.sub).ok_or(Refusal::BadToken("the token names nobody"))?.to_owned();
+    let id = text(&names.sub).ok_or(AuthError::BadToken("the token names nobody"))?.to_owned();
     let organisation =
         text(&names.org).map(|id| Organisation { id: id.to_owned(), name: shown(&names.org_name) });
     let roles = claims.get(&names.roles).and_then(Value::as_array);
-    Ok(Person {
+    Ok(Identity {
         name: shown(&names.name).or_else(|| shown(&names.sub)).unwrap_or_else(|| id.clone()),
         id,
         organisation,

@@ -32,13 +32,13 @@ pub(super) fn explain<T: Serialize + DeserializeOwned>(
                 Some(values) if message.starts_with("enum ") || takes_number(&values) => {
                     must_be(key, &values)
                 }
-                Some(values) => format!("{} must be {values}: {}", named(key), shown::discreet(&message)),
-                None => format!("{} cannot be read: {}", named(key), shown::discreet(&message)),
+                Some(values) => format!("{} must be {values}: {}", named(key), shown::redact(&message)),
+                None => format!("{} cannot be read: {}", named(key), shown::redact(&message)),
             })
         }
         other => {
             let message = other.to_string();
-            unknown("", &message).unwrap_or_else(|| shown::discreet(&message))
+            unknown("", &message).unwrap_or_else(|| shown::redact(&message))
         }
     }
 }

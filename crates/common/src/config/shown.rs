@@ -30,7 +30,7 @@ fn shown(url: Url) -> String {
 }
 
 /// What may be told of an error: not the values that it quotes, nor the lines of the file that it shows.
-pub(super) fn discreet(error: &str) -> String {
+pub(super) fn redact(error: &str) -> String {
     let lines = error.lines().filter(|line| !line.contains(" |") && !line.starts_with('|'));
     let lines = lines.map(|line| match (line.find('"'), line.rfind('"')) {
         (Some(first), Some(last)) if first < last => format!("{}\"…{}", &line[..first], &line[last..]),

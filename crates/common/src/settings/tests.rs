@@ -3,7 +3,7 @@ use testkit::TestDatabase;
 use super::*;
 
 async fn open(test: &TestDatabase) -> Data<Settings> {
-    let db = crate::server::tests::open(test).await;
+    let db = crate::service::tests::open(test).await;
     Data::new(Settings::open(&db, "info").await.unwrap())
 }
 

@@ -99,19 +99,19 @@ text!(
 );
 text!(
     /// A description or message: up to 10,000 characters, line breaks allowed.
-    Note, 0..10000, LINES, Lines
+    LongText, 0..10000, LINES, Lines
 );
 text!(
     /// A query parameter's text: up to 1,000 characters.
-    Word, 0..1000, LINE, Line
+    QueryText, 0..1000, LINE, Line
 );
 
 /// A date (`2026-03-01`: midnight UTC) or a date-time with offset.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Iso(pub String);
+pub struct DateOrDateTime(pub String);
 
-impl PartialSchema for Iso {
+impl PartialSchema for DateOrDateTime {
     fn schema() -> RefOr<Schema> {
         let form = |format| {
             ObjectBuilder::new().schema_type(Type::String).format(Some(SchemaFormat::KnownFormat(format)))
@@ -119,17 +119,17 @@ impl PartialSchema for Iso {
         AnyOfBuilder::new().item(form(KnownFormat::Date)).item(form(KnownFormat::DateTime)).into()
     }
 }
-impl ToSchema for Iso {}
+impl ToSchema for DateOrDateTime {}
 
-impl Iso {
+impl DateOrDateTime {
     /// The instant, or the first one of the day. The schema has already refused what is neither.
-    pub fn start(&self) -> Option<database::Ts> {
-        database::Ts::parse(&self.0)
+    pub fn start(&self) -> Option<database::Timestamp> {
+        database::Timestamp::parse(&self.0)
     }
 
     /// The instant, or the last one of the day.
-    pub fn end(&self) -> Option<database::Ts> {
-        database::Ts::parse_end(&self.0)
+    pub fn end(&self) -> Option<database::Timestamp> {
+        database::Timestamp::parse_end(&self.0)
     }
 }
 

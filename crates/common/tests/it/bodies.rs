@@ -15,20 +15,20 @@ fn three_bad_fields_are_three_entries() {
         assert_eq!(reply.json()["message"], "5 fields were refused: see validation.");
         let found =
             ["name length", "note type", "price.amount type", "price.currency required", "tags[1] format"];
-        assert_eq!(reply.problems(), found);
+        assert_eq!(reply.errors(), found);
         let schema_and_rule =
             json!({"name": "-", "price": {"amount": 2000, "currency": "pounds"}, "tags": []});
         let found = ["name format", "price.amount range", "price.currency format"];
-        assert_eq!(post(&schema_and_rule).send().await.problems(), found);
+        assert_eq!(post(&schema_and_rule).send().await.errors(), found);
         assert_eq!(
-            post(&json!({})).send().await.problems(),
+            post(&json!({})).send().await.errors(),
             ["name required", "price required", "tags required"]
         );
         for other in [json!(null), json!(5), json!("x"), json!([]), json!([[]])] {
-            assert_eq!(post(&other).send().await.problems(), [" type"], "{other}");
+            assert_eq!(post(&other).send().await.errors(), [" type"], "{other}");
         }
         let null = json!({"name": null, "price": null, "tags": null});
-        assert_eq!(post(&null).send().await.problems(), ["name type", "price type", "tags type"]);
+        assert_eq!(post(&null).send().await.errors(), ["name type", "price type", "tags type"]);
     });
 }
 
@@ -56,7 +56,7 @@ fn unknown_members_empty_texts_and_nulls() {
         let app = start().await;
         let mut body = thing("  ");
         let one = |body: &Value| app.post("/v1/one").json(body);
-        assert_eq!(one(&body).send().await.problems(), ["name length"]);
+        assert_eq!(one(&body).send().await.errors(), ["name length"]);
         body = thing("ok");
         body["unknown"] = json!({"a": [1, 2]});
         body["note"] = json!("  ");
@@ -66,7 +66,7 @@ fn unknown_members_empty_texts_and_nulls() {
         assert_eq!(kept["delayMs"], json!(null));
         assert!(kept.get("unknown").is_none());
         body["name"] = json!("tab\tnul\u{0}");
-        assert_eq!(one(&body).send().await.problems(), ["name format"]);
+        assert_eq!(one(&body).send().await.errors(), ["name format"]);
     });
 }
 
@@ -78,13 +78,13 @@ fn an_array_of_one_stands_for_the_object() {
         let expected = one(thing("x")).send().await.ok();
         assert_eq!(one(json!([thing("x")])).send().await.ok(), expected);
         for count in [0, 2] {
-            assert_eq!(one(json!(vec![thing("x"); count])).send().await.problems(), [" length"]);
+            assert_eq!(one(json!(vec![thing("x"); count])).send().await.errors(), [" length"]);
         }
         let mut bad = thing("x");
         bad["price"]["amount"] = json!(true);
-        assert_eq!(one(json!([bad])).send().await.problems(), ["price.amount type"]);
+        assert_eq!(one(json!([bad])).send().await.errors(), ["price.amount type"]);
         for other in [json!([5]), json!([[thing("x")]]), json!([null])] {
-            assert_eq!(one(other.clone()).send().await.problems(), [" type"], "{other}");
+            assert_eq!(one(other.clone()).send().await.errors(), [" type"], "{other}");
         }
     });
 }
@@ -116,7 +116,7 @@ testkit::on_both! {
         let put = |path: &str, body: &Value| app.call("PUT", path).by(&user).json(body);
         for nothing in ["/v1/things/x", "/v1/things/%00", "/v1/things/0192f0c1-0000-7000-8000-000000000000"] {
             assert_eq!(put(nothing, &thing("x")).send().await.error(404), "not_found");
-            assert_eq!(put(nothing, &thing("")).send().await.problems(), ["name length"]);
+            assert_eq!(put(nothing, &thing("")).send().await.errors(), ["name length"]);
             assert_eq!(app.call("PUT", nothing).json(&thing("")).send().await.error(401), "unauthenticated");
         }
     }

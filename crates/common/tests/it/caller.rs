@@ -160,7 +160,7 @@ fn roles_come_before_parameters_and_only_where_needed() {
         let bad = "/v1/admin?ms=x";
         assert_eq!(app.get(bad).send().await.error(401), "unauthenticated");
         assert_eq!(app.get(bad).by(&User::of("a")).send().await.error(403), "forbidden");
-        assert_eq!(app.get(bad).by(&User::admin()).send().await.problems(), ["ms type"]);
+        assert_eq!(app.get(bad).by(&User::admin()).send().await.errors(), ["ms type"]);
         assert_eq!(app.get("/v1/admin").by(&User::admin()).send().await.ok(), "admin");
         assert_eq!(app.get("/v1/member").by(&User::of("a")).send().await.ok(), "a");
         let nobody = app.get("/v1/member").by(&User::admin()).send().await;

@@ -159,7 +159,7 @@ fn what_nobody_knows_is_not_called_unchanged() {
         let refused = answered(database::Error::Unavailable("gone".into())).await;
         assert!(refused["message"].as_str().unwrap().contains("nothing was changed"), "{refused}");
         assert_eq!(refused["body"], json!({"requestId": "mine"}));
-        let doubt = answered(database::Error::Undecided("gone".into())).await;
+        let doubt = answered(database::Error::CommitUnknown("gone".into())).await;
         assert!(!doubt["message"].as_str().unwrap().contains("nothing was changed"), "{doubt}");
         assert_eq!(doubt["body"], json!({"requestId": "mine", "outcome": "unknown"}));
         assert_eq!(doubt["code"], "dependency_unavailable");

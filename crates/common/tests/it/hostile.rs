@@ -58,11 +58,11 @@ fn errors_tell_nothing_of_the_inside() {
             "/v1/things/x",
             "/docs/none",
         ] {
-            app.get(path).by(&User::admin()).send().await.discreet();
+            app.get(path).by(&User::admin()).send().await.assert_no_internals();
         }
         app.database.execute("DROP TABLE things");
         let broken = app.get("/v1/things").by(&User::admin()).send().await;
         assert_eq!(broken.status, 500);
-        broken.discreet();
+        broken.assert_no_internals();
     });
 }

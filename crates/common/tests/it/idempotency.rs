@@ -34,7 +34,7 @@ testkit::on_both! {
         let reused = post(&app, &user, "k", &thing("y")).send().await;
         assert_eq!(reused.error(409), "idempotency_key_reused");
         // Invalid before the key is looked at: still the body's fault.
-        assert_eq!(post(&app, &user, "k", &thing("")).send().await.problems(), ["name length"]);
+        assert_eq!(post(&app, &user, "k", &thing("")).send().await.errors(), ["name length"]);
         for (user, key) in [(User::of("b"), "k"), (user.clone(), "K"), (user.clone(), "k ;=/")] {
             let other = post(&app, &user, key, &thing("x")).send().await;
             assert_eq!((other.status, other.header("idempotency-replayed")), (200, ""), "{key}");
@@ -86,9 +86,9 @@ testkit::on_both! {
         assert_eq!(post(&app, &user, &longest, &thing("x")).send().await.status, 200);
         for key in ["", "k".repeat(256).as_str(), "ké"] {
             let refused = post(&app, &user, key, &thing("x")).send().await;
-            assert_eq!(refused.problems(), ["Idempotency-Key length"], "{key}");
+            assert_eq!(refused.errors(), ["Idempotency-Key length"], "{key}");
             let both = post(&app, &user, key, &thing("")).send().await;
-            assert_eq!(both.problems(), ["Idempotency-Key length", "name length"], "{key}");
+            assert_eq!(both.errors(), ["Idempotency-Key length", "name length"], "{key}");
         }
         assert_eq!(count(&app).await, 1);
         let nobody = app.post("/v1/things").header("idempotency-key", "k").json(&thing("x"));

@@ -103,7 +103,7 @@ fn without_its_database_a_service_is_alive_but_not_ready() {
         assert_eq!((ready.status, alive.status), (503, 200));
         assert_eq!(ready.json()["database"], "unavailable");
         assert_eq!(found.header("retry-after"), "2");
-        found.discreet();
+        found.assert_no_internals();
         let body = found.json();
         assert!(body["message"].as_str().unwrap().starts_with("The database cannot be reached"), "{body}");
         assert_eq!(found.error(503), "dependency_unavailable");

@@ -53,8 +53,8 @@ testkit::on_both! {
         assert_eq!(names(&after), all[6..]);
         assert_eq!(names(&get(&link(&app, &after, "first").unwrap()).send().await), all[..3]);
         let bad = get("/v1/things?limit=0&offset=-1&cursor=nonsense").send().await;
-        assert_eq!(bad.problems(), ["cursor format", "limit range", "offset range"]);
-        assert_eq!(get("/v1/things?limit=101").send().await.problems(), ["limit range"]);
+        assert_eq!(bad.errors(), ["cursor format", "limit range", "offset range"]);
+        assert_eq!(get("/v1/things?limit=101").send().await.errors(), ["limit range"]);
         assert_eq!(get("/v1/things?offset=1000000").send().await.ok(), serde_json::json!([]));
         let csv = get("/v1/things?format=CSV").header("accept", "text/csv").send().await;
         assert_eq!(csv.header("content-type"), "text/csv; charset=utf-8");

@@ -6,8 +6,8 @@ use actix_web::test::TestRequest;
 use actix_web::web::Bytes;
 use actix_web::{FromRequest, ResponseError, dev, rt};
 use common::multipart::{Form, Limits, Payload, receive};
-use common::problem::Problems;
-use common::{Cursor, Error, Format, Key, Page, Values};
+use common::validation::ValidationErrors;
+use common::{Cursor, Error, Format, PageRequest, SortValue, SortValueKind};
 use database::Id;
 use futures_util::stream;
 use proptest::collection::vec;
@@ -89,13 +89,13 @@ proptest! {
         text in "\\PC{0,60}", key in prop::option::of(any::<i64>()), words in "\\PC{0,20}", numeric in any::<bool>(),
         changes in vec((any::<Index>(), any::<u8>()), 0..3), end in prop::option::of(any::<Index>()),
     ) {
-        let value = if numeric { key.map(Key::Number) } else { Some(Key::Text(words)) };
+        let value = if numeric { key.map(SortValue::Number) } else { Some(SortValue::Text(words)) };
         let good = Cursor { sort: "reference".into(), value, id: Id::new() }.encode();
         let bad = String::from_utf8_lossy(&mutated(good.clone().into_bytes(), &changes, end)).into_owned();
         for text in [text, bad, good] {
-            let mut problems = Problems::default();
-            let page = Page::new(Some(5), Some(7), Some(&text), ("reference", Values::Texts), &mut problems);
-            prop_assert_eq!(page.after.is_none(), problems.failed("cursor"));
+            let mut errors = ValidationErrors::default();
+            let page = PageRequest::new(Some(5), Some(7), Some(&text), ("reference", SortValueKind::Texts), &mut errors);
+            prop_assert_eq!(page.after.is_none(), errors.failed("cursor"));
             prop_assert_eq!(page.offset, if page.after.is_some() { 0 } else { 7 });
             let _ = (page.after_text(), page.after_number(), page.after_instant());
         }

@@ -50,19 +50,19 @@ fn every_bad_parameter_at_once() {
             "real type",
             "whole type",
         ];
-        assert_eq!(all.send().await.problems(), found);
-        let bounds = hear("must=a&whole=6&real=-90.5").send().await.problems();
+        assert_eq!(all.send().await.errors(), found);
+        let bounds = hear("must=a&whole=6&real=-90.5").send().await.errors();
         assert_eq!(bounds, ["must length", "real range", "whole range"]);
         for number in ["inf", "-inf", "1e400", "0x10", "1,5"] {
-            let problems = hear(&format!("must=ab&real={number}")).send().await.problems();
-            assert_eq!(problems, ["real type"], "{number}");
+            let errors = hear(&format!("must=ab&real={number}")).send().await.errors();
+            assert_eq!(errors, ["real type"], "{number}");
         }
-        let whole = hear("must=ab&whole=99999999999999999999").send().await.problems();
+        let whole = hear("must=ab&whole=99999999999999999999").send().await.errors();
         assert_eq!(whole, ["whole range"]);
-        assert_eq!(hear("must=ab&f:name=a%00b").send().await.problems(), ["f:name format"]);
-        assert_eq!(hear("must=%20%20%20").send().await.problems(), ["must required"]);
+        assert_eq!(hear("must=ab&f:name=a%00b").send().await.errors(), ["f:name format"]);
+        assert_eq!(hear("must=%20%20%20").send().await.errors(), ["must required"]);
         assert_eq!(
-            hear("must=ab&f:name=a%FFb&whole=x").send().await.problems(),
+            hear("must=ab&f:name=a%FFb&whole=x").send().await.errors(),
             ["f:name format", "whole type"]
         );
         let body: Value = hear("must=ab&colour=blue").send().await.json();
@@ -74,7 +74,7 @@ fn every_bad_parameter_at_once() {
 fn a_bad_query_comes_before_a_path_that_names_nothing() {
     testkit::block_on(async {
         let app = start().await;
-        assert_eq!(app.get("/v1/hear/nonsense?ms=x").send().await.problems(), ["ms type"]);
+        assert_eq!(app.get("/v1/hear/nonsense?ms=x").send().await.errors(), ["ms type"]);
         assert_eq!(app.get("/v1/hear/nonsense").send().await.error(404), "not_found");
         let id = "0192F0C1-0000-7000-8000-00000000ABCD";
         let heard = app.get(&format!("/v1/hear/{id}")).send().await.ok();

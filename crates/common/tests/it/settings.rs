@@ -32,18 +32,18 @@ fn only_admin_and_only_what_makes_sense() {
         }
         for bad in ["a=b=c", "logistics=loud", "[", "a=\u{1}"] {
             let reply = put(&app, "loud", bad).send().await;
-            assert_eq!(reply.problems(), ["logging.filter format", "logging.level enum"], "{bad}");
+            assert_eq!(reply.errors(), ["logging.filter format", "logging.level enum"], "{bad}");
         }
         let body = put(&app, "loud", "").send().await.json();
         assert_eq!(body["validation"][0]["data"]["allowed"][0], "off");
-        assert_eq!(put(&app, "", "").send().await.problems(), ["logging.level length"]);
+        assert_eq!(put(&app, "", "").send().await.errors(), ["logging.level length"]);
         assert_eq!(
-            put(&app, "info", &"a=info,".repeat(200)).send().await.problems(),
+            put(&app, "info", &"a=info,".repeat(200)).send().await.errors(),
             ["logging.filter length"]
         );
         let call = |body: Value| app.call("PUT", "/v1/settings").by(&User::admin()).json(&body);
-        assert_eq!(call(json!({})).send().await.problems(), ["logging required"]);
-        assert_eq!(call(json!({"logging": {}})).send().await.problems(), ["logging.level required"]);
+        assert_eq!(call(json!({})).send().await.errors(), ["logging required"]);
+        assert_eq!(call(json!({"logging": {}})).send().await.errors(), ["logging.level required"]);
         assert_eq!(call(json!({"logging": {"level": "error"}})).send().await.status, 200);
         assert_eq!(get(&app).await, json!({"level": "error", "filter": ""}));
     });

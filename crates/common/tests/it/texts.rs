@@ -24,7 +24,7 @@ fn texts_are_trimmed_and_in_nfc() {
             "200 characters as they are stored"
         );
         let longer = thing(&"\u{958}".repeat(101));
-        assert_eq!(app.post("/v1/one").json(&longer).send().await.problems(), ["name length"]);
+        assert_eq!(app.post("/v1/one").json(&longer).send().await.errors(), ["name length"]);
     });
 }
 
@@ -37,7 +37,7 @@ fn invisible_characters_are_refused_in_names() {
             body["tags"] = json!([format!("a{c}a")]);
             body["note"] = json!(format!("a{c}b"));
             let reply: Reply = app.post("/v1/one").json(&body).send().await;
-            assert_eq!(reply.problems(), ["name format", "tags[0] format"], "{c:?}");
+            assert_eq!(reply.errors(), ["name format", "tags[0] format"], "{c:?}");
         }
         for name in [
             "\u{1f404}\u{fe0f}",
@@ -48,7 +48,7 @@ fn invisible_characters_are_refused_in_names() {
             assert_eq!(app.post("/v1/one").json(&thing(name)).send().await.ok()["name"], name);
         }
         for control in ["Fa\nrm", "Fa\trm", "Fa\u{7f}rm", "\u{0}"] {
-            assert_eq!(app.post("/v1/one").json(&thing(control)).send().await.problems(), ["name format"]);
+            assert_eq!(app.post("/v1/one").json(&thing(control)).send().await.errors(), ["name format"]);
         }
     });
 }

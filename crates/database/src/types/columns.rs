@@ -12,7 +12,7 @@ use diesel::sql_types::{BigInt, Binary, HasSqlType, SqlType, Text, Timestamptz, 
 use diesel::sqlite::Sqlite;
 use uuid::Uuid;
 
-use super::{Id, Json, Ts};
+use super::{Id, Json, Timestamp};
 use crate::MultiBackend;
 
 /// SQL type of [`Id`].
@@ -20,10 +20,10 @@ use crate::MultiBackend;
 #[diesel(postgres_type(oid = 2950, array_oid = 2951), sqlite_type(name = "Binary"))]
 pub struct IdSql;
 
-/// SQL type of [`Ts`].
+/// SQL type of [`Timestamp`].
 #[derive(Debug, Clone, Copy, SqlType, QueryId)]
 #[diesel(postgres_type(oid = 1184, array_oid = 1185), sqlite_type(name = "Long"))]
-pub struct TsSql;
+pub struct TimestampSql;
 
 /// SQL type of [`Json`].
 #[derive(Debug, Clone, Copy, SqlType, QueryId)]
@@ -57,7 +57,7 @@ macro_rules! on_both {
     };
 }
 on_both!(IdSql, Id);
-on_both!(TsSql, Ts);
+on_both!(TimestampSql, Timestamp);
 on_both!(JsonSql, Json);
 
 impl ToSql<IdSql, Pg> for Id {
@@ -83,23 +83,23 @@ impl FromSql<IdSql, Sqlite> for Id {
     }
 }
 
-impl ToSql<TsSql, Pg> for Ts {
+impl ToSql<TimestampSql, Pg> for Timestamp {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
         ToSql::<Timestamptz, Pg>::to_sql(&self.0, &mut out.reborrow())
     }
 }
-impl FromSql<TsSql, Pg> for Ts {
+impl FromSql<TimestampSql, Pg> for Timestamp {
     fn from_sql(value: <Pg as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
         FromSql::<Timestamptz, Pg>::from_sql(value).map(Self)
     }
 }
-impl ToSql<TsSql, Sqlite> for Ts {
+impl ToSql<TimestampSql, Sqlite> for Timestamp {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
         out.set_value(self.0.timestamp_millis());
         Ok(IsNull::No)
     }
 }
-impl FromSql<TsSql, Sqlite> for Ts {
+impl FromSql<TimestampSql, Sqlite> for Timestamp {
     fn from_sql(value: <Sqlite as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
         let millis = <i64 as FromSql<BigInt, Sqlite>>::from_sql(value)?;
         DateTime::from_timestamp_millis(millis).map(Self).ok_or_else(|| "a timestamp out of range".into())

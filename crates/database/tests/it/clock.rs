@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use database::{Error, Ts, shared_now};
+use database::{Error, Timestamp, shared_now};
 
 use crate::support::open;
 
 testkit::on_both! {
     async fn it_goes_on_within_a_transaction_and_has_milliseconds(backend) {
         let (db, _test) = open(backend).await;
-        let before = Ts::now();
+        let before = Timestamp::now();
         let read = db.write(|c| {
             let first = shared_now(c)?;
             std::thread::sleep(Duration::from_millis(20));
@@ -17,16 +17,16 @@ testkit::on_both! {
         });
         let (first, second) = read.await.unwrap();
         assert!(first.until(second) >= Duration::from_millis(20), "{first} {second}");
-        assert_eq!(Ts::parse(&first.to_string()), Some(first));
+        assert_eq!(Timestamp::parse(&first.to_string()), Some(first));
         // The test's server has the clock of this machine.
-        assert!(before <= first && first.until(Ts::now()) < Duration::from_secs(60), "{before} {first}");
+        assert!(before <= first && first.until(Timestamp::now()) < Duration::from_secs(60), "{before} {first}");
     }
 }
 
 #[test]
 fn times_between_instants() {
     let [early, late] =
-        ["2026-03-01T09:30:00.000Z", "2026-03-01T09:30:01.500Z"].map(|t| Ts::parse(t).unwrap());
+        ["2026-03-01T09:30:00.000Z", "2026-03-01T09:30:01.500Z"].map(|t| Timestamp::parse(t).unwrap());
     assert_eq!((early.until(late), late.until(early)), (Duration::from_millis(1500), Duration::ZERO));
     assert_eq!(early.after(Duration::from_millis(1500)), late);
     assert_eq!(early.after(Duration::MAX), early, "it would leave the calendar");

@@ -1,6 +1,6 @@
 //! What is stored is what comes back, on both databases.
 
-use database::{Amount, Database, Error, Id, Json, Ts};
+use database::{Amount, Database, Error, Id, Json, Timestamp};
 use diesel::prelude::*;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -23,7 +23,7 @@ testkit::on_both! {
         ];
         let documents = ["null", "{}", r#"{"b":1.10,"a":"ä\u0000😀","b":[1e400]}"#, " [ ] "];
         for (i, at) in instants.iter().enumerate() {
-            let at = Ts::parse(at).unwrap();
+            let at = Timestamp::parse(at).unwrap();
             let document = Json(documents[i % documents.len()].to_owned());
             let amount = [Amount::default(), Amount::MAX, Amount::parse("0.0001").unwrap()][i % 3];
             let thing = Thing { at, document, amount, ..Thing::named(&format!("ä'\"\\ {i}")) };
@@ -40,7 +40,7 @@ testkit::on_both! {
     async fn ids_and_instants_sort_as_they_do_here(backend) {
         let (db, _test) = open(backend).await;
         let mut things: Vec<_> = (0..20).map(|i| {
-            let at = Ts::from_millis(i64::from(i % 7) * 86_400_000 - 300_000_000).unwrap();
+            let at = Timestamp::from_millis(i64::from(i % 7) * 86_400_000 - 300_000_000).unwrap();
             Thing { at, ..Thing::named(&i.to_string()) }
         }).collect();
         for thing in &things {
@@ -63,7 +63,7 @@ fn any_value_comes_back() {
         let thing = Thing {
             id: Id(uuid::Uuid::from_u128(id)),
             name: format!("{} {text}", Id::new()),
-            at: Ts::from_millis(millis).unwrap(),
+            at: Timestamp::from_millis(millis).unwrap(),
             document: Json::of(&text).unwrap(),
             amount: Amount::parse(&format!("{}.{:04}", scaled / 10_000, scaled % 10_000)).unwrap(),
         };

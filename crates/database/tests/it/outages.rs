@@ -97,7 +97,7 @@ fn a_connection_lost_in_the_commit_is_not_run_again() {
             Ok::<_, Error>(())
         });
         let answer = written.await;
-        assert!(matches!(answer, Err(Error::Undecided(_))), "{answer:?}");
+        assert!(matches!(answer, Err(Error::CommitUnknown(_))), "{answer:?}");
         assert_eq!(runs.load(std::sync::atomic::Ordering::SeqCst), 1);
         assert_eq!(names(&db).await, [""; 0]);
     });
@@ -227,7 +227,7 @@ fn a_commit_that_is_not_answered_is_in_doubt() {
             Ok::<_, Error>(())
         });
         let answer = written.await;
-        assert!(matches!(answer, Err(Error::Undecided(_))), "{answer:?}");
+        assert!(matches!(answer, Err(Error::CommitUnknown(_))), "{answer:?}");
     });
 }
 

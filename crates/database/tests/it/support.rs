@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use database::{Amount, AnyConnection, Database, Error, Id, Json, Migrations, Options, Ts};
+use database::{Amount, AnyConnection, Database, Error, Id, Json, Migrations, Options, Timestamp};
 use diesel::prelude::*;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use testkit::{Backend, TestDatabase};
@@ -11,7 +11,7 @@ diesel::table! {
     things (id) {
         id -> database::IdSql,
         name -> Text,
-        at -> database::TsSql,
+        at -> database::TimestampSql,
         document -> database::JsonSql,
         amount -> BigInt,
     }
@@ -30,7 +30,7 @@ diesel::table! {
 pub(crate) struct Thing {
     pub(crate) id: Id,
     pub(crate) name: String,
-    pub(crate) at: Ts,
+    pub(crate) at: Timestamp,
     pub(crate) document: Json,
     pub(crate) amount: Amount,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Thing {
 impl Thing {
     pub(crate) fn named(name: &str) -> Self {
         let (document, amount) = (Json("{}".into()), Amount::default());
-        Self { id: Id::new(), name: name.to_owned(), at: Ts::now(), document, amount }
+        Self { id: Id::new(), name: name.to_owned(), at: Timestamp::now(), document, amount }
     }
 }
 

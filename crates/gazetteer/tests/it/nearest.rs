@@ -1,10 +1,10 @@
 //! What is nearest to a point, and where the things found are.
 
-use gazetteer::{Spot, distance_km};
+use gazetteer::{ResolvedAddress, distance_km};
 
 use crate::{GAZETTEER, rows};
 
-fn nearest(lat: f64, lon: f64) -> Spot {
+fn nearest(lat: f64, lon: f64) -> ResolvedAddress {
     GAZETTEER.nearest(lat, lon)
 }
 
@@ -22,7 +22,7 @@ fn postcodes_as_the_reference() {
 
 #[test]
 fn a_field_in_powys() {
-    let Spot { address, lat, lon } = nearest(52.2, -3.4);
+    let ResolvedAddress { address, lat, lon } = nearest(52.2, -3.4);
     assert_eq!((lat, lon), (52.2, -3.4));
     assert_eq!(address.name, "Newbridge on Wye");
     assert_eq!(address.city, "Llandrindod Wells");

@@ -2,11 +2,13 @@
 
 use actix_web::web::Data;
 use actix_web::{Either, HttpRequest, get};
-use common::{Answer, Caller, Error, Failures, Format, PathId, Query, Streamed, documents};
+use common::{
+    Caller, Error, ErrorResponses, Format, JsonResponse, PathId, Query, StreamingResponse, stream_by_ids,
+};
 
 use super::columns::table;
-use super::facets::{Facets, Follower};
-use super::model::{Listing, seen_from};
+use super::facets::{FacetService, Facets};
+use super::model::{Listing, append_distance};
 use super::search::{self, Parameters, Search};
 use super::store;
 use crate::Livestock;
@@ -27,53 +29,53 @@ enum Found {
 /// As CSV (`format=CSV` or `Accept: text/csv`) all matches are sent unless there is a `limit`; they are read in blocks: a
 /// listing that is created or changed meanwhile may be missing, or stand where it stood before.
 #[utoipa::path(operation_id = "search_listings", tag = "listings", security(("bearer" = [])), params(Parameters),
-    responses((status = 200, content((Found = "application/json"), (String = "text/csv"))), Failures))]
+    responses((status = 200, content((Found = "application/json"), (String = "text/csv"))), ErrorResponses))]
 #[get("/listings")]
 pub(super) async fn search_listings(
     caller: Caller,
     query: Query<Parameters>,
     request: HttpRequest,
     app: Data<Livestock>,
-) -> Result<Either<Answer, Streamed>, Error> {
+) -> Result<Either<JsonResponse, StreamingResponse>, Error> {
     let accepted = Format::accepted(&request, Format::Json);
-    let search = query.check(|p, problems| p.understand(accepted, &app.categories, problems))?;
+    let search = query.check(|p, errors| p.understand(accepted, &app.categories, errors))?;
     if search.documents && search.format == Format::Csv {
         return streamed(app, caller, search).await.map(Either::Right);
     }
     if !search.documents {
-        return Follower::facets(app, caller, search).await.map(Either::Left);
+        return FacetService::facets(app, caller, search).await.map(Either::Left);
     }
     let (page, near) = (search.page.clone(), search.near);
     let mut rows = app.db.read(move |c| search::store::search(c, &caller, &search)).await?;
     if let Some(near) = near {
         for document in &mut rows.documents {
-            seen_from(document, near.point)?;
+            append_distance(document, near.point)?;
         }
     }
     Ok(Either::Left(rows.answer(&request, &app.public_url, &page)))
 }
 
 /// All listings of a search as CSV, from its page on.
-async fn streamed(app: Data<Livestock>, caller: Caller, search: Search) -> Result<Streamed, Error> {
+async fn streamed(app: Data<Livestock>, caller: Caller, search: Search) -> Result<StreamingResponse, Error> {
     let (counter, wanted) = (caller.clone(), search.clone());
     let total = app.db.read(move |c| search::store::total(c, &counter, &wanted)).await?;
     let (page, now, reader) = (search.page.clone(), search.now, caller.clone());
-    let listings = documents(
+    let listings = stream_by_ids(
         &app.db,
         page,
         move |c, page| search::store::block(c, &caller, &search, page),
         move |c, ids| search::store::list_by_ids(c, &reader, ids),
     );
-    Ok(Streamed::new(Format::Csv, table(app, now), "listings.csv", listings).await?.total(total))
+    Ok(StreamingResponse::new(Format::Csv, table(app, now), "listings.csv", listings).await?.total(total))
 }
 
 /// Get listing
 #[utoipa::path(operation_id = "find_listing", tag = "listings", security(("bearer" = [])),
     params(("id" = String, Path, description = "The listing's id")),
-    responses((status = 200, body = Listing), Failures))]
+    responses((status = 200, body = Listing), ErrorResponses))]
 #[get("/listings/{id}")]
-pub(super) async fn find(caller: Caller, path: PathId, app: Data<Livestock>) -> Result<Answer, Error> {
+pub(super) async fn find(caller: Caller, path: PathId, app: Data<Livestock>) -> Result<JsonResponse, Error> {
     let id = path.id()?;
     let document = app.db.read(move |c| store::find(c, &caller, id)).await?;
-    Ok(Answer::raw(document.0))
+    Ok(JsonResponse::raw(document.0))
 }

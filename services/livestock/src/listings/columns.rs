@@ -1,13 +1,13 @@
 //! The columns of listings as CSV (contract, section 5).
 
 use actix_web::web::Data;
-use common::csv::{CsvCell, Lines};
-use common::{Error, Table};
-use database::{Json, Ts};
+use common::csv::{CsvCell, CsvWriter};
+use common::{CsvLayout, Error};
+use database::{Json, Timestamp};
 use serde_json::Value;
 
 use super::model::Listing;
-use super::particulars::months_since;
+use super::search_fields::months_since;
 use crate::Livestock;
 use crate::categories::Categories;
 
@@ -42,20 +42,20 @@ const COLUMNS: [&str; 24] = [
 /// Listings as a table, dogs as old as they are at this time.
 pub(super) fn table(
     app: Data<Livestock>,
-    now: Ts,
-) -> Table<impl Fn(&Json, &mut Lines) -> Result<(), Error> + use<>> {
-    let write = move |document: &Json, lines: &mut Lines| {
+    now: Timestamp,
+) -> CsvLayout<impl Fn(&Json, &mut CsvWriter) -> Result<(), Error> + use<>> {
+    let write = move |document: &Json, lines: &mut CsvWriter| {
         lines.row(cells(document, &app.categories, now)?);
         Ok(())
     };
-    Table { columns: &COLUMNS, write }
+    CsvLayout { columns: &COLUMNS, write }
 }
 
 type Cells = [CsvCell<'static>; COLUMNS.len()];
 
-fn cells(document: &Json, categories: &Categories, now: Ts) -> Result<Cells, Error> {
+fn cells(document: &Json, categories: &Categories, now: Timestamp) -> Result<Cells, Error> {
     let listing: Listing = document.parse()?;
-    let dog = listing.particulars().born.map(|born| months_since(born, now).to_string());
+    let dog = listing.search_fields().born.map(|born| months_since(born, now).to_string());
     let property = |name: &str| listing.properties.as_ref()?.get(name).map(plain);
     let price = listing.price;
     let monies = [price.per_unit, price.min, price.max];
@@ -115,7 +115,7 @@ mod tests {
         for (name, value) in members.as_object().unwrap() {
             listing[name] = value.clone();
         }
-        let now = Ts::parse("2026-03-15").unwrap();
+        let now = Timestamp::parse("2026-03-15").unwrap();
         let categories = Categories::open(None).unwrap();
         let cells = cells(&Json(listing.to_string()), &categories, now).unwrap();
         let rows = COLUMNS.iter().zip(cells.iter().map(CsvCell::as_str));

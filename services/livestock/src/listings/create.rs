@@ -2,9 +2,11 @@
 
 use actix_web::post;
 use actix_web::web::Data;
-use common::problem::Problems;
+use common::validation::ValidationErrors;
 use common::wire::ActionResult;
-use common::{Answer, Body, Caller, Error, Failures, Granted, Member, Once, Policy, files};
+use common::{
+    Authorized, Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, Member, Policy, files,
+};
 
 use super::form::{BeddingForm, CattleForm, FeedForm, Form, SheepForm, WorkingDogForm};
 use super::model::{Listing, Status};
@@ -18,15 +20,15 @@ macro_rules! operation {
         ///
         /// The header `Location` and the member `id` name the new listing.
         #[utoipa::path(operation_id = $id, tag = "listings", security(("bearer" = [])),
-            request_body = $form, responses((status = 200, body = ActionResult), Failures))]
+            request_body = $form, responses((status = 200, body = ActionResult), ErrorResponses))]
         #[post($path)]
         pub(super) async fn $name(
-            caller: Granted<Member>,
-            once: Once,
+            caller: Authorized<Member>,
+            idempotency: Idempotency,
             body: Body<$form>,
             app: Data<Livestock>,
-        ) -> Result<Answer, Error> {
-            create(&app, &caller, once, body).await
+        ) -> Result<JsonResponse, Error> {
+            create(&app, &caller, idempotency, body).await
         }
     };
 }
@@ -55,14 +57,14 @@ operation!(
 async fn create<F: Form>(
     app: &Livestock,
     caller: &Caller,
-    once: Once,
+    idempotency: Idempotency,
     body: Body<F>,
-) -> Result<Answer, Error> {
-    let rules = |form: &F, problems: &mut Problems| form.rules(app, problems);
-    let (form, print) = body.check_with_files(rules, &app.files, caller, F::files).await?;
+) -> Result<JsonResponse, Error> {
+    let rules = |form: &F, errors: &mut ValidationErrors| form.rules(app, errors);
+    let (form, fingerprint) = body.check_with_files(rules, &app.files, caller, F::files).await?;
     let new = form.into_new(app)?;
-    let organisation = caller.organisation.as_ref().ok_or(Error::Forbidden(Member::REFUSAL))?;
-    let run = once.run_telling(&app.db, print, async || {
+    let organisation = caller.organisation.as_ref().ok_or(Error::Forbidden(Member::DENIED_MESSAGE))?;
+    let run = idempotency.run_with_output(&app.db, fingerprint, async || {
         let found = app.files.look_up(caller, &new.files).await?;
         let category = new.category;
         let listing = new.into_listing(&caller.user_id, organisation, found.references()?);
@@ -79,11 +81,11 @@ async fn create<F: Form>(
     Ok(answer)
 }
 
-fn made(listing: &Listing, public_url: &str) -> Result<Answer, Error> {
+fn made(listing: &Listing, public_url: &str) -> Result<JsonResponse, Error> {
     let message = match listing.status {
         Status::Draft => "The draft is stored; only your organisation sees it.",
         _ => "The listing is published.",
     };
-    let answer = Answer::json(&ActionResult::made(message, listing.id))?;
+    let answer = JsonResponse::json(&ActionResult::made(message, listing.id))?;
     Ok(answer.header("Location", format!("{public_url}/v1/listings/{}", listing.id)))
 }

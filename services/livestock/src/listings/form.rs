@@ -1,8 +1,8 @@
 //! The forms that listings are created by: what all categories ask, and what each asks besides.
 
 use common::Error;
-use common::problem::{Code, Problems};
-use common::wire::{FileReference, Note, Tag};
+use common::validation::{Code, ValidationErrors};
+use common::wire::{FileReference, LongText, Tag};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -34,7 +34,7 @@ pub struct ListingForm {
     #[schema(required = true, max_items = 50)]
     files: Option<Vec<FileReference>>,
     #[schema(required = true)]
-    description: Note,
+    description: LongText,
     #[schema(required = true, max_items = 50)]
     tags: Vec<Tag>,
 }
@@ -42,7 +42,7 @@ pub struct ListingForm {
 /// A listing of one category as it is created.
 pub trait Form {
     /// What the schema cannot state.
-    fn rules(&self, app: &Livestock, problems: &mut Problems);
+    fn rules(&self, app: &Livestock, errors: &mut ValidationErrors);
     /// The files that the listing names.
     fn files(&self) -> &[FileReference];
     /// The listing that is meant.
@@ -62,9 +62,9 @@ macro_rules! form {
         }
 
         impl Form for $form {
-            fn rules(&self, app: &Livestock, problems: &mut Problems) {
-                self.listing.rules($category, &app.categories, problems);
-                self.properties.rules(problems);
+            fn rules(&self, app: &Livestock, errors: &mut ValidationErrors) {
+                self.listing.rules($category, &app.categories, errors);
+                self.properties.rules(errors);
             }
 
             fn files(&self) -> &[FileReference] {
@@ -103,14 +103,14 @@ form!(
 
 impl ListingForm {
     /// What the schema cannot state of a listing of this main category.
-    fn rules(&self, category: i32, categories: &Categories, problems: &mut Problems) {
+    fn rules(&self, category: i32, categories: &Categories, errors: &mut ValidationErrors) {
         for (i, id) in self.category_ids.iter().enumerate() {
             if categories.find_within(*id, category).is_none() {
                 let message = "names no category of this operation: see GET /v1/categories";
-                problems.push(format!("categoryIds[{i}]"), Code::UnknownReference, message);
+                errors.push(format!("categoryIds[{i}]"), Code::UnknownReference, message);
             }
         }
-        self.price.rules(problems);
+        self.price.rules(errors);
     }
 
     fn into_new(

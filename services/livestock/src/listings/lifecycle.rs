@@ -4,7 +4,7 @@ use actix_web::post;
 use actix_web::web::Data;
 use common::files::{self, FoundFiles};
 use common::wire::ActionResult;
-use common::{Answer, Body, Caller, Error, Failures, Fingerprint, Once, PathId};
+use common::{Body, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, PathId};
 use database::{AnyConnection, Id};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use super::model::{Listing, Status};
 use super::store;
 use crate::Livestock;
-use crate::measured::changed as changed_to;
+use crate::metrics::changed as changed_to;
 
 /// How a listing is closed (interface.md, 4.3).
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -50,16 +50,16 @@ impl From<Outcome> for Status {
 /// while a file of it is archived or not readable. Publishing an active listing changes nothing.
 #[utoipa::path(operation_id = "publish_listing", tag = "listings", security(("bearer" = [])),
     params(("id" = String, Path, description = "The listing's id")),
-    responses((status = 200, body = ActionResult), Failures))]
+    responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/listings/{id}/publish")]
 pub(super) async fn publish(
     caller: Caller,
     path: PathId,
-    once: Once,
-    print: Fingerprint,
+    idempotency: Idempotency,
+    fingerprint: Fingerprint,
     app: Data<Livestock>,
-) -> Result<Answer, Error> {
-    change(&app, caller, once, print, path.id()?, Status::Active).await
+) -> Result<JsonResponse, Error> {
+    change(&app, caller, idempotency, fingerprint, path.id()?, Status::Active).await
 }
 
 /// Close a listing
@@ -67,28 +67,28 @@ pub(super) async fn publish(
 /// A draft can be cancelled: it stays visible to its organisation only. Closing it again in the same way changes nothing.
 #[utoipa::path(operation_id = "close_listing", tag = "listings", security(("bearer" = [])),
     params(("id" = String, Path, description = "The listing's id")),
-    request_body = Closing, responses((status = 200, body = ActionResult), Failures))]
+    request_body = Closing, responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/listings/{id}/close")]
 pub(super) async fn close(
     caller: Caller,
     path: PathId,
-    once: Once,
+    idempotency: Idempotency,
     body: Body<Closing>,
     app: Data<Livestock>,
-) -> Result<Answer, Error> {
-    let (form, print) = body.check(|_, _| {})?;
-    change(&app, caller, once, print, path.id()?, form.status.into()).await
+) -> Result<JsonResponse, Error> {
+    let (form, fingerprint) = body.check(|_, _| {})?;
+    change(&app, caller, idempotency, fingerprint, path.id()?, form.status.into()).await
 }
 
 async fn change(
     app: &Livestock,
     caller: Caller,
-    once: Once,
-    print: Fingerprint,
+    idempotency: Idempotency,
+    fingerprint: Fingerprint,
     id: Id,
     to: Status,
-) -> Result<Answer, Error> {
-    let run = once.run_telling(&app.db, print, async || {
+) -> Result<JsonResponse, Error> {
+    let run = idempotency.run_with_output(&app.db, fingerprint, async || {
         let found =
             if to == Status::Active { look_up(app, &caller, id).await? } else { FoundFiles::default() };
         let caller = caller.clone();
@@ -141,10 +141,10 @@ fn step(c: &mut AnyConnection, caller: &Caller, id: Id, to: Status) -> Result<(L
     Ok((listing, changed))
 }
 
-fn done(to: Status) -> Result<Answer, Error> {
+fn done(to: Status) -> Result<JsonResponse, Error> {
     let message = match to {
         Status::Active => "The listing is published.".to_owned(),
         closed => format!("The listing is closed: {}.", closed.as_str()),
     };
-    Answer::json(&ActionResult::new(message))
+    JsonResponse::json(&ActionResult::new(message))
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Number;
 use utoipa::ToSchema;
 
-use super::place::Point;
+use super::geo::Point;
 
 /// A place.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]

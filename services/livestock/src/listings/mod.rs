@@ -7,14 +7,14 @@ mod currency;
 mod events;
 mod facets;
 mod form;
+mod geo;
 mod lifecycle;
 mod location;
 mod model;
-mod particulars;
-mod place;
 mod price;
 mod properties;
 mod search;
+mod search_fields;
 mod store;
 mod terms;
 
@@ -23,7 +23,7 @@ use std::time::Duration;
 use actix_web::web::Data;
 use common::Error;
 use database::Database;
-pub(crate) use facets::Follower;
+pub(crate) use facets::FacetService;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) use model::{Listing, Status};
@@ -45,17 +45,17 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
 }
 
 /// So often that is done which nobody asks for.
-const REST: Duration = Duration::from_secs(10);
+const REBUILD_INTERVAL: Duration = Duration::from_secs(10);
 /// So long a replica waits for another that mends rows before it looks again.
-const TURN: Duration = Duration::from_millis(200);
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Mends the rows that an older version of this service wrote; returns when there are none.
-pub(crate) async fn derive(db: &Database) -> Result<(), Error> {
+pub(crate) async fn rebuild_stale_rows(db: &Database) -> Result<(), Error> {
     loop {
-        match db.write(store::derive).await? {
+        match db.write(store::rebuild_stale_rows).await? {
             Some(false) => return Ok(()),
             Some(true) => {}
-            None => tokio::time::sleep(TURN).await,
+            None => tokio::time::sleep(LOCK_RETRY_INTERVAL).await,
         }
     }
 }
@@ -64,7 +64,7 @@ pub(crate) async fn derive(db: &Database) -> Result<(), Error> {
 /// lest the first to ask for them waits for a day's changes.
 pub(crate) async fn keep(app: Data<Livestock>) {
     loop {
-        for done in [derive(&app.db).await, app.follower.follow(&app.db).await] {
+        for done in [rebuild_stale_rows(&app.db).await, app.follower.follow(&app.db).await] {
             if let Err(error) = done {
                 tracing::warn!(
                     error = format!("{error:?}"),
@@ -72,6 +72,6 @@ pub(crate) async fn keep(app: Data<Livestock>) {
                 );
             }
         }
-        tokio::time::sleep(REST).await;
+        tokio::time::sleep(REBUILD_INTERVAL).await;
     }
 }

@@ -4,15 +4,15 @@ use common::Error;
 use std::collections::BTreeMap;
 
 use common::wire::FileReference;
-use database::{Id, Ts};
+use database::{Id, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::geo::{Point, chord2, km_of};
 use super::location::{Coordinates, Location};
-use super::particulars::Particulars;
-use super::place::{Point, chord2, km_of};
 use super::price::Price;
+use super::search_fields::SearchFields;
 
 /// Animals or supplies offered or wanted (interface.md, 2.11).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -46,7 +46,7 @@ pub struct Listing {
     pub properties: Option<Map<String, Value>>,
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Ts,
+    pub created_at: Timestamp,
     /// From the point that a search gave, to the metre; shown only then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -121,8 +121,8 @@ impl Status {
 
 impl Listing {
     /// What a search compares of its properties.
-    pub fn particulars(&self) -> Particulars {
-        Particulars::of(self.properties.as_ref())
+    pub fn search_fields(&self) -> SearchFields {
+        SearchFields::of(self.properties.as_ref())
     }
 
     /// The organisations that its files are shared with: everybody while it is on the market.
@@ -135,7 +135,7 @@ impl Listing {
         let text = |name| self.properties.as_ref()?.get(name)?.as_str().map(str::trim);
         let written = ["breed", "breedType", "breedSociety"].into_iter().filter_map(text);
         let breeds = written.map(|text| (text.to_lowercase(), text.to_owned()));
-        let types = self.particulars().types.into_iter().map(|name| (format!("{TYPE}{name}"), name));
+        let types = self.search_fields().types.into_iter().map(|name| (format!("{TYPE}{name}"), name));
         breeds.chain(types).collect()
     }
 }
@@ -147,7 +147,7 @@ pub const TYPE: &str = "type\n";
 ///
 /// # Errors
 /// If it is no listing's document.
-pub fn seen_from(document: &mut String, point: Point) -> Result<(), serde_json::Error> {
+pub fn append_distance(document: &mut String, point: Point) -> Result<(), serde_json::Error> {
     #[derive(Deserialize)]
     struct Placed {
         location: Option<Located>,
@@ -206,7 +206,7 @@ impl NewListing {
             description: self.description,
             tags: self.tags,
             properties: self.properties,
-            created_at: Ts::now(),
+            created_at: Timestamp::now(),
             distance_km: None,
         }
     }
@@ -239,13 +239,13 @@ mod tests {
         let near =
             r#"{"id":"1","location":{"threeWords":"a.b.c","coordinates":{"lat":52,"lon":-3}},"tags":["}"]}"#;
         let mut seen = near.to_owned();
-        seen_from(&mut seen, point).unwrap();
+        append_distance(&mut seen, point).unwrap();
         assert_eq!(seen, near.replace(r#""tags":["}"]}"#, r#""tags":["}"],"distanceKm":111.195}"#));
         for unplaced in [r#"{"id":"1"}"#, r#"{"id":"1","location":{"address":{"city":"Hay"}}}"#] {
             let mut seen = unplaced.to_owned();
-            seen_from(&mut seen, point).unwrap();
+            append_distance(&mut seen, point).unwrap();
             assert_eq!(seen, unplaced);
         }
-        assert!(seen_from(&mut String::new(), point).is_err());
+        assert!(append_distance(&mut String::new(), point).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! What is asked or offered (interface.md, 2.11).
 
-use common::problem::{Code, Problems};
+use common::validation::{Code, ValidationErrors};
 use database::Amount;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -81,21 +81,21 @@ impl Price {
 
     /// What the schema cannot state. A member that the schema refused has its default value here, so nothing is
     /// concluded from it.
-    pub fn rules(&self, problems: &mut Problems) {
-        self.needed(problems);
-        self.currencies(problems);
+    pub fn rules(&self, errors: &mut ValidationErrors) {
+        self.needed(errors);
+        self.currencies(errors);
         if let (PriceType::Range, Some(min), Some(max)) = (self.kind, &self.min, &self.max) {
             let members = ["minPrice.amount", "maxPrice.amount", "minPrice.currency", "maxPrice.currency"];
-            let refused = members.iter().any(|member| problems.failed(&format!("price.{member}")));
+            let refused = members.iter().any(|member| errors.failed(&format!("price.{member}")));
             if min.amount > max.amount && !refused {
                 let message = "must not be more than price.maxPrice.amount";
-                problems.push("price.minPrice.amount", Code::Inconsistent, message);
+                errors.push("price.minPrice.amount", Code::Inconsistent, message);
             }
         }
     }
 
-    fn needed(&self, problems: &mut Problems) {
-        if problems.failed("price.type") {
+    fn needed(&self, errors: &mut ValidationErrors) {
+        if errors.failed("price.type") {
             return;
         }
         let needed = match self.kind {
@@ -105,21 +105,21 @@ impl Price {
         };
         for (path, money) in self.parts() {
             if money.is_none() && needed.contains(&path) {
-                problems.push(path, Code::Required, "is required for a price of this type");
+                errors.push(path, Code::Required, "is required for a price of this type");
             }
         }
     }
 
-    fn currencies(&self, problems: &mut Problems) {
+    fn currencies(&self, errors: &mut ValidationErrors) {
         let mut first = None;
         for (path, money) in self.parts() {
             let path = format!("{path}.currency");
-            let Some(money) = money.filter(|_| !problems.failed(&path)) else { continue };
+            let Some(money) = money.filter(|_| !errors.failed(&path)) else { continue };
             match (currency::find(&money.currency), first) {
-                (None, _) => problems.push(path, Code::Enum, "must be an ISO 4217 code, such as GBP or EUR"),
+                (None, _) => errors.push(path, Code::Enum, "must be an ISO 4217 code, such as GBP or EUR"),
                 (Some(code), None) => first = Some(code),
                 (Some(code), Some(first)) if code != first => {
-                    problems.push(path, Code::Inconsistent, format!("must be {first}, as the other amounts"));
+                    errors.push(path, Code::Inconsistent, format!("must be {first}, as the other amounts"));
                 }
                 _ => {}
             }
@@ -147,12 +147,12 @@ mod tests {
 
     fn found(price: Value, refused: &[&str]) -> Vec<(String, Code)> {
         let price: Price = serde_json::from_value(price).unwrap();
-        let mut problems = Problems::default();
+        let mut errors = ValidationErrors::default();
         for path in refused {
-            problems.push(*path, Code::Type, "refused by the schema");
+            errors.push(*path, Code::Type, "refused by the schema");
         }
-        price.rules(&mut problems);
-        problems.iter().skip(refused.len()).map(|p| (p.path.clone(), p.code)).collect()
+        price.rules(&mut errors);
+        errors.iter().skip(refused.len()).map(|p| (p.path.clone(), p.code)).collect()
     }
 
     fn money(amount: f64, currency: &str) -> Value {

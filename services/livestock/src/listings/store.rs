@@ -2,15 +2,15 @@
 //! same transaction.
 
 use common::{Caller, Error};
-use database::{Amount, AnyConnection, Id, Json, MultiBackend, Ts};
+use database::{Amount, AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
+use super::geo::Point;
 use super::location::Location;
 use super::model::{Listing, Status};
-use super::particulars::lines;
-use super::place::Point;
+use super::search_fields::lines;
 use crate::schema::listing_events::{self, dsl as e};
 use crate::schema::listings::{self, dsl as l};
 use crate::schema::spellings::{self, dsl as s};
@@ -53,7 +53,7 @@ fn published_or_own<'a>(query: Query<'a>, caller: &'a Caller) -> Query<'a> {
 
 /// What [`Row::of`] makes of a document. To be counted up with each change of it, so that [`derive`] mends the rows
 /// that an older one made.
-pub(super) const DERIVED: i32 = 1;
+pub(super) const ROW_VERSION: i32 = 1;
 
 /// A row: what is searched or sorted by, and the document.
 #[derive(Insertable, AsChangeset)]
@@ -64,7 +64,7 @@ struct Row {
     kind: &'static str,
     status: &'static str,
     category: i32,
-    created_at: Ts,
+    created_at: Timestamp,
     organisation_key: String,
     price: Option<i64>,
     age: Option<i64>,
@@ -89,7 +89,7 @@ struct Row {
 
 impl Row {
     fn of(listing: &Listing, category: i32) -> Result<Self, Error> {
-        let particulars = listing.particulars();
+        let particulars = listing.search_fields();
         let point = listing.location.as_ref().and_then(Location::point);
         let [x, y, z] = point.map(Point::unit).map_or([None; 3], |unit| unit.map(Some));
         let scaled = |amount: Option<Amount>| amount.map(Amount::scaled);
@@ -118,7 +118,7 @@ impl Row {
             x,
             y,
             z,
-            derived: DERIVED,
+            derived: ROW_VERSION,
             document: Json::of(listing)?,
         })
     }
@@ -128,7 +128,7 @@ impl Row {
 pub fn create(c: &mut AnyConnection, listing: &Listing, category: i32) -> Result<(), Error> {
     diesel::insert_into(listings::table).values(Row::of(listing, category)?).execute(c)?;
     record(c, listing, &listing.user_id, None, None)?;
-    spell(c, listing)
+    record_spellings(c, listing)
 }
 
 /// Stores that a listing, read in this transaction, went from this status to the one that it has now.
@@ -147,7 +147,7 @@ pub fn change_status(
     );
     diesel::update(listings::table.find(listing.id)).set(changes).execute(c)?;
     record(c, listing, &caller.user_id, Some(from), reason)?;
-    spell(c, listing)
+    record_spellings(c, listing)
 }
 
 /// Writes down who made a listing what it is now. The database gives the position.
@@ -164,7 +164,7 @@ fn record(
         e::from_status.eq(from.map(Status::as_str)),
         e::to_status.eq(listing.status.as_str()),
         e::reason.eq(reason),
-        e::at.eq(Ts::now()),
+        e::at.eq(Timestamp::now()),
     );
     diesel::insert_into(listing_events::table).values(event).execute(c)?;
     Ok(())
@@ -172,7 +172,7 @@ fn record(
 
 /// Keeps how breeds and societies are written by the first on the market that names them, and which types there were.
 /// Always in the same order, so that two who name the same ones never wait for each other.
-fn spell(c: &mut AnyConnection, listing: &Listing) -> Result<(), Error> {
+fn record_spellings(c: &mut AnyConnection, listing: &Listing) -> Result<(), Error> {
     if matches!(listing.status, Status::Draft | Status::Cancelled) {
         return Ok(());
     }
@@ -219,24 +219,24 @@ fn missing(c: &mut AnyConnection, id: Id) -> Error {
 
 /// Mends some of the rows that an older state of the code made, and says whether there may be more; nothing while another
 /// replica is at it.
-pub fn derive(c: &mut AnyConnection) -> Result<Option<bool>, Error> {
+pub fn rebuild_stale_rows(c: &mut AnyConnection) -> Result<Option<bool>, Error> {
     if let AnyConnection::Postgres(c) = c {
         let turn = sql::<Bool>("pg_try_advisory_xact_lock(hashtext('drover listings derive'))");
         if !diesel::select(turn).get_result::<bool>(c)? {
             return Ok(None);
         }
     }
-    let stale = l::listings.filter(l::derived.lt(DERIVED)).limit(500);
+    let stale = l::listings.filter(l::derived.lt(ROW_VERSION)).limit(500);
     let rows: Vec<(Id, i32, Json)> = stale.select((l::id, l::category, l::document)).load(c)?;
     for (id, category, document) in &rows {
         let row = diesel::update(listings::table.find(id));
         let Ok(listing) = document.parse::<Listing>() else {
             tracing::error!(listing = %id, "this listing's document is not understood: it is found as it was");
-            row.set(l::derived.eq(DERIVED)).execute(c)?;
+            row.set(l::derived.eq(ROW_VERSION)).execute(c)?;
             continue;
         };
         row.set(Row::of(&listing, *category)?).execute(c)?;
-        spell(c, &listing)?;
+        record_spellings(c, &listing)?;
         // That state told nobody of it either.
         let told = e::listing_events.filter(e::listing_id.eq(id)).select(e::n);
         if !diesel::select(diesel::dsl::exists(told)).get_result::<bool>(c)? {

@@ -1,6 +1,6 @@
 //! The words that listings and the filters for them share (interface.md, 2.12).
 
-use common::problem::{Code, Problems};
+use common::validation::{Code, ValidationErrors};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
@@ -83,11 +83,11 @@ pub fn entries(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Checks a comma-separated text of sexes.
-pub fn check_sexes(path: &str, text: &str, problems: &mut Problems) {
+pub fn check_sexes(path: &str, text: &str, errors: &mut ValidationErrors) {
     let allowed = Sex::ALL.map(Sex::as_str);
     if let Some(unknown) = entries(text).find(|entry| !allowed.contains(entry)) {
         let message = format!("has {unknown:?}; each entry must be one of {}", allowed.join(", "));
-        problems.push_with(path, Code::Enum, message, json!({ "allowed": allowed }));
+        errors.push_with(path, Code::Enum, message, json!({ "allowed": allowed }));
     }
 }
 
@@ -116,9 +116,9 @@ mod tests {
             ("heifers;steers", false),
             ("ewes,goats", false),
         ] {
-            let mut problems = Problems::default();
-            check_sexes("properties.sexes", text, &mut problems);
-            assert_eq!(problems.is_empty(), good, "{text}");
+            let mut errors = ValidationErrors::default();
+            check_sexes("properties.sexes", text, &mut errors);
+            assert_eq!(errors.is_empty(), good, "{text}");
         }
     }
 }

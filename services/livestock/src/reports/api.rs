@@ -3,10 +3,10 @@
 use actix_web::web::Data;
 use actix_web::{get, post};
 use common::wire::ActionResult;
-use common::{Admin, Answer, Body, Caller, Error, Failures, Granted, Once, PathId};
+use common::{Admin, Authorized, Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, PathId};
 
 use super::{Form, Report, store};
-use crate::measured::reports;
+use crate::metrics::reports;
 use crate::{Livestock, listings};
 
 /// Report a listing
@@ -14,19 +14,19 @@ use crate::{Livestock, listings};
 /// Once by each user; not one's own organisation's.
 #[utoipa::path(operation_id = "report_listing", tag = "reports", security(("bearer" = [])),
     params(("id" = String, Path, description = "The listing's id")),
-    request_body = Form, responses((status = 200, body = ActionResult), Failures))]
+    request_body = Form, responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/listings/{id}/report")]
 pub(super) async fn report(
     caller: Caller,
     path: PathId,
-    once: Once,
+    idempotency: Idempotency,
     body: Body<Form>,
     app: Data<Livestock>,
-) -> Result<Answer, Error> {
-    let (form, print) = body.check(|_, _| {})?;
+) -> Result<JsonResponse, Error> {
+    let (form, fingerprint) = body.check(|_, _| {})?;
     let (id, reason) = (path.id()?, form.reason);
-    let answer = Answer::json(&ActionResult::new("The report is stored; thank you."))?;
-    let run = once.run_telling(&app.db, print, async || {
+    let answer = JsonResponse::json(&ActionResult::new("The report is stored; thank you."))?;
+    let run = idempotency.run_with_output(&app.db, fingerprint, async || {
         Ok(move |c: &mut _| store::create(c, &caller, id, &form).map(|()| (answer.clone(), ())))
     });
     let (answer, stored) = run.await?;
@@ -45,13 +45,17 @@ pub(super) async fn report(
 /// Newest first, the newest 1,000.
 #[utoipa::path(operation_id = "list_reports_of_listing", tag = "reports", security(("bearer" = [])),
     params(("id" = String, Path, description = "The listing's id")),
-    responses((status = 200, body = [Report]), Failures))]
+    responses((status = 200, body = [Report]), ErrorResponses))]
 #[get("/listings/{id}/reports")]
-pub(super) async fn list(admin: Granted<Admin>, path: PathId, app: Data<Livestock>) -> Result<Answer, Error> {
+pub(super) async fn list(
+    admin: Authorized<Admin>,
+    path: PathId,
+    app: Data<Livestock>,
+) -> Result<JsonResponse, Error> {
     let (id, admin) = (path.id()?, admin.clone());
     let listed = app.db.read(move |c| {
         listings::find(c, &admin, id)?;
         store::list(c, id)
     });
-    Answer::json(&listed.await?)
+    JsonResponse::json(&listed.await?)
 }

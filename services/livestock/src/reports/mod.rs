@@ -4,8 +4,8 @@
 mod api;
 mod store;
 
-use common::wire::Note;
-use database::{Id, Ts};
+use common::wire::LongText;
+use database::{Id, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -22,7 +22,7 @@ struct Form {
     #[schema(required = true)]
     reason: Reason,
     #[schema(required = true)]
-    message: Option<Note>,
+    message: Option<LongText>,
 }
 
 /// What is wrong.
@@ -63,5 +63,5 @@ struct Report {
     message: Option<String>,
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
-    created_at: Ts,
+    created_at: Timestamp,
 }

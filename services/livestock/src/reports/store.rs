@@ -1,7 +1,7 @@
 //! Every query on reports.
 
 use common::{Caller, Error};
-use database::{AnyConnection, Id, Ts};
+use database::{AnyConnection, Id, Timestamp};
 use diesel::prelude::*;
 
 use super::{Form, Report};
@@ -28,7 +28,7 @@ pub fn create(c: &mut AnyConnection, caller: &Caller, id: Id, form: &Form) -> Re
         r::user_id.eq(&caller.user_id),
         r::reason.eq(form.reason.as_str()),
         r::message.eq(message),
-        r::created_at.eq(Ts::now()),
+        r::created_at.eq(Timestamp::now()),
     );
     let stored = diesel::insert_into(r::reports).values(row).execute(c);
     stored.map(drop).map_err(|e| match database::Error::from(e) {
@@ -44,7 +44,7 @@ pub fn count(c: &mut AnyConnection, listing: Id) -> Result<i64, Error> {
 
 /// The newest reports of a listing, newest first.
 pub fn list(c: &mut AnyConnection, listing: Id) -> Result<Vec<Report>, Error> {
-    type Row = (Id, String, String, Option<String>, Ts);
+    type Row = (Id, String, String, Option<String>, Timestamp);
     let rows: Vec<Row> = r::reports
         .filter(r::listing_id.eq(listing))
         .order((r::created_at.desc(), r::id.desc()))

@@ -1,7 +1,7 @@
 //! Who may do what with listings: one row for each operation.
 
 use serde_json::json;
-use testkit::{Ask, Rule, User};
+use testkit::{AccessCase, Rule, User};
 
 use crate::lifecycle::draft;
 use crate::sample::{create, full, start};
@@ -21,12 +21,12 @@ testkit::on_both! {
         app.post(&format!("{never_published}/close")).by(&farm).json(&json!({"status": "cancelled"})).send().await.ok();
         let hidden = never_published.rsplit('/').next().unwrap();
         let sold = format!("/v1/listings/{}", create(&app, &farm, &full()).await);
-        let own = |path: String| Ask::new(path, &[&farm, &colleague, &admin]).not(&elsewhere).not(&alone);
+        let own = |path: String| AccessCase::new(path, &[&farm, &colleague, &admin]).not(&elsewhere).not(&alone);
         let change = |path: &String, to: &str| own(format!("{path}/{to}")).keeps(path);
         let id = secret.rsplit('/').next().unwrap();
-        let search = |query: &str| Ask::new(format!("/v1/listings?{query}"), &[&farm, &colleague]).not(&admin)
+        let search = |query: &str| AccessCase::new(format!("/v1/listings?{query}"), &[&farm, &colleague]).not(&admin)
             .not(&elsewhere).not(&alone).shows(id);
-        let cancelled_draft = |query: &str| Ask::new(format!("/v1/listings?{query}"), &[&farm, &colleague, &admin])
+        let cancelled_draft = |query: &str| AccessCase::new(format!("/v1/listings?{query}"), &[&farm, &colleague, &admin])
             .not(&elsewhere).not(&alone).shows(hidden);
         testkit::every_operation_refuses_whom_it_must(&app, vec![
             // A search for drafts is for one's own, an admin's too.
@@ -49,7 +49,7 @@ testkit::on_both! {
             ])),
             // Any listing that is no draft; of one's own there is nothing to report.
             ("report_listing", Rule::Foreign(vec![
-                Ask::new(format!("{reported}/report"), &[&admin]).not(&elsewhere).not(&alone)
+                AccessCase::new(format!("{reported}/report"), &[&admin]).not(&elsewhere).not(&alone)
                     .json(json!({"reason": "other", "message": null})).keeps(format!("{reported}/reports")),
             ])),
             ("list_reports_of_listing", Rule::Admin),

@@ -34,6 +34,6 @@ fn a_table_of_ones_own_replaces_them() {
         app.post(CATTLE).by(&user).json(&yaks).send().await.ok();
         let store = with(plain(&json!({})), "/categoryIds", json!([206]));
         let reply = app.post(CATTLE).by(&user).json(&store).send().await;
-        assert_eq!(reply.problems(), ["categoryIds[0] unknown_reference"]);
+        assert_eq!(reply.errors(), ["categoryIds[0] unknown_reference"]);
     });
 }

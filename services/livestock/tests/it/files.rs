@@ -103,7 +103,7 @@ testkit::on_both! {
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
         let files = json!([{"id": "gone"}, {"id": system.add("front.jpg", &farm)}, {"id": "no uuid"}, {"id": "gone"}]);
         let reply = app.post(CATTLE).by(&farm).json(&with(full(), "/files", files)).send().await;
-        assert_eq!(reply.problems(), ["files[0].id", "files[2].id", "files[3].id"].map(|path| format!("{path} unknown_reference")));
+        assert_eq!(reply.errors(), ["files[0].id", "files[2].id", "files[3].id"].map(|path| format!("{path} unknown_reference")));
         assert!(search(&app, &farm, "").await.is_empty());
     }
 

@@ -97,9 +97,9 @@ testkit::on_both! {
         }
         for id in [&secret, UNKNOWN] {
             let close = |form: Value| app.post(&format!("/v1/listings/{id}/close")).by(&User::of("other")).json(&form).send();
-            assert_eq!(close(json!({})).await.problems(), ["status required"]);
-            assert_eq!(close(json!({"status": null})).await.problems(), ["status type"]);
-            assert_eq!(close(json!({"status": "active"})).await.problems(), ["status enum"]);
+            assert_eq!(close(json!({})).await.errors(), ["status required"]);
+            assert_eq!(close(json!({"status": null})).await.errors(), ["status type"]);
+            assert_eq!(close(json!({"status": "active"})).await.errors(), ["status enum"]);
         }
         assert_eq!(statuses(&app, &public).await, ["active"]);
     }

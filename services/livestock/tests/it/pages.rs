@@ -97,7 +97,7 @@ testkit::on_both! {
                     if fits {
                         assert_eq!(reply.status, 200, "{order} {value} {rest}: {}", reply.text());
                     } else {
-                        assert_eq!(reply.problems(), ["cursor format"], "{order} {value} {rest}");
+                        assert_eq!(reply.errors(), ["cursor format"], "{order} {value} {rest}");
                     }
                 }
             }
@@ -110,6 +110,6 @@ testkit::on_both! {
         let first = get(&app, "/v1/listings?limit=2&sortBy=quantity").await;
         let next = link(first.header("link"), "next").unwrap();
         let reply = get(&app, &next.replace("quantity", "price")).await;
-        assert_eq!(reply.problems(), ["cursor format"]);
+        assert_eq!(reply.errors(), ["cursor format"]);
     }
 }

@@ -44,6 +44,6 @@ testkit::on_both! {
         form["files"] = Value::Null;
         assert_eq!(call("POST", CATTLE).json(&form).send().await.status, 500);
         service.provoke(&operations[2..]).await;
-        service.tells_of_nobody(&[200, 400, 401, 403, 404, 409, 413, 415, 500, 503]);
+        service.assert_no_personal_data(&[200, 400, 401, 403, 404, 409, 413, 415, 500, 503]);
     }
 }

@@ -3,7 +3,7 @@ use testkit::User;
 
 use crate::sample::{CATTLE, WORKING_DOG, categories, full, full_of, search, start, with, without};
 
-/// `pointer`, a value that is refused there (`null` where absence is), the problem.
+/// `pointer`, a value that is refused there (`null` where absence is), the field_error.
 type Rule = (&'static str, Value, &'static str);
 
 /// Of all categories, and of cattle.
@@ -170,29 +170,29 @@ testkit::on_both! {
         let listing = with(full(), "/categoryIds", json!(["2", 101, 206]));
         let call = app.post(CATTLE).by(&farm).header("idempotency-key", "").json(&listing);
         let expected = ["Idempotency-Key length", "categoryIds[0] type", "categoryIds[1] unknown_reference"];
-        assert_eq!(call.send().await.problems(), expected);
+        assert_eq!(call.send().await.errors(), expected);
     }
 
     async fn every_rule_by_its_path_and_code(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
-        for (pointer, value, problem) in rules() {
+        for (pointer, value, field_error) in rules() {
             let listing = with(full(), pointer, value.clone());
             let reply = app.post(CATTLE).by(&farm).json(&listing).send().await;
-            assert_eq!(reply.problems(), [problem], "{pointer} {value}");
+            assert_eq!(reply.errors(), [field_error], "{pointer} {value}");
         }
         for (category, rules) in other_rules() {
             let (path, _, part, properties) = categories()[category].clone();
-            for (pointer, value, problem) in rules {
+            for (pointer, value, field_error) in rules {
                 let listing = with(full_of(part, properties.clone()), pointer, value.clone());
                 let reply = app.post(path).by(&farm).json(&listing).send().await;
-                assert_eq!(reply.problems(), [problem], "{path} {pointer} {value}");
+                assert_eq!(reply.errors(), [field_error], "{path} {pointer} {value}");
             }
         }
         for (path, _, part, properties) in categories() {
             let full = full_of(part, properties);
             for member in full.as_object().unwrap().keys() {
                 let reply = app.post(path).by(&farm).json(&without(full.clone(), &format!("/{member}"))).send().await;
-                assert_eq!(reply.problems(), [format!("{member} required")], "{path}");
+                assert_eq!(reply.errors(), [format!("{member} required")], "{path}");
             }
         }
         assert!(search(&app, &farm, "").await.is_empty(), "nothing of it is stored");
@@ -212,7 +212,7 @@ testkit::on_both! {
             "properties.sexes enum",
             "tags required",
         ];
-        assert_eq!(reply.problems(), expected);
+        assert_eq!(reply.errors(), expected);
 
         let dog = json!({"sex": "bitch", "registration": {"dateOfBirth": "9999-12-31", "name": 5}});
         let reply = app.post(WORKING_DOG).by(&farm).json(&full_of(4, Some(dog))).send().await;
@@ -222,7 +222,7 @@ testkit::on_both! {
             "properties.registration.name type",
             "properties.sex enum",
         ];
-        assert_eq!(reply.problems(), expected);
+        assert_eq!(reply.errors(), expected);
     }
 
     async fn bodies_that_are_none(backend) {
@@ -230,13 +230,13 @@ testkit::on_both! {
         let post = |kind: &str, body: &str| app.post(CATTLE).by(&farm).body(kind, body.to_owned()).send();
         assert_eq!(post("application/json", "{").await.error(400), "malformed_body");
         assert_eq!(post("text/csv", "{}").await.error(415), "unsupported_media_type");
-        assert_eq!(post("application/json", "5").await.problems(), [" type"]);
-        assert_eq!(post("application/json", "[]").await.problems(), [" type"]);
+        assert_eq!(post("application/json", "5").await.errors(), [" type"]);
+        assert_eq!(post("application/json", "[]").await.errors(), [" type"]);
     }
 
     async fn searches(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
-        for (query, problems) in [
+        for (query, errors) in [
             ("limit=0", &["limit range"][..]),
             ("limit=101&offset=-1", &["limit range", "offset range"]),
             ("sortBy=colour", &["sortBy enum"]),
@@ -253,7 +253,7 @@ testkit::on_both! {
             ("isWishlisted=1&docs=no&format=XML", &["docs type", "format enum", "isWishlisted type"]),
         ] {
             let reply = app.get(&format!("/v1/listings?{query}")).by(&farm).send().await;
-            assert_eq!(reply.problems(), problems, "{query}");
+            assert_eq!(reply.errors(), errors, "{query}");
         }
         for nothing in ["", "limit=&sortBy=&f:status=&f:commodityBreed=&minAge=", "unknown=1"] {
             assert!(search(&app, &farm, nothing).await.is_empty());

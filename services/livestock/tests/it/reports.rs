@@ -59,7 +59,7 @@ testkit::on_both! {
     async fn what_is_refused(backend) {
         let (app, farm, other) = (start(backend).await, User::of("farm"), User::of("other"));
         let (id, secret) = (create(&app, &farm, &full()).await, draft(&app, &farm).await);
-        for (form, problems) in [
+        for (form, errors) in [
             (json!({}), vec!["message required", "reason required"]),
             (json!({"reason": "dull", "message": 5}), vec!["message type", "reason enum"]),
             (json!({"reason": "other", "message": "x".repeat(10_001)}), vec!["message length"]),
@@ -67,7 +67,7 @@ testkit::on_both! {
         ] {
             for id in [&id, &secret, UNKNOWN] {
                 let reply = app.post(&format!("/v1/listings/{id}/report")).by(&other).json(&form).send().await;
-                assert_eq!(reply.problems(), problems);
+                assert_eq!(reply.errors(), errors);
             }
         }
         for nothing in [UNKNOWN, "nonsense"] {

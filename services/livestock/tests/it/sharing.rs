@@ -54,7 +54,7 @@ testkit::on_both! {
         let files = [&system.add("front.jpg", &farm), &system.add("side.jpg", &farm)];
         let (first, second) = (draft(&app, &farm, &files).await, draft(&app, &farm, &files[..1]).await);
         system.archive(files[1]);
-        assert_eq!(to(&app, &farm, &first, "active").send().await.problems(), ["files[1].id unknown_reference"]);
+        assert_eq!(to(&app, &farm, &first, "active").send().await.errors(), ["files[1].id unknown_reference"]);
         assert_eq!(statuses(&app, &first).await, ["draft"]);
         assert!(system.shares().await.is_empty());
         to(&app, &farm, &second, "active").send().await.ok();
@@ -109,7 +109,7 @@ testkit::on_both! {
             let listing = with(with(listing, "/categoryIds", json!([999])), "/description", json!(5));
             let before = system.calls().await.len();
             let expected = ["categoryIds[0] unknown_reference", "description type", "files[1].id unknown_reference"];
-            assert_eq!(app.post(path).by(&farm).json(&listing).send().await.problems(), expected, "{path}");
+            assert_eq!(app.post(path).by(&farm).json(&listing).send().await.errors(), expected, "{path}");
             assert_eq!(system.calls().await.len(), before + 1, "{path}: one call");
         }
         // Who may not create listings causes no call.

@@ -36,7 +36,7 @@ testkit::on_both! {
             let paths = ["/properties/title", "/properties/breed", "/properties/breedSociety", "/location/address/city"];
             let listing = paths.iter().fold(full(), |listing: Value, path| with(listing, path, bad.clone()));
             let listing = with(listing, "/tags", json!([bad]));
-            let found = app.post(CATTLE).by(&farm).json(&listing).send().await.problems();
+            let found = app.post(CATTLE).by(&farm).json(&listing).send().await.errors();
             assert_eq!(found, [
                 "location.address.city format", "properties.breed format", "properties.breedSociety format",
                 "properties.title format", "tags[0] format",

@@ -3,7 +3,7 @@
 use actix_web::post;
 use actix_web::web::Data;
 use common::wire::ActionResult;
-use common::{Answer, Caller, Error, Failures, Fingerprint, Once, PathId};
+use common::{Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, PathId};
 
 use super::store;
 use crate::Logistics;
@@ -14,19 +14,19 @@ use crate::Logistics;
 /// it. Accepting it again, or a load that needs no acceptance, succeeds and changes nothing.
 #[utoipa::path(operation_id = "accept_load", tag = "loads", security(("bearer" = [])),
     params(("id" = String, Path, description = "The load's id")),
-    responses((status = 200, body = ActionResult), Failures))]
+    responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/loads/{id}/accept")]
 pub(super) async fn accept(
     caller: Caller,
     path: PathId,
-    once: Once,
+    idempotency: Idempotency,
     fingerprint: Fingerprint,
     app: Data<Logistics>,
-) -> Result<Answer, Error> {
+) -> Result<JsonResponse, Error> {
     let id = path.id()?;
     let effect = move |c: &mut _| {
         store::accept(c, &caller, id)?;
-        Answer::json(&ActionResult::new("The load is accepted."))
+        JsonResponse::json(&ActionResult::new("The load is accepted."))
     };
-    once.run(&app.db, fingerprint, async || Ok(effect)).await
+    idempotency.run(&app.db, fingerprint, async || Ok(effect)).await
 }

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use common::csv::{CsvCell, Lines};
-use common::{Error, Table};
+use common::csv::{CsvCell, CsvWriter};
+use common::{CsvLayout, Error};
 use database::Json;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// Loads as a table.
-pub(super) const TABLE: Table = Table { columns: &COLUMNS, write };
+pub(super) const TABLE: CsvLayout = CsvLayout { columns: &COLUMNS, write };
 
 /// In the order that they are written.
 pub(super) const COLUMNS: [&str; 20] = [
@@ -38,7 +38,7 @@ pub(super) const COLUMNS: [&str; 20] = [
 /// What of a document is written, as it stands there: ids, instants and numbers have one form only.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown<'a> {
+struct CsvLoad<'a> {
     #[serde(borrow)]
     id: Cow<'a, str>,
     #[serde(borrow)]
@@ -103,8 +103,8 @@ struct File<'a> {
     id: Cow<'a, str>,
 }
 
-fn write(document: &Json, lines: &mut Lines) -> Result<(), Error> {
-    let load: Shown = document.parse()?;
+fn write(document: &Json, lines: &mut CsvWriter) -> Result<(), Error> {
+    let load: CsvLoad = document.parse()?;
     let unit = load.weight.as_ref().or(load.weight_net.as_ref()).map_or("", |w| &*w.name);
     let text = CsvCell::text;
     lines.row([
@@ -135,7 +135,7 @@ fn write(document: &Json, lines: &mut Lines) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use common::wire::{FileReference, WeightMeasure};
-    use database::{Amount, Id, Ts};
+    use database::{Amount, Id, Timestamp};
     use rand::rngs::StdRng;
     use rand::{RngExt, SeedableRng};
 
@@ -165,7 +165,8 @@ mod tests {
             name: text(random),
         };
         let file = |random: &mut StdRng| FileReference { id: text(random), ..FileReference::default() };
-        let at = |random: &mut StdRng| Ts::from_millis(random.random_range(0..4_000_000_000_000)).unwrap();
+        let at =
+            |random: &mut StdRng| Timestamp::from_millis(random.random_range(0..4_000_000_000_000)).unwrap();
         Load {
             id: Id::new(),
             reference: text(random),
@@ -227,7 +228,7 @@ mod tests {
         let random = &mut StdRng::seed_from_u64(6);
         for _ in 0..2000 {
             let load = load(random);
-            let (mut written, mut expected) = (Lines::default(), Lines::default());
+            let (mut written, mut expected) = (CsvWriter::default(), CsvWriter::default());
             let document = Json::of(&load).unwrap();
             write(&document, &mut written).unwrap();
             expected.row(cells(document.parse().unwrap()));

@@ -2,8 +2,10 @@
 
 use actix_web::post;
 use actix_web::web::Data;
-use common::problem::Problems;
-use common::{Answer, Body, Caller, Error, Failures, Granted, MemberOrAdmin, Once, files};
+use common::validation::ValidationErrors;
+use common::{
+    Authorized, Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, MemberOrAdmin, files,
+};
 
 use super::form::{CarrierForm, Form, OrganiserForm};
 use super::model::{Creator, Load};
@@ -12,47 +14,47 @@ use crate::Logistics;
 
 /// Create a new load (organiser form)
 #[utoipa::path(operation_id = "create_load_as_organiser", tag = "loads", security(("bearer" = [])),
-    request_body = OrganiserForm, extensions(("x-one-or-array" = json!(true))), responses((status = 200, body = Load), Failures))]
+    request_body = OrganiserForm, extensions(("x-one-or-array" = json!(true))), responses((status = 200, body = Load), ErrorResponses))]
 #[post("/loads/organiser")]
 pub(super) async fn create_as_organiser(
-    caller: Granted<MemberOrAdmin>,
-    once: Once,
+    caller: Authorized<MemberOrAdmin>,
+    idempotency: Idempotency,
     body: Body<OrganiserForm>,
     app: Data<Logistics>,
-) -> Result<Answer, Error> {
-    create(&app, &caller, once, body).await
+) -> Result<JsonResponse, Error> {
+    create(&app, &caller, idempotency, body).await
 }
 
 /// Create a new load (carrier form)
 #[utoipa::path(operation_id = "create_load_as_carrier", tag = "loads", security(("bearer" = [])),
-    request_body = CarrierForm, extensions(("x-one-or-array" = json!(true))), responses((status = 200, body = Load), Failures))]
+    request_body = CarrierForm, extensions(("x-one-or-array" = json!(true))), responses((status = 200, body = Load), ErrorResponses))]
 #[post("/loads/carrier")]
 pub(super) async fn create_as_carrier(
-    caller: Granted<MemberOrAdmin>,
-    once: Once,
+    caller: Authorized<MemberOrAdmin>,
+    idempotency: Idempotency,
     body: Body<CarrierForm>,
     app: Data<Logistics>,
-) -> Result<Answer, Error> {
-    create(&app, &caller, once, body).await
+) -> Result<JsonResponse, Error> {
+    create(&app, &caller, idempotency, body).await
 }
 
 async fn create<F: Form>(
     app: &Logistics,
     caller: &Caller,
-    once: Once,
+    idempotency: Idempotency,
     body: Body<F>,
-) -> Result<Answer, Error> {
-    let rules = |form: &F, problems: &mut Problems| form.rules(&app.commodities, problems);
-    let (form, print) = body.check_with_files(rules, &app.files, caller, F::files).await?;
+) -> Result<JsonResponse, Error> {
+    let rules = |form: &F, errors: &mut ValidationErrors| form.rules(&app.commodities, errors);
+    let (form, fingerprint) = body.check_with_files(rules, &app.files, caller, F::files).await?;
     if !caller.admin && !caller.acts_for(form.owner()) {
-        let mut problems = Problems::default();
-        app.files.report_unknown(caller, form.files(), &mut problems).await;
-        problems.check()?;
+        let mut errors = ValidationErrors::default();
+        app.files.report_unknown(caller, form.files(), &mut errors).await;
+        errors.check()?;
         return Err(Error::Forbidden("Loads are created for one's own organisation only."));
     }
     let new = form.into_new(&app.commodities);
     let new = new.ok_or_else(|| Error::Internal(anyhow::anyhow!("a form that was not checked")))?;
-    let run = once.run_telling(&app.db, print, async || {
+    let run = idempotency.run_with_output(&app.db, fingerprint, async || {
         let found = app.files.look_up(caller, &new.files).await?;
         let creator = Creator::of(caller);
         let load = new.into_load(&creator, found.references()?);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use common::{Error, FailureStreak};
 use database::Database;
 
-use super::store::{CREATORS_AT_ONCE, fill_creators, has_unknown_creators};
+use super::store::{CREATOR_BATCH_SIZE, fill_creators, has_unknown_creators};
 
 /// The start of the service waits this long at most.
 const START_TIMEOUT: Duration = Duration::from_secs(2);
@@ -43,5 +43,5 @@ pub(crate) async fn keep_creators(db: &Database) {
 
 /// Fills in some. Returns whether there may be more.
 async fn fill_some(db: &Database) -> Result<bool, Error> {
-    Ok(db.read(has_unknown_creators).await? && db.write(fill_creators).await? == CREATORS_AT_ONCE)
+    Ok(db.read(has_unknown_creators).await? && db.write(fill_creators).await? == CREATOR_BATCH_SIZE)
 }

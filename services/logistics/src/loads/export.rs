@@ -2,9 +2,11 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, get};
-use common::problem::Problems;
-use common::wire::{Iso, Word};
-use common::{Caller, Error, Failures, Format, Page, Query, Streamed, documents, pages};
+use common::validation::ValidationErrors;
+use common::wire::{DateOrDateTime, QueryText};
+use common::{
+    Caller, Error, ErrorResponses, Format, PageRequest, Query, StreamingResponse, stream_by_ids, stream_pages,
+};
 use database::Id;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -22,18 +24,18 @@ use crate::Logistics;
 struct Parameters {
     /// The first day or instant of completion.
     #[serde(rename = "startDateISO")]
-    start_date: Option<Iso>,
+    start_date: Option<DateOrDateTime>,
     /// The last one; a date covers the whole day.
     #[serde(rename = "endDateISO")]
-    end_date: Option<Iso>,
+    end_date: Option<DateOrDateTime>,
     /// `CSV` or `JSON`, in any case; by default what the `Accept` header prefers, else CSV.
-    format: Option<Word>,
+    format: Option<QueryText>,
 }
 
 impl Parameters {
-    fn understand(&self, accepted: Format, problems: &mut Problems) -> Search {
-        let range = search::range(self.start_date.as_ref(), self.end_date.as_ref(), problems);
-        Search::of_completed(range, Format::named(self.format.as_deref(), accepted, problems))
+    fn parse(&self, accepted: Format, errors: &mut ValidationErrors) -> Search {
+        let range = search::range(self.start_date.as_ref(), self.end_date.as_ref(), errors);
+        Search::of_completed(range, Format::named(self.format.as_deref(), accepted, errors))
     }
 
     /// The file's name, with the days as they were given.
@@ -50,16 +52,16 @@ impl Parameters {
 /// left out of its organiser's export until the organiser accepts it. Loads are read in blocks: a load
 /// that is completed meanwhile may be missing.
 #[utoipa::path(operation_id = "export_completed_loads", tag = "loads", security(("bearer" = [])), params(Parameters),
-    responses((status = 200, content((String = "text/csv"), ([Load] = "application/json"))), Failures))]
+    responses((status = 200, content((String = "text/csv"), ([Load] = "application/json"))), ErrorResponses))]
 #[get("/loads/completed")]
 pub(super) async fn export_completed(
     caller: Caller,
     query: Query<Parameters>,
     request: HttpRequest,
     app: Data<Logistics>,
-) -> Result<Streamed, Error> {
+) -> Result<StreamingResponse, Error> {
     let accepted = Format::accepted(&request, Format::Csv);
-    let (search, name) = query.check(|p, problems| (p.understand(accepted, problems), p.file_name()))?;
+    let (search, name) = query.check(|p, errors| (p.parse(accepted, errors), p.file_name()))?;
     streamed(&app, caller, search, &name).await
 }
 
@@ -69,7 +71,7 @@ pub(super) async fn streamed(
     caller: Caller,
     search: Search,
     name: &str,
-) -> Result<Streamed, Error> {
+) -> Result<StreamingResponse, Error> {
     let (counter, wanted) = (caller.clone(), search.clone());
     let ordered = search.has_index(&caller);
     let (total, by_pages) = app
@@ -82,12 +84,12 @@ pub(super) async fn streamed(
     let (format, page, reader) = (search.format, search.page.clone(), caller.clone());
     let streamed = if by_pages {
         let search = Search { count: false, ..search };
-        let read = move |c: &mut _, page: &Page| search::store::search(c, &caller, &search, page);
-        Streamed::new(format, TABLE, name, pages(&app.db, page, read)).await?
+        let read = move |c: &mut _, page: &PageRequest| search::store::search(c, &caller, &search, page);
+        StreamingResponse::new(format, TABLE, name, stream_pages(&app.db, page, read)).await?
     } else {
-        let block = move |c: &mut _, page: &Page| search::store::block(c, &caller, &search, page);
+        let block = move |c: &mut _, page: &PageRequest| search::store::block(c, &caller, &search, page);
         let find = move |c: &mut _, ids: &[Id]| store::list_by_ids(c, &reader, ids);
-        Streamed::new(format, TABLE, name, documents(&app.db, page, block, find)).await?
+        StreamingResponse::new(format, TABLE, name, stream_by_ids(&app.db, page, block, find)).await?
     };
     Ok(streamed.total(total))
 }

@@ -1,7 +1,7 @@
 //! The two forms that a load is created by.
 
-use common::problem::{Code, Problems};
-use common::wire::{FileReference, Iso, Name, Postcode, Reference, Registration, Tag};
+use common::validation::{Code, ValidationErrors};
+use common::wire::{DateOrDateTime, FileReference, Name, Postcode, Reference, Registration, Tag};
 use database::Amount;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -27,7 +27,7 @@ pub struct OrganiserForm {
     #[schema(required = true, max_items = 50)]
     files: Option<Vec<FileReference>>,
     #[serde(flatten)]
-    goods: Goods,
+    goods: SharedFields,
 }
 
 /// A load as its carrier creates it (interface.md, 4.2).
@@ -53,13 +53,13 @@ pub struct CarrierForm {
     #[schema(max_items = 50)]
     files: Option<Vec<FileReference>>,
     #[serde(flatten)]
-    goods: Goods,
+    goods: SharedFields,
 }
 
 /// What both forms say.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Goods {
+pub(super) struct SharedFields {
     /// Id in the catalogue of commodities.
     #[schema(required = true, example = 1)]
     pub commodity_id: f64,
@@ -67,7 +67,7 @@ pub(super) struct Goods {
     pub reference: Reference,
     #[serde(rename = "deliveryDateISO")]
     #[schema(required = true)]
-    pub delivery_date: Iso,
+    pub delivery_date: DateOrDateTime,
     /// Tonnes.
     #[schema(required = true, minimum = 0, maximum = 1000)]
     pub weight: Option<f64>,
@@ -80,14 +80,14 @@ pub(super) struct Goods {
 }
 
 /// The usual mistake with a weight gets a message of its own.
-pub(super) fn reword_tonnes(path: &str, problems: &mut Problems) {
-    problems.reword(path, Code::Range, "must be between 0 and 1000 tonnes (were kilograms meant?)");
+pub(super) fn reword_tonnes(path: &str, errors: &mut ValidationErrors) {
+    errors.reword(path, Code::Range, "must be between 0 and 1000 tonnes (were kilograms meant?)");
 }
 
 /// What a load is created by, checked.
 pub trait Form {
     /// What the schema cannot state.
-    fn rules(&self, catalogue: &Catalogue, problems: &mut Problems);
+    fn rules(&self, catalogue: &Catalogue, errors: &mut ValidationErrors);
     /// The organisation that must be the caller's own.
     fn owner(&self) -> &str;
     /// The files that the load names.
@@ -97,8 +97,8 @@ pub trait Form {
 }
 
 impl Form for OrganiserForm {
-    fn rules(&self, catalogue: &Catalogue, problems: &mut Problems) {
-        self.goods.rules(catalogue, problems);
+    fn rules(&self, catalogue: &Catalogue, errors: &mut ValidationErrors) {
+        self.goods.rules(catalogue, errors);
     }
 
     fn owner(&self) -> &str {
@@ -116,8 +116,8 @@ impl Form for OrganiserForm {
 }
 
 impl Form for CarrierForm {
-    fn rules(&self, catalogue: &Catalogue, problems: &mut Problems) {
-        self.goods.rules(catalogue, problems);
+    fn rules(&self, catalogue: &Catalogue, errors: &mut ValidationErrors) {
+        self.goods.rules(catalogue, errors);
     }
 
     fn owner(&self) -> &str {
@@ -135,14 +135,14 @@ impl Form for CarrierForm {
     }
 }
 
-impl Goods {
-    fn rules(&self, catalogue: &Catalogue, problems: &mut Problems) {
+impl SharedFields {
+    fn rules(&self, catalogue: &Catalogue, errors: &mut ValidationErrors) {
         if catalogue.find(self.commodity_id).is_none() {
             let message = "names no commodity: see GET /v1/commodities";
-            problems.push("commodityId", Code::UnknownReference, message);
+            errors.push("commodityId", Code::UnknownReference, message);
         }
-        reword_tonnes("weight", problems);
-        reword_tonnes("weightNet", problems);
+        reword_tonnes("weight", errors);
+        reword_tonnes("weightNet", errors);
     }
 
     /// The load that is meant; nothing if this was not checked.

@@ -9,14 +9,14 @@ use database::Database;
 use super::search::store::{has_unindexed, index_some};
 
 /// How long nobody looks.
-const PAUSE: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Indexes what waits for as long as the service runs.
 pub(crate) async fn keep_index(db: &Database) {
     let mut failures = FailureStreak::default();
     // On PostgreSQL an index follows by itself.
     while db.is_sqlite() {
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         if let Some(error) = failures.first(&catch_up(db).await) {
             tracing::warn!(error = format!("{error:?}"), "loads could not be put into the full-text index");
         }

@@ -1,8 +1,8 @@
 //! What a load is.
 
 use common::wire::{FileReference, WeightMeasure};
-use common::{Caller, Key, Values};
-use database::{Amount, Id, Ts};
+use common::{Caller, SortValue, SortValueKind};
+use database::{Amount, Id, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -28,7 +28,7 @@ pub struct Load {
     /// When they are due.
     #[serde(rename = "deliveryDateISO")]
     #[schema(value_type = String, format = DateTime)]
-    pub delivery_date: Ts,
+    pub delivery_date: Timestamp,
     /// Where to, as given, normalised where it has the UK or Irish form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -62,11 +62,11 @@ pub struct Load {
     /// When it was created.
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Ts,
+    pub created_at: Timestamp,
     /// When it was delivered.
     #[serde(rename = "completedAtUTC", default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime, nullable = false)]
-    pub completed_at: Option<Ts>,
+    pub completed_at: Option<Timestamp>,
     /// Who created it; absent where an administrator without an organisation did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -139,12 +139,12 @@ pub enum Sort {
 
 impl Sort {
     /// What [`Load::key`] gives.
-    pub fn values(self) -> Values {
+    pub fn values(self) -> SortValueKind {
         match self {
-            Self::DeliveryDate | Self::CreatedAt | Self::CompletedAt => Values::Instants,
-            Self::Reference | Self::Status | Self::Commodity => Values::Texts,
-            Self::Organiser | Self::Carrier => Values::SomeTexts,
-            Self::Weight | Self::WeightNet => Values::SomeNumbers,
+            Self::DeliveryDate | Self::CreatedAt | Self::CompletedAt => SortValueKind::Instants,
+            Self::Reference | Self::Status | Self::Commodity => SortValueKind::Texts,
+            Self::Organiser | Self::Carrier => SortValueKind::SomeTexts,
+            Self::Weight | Self::WeightNet => SortValueKind::SomeNumbers,
         }
     }
 }
@@ -152,14 +152,15 @@ impl Sort {
 impl Load {
     /// The value that a row is sorted by: instants in milliseconds, weights in ten-thousandths of a tonne, texts
     /// in lower case. What is stored in columns and what a cursor holds both come from here.
-    pub fn key(&self, sort: Sort) -> Option<Key> {
-        let text = |text: &str| Key::Text(text.to_lowercase());
-        let weight = |weight: &Option<WeightMeasure>| Some(Key::Number(weight.as_ref()?.weight.scaled()));
+    pub fn key(&self, sort: Sort) -> Option<SortValue> {
+        let text = |text: &str| SortValue::Text(text.to_lowercase());
+        let weight =
+            |weight: &Option<WeightMeasure>| Some(SortValue::Number(weight.as_ref()?.weight.scaled()));
         let party = |party: &Option<Party>| Some(text(&party.as_ref()?.name));
         match sort {
-            Sort::DeliveryDate => Some(Key::Number(self.delivery_date.millis())),
-            Sort::CreatedAt => Some(Key::Number(self.created_at.millis())),
-            Sort::CompletedAt => Some(Key::Number(self.completed_at?.millis())),
+            Sort::DeliveryDate => Some(SortValue::Number(self.delivery_date.millis())),
+            Sort::CreatedAt => Some(SortValue::Number(self.created_at.millis())),
+            Sort::CompletedAt => Some(SortValue::Number(self.completed_at?.millis())),
             Sort::Reference => Some(text(&self.reference)),
             Sort::Status => Some(text(self.status.as_str())),
             Sort::Organiser => party(&self.organiser),
@@ -264,7 +265,7 @@ pub struct NewLoad {
     pub organiser: Option<Party>,
     pub carrier: Option<Party>,
     pub commodity: Commodity,
-    pub delivery_date: Ts,
+    pub delivery_date: Timestamp,
     pub pickup_postcode: Option<String>,
     pub dropoff_postcode: Option<String>,
     pub weight: Option<Amount>,
@@ -294,7 +295,7 @@ impl NewLoad {
             status: Status::Upcoming,
             files,
             tags: self.tags,
-            created_at: Ts::now(),
+            created_at: Timestamp::now(),
             completed_at: None,
             created_by: creator.created_by(),
         }

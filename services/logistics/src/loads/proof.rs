@@ -4,10 +4,10 @@ use actix_web::post;
 use actix_web::web::Data;
 use chrono::TimeDelta;
 use common::files::{self, FoundFiles};
-use common::problem::{Code, Problems};
-use common::wire::{FileReference, Iso, Reference, Registration, WeightMeasure, Word};
-use common::{Answer, Body, Caller, Error, Failures, Fingerprint, Once, PathId};
-use database::{Amount, Id, Ts};
+use common::validation::{Code, ValidationErrors};
+use common::wire::{DateOrDateTime, FileReference, QueryText, Reference, Registration, WeightMeasure};
+use common::{Body, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, PathId};
+use database::{Amount, Id, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -38,7 +38,7 @@ pub(super) struct Delivery {
     /// When it was signed, for a driver who was offline; by default now. At most 366 days before the load's creation or
     /// its delivery date, whichever is earlier.
     #[serde(rename = "capturedAtUTC")]
-    captured_at: Option<Iso>,
+    captured_at: Option<DateOrDateTime>,
 }
 
 /// What is proven of the load that the path names.
@@ -47,7 +47,7 @@ pub(super) struct Delivery {
 pub(super) struct PathForm {
     /// May be left out; else the same load.
     #[serde(default, rename = "loadId")]
-    load_id: Option<Word>,
+    load_id: Option<QueryText>,
     #[serde(flatten)]
     delivery: Delivery,
 }
@@ -75,11 +75,11 @@ pub(super) struct Proof {
 
 impl Delivery {
     /// What the schema cannot state.
-    fn rules(&self, problems: &mut Problems) {
-        reword_tonnes("weightNet", problems);
-        let latest = Ts::now().plus(TimeDelta::minutes(5));
-        if self.captured_at.as_ref().and_then(Iso::start).is_some_and(|at| at > latest) {
-            problems.push("capturedAtUTC", Code::Range, "must not be in the future");
+    fn rules(&self, errors: &mut ValidationErrors) {
+        reword_tonnes("weightNet", errors);
+        let latest = Timestamp::now().plus(TimeDelta::minutes(5));
+        if self.captured_at.as_ref().and_then(DateOrDateTime::start).is_some_and(|at| at > latest) {
+            errors.push("capturedAtUTC", Code::Range, "must not be in the future");
         }
     }
 
@@ -88,13 +88,13 @@ impl Delivery {
     }
 
     /// Offices enter loads afterwards, so it may lie before the load's creation, within a year.
-    fn check_captured_at(&self, load: &Load, problems: &mut Problems) {
+    fn check_captured_at(&self, load: &Load, errors: &mut ValidationErrors) {
         let earliest = load.created_at.min(load.delivery_date).plus(-MAX_CAPTURE_AGE);
-        if self.captured_at.as_ref().and_then(Iso::start).is_some_and(|at| at < earliest) {
+        if self.captured_at.as_ref().and_then(DateOrDateTime::start).is_some_and(|at| at < earliest) {
             let message =
                 "must not be more than 366 days before both the load's creation and its delivery date";
             let data = serde_json::json!({ "minimum": earliest.to_string() });
-            problems.push_with("capturedAtUTC", Code::Range, message, data);
+            errors.push_with("capturedAtUTC", Code::Range, message, data);
         }
     }
 
@@ -114,29 +114,29 @@ impl Delivery {
 
 /// Upload proof of delivery (load named in body)
 #[utoipa::path(operation_id = "prove_delivery", tag = "loads", security(("bearer" = [])),
-    request_body = BodyForm, extensions(("x-one-or-array" = json!(true))), responses((status = 200, body = Load), Failures))]
+    request_body = BodyForm, extensions(("x-one-or-array" = json!(true))), responses((status = 200, body = Load), ErrorResponses))]
 #[post("/loads/proof-of-delivery")]
 pub(super) async fn prove_in_body(
     caller: Caller,
-    once: Once,
+    idempotency: Idempotency,
     body: Body<BodyForm>,
     app: Data<Logistics>,
-) -> Result<Answer, Error> {
-    let rules = |form: &BodyForm, problems: &mut Problems| {
-        form.delivery.rules(problems);
+) -> Result<JsonResponse, Error> {
+    let rules = |form: &BodyForm, errors: &mut ValidationErrors| {
+        form.delivery.rules(errors);
         if Id::parse(&form.load_id).is_none() {
-            problems.push("loadId", Code::UnknownReference, NO_LOAD);
+            errors.push("loadId", Code::UnknownReference, NO_LOAD);
         }
     };
-    let (form, print) =
+    let (form, fingerprint) =
         body.check_with_files(rules, &app.files, &caller, |form| form.delivery.files()).await?;
     let id = Id::parse(&form.load_id).ok_or(Error::NotFound)?;
-    match record(&app, &caller, once, print, id, &form.delivery).await {
+    match record(&app, &caller, idempotency, fingerprint, id, &form.delivery).await {
         Err(Error::NotFound) => {
-            let mut problems = Problems::default();
-            problems.push("loadId", Code::UnknownReference, NO_LOAD);
-            app.files.report_unknown(&caller, form.delivery.files(), &mut problems).await;
-            Err(Error::Validation(problems))
+            let mut errors = ValidationErrors::default();
+            errors.push("loadId", Code::UnknownReference, NO_LOAD);
+            app.files.report_unknown(&caller, form.delivery.files(), &mut errors).await;
+            Err(Error::Validation(errors))
         }
         other => other,
     }
@@ -145,48 +145,49 @@ pub(super) async fn prove_in_body(
 /// Upload proof of delivery (load named in path)
 #[utoipa::path(operation_id = "prove_delivery_of_load", tag = "loads", security(("bearer" = [])),
     params(("id" = String, Path, description = "The load's id")),
-    request_body = PathForm, extensions(("x-one-or-array" = json!(true))), responses((status = 200, body = Load), Failures))]
+    request_body = PathForm, extensions(("x-one-or-array" = json!(true))), responses((status = 200, body = Load), ErrorResponses))]
 #[post("/loads/{id}/proof-of-delivery")]
 pub(super) async fn prove(
     caller: Caller,
     path: PathId,
-    once: Once,
+    idempotency: Idempotency,
     body: Body<PathForm>,
     app: Data<Logistics>,
-) -> Result<Answer, Error> {
-    let rules = |form: &PathForm, problems: &mut Problems| {
-        form.delivery.rules(problems);
+) -> Result<JsonResponse, Error> {
+    let rules = |form: &PathForm, errors: &mut ValidationErrors| {
+        form.delivery.rules(errors);
         if form.load_id.as_deref().is_some_and(|named| Id::parse(named) != path.id().ok()) {
             let message = "must name the load that the path names, or be left out";
-            problems.push("loadId", Code::Inconsistent, message);
+            errors.push("loadId", Code::Inconsistent, message);
         }
     };
-    let (form, print) =
+    let (form, fingerprint) =
         body.check_with_files(rules, &app.files, &caller, |form| form.delivery.files()).await?;
-    record(&app, &caller, once, print, path.id()?, &form.delivery).await
+    record(&app, &caller, idempotency, fingerprint, path.id()?, &form.delivery).await
 }
 
 async fn record(
     app: &Logistics,
     caller: &Caller,
-    once: Once,
-    print: Fingerprint,
+    idempotency: Idempotency,
+    fingerprint: Fingerprint,
     id: Id,
     delivery: &Delivery,
-) -> Result<Answer, Error> {
+) -> Result<JsonResponse, Error> {
     let proof = delivery.proof()?;
-    let captured_at = delivery.captured_at.as_ref().and_then(Iso::start).unwrap_or_else(Ts::now);
-    let run = once.run_telling(&app.db, print, async || {
+    let captured_at =
+        delivery.captured_at.as_ref().and_then(DateOrDateTime::start).unwrap_or_else(Timestamp::now);
+    let run = idempotency.run_with_output(&app.db, fingerprint, async || {
         let reader = caller.clone();
         let (load, proven) = app.db.read(move |c| store::find_with_proof(c, &reader, id)).await?;
-        let mut problems = Problems::default();
+        let mut errors = ValidationErrors::default();
         if proven.as_ref() != Some(&proof) {
-            delivery.check_captured_at(&load, &mut problems);
+            delivery.check_captured_at(&load, &mut errors);
         }
-        if !problems.is_empty() {
-            app.files.report_unknown(caller, delivery.files(), &mut problems).await;
+        if !errors.is_empty() {
+            app.files.report_unknown(caller, delivery.files(), &mut errors).await;
         }
-        problems.check()?;
+        errors.check()?;
         // System is called neither for a repeat, which changes nothing, nor for a contradiction.
         let repeated = repeats(&load, proven.as_ref(), &proof)?;
         let found = if repeated {
@@ -201,7 +202,7 @@ async fn record(
             // The parties of this moment: a carrier may have been assigned since.
             let share = found.share(&caller, id, &load.parties(), &load.parties());
             let answer = if repeats(&load, proven.as_ref(), &proof)? {
-                Answer::json(&load)?
+                JsonResponse::json(&load)?
             } else {
                 complete(&mut load, &proof, &files, captured_at);
                 store::complete(c, &load, &proof)?
@@ -225,7 +226,7 @@ fn repeats(load: &Load, proven: Option<&Proof>, proof: &Proof) -> Result<bool, E
     }
 }
 
-fn complete(load: &mut Load, proof: &Proof, files: &[FileReference], at: Ts) {
+fn complete(load: &mut Load, proof: &Proof, files: &[FileReference], at: Timestamp) {
     load.status = Status::Completed;
     load.completed_at = Some(at);
     load.weight_net = Some(WeightMeasure::tonnes(proof.weight_net));

@@ -1,8 +1,8 @@
 //! Every query on loads but the search. What reads begins from [`visible`]; what writes has read before, in the same
 //! transaction.
 
-use common::{Answer, Caller, Error, Key};
-use database::{AnyConnection, Id, Json, MultiBackend, Ts};
+use common::{Caller, Error, JsonResponse, SortValue};
+use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::prelude::*;
 
 use super::model::{Creator, Load, Sort};
@@ -55,9 +55,9 @@ pub struct Row {
     organiser_id: Option<String>,
     carrier_id: Option<String>,
     status: &'static str,
-    delivery_at: Ts,
-    created_at: Ts,
-    completed_at: Option<Ts>,
+    delivery_at: Timestamp,
+    created_at: Timestamp,
+    completed_at: Option<Timestamp>,
     reference_key: String,
     organiser_key: Option<String>,
     carrier_key: Option<String>,
@@ -84,8 +84,9 @@ impl Row {
 
     /// A load that was changed.
     pub fn of(load: &Load) -> Result<Self, Error> {
-        let text = |sort| if let Some(Key::Text(text)) = load.key(sort) { Some(text) } else { None };
-        let number = |sort| if let Some(Key::Number(number)) = load.key(sort) { Some(number) } else { None };
+        let text = |sort| if let Some(SortValue::Text(text)) = load.key(sort) { Some(text) } else { None };
+        let number =
+            |sort| if let Some(SortValue::Number(number)) = load.key(sort) { Some(number) } else { None };
         Ok(Self {
             id: load.id,
             organiser_id: load.organiser.as_ref().and_then(|p| p.id.clone()),
@@ -109,9 +110,9 @@ impl Row {
 }
 
 /// Stores a new load and gives it out.
-pub fn create(c: &mut AnyConnection, load: &Load, creator: &Creator) -> Result<Answer, Error> {
+pub fn create(c: &mut AnyConnection, load: &Load, creator: &Creator) -> Result<JsonResponse, Error> {
     let row = Row::new(load, creator)?;
-    let answer = Answer::raw(row.document.0.clone());
+    let answer = JsonResponse::raw(row.document.0.clone());
     diesel::insert_into(loads::table).values(row).execute(c)?;
     Ok(answer)
 }
@@ -178,9 +179,9 @@ pub fn list_by_ids(c: &mut AnyConnection, caller: &Caller, ids: &[Id]) -> Result
 }
 
 /// Stores what a proof changed.
-pub fn complete(c: &mut AnyConnection, load: &Load, proof: &Proof) -> Result<Answer, Error> {
+pub fn complete(c: &mut AnyConnection, load: &Load, proof: &Proof) -> Result<JsonResponse, Error> {
     let row = Row::of(load)?;
-    let answer = Answer::raw(row.document.0.clone());
+    let answer = JsonResponse::raw(row.document.0.clone());
     diesel::update(loads::table.find(load.id)).set((row, l::proof.eq(Json::of(proof)?))).execute(c)?;
     Ok(answer)
 }
@@ -200,7 +201,7 @@ pub fn accept(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(), Erro
     if awaits_acceptance == Some(true) {
         let accepted = (
             l::awaits_acceptance.eq(None::<bool>),
-            l::accepted_at.eq(Ts::now()),
+            l::accepted_at.eq(Timestamp::now()),
             l::accepted_by.eq(&caller.user_id),
         );
         diesel::update(loads::table.find(id)).set(accepted).execute(c)?;
@@ -209,7 +210,7 @@ pub fn accept(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(), Erro
 }
 
 /// Fills in the creators of this many loads at once, which takes a fraction of a second.
-pub const CREATORS_AT_ONCE: usize = 1_000;
+pub const CREATOR_BATCH_SIZE: usize = 1_000;
 
 /// True if there are loads whose creator is not known yet: loads from before there were creators.
 pub fn has_unknown_creators(c: &mut AnyConnection) -> Result<bool, Error> {
@@ -223,7 +224,7 @@ pub fn has_unknown_creators(c: &mut AnyConnection) -> Result<bool, Error> {
 pub fn fill_creators(c: &mut AnyConnection) -> Result<usize, Error> {
     let creator = "COALESCE(organiser_id, carrier_id)";
     let unknown =
-        format!("SELECT id FROM loads WHERE created_by IS NULL ORDER BY id LIMIT {CREATORS_AT_ONCE}");
+        format!("SELECT id FROM loads WHERE created_by IS NULL ORDER BY id LIMIT {CREATOR_BATCH_SIZE}");
     // Documents stay as they were written otherwise.
     let update = |named: &str, but_brace: &str, quoted: &str, json: &str, some: &str| {
         format!(

@@ -15,22 +15,22 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::claim::ClaimRequest;
 use super::claim::store::{Claimed, claim};
-use super::model::{MOST_ATTEMPTS, pause};
+use super::model::{MAX_ATTEMPTS, pause};
 use super::store::{self, Outcome};
 use super::webhook::Channel;
 use crate::Settings;
-use crate::measured::{deliveries, delivery_seconds, oldest_pending, pending};
+use crate::metrics::{deliveries, delivery_seconds, oldest_pending, pending};
 
 /// So many deliveries run at once.
-const MOST_AT_ONCE: u32 = 32;
+const MAX_CONCURRENT_DELIVERIES: u32 = 32;
 /// And so many of one organisation: a receiver that hangs for it leaves the others their slots.
 const MAX_SLOTS_OF_ONE: usize = 16;
 /// How long nobody looks, unless woken: for what other replicas recorded and what is to be tried again.
-const POLL: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// How often it is counted what is pending.
-const MEASURED: Duration = Duration::from_secs(5);
+const METRICS_INTERVAL: Duration = Duration::from_secs(5);
 /// The longest pause while the database is out of reach: ten seconds after its return all is well.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const MAX_ERROR_PAUSE: Duration = Duration::from_secs(5);
 
 /// Delivers notifications.
 pub struct Dispatcher {
@@ -94,7 +94,7 @@ impl Dispatcher {
             db: context.db.clone(),
             channel: Channel::open(settings)?,
             wake: Notify::new(),
-            slots: Arc::new(Semaphore::new(MOST_AT_ONCE as usize)),
+            slots: Arc::new(Semaphore::new(MAX_CONCURRENT_DELIVERIES as usize)),
             rotation: Mutex::default(),
             stopping: AtomicBool::new(false),
             // As long again for claiming and recording, where the database is slow.
@@ -114,7 +114,7 @@ impl Dispatcher {
     /// Begins no more deliveries and waits for those that run, until they are recorded.
     pub async fn finish(&self) {
         self.stopping.store(true, Ordering::Relaxed);
-        if let Ok(all) = self.slots.acquire_many(MOST_AT_ONCE).await {
+        if let Ok(all) = self.slots.acquire_many(MAX_CONCURRENT_DELIVERIES).await {
             all.forget();
         }
     }
@@ -141,7 +141,7 @@ impl Dispatcher {
                             "notifications have to wait for the database"
                         );
                     }
-                    let wait = trouble.map_or(POLL, |last| (2 * last).min(LONGEST_PAUSE));
+                    let wait = trouble.map_or(POLL_INTERVAL, |last| (2 * last).min(MAX_ERROR_PAUSE));
                     trouble = Some(wait);
                     sleep(wait.mul_f64(rand::random_range(0.8..1.2))).await;
                 }
@@ -161,17 +161,17 @@ impl Dispatcher {
                 pending.set(backlog.pending as f64);
             }
             oldest.set(since.map_or(0.0, |since| since.elapsed().as_secs_f64()));
-            sleep(MEASURED).await;
+            sleep(METRICS_INTERVAL).await;
         }
     }
 
     /// Begins to deliver all that is due, as slots become free. Returns how long there is nothing more to do.
     async fn deliver_due(self: &Arc<Self>, deliveries: &mut JoinSet<()>) -> Result<Duration, Error> {
-        let idle = || POLL.mul_f64(rand::random_range(0.8..1.2));
+        let idle = || POLL_INTERVAL.mul_f64(rand::random_range(0.8..1.2));
         loop {
             let mut slots = self.free_slots().await?;
             if self.stopping.load(Ordering::Relaxed) {
-                return Ok(LONGEST_PAUSE);
+                return Ok(MAX_ERROR_PAUSE);
             }
             while deliveries.try_join_next().is_some() {}
             match self.db.read(store::look).await? {
@@ -227,7 +227,7 @@ impl Dispatcher {
     /// Delivers one, within the lease, and records how that went.
     async fn attempt(self: Arc<Self>, claimed: Claimed, expires: Instant, _slot: HeldSlot) {
         let started = Instant::now();
-        let delivered = if claimed.attempts > MOST_ATTEMPTS {
+        let delivered = if claimed.attempts > MAX_ATTEMPTS {
             Ok(Err("whoever tried it for the last time died".into()))
         } else {
             timeout_at(expires, self.channel.deliver(&claimed)).await
@@ -239,7 +239,7 @@ impl Dispatcher {
         }
         let outcome = match delivered {
             Ok(()) => Outcome::Delivered,
-            Err(why) if claimed.attempts < MOST_ATTEMPTS => {
+            Err(why) if claimed.attempts < MAX_ATTEMPTS => {
                 Outcome::Retried(pause(claimed.attempts, self.base), why)
             }
             Err(why) => Outcome::Failed(why),

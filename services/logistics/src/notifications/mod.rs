@@ -9,11 +9,11 @@ mod api;
 mod claim;
 mod dispatch;
 mod model;
-mod outside;
 mod prune;
 mod redeliver;
 mod send;
 mod sign;
+mod ssrf;
 mod store;
 mod webhook;
 

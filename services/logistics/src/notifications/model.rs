@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use database::{Id, Ts};
+use database::{Id, Timestamp};
 use diesel::{Queryable, Selectable};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -11,7 +11,7 @@ use crate::loads::Load;
 use crate::schema::notifications;
 
 /// After so many tries in vain it has failed.
-pub const MOST_ATTEMPTS: i32 = 10;
+pub const MAX_ATTEMPTS: i32 = 10;
 /// The longest pause between two tries.
 const LONGEST: Duration = Duration::from_secs(8 * 3600);
 
@@ -84,11 +84,11 @@ pub struct Notification {
     /// When it was recorded.
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Ts,
+    pub created_at: Timestamp,
     /// When the receiver took it.
     #[serde(rename = "deliveredAtUTC", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime, nullable = false)]
-    pub delivered_at: Option<Ts>,
+    pub delivered_at: Option<Timestamp>,
 }
 
 /// The body of a delivery (contract, section 6, "Shapes of additions").
@@ -97,7 +97,7 @@ pub struct Message<'a> {
     pub id: Id,
     #[serde(rename = "type")]
     pub event: Event,
-    pub timestamp: Ts,
+    pub timestamp: Timestamp,
     pub data: Data<'a>,
 }
 

@@ -6,9 +6,9 @@ use common::{Error, FailureStreak};
 use tokio::time::sleep;
 
 use super::Dispatcher;
-use super::store::{self, PRUNED_AT_ONCE};
+use super::store::{self, PRUNE_BATCH_SIZE};
 use crate::Settings;
-use crate::measured::pruned;
+use crate::metrics::pruned;
 
 /// The pause between two looks for old notifications.
 const PRUNE_INTERVAL: Duration = Duration::from_secs(3600);
@@ -39,7 +39,7 @@ impl Dispatcher {
             let age = self.retention;
             let count = self.db.write(move |c| store::prune(c, age)).await?;
             pruned().increment(count as u64);
-            if count < PRUNED_AT_ONCE as usize {
+            if count < PRUNE_BATCH_SIZE as usize {
                 return Ok(());
             }
             sleep(CHUNK_PAUSE).await;

@@ -5,7 +5,7 @@ use actix_web::{HttpRequest, post};
 use anyhow::Context;
 use clap::{Arg, ArgMatches, Command};
 use common::wire::ActionResult;
-use common::{Admin, Answer, Error, Failures, Fingerprint, Granted, Once, PathId};
+use common::{Admin, Authorized, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, PathId};
 use database::{AnyConnection, Database, Id};
 
 use super::store;
@@ -20,23 +20,23 @@ const ID: &str = "id";
 #[utoipa::path(operation_id = "redeliver_notification", tag = "notifications", security(("bearer" = [])),
     params(("loadId" = String, Path, description = "The load's id"),
         ("id" = String, Path, description = "The notification's id")),
-    responses((status = 200, body = ActionResult), Failures))]
+    responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/loads/{loadId}/notifications/{id}/redeliver")]
 pub(super) async fn redeliver(
-    _admin: Granted<Admin>,
+    _admin: Authorized<Admin>,
     path: PathId,
-    once: Once,
+    idempotency: Idempotency,
     request: HttpRequest,
-    print: Fingerprint,
+    fingerprint: Fingerprint,
     app: Data<Logistics>,
-) -> Result<Answer, Error> {
+) -> Result<JsonResponse, Error> {
     let load = request.match_info().get("loadId").and_then(Id::parse).ok_or(Error::NotFound)?;
     let id = path.id()?;
     let effect = move |c: &mut AnyConnection| {
         let was = store::redeliver(c, Some(load), id)?.ok_or(Error::NotFound)?;
-        Answer::json(&ActionResult::made(told(&was), id))
+        JsonResponse::json(&ActionResult::made(told(&was), id))
     };
-    let answer = once.run(&app.db, print, async || Ok(effect)).await?;
+    let answer = idempotency.run(&app.db, fingerprint, async || Ok(effect)).await?;
     app.notifications.wake();
     Ok(answer)
 }

@@ -3,9 +3,9 @@
 use actix_web::post;
 use actix_web::web::Data;
 use common::files::{self, FoundFiles};
-use common::problem::{Code, Problems};
+use common::validation::{Code, ValidationErrors};
 use common::wire::{ActionResult, Name};
-use common::{Answer, Body, Caller, Error, Failures, Fingerprint, Once};
+use common::{Body, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse};
 use database::Id;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -47,17 +47,17 @@ struct ToCarrier {
 /// one.
 #[utoipa::path(operation_id = "send_load_to_driver", tag = "notifications", security(("bearer" = [])),
     request_body = ToDriver, extensions(("x-one-or-array" = json!(true))),
-    responses((status = 200, body = ActionResult), Failures))]
+    responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/loads/send-to-driver")]
 pub(super) async fn send_to_driver(
     caller: Caller,
-    once: Once,
+    idempotency: Idempotency,
     body: Body<ToDriver>,
     app: Data<Logistics>,
-) -> Result<Answer, Error> {
-    let (form, print) = body.check(|_, _| {})?;
+) -> Result<JsonResponse, Error> {
+    let (form, fingerprint) = body.check(|_, _| {})?;
     let driver = Recipient::Driver(form.driver_id.0);
-    send(&app, caller, once, print, &form.load_id, driver).await
+    send(&app, caller, idempotency, fingerprint, &form.load_id, driver).await
 }
 
 /// Send to carrier (notification to the carrier of a load)
@@ -66,19 +66,19 @@ pub(super) async fn send_to_driver(
 /// same load and carrier is pending no other is stored: the answer has the id of the pending one.
 #[utoipa::path(operation_id = "send_load_to_carrier", tag = "notifications", security(("bearer" = [])),
     request_body = ToCarrier, extensions(("x-one-or-array" = json!(true))),
-    responses((status = 200, body = ActionResult), Failures))]
+    responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/loads/send-to-carrier")]
 pub(super) async fn send_to_carrier(
     caller: Caller,
-    once: Once,
+    idempotency: Idempotency,
     body: Body<ToCarrier>,
     app: Data<Logistics>,
-) -> Result<Answer, Error> {
-    let (form, print) = body.check(|_, _| {})?;
+) -> Result<JsonResponse, Error> {
+    let (form, fingerprint) = body.check(|_, _| {})?;
     let id = form.carrier_id.0;
     let own_name = caller.own_name(&id).map(str::to_owned);
     let name = own_name.or_else(|| form.carrier_name.map(|name| name.0)).unwrap_or_else(|| id.clone());
-    send(&app, caller, once, print, &form.load_id, Recipient::Carrier { id, name }).await
+    send(&app, caller, idempotency, fingerprint, &form.load_id, Recipient::Carrier { id, name }).await
 }
 
 /// To whom a load is sent.
@@ -121,14 +121,14 @@ impl Recipient {
 async fn send(
     app: &Logistics,
     caller: Caller,
-    once: Once,
-    print: Fingerprint,
+    idempotency: Idempotency,
+    fingerprint: Fingerprint,
     load_id: &str,
     to: Recipient,
-) -> Result<Answer, Error> {
-    let unknown = || Problems::one("loadId", Code::UnknownReference, "names no load");
+) -> Result<JsonResponse, Error> {
+    let unknown = || ValidationErrors::one("loadId", Code::UnknownReference, "names no load");
     let id = Id::parse(load_id).ok_or_else(unknown)?;
-    let run = once.run_telling(&app.db, print, async || {
+    let run = idempotency.run_with_output(&app.db, fingerprint, async || {
         let reader = caller.clone();
         let found = app.db.read(move |c| loads::find_own(c, &reader, id)).await;
         let mut load = found.map_err(|e| if matches!(e, Error::NotFound) { unknown() } else { e })?;
@@ -160,7 +160,7 @@ async fn send(
             let sender = caller.organisation_id();
             let sending = Sending { sender, event, load: &load, recipient_id: to.id() };
             let made = store::create(c, &sending)?;
-            let answer = Answer::json(&ActionResult::made(
+            let answer = JsonResponse::json(&ActionResult::made(
                 "The load is sent; the notification's log says when it arrives.",
                 made,
             ))?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use common::Error;
-use database::{AnyConnection, Id, Json, Ts, shared_now};
+use database::{AnyConnection, Id, Json, Timestamp, shared_now};
 use diesel::prelude::*;
 
 use super::claim::store::Claimed;
@@ -15,7 +15,7 @@ use crate::loads::Load;
 use crate::schema::notifications::{self, dsl as n};
 
 /// The delivery log of a load shows so many.
-const MOST_LISTED: i64 = 1000;
+const MAX_LISTED: i64 = 1000;
 
 /// A notification to store. `sender` is empty for an administrator without an organisation.
 pub struct Sending<'a> {
@@ -66,7 +66,8 @@ fn update_pending(c: &mut AnyConnection, sending: &Sending<'_>) -> Result<Option
         .filter(n::due_at.is_not_null())
         .order(n::id.desc())
         .select((n::id, n::created_at, n::pending_since, n::attempts));
-    let Some((id, created_at, pending_since, attempts)) = pending.first::<(Id, Ts, Ts, i32)>(c).optional()?
+    let Some((id, created_at, pending_since, attempts)) =
+        pending.first::<(Id, Timestamp, Timestamp, i32)>(c).optional()?
     else {
         return Ok(None);
     };
@@ -77,7 +78,7 @@ fn update_pending(c: &mut AnyConnection, sending: &Sending<'_>) -> Result<Option
     Ok(Some(id))
 }
 
-fn body(id: Id, timestamp: Ts, sending: &Sending<'_>) -> Result<Json, Error> {
+fn body(id: Id, timestamp: Timestamp, sending: &Sending<'_>) -> Result<Json, Error> {
     let Sending { event, load, recipient_id, .. } = *sending;
     let data = Data { notification_id: id, load_id: load.id, recipient_id, load };
     Ok(Json::of(&Message { id, event, timestamp, data })?)
@@ -85,7 +86,7 @@ fn body(id: Id, timestamp: Ts, sending: &Sending<'_>) -> Result<Json, Error> {
 
 /// The newest notifications of a load, newest first.
 pub fn list(c: &mut AnyConnection, load: Id) -> Result<Vec<Notification>, Error> {
-    let of_load = n::notifications.filter(n::load_id.eq(load)).order(n::id.desc()).limit(MOST_LISTED);
+    let of_load = n::notifications.filter(n::load_id.eq(load)).order(n::id.desc()).limit(MAX_LISTED);
     Ok(of_load.select(Notification::as_select()).load(c)?)
 }
 
@@ -103,7 +104,7 @@ pub fn redeliver(c: &mut AnyConnection, load: Option<Id>, id: Id) -> Result<Opti
         n::attempts.eq(0),
         n::due_at.eq(at),
         n::pending_since.eq(at),
-        n::delivered_at.eq(None::<Ts>),
+        n::delivered_at.eq(None::<Timestamp>),
         // Another one of the same load, event and recipient may be pending.
         n::collapses.eq(None::<bool>),
     );
@@ -116,7 +117,7 @@ pub fn look(c: &mut AnyConnection) -> Result<Option<Duration>, Error> {
     let now = shared_now(c)?;
     let free = n::claimed_until.is_null().or(n::claimed_until.le(now));
     let next = n::notifications.filter(n::due_at.is_not_null()).filter(free).order(n::due_at);
-    let next = next.select(n::due_at.assume_not_null()).first::<Ts>(c).optional()?;
+    let next = next.select(n::due_at.assume_not_null()).first::<Timestamp>(c).optional()?;
     Ok(next.map(|due| now.until(due)))
 }
 
@@ -132,7 +133,7 @@ pub struct Backlog {
 pub fn backlog(c: &mut AnyConnection) -> Result<Backlog, Error> {
     let now = shared_now(c)?;
     let all = n::notifications.filter(n::due_at.is_not_null());
-    let oldest = all.order(n::pending_since).select(n::pending_since).first::<Ts>(c).optional()?;
+    let oldest = all.order(n::pending_since).select(n::pending_since).first::<Timestamp>(c).optional()?;
     Ok(Backlog { pending: all.count().get_result(c)?, oldest: oldest.map(|at| at.until(now)) })
 }
 
@@ -150,9 +151,9 @@ pub enum Outcome {
 #[diesel(table_name = notifications, treat_none_as_null = true)]
 struct Recorded {
     status: &'static str,
-    due_at: Option<Ts>,
-    claimed_until: Option<Ts>,
-    delivered_at: Option<Ts>,
+    due_at: Option<Timestamp>,
+    claimed_until: Option<Timestamp>,
+    delivered_at: Option<Timestamp>,
     last_error: Option<String>,
 }
 
@@ -177,18 +178,18 @@ pub fn record(c: &mut AnyConnection, claimed: &Claimed, outcome: &Outcome) -> Re
         return Ok(true);
     }
     let own = n::notifications.find(claimed.id).filter(n::claimed_until.eq(claimed.until));
-    diesel::update(own).set(n::claimed_until.eq(None::<Ts>)).execute(c)?;
+    diesel::update(own).set(n::claimed_until.eq(None::<Timestamp>)).execute(c)?;
     Ok(false)
 }
 
 /// This many are deleted at once, which takes some 20 ms.
-pub const PRUNED_AT_ONCE: u32 = 1_000;
+pub const PRUNE_BATCH_SIZE: u32 = 1_000;
 
 /// Deletes some of those that were delivered or failed longer ago than `age`. Returns how many.
 pub fn prune(c: &mut AnyConnection, age: Duration) -> Result<usize, Error> {
     let before = shared_now(c)?.plus(-TimeDelta::from_std(age).unwrap_or(TimeDelta::MAX));
     let old = n::notifications.filter(n::due_at.is_null()).filter(n::pending_since.lt(before));
-    let old = old.order(n::pending_since).limit(PRUNED_AT_ONCE.into()).select(n::id);
+    let old = old.order(n::pending_since).limit(PRUNE_BATCH_SIZE.into()).select(n::id);
     let ids: Vec<Id> = match c {
         AnyConnection::Postgres(c) => old.for_update().skip_locked().load(c)?,
         AnyConnection::Sqlite(c) => old.load(c)?,

@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use common::traces;
-use database::Ts;
+use database::Timestamp;
 use reqwest::StatusCode;
 use url::{Host, Url};
 
 use super::claim::store::Claimed;
-use super::outside::{OutsideOnly, is_outside};
 use super::sign::Secrets;
+use super::ssrf::{PublicResolver, is_public};
 use crate::Settings;
 
 /// An answer of so many bytes is read, so that its connection can be used again; what is longer is broken off.
-const MOST_READ: u64 = 16 << 10;
+const MAX_BODY_BYTES: u64 = 16 << 10;
 /// And waited for no longer.
-const MOST_WAITED: Duration = Duration::from_millis(500);
+const MAX_BODY_WAIT: Duration = Duration::from_millis(500);
 
 /// Where notifications go.
 pub enum Channel {
@@ -59,10 +59,10 @@ impl Channel {
                 _ => None,
             };
             ensure!(
-                literal.is_none_or(is_outside),
+                literal.is_none_or(is_public),
                 "service.webhook_url is an address of a private network: set service.webhook_allow_private if it is meant"
             );
-            http = http.dns_resolver(OutsideOnly);
+            http = http.dns_resolver(PublicResolver);
         }
         let http = http.build().context("no client for webhooks")?;
         Ok(Self::Webhook(Box::new(Webhook { http, url, secrets })))
@@ -85,7 +85,7 @@ impl Channel {
 
 impl Webhook {
     async fn post(&self, id: &str, body: String) -> Result<(), String> {
-        let timestamp = Ts::now().millis() / 1000;
+        let timestamp = Timestamp::now().millis() / 1000;
         let request = self
             .http
             .post(self.url.clone())
@@ -98,8 +98,8 @@ impl Webhook {
         traces::called(&mut span, answered.as_ref().ok().map(reqwest::Response::status));
         let response = answered.map_err(reason)?;
         let status = response.status();
-        if response.content_length().is_some_and(|length| length <= MOST_READ) {
-            let _ = tokio::time::timeout(MOST_WAITED, response.bytes()).await;
+        if response.content_length().is_some_and(|length| length <= MAX_BODY_BYTES) {
+            let _ = tokio::time::timeout(MAX_BODY_WAIT, response.bytes()).await;
         }
         if status.is_success() { Ok(()) } else { Err(refusal(status)) }
     }

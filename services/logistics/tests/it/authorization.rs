@@ -1,7 +1,7 @@
 //! Who may do what with loads: one row for each operation.
 
 use reqwest::multipart::{Form, Part};
-use testkit::{Ask, Rule};
+use testkit::{AccessCase, Rule};
 
 use super::*;
 
@@ -26,10 +26,10 @@ testkit::on_both! {
         accept(&app, &proven).await;
 
         // Both parties, the driver it was sent to, and admin.
-        let read = |path: String| Ask::new(path, &[&grain, &haul, &driver, &admin]);
+        let read = |path: String| AccessCase::new(path, &[&grain, &haul, &driver, &admin]);
         // The driver may not.
-        let parties = |path: String| Ask::new(path, &[&grain, &haul, &admin]).not(&driver);
-        let create = |path: &str, owner: &User, form: Value| Ask::new(path, &[owner, &admin]).json(form);
+        let parties = |path: String| AccessCase::new(path, &[&grain, &haul, &admin]).not(&driver);
+        let create = |path: &str, owner: &User, form: Value| AccessCase::new(path, &[owner, &admin]).json(form);
         let all = "/v1/loads?limit=100";
         let send = |to: &str, form: Value| parties(format!("/v1/loads/send-to-{to}")).json(form).keeps(&path);
         let own_id = own["id"].as_str().unwrap();
@@ -45,7 +45,7 @@ testkit::on_both! {
             ])),
             ("list_loads_by_ids", Rule::Scoped(vec![read(format!("/v1/loads/by-ids?ids={load}")).shows("HH-1")])),
             ("find_load", Rule::Foreign(vec![
-                read(path.clone()), Ask::new(format!("/v1/loads/{own_id}"), &[&grain, &admin]).not(&haul).not(&driver),
+                read(path.clone()), AccessCase::new(format!("/v1/loads/{own_id}"), &[&grain, &admin]).not(&haul).not(&driver),
             ])),
             ("create_load_as_organiser", Rule::Foreign(vec![
                 create("/v1/loads/organiser", &grain, organiser_form()).not(&haul).not(&driver).keeps(all),
@@ -54,10 +54,10 @@ testkit::on_both! {
                 create("/v1/loads/carrier", &haul, carrier_form()).not(&grain).not(&driver).keeps(all),
             ])),
             ("accept_load", Rule::Foreign(vec![
-                Ask::new(format!("{path}/accept"), &[&grain]).not(&haul).not(&driver).not(&admin).keeps(path.clone()),
+                AccessCase::new(format!("{path}/accept"), &[&grain]).not(&haul).not(&driver).not(&admin).keeps(path.clone()),
             ])),
             ("create_load_batch", Rule::Foreign(vec![
-                Ask::new("/v1/loads/batch", &[&grain, &admin]).form(batch).not(&haul).not(&driver).keeps(all),
+                AccessCase::new("/v1/loads/batch", &[&grain, &admin]).form(batch).not(&haul).not(&driver).keeps(all),
             ])),
             ("find_load_batch_template", Rule::AnyCaller("the names of columns are in the documentation")),
             ("list_commodities", Rule::AnyCaller("the catalogue is nobody's own")),
@@ -67,7 +67,7 @@ testkit::on_both! {
             ("send_load_to_carrier", Rule::Foreign(vec![
                 send("carrier", json!({"loadId": load, "carrierId": "haul"})),
                 // Who takes a load without carrier would see it from then on.
-                Ask::new("/v1/loads/send-to-carrier", &[&grain, &admin]).not(&haul)
+                AccessCase::new("/v1/loads/send-to-carrier", &[&grain, &admin]).not(&haul)
                     .json(json!({"loadId": own_id, "carrierId": "carter"})).keeps(format!("/v1/loads/{own_id}")),
             ])),
             ("list_notifications_of_load", Rule::Foreign(vec![parties(log.clone())])),

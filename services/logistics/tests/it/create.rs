@@ -45,7 +45,7 @@ testkit::on_both! {
     async fn every_failed_field_at_once(backend) {
         let app = app(backend).await;
         let grain = User::of("grain");
-        let post = async |form: Value| app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.problems();
+        let post = async |form: Value| app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.errors();
         assert_eq!(post(json!({})).await, [
             "commodityId required", "deliveryDateISO required", "files required", "organiserId required",
             "organiserName required", "reference required", "tags required", "weight required", "weightNet required",
@@ -95,7 +95,7 @@ testkit::on_both! {
 
         let unknown = with(carrier_form(), "files", json!([{"id": "nonsense"}, {"id": ticket}]));
         let reply = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&unknown).send().await;
-        assert_eq!(reply.problems(), ["files[0].id unknown_reference"]);
+        assert_eq!(reply.errors(), ["files[0].id unknown_reference"]);
         app.post("/v1/loads/carrier").by(&User::of("haul")).json(&carrier_form()).send().await.ok();
         assert_eq!(system.calls().await.len(), 3, "no files, no call");
     }

@@ -77,7 +77,7 @@ testkit::on_both! {
         let reply = app.get("/v1/loads?format=xml&limit=101").by(&User::of("haul")).send().await;
         let problem = reply.json()["validation"][0].clone();
         assert_eq!((&problem["path"], &problem["data"]), (&json!("format"), &json!({"allowed": ["JSON", "CSV"]})));
-        assert_eq!(reply.problems(), ["format enum", "limit range"]);
+        assert_eq!(reply.errors(), ["format enum", "limit range"]);
     }
 
     async fn limits_and_pages(backend) {
@@ -100,8 +100,8 @@ testkit::on_both! {
         let next = super::search::next(first.header("link")).unwrap();
         let cursor = next.split_once("cursor=").unwrap().1;
         assert_eq!(list(&format!("cursor={cursor}")).await.0, "R2 R3 R4");
-        assert_eq!(get("format=CSV&limit=1000001").await.problems(), ["limit range"]);
-        assert_eq!(get("format=CSV&limit=0").await.problems(), ["limit range"]);
+        assert_eq!(get("format=CSV&limit=1000001").await.errors(), ["limit range"]);
+        assert_eq!(get("format=CSV&limit=0").await.errors(), ["limit range"]);
         let told = get("limit=101").await.json();
         assert_eq!(told["validation"][0]["data"], json!({"minimum": 1, "maximum": 100}));
         assert_eq!(rows(&app.get("/v1/loads?format=CSV").by(&User::alone("nobody")).send().await).len(), 0);

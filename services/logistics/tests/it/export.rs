@@ -52,7 +52,7 @@ testkit::on_both! {
         assert_eq!(call.send().await.ok(), json!([]));
         let wrong = "?startDateISO=2026-03-02&endDateISO=2026-03-01&format=pdf";
         let reply = app.get(&format!("/v1/loads/completed{wrong}")).by(&User::of("haul")).send().await;
-        assert_eq!(reply.problems(), ["format enum", "startDateISO inconsistent"]);
+        assert_eq!(reply.errors(), ["format enum", "startDateISO inconsistent"]);
     }
 
     async fn only_what_the_caller_may_see(backend) {

@@ -51,6 +51,6 @@ testkit::on_both! {
         let without = without(form, "files");
         assert_eq!(call("POST", "/v1/loads/organiser").json(&with(without, "files", Value::Null)).send().await.status, 500);
         service.provoke(&operations[5..]).await;
-        service.tells_of_nobody(&[200, 400, 401, 403, 404, 413, 415, 500]);
+        service.assert_no_personal_data(&[200, 400, 401, 403, 404, 413, 415, 500]);
     }
 }

@@ -42,10 +42,10 @@ testkit::on_both! {
         let app = app(backend).await;
         let id = created(&app).await;
         let post = |form: &Value| app.post("/v1/loads/proof-of-delivery").by(&User::of("haul")).json(form);
-        assert_eq!(post(&proof()).send().await.problems(), ["loadId required"]);
+        assert_eq!(post(&proof()).send().await.errors(), ["loadId required"]);
         for unknown in ["nonsense", "0190f5fe-0000-7000-8000-000000000000"] {
             let form = with(proof(), "loadId", json!(unknown));
-            assert_eq!(post(&form).send().await.problems(), ["loadId unknown_reference"]);
+            assert_eq!(post(&form).send().await.errors(), ["loadId unknown_reference"]);
         }
         let form = with(proof(), "loadId", json!(id));
         let stranger = app.post("/v1/loads/proof-of-delivery").by(&User::of("stranger")).json(&form);
@@ -57,14 +57,14 @@ testkit::on_both! {
         let app = app(backend).await;
         let path = format!("/v1/loads/{}/proof-of-delivery", created(&app).await);
         let post = |form: &Value| app.post(&path).by(&User::of("haul")).json(form);
-        assert_eq!(post(&json!({})).send().await.problems(), [
+        assert_eq!(post(&json!({})).send().await.errors(), [
             "files required", "ticketNumber required", "vehicleRegistration required", "weightNet required",
         ]);
         let wrong = json!({
             "loadId": "another", "weightNet": null, "ticketNumber": "", "vehicleRegistration": "V", "files": [],
             "capturedAtUTC": "2999-01-01",
         });
-        assert_eq!(post(&wrong).send().await.problems(), [
+        assert_eq!(post(&wrong).send().await.errors(), [
             "capturedAtUTC range", "loadId inconsistent", "ticketNumber length", "weightNet type",
         ]);
         // What is wrong with the body comes before what is wrong with the path.
@@ -90,7 +90,7 @@ testkit::on_both! {
             for early in [too_early, "0001-01-01"] {
                 let form = with(proof(), "capturedAtUTC", json!(early));
                 let reply = app.post(&path).by(&haul).json(&form).send().await;
-                assert_eq!(reply.problems(), ["capturedAtUTC range"], "{early}");
+                assert_eq!(reply.errors(), ["capturedAtUTC range"], "{early}");
                 // Whoever may not prove it learns nothing of its dates.
                 assert_eq!(app.post(&path).by(&User::of("other")).json(&form).send().await.error(403), "forbidden");
             }
@@ -98,7 +98,7 @@ testkit::on_both! {
             app.post(&path).by(&haul).json(&form).send().await.ok();
             // Before the state of the load.
             let early = with(with(proof(), "capturedAtUTC", json!("0001-01-01")), "weightNet", json!(1));
-            assert_eq!(app.post(&path).by(&haul).json(&early).send().await.problems(), ["capturedAtUTC range"]);
+            assert_eq!(app.post(&path).by(&haul).json(&early).send().await.errors(), ["capturedAtUTC range"]);
         }
     }
 

@@ -31,13 +31,13 @@ testkit::on_both! {
         let strange = app.get(&format!("/v1/loads/by-ids?ids={first}")).by(&User::of("stranger")).send().await;
         assert_eq!(strange.header("x-missing-ids"), first);
         assert_eq!(strange.ok(), json!([]));
-        assert_eq!(app.get("/v1/loads/by-ids").by(&User::of("grain")).send().await.problems(), ["ids required"]);
+        assert_eq!(app.get("/v1/loads/by-ids").by(&User::of("grain")).send().await.errors(), ["ids required"]);
         let most = vec![unknown; 100].join(",");
         let reply = app.get(&format!("/v1/loads/by-ids?ids={most}")).by(&User::of("grain")).send().await;
         assert_eq!(reply.header("x-missing-ids"), unknown);
         let many = vec![unknown; 101].join(",");
         let reply = app.get(&format!("/v1/loads/by-ids?ids={many}")).by(&User::of("grain")).send().await;
-        assert_eq!(reply.problems(), ["ids length"]);
+        assert_eq!(reply.errors(), ["ids length"]);
     }
 
     async fn commodities(backend) {

@@ -33,7 +33,7 @@ testkit::on_both! {
             let path = format!("/v1/loads?sortBy={sort}&cursor={cursor}");
             let reply = app.get(&path).by(&User::of("grain")).send().await;
             if reply.status == 400 {
-                assert_eq!(reply.problems(), ["cursor format"], "{sort} {value}");
+                assert_eq!(reply.errors(), ["cursor format"], "{sort} {value}");
                 return 400;
             }
             reply.status
@@ -127,22 +127,22 @@ testkit::on_both! {
         // {"s":"reference","v":"\u0000","i":"…"}: no cursor that we give out.
         let forged = "eyJzIjoicmVmZXJlbmNlIiwidiI6Ilx1MDAwMCIsImkiOiIwMTkwZjVmZS0wMDAwLTcwMDAtODAwMC0wMDAwMDAwMDAwMDAifQ";
         let reply = app.get(&format!("/v1/loads?sortBy=reference&cursor={forged}")).by(&User::of("grain")).send().await;
-        assert_eq!(reply.problems(), ["cursor format"]);
+        assert_eq!(reply.errors(), ["cursor format"]);
         let words = vec!["a"; 17].join("+");
         let reply = app.get(&format!("/v1/loads?query={words}")).by(&User::of("grain")).send().await;
-        assert_eq!(reply.problems(), ["query length"]);
+        assert_eq!(reply.errors(), ["query length"]);
     }
 
     async fn every_wrong_parameter_at_once(backend) {
         let app = app(backend).await;
         let query = "limit=0&offset=x&cursor=nonsense&sortBy=colour&sortDesc=perhaps&startDateISO=soon&query=%00";
         let reply = app.get(&format!("/v1/loads?{query}")).by(&User::of("grain")).send().await;
-        assert_eq!(reply.problems(), [
+        assert_eq!(reply.errors(), [
             "cursor format", "limit range", "offset type", "query format", "sortBy enum", "sortDesc type",
             "startDateISO format",
         ]);
         let reply = app.get("/v1/loads?startDateISO=2026-03-02&endDateISO=2026-03-01").by(&User::of("grain")).send();
-        assert_eq!(reply.await.problems(), ["startDateISO inconsistent"]);
+        assert_eq!(reply.await.errors(), ["startDateISO inconsistent"]);
         assert_eq!(app.get("/v1/loads?limit=0").send().await.error(401), "unauthenticated");
     }
 }

@@ -207,16 +207,16 @@ testkit::on_both! {
             ("/v1/loads/proof-of-delivery", &haul, &named, &["weightNet range", "loadId unknown_reference"]),
         ] {
             let before = system.calls().await.len();
-            assert_eq!(app.post(path).by(user).json(form).send().await.problems(), faults(others), "{path}");
+            assert_eq!(app.post(path).by(user).json(form).send().await.errors(), faults(others), "{path}");
             assert_eq!(system.calls().await[before..], [json!({"ids": [known, unknown, gone]})], "{path}: one call");
         }
         // A load that is not there is such a fault, and another organisation is told after them.
         let nowhere = with(proof(&[&unknown], 1.0), "loadId", json!(UNKNOWN));
         let reply = app.post("/v1/loads/proof-of-delivery").by(&haul).json(&nowhere).send().await;
-        assert_eq!(reply.problems(), ["files[0].id unknown_reference", "loadId unknown_reference"]);
+        assert_eq!(reply.errors(), ["files[0].id unknown_reference", "loadId unknown_reference"]);
         for (path, form) in [("/v1/loads/organiser", organiser_form()), ("/v1/loads/carrier", carrier_form())] {
             let post = |files: &[&String]| app.post(path).by(&User::of("other")).json(&with_files(form.clone(), files)).send();
-            assert_eq!(post(&[&unknown]).await.problems(), ["files[0].id unknown_reference"]);
+            assert_eq!(post(&[&unknown]).await.errors(), ["files[0].id unknown_reference"]);
             assert_eq!(post(&[&known]).await.error(403), "forbidden");
         }
         assert!(system.shares().await.is_empty());
@@ -225,7 +225,7 @@ testkit::on_both! {
         let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
         let alone = App::start_beside::<Logistics>(&app, settings).await;
         let reply = alone.post("/v1/loads/organiser").by(&grain).json(&organiser).send().await;
-        assert_eq!(reply.problems(), ["commodityId unknown_reference", "files[3].id type"]);
+        assert_eq!(reply.errors(), ["commodityId unknown_reference", "files[3].id type"]);
         let other = alone.post("/v1/loads/carrier").by(&User::of("other")).json(&with_files(carrier_form(), &[&unknown]));
         assert_eq!(other.send().await.error(403), "forbidden");
     }

@@ -58,7 +58,7 @@ testkit::on_both! {
         let haul = User::of("haul");
         let post = async |form: &Value| app.post("/v1/loads/carrier").by(&haul).json(form).send().await;
         let plate = |text: &str| with(carrier_form(), "vehicleRegistration", json!(text));
-        assert_eq!(post(&plate(&"\u{df}".repeat(20))).await.problems(), ["vehicleRegistration length"]);
+        assert_eq!(post(&plate(&"\u{df}".repeat(20))).await.errors(), ["vehicleRegistration length"]);
         assert_eq!(post(&plate(&"\u{df}".repeat(10))).await.ok()["vehicleRegistration"], "S".repeat(20));
         assert_eq!(post(&plate(&format!("{:30}", "VX21 ABC"))).await.ok()["vehicleRegistration"], "VX21 ABC");
         let reference = with(carrier_form(), "reference", json!(format!("  {}  ", "e\u{301}".repeat(100))));
@@ -80,7 +80,7 @@ testkit::on_both! {
                 load[member] = json!(bad);
             }
             load["tags"] = json!([bad]);
-            let found = app.post("/v1/loads/carrier").by(&haul).json(&load).send().await.problems();
+            let found = app.post("/v1/loads/carrier").by(&haul).json(&load).send().await.errors();
             assert_eq!(found, [
                 "organisationId format", "organisationName format", "pickupPostcode format", "reference format",
                 "tags[0] format", "ticketNumber format", "vehicleRegistration format",

@@ -3,7 +3,7 @@
 use actix_web::post;
 use actix_web::web::Data;
 use common::wire::ActionResult;
-use common::{Admin, Answer, Body, Error, Failures, Granted, Once};
+use common::{Admin, Authorized, Body, Error, ErrorResponses, Idempotency, JsonResponse};
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
@@ -57,25 +57,26 @@ impl ClearCache {
 /// take tokens of a withdrawn verification key for up to ten minutes more.
 #[utoipa::path(operation_id = "clear_cache", tag = "cache", security(("bearer" = [])),
     request_body = ClearCache,
-    responses((status = 200, body = ActionResult), Failures))]
+    responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/cache")]
 pub(super) async fn clear(
-    _admin: Granted<Admin>,
-    once: Once,
+    _admin: Authorized<Admin>,
+    idempotency: Idempotency,
     body: Body<ClearCache>,
     system: Data<System>,
-) -> Result<Answer, Error> {
+) -> Result<JsonResponse, Error> {
     let (wanted, fingerprint) = body.check(|_, _| ())?;
-    once.run_outside(&system.db, fingerprint, async || {
-        let secrets = wanted.secrets.unwrap_or_default();
-        // Before the entries: none is got with an old credential and kept after they were cleared.
-        if secrets {
-            system.secrets.renew(&system.cache).await?;
-        }
-        let message = message(system.cache.clear(&wanted.entries()).await?, secrets);
-        Answer::json(&ActionResult::new(&message))
-    })
-    .await
+    idempotency
+        .run_without_db(&system.db, fingerprint, async || {
+            let secrets = wanted.secrets.unwrap_or_default();
+            // Before the entries: none is got with an old credential and kept after they were cleared.
+            if secrets {
+                system.secrets.renew(&system.cache).await?;
+            }
+            let message = message(system.cache.clear(&wanted.entries()).await?, secrets);
+            JsonResponse::json(&ActionResult::new(&message))
+        })
+        .await
 }
 
 fn message(count: u64, secrets: bool) -> String {

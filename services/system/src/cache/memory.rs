@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::RwLock;
 
 use super::backend::{Backend, Found};
-use crate::measured::{cache_bytes, cache_entries};
+use crate::metrics::{cache_bytes, cache_entries};
 
 pub(super) struct Memory {
     entries: moka::future::Cache<String, Vec<u8>>,

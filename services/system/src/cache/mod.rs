@@ -22,7 +22,7 @@ use serde::de::DeserializeOwned;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::Settings;
-use crate::measured::{hits, misses};
+use crate::metrics::{hits, misses};
 use backend::Backend;
 use memory::Memory;
 use redis::Redis;
@@ -30,7 +30,7 @@ use redis::Redis;
 pub(crate) use secrets::Secrets;
 
 /// The longest that an entry may be kept, in seconds: a year.
-const LONGEST: u64 = 365 * 24 * 3600;
+const MAX_TTL_SECONDS: u64 = 365 * 24 * 3600;
 
 pub(crate) fn routes(v1: &mut ServiceConfig) {
     v1.service(api::clear);
@@ -58,8 +58,8 @@ impl Cache {
     /// One sentence that names the setting to change.
     pub async fn open(settings: &Settings) -> anyhow::Result<Self> {
         ensure!(
-            (1..=LONGEST).contains(&settings.cache_seconds),
-            "service.cache_seconds must be 1 to {LONGEST}, but is {}",
+            (1..=MAX_TTL_SECONDS).contains(&settings.cache_seconds),
+            "service.cache_seconds must be 1 to {MAX_TTL_SECONDS}, but is {}",
             settings.cache_seconds
         );
         ensure!(

@@ -2,9 +2,9 @@
 
 use actix_web::get;
 use actix_web::web::Data;
-use common::problem::Problems;
-use common::wire::Word;
-use common::{Answer, Error, Failures, Query};
+use common::validation::ValidationErrors;
+use common::wire::QueryText;
+use common::{Error, ErrorResponses, JsonResponse, Query};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -23,11 +23,11 @@ struct List {
 ///
 /// All countries of ISO 3166-1 by their alpha-2 codes.
 #[utoipa::path(operation_id = "list_countries", tag = "countries", params(List),
-    responses((status = 200, body = BTreeMap<String, Country>), Failures))]
+    responses((status = 200, body = BTreeMap<String, Country>), ErrorResponses))]
 #[get("/countries")]
-pub(super) async fn list(query: Query<List>, system: Data<System>) -> Result<Answer, Error> {
+pub(super) async fn list(query: Query<List>, system: Data<System>) -> Result<JsonResponse, Error> {
     let enabled = query.check(|query, _| query.enabled)?;
-    Ok(Answer::raw(system.countries.list(enabled)))
+    Ok(JsonResponse::raw(system.countries.list(enabled)))
 }
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -36,13 +36,13 @@ pub(super) async fn list(query: Query<List>, system: Data<System>) -> Result<Ans
 struct Within {
     /// The country's ISO 3166-1 alpha-2 code; `GB` if absent
     #[serde(rename = "countryISO")]
-    country_iso: Option<Word>,
+    country_iso: Option<QueryText>,
 }
 
 impl Within {
-    fn understand(&self, problems: &mut Problems) -> String {
+    fn understand(&self, errors: &mut ValidationErrors) -> String {
         let iso = self.country_iso.as_deref().unwrap_or("GB");
-        super::known(iso, problems).unwrap_or_default()
+        super::known(iso, errors).unwrap_or_default()
     }
 }
 
@@ -50,9 +50,9 @@ impl Within {
 ///
 /// The subdivisions of ISO 3166-2.
 #[utoipa::path(operation_id = "list_regions", tag = "countries", params(Within),
-    responses((status = 200, body = Regions), Failures))]
+    responses((status = 200, body = Regions), ErrorResponses))]
 #[get("/regions")]
-pub(super) async fn regions(query: Query<Within>, system: Data<System>) -> Result<Answer, Error> {
+pub(super) async fn regions(query: Query<Within>, system: Data<System>) -> Result<JsonResponse, Error> {
     let country = query.check(Within::understand)?;
-    Ok(Answer::raw(system.countries.regions(&country)?))
+    Ok(JsonResponse::raw(system.countries.regions(&country)?))
 }

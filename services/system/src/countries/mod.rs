@@ -8,7 +8,7 @@ mod model;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use common::Error;
-use common::problem::{Code, Problems};
+use common::validation::{Code, ValidationErrors};
 use gazetteer::{countries, country};
 use serde_json::json;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -68,12 +68,12 @@ impl Countries {
 }
 
 /// The code of the country that the parameter `countryISO` names in any case, if there is such a country.
-pub(crate) fn known(text: &str, problems: &mut Problems) -> Option<String> {
+pub(crate) fn known(text: &str, errors: &mut ValidationErrors) -> Option<String> {
     let iso = text.trim().to_ascii_uppercase();
     if country(&iso).is_none() {
         let allowed: Vec<_> = countries().iter().map(|country| country.iso).collect();
         let message = "must be the ISO 3166-1 alpha-2 code of a country";
-        problems.push_with("countryISO", Code::Enum, message, json!({ "allowed": allowed }));
+        errors.push_with("countryISO", Code::Enum, message, json!({ "allowed": allowed }));
         return None;
     }
     Some(iso)

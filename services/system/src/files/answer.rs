@@ -1,6 +1,6 @@
 //! Files as answers show them (interface.md, 2.2 and 2.3).
 
-use database::{Id, Ts};
+use database::{Id, Timestamp};
 use serde::Serialize;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
@@ -64,7 +64,7 @@ pub struct FileInfo {
     /// When it was uploaded.
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Ts,
+    pub created_at: Timestamp,
 }
 
 impl FileInfo {

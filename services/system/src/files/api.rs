@@ -7,13 +7,13 @@ use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse, delete, get, post};
 use common::multipart::Payload;
 use common::wire::ActionResult;
-use common::{Answer, Body, Caller, Error, Failures, Once, PathId};
+use common::{Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, PathId};
 use database::{AnyConnection, Id};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::answer::{Binary, FileInfo, Uploaded};
 use super::download::respond;
-use super::kept::Kept;
+use super::kept::StoredContents;
 use super::large::{Held, Permit};
 use super::resolve::{ResolveFiles, Sharing, View, resolved};
 use super::scan::refuse_infected;
@@ -29,29 +29,30 @@ const RESOLVE_TIMEOUT: Duration = Duration::from_millis(500);
 /// At most 10 `file` parts of 25 MiB each, none empty; each becomes a file of its own.
 #[utoipa::path(operation_id = "upload_file", tag = "files", security(("bearer" = [])),
     request_body(content = super::form::FileUploadForm, content_type = "multipart/form-data"),
-    responses((status = 200, body = Uploaded), Failures))]
+    responses((status = 200, body = Uploaded), ErrorResponses))]
 #[post("/files")]
 pub(super) async fn upload(
     caller: Caller,
-    once: Once,
+    idempotency: Idempotency,
     request: HttpRequest,
     payload: Payload,
     system: Data<System>,
-) -> Result<Answer, Error> {
+) -> Result<JsonResponse, Error> {
     let form = receive(&request, payload, &system).await?;
     let files = form.check(&caller)?;
     let fingerprint =
         form.0.fingerprint(&request, |part| (&part.name, &part.declared, &part.content.hash))?;
     let public_url = system.public_url.clone();
-    once.run(&system.db, fingerprint, async || {
-        refuse_infected(&system, &form.0.files).await?;
-        let kept = Kept::of(&system, form.0.files).await?;
-        Ok(move |c: &mut AnyConnection| {
-            store::create(c, &files, &kept)?;
-            Answer::json(&Uploaded::of(&files, &public_url))
+    idempotency
+        .run(&system.db, fingerprint, async || {
+            refuse_infected(&system, &form.0.files).await?;
+            let kept = StoredContents::of(&system, form.0.files).await?;
+            Ok(move |c: &mut AnyConnection| {
+                store::create(c, &files, &kept)?;
+                JsonResponse::json(&Uploaded::of(&files, &public_url))
+            })
         })
-    })
-    .await
+        .await
 }
 
 /// Download a file
@@ -63,7 +64,7 @@ pub(super) async fn upload(
         (status = 200, content_type = "*/*", body = inline(Binary)),
         (status = 206, content_type = "*/*", body = inline(Binary), description = "The range that was asked for"),
         (status = 304, description = "The client has it"),
-        Failures))]
+        ErrorResponses))]
 #[get("/files/{id}")]
 pub(super) async fn download(
     caller: Caller,
@@ -79,12 +80,12 @@ pub(super) async fn download(
 /// Request file information
 #[utoipa::path(operation_id = "find_file", tag = "files", security(("bearer" = [])),
     params(("id" = String, Path, description = "The file's id")),
-    responses((status = 200, body = FileInfo), Failures))]
+    responses((status = 200, body = FileInfo), ErrorResponses))]
 #[get("/files/{id}/info")]
-pub(super) async fn info(caller: Caller, path: PathId, system: Data<System>) -> Result<Answer, Error> {
+pub(super) async fn info(caller: Caller, path: PathId, system: Data<System>) -> Result<JsonResponse, Error> {
     let id = path.id()?;
     let file = system.db.read(move |c| store::find(c, &caller, id).map(|file| file.seen_by(&caller))).await?;
-    Answer::json(&FileInfo::of(file, &system.public_url))
+    JsonResponse::json(&FileInfo::of(file, &system.public_url))
 }
 
 /// Delete file (archives the file)
@@ -92,12 +93,16 @@ pub(super) async fn info(caller: Caller, path: PathId, system: Data<System>) -> 
 /// What refers to it still finds its information; its content is for `admin` only from now on.
 #[utoipa::path(operation_id = "archive_file", tag = "files", security(("bearer" = [])),
     params(("id" = String, Path, description = "The file's id")),
-    responses((status = 200, body = ActionResult), Failures))]
+    responses((status = 200, body = ActionResult), ErrorResponses))]
 #[delete("/files/{id}")]
-pub(super) async fn archive(caller: Caller, path: PathId, system: Data<System>) -> Result<Answer, Error> {
+pub(super) async fn archive(
+    caller: Caller,
+    path: PathId,
+    system: Data<System>,
+) -> Result<JsonResponse, Error> {
     let id = path.id()?;
     system.db.write(move |c| store::archive(c, &caller, id)).await?;
-    Answer::json(&ActionResult::new("The file is archived."))
+    JsonResponse::json(&ActionResult::new("The file is archived."))
 }
 
 /// Resolve files
@@ -111,7 +116,7 @@ pub(super) async fn archive(caller: Caller, path: PathId, system: Data<System>) 
     responses(
         (status = 200, body = Vec<FileInfo>, headers(("X-Missing-Ids" = String, description = "Comma-separated ids"))),
         (status = 429, description = "Too many files are being resolved for the caller's organisation."),
-        Failures))]
+        ErrorResponses))]
 #[post("/files/resolve")]
 pub(super) async fn resolve(
     caller: Caller,

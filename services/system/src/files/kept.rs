@@ -10,7 +10,7 @@ use super::store;
 use crate::System;
 
 /// The contents of an upload, all of them in the store now.
-pub(super) struct Kept {
+pub(super) struct StoredContents {
     /// The names of those that were not in use.
     pub new: Vec<Name>,
     /// Before the first was kept.
@@ -18,7 +18,7 @@ pub(super) struct Kept {
     patience: Duration,
 }
 
-impl Kept {
+impl StoredContents {
     /// Keeps them, each once.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl Kept {
     }
 
     /// Refuses contents that were kept so long ago that the sweep might take them for forgotten.
-    pub(super) fn is_young(&self) -> Result<(), Error> {
+    pub(super) fn check_not_expired(&self) -> Result<(), Error> {
         // By the clock that the sweep goes by: it runs on while a machine sleeps.
         if self.since.elapsed().is_ok_and(|waited| waited < self.patience) {
             return Ok(());
@@ -60,12 +60,12 @@ mod tests {
 
     #[test]
     fn contents_that_waited_too_long_get_no_record() {
-        let kept = |waited| Kept {
+        let kept = |waited| StoredContents {
             new: Vec::new(),
             since: SystemTime::now() - Duration::from_secs(waited),
             patience: Duration::from_secs(30),
         };
-        assert!(kept(0).is_young().is_ok() && kept(20).is_young().is_ok());
-        assert!(matches!(kept(31).is_young(), Err(Error::Unavailable(..))));
+        assert!(kept(0).check_not_expired().is_ok() && kept(20).check_not_expired().is_ok());
+        assert!(matches!(kept(31).check_not_expired(), Err(Error::Unavailable(..))));
     }
 }

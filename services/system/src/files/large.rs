@@ -9,7 +9,7 @@ use std::time::Duration;
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse, Responder};
-use common::{Answer, Error, TenantLimits};
+use common::{Error, JsonResponse, TenantLimits};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The most large answers that are held at once.
@@ -89,7 +89,7 @@ fn busy() -> Error {
 
 /// An answer that keeps its permit until its body was sent or dropped.
 pub(super) struct Held {
-    pub answer: Answer,
+    pub answer: JsonResponse,
     pub permit: Option<Permit>,
 }
 

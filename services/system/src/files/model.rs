@@ -2,7 +2,7 @@
 
 use common::Caller;
 use common::wire::normalize_line;
-use database::{Id, Json, Ts};
+use database::{Id, Json, Timestamp};
 use diesel::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -80,9 +80,9 @@ pub struct File {
     #[diesel(deserialize_as = Json)]
     pub organisations: Organisations,
     /// When it was uploaded.
-    pub created_at: Ts,
+    pub created_at: Timestamp,
     /// When it was archived, if it was.
-    pub archived_at: Option<Ts>,
+    pub archived_at: Option<Timestamp>,
 }
 
 impl File {

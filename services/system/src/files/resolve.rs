@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 use std::ops::Deref;
 
-use common::problem::{Code, Problems};
+use common::validation::{Code, ValidationErrors};
 use common::wire::{Name, Reference, StoredId};
-use common::{Answer, Caller, Error};
+use common::{Caller, Error, JsonResponse};
 use database::Id;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -91,7 +91,7 @@ impl ToSchema for UnshareWith {
 
 impl ResolveFiles {
     /// What no schema can state.
-    pub(super) fn rules(&self, problems: &mut Problems) {
+    pub(super) fn rules(&self, errors: &mut ValidationErrors) {
         let wrong = [
             ("shareWith", self.share_with.as_ref().is_some_and(OrganisationIds::is_wrong)),
             ("unshareWith", self.unshare_with.as_ref().is_some_and(OrganisationIds::is_wrong)),
@@ -99,13 +99,13 @@ impl ResolveFiles {
         for (path, is_wrong) in wrong {
             if is_wrong {
                 let allowed = json!({ "allowed": ["*"] });
-                problems.push_with(path, Code::Enum, "must be an array of organisations, or *", allowed);
+                errors.push_with(path, Code::Enum, "must be an array of organisations, or *", allowed);
             }
         }
         let shared = OrganisationIds::ids(self.share_with.as_ref());
         if OrganisationIds::ids(self.unshare_with.as_ref()).iter().any(|id| shared.contains(id)) {
             let message = "must not name an organisation that shareWith names too";
-            problems.push("unshareWith", Code::Inconsistent, message);
+            errors.push("unshareWith", Code::Inconsistent, message);
         }
     }
 
@@ -190,10 +190,10 @@ impl NoRoom {
         let message = format!(
             "would share {files} with more than {MAX_ORGANISATIONS} organisations: take some off first, with unshareWith"
         );
-        let mut problems = Problems::default();
+        let mut errors = ValidationErrors::default();
         let data = json!({ "maximum": MAX_ORGANISATIONS, "ids": ids });
-        problems.push_with("shareWith", Code::Length, message, data);
-        Error::Validation(problems)
+        errors.push_with("shareWith", Code::Length, message, data);
+        Error::Validation(errors)
     }
 }
 
@@ -257,7 +257,7 @@ pub(super) fn resolved(
     let files: Vec<_> = files.into_iter().map(|file| view.show(file)).collect();
     let permit = large.permit(&view.caller.tenant(), files.iter().map(size).sum(), own)?;
     let infos: Vec<_> = files.into_iter().map(|file| FileInfo::resolved(file, &view.public_url)).collect();
-    let answer = Answer::json(&infos)?;
+    let answer = JsonResponse::json(&infos)?;
     let answer = if missing.is_empty() { answer } else { answer.header("X-Missing-Ids", missing.join(",")) };
     Ok(Held { answer, permit })
 }

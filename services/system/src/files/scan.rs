@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use common::Error;
-use common::problem::{Code, Problems};
+use common::validation::{Code, ValidationErrors};
 use futures_util::{Stream, StreamExt};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
@@ -45,22 +45,17 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Socket for T {}
 /// 400 `infected`; 503 when the scanner does not say what it found.
 pub(super) async fn refuse_infected(system: &System, parts: &[Part]) -> Result<(), Error> {
     let Some(scanner) = &system.scanner else { return Ok(()) };
-    let mut problems = Problems::default();
+    let mut errors = ValidationErrors::default();
     for (i, part) in parts.iter().enumerate() {
         let found = timeout(scanner.patience, scanner.scan(part.content.chunks())).await;
         let late = || anyhow!("no verdict within {:?}", scanner.patience);
         let found = found.map_err(|_| late()).flatten().map_err(|e| Error::Unavailable(e, WHAT))?;
         if let Some(signature) = found {
             let message = format!("is infected: {signature}");
-            problems.push_with(
-                "file",
-                Code::Infected,
-                message,
-                json!({ "index": i, "signature": signature }),
-            );
+            errors.push_with("file", Code::Infected, message, json!({ "index": i, "signature": signature }));
         }
     }
-    problems.check()
+    errors.check()
 }
 
 impl Scanner {

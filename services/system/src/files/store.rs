@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use common::{Caller, Error};
-use database::{AnyConnection, Id, Json, Ts};
+use database::{AnyConnection, Id, Json, Timestamp};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable};
 
 use super::content::Name;
-use super::kept::Kept;
+use super::kept::StoredContents;
 use super::model::{File, Upload};
 use super::resolve::{NoRoom, Sharing};
 use crate::schema::contents::dsl as k;
@@ -19,8 +19,8 @@ use crate::schema::files::dsl as f;
 const SHARING: &str = "share files";
 
 /// Stores what was uploaded; its content is in the content store by now.
-pub(super) fn create(c: &mut AnyConnection, upload: &Upload, kept: &Kept) -> Result<(), Error> {
-    kept.is_young()?;
+pub(super) fn create(c: &mut AnyConnection, upload: &Upload, kept: &StoredContents) -> Result<(), Error> {
+    kept.check_not_expired()?;
     // One by one, by statements that stay prepared; mostly there is one file.
     for name in &kept.new {
         // Somebody else may have kept the same content since: then theirs is used and ours is swept.
@@ -103,7 +103,7 @@ pub(super) fn archive(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<
     if file.archived_at.is_some() {
         return Err(Error::conflict("This file is archived already."));
     }
-    diesel::update(f::files.find(id)).set(f::archived_at.eq(Ts::now())).execute(c)?;
+    diesel::update(f::files.find(id)).set(f::archived_at.eq(Timestamp::now())).execute(c)?;
     Ok(())
 }
 

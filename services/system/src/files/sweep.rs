@@ -18,7 +18,7 @@ const DRY_RUN: &str = "dry-run";
 /// How many contents are looked at between two lines of progress.
 const PROGRESS: u64 = 100_000;
 /// As many contents without a file are nothing strange, nor is one in fifty.
-const FEW: u64 = 20;
+const MAX_ORPHANS: u64 = 20;
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// What a sweep came to.
@@ -98,7 +98,7 @@ async fn sweep_unless_strange(system: &System) -> Result<Swept, Error> {
     if removed == 0 {
         return Ok(swept);
     }
-    if removed > FEW.max(looked_at / 50) || system.db.read(store::is_empty).await? {
+    if removed > MAX_ORPHANS.max(looked_at / 50) || system.db.read(store::is_empty).await? {
         tracing::warn!(
             looked_at,
             forgotten = removed,

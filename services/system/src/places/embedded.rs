@@ -9,8 +9,8 @@ use common::Error;
 use gazetteer::{CountrySet, Gazetteer};
 use sha2::{Digest, Sha256};
 
-use super::model::{Address, AddressResult, Coordinates, Kind, Spot, Wanted};
-use super::provider::{Addresses, Answering, GAZETTEER, Words, not_words};
+use super::model::{Address, AddressQuery, AddressResult, Coordinates, GeocodedAddress, Kind};
+use super::provider::{Addresses, GAZETTEER, ProviderFuture, Words, not_words};
 
 /// The open grid of three words.
 pub(super) struct Grid(pub gazetteer::Grid);
@@ -20,11 +20,11 @@ impl Words for Grid {
         "grid"
     }
 
-    fn encode(&self, at: Coordinates) -> Answering<'_, String> {
+    fn encode(&self, at: Coordinates) -> ProviderFuture<'_, String> {
         Box::pin(ready(Ok(self.0.encode(at.lat, at.lon))))
     }
 
-    fn decode<'a>(&'a self, words: &'a str) -> Answering<'a, (String, Coordinates)> {
+    fn decode<'a>(&'a self, words: &'a str) -> ProviderFuture<'a, (String, Coordinates)> {
         let found = self.0.decode(words).map_err(|unknown| not_words(unknown.suggestions));
         Box::pin(ready(found.map(|(lat, lon)| (words.to_owned(), Coordinates { lat, lon }))))
     }
@@ -78,7 +78,7 @@ impl Embedded {
         found.next().map(|spot| Coordinates { lat: spot.lat, lon: spot.lon })
     }
 
-    fn search_now(&self, wanted: &Wanted) -> Result<Vec<AddressResult>, Error> {
+    fn search_now(&self, wanted: &AddressQuery) -> Result<Vec<AddressResult>, Error> {
         if wanted.within.as_ref().is_some_and(|id| !self.has(id)) {
             return Err(Error::NotFound);
         }
@@ -103,15 +103,15 @@ impl Addresses for Embedded {
         Some(&self.scope)
     }
 
-    fn search<'a>(&'a self, wanted: &'a Wanted) -> Answering<'a, Vec<AddressResult>> {
+    fn search<'a>(&'a self, wanted: &'a AddressQuery) -> ProviderFuture<'a, Vec<AddressResult>> {
         Box::pin(ready(self.search_now(wanted)))
     }
 
-    fn find<'a>(&'a self, id: &'a str) -> Answering<'a, Spot> {
-        Box::pin(ready(self.gazetteer.find(id).map(Spot::from).ok_or(Error::NotFound)))
+    fn find<'a>(&'a self, id: &'a str) -> ProviderFuture<'a, GeocodedAddress> {
+        Box::pin(ready(self.gazetteer.find(id).map(GeocodedAddress::from).ok_or(Error::NotFound)))
     }
 
-    fn nearest(&self, at: Coordinates) -> Answering<'_, Address> {
+    fn nearest(&self, at: Coordinates) -> ProviderFuture<'_, Address> {
         Box::pin(ready(Ok(self.nearest_place(at))))
     }
 }
@@ -124,8 +124,8 @@ pub(super) fn region_iso(country: &str, name: &str) -> String {
     found.map(|region| region.iso().to_owned()).unwrap_or_default()
 }
 
-impl From<gazetteer::Spot> for Spot {
-    fn from(spot: gazetteer::Spot) -> Self {
+impl From<gazetteer::ResolvedAddress> for GeocodedAddress {
+    fn from(spot: gazetteer::ResolvedAddress) -> Self {
         Self { address: spot.address.into(), at: Coordinates { lat: spot.lat, lon: spot.lon } }
     }
 }

@@ -4,11 +4,11 @@
 use base16ct::lower::encode_string;
 use sha2::{Digest, Sha256};
 
-use super::model::{Coordinates, Wanted};
+use super::model::{AddressQuery, Coordinates};
 use super::provider::{Addresses, Words};
 
 /// The most bytes of a key.
-const MOST: usize = 240;
+const MAX_KEY_BYTES: usize = 240;
 
 /// `location:coordinates:grid:gazetteer:52.0565,-2.716`
 pub(super) fn location(kind: &str, words: &dyn Words, addresses: &dyn Addresses, what: &str) -> String {
@@ -17,7 +17,7 @@ pub(super) fn location(kind: &str, words: &dyn Words, addresses: &dyn Addresses,
 
 /// `address:search:gazetteer:GB+IE:GB:11:0::hereford`: enabled countries, country, matches requested, offset,
 /// container, text
-pub(super) fn search(addresses: &dyn Addresses, wanted: &Wanted) -> String {
+pub(super) fn search(addresses: &dyn Addresses, wanted: &AddressQuery) -> String {
     let country = wanted.country.as_deref().unwrap_or_default();
     // Or a container and a text could be written as others are.
     let within = wanted.within.as_deref().unwrap_or_default().replace('%', "%25").replace(':', "%3A");
@@ -45,10 +45,10 @@ pub(super) fn coordinates(at: Coordinates) -> String {
 
 /// A long key keeps its readable beginning; its hash tells it from others.
 fn bounded(mut key: String) -> String {
-    if key.len() > MOST {
+    if key.len() > MAX_KEY_BYTES {
         let hash = encode_string(&Sha256::digest(&key));
         let fits = |end: &usize| key.is_char_boundary(*end);
-        key.truncate((0..MOST - hash.len()).rev().find(fits).unwrap_or_default());
+        key.truncate((0..MAX_KEY_BYTES - hash.len()).rev().find(fits).unwrap_or_default());
         key.extend(["#", hash.as_str()]);
     }
     key
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn long_keys_stay_apart() {
         let (one, other) = ("é".repeat(1000), format!("{}x", "é".repeat(1000)));
-        assert!(bounded(one.clone()).len() <= MOST);
+        assert!(bounded(one.clone()).len() <= MAX_KEY_BYTES);
         assert_ne!(bounded(one), bounded(other));
         assert_eq!(bounded("short".into()), "short");
     }

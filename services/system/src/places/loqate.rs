@@ -5,21 +5,21 @@
 use std::future::ready;
 
 use anyhow::{Context, bail};
-use common::{Error, unreadable};
+use common::{Error, redacted_json_error};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::embedded::{Embedded, region_iso};
-use super::model::{Address, AddressResult, Coordinates, Kind, Spot, Wanted};
-use super::provider::{Addresses, Answering};
+use super::model::{Address, AddressQuery, AddressResult, Coordinates, GeocodedAddress, Kind};
+use super::provider::{Addresses, ProviderFuture};
 use super::upstream::{ADDRESSES, Reply, Upstream};
 
 /// The name of the provider.
 pub(super) const NAME: &str = "loqate";
 
 /// The most matches it is asked for; those that are skipped are among them.
-const MOST: usize = 1000;
+const MAX_RESULTS: usize = 1000;
 
 /// See the module.
 pub(super) struct Loqate {
@@ -65,9 +65,9 @@ impl Addresses for Loqate {
         NAME
     }
 
-    fn search<'a>(&'a self, wanted: &'a Wanted) -> Answering<'a, Vec<AddressResult>> {
+    fn search<'a>(&'a self, wanted: &'a AddressQuery) -> ProviderFuture<'a, Vec<AddressResult>> {
         Box::pin(async move {
-            let limit = (wanted.offset + wanted.limit).min(MOST).to_string();
+            let limit = (wanted.offset + wanted.limit).min(MAX_RESULTS).to_string();
             let query = [
                 ("Text", wanted.text.as_str()),
                 ("Container", wanted.within.as_deref().unwrap_or_default()),
@@ -87,7 +87,7 @@ impl Addresses for Loqate {
         })
     }
 
-    fn find<'a>(&'a self, id: &'a str) -> Answering<'a, Spot> {
+    fn find<'a>(&'a self, id: &'a str) -> ProviderFuture<'a, GeocodedAddress> {
         Box::pin(async move {
             let query = [("Id", id), ("Field1Format", "{Latitude}"), ("Field2Format", "{Longitude}")];
             let path = "Capture/Interactive/Retrieve/v1.2/json3.ws";
@@ -97,7 +97,7 @@ impl Addresses for Loqate {
         })
     }
 
-    fn nearest(&self, at: Coordinates) -> Answering<'_, Address> {
+    fn nearest(&self, at: Coordinates) -> ProviderFuture<'_, Address> {
         Box::pin(ready(Ok(self.embedded.nearest_place(at))))
     }
 
@@ -120,11 +120,11 @@ fn items<T: DeserializeOwned>(reply: &Reply) -> anyhow::Result<Option<Vec<T>>> {
         };
     }
     let items = items.into_iter().map(serde_json::from_value).collect::<Result<_, _>>();
-    items.map(Some).map_err(|error| unreadable(&error))
+    items.map(Some).map_err(|error| redacted_json_error(&error))
 }
 
 impl Loqate {
-    fn spot(&self, found: Retrieved) -> anyhow::Result<Spot> {
+    fn spot(&self, found: Retrieved) -> anyhow::Result<GeocodedAddress> {
         let iso = found.country_iso2.to_uppercase();
         let country = gazetteer::country(&iso).context("the address is in no country")?;
         let region = if found.province_name.is_empty() { found.province } else { found.province_name };
@@ -143,7 +143,7 @@ impl Loqate {
         let given = found.field1.parse().ok().zip(found.field2.parse().ok());
         let given = given.and_then(|(lat, lon)| Coordinates::new(lat, lon));
         let at = given.or_else(|| self.embedded.place_of(&address)).context("the address is nowhere")?;
-        Ok(Spot { address, at })
+        Ok(GeocodedAddress { address, at })
     }
 }
 

@@ -21,7 +21,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::cache::Cache;
 use embedded::Embedded;
-use model::{AddressResult, Coordinates, Location, Wanted};
+use model::{AddressQuery, AddressResult, Coordinates, Location};
 use provider::{Addresses, GAZETTEER, Words};
 
 pub(crate) fn routes(group: &mut ServiceConfig) {
@@ -85,7 +85,7 @@ impl Places {
     }
 
     /// The matches of an address search, best first.
-    async fn search(&self, wanted: &Wanted) -> Result<Vec<AddressResult>, Error> {
+    async fn search(&self, wanted: &AddressQuery) -> Result<Vec<AddressResult>, Error> {
         let ask = async |addresses: &dyn Addresses| {
             let key = key::search(addresses, wanted);
             self.cache.get_or(&key, async || addresses.search(wanted).await).await

@@ -66,14 +66,14 @@ impl Coordinates {
 
 /// An address and where it is.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Spot {
+pub struct GeocodedAddress {
     pub address: Address,
     pub at: Coordinates,
 }
 
 /// What an address search looks for.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct AddressQuery {
     /// What is written in the address.
     pub text: String,
     /// The id of the container to look into.

@@ -4,8 +4,8 @@ use common::Error;
 use serde::Deserialize;
 
 use super::embedded::{Embedded, region_iso};
-use super::model::{Address, AddressResult, Coordinates, Kind, Spot, Wanted};
-use super::provider::{Addresses, Answering};
+use super::model::{Address, AddressQuery, AddressResult, Coordinates, GeocodedAddress, Kind};
+use super::provider::{Addresses, ProviderFuture};
 use super::upstream::{Reply, Upstream};
 
 /// The name of the provider.
@@ -13,7 +13,7 @@ pub(super) const NAME: &str = "photon";
 
 /// The most matches that servers give. They are asked for where not all are wanted: those of another country are left
 /// out here, since older servers refuse to be asked for one.
-const MOST: usize = 50;
+const MAX_RESULTS: usize = 50;
 
 /// See the module.
 pub(super) struct Photon {
@@ -64,13 +64,13 @@ impl Addresses for Photon {
         NAME
     }
 
-    fn search<'a>(&'a self, wanted: &'a Wanted) -> Answering<'a, Vec<AddressResult>> {
+    fn search<'a>(&'a self, wanted: &'a AddressQuery) -> ProviderFuture<'a, Vec<AddressResult>> {
         Box::pin(async move {
             if wanted.within.is_some() {
                 return Err(Error::NotFound);
             }
-            let many = if wanted.country.is_some() { MOST } else { wanted.offset + wanted.limit };
-            let limit = many.min(MOST).to_string();
+            let many = if wanted.country.is_some() { MAX_RESULTS } else { wanted.offset + wanted.limit };
+            let limit = many.min(MAX_RESULTS).to_string();
             let query = [("q", wanted.text.as_str()), ("limit", &limit), ("lang", "en")];
             let found = self.features("api", &query).await?;
             let here = |feature: &Feature| {
@@ -82,17 +82,18 @@ impl Addresses for Photon {
         })
     }
 
-    fn find<'a>(&'a self, id: &'a str) -> Answering<'a, Spot> {
+    fn find<'a>(&'a self, id: &'a str) -> ProviderFuture<'a, GeocodedAddress> {
         Box::pin(async move {
             let named = id.split_once('@').and_then(|(name, at)| Some((name, parse(at)?)));
             let (name, at) = named.ok_or(Error::NotFound)?;
-            let found = self.reverse(at, MOST).await?.into_iter().find(|feature| feature.name() == name);
+            let found =
+                self.reverse(at, MAX_RESULTS).await?.into_iter().find(|feature| feature.name() == name);
             let found = found.ok_or(Error::NotFound)?;
-            Ok(Spot { at: found.at().unwrap_or(at), address: self.address(found.properties, at) })
+            Ok(GeocodedAddress { at: found.at().unwrap_or(at), address: self.address(found.properties, at) })
         })
     }
 
-    fn nearest(&self, at: Coordinates) -> Answering<'_, Address> {
+    fn nearest(&self, at: Coordinates) -> ProviderFuture<'_, Address> {
         Box::pin(async move {
             let found = self.reverse(at, 1).await?.into_iter().next();
             // Far from everything it finds nothing; the gazetteer always knows a place that is nearest.

@@ -1,13 +1,13 @@
 //! The parameters of the operations, and what no schema can say of them.
 
-use common::Page;
-use common::problem::{Code, Problems};
-use common::wire::{Name, Word};
+use common::PageRequest;
+use common::validation::{Code, ValidationErrors};
+use common::wire::{Name, QueryText};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::IntoParams;
 
-use super::model::{Coordinates, Wanted};
+use super::model::{AddressQuery, Coordinates};
 
 /// Of the location by words.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -17,12 +17,12 @@ pub(super) struct ByWords {
     /// `word.word.word`, in any case, with dots or spaces
     #[param(required = true, value_type = String, min_length = 1, max_length = 1000,
         pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
-    query: Word,
+    query: QueryText,
 }
 
 impl ByWords {
-    pub(super) fn understand(&self, problems: &mut Problems) -> String {
-        required("query", &self.query, problems);
+    pub(super) fn understand(&self, errors: &mut ValidationErrors) -> String {
+        required("query", &self.query, errors);
         self.query.to_string()
     }
 }
@@ -36,7 +36,7 @@ pub(super) struct ById {
     #[param(required = true)]
     id: Name,
     /// Its source, in any case; the configured provider if absent
-    source: Option<Word>,
+    source: Option<QueryText>,
 }
 
 impl ById {
@@ -44,14 +44,14 @@ impl ById {
     pub(super) fn understand(
         &self,
         sources: &[&'static str],
-        problems: &mut Problems,
+        errors: &mut ValidationErrors,
     ) -> (String, &'static str) {
-        required("id", &self.id, problems);
-        let named = |name: &Word| sources.iter().find(|source| source.eq_ignore_ascii_case(name.trim()));
+        required("id", &self.id, errors);
+        let named = |name: &QueryText| sources.iter().find(|source| source.eq_ignore_ascii_case(name.trim()));
         let found = self.source.as_ref().map_or(sources.first(), named);
         if found.is_none() {
             let message = format!("must be one of {}", sources.join(", "));
-            problems.push_with("source", Code::Enum, message, json!({ "allowed": sources }));
+            errors.push_with("source", Code::Enum, message, json!({ "allowed": sources }));
         }
         (self.id.trim().to_owned(), found.copied().unwrap_or_default())
     }
@@ -72,7 +72,7 @@ pub(super) struct ByCoordinates {
 
 impl ByCoordinates {
     /// The schema has seen to their range; adding nothing turns -0 into 0.
-    pub(super) fn understand(&self, _: &mut Problems) -> Coordinates {
+    pub(super) fn understand(&self, _: &mut ValidationErrors) -> Coordinates {
         Coordinates { lat: self.lat + 0.0, lon: self.lon + 0.0 }
     }
 }
@@ -83,12 +83,12 @@ impl ByCoordinates {
 #[into_params(parameter_in = Query)]
 pub(super) struct Search {
     /// Free text: a place, an address, a postcode; with `id` it filters what is in the container
-    query: Word,
+    query: QueryText,
     /// A container, whose contents are listed
     id: Option<Name>,
     /// Only matches in this country, by its ISO 3166-1 alpha-2 code
     #[serde(rename = "countryISO")]
-    country_iso: Option<Word>,
+    country_iso: Option<QueryText>,
     /// Matches to give; 10 if absent
     #[param(minimum = 1, maximum = 100)]
     limit: Option<i64>,
@@ -99,26 +99,26 @@ pub(super) struct Search {
 
 impl Search {
     /// What to look for, one match more than the page has, to know whether more follow; and the page.
-    pub(super) fn understand(&self, problems: &mut Problems) -> (Wanted, Page) {
+    pub(super) fn understand(&self, errors: &mut ValidationErrors) -> (AddressQuery, PageRequest) {
         // One that was refused was given all the same.
-        if self.id.is_none() && !problems.failed("id") {
-            required("query", &self.query, problems);
+        if self.id.is_none() && !errors.failed("id") {
+            required("query", &self.query, errors);
         }
         let (limit, offset) = (self.limit.unwrap_or(10), self.offset.unwrap_or(0));
-        let wanted = Wanted {
+        let wanted = AddressQuery {
             text: self.query.split_whitespace().collect::<Vec<_>>().join(" "),
             within: self.id.as_ref().map(|id| id.trim().to_owned()),
-            country: self.country_iso.as_ref().and_then(|iso| crate::countries::known(iso, problems)),
+            country: self.country_iso.as_ref().and_then(|iso| crate::countries::known(iso, errors)),
             limit: usize::try_from(limit).unwrap_or_default() + 1,
             offset: usize::try_from(offset).unwrap_or_default(),
         };
-        (wanted, Page { limit, offset, after: None })
+        (wanted, PageRequest { limit, offset, after: None })
     }
 }
 
 /// Blank counts as absent.
-fn required(path: &str, text: &str, problems: &mut Problems) {
+fn required(path: &str, text: &str, errors: &mut ValidationErrors) {
     if text.trim().is_empty() {
-        problems.push(path, Code::Required, "is required");
+        errors.push(path, Code::Required, "is required");
     }
 }

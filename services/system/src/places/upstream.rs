@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, ensure};
-use common::{Error, traces, unreadable};
+use common::{Error, redacted_json_error, traces};
 use metrics::Counter;
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, HeaderValue};
@@ -14,7 +14,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::credential::Credential;
-use crate::measured::provider_calls;
+use crate::metrics::provider_calls;
 
 /// Begins the message of a 503.
 pub(super) const ADDRESSES: &str = "The address provider";
@@ -22,7 +22,7 @@ pub(super) const ADDRESSES: &str = "The address provider";
 pub(super) const WORDS: &str = "The three-word provider";
 
 /// The most bytes of an answer.
-const MOST: usize = 1 << 20;
+const MAX_RESPONSE_BYTES: usize = 1 << 20;
 
 /// Where the key of a provider goes.
 pub(super) enum KeyIn {
@@ -123,7 +123,10 @@ impl Reply {
     async fn read(mut response: reqwest::Response) -> anyhow::Result<Self> {
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(reqwest::Error::without_url)? {
-            ensure!(body.len() + chunk.len() <= MOST, "the answer has more than {MOST} bytes");
+            ensure!(
+                body.len() + chunk.len() <= MAX_RESPONSE_BYTES,
+                "the answer has more than {MAX_RESPONSE_BYTES} bytes"
+            );
             body.extend_from_slice(&chunk);
         }
         Ok(Self { status: response.status(), body })
@@ -142,7 +145,7 @@ impl Reply {
             clean(&mut value);
             serde_json::from_value(value)
         };
-        documented().map_err(|error| unreadable(&error))
+        documented().map_err(|error| redacted_json_error(&error))
     }
 }
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::key;
 use super::model::Coordinates;
-use super::provider::{Answering, Words, not_words};
+use super::provider::{ProviderFuture, Words, not_words};
 use super::upstream::{Reply, Upstream};
 
 /// The name of the provider.
@@ -52,7 +52,7 @@ impl Words for What3Words {
         NAME
     }
 
-    fn encode(&self, at: Coordinates) -> Answering<'_, String> {
+    fn encode(&self, at: Coordinates) -> ProviderFuture<'_, String> {
         Box::pin(async move {
             let coordinates = key::coordinates(at);
             let query = [("coordinates", coordinates.as_str())];
@@ -61,7 +61,7 @@ impl Words for What3Words {
         })
     }
 
-    fn decode<'a>(&'a self, words: &'a str) -> Answering<'a, (String, Coordinates)> {
+    fn decode<'a>(&'a self, words: &'a str) -> ProviderFuture<'a, (String, Coordinates)> {
         Box::pin(async move {
             // What has not three parts is asked of nobody: each question costs.
             if words.split('.').count() != 3 {

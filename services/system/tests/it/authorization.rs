@@ -2,7 +2,7 @@
 
 use reqwest::multipart::Form;
 use serde_json::json;
-use testkit::{Ask, Rule, User};
+use testkit::{AccessCase, Rule, User};
 
 use crate::files::{form, id, part, start};
 
@@ -36,17 +36,17 @@ testkit::on_both! {
         let path = |n: usize| format!("/v1/files/{}", made[n]);
         let info = |n: usize| format!("{}/info", path(n));
         let readers =
-            |path: String| Ask::new(path, &[&ann, &farm, &admin, &haulier]).not(&elsewhere).not(&alone);
+            |path: String| AccessCase::new(path, &[&ann, &farm, &admin, &haulier]).not(&elsewhere).not(&alone);
         let archive = |n: usize, user| {
-            Ask::new(path(n), &[user]).not(&haulier).not(&elsewhere).not(&alone).keeps(info(n))
+            AccessCase::new(path(n), &[user]).not(&haulier).not(&elsewhere).not(&alone).keeps(info(n))
         };
-        let resolve = |may: &[&User]| Ask::new("/v1/files/resolve", may).shows("secret paper");
+        let resolve = |may: &[&User]| AccessCase::new("/v1/files/resolve", may).shows("secret paper");
         let share = json!({"ids": [made[4]], "shareWith": ["*", "stranger"]});
         let unshare = json!({"ids": [made[4]], "unshareWith": ["haulier"]});
         let public = OPEN.map(|id| format!("{id}_public"));
         let mut rules = vec![
             ("upload_file", Rule::Foreign(vec![
-                Ask::new("/v1/files", &[&ann, &farm, &admin]).form(of_farm).not(&haulier).not(&elsewhere),
+                AccessCase::new("/v1/files", &[&ann, &farm, &admin]).form(of_farm).not(&haulier).not(&elsewhere),
             ])),
             ("download_file", Rule::Foreign(vec![readers(path(0))])),
             ("find_file", Rule::Foreign(vec![readers(info(0))])),

@@ -39,7 +39,7 @@ fn enabled_countries_or_the_others() {
         assert_eq!(codes("?enabled=false").await.len(), 247);
         assert_eq!(codes("?enabled=").await.len(), 249);
         let wrong = app.get("/v1/countries?enabled=perhaps").send().await;
-        assert_eq!(wrong.problems(), ["enabled type"]);
+        assert_eq!(wrong.errors(), ["enabled type"]);
     });
 }
 
@@ -110,9 +110,9 @@ fn regions_of_no_country() {
             let reply = app.get(&format!("/v1/regions?countryISO={code}")).send().await;
             let allowed = reply.json()["validation"][0]["data"]["allowed"].clone();
             assert!(allowed.as_array().unwrap().contains(&json!("GB")));
-            assert_eq!(reply.problems(), ["countryISO enum"], "{code}");
+            assert_eq!(reply.errors(), ["countryISO enum"], "{code}");
         }
         let control = app.get("/v1/regions?countryISO=G%00B").send().await;
-        assert_eq!(control.problems(), ["countryISO format"]);
+        assert_eq!(control.errors(), ["countryISO format"]);
     });
 }

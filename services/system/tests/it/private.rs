@@ -55,7 +55,7 @@ testkit::on_both! {
         assert_eq!(call("POST", "/v1/files").form(form()).send().await.status, 500);
         files.close().unwrap();
         assert!(call("POST", "/v1/files").form(form()).send().await.status >= 500);
-        service.tells_of_nobody(&[200, 400, 401, 403, 404, 413, 415, 500, 503]);
+        service.assert_no_personal_data(&[200, 400, 401, 403, 404, 413, 415, 500, 503]);
     }
 }
 
@@ -101,7 +101,7 @@ fn what_providers_repeat_is_not_logged() {
                     "{provider}"
                 );
             }
-            service.tells_of_nobody(&[503]);
+            service.assert_no_personal_data(&[503]);
         }
     });
 }

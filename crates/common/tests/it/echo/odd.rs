@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use actix_web::web::{Bytes, Data};
 use actix_web::{HttpResponse, get};
-use common::problem::Code;
-use common::wire::{Iso, Word};
-use common::{Admin, Answer, Caller, Error, Failures, Granted, Member, PathId, Query};
+use common::validation::Code;
+use common::wire::{DateOrDateTime, QueryText};
+use common::{Admin, Authorized, Caller, Error, ErrorResponses, JsonResponse, Member, PathId, Query};
 use futures_util::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -16,23 +16,23 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::Echo;
 
-#[utoipa::path(operation_id = "panic", responses((status = 200, body = String), Failures))]
+#[utoipa::path(operation_id = "panic", responses((status = 200, body = String), ErrorResponses))]
 #[get("/panic")]
-async fn panics() -> Result<Answer, Error> {
+async fn panics() -> Result<JsonResponse, Error> {
     panic!("a secret that a panic tells")
 }
 
-#[utoipa::path(operation_id = "bug", responses((status = 200, body = String), Failures))]
+#[utoipa::path(operation_id = "bug", responses((status = 200, body = String), ErrorResponses))]
 #[get("/bug")]
-async fn bug() -> Result<Answer, Error> {
+async fn bug() -> Result<JsonResponse, Error> {
     Err(Error::Internal(anyhow::anyhow!("a secret that a bug tells")))
 }
 
 /// Half an answer.
-#[utoipa::path(operation_id = "big", responses((status = 200, body = String), Failures))]
+#[utoipa::path(operation_id = "big", responses((status = 200, body = String), ErrorResponses))]
 #[get("/big")]
-async fn big() -> Result<Answer, Error> {
-    Answer::json(&"lorem ipsum ".repeat(5_000))
+async fn big() -> Result<JsonResponse, Error> {
+    JsonResponse::json(&"lorem ipsum ".repeat(5_000))
 }
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -43,16 +43,16 @@ struct Pause {
     ms: u64,
 }
 
-#[utoipa::path(operation_id = "sleep", params(Pause), responses((status = 200, body = u64), Failures))]
+#[utoipa::path(operation_id = "sleep", params(Pause), responses((status = 200, body = u64), ErrorResponses))]
 #[get("/sleep")]
-async fn sleep(pause: Query<Pause>) -> Result<Answer, Error> {
+async fn sleep(pause: Query<Pause>) -> Result<JsonResponse, Error> {
     let ms = pause.check(|pause, _| pause.ms)?;
     tokio::time::sleep(Duration::from_millis(ms)).await;
-    Answer::json(&ms)
+    JsonResponse::json(&ms)
 }
 
 /// An answer that pauses half-way.
-#[utoipa::path(operation_id = "pause", params(Pause), responses((status = 200, body = String), Failures))]
+#[utoipa::path(operation_id = "pause", params(Pause), responses((status = 200, body = String), ErrorResponses))]
 #[get("/pause")]
 async fn pauses(pause: Query<Pause>) -> Result<HttpResponse, Error> {
     let ms = pause.check(|pause, _| pause.ms)?;
@@ -81,40 +81,40 @@ struct Heard {
     real: Option<f64>,
     flag: Option<bool>,
     #[param(max_items = 3)]
-    many: Vec<Word>,
+    many: Vec<QueryText>,
     #[serde(rename = "f:name")]
-    filter: Option<Word>,
-    day: Option<Iso>,
+    filter: Option<QueryText>,
+    day: Option<DateOrDateTime>,
     #[param(inline)]
     colour: Option<Colour>,
     #[param(required = true, min_length = 2)]
     must: String,
 }
 
-#[utoipa::path(operation_id = "hear", params(Heard), responses((status = 200, body = String), Failures))]
+#[utoipa::path(operation_id = "hear", params(Heard), responses((status = 200, body = String), ErrorResponses))]
 #[get("/hear")]
-async fn hear(query: Query<Heard>) -> Result<Answer, Error> {
-    query.check(|heard, problems| {
+async fn hear(query: Query<Heard>) -> Result<JsonResponse, Error> {
+    query.check(|heard, errors| {
         if heard.filter.as_deref() == Some("inconsistent") {
-            problems.push("f:name", Code::Inconsistent, "contradicts itself");
+            errors.push("f:name", Code::Inconsistent, "contradicts itself");
         }
-        Answer::json(heard)
+        JsonResponse::json(heard)
     })?
 }
 
 /// An id in the path after the query: a bad query comes first.
 #[utoipa::path(operation_id = "hear_of", params(("id" = String, Path), Pause),
-    responses((status = 200, body = String), Failures))]
+    responses((status = 200, body = String), ErrorResponses))]
 #[get("/hear/{id}")]
-async fn hear_of(path: PathId, query: Query<Pause>) -> Result<Answer, Error> {
+async fn hear_of(path: PathId, query: Query<Pause>) -> Result<JsonResponse, Error> {
     query.check(|_, _| {})?;
-    Answer::json(&path.id()?.to_string())
+    JsonResponse::json(&path.id()?.to_string())
 }
 
-#[utoipa::path(operation_id = "who", security(("bearer" = [])), responses((status = 200, body = String), Failures))]
+#[utoipa::path(operation_id = "who", security(("bearer" = [])), responses((status = 200, body = String), ErrorResponses))]
 #[get("/who")]
-async fn who(caller: Caller) -> Result<Answer, Error> {
-    Answer::json(&json!({
+async fn who(caller: Caller) -> Result<JsonResponse, Error> {
+    JsonResponse::json(&json!({
         "id": caller.user_id, "name": caller.user_name, "admin": caller.admin,
         "org": caller.organisation.as_ref().map(|o| &o.id), "orgName": caller.organisation.as_ref().map(common::Organisation::name_or_id),
         "requestId": caller.request.id, "traceparent": caller.request.traceparent(),
@@ -122,22 +122,22 @@ async fn who(caller: Caller) -> Result<Answer, Error> {
 }
 
 #[utoipa::path(operation_id = "only_admin", params(Pause), security(("bearer" = [])),
-    responses((status = 200, body = String), Failures))]
+    responses((status = 200, body = String), ErrorResponses))]
 #[get("/admin")]
-async fn only_admin(_: Granted<Admin>, query: Query<Pause>) -> Result<Answer, Error> {
+async fn only_admin(_: Authorized<Admin>, query: Query<Pause>) -> Result<JsonResponse, Error> {
     query.check(|_, _| {})?;
-    Answer::json("admin")
+    JsonResponse::json("admin")
 }
 
 #[utoipa::path(operation_id = "only_member", security(("bearer" = [])),
-    responses((status = 200, body = String), Failures))]
+    responses((status = 200, body = String), ErrorResponses))]
 #[get("/member")]
-async fn only_member(caller: Granted<Member>) -> Result<Answer, Error> {
-    Answer::json(caller.organisation_id())
+async fn only_member(caller: Authorized<Member>) -> Result<JsonResponse, Error> {
+    JsonResponse::json(caller.organisation_id())
 }
 
 /// An answer that shared caches may keep.
-#[utoipa::path(operation_id = "public", responses((status = 200, body = String), Failures))]
+#[utoipa::path(operation_id = "public", responses((status = 200, body = String), ErrorResponses))]
 #[get("/public")]
 async fn public(_: Data<Echo>) -> HttpResponse {
     HttpResponse::Ok().insert_header(("Cache-Control", "public, max-age=60")).json("public")

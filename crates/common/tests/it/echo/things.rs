@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse, Responder, get, post, put};
-use common::problem::{Code, Problems};
-use common::wire::{Name, Tag, Word};
-use common::{Answer, Body, Caller, Cursor, Error, Failures, Key, Once, Page, PathId, Query, Rows, Values};
-use database::{AnyConnection, By, Id, Json, Missing, Ordered};
+use common::validation::{Code, ValidationErrors};
+use common::wire::{Name, QueryText, Tag};
+use common::{
+    Body, Caller, Cursor, Error, ErrorResponses, Idempotency, JsonResponse, PageRequest, PathId, Query,
+    ResultPage, SortValue, SortValueKind,
+};
+use database::{AnyConnection, Id, Json, MergedQuery, Nulls, OrderBy};
 use diesel::prelude::*;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -49,12 +52,12 @@ struct NewThing {
     fail: bool,
 }
 
-fn rules(thing: &NewThing, problems: &mut Problems) {
+fn rules(thing: &NewThing, errors: &mut ValidationErrors) {
     if thing.name.starts_with('-') {
-        problems.push("name", Code::Format, "must not begin with a dash");
+        errors.push("name", Code::Format, "must not begin with a dash");
     }
     if thing.price.amount > 1000.0 {
-        problems.push("price.amount", Code::Range, "must not be dear");
+        errors.push("price.amount", Code::Range, "must not be dear");
     }
 }
 
@@ -65,41 +68,55 @@ struct Made {
 }
 
 #[utoipa::path(operation_id = "make_thing", security(("bearer" = [])), request_body = NewThing,
-    responses((status = 200, body = Made), Failures))]
+    responses((status = 200, body = Made), ErrorResponses))]
 #[post("/things")]
-async fn make(caller: Caller, once: Once, body: Body<NewThing>, app: Data<Echo>) -> Result<Answer, Error> {
+async fn make(
+    caller: Caller,
+    idempotency: Idempotency,
+    body: Body<NewThing>,
+    app: Data<Echo>,
+) -> Result<JsonResponse, Error> {
     let (thing, print) = body.check(rules)?;
-    once.run(&app.db, print, async || {
-        tokio::time::sleep(Duration::from_millis(thing.delay_ms.unwrap_or(0))).await;
-        let (id, mut document) = (Id::new(), serde_json::to_value(&thing)?);
-        document["id"] = serde_json::json!(id);
-        let document = Json::of(&document)?;
-        Ok(move |c: &mut AnyConnection| {
-            let row =
-                (things::id.eq(id), things::name.eq(thing.name.0.clone()), things::document.eq(&document));
-            diesel::insert_into(things::table).values(row).execute(c)?;
-            if thing.fail {
-                return Err(Error::conflict("It was asked to fail."));
-            }
-            let answer = Answer::json(&Made { id: id.to_string(), by: caller.user_id.clone() })?;
-            Ok(answer.header("Location", format!("/v1/things/{id}")))
+    idempotency
+        .run(&app.db, print, async || {
+            tokio::time::sleep(Duration::from_millis(thing.delay_ms.unwrap_or(0))).await;
+            let (id, mut document) = (Id::new(), serde_json::to_value(&thing)?);
+            document["id"] = serde_json::json!(id);
+            let document = Json::of(&document)?;
+            Ok(move |c: &mut AnyConnection| {
+                let row = (
+                    things::id.eq(id),
+                    things::name.eq(thing.name.0.clone()),
+                    things::document.eq(&document),
+                );
+                diesel::insert_into(things::table).values(row).execute(c)?;
+                if thing.fail {
+                    return Err(Error::conflict("It was asked to fail."));
+                }
+                let answer = JsonResponse::json(&Made { id: id.to_string(), by: caller.user_id.clone() })?;
+                Ok(answer.header("Location", format!("/v1/things/{id}")))
+            })
         })
-    })
-    .await
+        .await
 }
 
 /// The same body, as one object or an array of it.
 #[utoipa::path(operation_id = "check_one", request_body = NewThing, extensions(("x-one-or-array" = json!(true))),
-    responses((status = 200, body = NewThing), Failures))]
+    responses((status = 200, body = NewThing), ErrorResponses))]
 #[post("/one")]
-async fn check_one(body: Body<NewThing>) -> Result<Answer, Error> {
-    Answer::json(&body.check(rules)?.0)
+async fn check_one(body: Body<NewThing>) -> Result<JsonResponse, Error> {
+    JsonResponse::json(&body.check(rules)?.0)
 }
 
 #[utoipa::path(operation_id = "change_thing", security(("bearer" = [])), request_body = NewThing,
-    params(("id" = String, Path)), responses((status = 200, body = NewThing), Failures))]
+    params(("id" = String, Path)), responses((status = 200, body = NewThing), ErrorResponses))]
 #[put("/things/{id}")]
-async fn change(_: Caller, path: PathId, body: Body<NewThing>, app: Data<Echo>) -> Result<Answer, Error> {
+async fn change(
+    _: Caller,
+    path: PathId,
+    body: Body<NewThing>,
+    app: Data<Echo>,
+) -> Result<JsonResponse, Error> {
     let (thing, _) = body.check(rules)?;
     let (id, document) = (path.id()?, Json::of(&thing)?);
     let (name, new) = (thing.name.0.clone(), document.clone());
@@ -107,19 +124,19 @@ async fn change(_: Caller, path: PathId, body: Body<NewThing>, app: Data<Echo>) 
         let new = (things::name.eq(&name), things::document.eq(&new));
         Ok::<_, Error>(diesel::update(things::table.find(id)).set(new).execute(c)?)
     });
-    if changed.await? == 0 { Err(Error::NotFound) } else { Ok(Answer::raw(document.0)) }
+    if changed.await? == 0 { Err(Error::NotFound) } else { Ok(JsonResponse::raw(document.0)) }
 }
 
 #[utoipa::path(operation_id = "get_thing", security(("bearer" = [])), params(("id" = String, Path)),
-    responses((status = 200, body = NewThing), Failures))]
+    responses((status = 200, body = NewThing), ErrorResponses))]
 #[get("/things/{id}")]
-async fn find(_: Caller, path: PathId, app: Data<Echo>) -> Result<Answer, Error> {
+async fn find(_: Caller, path: PathId, app: Data<Echo>) -> Result<JsonResponse, Error> {
     let id = path.id()?;
     let row = app.db.read(move |c| {
         let row = things::table.find(id).select(things::document).first::<Json>(c).optional()?;
         row.ok_or(Error::NotFound)
     });
-    Ok(Answer::raw(row.await?.0))
+    Ok(JsonResponse::raw(row.await?.0))
 }
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -130,13 +147,13 @@ struct Search {
     limit: Option<i64>,
     #[param(minimum = 0, maximum = 1_000_000)]
     offset: Option<i64>,
-    cursor: Option<Word>,
+    cursor: Option<QueryText>,
     count: bool,
-    format: Option<Word>,
+    format: Option<QueryText>,
 }
 
 #[utoipa::path(operation_id = "list_things", security(("bearer" = [])), params(Search),
-    responses((status = 200, content((Vec<NewThing> = "application/json"), (String = "text/csv"))), Failures))]
+    responses((status = 200, content((Vec<NewThing> = "application/json"), (String = "text/csv"))), ErrorResponses))]
 #[get("/things")]
 async fn list(
     _: Caller,
@@ -144,8 +161,9 @@ async fn list(
     request: HttpRequest,
     app: Data<Echo>,
 ) -> Result<HttpResponse, Error> {
-    let (page, count, csv) = query.check(|q, problems| {
-        let page = Page::new(q.limit, q.offset, q.cursor.as_deref(), ("name", Values::Texts), problems);
+    let (page, count, csv) = query.check(|q, errors| {
+        let page =
+            PageRequest::new(q.limit, q.offset, q.cursor.as_deref(), ("name", SortValueKind::Texts), errors);
         (page, q.count, q.format.as_deref().is_some_and(|f| f.eq_ignore_ascii_case("csv")))
     })?;
     if csv {
@@ -155,14 +173,14 @@ async fn list(
     let rows = app.db.read(move |c| {
         let all = things::table.into_boxed();
         let rest = common::after!(all, things::name, things::id, false, wanted.after_text());
-        let by = By { column: "name", missing: Missing::Never, desc: false };
+        let by = OrderBy { column: "name", missing: Nulls::Never, desc: false };
         let columns = (things::name, things::id, things::document);
-        let page = Ordered::new(c, vec![rest.select(columns)], by, wanted.fetch(), wanted.offset);
-        let mut rows = Rows::new(page.load(c)?, &wanted, |last| {
+        let page = MergedQuery::new(c, vec![rest.select(columns)], by, wanted.fetch(), wanted.offset);
+        let mut rows = ResultPage::new(page.load(c)?, &wanted, |last| {
             let thing: serde_json::Value = last.parse()?;
             let name = thing["name"].as_str().unwrap().to_owned();
             let id = Id::parse(thing["id"].as_str().unwrap()).unwrap();
-            Ok(Cursor { sort: "name".into(), value: Some(Key::Text(name)), id })
+            Ok(Cursor { sort: "name".into(), value: Some(SortValue::Text(name)), id })
         })?;
         rows.total = if count { Some(things::table.count().get_result(c)?) } else { None };
         Ok::<_, Error>(rows)

@@ -1,13 +1,13 @@
 //! Reading events; `listings/store.rs` writes them, with the change.
 
 use common::Error;
-use database::{AnyConnection, Id, Ts};
+use database::{AnyConnection, Id, Timestamp};
 use diesel::prelude::*;
 
 use super::Event;
 use crate::schema::listing_events::dsl as e;
 
-type Row = (Option<String>, String, Option<String>, String, Ts);
+type Row = (Option<String>, String, Option<String>, String, Timestamp);
 
 /// All events of a listing, oldest first.
 pub fn list(c: &mut AnyConnection, listing: Id) -> Result<Vec<Event>, Error> {

@@ -2,7 +2,7 @@
 
 use database::Amount;
 
-use super::super::place::{chord2, chord2_of};
+use super::super::geo::{chord2, chord2_of};
 use super::super::search::Search;
 use super::store::Row;
 
@@ -33,7 +33,7 @@ impl Measures {
 
 /// Such filters of a search.
 #[derive(Debug)]
-pub struct Beyond {
+pub struct RangeFilters {
     /// The square of the straight line to the farthest.
     reach: Option<f64>,
     unit: [f64; 3],
@@ -42,7 +42,7 @@ pub struct Beyond {
     max_age: Option<(i64, i64)>,
 }
 
-impl Beyond {
+impl RangeFilters {
     /// None if it has none of them.
     pub fn of(search: &Search) -> Option<Self> {
         let born = |age: Option<Amount>, at: &dyn Fn(Amount) -> i64| age.map(|age| (age.scaled(), at(age)));

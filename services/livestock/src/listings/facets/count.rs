@@ -7,7 +7,7 @@ use std::collections::hash_map::Entry;
 use super::super::search::StatusFilter;
 use super::super::terms::{AdditionalInfo, Sex};
 use super::exact::{Filters, stop};
-use super::index::Traits;
+use super::index::FacetRow;
 use super::terms::NONE;
 
 /// Counts by the numbers of terms. Counts wrap, so changes can be applied in any order.
@@ -138,7 +138,7 @@ impl<T: TermCounts> Counts<T> {
     }
 
     /// Counts those of these listings that count somewhere.
-    pub fn add_all<'a>(&mut self, listings: impl Iterator<Item = &'a Traits>, filters: &impl Filters) {
+    pub fn add_all<'a>(&mut self, listings: impl Iterator<Item = &'a FacetRow>, filters: &impl Filters) {
         for listing in listings {
             self.add(listing, filters, 1);
         }
@@ -146,7 +146,7 @@ impl<T: TermCounts> Counts<T> {
 
     /// Counts a listing; -1 times, if it was counted and is no more. False if two filters stop it: it counts nowhere.
     #[inline]
-    pub fn add(&mut self, listing: &Traits, filters: &impl Filters, times: i32) -> bool {
+    pub fn add(&mut self, listing: &FacetRow, filters: &impl Filters, times: i32) -> bool {
         let stopped = filters.stop(listing);
         if stopped & stopped.wrapping_sub(1) != 0 {
             return false;

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use common::Caller;
 
 use super::super::search::{CommodityType, Search, StatusFilter};
-use super::index::Traits;
+use super::index::FacetRow;
 use super::numbers::Numbers;
-use super::terms::{Terms, Texts, UNKNOWN};
+use super::terms::{Interner, Interners, UNKNOWN};
 
 /// That a filter stops a listing.
 pub mod stop {
@@ -37,7 +37,7 @@ impl<'a> From<&'a Caller> for Viewer<'a> {
 
 /// The filters of a search that compare exactly; equal if they mean the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Exact {
+pub struct ExactFilters {
     /// A flag for each value of `f:status` that is searched for.
     statuses: u8,
     kind: Option<CommodityType>,
@@ -54,12 +54,12 @@ pub struct Exact {
 }
 
 /// The flag of listings that were cancelled as drafts.
-const CANCELLED_DRAFT: u8 = 1 << Traits::CANCELLED_DRAFT;
+const CANCELLED_DRAFT: u8 = 1 << FacetRow::CANCELLED_DRAFT;
 const DRAFT: u8 = 1 << StatusFilter::Draft as u8;
 /// The flags of all values before `draft`, the last one.
 const PUBLISHED: u8 = DRAFT - 1;
 
-impl Exact {
+impl ExactFilters {
     pub fn of(viewer: Viewer<'_>, search: &Search) -> Self {
         let statuses = match search.status {
             None if search.wishlisted => PUBLISHED | CANCELLED_DRAFT,
@@ -113,14 +113,14 @@ pub struct Masks {
 }
 
 impl Masks {
-    pub fn of(exact: &Exact, texts: &Texts) -> Self {
+    pub fn of(exact: &ExactFilters, texts: &Interners) -> Self {
         let mut masks = Self::without_types(exact, texts);
         masks.extend(exact, texts);
         masks
     }
 
     /// Returns masks for these listings only, without looking at the types of others.
-    pub fn of_listings(exact: &Exact, texts: &Texts, listings: &[&Traits]) -> Self {
+    pub fn of_listings(exact: &ExactFilters, texts: &Interners, listings: &[&FacetRow]) -> Self {
         let mut masks = Self::without_types(exact, texts);
         if let Some(name) = exact.type_name() {
             let types = listings.iter().map(|listing| listing.types);
@@ -129,7 +129,7 @@ impl Masks {
         masks
     }
 
-    fn without_types(exact: &Exact, texts: &Texts) -> Self {
+    fn without_types(exact: &ExactFilters, texts: &Interners) -> Self {
         let mut statuses = [stop::ALWAYS; 8];
         for (bit, status) in statuses.iter_mut().enumerate() {
             // The others have no value of `f:status` to count for.
@@ -150,14 +150,14 @@ impl Masks {
     }
 
     /// Takes texts that are new since; `exact` is what it was made of.
-    pub fn extend(&mut self, exact: &Exact, texts: &Texts) {
+    pub fn extend(&mut self, exact: &ExactFilters, texts: &Interners) {
         self.find_terms(exact, texts);
         if let Some(name) = exact.type_name() {
             self.types.extend(texts.types.len(), |number| texts.types.has(number, name));
         }
     }
 
-    fn find_terms(&mut self, exact: &Exact, texts: &Texts) {
+    fn find_terms(&mut self, exact: &ExactFilters, texts: &Interners) {
         for (numbers, names) in [(&mut self.breeds, &exact.breeds), (&mut self.societies, &exact.societies)] {
             // Numbers never change while masks are kept, so only names without one are looked for again.
             if numbers.listed_len().unwrap_or_default() < names.len() {
@@ -180,7 +180,7 @@ impl Masks {
 
     /// What stops a listing, but for the filters of breeds, societies and types.
     #[inline]
-    fn stop_by_others(&self, listing: &Traits) -> u8 {
+    fn stop_by_others(&self, listing: &FacetRow) -> u8 {
         let is_other = |id: Option<u32>| id.is_some_and(|id| id != listing.organisation);
         let other = is_other(self.organisation) | (listing.is_private() & is_other(self.private_to));
         self.statuses[usize::from(listing.status & 7)]
@@ -191,7 +191,7 @@ impl Masks {
     }
 
     /// The same filters for a scan over many listings.
-    pub fn for_scan(&self, texts: &Texts) -> ScanMasks<'_> {
+    pub fn for_scan(&self, texts: &Interners) -> ScanMasks<'_> {
         let mut terms = vec![0; texts.terms.len()];
         for (numbers, stop) in [(&self.breeds, stop::BREED), (&self.societies, stop::SOCIETY)] {
             numbers.mark_others(&mut terms, stop);
@@ -209,11 +209,11 @@ impl Masks {
 
 /// Filters that say what stops a listing.
 pub trait Filters {
-    fn stop(&self, listing: &Traits) -> u8;
+    fn stop(&self, listing: &FacetRow) -> u8;
 }
 
 impl Filters for Masks {
-    fn stop(&self, listing: &Traits) -> u8 {
+    fn stop(&self, listing: &FacetRow) -> u8 {
         self.stop_by_others(listing)
             | mark(stop::KIND, self.types.has(listing.types))
             | mark(stop::BREED, self.breeds.has(listing.breed) || self.breeds.has(listing.breed_type))
@@ -231,7 +231,7 @@ pub struct ScanMasks<'a> {
 
 impl Filters for ScanMasks<'_> {
     #[inline]
-    fn stop(&self, listing: &Traits) -> u8 {
+    fn stop(&self, listing: &FacetRow) -> u8 {
         let term = |number: u32| self.terms[number as usize];
         self.masks.stop_by_others(listing)
             | self.types[listing.types as usize]
@@ -241,7 +241,7 @@ impl Filters for ScanMasks<'_> {
 }
 
 /// The numbers of those of these names that a listing has.
-fn find(names: &BTreeSet<String>, terms: &Terms) -> Numbers {
+fn find(names: &BTreeSet<String>, terms: &Interner) -> Numbers {
     Numbers::listed(names.iter().map(|name| terms.find(name)).filter(|number| *number != UNKNOWN))
 }
 

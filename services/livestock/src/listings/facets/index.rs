@@ -7,22 +7,22 @@ use std::collections::{HashMap, VecDeque};
 use common::Error;
 use database::Id;
 
-use super::super::particulars::line;
 use super::super::search::{Search, StatusFilter};
+use super::super::search_fields::line;
 use super::super::terms::{AdditionalInfo, Sex};
 use super::Facets;
-use super::beyond::{Beyond, Measures};
+use super::beyond::{Measures, RangeFilters};
 use super::count::{Counts, DenseTermCounts, SparseTermCounts};
-use super::exact::{Exact, Masks, Viewer};
-use super::kept::Shelf;
+use super::exact::{ExactFilters, Masks, Viewer};
+use super::kept::FacetCache;
 use super::spelling::Spelling;
 use super::store::{PrivateSpelling, Row};
-use super::terms::{NONE, Texts, UNKNOWN};
+use super::terms::{Interners, NONE, UNKNOWN};
 use crate::categories::Categories;
 
 /// What filters compare exactly of a listing: texts by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Traits {
+pub struct FacetRow {
     pub organisation: u32,
     pub breed: u32,
     pub breed_type: u32,
@@ -36,12 +36,12 @@ pub struct Traits {
     pub additional_info: u8,
 }
 
-const _: () = assert!(size_of::<Id>() + size_of::<Traits>() + size_of::<Measures>() == 80);
+const _: () = assert!(size_of::<Id>() + size_of::<FacetRow>() + size_of::<Measures>() == 80);
 
-impl Traits {
+impl FacetRow {
     pub const CANCELLED_DRAFT: u8 = StatusFilter::Draft as u8 + 1;
 
-    fn of(row: &Row, texts: &mut Texts) -> Self {
+    fn of(row: &Row, texts: &mut Interners) -> Self {
         let mut number = |text: &Option<String>| text.as_ref().map_or(NONE, |text| texts.terms.number(text));
         let status = match (row.status.as_str(), row.kind.as_str()) {
             ("active", "selling") => StatusFilter::ActiveSelling as u8,
@@ -89,7 +89,7 @@ fn flags<const N: usize>(lines: &str, values: [&str; N]) -> u8 {
 }
 
 /// A change: what a listing was, and what it is.
-pub type Change = (Option<Traits>, Traits);
+pub type Change = (Option<FacetRow>, FacetRow);
 
 /// So many changes are remembered: who asks again after more of them is counted for anew.
 pub const REMEMBERED: usize = 4_096;
@@ -101,9 +101,9 @@ pub const MAX_UNUSED_TEXTS: usize = 10_000;
 #[derive(Debug, Default)]
 pub struct Index {
     ids: Vec<Id>,
-    traits: Vec<Traits>,
+    traits: Vec<FacetRow>,
     measures: Vec<Measures>,
-    pub texts: Texts,
+    pub texts: Interners,
     /// How many texts were left when those that no listing has were forgotten last.
     texts_left: usize,
     /// How breeds and societies are written.
@@ -115,14 +115,14 @@ pub struct Index {
     /// The last changes, and how many there were.
     changes: VecDeque<Change>,
     changed: u64,
-    pub shelf: Shelf,
+    pub shelf: FacetCache,
 }
 
 impl Index {
     /// Takes listings as they are now. Most are new, and have the greatest ids.
     pub fn insert(&mut self, rows: &[Row]) {
         for row in rows {
-            let (now, measures) = (Traits::of(row, &mut self.texts), Measures::of(row));
+            let (now, measures) = (FacetRow::of(row, &mut self.texts), Measures::of(row));
             let before = match self.ids.binary_search(&row.id) {
                 Ok(at) => {
                     self.measures[at] = measures;
@@ -169,7 +169,7 @@ impl Index {
         let renumbered = spellings.filter_map(|((by, term), spelling)| Some(((by, new(term)?), spelling)));
         self.private_spellings = renumbered.collect();
         self.changes.clear();
-        self.shelf = Shelf::default();
+        self.shelf = FacetCache::default();
     }
 
     /// Takes how terms that listings have are written. What no listing has is read again with the first that has it.
@@ -229,10 +229,10 @@ impl Index {
         search: &Search,
         categories: &Categories,
     ) -> Result<Option<String>, Error> {
-        if search.wishlisted || Beyond::of(search).is_some() {
+        if search.wishlisted || RangeFilters::of(search).is_some() {
             return Ok(None);
         }
-        self.shelf.known(&Exact::of(viewer, search), self, categories)
+        self.shelf.known(&ExactFilters::of(viewer, search), self, categories)
     }
 
     /// Returns the facets of a search as JSON. With `wishlist`, only these listings count.
@@ -243,7 +243,7 @@ impl Index {
         wishlist: Option<&[Id]>,
         categories: &Categories,
     ) -> Result<String, Error> {
-        let (exact, beyond) = (Exact::of(viewer, search), Beyond::of(search));
+        let (exact, beyond) = (ExactFilters::of(viewer, search), RangeFilters::of(search));
         if wishlist.is_none() && beyond.is_none() {
             return self.shelf.facets(exact, self, categories);
         }
@@ -269,7 +269,7 @@ impl Index {
     fn count<'a>(
         &self,
         masks: &Masks,
-        listings: impl Iterator<Item = &'a Traits>,
+        listings: impl Iterator<Item = &'a FacetRow>,
     ) -> Counts<DenseTermCounts> {
         let mut counts = Counts::dense(self.texts.terms.len());
         counts.add_all(listings, &masks.for_scan(&self.texts));
@@ -277,7 +277,7 @@ impl Index {
     }
 
     /// Counts those of a few listings that filters let pass, in time that depends on nothing but these.
-    fn count_few(&self, exact: &Exact, listings: &[&Traits]) -> (Masks, Counts<SparseTermCounts>) {
+    fn count_few(&self, exact: &ExactFilters, listings: &[&FacetRow]) -> (Masks, Counts<SparseTermCounts>) {
         let masks = Masks::of_listings(exact, &self.texts, listings);
         let mut counts = Counts::sparse();
         counts.add_all(listings.iter().copied(), &masks);

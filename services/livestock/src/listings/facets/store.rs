@@ -11,7 +11,7 @@ use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::BigInt;
 
 use super::super::model::{Listing, Status, TYPE};
-use super::super::store::DERIVED;
+use super::super::store::ROW_VERSION;
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::dsl as l;
 use crate::schema::spellings::dsl as s;
@@ -78,7 +78,7 @@ impl Place {
     /// Takes which of these rows wait to be mended.
     pub fn note(&mut self, rows: &[Row]) {
         for row in rows {
-            if row.derived < DERIVED {
+            if row.derived < ROW_VERSION {
                 self.stale.insert(row.id);
             } else if !self.stale.is_empty() {
                 self.stale.remove(&row.id);

@@ -13,12 +13,12 @@ pub const UNKNOWN: u32 = u32::MAX;
 
 /// What listings say; numbered apart, for what is counted is as long as the first.
 #[derive(Debug, Default)]
-pub struct Texts {
+pub struct Interners {
     /// Breeds, breed types and breed societies.
-    pub terms: Terms,
+    pub terms: Interner,
     pub types: TypeSets,
     /// Never forgotten: a listing stays that of its organisation.
-    pub organisations: Terms,
+    pub organisations: Interner,
 }
 
 /// Values by number from 1, each once.
@@ -82,9 +82,9 @@ impl<T: ?Sized + Eq + Hash> Numbered<T> {
 
 /// Every text that was met, by number from 1.
 #[derive(Debug, Default)]
-pub struct Terms(Numbered<str>);
+pub struct Interner(Numbered<str>);
 
-impl Terms {
+impl Interner {
     /// The number of a text, a new one if it was not met before.
     pub fn number(&mut self, text: &str) -> u32 {
         if text.is_empty() { NONE } else { self.0.number(text) }
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn what_is_not_used_is_forgotten() {
-        let mut terms = Terms::default();
+        let mut terms = Interner::default();
         assert_eq!(["a", "b", "c", "d", "b"].map(|text| terms.number(text)), [1, 2, 3, 4, 2]);
         assert_eq!(terms.retain(&[true, false, true, false, true]), [NONE, NONE, 1, NONE, 2]);
         assert_eq!(["a", "b", "c", "d"].map(|text| terms.find(text)), [UNKNOWN, 1, UNKNOWN, 2]);

@@ -1,7 +1,7 @@
 //! What is said of animals of several kinds.
 
-use common::problem::{Code, Problems};
-use common::wire::{Breed, Name, Word};
+use common::validation::{Code, ValidationErrors};
+use common::wire::{Breed, Name, QueryText};
 use database::Amount;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -38,7 +38,7 @@ pub struct HerdProperties {
     additional_info: Vec<AdditionalInfo>,
     /// One or several, comma-separated: `ewes`, `rams`, `lambs`, `shearlings`, `heifers`, `steers`, `bulls`, `cows`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    sexes: Option<Word>,
+    sexes: Option<QueryText>,
     /// Head.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<i64>, minimum = 1, maximum = 99_999_999_999_i64)]
@@ -55,13 +55,13 @@ pub struct HerdProperties {
 
 impl AnimalProperties {
     /// See [`super::Properties`].
-    pub fn rules(&self, problems: &mut Problems) {
+    pub fn rules(&self, errors: &mut ValidationErrors) {
         let names =
             [("breed", &self.breed), ("breedType", &self.breed_type), ("breedSociety", &self.breed_society)];
         for (member, name) in names {
             if name.as_ref().is_some_and(|name| name.contains(',')) {
                 let message = "must not contain a comma: commas separate the values of a search's filter";
-                problems.push(format!("properties.{member}"), Code::Format, message);
+                errors.push(format!("properties.{member}"), Code::Format, message);
             }
         }
     }
@@ -76,13 +76,13 @@ impl AnimalProperties {
 
 impl HerdProperties {
     /// See [`super::Properties`].
-    pub fn rules(&self, problems: &mut Problems) {
-        self.animals.rules(problems);
+    pub fn rules(&self, errors: &mut ValidationErrors) {
+        self.animals.rules(errors);
         if let Some(sexes) = &self.sexes {
-            check_sexes("properties.sexes", sexes, problems);
+            check_sexes("properties.sexes", sexes, errors);
         }
         if self.min_age.zip(self.max_age).is_some_and(|(min, max)| min > max) {
-            problems.push("properties.minAge", Code::Inconsistent, "must not be more than properties.maxAge");
+            errors.push("properties.minAge", Code::Inconsistent, "must not be more than properties.maxAge");
         }
     }
 
@@ -106,10 +106,10 @@ mod tests {
             (json!({"minAge": 600}), true),
             (json!({"maxAge": 0}), true),
         ] {
-            let mut problems = Problems::default();
+            let mut errors = ValidationErrors::default();
             let properties: HerdProperties = serde_json::from_value(ages.clone()).unwrap();
-            properties.rules(&mut problems);
-            assert_eq!(problems.is_empty(), good, "{ages}");
+            properties.rules(&mut errors);
+            assert_eq!(errors.is_empty(), good, "{ages}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The properties of a cattle listing.
 
-use common::problem::Problems;
-use common::wire::{Name, Word};
+use common::validation::ValidationErrors;
+use common::wire::{Name, QueryText};
 use database::Amount;
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
@@ -37,12 +37,12 @@ pub struct CattleHealth {
     #[serde(skip_serializing_if = "Option::is_none")]
     tb_status: Option<Name>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tb_details: Option<Word>,
+    tb_details: Option<QueryText>,
     /// Between tests, such as `12 months`.
     #[serde(skip_serializing_if = "Option::is_none")]
     tb_interval: Option<Name>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    data: Option<Word>,
+    data: Option<QueryText>,
 }
 
 /// How animals do.
@@ -73,8 +73,8 @@ pub struct GivenWeight {
 }
 
 impl Properties for CattleProperties {
-    fn rules(&self, problems: &mut Problems) {
-        self.herd.rules(problems);
+    fn rules(&self, errors: &mut ValidationErrors) {
+        self.herd.rules(errors);
     }
 
     fn spell(&mut self, category: i32, breeds: &Breeds) {

@@ -1,15 +1,15 @@
 //! The properties of a working dog's listing. How old it is follows from its day of birth.
 
-use common::problem::{Code, Problems};
-use common::wire::{Iso, Name};
-use database::Ts;
+use common::validation::{Code, ValidationErrors};
+use common::wire::{DateOrDateTime, Name};
+use database::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Properties;
 use super::animals::AnimalProperties;
 use crate::breeds::Breeds;
-use crate::listings::particulars::{day, months_since};
+use crate::listings::search_fields::{day, months_since};
 
 /// What is said of a working dog.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -36,7 +36,7 @@ pub enum DogSex {
 pub struct DogRegistration {
     /// At most 600 months ago.
     #[serde(skip_serializing_if = "Option::is_none")]
-    date_of_birth: Option<Iso>,
+    date_of_birth: Option<DateOrDateTime>,
     #[serde(skip_serializing_if = "Option::is_none")]
     is_registered: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,24 +50,24 @@ pub struct DogRegistration {
 const DAY_MILLIS: i64 = 24 * 3_600_000;
 
 impl WorkingDogProperties {
-    fn born(&self) -> Option<Ts> {
+    fn born(&self) -> Option<Timestamp> {
         self.registration.as_ref()?.date_of_birth.as_ref()?.start()
     }
 
-    fn check_birth(&self, now: Ts, problems: &mut Problems) {
+    fn check_birth(&self, now: Timestamp, errors: &mut ValidationErrors) {
         let wrong =
-            |born: Ts| born.millis() > now.millis() + DAY_MILLIS || months_since(day(born), now) > 600;
+            |born: Timestamp| born.millis() > now.millis() + DAY_MILLIS || months_since(day(born), now) > 600;
         if self.born().is_some_and(wrong) {
             let message = "must be a day that has been, at most 600 months ago";
-            problems.push("properties.registration.dateOfBirth", Code::Range, message);
+            errors.push("properties.registration.dateOfBirth", Code::Range, message);
         }
     }
 }
 
 impl Properties for WorkingDogProperties {
-    fn rules(&self, problems: &mut Problems) {
-        self.animals.rules(problems);
-        self.check_birth(Ts::now(), problems);
+    fn rules(&self, errors: &mut ValidationErrors) {
+        self.animals.rules(errors);
+        self.check_birth(Timestamp::now(), errors);
     }
 
     fn spell(&mut self, category: i32, breeds: &Breeds) {
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn born_within_600_months_and_not_in_the_future() {
-        let now = Ts::parse("2026-03-15T10:00:00Z").unwrap();
+        let now = Timestamp::parse("2026-03-15T10:00:00Z").unwrap();
         for (born, good) in [
             ("2026-03-15", true),
             ("2026-03-16", true),
@@ -98,9 +98,9 @@ mod tests {
         ] {
             let properties = json!({"registration": {"dateOfBirth": born}});
             let properties: WorkingDogProperties = serde_json::from_value(properties).unwrap();
-            let mut problems = Problems::default();
-            properties.check_birth(now, &mut problems);
-            assert_eq!(problems.is_empty(), good, "{born}");
+            let mut errors = ValidationErrors::default();
+            properties.check_birth(now, &mut errors);
+            assert_eq!(errors.is_empty(), good, "{born}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The properties of a sheep listing.
 
-use common::problem::Problems;
-use common::wire::{Name, Word};
+use common::validation::ValidationErrors;
+use common::wire::{Name, QueryText};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -28,12 +28,12 @@ pub struct SheepProperties {
 #[serde(default)]
 pub struct SheepHealth {
     #[serde(skip_serializing_if = "Option::is_none")]
-    data: Option<Word>,
+    data: Option<QueryText>,
 }
 
 impl Properties for SheepProperties {
-    fn rules(&self, problems: &mut Problems) {
-        self.flock.rules(problems);
+    fn rules(&self, errors: &mut ValidationErrors) {
+        self.flock.rules(errors);
     }
 
     fn spell(&mut self, category: i32, breeds: &Breeds) {

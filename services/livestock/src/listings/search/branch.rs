@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use common::Page;
+use common::PageRequest;
 
 use super::{CommodityType, Search, Sort};
 use crate::categories::WORKING_DOG;
@@ -43,7 +43,7 @@ pub enum Part {
 
 impl Branch {
     /// All that is needed for this page of a search.
-    pub fn all(search: &Search, page: &Page) -> Vec<Self> {
+    pub fn all(search: &Search, page: &PageRequest) -> Vec<Self> {
         let longitudes = search.surroundings().map(|around| around.longitudes);
         let longitudes = longitudes.map_or(vec![None], |ranges| ranges.into_iter().map(Some).collect());
         let breeds = if search.breeds.is_empty() { &[Breed::Any][..] } else { &[Breed::Own, Breed::Type] };
@@ -63,7 +63,8 @@ impl Branch {
 
     /// All that is needed to count a search.
     pub fn to_count(search: &Search) -> Vec<Self> {
-        let mut all = Self::all(&Search { sorting: Search::newest(), ..search.clone() }, &Page::first());
+        let mut all =
+            Self::all(&Search { sorting: Search::newest(), ..search.clone() }, &PageRequest::first());
         for branch in &mut all {
             branch.part = Part::All;
         }

@@ -1,14 +1,14 @@
 //! The parameters of the search and what they mean.
 
-use common::problem::{Code, Problems};
-use common::wire::Word;
-use common::{Format, Page, Sorting};
-use database::{Amount, Ts};
+use common::validation::{Code, ValidationErrors};
+use common::wire::QueryText;
+use common::{Format, PageRequest, Sorting};
+use database::{Amount, Timestamp};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa::openapi::Object;
 
-use super::super::place::Point;
+use super::super::geo::Point;
 use super::super::terms::{AdditionalInfo, Sex};
 use super::{CommodityType, Near, Search, Sort, StatusFilter};
 use crate::categories::Categories;
@@ -42,15 +42,15 @@ pub struct Parameters {
     status: Option<StatusFilter>,
     /// A main category (`sheep`, `cattle`, `working dog`, `feed`, `bedding`) or a value of `properties.type`.
     #[serde(rename = "f:commodityType")]
-    commodity_type: Option<Word>,
+    commodity_type: Option<QueryText>,
     /// Any of these is the breed or the breed type; repeated or comma-separated.
     #[serde(rename = "f:commodityBreed")]
     #[param(max_items = 50)]
-    breeds: Vec<Word>,
+    breeds: Vec<QueryText>,
     /// Any of these is the breed society; repeated or comma-separated.
     #[serde(rename = "f:commodityBreedSociety")]
     #[param(max_items = 50)]
-    breed_societies: Vec<Word>,
+    breed_societies: Vec<QueryText>,
     #[serde(rename = "f:commoditySexes")]
     #[param(inline)]
     sexes: Option<Sex>,
@@ -64,7 +64,7 @@ pub struct Parameters {
     #[param(minimum = 0)]
     max_age: Option<f64>,
     #[serde(rename = "f:organisationId")]
-    organisation_id: Option<Word>,
+    organisation_id: Option<QueryText>,
     /// Degrees north of a point; each listing then shows its distance from there.
     #[param(minimum = -90, maximum = 90)]
     latitude: Option<f64>,
@@ -80,7 +80,7 @@ pub struct Parameters {
     /// values of each filter.
     docs: Option<bool>,
     /// `JSON` or `CSV`, in any case; by default what the `Accept` header prefers, else JSON.
-    format: Option<Word>,
+    format: Option<QueryText>,
 }
 
 const SORTS: [(&str, Sort); 6] = [
@@ -98,14 +98,19 @@ fn sort_by() -> Object {
 
 impl Parameters {
     /// The search that is meant, and what is wrong with it; `accepted` is the format that the request prefers.
-    pub fn understand(&self, accepted: Format, categories: &Categories, problems: &mut Problems) -> Search {
-        let format = Format::named(self.format.as_deref(), accepted, problems);
-        let near = self.near(problems);
+    pub fn understand(
+        &self,
+        accepted: Format,
+        categories: &Categories,
+        errors: &mut ValidationErrors,
+    ) -> Search {
+        let format = Format::named(self.format.as_deref(), accepted, errors);
+        let near = self.near(errors);
         let sorting = self.sorting(near);
-        let limit = Some(format.limit(self.limit, problems));
+        let limit = Some(format.limit(self.limit, errors));
         let order = (sorting.order.as_str(), sorting.sort.values());
-        let page = Page::new(limit, self.offset, self.cursor.as_deref(), order, problems);
-        let lower = |words: &[Word]| words.iter().map(|word| word.trim().to_lowercase()).collect();
+        let page = PageRequest::new(limit, self.offset, self.cursor.as_deref(), order, errors);
+        let lower = |words: &[QueryText]| words.iter().map(|word| word.trim().to_lowercase()).collect();
         Search {
             status: self.status,
             commodity_type: self.commodity_type.as_deref().map(|name| match categories.find_main(name) {
@@ -121,7 +126,7 @@ impl Parameters {
             organisation_id: self.organisation_id.as_ref().map(|id| id.0.clone()),
             wishlisted: self.is_wishlisted,
             near,
-            now: Ts::now(),
+            now: Timestamp::now(),
             sorting,
             page,
             count: self.count,
@@ -131,14 +136,14 @@ impl Parameters {
     }
 
     /// The point, and how far from it. Its members come together, and distances need it.
-    fn near(&self, problems: &mut Problems) -> Option<Near> {
-        let limited = self.distance_km.is_some() || problems.failed("distanceKm");
+    fn near(&self, errors: &mut ValidationErrors) -> Option<Near> {
+        let limited = self.distance_km.is_some() || errors.failed("distanceKm");
         let by_distance = limited || self.sort_by.as_deref().is_some_and(is_distance);
         for (name, given, other) in
             [("latitude", self.latitude, self.longitude), ("longitude", self.longitude, self.latitude)]
         {
             if given.is_none() && (by_distance || other.is_some()) {
-                problems.push(name, Code::Required, "is required: a point has a latitude and a longitude");
+                errors.push(name, Code::Required, "is required: a point has a latitude and a longitude");
             }
         }
         let point = Point { lat: self.latitude?, lon: self.longitude? };

@@ -1,15 +1,17 @@
 //! The queries of the search. Each begins from [`visible_with`] or [`visible`].
 
-use common::{Block, Caller, Cursor, Error, Key, Page, Rows, after};
-use database::{AnyConnection, By, Id, IdSql, Json, JsonSql, Missing, Ordered, Ts, TsSql};
+use common::{Caller, Cursor, Error, IdBatch, PageRequest, ResultPage, SortValue, after};
+use database::{
+    AnyConnection, Id, IdSql, Json, JsonSql, MergedQuery, Nulls, OrderBy, Timestamp, TimestampSql,
+};
 use diesel::connection::DefaultLoadingMode;
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Double, Nullable, Text};
 
+use super::super::geo::{chord2_of, from_order, to_order};
 use super::super::model::{Status, TYPE};
-use super::super::particulars::{day, line};
-use super::super::place::{chord2_of, from_order, to_order};
+use super::super::search_fields::{day, line};
 use super::super::store::{Query, visible, visible_with};
 use super::branch::{Branch, Breed, Part};
 use super::{CommodityType, Search, Sort};
@@ -42,7 +44,7 @@ macro_rules! dogs_age {
 /// Runs `$run!(branches, SQL type of the key, its Rust type, the cursor's key from it)` for what is sorted by.
 macro_rules! by_key {
     ($run:ident, $caller:expr, $search:expr, $page:expr) => {{
-        let (caller, search, page): (&Caller, &Search, &Page) = ($caller, $search, $page);
+        let (caller, search, page): (&Caller, &Search, &PageRequest) = ($caller, $search, $page);
         let all = Branch::all(search, page);
         // A cursor that somebody made up may ask for a part that there is not.
         if all.is_empty() {
@@ -52,24 +54,26 @@ macro_rules! by_key {
         match search.sorting.sort {
             Sort::CreatedAt => {
                 let branches = each.map(|(_, query)| {
-                    query.select((l::id, sql::<Nullable<TsSql>>("created_at AS sort_key")))
+                    query.select((l::id, sql::<Nullable<TimestampSql>>("created_at AS sort_key")))
                 });
-                $run!(branches, Nullable<TsSql>, Ts, |at: Ts| Key::Number(at.millis()))
+                $run!(branches, Nullable<TimestampSql>, Timestamp, |at: Timestamp| SortValue::Number(
+                    at.millis()
+                ))
             }
             Sort::OrganisationName => {
                 let key = || sql::<Nullable<Text>>("organisation_key AS sort_key");
                 let branches = each.map(|(_, query)| query.select((l::id, key())));
-                $run!(branches, Nullable<Text>, String, Key::Text)
+                $run!(branches, Nullable<Text>, String, SortValue::Text)
             }
             Sort::Price => {
                 let branches = each
                     .map(|(_, query)| query.select((l::id, sql::<Nullable<BigInt>>("price AS sort_key"))));
-                $run!(branches, Nullable<BigInt>, i64, Key::Number)
+                $run!(branches, Nullable<BigInt>, i64, SortValue::Number)
             }
             Sort::Quantity => {
                 let branches = each
                     .map(|(_, query)| query.select((l::id, sql::<Nullable<BigInt>>("quantity AS sort_key"))));
-                $run!(branches, Nullable<BigInt>, i64, Key::Number)
+                $run!(branches, Nullable<BigInt>, i64, SortValue::Number)
             }
             Sort::Age => {
                 let today = day(search.now);
@@ -79,12 +83,12 @@ macro_rules! by_key {
                     }
                     _ => query.select((l::id, sql("age AS sort_key"))),
                 });
-                $run!(branches, Nullable<BigInt>, i64, Key::Number)
+                $run!(branches, Nullable<BigInt>, i64, SortValue::Number)
             }
             Sort::Distance => {
                 let unit = search.unit();
                 let branches = each.map(|(_, query)| query.select((l::id, chord2!(unit, ")) AS sort_key"))));
-                $run!(branches, Nullable<Double>, f64, |chord2: f64| Key::Number(to_order(chord2)))
+                $run!(branches, Nullable<Double>, f64, |chord2: f64| SortValue::Number(to_order(chord2)))
             }
         }
     }};
@@ -92,7 +96,7 @@ macro_rules! by_key {
 
 /// One page of a search, and its cursor. One query; a count is one more for each of its branches. Of what is nearest first
 /// the near surroundings are searched, and wider ones only if those have too little.
-pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<Rows, Error> {
+pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<ResultPage, Error> {
     let wanted = search.page.fetch();
     let mut found = Vec::new();
     for narrowed in search.rings() {
@@ -101,7 +105,7 @@ pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result
             break;
         }
     }
-    let mut rows = Rows::placed(found, &search.page);
+    let mut rows = ResultPage::placed(found, &search.page);
     rows.total = total(c, caller, search)?;
     Ok(rows)
 }
@@ -111,7 +115,7 @@ fn page(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<Vec<(
     macro_rules! documents {
         ($branches:expr, $sql:ty, $rust:ty, $key:expr) => {{
             let branches = $branches.collect();
-            let page = Ordered::<_, (JsonSql, IdSql, $sql)>::late(
+            let page = MergedQuery::<_, (JsonSql, IdSql, $sql)>::with_documents(
                 c,
                 "listings",
                 branches,
@@ -119,7 +123,7 @@ fn page(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<Vec<(
                 fetch,
                 offset,
             );
-            let page = page.kept(search.is_usual());
+            let page = page.cache_statement(search.is_cacheable());
             let rows = page.load::<(Json, Id, Option<$rust>)>(c)?.into_iter();
             rows.map(|(document, id, value)| (document.0, place(search, value.map($key), id))).collect()
         }};
@@ -128,18 +132,24 @@ fn page(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<Vec<(
 }
 
 /// The ids of many listings of a search, and where it goes on.
-pub fn block(c: &mut AnyConnection, caller: &Caller, search: &Search, page: &Page) -> Result<Block, Error> {
+pub fn block(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    search: &Search,
+    page: &PageRequest,
+) -> Result<IdBatch, Error> {
     macro_rules! keys {
         ($branches:expr, $sql:ty, $rust:ty, $key:expr) => {{
             let branches = $branches.collect();
-            let keys = Ordered::<_, (IdSql, $sql)>::keys(c, branches, by(search), page.limit, page.offset);
+            let keys =
+                MergedQuery::<_, (IdSql, $sql)>::keys(c, branches, by(search), page.limit, page.offset);
             let (mut ids, mut last) = (Vec::new(), None);
             for row in keys.load_iter::<(Id, Option<$rust>), DefaultLoadingMode>(c)? {
                 let (id, value) = row?;
                 ids.push(id);
                 last = Some((id, value));
             }
-            Ok(Block { ids, last: last.map(|(id, value)| place(search, value.map($key), id)) })
+            Ok(IdBatch { ids, last: last.map(|(id, value)| place(search, value.map($key), id)) })
         }};
     }
     by_key!(keys, caller, search, page)
@@ -162,7 +172,7 @@ pub fn list_by_ids(c: &mut AnyConnection, caller: &Caller, ids: &[Id]) -> Result
     Ok(visible(caller).filter(l::id.eq_any(ids)).select((l::id, l::document)).load(c)?)
 }
 
-fn place(search: &Search, value: Option<Key>, id: Id) -> Cursor {
+fn place(search: &Search, value: Option<SortValue>, id: Id) -> Cursor {
     Cursor { sort: search.sorting.order.clone(), value, id }
 }
 
@@ -256,7 +266,7 @@ fn containing(text: &str) -> String {
 }
 
 /// Those of a branch after the cursor.
-fn remaining<'a>(caller: &'a Caller, search: &'a Search, branch: &Branch, page: &Page) -> Query<'a> {
+fn remaining<'a>(caller: &'a Caller, search: &'a Search, branch: &Branch, page: &PageRequest) -> Query<'a> {
     let query = matching(caller, search, branch);
     let desc = search.sorting.desc;
     if branch.part == Part::Missing {
@@ -310,10 +320,10 @@ fn remaining<'a>(caller: &'a Caller, search: &'a Search, branch: &Branch, page: 
     }
 }
 
-fn by(search: &Search) -> By {
+fn by(search: &Search) -> OrderBy {
     let missing = match search.sorting.sort {
-        Sort::CreatedAt | Sort::OrganisationName => Missing::Never,
-        _ => Missing::Apart,
+        Sort::CreatedAt | Sort::OrganisationName => Nulls::Never,
+        _ => Nulls::Apart,
     };
-    By { column: "sort_key", missing, desc: search.sorting.desc }
+    OrderBy { column: "sort_key", missing, desc: search.sorting.desc }
 }

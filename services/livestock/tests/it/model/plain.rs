@@ -94,7 +94,7 @@ pub fn haversine(listing: &Value, point: Option<(f64, f64)>) -> Option<f64> {
 /// The months that a dog has completed.
 fn dogs_age(listing: &Value) -> Option<f64> {
     let born = listing.pointer("/properties/registration/dateOfBirth")?.as_str()?;
-    let today = database::Ts::now().to_string();
+    let today = database::Timestamp::now().to_string();
     let part = |date: &str, range: std::ops::Range<usize>| date[range].parse::<i32>().unwrap();
     let months = |date: &str| part(date, 0..4) * 12 + part(date, 5..7);
     let short = part(&today, 8..10) < part(born, 8..10);

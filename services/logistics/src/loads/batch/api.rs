@@ -4,7 +4,7 @@ use actix_web::http::header::CONTENT_DISPOSITION;
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse, get, post};
 use common::multipart::Payload;
-use common::{Answer, Caller, Error, Failures, Granted, MemberOrAdmin, Once};
+use common::{Authorized, Caller, Error, ErrorResponses, Idempotency, JsonResponse, MemberOrAdmin};
 use database::AnyConnection;
 
 use super::check::check;
@@ -20,32 +20,33 @@ use crate::loads::columns::COLUMNS;
 /// content the organisation imported before is 409 with `body.importedAtUTC` and `body.file`, unless `repeat` is true.
 #[utoipa::path(operation_id = "create_load_batch", tag = "loads", security(("bearer" = [])),
     request_body(content = LoadBatchForm, content_type = "multipart/form-data"),
-    responses((status = 200, body = BatchResult), Failures))]
+    responses((status = 200, body = BatchResult), ErrorResponses))]
 #[post("/loads/batch")]
 pub(in crate::loads) async fn create(
-    caller: Granted<MemberOrAdmin>,
-    once: Once,
+    caller: Authorized<MemberOrAdmin>,
+    idempotency: Idempotency,
     request: HttpRequest,
     form: Payload,
     app: Data<Logistics>,
-) -> Result<Answer, Error> {
+) -> Result<JsonResponse, Error> {
     let form = receive(&request, form, &app.batches).await?;
-    if let Err(refused) = form.problems.clone().check() {
+    if let Err(refused) = form.errors.clone().check() {
         // What is wrong with the rows is told beside it.
         check(app, caller.clone(), form).await?;
         return Err(refused);
     }
     let fingerprint = form.fingerprint(&request, |file| &file.hash)?;
-    once.run(&app.db, fingerprint, async || {
-        let mut plan = check(app.clone(), caller.clone(), form).await?;
-        Ok(move |c: &mut AnyConnection| plan.carry_out(c))
-    })
-    .await
+    idempotency
+        .run(&app.db, fingerprint, async || {
+            let mut plan = check(app.clone(), caller.clone(), form).await?;
+            Ok(move |c: &mut AnyConnection| plan.commit(c))
+        })
+        .await
 }
 
 /// Template of a batch: the header row as CSV
 #[utoipa::path(operation_id = "find_load_batch_template", tag = "loads", security(("bearer" = [])),
-    responses((status = 200, content_type = "text/csv", body = String), Failures))]
+    responses((status = 200, content_type = "text/csv", body = String), ErrorResponses))]
 #[get("/loads/batch/template")]
 pub(in crate::loads) async fn template(_caller: Caller) -> HttpResponse {
     HttpResponse::Ok()

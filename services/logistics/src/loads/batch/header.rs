@@ -1,7 +1,7 @@
 //! The header row: what stands in which column.
 
-use common::csv::{entries, unguard};
-use common::problem::{Code, Problems};
+use common::csv::{entries, unescape_formula};
+use common::validation::{Code, ValidationErrors};
 use serde_json::{Map, Value, json};
 
 use super::table::Cell;
@@ -25,7 +25,7 @@ pub struct Header(Vec<Option<&'static str>>);
 impl Header {
     /// Reads the header row. Nothing if a column is missing, without which there is no sense in looking at rows.
     /// `has_organiser`: the form names one.
-    pub fn read(cells: &[Cell], has_organiser: bool, problems: &mut Problems) -> Option<Self> {
+    pub fn read(cells: &[Cell], has_organiser: bool, errors: &mut ValidationErrors) -> Option<Self> {
         let mut names = Vec::new();
         for cell in cells {
             let written = if let Cell::Text(text) = cell { text.trim() } else { "#" };
@@ -34,13 +34,13 @@ impl Header {
                 names.push(None);
             } else if let Some(&name) = known {
                 if names.contains(&Some(name)) {
-                    problems.push(written, Code::Inconsistent, "is there twice");
+                    errors.push(written, Code::Inconsistent, "is there twice");
                 }
                 names.push(Some(name));
             } else {
                 let shown: String = written.chars().take(NAME_SHOWN).collect();
                 let message = format!("is no column: the columns are {}", COLUMNS.join(", "));
-                problems.push_with(shown, Code::Enum, message, json!({ "allowed": COLUMNS }));
+                errors.push_with(shown, Code::Enum, message, json!({ "allowed": COLUMNS }));
                 names.push(Some(REFUSED));
             }
         }
@@ -50,14 +50,14 @@ impl Header {
             if any.contains(&"organiserId") && has_organiser {
                 continue;
             }
-            problems.push(any[0], Code::Required, format!("is required: a column {}", any.join(" or ")));
+            errors.push(any[0], Code::Required, format!("is required: a column {}", any.join(" or ")));
             complete = false;
         }
         complete.then_some(Self(names))
     }
 
     /// A row as an object with the members that JSON would have; and whether a cell stands outside of the columns.
-    pub fn object(&self, cells: Vec<Cell>, problems: &mut Problems) -> (Value, bool) {
+    pub fn object(&self, cells: Vec<Cell>, errors: &mut ValidationErrors) -> (Value, bool) {
         let (mut object, mut stray) = (Map::new(), false);
         for (i, cell) in cells.into_iter().enumerate().filter(|(_, cell)| !cell.is_blank()) {
             let Some(name) = self.0.get(i).copied().flatten() else {
@@ -68,12 +68,12 @@ impl Header {
                 _ if name == REFUSED => {}
                 Cell::Text(text) if IGNORED.contains(&name) => {
                     if text.contains(['\n', '\r']) {
-                        problems.push(name, Code::Format, "has line breaks: is a quote missing?");
+                        errors.push(name, Code::Format, "has line breaks: is a quote missing?");
                     }
                 }
                 Cell::Text(text) => drop(object.insert(name.to_owned(), member(name, text.trim()))),
                 Cell::Refused(..) if IGNORED.contains(&name) => {}
-                Cell::Refused(code, why) => problems.push(name, code, why),
+                Cell::Refused(code, why) => errors.push(name, code, why),
             }
         }
         (Value::Object(object), stray)
@@ -85,10 +85,10 @@ fn member(name: &str, text: &str) -> Value {
     match name {
         "tags" => entries(text).take(MAX_TAGS_READ).collect(),
         "commodityId" | "weight" | "weightNet" => {
-            let text = unguard(text);
+            let text = unescape_formula(text);
             text.parse::<f64>().ok().filter(|n| n.is_finite()).map_or_else(|| json!(text), |n| json!(n))
         }
-        _ => json!(unguard(text)),
+        _ => json!(unescape_formula(text)),
     }
 }
 

@@ -13,7 +13,7 @@ mod upload;
 
 use std::sync::Arc;
 
-use common::Shape;
+use common::SchemaValidator;
 
 pub(super) use api::{create, template};
 
@@ -24,12 +24,12 @@ use table::Limits;
 use upload::LoadBatchForm;
 
 /// So many batches are checked at a time: each takes a core and some memory.
-const AT_ONCE: usize = 2;
+const MAX_CONCURRENT_BATCHES: usize = 2;
 
 /// What all batches share.
 pub(crate) struct Batches {
-    form: Shape<LoadBatchForm>,
-    row: Shape<BatchRow>,
+    form: SchemaValidator<LoadBatchForm>,
+    row: SchemaValidator<BatchRow>,
     queue: Arc<FairQueue>,
     files_max: usize,
     limits: Limits,
@@ -40,9 +40,9 @@ impl Batches {
     /// If a schema does not compile, which is a mistake in it.
     pub(crate) fn new(settings: &Settings) -> anyhow::Result<Self> {
         Ok(Self {
-            form: Shape::new()?,
-            row: Shape::new()?,
-            queue: FairQueue::new(AT_ONCE),
+            form: SchemaValidator::new()?,
+            row: SchemaValidator::new()?,
+            queue: FairQueue::new(MAX_CONCURRENT_BATCHES),
             files_max: settings.batch_files,
             limits: Limits { rows: settings.batch_rows, bytes: settings.batch_bytes },
         })

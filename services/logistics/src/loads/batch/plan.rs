@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Seek, Write};
 
-use common::{Answer, Error};
+use common::{Error, JsonResponse};
 use database::{AnyConnection, Id};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -74,7 +74,7 @@ impl Import {
 }
 
 /// What will be stored.
-pub struct Plan {
+pub struct StagedImport {
     import: Import,
     creator: Creator,
     dry_run: bool,
@@ -83,7 +83,7 @@ pub struct Plan {
     loads: BufWriter<File>,
 }
 
-impl Plan {
+impl StagedImport {
     pub fn new(import: Import, creator: Creator, dry_run: bool) -> Result<Self, Error> {
         let loads = BufWriter::with_capacity(64 << 10, tempfile::tempfile().map_err(disk)?);
         Ok(Self { import, creator, dry_run, ids: Vec::new(), loads })
@@ -101,7 +101,7 @@ impl Plan {
     ///
     /// # Errors
     /// 409 if the content was imported before.
-    pub fn carry_out(&mut self, c: &mut AnyConnection) -> Result<Answer, Error> {
+    pub fn commit(&mut self, c: &mut AnyConnection) -> Result<JsonResponse, Error> {
         imports::refuse_repeat(c, &self.import)?;
         let (count, mut ids) = (self.ids.len(), Vec::new());
         let (loads, are) = if count == 1 { ("load", "is") } else { ("loads", "are") };
@@ -112,7 +112,7 @@ impl Plan {
             ids.clone_from(&self.ids);
             message = format!("{count} {loads} {are} created.");
         }
-        Answer::json(&BatchResult { message, status: "success", count, ids })
+        JsonResponse::json(&BatchResult { message, status: "success", count, ids })
     }
 
     /// While some are stored the next are read and made ready, on a thread of their own: on SQLite others wait.

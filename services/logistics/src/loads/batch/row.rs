@@ -1,15 +1,15 @@
 //! The rules of a row: those of the forms, for whoever fills in a table.
 
 use common::Caller;
-use common::problem::{Code, Problems};
-use common::wire::{Iso, Name, Postcode, Reference, Registration, Tag, Word};
+use common::validation::{Code, ValidationErrors};
+use common::wire::{DateOrDateTime, Name, Postcode, QueryText, Reference, Registration, Tag};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
 use super::upload::Organiser;
 use crate::commodities::Catalogue;
-use crate::loads::form::{Goods, party, reword_tonnes};
+use crate::loads::form::{SharedFields, party, reword_tonnes};
 use crate::loads::model::{NewLoad, Party};
 
 /// A row, by the names of its columns.
@@ -20,7 +20,7 @@ pub struct BatchRow {
     reference: Reference,
     #[serde(rename = "deliveryDateISO")]
     #[schema(required = true)]
-    delivery_date: Iso,
+    delivery_date: DateOrDateTime,
     organiser_id: Option<Name>,
     organiser_name: Option<Name>,
     carrier_id: Option<Name>,
@@ -31,7 +31,7 @@ pub struct BatchRow {
     weight: Option<f64>,
     #[schema(minimum = 0, maximum = 1000)]
     weight_net: Option<f64>,
-    weight_unit: Option<Word>,
+    weight_unit: Option<QueryText>,
     vehicle_registration: Option<Registration>,
     ticket_number: Option<Reference>,
     pickup_postcode: Option<Postcode>,
@@ -43,16 +43,16 @@ pub struct BatchRow {
 const REQUIRED: &str = "is required";
 
 /// Makes what the schema found plain for somebody who looks at a table: one entry for each cell.
-pub fn reword(mut found: Problems, problems: &mut Problems) {
+pub fn reword(mut found: ValidationErrors, errors: &mut ValidationErrors) {
     reword_tonnes("weight", &mut found);
     reword_tonnes("weightNet", &mut found);
     found.reword("commodityId", Code::Type, "must be a number: see GET /v1/commodities");
     for name in ["weight", "weightNet"] {
         found.reword(name, Code::Type, "must be a number, such as 29.4");
     }
-    for problem in found {
-        let cell = problem.path.split(['[', '.']).next().unwrap_or_default();
-        problems.push_with(cell, problem.code, problem.message, problem.data.into());
+    for field_error in found {
+        let cell = field_error.path.split(['[', '.']).next().unwrap_or_default();
+        errors.push_with(cell, field_error.code, field_error.message, field_error.data.into());
     }
 }
 
@@ -65,15 +65,15 @@ impl BatchRow {
         organiser: &Organiser,
         caller: &Caller,
         catalogue: &Catalogue,
-        problems: &mut Problems,
+        errors: &mut ValidationErrors,
         nameless: &mut bool,
     ) -> Option<NewLoad> {
-        let commodity_id = self.commodity(catalogue, problems);
+        let commodity_id = self.commodity(catalogue, errors);
         if self.weight_unit.as_ref().is_some_and(|unit| !unit.eq_ignore_ascii_case("tonne")) {
-            problems.push_with("weightUnit", Code::Enum, "must be tonne", json!({ "allowed": ["tonne"] }));
+            errors.push_with("weightUnit", Code::Enum, "must be tonne", json!({ "allowed": ["tonne"] }));
         }
-        let parties = self.parties(organiser, caller, problems, nameless);
-        let goods = Goods {
+        let parties = self.parties(organiser, caller, errors, nameless);
+        let goods = SharedFields {
             commodity_id: commodity_id.unwrap_or_default(),
             reference: self.reference,
             delivery_date: self.delivery_date,
@@ -84,27 +84,27 @@ impl BatchRow {
             dropoff_postcode: self.dropoff_postcode,
             tags: self.tags,
         };
-        if problems.is_empty() { goods.into_new(catalogue, parties, self.weight_net, None) } else { None }
+        if errors.is_empty() { goods.into_new(catalogue, parties, self.weight_net, None) } else { None }
     }
 
-    fn commodity(&self, catalogue: &Catalogue, problems: &mut Problems) -> Option<f64> {
+    fn commodity(&self, catalogue: &Catalogue, errors: &mut ValidationErrors) -> Option<f64> {
         let by_name = self.commodity_name.as_ref().map(|name| catalogue.find_name(name));
         let by_id = self.commodity_id.map(|id| catalogue.find(id));
         let unknown = "names no commodity: see GET /v1/commodities";
         if let (Some(None), Some(None)) = (by_id, by_name) {
-            problems.push("commodityName", Code::UnknownReference, unknown);
+            errors.push("commodityName", Code::UnknownReference, unknown);
         }
         match (by_id, by_name) {
-            (Some(None), _) => problems.push("commodityId", Code::UnknownReference, unknown),
-            (_, Some(None)) => problems.push("commodityName", Code::UnknownReference, unknown),
+            (Some(None), _) => errors.push("commodityId", Code::UnknownReference, unknown),
+            (_, Some(None)) => errors.push("commodityName", Code::UnknownReference, unknown),
             (Some(Some(id)), Some(Some(name))) if id.id != name.id => {
                 let message = format!("is not the commodity {}, which is {}", id.id, id.name);
-                problems.push("commodityName", Code::Inconsistent, message);
+                errors.push("commodityName", Code::Inconsistent, message);
             }
             (Some(found), _) | (None, Some(found)) => return found.map(|entry| entry.id.into()),
-            (None, None) if problems.failed("commodityName") => {}
+            (None, None) if errors.failed("commodityName") => {}
             (None, None) => {
-                problems.push("commodityId", Code::Required, "is required: commodityId or commodityName");
+                errors.push("commodityId", Code::Required, "is required: commodityId or commodityName");
             }
         }
         None
@@ -114,12 +114,12 @@ impl BatchRow {
         &mut self,
         form: &Organiser,
         caller: &Caller,
-        problems: &mut Problems,
+        errors: &mut ValidationErrors,
         nameless: &mut bool,
     ) -> (Option<Party>, Option<Party>) {
         let (mut id, mut name) = (self.organiser_id.take(), self.organiser_name.take());
         let (carrier_id, carrier_name) = (self.carrier_id.take(), self.carrier_name.take());
-        let refused = ["organiserId", "organiserName"].iter().any(|field| problems.failed(field));
+        let refused = ["organiserId", "organiserName"].iter().any(|field| errors.failed(field));
         let is_forms = id.is_none() && name.is_none() && !refused;
         if is_forms {
             id.clone_from(&form.id);
@@ -135,17 +135,17 @@ impl BatchRow {
             if is_forms {
                 *nameless = true;
             } else {
-                problems.push("organiserName", Code::Required, REQUIRED);
+                errors.push("organiserName", Code::Required, REQUIRED);
             }
         }
         if lacks_name(&carrier_id, &carrier_name) {
-            problems.push("carrierName", Code::Required, REQUIRED);
+            errors.push("carrierName", Code::Required, REQUIRED);
         }
         if carrier_name.is_some() && carrier_id.is_none() {
-            problems.push("carrierId", Code::Required, REQUIRED);
+            errors.push("carrierId", Code::Required, REQUIRED);
         }
-        if id.is_none() && carrier_id.is_none() && !problems.failed("carrierId") {
-            problems.push("organiserId", Code::Required, "is required: organiserId or carrierId");
+        if id.is_none() && carrier_id.is_none() && !errors.failed("carrierId") {
+            errors.push("organiserId", Code::Required, "is required: organiserId or carrierId");
         }
         (party(id, name), party(carrier_id, carrier_name))
     }

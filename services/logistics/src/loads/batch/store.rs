@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use common::Error;
-use database::{AnyConnection, Ts};
+use database::{AnyConnection, Timestamp};
 use diesel::prelude::*;
 
 use super::plan::Import;
@@ -18,7 +18,7 @@ pub fn refuse_repeat(c: &mut AnyConnection, import: &Import) -> Result<(), Error
     let hashes: Vec<_> = hashes.collect();
     let known = i::imports.filter(i::organisation_id.eq(&import.organisation_id));
     let known = known.filter(i::content_hash.eq_any(hashes)).select((i::content_hash, i::imported_at));
-    let known: HashMap<String, Ts> = known.load(c)?.into_iter().collect();
+    let known: HashMap<String, Timestamp> = known.load(c)?.into_iter().collect();
     for file in &import.files {
         let Some(at) = known.get(&file.content_hash).or(known.get(&import.combined_hash)) else { continue };
         let message = "The same content was imported before: send repeat=true to import it once more.";
@@ -31,7 +31,7 @@ pub fn refuse_repeat(c: &mut AnyConnection, import: &Import) -> Result<(), Error
 /// Records an import. If another transaction does so with the same content, this one waits for it; what comes of it
 /// PostgreSQL cannot serialise, so the write runs again and finds the other's row.
 pub fn record(c: &mut AnyConnection, import: &Import) -> Result<(), Error> {
-    let now = Ts::now();
+    let now = Timestamp::now();
     let mut hashes: Vec<_> = import.files.iter().map(|file| &file.content_hash).collect();
     // In one order, or two transactions with the same files could wait for each other.
     hashes.sort_unstable();

@@ -6,7 +6,7 @@ use std::io;
 use actix_web::HttpRequest;
 use common::Error;
 use common::multipart::{self, FilePart, Form, Limits, Payload};
-use common::problem::{Code, Problems};
+use common::validation::{Code, ValidationErrors};
 use common::wire::Name;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ const TEXTS: [&str; 4] = ["organisationId", "organisationName", "dryRun", "repea
 #[serde(default, rename_all = "camelCase")]
 pub struct LoadBatchForm {
     /// CSV or XLSX, with a header row of the names of columns.
-    #[schema(required = true, value_type = Vec<Table>, min_items = 1, max_items = 10)]
+    #[schema(required = true, value_type = Vec<UploadedTable>, min_items = 1, max_items = 10)]
     file: Vec<String>,
     /// The organiser of rows that name none.
     organisation_id: Option<Name>,
@@ -38,18 +38,18 @@ pub struct LoadBatchForm {
 }
 
 /// A file.
-struct Table;
+struct UploadedTable;
 
-impl PartialSchema for Table {
+impl PartialSchema for UploadedTable {
     fn schema() -> RefOr<Schema> {
         let binary = SchemaFormat::KnownFormat(KnownFormat::Binary);
         ObjectBuilder::new().schema_type(Type::String).format(Some(binary)).into()
     }
 }
-impl ToSchema for Table {}
+impl ToSchema for UploadedTable {}
 
 /// A file that came in; it has no name on the disk and goes with this.
-pub struct Received {
+pub struct UploadedFile {
     /// The name it came with.
     pub name: Option<String>,
     /// Its SHA-256.
@@ -58,7 +58,7 @@ pub struct Received {
     size: usize,
 }
 
-impl Received {
+impl UploadedFile {
     /// True for a file without content.
     pub fn is_empty(&self) -> bool {
         self.size == 0
@@ -80,12 +80,12 @@ pub async fn receive(
     request: &HttpRequest,
     form: Payload,
     batches: &Batches,
-) -> Result<Form<Received>, Error> {
+) -> Result<Form<UploadedFile>, Error> {
     let limits = Limits { texts: &TEXTS, files: batches.files_max, file_bytes: batches.limits.bytes };
     multipart::receive(request, form, limits, keep).await
 }
 
-async fn keep(mut part: FilePart<'_>) -> Result<Received, Error> {
+async fn keep(mut part: FilePart<'_>) -> Result<UploadedFile, Error> {
     let mut file = tokio::fs::File::from_std(tempfile::tempfile().map_err(disk)?);
     let (mut hash, mut size) = (Sha256::new(), 0);
     while let Some(chunk) = part.next().await? {
@@ -94,7 +94,7 @@ async fn keep(mut part: FilePart<'_>) -> Result<Received, Error> {
         file.write_all(&chunk).await.map_err(disk)?;
     }
     file.flush().await.map_err(disk)?;
-    Ok(Received { name: part.name, hash: hash.finalize().into(), file: file.into_std().await, size })
+    Ok(UploadedFile { name: part.name, hash: hash.finalize().into(), file: file.into_std().await, size })
 }
 
 /// The temporary folder is full or away.
@@ -103,7 +103,7 @@ pub fn disk(error: io::Error) -> Error {
 }
 
 /// The fields of a form, and what is wrong with them.
-pub fn understand(form: &Form<Received>, batches: &Batches) -> (LoadBatchForm, Problems) {
+pub fn parse(form: &Form<UploadedFile>, batches: &Batches) -> (LoadBatchForm, ValidationErrors) {
     let mut value = json!({});
     for name in TEXTS {
         if let Some(text) = form.last(name) {
@@ -116,25 +116,20 @@ pub fn understand(form: &Form<Received>, batches: &Batches) -> (LoadBatchForm, P
     if !form.files.is_empty() {
         value["file"] = Value::Array(form.files.iter().map(|_| json!("")).collect());
     }
-    let (fields, mut problems) = batches.form.check(value);
-    problems.extend(form.problems.clone());
-    if let Some(index) = form.files.iter().position(Received::is_empty) {
-        problems.push_with(
-            "file",
-            Code::Length,
-            "must not be empty",
-            json!({ "minimum": 1, "index": index }),
-        );
+    let (fields, mut errors) = batches.form.check(value);
+    errors.extend(form.errors.clone());
+    if let Some(index) = form.files.iter().position(UploadedFile::is_empty) {
+        errors.push_with("file", Code::Length, "must not be empty", json!({ "minimum": 1, "index": index }));
     }
-    (fields, problems)
+    (fields, errors)
 }
 
 impl LoadBatchForm {
     /// The organiser of rows that name none. One that was refused stands in for what it will be, so that no row is
     /// said to lack it.
-    pub fn organiser(&mut self, problems: &Problems) -> Organiser {
+    pub fn organiser(&mut self, errors: &ValidationErrors) -> Organiser {
         let field = |name: &str, value: Option<Name>| {
-            if problems.failed(name) { Some(Name("-".into())) } else { value }
+            if errors.failed(name) { Some(Name("-".into())) } else { value }
         };
         Organiser {
             id: field("organisationId", self.organisation_id.take()),

@@ -1,7 +1,7 @@
 //! The queries of the search. Each begins from [`visible`].
 
-use common::{Block, Caller, Cursor, Error, Key, Page, Rows, after, after_nullable};
-use database::{AnyConnection, By, Id, IdSql, Missing, Ordered, Ts, TsSql};
+use common::{Caller, Cursor, Error, IdBatch, PageRequest, ResultPage, SortValue, after, after_nullable};
+use database::{AnyConnection, Id, IdSql, MergedQuery, Nulls, OrderBy, Timestamp, TimestampSql};
 use diesel::connection::DefaultLoadingMode;
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -13,7 +13,12 @@ use super::{Search, words};
 use crate::schema::loads::dsl as l;
 
 /// One page of a search, and its cursor. One query; two if a count was asked for.
-pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search, page: &Page) -> Result<Rows, Error> {
+pub fn search(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    search: &Search,
+    page: &PageRequest,
+) -> Result<ResultPage, Error> {
     let narrowed = narrowed(c, search)?;
     let columns = (
         (l::delivery_at, l::created_at, l::completed_at, l::reference_key, l::status, l::organiser_key),
@@ -22,8 +27,8 @@ pub fn search(c: &mut AnyConnection, caller: &Caller, search: &Search, page: &Pa
     let matching = |role| matching(caller, role, search, narrowed.as_deref());
     let branches = roles(caller, search).iter();
     let branches = branches.map(|role| remaining(matching(*role), search, page).select(columns));
-    let found = Ordered::new(c, branches.collect(), by(search), page.fetch(), page.offset);
-    let mut rows = Rows::new(found.load(c)?, page, |last| {
+    let found = MergedQuery::new(c, branches.collect(), by(search), page.fetch(), page.offset);
+    let mut rows = ResultPage::new(found.load(c)?, page, |last| {
         let load: Load = last.parse()?;
         Ok(Cursor { sort: search.sorting.order.clone(), value: load.key(search.sorting.sort), id: load.id })
     })?;
@@ -44,7 +49,12 @@ pub fn count(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<
 
 /// The ids of many loads of a search, and where it goes on. The place comes from the same statement: a load that is
 /// changed in between can move, but not the place where the next block begins.
-pub fn block(c: &mut AnyConnection, caller: &Caller, search: &Search, page: &Page) -> Result<Block, Error> {
+pub fn block(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    search: &Search,
+    page: &PageRequest,
+) -> Result<IdBatch, Error> {
     let (by, narrowed) = (by(search), narrowed(c, search)?);
     macro_rules! keys {
         ($sql:ty, $rust:ty, $key:expr) => {{
@@ -52,7 +62,8 @@ pub fn block(c: &mut AnyConnection, caller: &Caller, search: &Search, page: &Pag
                 let matching = matching(caller, *role, search, narrowed.as_deref());
                 remaining(matching, search, page).select((l::id, sql::<$sql>(by.column)))
             });
-            let keys = Ordered::<_, (IdSql, $sql)>::keys(c, branches.collect(), by, page.limit, page.offset);
+            let keys =
+                MergedQuery::<_, (IdSql, $sql)>::keys(c, branches.collect(), by, page.limit, page.offset);
             let (mut ids, mut last) = (Vec::new(), None);
             for row in keys.load_iter::<(Id, Option<$rust>), DefaultLoadingMode>(c)? {
                 let (id, value) = row?;
@@ -61,23 +72,23 @@ pub fn block(c: &mut AnyConnection, caller: &Caller, search: &Search, page: &Pag
             }
             let sort = search.sorting.order.clone();
             let last = last.map(|(id, value)| Cursor { sort, value: value.map($key), id });
-            Ok(Block { ids, last })
+            Ok(IdBatch { ids, last })
         }};
     }
     match search.sorting.sort {
         Sort::DeliveryDate | Sort::CreatedAt | Sort::CompletedAt => {
-            keys!(Nullable<TsSql>, Ts, |at| Key::Number(at.millis()))
+            keys!(Nullable<TimestampSql>, Timestamp, |at| SortValue::Number(at.millis()))
         }
-        Sort::Weight | Sort::WeightNet => keys!(Nullable<BigInt>, i64, Key::Number),
+        Sort::Weight | Sort::WeightNet => keys!(Nullable<BigInt>, i64, SortValue::Number),
         Sort::Reference | Sort::Status | Sort::Organiser | Sort::Carrier | Sort::Commodity => {
-            keys!(Nullable<Text>, String, Key::Text)
+            keys!(Nullable<Text>, String, SortValue::Text)
         }
     }
 }
 
 /// Fewer than this many loads with the words of a search, of all organisations, are read one by one. Of more it is
 /// cheaper to go through the caller's own in order: a page's worth is found soon.
-const FEW: i64 = 5_000;
+const MAX_COUNTED_MATCHES: i64 = 5_000;
 
 /// On SQLite, which has no statistics to decide by: the full-text query that a search is to begin with.
 fn narrowed(c: &mut AnyConnection, search: &Search) -> Result<Option<String>, Error> {
@@ -87,10 +98,10 @@ fn narrowed(c: &mut AnyConnection, search: &Search) -> Result<Option<String>, Er
     let some = sql::<BigInt>("(SELECT count(*) FROM (SELECT 1 FROM loads_fts WHERE loads_fts MATCH ")
         .bind::<Text, _>(&query)
         .sql(" LIMIT ")
-        .bind::<BigInt, _>(FEW)
+        .bind::<BigInt, _>(MAX_COUNTED_MATCHES)
         .sql("))");
     let some: i64 = diesel::select(some).get_result(c)?;
-    Ok((some < FEW).then_some(query))
+    Ok((some < MAX_COUNTED_MATCHES).then_some(query))
 }
 
 /// So few loads may wait for the full-text index of SQLite: one by one each would cost four times as much.
@@ -194,7 +205,7 @@ fn matching<'a>(caller: &'a Caller, role: Role, search: &'a Search, narrowed: Op
 }
 
 /// Those after the cursor.
-fn remaining<'a>(query: Query<'a>, search: &Search, page: &Page) -> Query<'a> {
+fn remaining<'a>(query: Query<'a>, search: &Search, page: &PageRequest) -> Query<'a> {
     let desc = search.sorting.desc;
     match search.sorting.sort {
         Sort::DeliveryDate => after!(query, l::delivery_at, l::id, desc, page.after_instant()),
@@ -211,18 +222,18 @@ fn remaining<'a>(query: Query<'a>, search: &Search, page: &Page) -> Query<'a> {
     }
 }
 
-fn by(search: &Search) -> By {
+fn by(search: &Search) -> OrderBy {
     let (column, missing) = match search.sorting.sort {
-        Sort::DeliveryDate => ("delivery_at", Missing::Never),
-        Sort::CreatedAt => ("created_at", Missing::Never),
-        Sort::CompletedAt => ("completed_at", Missing::Never),
-        Sort::Reference => ("reference_key", Missing::Never),
-        Sort::Status => ("status", Missing::Never),
-        Sort::Commodity => ("commodity_key", Missing::Never),
-        Sort::Organiser => ("organiser_key", Missing::Mixed),
-        Sort::Carrier => ("carrier_key", Missing::Mixed),
-        Sort::Weight => ("weight", Missing::Mixed),
-        Sort::WeightNet => ("weight_net", Missing::Mixed),
+        Sort::DeliveryDate => ("delivery_at", Nulls::Never),
+        Sort::CreatedAt => ("created_at", Nulls::Never),
+        Sort::CompletedAt => ("completed_at", Nulls::Never),
+        Sort::Reference => ("reference_key", Nulls::Never),
+        Sort::Status => ("status", Nulls::Never),
+        Sort::Commodity => ("commodity_key", Nulls::Never),
+        Sort::Organiser => ("organiser_key", Nulls::Mixed),
+        Sort::Carrier => ("carrier_key", Nulls::Mixed),
+        Sort::Weight => ("weight", Nulls::Mixed),
+        Sort::WeightNet => ("weight_net", Nulls::Mixed),
     };
-    By { column, missing, desc: search.sorting.desc }
+    OrderBy { column, missing, desc: search.sorting.desc }
 }

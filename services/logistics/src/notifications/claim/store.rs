@@ -1,7 +1,7 @@
 //! The queries that claim what is due.
 
 use common::Error;
-use database::{AnyConnection, Id, Json, Ts, TsSql, shared_now};
+use database::{AnyConnection, Id, Json, Timestamp, TimestampSql, shared_now};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 
@@ -19,7 +19,7 @@ pub struct Claimed {
     /// This one among them.
     pub attempts: i32,
     /// End of the lease; identifies this claim.
-    pub until: Option<Ts>,
+    pub until: Option<Timestamp>,
     pub body: Json,
 }
 
@@ -61,7 +61,11 @@ struct DueOrganisation {
 
 /// The organisations that have something due and may hold more slots, as many as there are free slots, beginning after
 /// the one whose turn was last.
-fn next_organisations(c: &mut AnyConnection, request: &ClaimRequest, now: Ts) -> Result<Vec<String>, Error> {
+fn next_organisations(
+    c: &mut AnyConnection,
+    request: &ClaimRequest,
+    now: Timestamp,
+) -> Result<Vec<String>, Error> {
     let limit = request.slots + request.in_flight.len();
     let mut turns = Vec::new();
     for (operator, from) in [(">", request.last.as_str()), (">=", "")] {
@@ -85,7 +89,7 @@ fn due_organisations(
     c: &mut AnyConnection,
     operator: &str,
     from: &str,
-    now: Ts,
+    now: Timestamp,
     limit: usize,
 ) -> Result<Vec<DueOrganisation>, Error> {
     let next = |condition: &str| {
@@ -105,7 +109,7 @@ fn due_organisations(
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     Ok(database::dispatch!(c, c => diesel::sql_query(query)
         .bind::<Text, _>(from)
-        .bind::<TsSql, _>(now)
+        .bind::<TimestampSql, _>(now)
         .bind::<BigInt, _>(limit)
         .load(c))?)
 }

@@ -38,7 +38,7 @@ testkit::on_both! {
         assert_eq!(entries(&send(&app, &User::of("haul"), only_name).await), ["rows[0].organiserId required 2"]);
         let wrong = form(&[&table(&[",,,"])]).text("organisationId", "x".repeat(201)).text("dryRun", "yes");
         let reply = send(&app, &grain, wrong.text("repeat", "1")).await;
-        assert_eq!(reply.problems(), ["dryRun type", "organisationId length", "organisationName required", "repeat type"]);
+        assert_eq!(reply.errors(), ["dryRun type", "organisationId length", "organisationName required", "repeat type"]);
         assert_eq!(stored(&app).await, 0);
     }
 

@@ -14,17 +14,17 @@ testkit::on_both! {
         let app = small(backend).await;
         let grain = User::of("grain");
         let (good, other) = (GOOD.as_bytes(), GOOD.replace("BG-", "XX-"));
-        assert_eq!(send(&app, &grain, form(&[good, good, good])).await.problems(), ["file length"]);
+        assert_eq!(send(&app, &grain, form(&[good, good, good])).await.errors(), ["file length"]);
         let rows = send(&app, &grain, form(&[good, other.as_bytes()])).await;
         assert_eq!(rows.json()["validation"][0]["data"]["maximum"], 3);
-        assert_eq!(rows.problems(), ["file length"]);
+        assert_eq!(rows.errors(), ["file length"]);
         let large = GOOD.to_owned() + &" ".repeat(1000);
         assert_eq!(send_file(&app, large).await.error(413), "payload_too_large");
-        assert_eq!(send(&app, &grain, form(&[good, b""])).await.problems(), ["file length"]);
+        assert_eq!(send(&app, &grain, form(&[good, b""])).await.errors(), ["file length"]);
         let bad = GOOD.replace("BG-1", "");
         let both = send(&app, &grain, form(&[b"", bad.as_bytes()])).await;
-        assert_eq!(both.problems(), ["file length", "rows[0].reference required"]);
-        assert_eq!(send(&app, &grain, Form::new().text("dryRun", "x")).await.problems(), ["dryRun type", "file required"]);
+        assert_eq!(both.errors(), ["file length", "rows[0].reference required"]);
+        assert_eq!(send(&app, &grain, Form::new().text("dryRun", "x")).await.errors(), ["dryRun type", "file required"]);
         assert_eq!(stored(&app).await, 0);
     }
 
@@ -34,9 +34,9 @@ testkit::on_both! {
             let call = app.post("/v1/loads/batch").by(&User::of("grain")).header("idempotency-key", "");
             call.form(form(&[rows.as_bytes()])).send()
         };
-        let problems = call(&GOOD.replace("29.4", "-1")).await.problems();
-        assert_eq!(problems, ["Idempotency-Key length", "rows[0].weight range"]);
-        assert_eq!(call(GOOD).await.problems(), ["Idempotency-Key length"]);
+        let errors = call(&GOOD.replace("29.4", "-1")).await.errors();
+        assert_eq!(errors, ["Idempotency-Key length", "rows[0].weight range"]);
+        assert_eq!(call(GOOD).await.errors(), ["Idempotency-Key length"]);
         assert_eq!(stored(&app).await, 0);
     }
 
@@ -48,7 +48,7 @@ testkit::on_both! {
         for (content, hint) in [(old, "XLSX"), (b"\x7fELF\0\0", "CSV or XLSX"), (open, "quote")] {
             let reply = send_file(&app, content).await;
             assert!(reply.text().contains(hint), "{}", reply.text());
-            assert_eq!(reply.problems(), ["file format"]);
+            assert_eq!(reply.errors(), ["file format"]);
         }
         let latin: &[u8] = b"reference,tags\nA,B\nC,\xe9\n";
         for (content, hint) in [(latin, "line 3"), (b"\xff\xfea\0", "UTF-16"), (b"PK\x03\x04rest", "cut off")] {

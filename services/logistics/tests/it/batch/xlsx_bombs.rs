@@ -134,7 +134,7 @@ fn what_a_file_says_of_itself_is_not_believed() {
         for absurd in ["A1:XFD1048576", "A1:XFD50001", "A1:T99999999999"] {
             let reply = refused(&app, of_size(absurd)).await;
             assert!(reply.text().contains("fewer rows and columns"), "{}", reply.text());
-            assert_eq!(reply.problems(), ["file length"], "{absurd}");
+            assert_eq!(reply.errors(), ["file length"], "{absurd}");
         }
         // Empty cells far out that are formatted do no harm.
         for usual in ["A1:T50001", "A1:G60000", "A1:AXZ9", "A1"] {
@@ -166,7 +166,7 @@ fn archives_that_are_no_workbook() {
         assert_eq!(entries(&refused(&app, document).await), ["file format"]);
         let entries_without_end: Vec<_> = (0..5_000).map(|n| format!("{n}.xml")).collect();
         let parts: Vec<_> = entries_without_end.iter().map(|name| (&**name, Vec::new())).collect();
-        assert_eq!(send_file(&app, archive(&parts)).await.problems(), ["file format"]);
+        assert_eq!(send_file(&app, archive(&parts)).await.errors(), ["file format"]);
         // A letter that has changed on the way.
         let mut file = book(sheet("", ""), STRINGS.to_vec(), STYLES.to_vec());
         let sum = file.windows(4).position(|bytes| bytes == b"PK\x03\x04").unwrap() + 14;

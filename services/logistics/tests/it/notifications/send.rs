@@ -44,13 +44,13 @@ testkit::on_both! {
         let load = created(&app).await;
         let post = |path: &str, form: &Value| app.post(path).by(&User::of("haul")).json(form).send();
         let (driver, carrier) = ("/v1/loads/send-to-driver", "/v1/loads/send-to-carrier");
-        assert_eq!(post(driver, &json!({})).await.problems(), ["driverId required", "loadId required"]);
+        assert_eq!(post(driver, &json!({})).await.errors(), ["driverId required", "loadId required"]);
         let wrong = json!({"loadId": load, "carrierId": " ", "carrierName": "x".repeat(201)});
-        assert_eq!(post(carrier, &wrong).await.problems(), ["carrierId length", "carrierName length"]);
+        assert_eq!(post(carrier, &wrong).await.errors(), ["carrierId length", "carrierName length"]);
         for unknown in ["nonsense", UNKNOWN] {
             let form = json!({"loadId": unknown, "driverId": "dai", "carrierId": "haul"});
-            assert_eq!(post(driver, &form).await.problems(), ["loadId unknown_reference"]);
-            assert_eq!(post(carrier, &form).await.problems(), ["loadId unknown_reference"]);
+            assert_eq!(post(driver, &form).await.errors(), ["loadId unknown_reference"]);
+            assert_eq!(post(carrier, &form).await.errors(), ["loadId unknown_reference"]);
         }
         assert_eq!(to_carrier(&app, &User::of("grain"), &load, "rival").send().await.error(409), "conflict");
         assert_eq!(to_carrier(&app, &User::of("rival"), &load, "rival").send().await.error(403), "forbidden");

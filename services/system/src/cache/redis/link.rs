@@ -13,10 +13,10 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::measured::cache_errors;
+use crate::metrics::cache_errors;
 
 /// The pause between attempts to connect.
-const PAUSE: Duration = Duration::from_secs(1);
+const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 /// An attempt to connect is given up after this long.
 const CONNECTING: Duration = Duration::from_secs(3);
 /// The service waits this long for Redis before it starts without.
@@ -25,14 +25,14 @@ const STARTING: Duration = Duration::from_secs(1);
 type Current = watch::Sender<Option<MultiplexedConnection>>;
 
 /// A connection, whenever there is one.
-pub(super) struct Link {
+pub(super) struct RedisConnection {
     current: Arc<Current>,
     errors: Counter,
     /// Ended when this is dropped.
     _keeper: JoinSet<()>,
 }
 
-impl Link {
+impl RedisConnection {
     pub(super) async fn open(url: &str) -> Result<Self> {
         const WRONG: &str = "service.cache_url must be memory:, or redis:// or rediss:// and an address, as in \
                              redis://cache.internal:6379/0";
@@ -93,7 +93,7 @@ async fn keep(client: Client, current: Arc<Current>) {
             }
             Err(_) => {}
         }
-        sleep(PAUSE).await;
+        sleep(RECONNECT_PAUSE).await;
     }
 }
 

@@ -24,7 +24,7 @@ use super::{BATCH, Found, Name, Staged, lost, unavailable};
 /// Content is sent in parts of this size, one after the other; the least that S3 takes.
 const PART: u64 = 5 << 20;
 /// How long the store may take to answer, and how much longer for each MiB that is sent to it.
-const PATIENCE: Duration = Duration::from_secs(4);
+const CALL_TIMEOUT: Duration = Duration::from_secs(4);
 const PER_MIB: Duration = Duration::from_secs(1);
 /// How long the next piece of a download may take.
 const STALLED: Duration = Duration::from_secs(15);
@@ -73,7 +73,7 @@ impl Cloud {
     }
 
     pub(super) async fn size(&self, name: &Name) -> Result<Option<u64>, Error> {
-        match within(PATIENCE, self.store.head(&self.path(name))).await? {
+        match within(CALL_TIMEOUT, self.store.head(&self.path(name))).await? {
             Err(e) if is_missing(&e) => Ok(None),
             found => Ok(Some(found.map_err(failed)?.size)),
         }
@@ -83,7 +83,7 @@ impl Cloud {
         let range = Some(bytes.clone().into());
         let path = self.path(name);
         let asked = self.store.get_opts(&path, GetOptions { range, ..GetOptions::default() });
-        let found = match within(PATIENCE, asked).await? {
+        let found = match within(CALL_TIMEOUT, asked).await? {
             Err(e) if is_missing(&e) => return Err(lost(anyhow!(e.to_string()))),
             found => found.map_err(failed)?,
         };
@@ -168,7 +168,7 @@ async fn next(mut pieces: Pieces) -> Result<Option<(Bytes, Pieces)>, Error> {
 /// What is asked of the store with so many bytes.
 async fn limited<T>(size: u64, asked: impl Future<Output = object_store::Result<T>>) -> Result<T, Error> {
     let mib = u32::try_from(size >> 20).unwrap_or(u32::MAX);
-    within(PATIENCE + PER_MIB * mib, asked).await?.map_err(failed)
+    within(CALL_TIMEOUT + PER_MIB * mib, asked).await?.map_err(failed)
 }
 
 async fn within<T>(

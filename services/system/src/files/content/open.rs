@@ -18,12 +18,12 @@ use crate::Settings;
 const EXPECTED: &str = "service.store_url must be file:// and a folder, as in file:///var/lib/drover/files, or \
                         s3://BUCKET, gs://BUCKET or az://CONTAINER, each with a folder if you like";
 /// How long a start waits for the bucket.
-const PATIENCE: Duration = Duration::from_secs(4);
+const OPEN_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Opens a bucket. One that does not answer may do so later; the service starts meanwhile.
 pub(super) async fn cloud(settings: &Settings) -> anyhow::Result<Cloud> {
     let cloud = connect(settings)?;
-    match cloud.probe(PATIENCE).await {
+    match cloud.probe(OPEN_TIMEOUT).await {
         Ok(()) => {}
         Err(Unusable::Down(cause)) => {
             tracing::warn!(store = settings.store_url, error = cause, "the store does not answer yet");

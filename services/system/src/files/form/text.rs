@@ -1,17 +1,17 @@
 //! Texts of a form, field by field: what is kept of them and why one is refused.
 
-use common::problem::{Code, Problems};
+use common::validation::{Code, ValidationErrors};
 use common::wire::{INVISIBLE_MESSAGE, is_plain_line, normalize_line};
 use serde_json::{Value, json};
 
-const NAME_MAX: usize = 200;
+const MAX_NAME_CHARS: usize = 200;
 
 /// What is wrong with a text, and what helps to mend it.
 pub(super) type Refusal = (Code, String, Value);
 
 /// What was kept; nothing, and an entry for the field, if it was refused.
-pub(super) fn accept<T>(result: Result<T, Refusal>, path: &str, problems: &mut Problems) -> Option<T> {
-    let refused = |(code, message, data)| problems.push_with(path, code, message, data);
+pub(super) fn accept<T>(result: Result<T, Refusal>, path: &str, errors: &mut ValidationErrors) -> Option<T> {
+    let refused = |(code, message, data)| errors.push_with(path, code, message, data);
     result.map_err(refused).ok()
 }
 
@@ -27,8 +27,8 @@ pub(super) fn line(text: &str) -> Result<String, Refusal> {
     if !is_plain_line(&line) {
         return Err((Code::Format, INVISIBLE_MESSAGE.into(), json!({})));
     }
-    if line.is_empty() || line.chars().count() > NAME_MAX {
-        return Err(length(1, NAME_MAX, "characters"));
+    if line.is_empty() || line.chars().count() > MAX_NAME_CHARS {
+        return Err(length(1, MAX_NAME_CHARS, "characters"));
     }
     Ok(line.into_owned())
 }

@@ -91,11 +91,11 @@ testkit::on_both! {
             "flush type", "keys[1] length", "keys[2] type", "keys[3] length", "keys[5] format",
             "prefixes[0] length", "prefixes[1] length", "prefixes[2] type", "prefixes[3] format", "secrets type",
         ];
-        assert_eq!(clear(&app, what).await.problems(), expected);
+        assert_eq!(clear(&app, what).await.errors(), expected);
         let many = json!({"keys": vec!["a"; 1001], "prefixes": vec!["a"; 1001]});
-        assert_eq!(clear(&app, many).await.problems(), ["keys length", "prefixes length"]);
+        assert_eq!(clear(&app, many).await.errors(), ["keys length", "prefixes length"]);
         let most = json!({"keys": vec!["a"; 1000], "prefixes": vec!["a"; 1000]});
         assert_eq!(clear(&app, most).await.ok(), cleared("0 entries were"));
-        assert_eq!(clear(&app, json!("flush")).await.problems(), [" type"]);
+        assert_eq!(clear(&app, json!("flush")).await.errors(), [" type"]);
     }
 }

@@ -41,7 +41,7 @@ on_all! {
     async fn a_refused_upload_leaves_the_key_free(place) {
         let files = start(place).await;
         let user = User::of("farm");
-        assert_eq!(send(&files, &user, "key", "x", b"").await.problems(), ["file length"]);
+        assert_eq!(send(&files, &user, "key", "x", b"").await.errors(), ["file length"]);
         let stored = send(&files, &user, "key", "x", PNG).await;
         assert_eq!(stored.header("idempotency-replayed"), "");
         assert_eq!(stored.status, 200);

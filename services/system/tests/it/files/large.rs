@@ -150,7 +150,7 @@ testkit::on_both! {
         brief[0]["organisations"] = json!(["mart"]);
         assert_eq!(files.resolve(&farm, json!({"ids": [id], "brief": false})).await.ok(), brief);
         let wrong = files.resolve(&farm, json!({"ids": [id], "brief": "yes"})).await;
-        assert_eq!(wrong.problems(), ["brief type"]);
+        assert_eq!(wrong.errors(), ["brief type"]);
     }
 }
 

@@ -42,7 +42,7 @@ on_all! {
         let reply = files.upload(&user, parts(11)).await;
         assert_eq!(reply.json()["validation"][0]["data"]["maximum"], 10);
         assert_eq!(reply.json()["message"], "file must be given at most 10 times.");
-        assert_eq!(reply.problems(), ["file length"]);
+        assert_eq!(reply.errors(), ["file length"]);
         assert_eq!(files.stored().await.len(), 0);
         let ten = files.upload(&user, parts(10)).await.ok();
         assert_eq!(ten["additional"].as_array().unwrap().len(), 9);
@@ -58,14 +58,14 @@ on_all! {
         let many = (0..17).fold(form("files", "misc", "x"), |form, _| form.text("organisations", list.clone()));
         assert_eq!(files.upload(&user, many).await.error(413), "payload_too_large");
         let many = (0..1001).fold(form("files", "misc", "x"), |form, _| form.text("other", "x"));
-        assert_eq!(files.upload(&user, many).await.problems(), [" length"]);
+        assert_eq!(files.upload(&user, many).await.errors(), [" length"]);
         let names: Vec<_> = (0..201).map(|i| format!("org-{i}")).collect();
         let shared = |names: &[String]| {
             form("files", "misc", "x").text("organisations", names.join(",")).part("file", part(PNG))
         };
         let many = files.upload(&user, shared(&names)).await;
         assert_eq!(many.json()["validation"][0]["data"]["maximum"], 200);
-        assert_eq!(many.problems(), ["organisations length"]);
+        assert_eq!(many.errors(), ["organisations length"]);
         assert_eq!(files.stored().await.len(), 0);
         let fits = files.upload(&user, shared(&names[..200])).await.ok();
         assert_eq!(fits["info"]["organisations"], serde_json::json!(names[..200]));

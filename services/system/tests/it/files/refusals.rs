@@ -10,7 +10,7 @@ testkit::on_both! {
         let files = start(backend).await;
         let user = User::of("farm");
         let all = ["bucket required", "file required", "name required", "type required"];
-        assert_eq!(files.upload(&user, Form::new().text("other", "x")).await.problems(), all);
+        assert_eq!(files.upload(&user, Form::new().text("other", "x")).await.errors(), all);
         let long = "x".repeat(201);
         let form = form("pictures", "invoice", " ").part("file", part(b""));
         let form = form.text("organisationId", long.clone()).text("organisations", format!("a,{long}"));
@@ -20,7 +20,7 @@ testkit::on_both! {
         let validation = reply.json()["validation"].clone();
         let bucket = validation.as_array().unwrap().iter().find(|e| e["path"] == "bucket").unwrap().clone();
         assert_eq!(bucket["data"]["allowed"], serde_json::json!(["images", "files"]));
-        assert_eq!(reply.problems(), bad);
+        assert_eq!(reply.errors(), bad);
         assert_eq!(files.stored().await, [""; 0].map(std::path::PathBuf::from));
     }
 
@@ -29,16 +29,16 @@ testkit::on_both! {
         let user = User::of("farm");
         for name in ["a\r\nSet-Cookie: b", "a\0b", "a\u{85}b"] {
             let reply = files.upload(&user, form("files", "misc", name).part("file", part(b"x"))).await;
-            assert_eq!(reply.problems(), ["name format"], "{name:?}");
+            assert_eq!(reply.errors(), ["name format"], "{name:?}");
         }
         let long = "é".repeat(201);
         let reply = files.upload(&user, form("files", "misc", &long).part("file", part(b"x"))).await;
-        assert_eq!(reply.problems(), ["name length"]);
+        assert_eq!(reply.errors(), ["name length"]);
         let fits = "é".repeat(200);
         assert_eq!(files.upload(&user, form("files", "misc", &fits).part("file", part(b"x"))).await.status, 200);
         // The names of further parts become names too.
         let two = form("files", "misc", "x").part("file", part(b"x")).part("file", part(b"x").file_name(long));
-        assert_eq!(files.upload(&user, two).await.problems(), ["file length"]);
+        assert_eq!(files.upload(&user, two).await.errors(), ["file length"]);
     }
 
     async fn images_must_be_images(backend) {
@@ -59,7 +59,7 @@ testkit::on_both! {
         ] {
             let part = part(content).mime_str("image/png").unwrap();
             let reply = files.upload(&user, form("images", "image", "x.png").part("file", part)).await;
-            assert_eq!(reply.problems(), ["file format"]);
+            assert_eq!(reply.errors(), ["file format"]);
         }
         let info = files.make(&user, "misc", b"\x89PNG but not really").await;
         assert_eq!(files.info(&user, &info).await.ok()["contentType"], "application/octet-stream");
@@ -68,7 +68,7 @@ testkit::on_both! {
         let second = form("images", "image", "x").part("file", part(PNG)).part("file", part(b"text"));
         let reply = files.upload(&user, second).await;
         assert_eq!(reply.json()["validation"][0]["data"]["index"], 1);
-        assert_eq!(reply.problems(), ["file format"]);
+        assert_eq!(reply.errors(), ["file format"]);
         assert_eq!(files.stored().await.len(), kept);
         for (content, media_type) in [
             (PNG, "image/png"),
@@ -90,15 +90,15 @@ testkit::on_both! {
         assert_eq!(reply.header("www-authenticate"), "Bearer realm=\"drover\"");
         assert_eq!(reply.error(401), "unauthenticated");
         // What is wrong with the form comes before whose it is.
-        assert_eq!(files.upload(&User::of("farm"), bad()).await.problems(), ["bucket enum"]);
+        assert_eq!(files.upload(&User::of("farm"), bad()).await.errors(), ["bucket enum"]);
         let good = form("files", "misc", "x").text("organisationId", "mart").part("file", part(b"x"));
         assert_eq!(files.upload(&User::of("farm"), good).await.error(403), "forbidden");
         assert_eq!(files.stored().await.len(), 0);
         let key = files.app.post("/v1/files").by(&User::of("farm")).header("idempotency-key", "");
         let good = form("files", "misc", "x").part("file", part(b"x"));
-        assert_eq!(key.form(good).send().await.problems(), ["Idempotency-Key length"]);
+        assert_eq!(key.form(good).send().await.errors(), ["Idempotency-Key length"]);
         let key = files.app.post("/v1/files").by(&User::of("farm")).header("idempotency-key", "");
-        assert_eq!(key.form(bad()).send().await.problems(), ["Idempotency-Key length", "bucket enum"]);
+        assert_eq!(key.form(bad()).send().await.errors(), ["Idempotency-Key length", "bucket enum"]);
     }
 
     async fn without_a_token_nothing(backend) {

@@ -111,7 +111,7 @@ on_all! {
         let files = start(place).await;
         let user = User::of("farm");
         let long = "x".repeat(201);
-        for (body, problems) in [
+        for (body, errors) in [
             (json!({}), &["ids required"][..]),
             (json!({"ids": []}), &["ids length"]),
             (json!({"ids": vec![UNKNOWN; 51]}), &["ids length"]),
@@ -122,7 +122,7 @@ on_all! {
             (json!({"ids": [UNKNOWN], "shareWith": "farm"}), &["shareWith enum"]),
             (json!({"ids": [UNKNOWN], "shareWith": ["a", " "]}), &["shareWith[1] length"]),
         ] {
-            assert_eq!(files.resolve(&user, body.clone()).await.problems(), problems, "{body}");
+            assert_eq!(files.resolve(&user, body.clone()).await.errors(), errors, "{body}");
         }
         let reply = files.app.post("/v1/files/resolve").by(&user).body("application/json", "{").send().await;
         assert_eq!(reply.error(400), "malformed_body");

@@ -91,7 +91,7 @@ testkit::on_both! {
         assert_eq!(entry["message"], "is infected: Eicar-Signature");
         assert_eq!(entry["data"], serde_json::json!({"index": 1, "signature": "Eicar-Signature"}));
         assert_eq!(reply.json()["code"], "validation_failed");
-        assert_eq!(reply.problems(), ["file infected"]);
+        assert_eq!(reply.errors(), ["file infected"]);
         assert_eq!(files.stored().await.len(), 0);
         let clean = noise(1_900_000);
         let id = files.make(&user, "misc", &clean).await;
@@ -107,7 +107,7 @@ fn a_refused_upload_leaves_its_key_free() {
             let call = files.app.post("/v1/files").by(&User::of("farm")).header("idempotency-key", "key");
             call.form(form("files", "misc", "x").part("file", part(content))).send().await
         };
-        assert_eq!(upload(EICAR).await.problems(), ["file infected"]);
+        assert_eq!(upload(EICAR).await.errors(), ["file infected"]);
         assert_eq!(upload(b"clean").await.status, 200);
     });
 }
@@ -127,7 +127,7 @@ fn a_unix_socket_does_too() {
         assert_eq!(files.app.get("/readyz").send().await.ok()["scanner"], "ok");
         files.make(&User::of("farm"), "misc", b"clean").await;
         let form = form("files", "misc", "x").part("file", part(EICAR));
-        assert_eq!(files.upload(&User::of("farm"), form).await.problems(), ["file infected"]);
+        assert_eq!(files.upload(&User::of("farm"), form).await.errors(), ["file infected"]);
     });
 }
 

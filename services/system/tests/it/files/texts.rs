@@ -31,7 +31,7 @@ on_all! {
                 .text("organisations", format!("haulier,mart{c}"))
                 .part("file", part(PNG))
                 .part("file", Part::bytes(PNG.to_vec()).file_name(format!("a{c}.png")));
-            let found = files.upload(&user, form).await.problems();
+            let found = files.upload(&user, form).await.errors();
             assert_eq!(found, ["file format", "name format", "organisationId format", "organisations format"], "{c:?}");
         }
     }

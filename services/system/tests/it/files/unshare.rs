@@ -29,7 +29,7 @@ async fn share_all(files: &Files, user: &User, id: &str) {
 fn refused(reply: Reply, ids: &[&str]) {
     let data = json!({"maximum": 200, "ids": ids});
     assert_eq!(reply.json()["validation"][0]["data"], data, "{}", reply.text());
-    assert_eq!(reply.problems(), ["shareWith length"]);
+    assert_eq!(reply.errors(), ["shareWith length"]);
 }
 
 on_all! {
@@ -98,7 +98,7 @@ on_all! {
         let user = User::of("farm");
         let id = files.make(&user, "misc", b"x").await;
         files.resolve(&user, json!({"ids": [id], "shareWith": ["a"]})).await.ok();
-        for (share, unshare, problems) in [
+        for (share, unshare, errors) in [
             (json!([" a", "b"]), json!(["c", "b"]), &["unshareWith inconsistent"][..]),
             (json!("*"), json!(["*"]), &["unshareWith inconsistent"]),
             (json!(["*"]), json!("*"), &["unshareWith inconsistent"]),
@@ -110,7 +110,7 @@ on_all! {
             (json!(["b"]), json!(["a\0"]), &["unshareWith[0] format"]),
         ] {
             let body = json!({"ids": [id], "shareWith": share, "unshareWith": unshare});
-            assert_eq!(files.resolve(&user, body.clone()).await.problems(), problems, "{body}");
+            assert_eq!(files.resolve(&user, body.clone()).await.errors(), errors, "{body}");
         }
         assert_eq!(shared(&files, &id).await, json!(["a"]));
     }

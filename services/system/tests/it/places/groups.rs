@@ -54,7 +54,7 @@ fn browsers_may_ask_first() {
         }
         let refused = app.get("/v1/public/locations/coordinates?lat=91&lon=0").send().await;
         assert_eq!(refused.header("access-control-allow-origin"), "*", "or the browser hides what is wrong");
-        assert_eq!(refused.problems(), ["lat range"]);
+        assert_eq!(refused.errors(), ["lat range"]);
     });
 }
 

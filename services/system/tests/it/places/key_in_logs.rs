@@ -48,7 +48,7 @@ fn not_even_traced() {
             let reply = service.call("GET", &format!("/v1/{query}")).send().await;
             assert_eq!(reply.status, 503);
             assert!(!reply.text().contains(KEY));
-            reply.discreet();
+            reply.assert_no_internals();
         }
         let token = User::of("farm").token();
         let form = form("files", "misc", "x").part("file", part(b"x"));

@@ -44,12 +44,12 @@ fn coordinates_that_are_none() {
     testkit::block_on(async {
         let app = start().await;
         let path = "/v1/locations/coordinates";
-        assert_eq!(app.get(path).send().await.problems(), ["lat required", "lon required"]);
-        assert_eq!(app.by_coordinates("", "").await.problems(), ["lat required", "lon required"]);
-        assert_eq!(app.by_coordinates("90.0001", "-180.1").await.problems(), ["lat range", "lon range"]);
-        assert_eq!(app.by_coordinates("1e300", "-1e300").await.problems(), ["lat range", "lon range"]);
+        assert_eq!(app.get(path).send().await.errors(), ["lat required", "lon required"]);
+        assert_eq!(app.by_coordinates("", "").await.errors(), ["lat required", "lon required"]);
+        assert_eq!(app.by_coordinates("90.0001", "-180.1").await.errors(), ["lat range", "lon range"]);
+        assert_eq!(app.by_coordinates("1e300", "-1e300").await.errors(), ["lat range", "lon range"]);
         for text in ["north", "NaN", "inf", "1,5", "1e400"] {
-            assert_eq!(app.by_coordinates(text, text).await.problems(), ["lat type", "lon type"], "{text}");
+            assert_eq!(app.by_coordinates(text, text).await.errors(), ["lat type", "lon type"], "{text}");
         }
         let range = app.by_coordinates("91", "0").await.json();
         assert_eq!(range["validation"][0]["data"]["maximum"], 90);
@@ -96,15 +96,15 @@ fn words_that_are_none() {
     testkit::block_on(async {
         let app = start().await;
         for query in ["", "   "] {
-            assert_eq!(app.by_words(query).await.problems(), ["query required"]);
+            assert_eq!(app.by_words(query).await.errors(), ["query required"]);
         }
-        assert_eq!(app.get("/v1/locations/three-words").send().await.problems(), ["query required"]);
-        assert_eq!(app.by_words(&"x".repeat(1001)).await.problems(), ["query length"]);
-        assert_eq!(app.by_words("a\nb.c.d").await.problems(), ["query format"]);
+        assert_eq!(app.get("/v1/locations/three-words").send().await.errors(), ["query required"]);
+        assert_eq!(app.by_words(&"x".repeat(1001)).await.errors(), ["query length"]);
+        assert_eq!(app.by_words("a\nb.c.d").await.errors(), ["query format"]);
         for query in ["hello", "one.two", "a.b.c.d", "!!!", "🐄.🐄.🐄", "...", &"x".repeat(1000)] {
             let reply = app.by_words(query).await;
             assert!(reply.json()["validation"][0]["data"]["suggestions"].is_array(), "{}", reply.text());
-            assert_eq!(reply.problems(), ["query format"], "{query}");
+            assert_eq!(reply.errors(), ["query format"], "{query}");
         }
     });
 }
@@ -152,17 +152,17 @@ fn an_address_by_its_id() {
 fn an_address_that_is_not_there() {
     testkit::block_on(async {
         let app = start().await;
-        assert_eq!(app.get("/v1/locations/address").send().await.problems(), ["id required"]);
-        assert_eq!(app.by_id("nowhere", "").await.problems(), ["id required", "source enum"]);
-        assert_eq!(app.by_id("nowhere", "  ").await.problems(), ["id required", "source enum"]);
+        assert_eq!(app.get("/v1/locations/address").send().await.errors(), ["id required"]);
+        assert_eq!(app.by_id("nowhere", "").await.errors(), ["id required", "source enum"]);
+        assert_eq!(app.by_id("nowhere", "  ").await.errors(), ["id required", "source enum"]);
         for id in ["x", "place:1", "postcode:ZZ99ZZ", "🐄", "N1@52,-2"] {
             assert_eq!(app.by_id("gazetteer", id).await.error(404), "not_found", "{id}");
         }
         let reply = app.by_id("loqate", "x").await;
         let data: Value = reply.json()["validation"][0]["data"].clone();
         assert_eq!(data, json!({"allowed": ["gazetteer"]}));
-        assert_eq!(reply.problems(), ["source enum"]);
-        assert_eq!(app.by_id("gazetteer", &"x".repeat(201)).await.problems(), ["id length"]);
-        assert_eq!(app.by_id("gazetteer", "a\0b").await.problems(), ["id format"]);
+        assert_eq!(reply.errors(), ["source enum"]);
+        assert_eq!(app.by_id("gazetteer", &"x".repeat(201)).await.errors(), ["id length"]);
+        assert_eq!(app.by_id("gazetteer", "a\0b").await.errors(), ["id format"]);
     });
 }

@@ -92,7 +92,7 @@ fn an_address() {
             );
         }
         assert_eq!(app.by_id("loqate", "unknown").await.error(404), "not_found");
-        assert_eq!(app.by_id("photon", "x").await.problems(), ["source enum"]);
+        assert_eq!(app.by_id("photon", "x").await.errors(), ["source enum"]);
         let gazetteers = app.by_id("gazetteer", "postcode:HR49AR").await.ok();
         assert_eq!(gazetteers["address"]["postcode"], "HR4 9AR");
     });

@@ -129,16 +129,16 @@ fn what_cannot_be_searched_for() {
     testkit::block_on(async {
         let app = start().await;
         for empty in [vec![], vec![("query", "")], vec![("query", "  ")], vec![("query", " "), ("id", "")]] {
-            assert_eq!(app.search(&empty).await.problems(), ["query required"], "{empty:?}");
+            assert_eq!(app.search(&empty).await.errors(), ["query required"], "{empty:?}");
         }
         let long = "x".repeat(1001);
         let wrong = [("query", long.as_str()), ("countryISO", "UK"), ("limit", "101"), ("offset", "-1")];
         let found = ["countryISO enum", "limit range", "offset range", "query length"];
-        assert_eq!(app.search(&wrong).await.problems(), found);
-        assert_eq!(app.search(&[("query", "a\u{7}b")]).await.problems(), ["query format"]);
-        assert_eq!(app.search(&[("id", "a\u{7}b")]).await.problems(), ["id format"]);
-        assert_eq!(app.search(&[("query", "x"), ("limit", "0")]).await.problems(), ["limit range"]);
-        assert_eq!(app.search(&[("query", "x"), ("limit", "many")]).await.problems(), ["limit type"]);
+        assert_eq!(app.search(&wrong).await.errors(), found);
+        assert_eq!(app.search(&[("query", "a\u{7}b")]).await.errors(), ["query format"]);
+        assert_eq!(app.search(&[("id", "a\u{7}b")]).await.errors(), ["id format"]);
+        assert_eq!(app.search(&[("query", "x"), ("limit", "0")]).await.errors(), ["limit range"]);
+        assert_eq!(app.search(&[("query", "x"), ("limit", "many")]).await.errors(), ["limit type"]);
         assert_eq!(app.search(&[("query", &"x".repeat(1000))]).await.status, 200);
     });
 }
@@ -151,6 +151,6 @@ fn no_such_container() {
             assert_eq!(app.search(&[("id", id)]).await.error(404), "not_found", "{id}");
         }
         let both = app.search(&[("id", "nothing"), ("countryISO", "UK")]).await;
-        assert_eq!(both.problems(), ["countryISO enum"], "the request is looked at first");
+        assert_eq!(both.errors(), ["countryISO enum"], "the request is looked at first");
     });
 }

@@ -67,12 +67,12 @@ fn bad_words_are_the_clients_mistake() {
         let reply = app.by_words("filled.count.sope").await;
         let data = reply.json()["validation"][0]["data"].clone();
         assert_eq!(data, json!({"suggestions": ["filled.count.soap", "filled.count.slope"]}));
-        assert_eq!(reply.problems(), ["query format"]);
+        assert_eq!(reply.errors(), ["query format"]);
         assert_eq!(calls(&stub).await, 2);
         for query in ["filled.count", "filled.count.soap.and", "..."] {
             let reply = app.by_words(query).await;
             assert_eq!(reply.json()["validation"][0]["data"], json!({"suggestions": []}));
-            assert_eq!(reply.problems(), ["query format"], "{query}");
+            assert_eq!(reply.errors(), ["query format"], "{query}");
         }
         assert_eq!(calls(&stub).await, 2, "what cannot be words is asked of nobody");
     });

@@ -4,12 +4,12 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 
-use common::problem::Code;
+use common::validation::Code;
 
-use super::{Budget, COLUMNS_MAX, Cell, Fault, Row};
+use super::{Budget, Cell, MAX_COLUMNS, Row, TableError};
 
 /// No record is longer: it is more than all columns may have together.
-const RECORD_MAX: usize = 1 << 20;
+const MAX_RECORD_BYTES: usize = 1 << 20;
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 pub struct Csv {
@@ -33,7 +33,7 @@ enum State {
 }
 
 impl Csv {
-    pub fn new(file: File) -> Result<Self, Fault> {
+    pub fn new(file: File) -> Result<Self, TableError> {
         let mut input = BufReader::with_capacity(64 << 10, file);
         if input.fill_buf()?.starts_with(BOM) {
             input.consume(BOM.len());
@@ -43,7 +43,7 @@ impl Csv {
     }
 
     /// The next record, blank or not.
-    pub fn next(&mut self, budget: &mut Budget) -> Result<Option<Row>, Fault> {
+    pub fn next(&mut self, budget: &mut Budget) -> Result<Option<Row>, TableError> {
         let row = self.record()?;
         let cells = row.as_ref().map_or(&[][..], |row| &row.cells);
         budget.take_cells(cells.len())?;
@@ -51,7 +51,7 @@ impl Csv {
         Ok(row)
     }
 
-    fn record(&mut self) -> Result<Option<Row>, Fault> {
+    fn record(&mut self) -> Result<Option<Row>, TableError> {
         let begin = self.line;
         let (mut cells, mut cell, mut state, mut size) = (Vec::new(), Vec::new(), State::Begin, 0);
         let mut any = false;
@@ -64,7 +64,7 @@ impl Csv {
             }
             any = true;
             size += 1;
-            if size > RECORD_MAX {
+            if size > MAX_RECORD_BYTES {
                 return Err(open_quote(begin));
             }
             if (byte == b'\n' && !half) || byte == b'\r' {
@@ -80,8 +80,8 @@ impl Csv {
                 (_, b'\n' | b'\r') => return finish(cells, cell, begin),
                 (_, byte) if byte == self.delimiter => {
                     cells.push(text(std::mem::take(&mut cell), begin)?);
-                    if cells.len() == COLUMNS_MAX {
-                        return Err(Fault::too_many("columns", COLUMNS_MAX).with("line", begin));
+                    if cells.len() == MAX_COLUMNS {
+                        return Err(TableError::too_many("columns", MAX_COLUMNS).with("line", begin));
                     }
                     State::Begin
                 }
@@ -98,26 +98,26 @@ impl Csv {
         }
     }
 
-    fn byte(&mut self) -> Result<Option<u8>, Fault> {
+    fn byte(&mut self) -> Result<Option<u8>, TableError> {
         let byte = self.input.fill_buf()?.first().copied();
         self.input.consume(usize::from(byte.is_some()));
         Ok(byte)
     }
 }
 
-fn finish(mut cells: Vec<Cell>, last: Vec<u8>, line: u64) -> Result<Option<Row>, Fault> {
+fn finish(mut cells: Vec<Cell>, last: Vec<u8>, line: u64) -> Result<Option<Row>, TableError> {
     cells.push(text(last, line)?);
     Ok(Some(Row { line, cells }))
 }
 
-fn text(bytes: Vec<u8>, line: u64) -> Result<Cell, Fault> {
+fn text(bytes: Vec<u8>, line: u64) -> Result<Cell, TableError> {
     let text = String::from_utf8(bytes);
-    text.map(Cell::Text).map_err(|_| Fault::unreadable("is not UTF-8: save it as CSV UTF-8", Some(line)))
+    text.map(Cell::Text).map_err(|_| TableError::unreadable("is not UTF-8: save it as CSV UTF-8", Some(line)))
 }
 
-fn open_quote(line: u64) -> Fault {
+fn open_quote(line: u64) -> TableError {
     let message = "has a row that does not end: is a quote missing that should close a cell?";
-    Fault::refused(Code::Format, message).with("line", line)
+    TableError::refused(Code::Format, message).with("line", line)
 }
 
 /// What the first line has most of, outside of quotes.
@@ -139,7 +139,7 @@ mod tests {
 
     use super::*;
 
-    fn read(content: &[u8]) -> Result<Vec<(u64, Vec<String>)>, Fault> {
+    fn read(content: &[u8]) -> Result<Vec<(u64, Vec<String>)>, TableError> {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(content).unwrap();
         file.rewind().unwrap();
@@ -183,13 +183,13 @@ mod tests {
     #[test]
     fn what_is_no_csv() {
         let line = |content: &[u8]| match read(content).unwrap_err() {
-            Fault::Unreadable(_, line) => line,
-            Fault::Refused { data, .. } => data["line"].as_u64(),
+            TableError::Unreadable(_, line) => line,
+            TableError::Refused { data, .. } => data["line"].as_u64(),
             other => panic!("{other:?}"),
         };
         assert_eq!(line(b"a\nb\n\xff\n"), Some(3));
         assert_eq!(line(b"a\nb\n\"c\nd\n"), Some(3));
-        assert_eq!(line(&[b"a\n\"".as_slice(), &b"x\n".repeat(RECORD_MAX)].concat()), Some(2));
+        assert_eq!(line(&[b"a\n\"".as_slice(), &b"x\n".repeat(MAX_RECORD_BYTES)].concat()), Some(2));
         assert_eq!(line(&[b"a\n".as_slice(), &b",".repeat(256)].concat()), Some(2));
         assert_eq!(read(&[b",".repeat(255), b"\n".to_vec()].concat()).unwrap()[0].1.len(), 256);
     }

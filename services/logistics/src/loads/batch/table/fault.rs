@@ -3,11 +3,11 @@
 use std::io::ErrorKind;
 
 use common::Error;
-use common::problem::{Code, Problems};
+use common::validation::{Code, ValidationErrors};
 use serde_json::{Map, Value, json};
 
 #[derive(Debug)]
-pub enum Fault {
+pub enum TableError {
     /// Damaged, cut off, not UTF-8: 400 `malformed_body`.
     Unreadable(String, Option<u64>),
     /// No table that is taken: an entry at `file`.
@@ -18,7 +18,7 @@ pub enum Fault {
     Disk(std::io::Error),
 }
 
-impl Fault {
+impl TableError {
     pub fn unreadable(why: &str, line: Option<u64>) -> Self {
         Self::Unreadable(why.to_owned(), line)
     }
@@ -55,9 +55,9 @@ impl Fault {
                 if let Some((member, name)) = file {
                     data[member] = json!(name);
                 }
-                let mut problems = Problems::default();
-                problems.push_with("file", code, message, data);
-                Error::Validation(problems)
+                let mut errors = ValidationErrors::default();
+                errors.push_with("file", code, message, data);
+                Error::Validation(errors)
             }
             Self::TooLarge(limit) => Error::PayloadTooLarge(limit),
             Self::Disk(error) => Error::Unavailable(error.into(), "The temporary folder"),
@@ -65,7 +65,7 @@ impl Fault {
     }
 }
 
-impl From<std::io::Error> for Fault {
+impl From<std::io::Error> for TableError {
     fn from(error: std::io::Error) -> Self {
         match error.kind() {
             ErrorKind::UnexpectedEof | ErrorKind::InvalidInput | ErrorKind::InvalidData => {

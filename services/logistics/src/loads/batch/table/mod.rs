@@ -9,16 +9,16 @@ mod xlsx;
 use std::fs::File;
 use std::io::{Read, Seek};
 
-use common::problem::Code;
+use common::validation::Code;
 
 use csv::Csv;
-pub use fault::Fault;
+pub use fault::TableError;
 use xlsx::Xlsx;
 
 /// No table has more columns.
-const COLUMNS_MAX: usize = 256;
+const MAX_COLUMNS: usize = 256;
 /// A text is cut off at so many bytes, which is more than any column takes.
-const TEXT_MAX: usize = 64 << 10;
+const MAX_TEXT_BYTES: usize = 64 << 10;
 
 /// A batch may have this many blank rows at least, however few rows it may have.
 const MIN_BLANK_ROWS: usize = 1_000;
@@ -75,26 +75,26 @@ impl Budget {
         Self::max_cells(limits).saturating_mul(EVENTS_PER_CELL)
     }
 
-    fn take_blank_row(&mut self) -> Result<(), Fault> {
-        let too_many = || Fault::too_many("blank rows: delete them", Self::max_blank_rows(self.limits));
+    fn take_blank_row(&mut self) -> Result<(), TableError> {
+        let too_many = || TableError::too_many("blank rows: delete them", Self::max_blank_rows(self.limits));
         self.blank_rows = self.blank_rows.checked_sub(1).ok_or_else(too_many)?;
         Ok(())
     }
 
-    fn take_cells(&mut self, count: usize) -> Result<(), Fault> {
-        let too_many = || Fault::too_many("cells, blank cells included", Self::max_cells(self.limits));
+    fn take_cells(&mut self, count: usize) -> Result<(), TableError> {
+        let too_many = || TableError::too_many("cells, blank cells included", Self::max_cells(self.limits));
         self.cells = self.cells.checked_sub(count).ok_or_else(too_many)?;
         Ok(())
     }
 
-    fn take_event(&mut self) -> Result<(), Fault> {
-        let too_many = || Fault::too_many("tags and texts in its XML", Self::max_events(self.limits));
+    fn take_event(&mut self) -> Result<(), TableError> {
+        let too_many = || TableError::too_many("tags and texts in its XML", Self::max_events(self.limits));
         self.events = self.events.checked_sub(1).ok_or_else(too_many)?;
         Ok(())
     }
 
-    fn take_text(&mut self, bytes: usize) -> Result<(), Fault> {
-        let too_large = Fault::TooLarge(self.limits.bytes.saturating_mul(5));
+    fn take_text(&mut self, bytes: usize) -> Result<(), TableError> {
+        let too_large = TableError::TooLarge(self.limits.bytes.saturating_mul(5));
         self.text_bytes = self.text_bytes.checked_sub(bytes).ok_or(too_large)?;
         Ok(())
     }
@@ -128,17 +128,17 @@ impl Cell {
 }
 
 /// A table whose rows are being read.
-pub enum Table {
+pub enum TableReader {
     Csv(Csv),
     Xlsx(Box<Xlsx>),
 }
 
-impl Table {
+impl TableReader {
     /// Opens a file; a sheet that says to have more rows than there may be is refused.
     ///
     /// # Errors
     /// If it is no table.
-    pub fn open(mut file: File, budget: &mut Budget) -> Result<Self, Fault> {
+    pub fn open(mut file: File, budget: &mut Budget) -> Result<Self, TableError> {
         let mut head = Vec::new();
         file.rewind()?;
         (&file).take(4096).read_to_end(&mut head)?;
@@ -149,20 +149,20 @@ impl Table {
         let why = if head.starts_with(b"\xd0\xcf\x11\xe0") {
             "an old or encrypted workbook: save it as XLSX without a password, or as CSV"
         } else if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
-            return Err(Fault::unreadable("is UTF-16: save it as CSV UTF-8", Some(1)));
+            return Err(TableError::unreadable("is UTF-16: save it as CSV UTF-8", Some(1)));
         } else if head.contains(&0) {
             "something else"
         } else {
             return Ok(Self::Csv(Csv::new(file)?));
         };
-        Err(Fault::refused(Code::Format, format!("must be CSV or XLSX; this is {why}")))
+        Err(TableError::refused(Code::Format, format!("must be CSV or XLSX; this is {why}")))
     }
 
     /// The next row that is not wholly blank.
     ///
     /// # Errors
     /// If the rest cannot be read, or the budget does not suffice for it.
-    pub fn next(&mut self, budget: &mut Budget) -> Result<Option<Row>, Fault> {
+    pub fn next(&mut self, budget: &mut Budget) -> Result<Option<Row>, TableError> {
         loop {
             let row = match self {
                 Self::Csv(csv) => csv.next(budget)?,

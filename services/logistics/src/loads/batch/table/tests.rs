@@ -17,13 +17,13 @@ fn is_sane(content: &[u8]) -> bool {
     file.write_all(content).unwrap();
     file.rewind().unwrap();
     let mut budget = Budget::new(LIMITS);
-    let Ok(mut table) = Table::open(file, &mut budget) else { return true };
+    let Ok(mut table) = TableReader::open(file, &mut budget) else { return true };
     let is_bounded =
-        |cell: &Cell| !matches!(cell, Cell::Text(text) if text.len() > content.len().max(TEXT_MAX));
+        |cell: &Cell| !matches!(cell, Cell::Text(text) if text.len() > content.len().max(MAX_TEXT_BYTES));
     // Every row of these files takes some of their bytes.
     for _ in 0..=content.len() * 20 {
         match table.next(&mut budget) {
-            Ok(Some(row)) if row.cells.len() <= COLUMNS_MAX && row.cells.iter().all(is_bounded) => {}
+            Ok(Some(row)) if row.cells.len() <= MAX_COLUMNS && row.cells.iter().all(is_bounded) => {}
             Ok(Some(_)) => return false,
             Ok(None) | Err(_) => return true,
         }
@@ -71,7 +71,7 @@ fn a_workbook_is_read_with_the_largest_limits() {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(&workbook()).unwrap();
     let mut budget = Budget::new(Limits { rows: usize::MAX, bytes: usize::MAX });
-    let mut table = Table::open(file, &mut budget).unwrap();
+    let mut table = TableReader::open(file, &mut budget).unwrap();
     assert!(table.next(&mut budget).unwrap().is_some());
 }
 
@@ -85,7 +85,7 @@ fn rows_after_the_largest_number_are_read() {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(&packed(&parts)).unwrap();
     let mut budget = Budget::new(LIMITS);
-    let mut table = Table::open(file, &mut budget).unwrap();
+    let mut table = TableReader::open(file, &mut budget).unwrap();
     let lines = [0; 2].map(|_| table.next(&mut budget).unwrap().unwrap().line);
     assert_eq!(lines, [u64::MAX; 2]);
 }
@@ -135,7 +135,7 @@ fn the_workbook_itself_is_read() {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(&packed(&parts(&workbook()))).unwrap();
     let mut budget = Budget::new(LIMITS);
-    let mut table = Table::open(file, &mut budget).map_err(|_| "no table").unwrap();
+    let mut table = TableReader::open(file, &mut budget).map_err(|_| "no table").unwrap();
     let mut rows = 0;
     while table.next(&mut budget).map_err(|_| "no row").unwrap().is_some() {
         rows += 1;

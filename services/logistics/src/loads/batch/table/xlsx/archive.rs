@@ -8,18 +8,23 @@ use std::io::{self, Read, Seek};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::super::{Budget, Fault};
+use super::super::{Budget, TableError};
 
 pub struct Archive(ZipArchive<File>);
 
 impl Archive {
-    pub fn open(file: File) -> Result<Self, Fault> {
+    pub fn open(file: File) -> Result<Self, TableError> {
         ZipArchive::new(file).map(Self).map_err(damaged)
     }
 
     /// The part of this name, without regard to case, `/` at the beginning or not. More than `limit` bytes are an error,
     /// and more than are left of the budget.
-    pub fn part(&mut self, name: &str, limit: usize, budget: &mut Budget) -> Result<Option<File>, Fault> {
+    pub fn part(
+        &mut self,
+        name: &str,
+        limit: usize,
+        budget: &mut Budget,
+    ) -> Result<Option<File>, TableError> {
         let left = limit.min(budget.unpacked_bytes);
         let name = name.trim_start_matches('/');
         let same = |known: Cow<'_, str>| known.replace('\\', "/").eq_ignore_ascii_case(name);
@@ -30,7 +35,7 @@ impl Archive {
         let mut unpacked = tempfile::tempfile()?;
         let size = io::copy(&mut part.by_ref().take((left as u64).saturating_add(1)), &mut unpacked)?;
         if size > left as u64 {
-            return Err(Fault::TooLarge(limit));
+            return Err(TableError::TooLarge(limit));
         }
         budget.unpacked_bytes -= usize::try_from(size).unwrap_or(left);
         unpacked.rewind()?;
@@ -38,10 +43,10 @@ impl Archive {
     }
 }
 
-fn damaged(error: ZipError) -> Fault {
+fn damaged(error: ZipError) -> TableError {
     match error {
         ZipError::Io(error) => error.into(),
-        _ => Fault::unreadable("is a damaged or encrypted archive, or cut off", None),
+        _ => TableError::unreadable("is a damaged or encrypted archive, or cut off", None),
     }
 }
 
@@ -64,6 +69,6 @@ mod tests {
         let mut budget = Budget::new(Limits { rows: 10, bytes: 10 });
         let mut part = |limit| archive.part("part", limit, &mut budget);
         assert!(part(50).unwrap().is_some());
-        assert!(matches!(part(50), Err(Fault::TooLarge(50))), "30 of 70 bytes are left");
+        assert!(matches!(part(50), Err(TableError::TooLarge(50))), "30 of 70 bytes are left");
     }
 }

@@ -1,7 +1,7 @@
 //! Cells: where they stand, of which kind they are, and what a person reads there.
 
 use chrono::{Datelike, Days, NaiveDate};
-use common::problem::Code;
+use common::validation::Code;
 
 use super::super::Cell;
 

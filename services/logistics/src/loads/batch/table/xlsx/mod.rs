@@ -11,10 +11,10 @@ mod xml;
 
 use std::fs::File;
 
-use common::problem::Code;
+use common::validation::Code;
 use quick_xml::events::{BytesStart, Event};
 
-use super::{Budget, COLUMNS_MAX, Cell, Fault, Row};
+use super::{Budget, Cell, MAX_COLUMNS, Row, TableError};
 use cell::{Kind, column_of, reference};
 use workbook::Workbook;
 use xml::{Text, Xml, attributes};
@@ -29,7 +29,7 @@ pub struct Xlsx {
 }
 
 impl Xlsx {
-    pub fn open(file: File, budget: &mut Budget) -> Result<Self, Fault> {
+    pub fn open(file: File, budget: &mut Budget) -> Result<Self, TableError> {
         let (workbook, mut sheet) = Workbook::open(file, budget)?;
         let max_rows = budget.limits.rows as u64;
         loop {
@@ -38,7 +38,7 @@ impl Xlsx {
                     dimension(&e, max_rows)?;
                 }
                 Event::Start(e) if e.local_name().as_ref() == b"sheetData" => break,
-                Event::Eof => return Err(Fault::unreadable("has no sheet with cells first", None)),
+                Event::Eof => return Err(TableError::unreadable("has no sheet with cells first", None)),
                 _ => {}
             }
         }
@@ -46,7 +46,7 @@ impl Xlsx {
     }
 
     /// The next row, blank or not. Blank cells are left out behind the last other one.
-    pub fn next(&mut self, budget: &mut Budget) -> Result<Option<Row>, Fault> {
+    pub fn next(&mut self, budget: &mut Budget) -> Result<Option<Row>, TableError> {
         let (mut cells, mut next_column): (Vec<Cell>, usize) = (Vec::new(), 0);
         while !self.done {
             match self.sheet.next(budget)? {
@@ -78,8 +78,8 @@ impl Xlsx {
                     if cell.is_blank() {
                         continue;
                     }
-                    let Some(column) = column.filter(|column| *column < COLUMNS_MAX) else {
-                        return Err(Fault::too_many("columns", COLUMNS_MAX).with("line", self.line));
+                    let Some(column) = column.filter(|column| *column < MAX_COLUMNS) else {
+                        return Err(TableError::too_many("columns", MAX_COLUMNS).with("line", self.line));
                     };
                     while cells.len() <= column {
                         cells.push(Cell::Text(String::new()));
@@ -90,7 +90,7 @@ impl Xlsx {
                     return Ok(Some(Row { line: self.line, cells }));
                 }
                 Event::End(e) if e.local_name().as_ref() == b"sheetData" => self.done = true,
-                Event::Eof => return Err(Fault::unreadable("is cut off", Some(self.line))),
+                Event::Eof => return Err(TableError::unreadable("is cut off", Some(self.line))),
                 _ => {}
             }
         }
@@ -99,7 +99,7 @@ impl Xlsx {
 }
 
 /// The text of a cell: its value, or its own string. Nothing if it is a formula whose value was not stored.
-fn text(sheet: &mut Xml, kind: Kind, budget: &mut Budget) -> Result<Option<String>, Fault> {
+fn text(sheet: &mut Xml, kind: Kind, budget: &mut Budget) -> Result<Option<String>, TableError> {
     let wanted: &[u8] = if kind == Kind::Inline { b"t" } else { b"v" };
     let (mut text, mut formula) = (Text::new(wanted), false);
     loop {
@@ -109,7 +109,7 @@ fn text(sheet: &mut Xml, kind: Kind, budget: &mut Budget) -> Result<Option<Strin
                 return Ok(Some(text.take()).filter(has_value));
             }
             Event::Start(e) if e.local_name().as_ref() == b"f" => formula = true,
-            Event::Eof => return Err(Fault::unreadable("is cut off", None)),
+            Event::Eof => return Err(TableError::unreadable("is cut off", None)),
             event => text.see(&event)?,
         }
     }
@@ -117,16 +117,16 @@ fn text(sheet: &mut Xml, kind: Kind, budget: &mut Budget) -> Result<Option<Strin
 
 /// What the sheet says of its size, as `A1:T50001`: refused where that is absurd. A cell far out that is only formatted
 /// is not.
-fn dimension(e: &BytesStart<'_>, rows_max: u64) -> Result<(), Fault> {
+fn dimension(e: &BytesStart<'_>, rows_max: u64) -> Result<(), TableError> {
     let value = attributes(e).find(|(name, _)| *name == b"ref").map(|(_, value)| value);
     let size = value.and_then(|value| reference(value.rsplit(|b| *b == b':').next()?));
     match size {
         Some((column, row))
             if row.saturating_mul((column as u64).saturating_add(1))
-                > rows_max.saturating_add(1).saturating_mul(COLUMNS_MAX as u64) =>
+                > rows_max.saturating_add(1).saturating_mul(MAX_COLUMNS as u64) =>
         {
             let message = "must have fewer rows and columns: delete those that are empty too";
-            Err(Fault::refused(Code::Length, message).with("maximum", rows_max))
+            Err(TableError::refused(Code::Length, message).with("maximum", rows_max))
         }
         _ => Ok(()),
     }

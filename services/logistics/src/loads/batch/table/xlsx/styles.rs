@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use quick_xml::events::Event;
 
-use super::super::{Budget, Fault};
+use super::super::{Budget, TableError};
 use super::number;
 use super::xml::{Xml, attributes};
 
 /// For each style of cells, in their order.
-pub fn dates(mut xml: Xml, budget: &mut Budget) -> Result<Vec<bool>, Fault> {
+pub fn dates(mut xml: Xml, budget: &mut Budget) -> Result<Vec<bool>, TableError> {
     let (mut own, mut dates, mut within) = (HashMap::new(), Vec::new(), false);
     loop {
         match xml.next(budget)? {

@@ -2,17 +2,17 @@
 
 use std::fs::File;
 
-use common::problem::Code;
+use common::validation::Code;
 use quick_xml::events::Event;
 
-use super::super::{Budget, Cell, Fault};
+use super::super::{Budget, Cell, TableError};
 use super::archive::Archive;
 use super::cell::{self, Kind};
 use super::styles;
 use super::xml::{Text, Xml, attributes};
 
 /// The most bytes of each part but the sheet and the shared strings.
-const PART_MAX: usize = 8 << 20;
+const MAX_PART_BYTES: usize = 8 << 20;
 
 pub struct Workbook {
     strings: Strings,
@@ -37,19 +37,19 @@ struct Relation {
 
 impl Workbook {
     /// The workbook, and where its first sheet is.
-    pub fn open(file: File, budget: &mut Budget) -> Result<(Self, Xml), Fault> {
+    pub fn open(file: File, budget: &mut Budget) -> Result<(Self, Xml), TableError> {
         let (mut archive, bytes) = (Archive::open(file)?, budget.limits.bytes);
         let mut xml = |name: &str, limit, budget: &mut Budget| {
             archive.part(name, limit, budget).map(|part| part.map(Xml::new))
         };
-        let root = xml("_rels/.rels", PART_MAX, budget)?.ok_or_else(no_workbook)?;
+        let root = xml("_rels/.rels", MAX_PART_BYTES, budget)?.ok_or_else(no_workbook)?;
         let root = relations(root, "", budget)?;
         let root = root.into_iter().find(|relation| relation.kind == b"officeDocument");
         let name = root.ok_or_else(no_workbook)?.part;
-        let book = xml(&name, PART_MAX, budget)?.ok_or_else(no_workbook)?;
+        let book = xml(&name, MAX_PART_BYTES, budget)?.ok_or_else(no_workbook)?;
         let (first, is_1904) = sheet(book, budget)?;
         let (folder, own) = name.rsplit_once('/').unwrap_or(("", &name));
-        let related = xml(&format!("{folder}/_rels/{own}.rels"), PART_MAX, budget)?;
+        let related = xml(&format!("{folder}/_rels/{own}.rels"), MAX_PART_BYTES, budget)?;
         let related = relations(related.ok_or_else(no_workbook)?, folder, budget)?;
         let mut part = |kind: &[u8], id: Option<&[u8]>, limit, budget: &mut Budget| {
             let is_it = |r: &&Relation| r.kind == kind && id.is_none_or(|id| r.id == id);
@@ -57,7 +57,7 @@ impl Workbook {
         };
         let strings = part(b"sharedStrings", None, bytes.saturating_mul(2), budget)?;
         let strings = strings.map(|xml| Strings::read(xml, budget)).transpose()?;
-        let dates = part(b"styles", None, PART_MAX, budget)?;
+        let dates = part(b"styles", None, MAX_PART_BYTES, budget)?;
         let dates = dates.map(|xml| styles::dates(xml, budget)).transpose()?;
         let sheet =
             part(b"worksheet", Some(&first), bytes.saturating_mul(5), budget)?.ok_or_else(no_workbook)?;
@@ -65,14 +65,14 @@ impl Workbook {
     }
 
     /// What stands in a cell with this value.
-    pub fn cell(&self, kind: Kind, style: Option<u64>, text: String) -> Result<Cell, Fault> {
+    pub fn cell(&self, kind: Kind, style: Option<u64>, text: String) -> Result<Cell, TableError> {
         Ok(match kind {
             Kind::Shared if text.is_empty() => Cell::Text(text),
             Kind::Shared => {
                 let string = text.trim().parse().ok().and_then(|index| self.strings.get(index));
                 Cell::Text(
                     string
-                        .ok_or_else(|| Fault::unreadable("names a string that it has not", None))?
+                        .ok_or_else(|| TableError::unreadable("names a string that it has not", None))?
                         .to_owned(),
                 )
             }
@@ -93,14 +93,15 @@ impl Workbook {
 }
 
 impl Strings {
-    fn read(mut xml: Xml, budget: &mut Budget) -> Result<Self, Fault> {
+    fn read(mut xml: Xml, budget: &mut Budget) -> Result<Self, TableError> {
         let (mut strings, mut text) = (Self::default(), Text::new(b"t"));
         loop {
             match xml.next(budget)? {
                 Event::End(e) if e.local_name().as_ref() == b"si" => {
                     strings.text.push_str(&text.take());
                     strings.ends.push(
-                        u32::try_from(strings.text.len()).map_err(|_| Fault::TooLarge(u32::MAX as usize))?,
+                        u32::try_from(strings.text.len())
+                            .map_err(|_| TableError::TooLarge(u32::MAX as usize))?,
                     );
                 }
                 Event::Eof => return Ok(strings),
@@ -116,7 +117,7 @@ impl Strings {
 }
 
 /// The relation of the first sheet, and whether dates count from 1904.
-fn sheet(mut xml: Xml, budget: &mut Budget) -> Result<(Vec<u8>, bool), Fault> {
+fn sheet(mut xml: Xml, budget: &mut Budget) -> Result<(Vec<u8>, bool), TableError> {
     let (mut first, mut is_1904) = (None, false);
     loop {
         match xml.next(budget)? {
@@ -133,7 +134,7 @@ fn sheet(mut xml: Xml, budget: &mut Budget) -> Result<(Vec<u8>, bool), Fault> {
     }
 }
 
-fn relations(mut xml: Xml, folder: &str, budget: &mut Budget) -> Result<Vec<Relation>, Fault> {
+fn relations(mut xml: Xml, folder: &str, budget: &mut Budget) -> Result<Vec<Relation>, TableError> {
     let mut relations = Vec::new();
     loop {
         match xml.next(budget)? {
@@ -171,8 +172,8 @@ fn resolve(folder: &str, target: &str) -> String {
     path.join("/")
 }
 
-fn no_workbook() -> Fault {
-    Fault::refused(Code::Format, "must be CSV or XLSX; this is an archive, but no workbook with a sheet")
+fn no_workbook() -> TableError {
+    TableError::refused(Code::Format, "must be CSV or XLSX; this is an archive, but no workbook with a sheet")
 }
 
 #[cfg(test)]

@@ -4,17 +4,17 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
 
-use common::problem::Code;
+use common::validation::Code;
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
 
-use super::super::{Budget, Fault, TEXT_MAX};
+use super::super::{Budget, MAX_TEXT_BYTES, TableError};
 
 /// The most bytes of a tag or a text.
-const EVENT_MAX: usize = 1 << 20;
+const MAX_EVENT_BYTES: usize = 1 << 20;
 /// No workbook nests its elements deeper.
-const DEPTH_MAX: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// A part that is being read.
 pub struct Xml {
@@ -39,30 +39,33 @@ impl Read for Bounded {
 
 impl Xml {
     pub fn new(part: File) -> Self {
-        let mut reader = Reader::from_reader(BufReader::new(Bounded { part, left: EVENT_MAX }));
+        let mut reader = Reader::from_reader(BufReader::new(Bounded { part, left: MAX_EVENT_BYTES }));
         reader.config_mut().expand_empty_elements = true;
         Self { reader, buffer: Vec::new(), depth: 0 }
     }
 
     /// The next event; empty elements begin and end.
-    pub fn next(&mut self, budget: &mut Budget) -> Result<Event<'_>, Fault> {
+    pub fn next(&mut self, budget: &mut Budget) -> Result<Event<'_>, TableError> {
         budget.take_event()?;
         self.buffer.clear();
-        self.reader.get_mut().get_mut().left = EVENT_MAX;
+        self.reader.get_mut().get_mut().left = MAX_EVENT_BYTES;
         let event = self.reader.read_event_into(&mut self.buffer).map_err(|error| match error {
             quick_xml::Error::Io(error) => match error.kind() {
-                ErrorKind::QuotaExceeded => Fault::TooLarge(EVENT_MAX),
-                kind => Fault::from(std::io::Error::new(kind, error)),
+                ErrorKind::QuotaExceeded => TableError::TooLarge(MAX_EVENT_BYTES),
+                kind => TableError::from(std::io::Error::new(kind, error)),
             },
-            _ => Fault::unreadable("has parts that are no XML, or is cut off", None),
+            _ => TableError::unreadable("has parts that are no XML, or is cut off", None),
         })?;
         match &event {
             Event::Start(_) => self.depth += 1,
             Event::End(_) => self.depth = self.depth.saturating_sub(1),
             _ => {}
         }
-        if self.depth > DEPTH_MAX {
-            return Err(Fault::refused(Code::Format, "must be a workbook; its elements are nested too deep"));
+        if self.depth > MAX_DEPTH {
+            return Err(TableError::refused(
+                Code::Format,
+                "must be a workbook; its elements are nested too deep",
+            ));
         }
         Ok(event)
     }
@@ -96,7 +99,7 @@ impl Text {
         Self { seen: String::new(), wanted, within: false, phonetic: false }
     }
 
-    pub fn see(&mut self, event: &Event<'_>) -> Result<(), Fault> {
+    pub fn see(&mut self, event: &Event<'_>) -> Result<(), TableError> {
         match event {
             Event::Start(e) => self.enter(e.local_name().as_ref(), true),
             Event::End(e) => self.enter(e.local_name().as_ref(), false),
@@ -128,12 +131,12 @@ impl Text {
     }
 
     fn push(&mut self, text: &str) {
-        let left = (TEXT_MAX - self.seen.len()).min(text.len());
+        let left = (MAX_TEXT_BYTES - self.seen.len()).min(text.len());
         let end = (0..=left).rfind(|end| text.is_char_boundary(*end)).unwrap_or_default();
         self.seen.push_str(&text[..end]);
     }
 }
 
-fn unknown<E>(_: E) -> Fault {
-    Fault::unreadable("has texts that are no XML", None)
+fn unknown<E>(_: E) -> TableError {
+    TableError::unreadable("has texts that are no XML", None)
 }

@@ -1,0 +1,135 @@
+//! Every query on due shares.
+
+use std::time::Duration;
+
+use database::{AnyConnection, Id, Json, Timestamp, shared_now};
+use diesel::prelude::*;
+
+use super::shares::DueShare;
+use crate::Error;
+use crate::schema::due_shares::{self, dsl as s};
+
+/// How long an attempt has, with recording its result. Afterwards it is made again.
+pub(super) const LEASE: Duration = Duration::from_secs(5);
+
+/// Records in the transaction of a load or listing that files are to be shared. The first attempt is that of the request
+/// itself: nobody else makes one before its lease ends.
+///
+/// # Errors
+/// If the database fails.
+pub fn record(c: &mut AnyConnection, share: Option<&DueShare>) -> Result<(), Error> {
+    let Some(share) = share else { return Ok(()) };
+    let at = shared_now(c)?;
+    let row = (
+        s::id.eq(share.id),
+        s::subject_id.eq(share.subject),
+        s::tenant.eq(&share.tenant),
+        s::file_ids.eq(Json::of(&share.files)?),
+        s::organisations.eq(Json::of(&share.organisations)?),
+        s::token.eq(share.token()),
+        s::token_expires_at.eq(share.expires_at),
+        s::created_at.eq(at),
+        s::due_at.eq(at),
+        s::claimed_until.eq(at.after(LEASE)),
+        s::attempts.eq(share.attempts),
+    );
+    diesel::insert_into(due_shares::table).values(row).execute(c)?;
+    Ok(())
+}
+
+/// Deletes a share that is done, or that no attempt can do, with its token. Returns whether it was still there.
+pub(super) fn remove(c: &mut AnyConnection, id: Id) -> Result<bool, Error> {
+    database::with_secure_delete(c, |c| Ok(diesel::delete(s::due_shares.find(id)).execute(c)? > 0))
+}
+
+/// Ends the lease of a failed attempt; the next is due after the pause. Nothing if another attempt began since.
+pub(super) fn postpone(c: &mut AnyConnection, id: Id, attempts: i32, pause: Duration) -> Result<(), Error> {
+    let due = shared_now(c)?.after(pause);
+    let row = s::due_shares.find(id).filter(s::attempts.eq(attempts));
+    let free = (s::due_at.eq(due), s::claimed_until.eq(None::<Timestamp>));
+    // A row that is changed may move, with its token.
+    database::with_secure_delete(c, |c| {
+        diesel::update(row).set(free).execute(c)?;
+        Ok(())
+    })
+}
+
+/// How long until the next share is due, zero if one is; claims nothing. `None` without any.
+pub(super) fn next_due_in(c: &mut AnyConnection) -> Result<Option<Duration>, Error> {
+    let now = shared_now(c)?;
+    let free = s::claimed_until.is_null().or(s::claimed_until.le(now));
+    let next =
+        s::due_shares.filter(free).order(s::due_at).select(s::due_at).first::<Timestamp>(c).optional()?;
+    Ok(next.map(|due| now.until(due)))
+}
+
+/// How many shares wait for a retry; not those whose first attempt runs.
+pub(super) fn count_waiting(c: &mut AnyConnection) -> Result<i64, Error> {
+    let waiting = s::due_shares.filter(s::claimed_until.is_null().or(s::attempts.gt(1)));
+    Ok(waiting.count().get_result(c)?)
+}
+
+/// Columns of a claimed row.
+type DueShareRow = (Id, Id, String, Json, Json, String, Timestamp, i32);
+
+/// Claims at most so many due shares, one of each tenant in turn after the tenant `last`, which becomes the last of these. On
+/// PostgreSQL several replicas may do so at once.
+pub(super) fn claim(c: &mut AnyConnection, most: usize, last: &mut String) -> Result<Vec<DueShare>, Error> {
+    let now = shared_now(c)?;
+    let mut claimed = Vec::new();
+    while claimed.len() < most {
+        let Some(row) = first_due(c, now, last)? else {
+            if last.is_empty() {
+                break;
+            }
+            last.clear();
+            continue;
+        };
+        let (id, subject, tenant, files, organisations, token, expires_at, attempts) = row;
+        let attempts = attempts.saturating_add(1);
+        let leased = (s::claimed_until.eq(now.after(LEASE)), s::attempts.eq(attempts));
+        database::with_secure_delete(c, |c| {
+            diesel::update(s::due_shares.find(id)).set(leased).execute(c)?;
+            Ok::<_, Error>(())
+        })?;
+        last.clone_from(&tenant);
+        claimed.push(DueShare {
+            id,
+            subject,
+            tenant,
+            files: files.parse()?,
+            organisations: organisations.parse()?,
+            token: token.into(),
+            expires_at,
+            attempts,
+            request_id: id.to_string(),
+            traceparent: None,
+        });
+    }
+    Ok(claimed)
+}
+
+/// The longest due share of the first tenant after this one.
+fn first_due(c: &mut AnyConnection, now: Timestamp, after: &str) -> Result<Option<DueShareRow>, Error> {
+    let columns = (
+        s::id,
+        s::subject_id,
+        s::tenant,
+        s::file_ids,
+        s::organisations,
+        s::token,
+        s::token_expires_at,
+        s::attempts,
+    );
+    let due = s::due_shares
+        .filter(s::tenant.gt(after))
+        .filter(s::due_at.le(now))
+        .filter(s::claimed_until.is_null().or(s::claimed_until.le(now)))
+        .order((s::tenant, s::due_at))
+        .limit(1)
+        .select(columns);
+    Ok(match c {
+        AnyConnection::Postgres(c) => due.for_update().skip_locked().first(c).optional()?,
+        AnyConnection::Sqlite(c) => due.first(c).optional()?,
+    })
+}

@@ -1,0 +1,138 @@
+use std::collections::BTreeMap;
+
+use database::{AnyConnection, Database, Id, Timestamp};
+use testkit::{Backend, TestDatabase};
+
+use super::shares::DueShare;
+use super::store;
+use crate::Error;
+
+async fn open(test: &TestDatabase) -> Database {
+    crate::service::tests::open(test).await
+}
+
+/// Longer than a page of SQLite, as a token with many claims.
+fn token_of(tenant: &str) -> String {
+    format!("token of {tenant} ").repeat(300)
+}
+
+/// Stores a share of this tenant that is due at once.
+async fn add(db: &Database, tenant: &str) -> Id {
+    let share = DueShare {
+        id: Id::new(),
+        subject: Id::new(),
+        tenant: tenant.to_owned(),
+        files: vec![Id::new(), Id::new()],
+        organisations: vec!["grain".into(), "*".into()],
+        token: token_of(tenant).into(),
+        expires_at: Timestamp::now(),
+        attempts: 0,
+        request_id: "r".into(),
+        traceparent: None,
+    };
+    let id = share.id;
+    let stored = db.write(move |c| {
+        store::record(c, Some(&share))?;
+        store::postpone(c, id, 0, std::time::Duration::ZERO)
+    });
+    stored.await.unwrap();
+    id
+}
+
+async fn claim(db: &Database, most: usize, last: &str) -> (Vec<DueShare>, String) {
+    let last = last.to_owned();
+    let claim = move |c: &mut AnyConnection| {
+        let mut last = last.clone();
+        let claimed = store::claim(c, most, &mut last)?;
+        Ok::<_, Error>((claimed, last))
+    };
+    db.write(claim).await.unwrap()
+}
+
+#[test]
+fn tokens_of_removed_shares_are_not_in_the_sqlite_file() {
+    testkit::block_on(async {
+        let test = TestDatabase::empty(Backend::Sqlite).await;
+        let db = open(&test).await;
+        let path = test.url.strip_prefix("sqlite://").unwrap();
+        let has_token = || {
+            test.execute("PRAGMA wal_checkpoint");
+            String::from_utf8_lossy(&std::fs::read(path).unwrap()).contains("token of user")
+        };
+        let mut ids = Vec::new();
+        for n in 0..20 {
+            ids.push(add(&db, &format!("user {n}")).await);
+        }
+        assert!(has_token());
+        while !claim(&db, 8, "").await.0.is_empty() {}
+        for id in ids {
+            let second = std::time::Duration::from_secs(1);
+            db.write(move |c| store::postpone(c, id, 1, second)).await.unwrap();
+            assert!(db.write(move |c| store::remove(c, id)).await.unwrap());
+        }
+        assert!(!has_token());
+    });
+}
+
+testkit::on_both! {
+    async fn tenants_take_turns(backend) {
+        let test = TestDatabase::empty(backend).await;
+        let db = open(&test).await;
+        for _ in 0..50 {
+            add(&db, "organisation b").await;
+        }
+        for tenant in ["organisation a", "organisation c", "user a"] {
+            add(&db, tenant).await;
+        }
+        assert_eq!(db.read(store::count_waiting).await.unwrap(), 53);
+        let (mut last, mut turns) = (String::new(), Vec::new());
+        for most in [1, 3, 4] {
+            let claimed;
+            (claimed, last) = claim(&db, most, &last).await;
+            turns.extend(claimed.into_iter().map(|share| share.tenant));
+        }
+        let letters: Vec<_> = turns.iter().map(|tenant| tenant.trim_start_matches("organisation ")).collect();
+        assert_eq!(letters, ["a", "b", "c", "user a", "b", "b", "b", "b"], "one of each, then what is left");
+        let (rest, _) = claim(&db, 100, &last).await;
+        assert_eq!(rest.len(), 45, "each once");
+        assert!(claim(&db, 100, "").await.0.is_empty(), "all have a lease");
+        assert_eq!(db.read(store::next_due_in).await.unwrap(), None);
+        assert_eq!(db.read(store::count_waiting).await.unwrap(), 0, "of all the first attempt runs");
+    }
+
+    async fn a_claim_has_what_was_stored_and_its_outcome_is_recorded(backend) {
+        let test = TestDatabase::empty(backend).await;
+        let db = open(&test).await;
+        let id = add(&db, "organisation a").await;
+        let (claimed, _) = claim(&db, 8, "zzz").await;
+        let [share] = &claimed[..] else { panic!("{}", claimed.len()) };
+        assert_eq!((share.id, share.attempts, share.files.len()), (id, 1, 2));
+        assert_eq!((share.token(), &share.organisations[..]), (&*token_of("organisation a"), &["grain".to_owned(), "*".to_owned()][..]));
+        let second = std::time::Duration::from_secs(60);
+        // The result of an attempt whose lease ended, and another of which began, changes nothing.
+        db.write(move |c| store::postpone(c, id, 0, second)).await.unwrap();
+        assert_eq!(db.read(store::next_due_in).await.unwrap(), None);
+        db.write(move |c| store::postpone(c, id, 1, second)).await.unwrap();
+        let wait = db.read(store::next_due_in).await.unwrap().unwrap();
+        assert!(wait > second / 2 && wait <= second, "{wait:?}");
+        assert!(claim(&db, 8, "").await.0.is_empty());
+        assert!(db.write(move |c| store::remove(c, id)).await.unwrap());
+        assert!(!db.write(move |c| store::remove(c, id)).await.unwrap());
+    }
+
+    async fn two_replicas_claim_each_share_once(backend) {
+        let test = TestDatabase::empty(backend).await;
+        let (one, two) = (open(&test).await, open(&test).await);
+        for n in 0..40 {
+            add(&one, &format!("user {}", n % 4)).await;
+        }
+        let mut seen = BTreeMap::<String, usize>::new();
+        while seen.len() < 40 {
+            let (a, b) = tokio::join!(claim(&one, 8, ""), claim(&two, 8, ""));
+            for share in a.0.into_iter().chain(b.0) {
+                *seen.entry(share.id.to_string()).or_default() += 1;
+            }
+        }
+        assert!(seen.values().all(|times| *times == 1), "{seen:?}");
+    }
+}

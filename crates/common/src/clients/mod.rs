@@ -1,0 +1,4 @@
+//! Clients of other services.
+
+pub mod files;
+pub mod http;

@@ -1,0 +1,12 @@
+//! Extractors: the validated parts of a request, as arguments of a handler.
+
+mod body;
+pub mod idempotency;
+pub mod multipart;
+mod path;
+mod query;
+
+pub use body::Body;
+pub(crate) use body::JsonLimit;
+pub use path::PathId;
+pub use query::Query;

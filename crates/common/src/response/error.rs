@@ -1,0 +1,262 @@
+//! The one error of every handler: a variant for each code of the contract, and its body.
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{self, HeaderValue};
+use actix_web::{HttpResponse, ResponseError};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use utoipa::{IntoResponses, ToSchema};
+
+use crate::response::validation::{FieldError, ValidationErrors};
+
+/// What a handler may answer instead of success (contract, section 1, "Errors").
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// 400 `validation_failed`
+    #[error("{}", summary(.0))]
+    Validation(ValidationErrors),
+    /// 400 `malformed_body`
+    #[error("The body cannot be read: {0}.")]
+    MalformedBody(String),
+    /// 401 `unauthenticated`; what is wrong with the credential, nothing if there is none.
+    #[error("{}", refusal(*.0))]
+    Unauthenticated(Option<&'static str>),
+    /// 403 `forbidden`
+    #[error("{0}")]
+    Forbidden(&'static str),
+    /// 404 `not_found`
+    #[error("There is nothing here by that name.")]
+    NotFound,
+    /// 405 `method_not_allowed`; the methods that are.
+    #[error("This address takes {0}.")]
+    MethodNotAllowed(String),
+    /// 406 `not_acceptable`; the media types on offer.
+    #[error("The answer comes as {0}, which the Accept header rules out.")]
+    NotAcceptable(String),
+    /// 409 `conflict`, with members for `body`.
+    #[error("{0}")]
+    Conflict(String, Map<String, Value>),
+    /// 409 `idempotency_key_reused`
+    #[error("This Idempotency-Key was used for another request: choose a new one.")]
+    IdempotencyKeyReused,
+    /// 409 `idempotency_in_progress`
+    #[error("The first request with this Idempotency-Key is still running: repeat it later.")]
+    IdempotencyInProgress,
+    /// 413 `payload_too_large`; the limit in bytes.
+    #[error("This is more than the {0} bytes that are taken.")]
+    PayloadTooLarge(usize),
+    /// 415 `unsupported_media_type`; the type that is taken.
+    #[error("The body must be {0}.")]
+    UnsupportedMediaType(&'static str),
+    /// 416 `range_not_satisfiable`; the size of the content in bytes.
+    #[error("The content has {0} bytes; the range lies outside.")]
+    RangeNotSatisfiable(u64),
+    /// 429 `rate_limited`; seconds until the next request is admitted.
+    #[error("Too many requests from this address: try again in {0} s.")]
+    RateLimited(u64),
+    /// 500 `internal`: a bug. The cause goes to the log only.
+    #[error("Something went wrong here; the request id finds it in the log.")]
+    Internal(#[source] anyhow::Error),
+    /// 503 `dependency_unavailable`: nothing was changed. The cause goes to the log only.
+    #[error("{1} cannot be reached at the moment and nothing was changed: try again.")]
+    Unavailable(#[source] anyhow::Error, &'static str),
+    /// 503 `dependency_unavailable`: too much of one kind is under way, and nothing was changed.
+    #[error("{0}")]
+    Busy(&'static str),
+    /// 429 `rate_limited`: too much of one kind is under way for the caller's tenant, and nothing was changed.
+    #[error("{0}")]
+    TenantBusy(&'static str),
+    /// 503 `dependency_unavailable` where the database was lost in the commit: `body.outcome` is `unknown`.
+    #[error(
+        "The database cannot be reached at the moment, and whether this was done is not known: look, or repeat it with the \
+         same Idempotency-Key."
+    )]
+    CommitUnknown(#[source] anyhow::Error),
+}
+
+fn refusal(reason: Option<&str>) -> String {
+    let needed = "A bearer token is needed: send it as Authorization: Bearer <token>.";
+    reason.map_or_else(|| needed.to_owned(), |reason| format!("The bearer token was refused: {reason}."))
+}
+
+fn summary(errors: &ValidationErrors) -> String {
+    match errors.iter().collect::<Vec<_>>()[..] {
+        [one] if one.path.is_empty() => format!("The request {}.", one.message),
+        [one] => format!("{} {}.", one.path, one.message),
+        ref many => format!("{} fields were refused: see validation.", many.len()),
+    }
+}
+
+impl Error {
+    /// 409 with a sentence that says why.
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self::Conflict(message.into(), Map::new())
+    }
+
+    /// The same error with a member more in its `body`, which only 409 `conflict` and 400 `validation_failed` have.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        if let Self::Conflict(_, body) | Self::Validation(ValidationErrors { body, .. }) = &mut self {
+            body.insert(name.to_owned(), value.into());
+        }
+        self
+    }
+
+    fn code(&self) -> (u16, &'static str) {
+        match self {
+            Self::Validation(_) => (400, "validation_failed"),
+            Self::MalformedBody(_) => (400, "malformed_body"),
+            Self::Unauthenticated(_) => (401, "unauthenticated"),
+            Self::Forbidden(_) => (403, "forbidden"),
+            Self::NotFound => (404, "not_found"),
+            Self::MethodNotAllowed(_) => (405, "method_not_allowed"),
+            Self::NotAcceptable(_) => (406, "not_acceptable"),
+            Self::Conflict(..) => (409, "conflict"),
+            Self::IdempotencyKeyReused => (409, "idempotency_key_reused"),
+            Self::IdempotencyInProgress => (409, "idempotency_in_progress"),
+            Self::PayloadTooLarge(_) => (413, "payload_too_large"),
+            Self::UnsupportedMediaType(_) => (415, "unsupported_media_type"),
+            Self::RangeNotSatisfiable(_) => (416, "range_not_satisfiable"),
+            Self::RateLimited(_) | Self::TenantBusy(_) => (429, "rate_limited"),
+            Self::Internal(_) => (500, "internal"),
+            Self::Unavailable(..) | Self::Busy(_) | Self::CommitUnknown(_) => (503, "dependency_unavailable"),
+        }
+    }
+
+    /// The whole answer, with the request id in its body.
+    pub fn respond(&self, request_id: &str) -> HttpResponse {
+        let mut body = match self {
+            Self::Conflict(_, members) => members.clone(),
+            Self::Validation(errors) => errors.body.clone(),
+            Self::CommitUnknown(_) => Map::from_iter([("outcome".to_owned(), json!("unknown"))]),
+            _ => Map::new(),
+        };
+        body.insert("requestId".into(), json!(request_id));
+        let validation =
+            if let Self::Validation(errors) = self { errors.iter().cloned().collect() } else { vec![] };
+        let mut response = HttpResponse::build(self.status_code());
+        for (name, value) in self.headers() {
+            response.insert_header((name, value));
+        }
+        response.json(ErrorBody {
+            status: "error",
+            message: self.to_string(),
+            stack: "",
+            code: self.code().1,
+            body,
+            validation,
+        })
+    }
+
+    fn headers(&self) -> Vec<(header::HeaderName, HeaderValue)> {
+        let text = |value: &str| HeaderValue::from_str(value).unwrap_or(HeaderValue::from_static(""));
+        match self {
+            Self::Unauthenticated(None) => vec![(header::WWW_AUTHENTICATE, text("Bearer realm=\"drover\""))],
+            Self::Unauthenticated(Some(reason)) => vec![(
+                header::WWW_AUTHENTICATE,
+                text(&format!("Bearer error=\"invalid_token\", error_description=\"{reason}\"")),
+            )],
+            Self::MethodNotAllowed(allowed) => vec![(header::ALLOW, text(allowed))],
+            Self::RangeNotSatisfiable(size) => {
+                vec![(header::CONTENT_RANGE, text(&format!("bytes */{size}")))]
+            }
+            Self::Unavailable(..) | Self::Busy(_) | Self::CommitUnknown(_) => {
+                vec![(header::RETRY_AFTER, text("2"))]
+            }
+            Self::RateLimited(seconds) => vec![(header::RETRY_AFTER, HeaderValue::from(*seconds))],
+            Self::TenantBusy(_) => vec![(header::RETRY_AFTER, HeaderValue::from(1))],
+            // What was not read of the body must not be taken for the next request.
+            Self::PayloadTooLarge(_) => vec![(header::CONNECTION, text("close"))],
+            _ => vec![],
+        }
+    }
+}
+
+impl ResponseError for Error {
+    fn status_code(&self) -> StatusCode {
+        StatusCode::from_u16(self.code().0).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// Bare: the boundary, which knows the request id, writes the body.
+    fn error_response(&self) -> HttpResponse {
+        HttpResponse::new(self.status_code())
+    }
+}
+
+impl From<database::Error> for Error {
+    fn from(error: database::Error) -> Self {
+        match error {
+            database::Error::Unavailable(_) => Self::Unavailable(error.into(), "The database"),
+            database::Error::CommitUnknown(_) => Self::CommitUnknown(error.into()),
+            _ => Self::Internal(error.into()),
+        }
+    }
+}
+
+impl From<diesel::result::Error> for Error {
+    fn from(error: diesel::result::Error) -> Self {
+        database::Error::from(error).into()
+    }
+}
+
+impl From<serde_json::Error> for Error {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Internal(redacted_json_error(&error))
+    }
+}
+
+/// What is wrong with JSON, and where; serde's own words repeat the value, which may be somebody's.
+pub fn redacted_json_error(error: &serde_json::Error) -> anyhow::Error {
+    let (kind, line, column) = (error.classify(), error.line(), error.column());
+    anyhow::anyhow!("the JSON is not as documented: {kind:?} at line {line}, column {column}")
+}
+
+impl database::DatabaseFailure for Error {
+    fn database(&self) -> Option<&database::Error> {
+        match self {
+            Self::Internal(e) | Self::Unavailable(e, _) | Self::CommitUnknown(e) => e.downcast_ref(),
+            _ => None,
+        }
+    }
+}
+
+/// The body of every error (interface.md, 2.14).
+#[derive(Serialize, ToSchema)]
+pub struct ErrorBody {
+    /// Always `error`.
+    #[schema(value_type = String)]
+    status: &'static str,
+    /// One sentence for a person.
+    message: String,
+    /// Always empty: the request id finds the stack in the log.
+    #[schema(value_type = String)]
+    stack: &'static str,
+    /// For a program.
+    #[schema(value_type = String)]
+    code: &'static str,
+    /// `requestId`, and what the code documents.
+    #[schema(value_type = Object)]
+    body: Map<String, Value>,
+    /// One entry for each failed field.
+    validation: Vec<FieldError>,
+}
+
+/// The error answers that every operation documents (interface.md, section 7).
+#[derive(IntoResponses)]
+pub enum ErrorResponses {
+    /// A field is missing or wrong (`validation_failed`), or the body cannot be read (`malformed_body`).
+    #[response(status = 400)]
+    BadRequest(#[to_schema] ErrorBody),
+    /// No valid bearer token.
+    #[response(status = 401)]
+    Unauthenticated(#[to_schema] ErrorBody),
+    /// The caller may not do this.
+    #[response(status = 403)]
+    Forbidden(#[to_schema] ErrorBody),
+    /// The thing is not in a state that allows this.
+    #[response(status = 409)]
+    Conflict(#[to_schema] ErrorBody),
+    /// A bug.
+    #[response(status = 500)]
+    Internal(#[to_schema] ErrorBody),
+}

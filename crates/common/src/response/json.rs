@@ -1,0 +1,69 @@
+//! A JSON answer whose bytes were written where the data was read, so that it can be kept and sent again.
+
+use actix_web::body::BoxBody;
+use actix_web::http::StatusCode;
+use actix_web::http::header::ContentType;
+use actix_web::{HttpRequest, HttpResponse, Responder};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// A 200 with its JSON body and the headers that belong to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JsonResponse {
+    /// JSON text.
+    pub body: String,
+    /// Header names and values.
+    pub headers: Vec<(String, String)>,
+}
+
+impl JsonResponse {
+    /// The value as JSON.
+    pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Self, Error> {
+        Ok(Self::raw(serde_json::to_string(value)?))
+    }
+
+    /// Text that is JSON already, such as a stored document.
+    pub fn raw(body: String) -> Self {
+        Self { body, headers: Vec::new() }
+    }
+
+    /// A JSON array of documents that are JSON already.
+    pub fn array<'a>(documents: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut body = String::from("[");
+        for (i, document) in documents.into_iter().enumerate() {
+            if i > 0 {
+                body.push(',');
+            }
+            body.push_str(document);
+        }
+        body.push(']');
+        Self::raw(body)
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.headers.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// Adds the `Link` header, if there are links.
+    #[must_use]
+    pub fn links(self, links: String) -> Self {
+        if links.is_empty() { self } else { self.header("Link", links) }
+    }
+}
+
+impl Responder for JsonResponse {
+    type Body = BoxBody;
+
+    fn respond_to(self, _: &HttpRequest) -> HttpResponse {
+        let mut response = HttpResponse::build(StatusCode::OK);
+        response.content_type(ContentType::json());
+        for (name, value) in self.headers {
+            response.append_header((name, value));
+        }
+        response.body(self.body)
+    }
+}

@@ -1,0 +1,8 @@
+//! Responses: JSON, CSV and streams, their negotiation, and error bodies.
+
+pub mod csv;
+pub mod error;
+pub mod json;
+pub mod negotiate;
+pub mod stream;
+pub mod validation;

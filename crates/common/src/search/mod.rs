@@ -1,0 +1,4 @@
+//! Paged searches: parameters, cursors and links.
+
+mod keyset;
+pub mod page;

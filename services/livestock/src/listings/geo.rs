@@ -1,0 +1,173 @@
+//! Distances between places, on a sphere of 6,371.0088 km (contract, section 6).
+//!
+//! A place is a point on the sphere of radius 1. The straight line through the sphere between two such points grows with
+//! the distance along it, and its square takes no more than multiplication: both databases compare it alike, to the bit.
+
+use std::ops::RangeInclusive;
+
+const RADIUS_KM: f64 = 6_371.008_8;
+/// Parts of the radius: 2^40.
+const GRID: f64 = 1_099_511_627_776.0;
+/// Up to so many bands are named one by one, each with its range of longitudes; of more the index is read from end to end.
+/// Few numbers of them make few statements.
+const NAMED_BANDS: [usize; 2] = [16, 64];
+
+/// A place on the globe.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Degrees north.
+    pub lat: f64,
+    /// Degrees east.
+    pub lon: f64,
+}
+
+impl Point {
+    /// On the sphere of radius 1, to some micrometres: what remains of zero after rounding is zero, so that no product of
+    /// differences is too small for PostgreSQL, and what is equally far is so to the bit.
+    pub fn unit(self) -> [f64; 3] {
+        let (lat, lon) = (self.lat.to_radians(), self.lon.to_radians());
+        [lat.cos() * lon.cos(), lat.cos() * lon.sin(), lat.sin()].map(|part| (part * GRID).round() / GRID)
+    }
+
+    /// Tenths of a degree of latitude, rounded down.
+    pub fn band(self) -> i32 {
+        band(self.lat)
+    }
+
+    /// What holds every place so near.
+    pub fn around(self, km: f64) -> BoundingArea {
+        // A little more: what is at the very edge must not be lost to rounding.
+        let angle = (km / RADIUS_KM + 1e-9).min(std::f64::consts::PI);
+        let reach = angle.to_degrees();
+        let (south, north) = (self.lat - reach, self.lat + reach);
+        let bands = band(south.max(-90.0))..=band(north.min(90.0));
+        let ratio = angle.sin() / self.lat.to_radians().cos();
+        // With a pole inside, all longitudes are.
+        let all = south <= -90.0 || north >= 90.0 || ratio.is_nan() || ratio >= 1.0;
+        let width = ratio.asin().to_degrees() + 1e-9;
+        let (west, east) = (self.lon - width, self.lon + width);
+        let longitudes = match () {
+            () if all => vec![-180.0..=180.0],
+            () if west < -180.0 => vec![-180.0..=east, west + 360.0..=180.0],
+            () if east > 180.0 => vec![-180.0..=east - 360.0, west..=180.0],
+            () => vec![west..=east],
+        };
+        BoundingArea { bands, longitudes }
+    }
+}
+
+/// A part of the globe that an index finds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoundingArea {
+    /// Of latitude, as [`Point::band`] gives them.
+    pub bands: RangeInclusive<i32>,
+    /// Degrees east; two ranges across the 180th meridian, which have nothing in common.
+    pub longitudes: Vec<RangeInclusive<f64>>,
+}
+
+impl BoundingArea {
+    /// Each of the bands, if they are few; and such as there are none, until there are as many as there may be.
+    pub fn few_bands(&self) -> Option<Vec<i32>> {
+        let mut bands: Vec<_> = self.bands.clone().collect();
+        let count = NAMED_BANDS.into_iter().find(|count| bands.len() <= *count)?;
+        bands.extend((1_000..).take(count - bands.len()));
+        Some(bands)
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "-900..=900")]
+fn band(lat: f64) -> i32 {
+    (lat * 10.0).floor() as i32
+}
+
+/// The square of the straight line between two points; the very sum that the queries write.
+pub fn chord2(from: [f64; 3], to: [f64; 3]) -> f64 {
+    let [x, y, z] = [0, 1, 2].map(|i| from[i] - to[i]);
+    x * x + y * y + z * z
+}
+
+/// What [`chord2`] is at this distance.
+pub fn chord2_of(km: f64) -> f64 {
+    let half = (km / RADIUS_KM / 2.0).min(std::f64::consts::FRAC_PI_2);
+    4.0 * half.sin() * half.sin()
+}
+
+/// The distance that this square of a straight line spans.
+pub fn km_of(chord2: f64) -> f64 {
+    2.0 * RADIUS_KM * (chord2.sqrt() / 2.0).min(1.0).asin()
+}
+
+/// A distance as a whole number of the same order and no less exact: of floats that are not negative the bits are one.
+pub fn to_order(chord2: f64) -> i64 {
+    i64::try_from(chord2.to_bits()).unwrap_or(i64::MAX)
+}
+
+/// The distance that [`to_order`] was given.
+pub fn from_order(number: i64) -> f64 {
+    f64::from_bits(number.unsigned_abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The formula of the textbooks.
+    fn haversine(a: Point, b: Point) -> f64 {
+        let [from, to] = [a, b].map(|point| point.lat.to_radians());
+        let half = |angle: f64| (angle / 2.0).sin().powi(2);
+        let sum = half(to - from) + from.cos() * to.cos() * half((b.lon - a.lon).to_radians());
+        2.0 * RADIUS_KM * sum.sqrt().min(1.0).asin()
+    }
+
+    fn point() -> impl Strategy<Value = Point> {
+        (-90.0..=90.0, -180.0..=180.0).prop_map(|(lat, lon)| Point { lat, lon })
+    }
+
+    proptest! {
+        #[test]
+        fn distances_are_those_of_the_haversine(a in point(), b in point()) {
+            let km = km_of(chord2(a.unit(), b.unit()));
+            prop_assert!((km - haversine(a, b)).abs() < 0.01, "{km}");
+        }
+
+        #[test]
+        fn a_distance_and_its_chord(km in 0.0..20_000.0) {
+            prop_assert!((km_of(chord2_of(km)) - km).abs() < 0.001);
+        }
+
+        #[test]
+        fn what_is_near_is_in_the_surroundings(a in point(), b in point(), more in 1.0..1.5) {
+            let around = a.around(haversine(a, b) * more);
+            prop_assert!(around.bands.contains(&b.band()));
+            let within: Vec<_> = around.longitudes.iter().filter(|range| range.contains(&b.lon)).collect();
+            prop_assert_eq!(within.len(), 1);
+        }
+    }
+
+    #[test]
+    fn nothing_is_too_small_to_be_squared() {
+        let between = |[lat, lon]: [f64; 2], [to_lat, to_lon]: [f64; 2]| {
+            km_of(chord2(Point { lat, lon }.unit(), Point { lat: to_lat, lon: to_lon }.unit()))
+        };
+        for (from, to, km) in [
+            ([1e-200, 1e-320], [0.0, 0.0], 0.0..=0.0),
+            ([90.0, 0.0], [90.0, 120.0], 0.0..=0.0),
+            ([0.0, 0.0], [0.0, 1e-7], 1.0e-5..=1.2e-5),
+        ] {
+            assert!(km.contains(&between(from, to)), "{from:?} {to:?}");
+        }
+    }
+
+    #[test]
+    fn across_the_meridian_and_at_the_poles() {
+        let fiji = Point { lat: -17.0, lon: 179.9 }.around(50.0);
+        assert_eq!(fiji.longitudes.len(), 2);
+        assert_eq!(fiji.bands, -175..=-166);
+        assert_eq!(Point { lat: 89.9, lon: 12.0 }.around(50.0).longitudes, [-180.0..=180.0]);
+        assert_eq!(Point { lat: 90.0, lon: 0.0 }.around(1.0).bands, 899..=900);
+        let all = Point { lat: 51.0, lon: -3.0 }.around(20_000.0);
+        assert_eq!((all.bands.clone(), all.few_bands()), (-900..=900, None));
+    }
+}

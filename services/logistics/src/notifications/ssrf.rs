@@ -1,0 +1,144 @@
+//! Webhooks go outside: not to this machine, its network or the services of a cloud that answer from within.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+/// IPv4 networks that are nobody's on the Internet: first address and bits.
+const PRIVATE_NETWORKS: [([u8; 4], u32); 15] = [
+    ([0, 0, 0, 0], 8),       // this host
+    ([10, 0, 0, 0], 8),      // private
+    ([100, 64, 0, 0], 10),   // carrier-grade NAT
+    ([127, 0, 0, 0], 8),     // loopback
+    ([169, 254, 0, 0], 16),  // link-local, and metadata of clouds
+    ([172, 16, 0, 0], 12),   // private
+    ([192, 0, 0, 0], 24),    // protocol assignments
+    ([192, 0, 2, 0], 24),    // documentation
+    ([192, 88, 99, 0], 24),  // 6to4 relays
+    ([192, 168, 0, 0], 16),  // private
+    ([198, 18, 0, 0], 15),   // benchmarks
+    ([198, 51, 100, 0], 24), // documentation
+    ([203, 0, 113, 0], 24),  // documentation
+    ([224, 0, 0, 0], 4),     // multicast
+    ([240, 0, 0, 0], 4),     // reserved, broadcast
+];
+
+/// True for an address that anybody on the Internet has.
+pub fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => is_outside_v4(address),
+        IpAddr::V6(address) => is_outside_v6(address),
+    }
+}
+
+fn is_outside_v4(address: Ipv4Addr) -> bool {
+    PRIVATE_NETWORKS
+        .iter()
+        .all(|(network, bits)| (address.to_bits() ^ u32::from_be_bytes(*network)) >> (32 - bits) != 0)
+}
+
+/// Global unicast, without what carries an IPv4 address within; but such an address itself where a network without
+/// IPv4 translates it (NAT64).
+fn is_outside_v6(address: Ipv6Addr) -> bool {
+    match address.segments() {
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
+            is_outside_v4(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)))
+        }
+        // Teredo, benchmarks, ORCHID and documentation; 6to4; documentation.
+        [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x2002, ..] | [0x3fff, 0..=0xfff, ..] => false,
+        [first, ..] => first & 0xe000 == 0x2000,
+    }
+}
+
+/// Resolves names to addresses outside only. It is asked for each connection and its answer is what is connected to,
+/// so a name that changes its address in between gains nothing.
+pub struct PublicResolver;
+
+impl Resolve for PublicResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let outside: Vec<_> = found.filter(|address| is_public(address.ip())).collect();
+            if outside.is_empty() {
+                let inside =
+                    "the name has no address outside of private networks (service.webhook_allow_private)";
+                return Err(io::Error::other(inside).into());
+            }
+            Ok(Box::new(outside.into_iter()) as Addrs)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_inside() {
+        for inside in [
+            "0.0.0.0",
+            "0.1.2.3",
+            "10.0.0.1",
+            "100.64.0.1",
+            "100.127.255.255",
+            "127.0.0.1",
+            "127.9.9.9",
+            "169.254.169.254",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.0.0.8",
+            "192.0.2.1",
+            "192.168.1.1",
+            "198.19.255.255",
+            "224.0.0.1",
+            "239.255.255.255",
+            "240.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "::ffff:10.0.0.1",
+            "::ffff:8.8.8.8",
+            "::8.8.8.8",
+            "64:ff9b::10.0.0.1",
+            "64:ff9b:1::1",
+            "100::1",
+            "2001::1",
+            "2001:db8::1",
+            "2002:a00:1::1",
+            "3fff::1",
+            "fc00::1",
+            "fd12:3456::1",
+            "fe80::1",
+            "fec0::1",
+            "ff02::1",
+        ] {
+            assert!(!is_public(inside.parse().unwrap()), "{inside}");
+        }
+        for outside in [
+            "1.1.1.1",
+            "9.255.255.255",
+            "11.0.0.0",
+            "100.63.255.255",
+            "100.128.0.0",
+            "172.15.255.255",
+            "172.32.0.0",
+            "192.167.255.255",
+            "223.255.255.255",
+            "2606:4700:4700::1111",
+            "2a00:1450::1",
+            "64:ff9b::8.8.8.8",
+            "2001:4860::1",
+        ] {
+            assert!(is_public(outside.parse().unwrap()), "{outside}");
+        }
+    }
+
+    #[test]
+    fn a_name_of_this_machine_resolves_to_nothing() {
+        testkit::block_on(async {
+            let error = PublicResolver.resolve("localhost".parse().unwrap()).await.err().unwrap();
+            assert!(error.to_string().contains("webhook_allow_private"), "{error}");
+        });
+    }
+}
