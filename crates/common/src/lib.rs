@@ -31,7 +31,7 @@ pub use response::json::JsonResponse;
 pub use response::negotiate::Format;
 pub use response::stream::{CsvLayout, IdBatch, StreamingResponse, stream_by_ids, stream_pages};
 pub use response::validation;
-pub use search::page::{Cursor, PageRequest, ResultPage, SortValue, SortValueKind, Sorting, offset_links};
+pub use search::{Cursor, PageParams, PageRequest, ResultPage, SortDefinition, Sorting, offset_links};
 pub use service::cli;
 pub use service::{Context, Running, Service, migrations, openapi, start};
 pub use telemetry::failure_streak::FailureStreak;

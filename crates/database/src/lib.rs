@@ -13,8 +13,8 @@ mod file;
 mod manager;
 mod measured;
 mod migrate;
-mod ordered;
 mod pool;
+pub mod search;
 pub mod spans;
 mod target;
 mod types;
@@ -36,7 +36,6 @@ pub use diesel_migrations::EmbeddedMigrations;
 pub use error::{DatabaseFailure, Error};
 use measured::{DatabaseMetrics, PoolUsage, record};
 pub use migrate::Migrations;
-pub use ordered::{MergedQuery, Nulls, OrderBy};
 pub use target::Target;
 pub use types::{Amount, AmountError, Id, IdSql, Json, JsonSql, Timestamp, TimestampSql};
 

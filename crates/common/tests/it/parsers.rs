@@ -7,8 +7,9 @@ use actix_web::web::Bytes;
 use actix_web::{FromRequest, ResponseError, dev, rt};
 use common::multipart::{Form, Limits, Payload, receive};
 use common::validation::ValidationErrors;
-use common::{Cursor, Error, Format, PageRequest, SortValue, SortValueKind};
+use common::{Cursor, Error, Format, PageRequest, SortDefinition, Sorting};
 use database::Id;
+use database::search::{Column, Nulls, SortType, SortValue};
 use futures_util::stream;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -94,10 +95,11 @@ proptest! {
         let bad = String::from_utf8_lossy(&mutated(good.clone().into_bytes(), &changes, end)).into_owned();
         for text in [text, bad, good] {
             let mut errors = ValidationErrors::default();
-            let page = PageRequest::new(Some(5), Some(7), Some(&text), ("reference", SortValueKind::Texts), &mut errors);
+            let page = PageRequest::new(Some(5), Some(7), Some(&text), &by_reference(), &mut errors);
             prop_assert_eq!(page.after.is_none(), errors.failed("cursor"));
             prop_assert_eq!(page.offset, if page.after.is_some() { 0 } else { 7 });
-            let _ = (page.after_text(), page.after_number(), page.after_instant());
+            let order = by_reference().order(Column("reference"));
+            prop_assert_eq!(page.position().is_some(), page.position().and_then(|p| order.after(p)).is_some());
         }
     }
 
@@ -113,4 +115,10 @@ proptest! {
         let either = accepted(format!("text/csv;q={q}, application/json;q={q}").as_bytes());
         prop_assert_eq!(either, Format::Json, "of equals the usual one");
     }
+}
+
+fn by_reference() -> Sorting<()> {
+    static BY_REFERENCE: SortDefinition<()> =
+        SortDefinition { name: "reference", key: (), sort_type: SortType::Text, nulls: Nulls::Never };
+    Sorting::new(&BY_REFERENCE, false)
 }

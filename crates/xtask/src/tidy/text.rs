@@ -69,7 +69,8 @@ fn broken(path: &str, line: &str) -> Option<(String, &'static str)> {
 
 /// Queries stand in stores, tables in the schema; models may map columns.
 fn knows_diesel(path: &str) -> bool {
-    ["/store.rs", "/schema.rs", "/model.rs"].iter().any(|name| path.ends_with(name))
+    path.contains("/store/")
+        || ["/store.rs", "/schema.rs", "/model.rs"].iter().any(|name| path.ends_with(name))
 }
 
 fn extension(path: &str) -> &str {

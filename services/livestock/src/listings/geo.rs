@@ -97,16 +97,6 @@ pub fn km_of(chord2: f64) -> f64 {
     2.0 * RADIUS_KM * (chord2.sqrt() / 2.0).min(1.0).asin()
 }
 
-/// A distance as a whole number of the same order and no less exact: of floats that are not negative the bits are one.
-pub fn to_order(chord2: f64) -> i64 {
-    i64::try_from(chord2.to_bits()).unwrap_or(i64::MAX)
-}
-
-/// The distance that [`to_order`] was given.
-pub fn from_order(number: i64) -> f64 {
-    f64::from_bits(number.unsigned_abs())
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -58,7 +58,7 @@ const SEARCHES: [(&str, &[&str], bool); 29] = [
         &[
             "COVERING INDEX listings_breed_place (breed=? AND status=? AND band=? AND lon>? AND lon<?)",
             // First of all, since it is mostly no type.
-            "SEARCH typed EXISTS USING COVERING INDEX listings_breed_type",
+            "SEARCH breed_types EXISTS USING COVERING INDEX listings_breed_type",
         ],
         true,
     ),

@@ -3,14 +3,16 @@
 use actix_web::web::Data;
 use actix_web::{Either, HttpRequest, get};
 use common::validation::{Code, ValidationErrors};
-use common::{Caller, Error, ErrorResponses, Format, JsonResponse, PathId, Query, StreamingResponse};
+use common::{
+    Caller, Error, ErrorResponses, Format, JsonResponse, PageParams, PathId, Query, StreamingResponse,
+};
 use database::Id;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::export::streamed;
 use super::model::Load;
-use super::search::{self, Parameters};
+use super::search::{self, LoadSearchParams};
 use super::store;
 use crate::Logistics;
 
@@ -18,12 +20,12 @@ use crate::Logistics;
 ///
 /// As CSV (`format=CSV` or `Accept: text/csv`) all matches are sent unless there is a `limit`. They are read in blocks:
 /// a load that is created or changed meanwhile may be missing, or stand where it stood before.
-#[utoipa::path(operation_id = "search_loads", tag = "loads", security(("bearer" = [])), params(Parameters),
+#[utoipa::path(operation_id = "search_loads", tag = "loads", security(("bearer" = [])), params(LoadSearchParams, PageParams),
     responses((status = 200, content(([Load] = "application/json"), (String = "text/csv"))), ErrorResponses))]
 #[get("/loads")]
 pub(super) async fn search_loads(
     caller: Caller,
-    query: Query<Parameters>,
+    query: Query<LoadSearchParams>,
     request: HttpRequest,
     app: Data<Logistics>,
 ) -> Result<Either<JsonResponse, StreamingResponse>, Error> {
@@ -34,7 +36,7 @@ pub(super) async fn search_loads(
     }
     let page = search.page.clone();
     let rows = app.db.read(move |c| search::store::search(c, &caller, &search, &search.page)).await?;
-    Ok(Either::Left(rows.answer(&request, &app.public_url, &page)))
+    Ok(Either::Left(rows.response(&request, &app.public_url, &page)))
 }
 
 /// Gets the details of a load

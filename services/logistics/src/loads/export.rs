@@ -13,7 +13,7 @@ use utoipa::IntoParams;
 
 use super::columns::TABLE;
 use super::model::Load;
-use super::search::{self, Search};
+use super::search::{self, LoadSearch};
 use super::store;
 use crate::Logistics;
 
@@ -33,9 +33,9 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn parse(&self, accepted: Format, errors: &mut ValidationErrors) -> Search {
-        let range = search::range(self.start_date.as_ref(), self.end_date.as_ref(), errors);
-        Search::of_completed(range, Format::named(self.format.as_deref(), accepted, errors))
+    fn parse(&self, accepted: Format, errors: &mut ValidationErrors) -> LoadSearch {
+        let range = search::date_range(self.start_date.as_ref(), self.end_date.as_ref(), errors);
+        LoadSearch::completed_in(range, Format::named(self.format.as_deref(), accepted, errors))
     }
 
     /// The file's name, with the days as they were given.
@@ -69,7 +69,7 @@ pub(super) async fn export_completed(
 pub(super) async fn streamed(
     app: &Logistics,
     caller: Caller,
-    search: Search,
+    search: LoadSearch,
     name: &str,
 ) -> Result<StreamingResponse, Error> {
     let (counter, wanted) = (caller.clone(), search.clone());
@@ -77,17 +77,17 @@ pub(super) async fn streamed(
     let (total, by_pages) = app
         .db
         .read(move |c| {
-            let by_pages = ordered && search::store::passes_over_few(c, &counter, &wanted)?;
+            let by_pages = ordered && search::store::skips_few_loads(c, &counter, &wanted)?;
             Ok::<_, Error>((search::store::count(c, &counter, &wanted)?, by_pages))
         })
         .await?;
     let (format, page, reader) = (search.format, search.page.clone(), caller.clone());
     let streamed = if by_pages {
-        let search = Search { count: false, ..search };
+        let search = LoadSearch { count: false, ..search };
         let read = move |c: &mut _, page: &PageRequest| search::store::search(c, &caller, &search, page);
         StreamingResponse::new(format, TABLE, name, stream_pages(&app.db, page, read)).await?
     } else {
-        let block = move |c: &mut _, page: &PageRequest| search::store::block(c, &caller, &search, page);
+        let block = move |c: &mut _, page: &PageRequest| search::store::id_batch(c, &caller, &search, page);
         let find = move |c: &mut _, ids: &[Id]| store::list_by_ids(c, &reader, ids);
         StreamingResponse::new(format, TABLE, name, stream_by_ids(&app.db, page, block, find)).await?
     };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use common::{Error, FailureStreak};
 use database::Database;
 
-use super::search::store::{has_unindexed, index_some};
+use super::search::store::{has_unindexed, index_batch};
 
 /// How long nobody looks.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -25,7 +25,7 @@ pub(crate) async fn keep_index(db: &Database) {
 
 async fn catch_up(db: &Database) -> Result<(), Error> {
     while db.read(has_unindexed).await? {
-        db.write(index_some).await?;
+        db.write(index_batch).await?;
     }
     Ok(())
 }

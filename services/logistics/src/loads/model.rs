@@ -1,7 +1,7 @@
 //! What a load is.
 
+use common::Caller;
 use common::wire::{FileReference, WeightMeasure};
-use common::{Caller, SortValue, SortValueKind};
 use database::{Amount, Id, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -121,56 +121,7 @@ impl Status {
     }
 }
 
-/// What a search may be sorted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sort {
-    DeliveryDate,
-    CreatedAt,
-    /// Of the completed export alone.
-    CompletedAt,
-    Reference,
-    Status,
-    Organiser,
-    Carrier,
-    Commodity,
-    Weight,
-    WeightNet,
-}
-
-impl Sort {
-    /// What [`Load::key`] gives.
-    pub fn values(self) -> SortValueKind {
-        match self {
-            Self::DeliveryDate | Self::CreatedAt | Self::CompletedAt => SortValueKind::Instants,
-            Self::Reference | Self::Status | Self::Commodity => SortValueKind::Texts,
-            Self::Organiser | Self::Carrier => SortValueKind::SomeTexts,
-            Self::Weight | Self::WeightNet => SortValueKind::SomeNumbers,
-        }
-    }
-}
-
 impl Load {
-    /// The value that a row is sorted by: instants in milliseconds, weights in ten-thousandths of a tonne, texts
-    /// in lower case. What is stored in columns and what a cursor holds both come from here.
-    pub fn key(&self, sort: Sort) -> Option<SortValue> {
-        let text = |text: &str| SortValue::Text(text.to_lowercase());
-        let weight =
-            |weight: &Option<WeightMeasure>| Some(SortValue::Number(weight.as_ref()?.weight.scaled()));
-        let party = |party: &Option<Party>| Some(text(&party.as_ref()?.name));
-        match sort {
-            Sort::DeliveryDate => Some(SortValue::Number(self.delivery_date.millis())),
-            Sort::CreatedAt => Some(SortValue::Number(self.created_at.millis())),
-            Sort::CompletedAt => Some(SortValue::Number(self.completed_at?.millis())),
-            Sort::Reference => Some(text(&self.reference)),
-            Sort::Status => Some(text(self.status.as_str())),
-            Sort::Organiser => party(&self.organiser),
-            Sort::Carrier => party(&self.carrier),
-            Sort::Commodity => Some(text(&self.commodity.name)),
-            Sort::Weight => weight(&self.weight),
-            Sort::WeightNet => weight(&self.weight_net),
-        }
-    }
-
     /// All that a free-text query looks at, in lower case, a line for each field.
     pub fn search_text(&self) -> String {
         let name = |party: &Option<Party>| party.as_ref().map(|p| p.name.clone());

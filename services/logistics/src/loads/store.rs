@@ -1,11 +1,12 @@
 //! Every query on loads but the search. What reads begins from [`visible`]; what writes has read before, in the same
 //! transaction.
 
-use common::{Caller, Error, JsonResponse, SortValue};
+use common::wire::WeightMeasure;
+use common::{Caller, Error, JsonResponse};
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::prelude::*;
 
-use super::model::{Creator, Load, Sort};
+use super::model::{Creator, Load, Party};
 use super::proof::Proof;
 use crate::schema::load_drivers::dsl as d;
 use crate::schema::loads::{self, dsl as l};
@@ -84,9 +85,8 @@ impl Row {
 
     /// A load that was changed.
     pub fn of(load: &Load) -> Result<Self, Error> {
-        let text = |sort| if let Some(SortValue::Text(text)) = load.key(sort) { Some(text) } else { None };
-        let number =
-            |sort| if let Some(SortValue::Number(number)) = load.key(sort) { Some(number) } else { None };
+        let name = |party: &Option<Party>| Some(party.as_ref()?.name.to_lowercase());
+        let tonnes = |weight: &Option<WeightMeasure>| Some(weight.as_ref()?.weight.scaled());
         Ok(Self {
             id: load.id,
             organiser_id: load.organiser.as_ref().and_then(|p| p.id.clone()),
@@ -95,12 +95,12 @@ impl Row {
             delivery_at: load.delivery_date,
             created_at: load.created_at,
             completed_at: load.completed_at,
-            reference_key: text(Sort::Reference).unwrap_or_default(),
-            organiser_key: text(Sort::Organiser),
-            carrier_key: text(Sort::Carrier),
-            commodity_key: text(Sort::Commodity).unwrap_or_default(),
-            weight: number(Sort::Weight),
-            weight_net: number(Sort::WeightNet),
+            reference_key: load.reference.to_lowercase(),
+            organiser_key: name(&load.organiser),
+            carrier_key: name(&load.carrier),
+            commodity_key: load.commodity.name.to_lowercase(),
+            weight: tonnes(&load.weight),
+            weight_net: tonnes(&load.weight_net),
             search_text: load.search_text(),
             document: Json::of(load)?,
             created_by: load.created_by.as_ref().map_or_else(String::new, |by| by.organisation_id.clone()),

@@ -7,10 +7,11 @@ use actix_web::{HttpRequest, HttpResponse, Responder, get, post, put};
 use common::validation::{Code, ValidationErrors};
 use common::wire::{Name, QueryText, Tag};
 use common::{
-    Body, Caller, Cursor, Error, ErrorResponses, Idempotency, JsonResponse, PageRequest, PathId, Query,
-    ResultPage, SortValue, SortValueKind,
+    Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, PageRequest, PathId, Query, ResultPage,
+    SortDefinition, Sorting,
 };
-use database::{AnyConnection, Id, Json, MergedQuery, Nulls, OrderBy};
+use database::search::{Column, MergedQuery, Nulls, SortKey, SortType};
+use database::{AnyConnection, Id, Json};
 use diesel::prelude::*;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -162,30 +163,32 @@ async fn list(
     app: Data<Echo>,
 ) -> Result<HttpResponse, Error> {
     let (page, count, csv) = query.check(|q, errors| {
-        let page =
-            PageRequest::new(q.limit, q.offset, q.cursor.as_deref(), ("name", SortValueKind::Texts), errors);
+        let page = PageRequest::new(q.limit, q.offset, q.cursor.as_deref(), &by_name(), errors);
         (page, q.count, q.format.as_deref().is_some_and(|f| f.eq_ignore_ascii_case("csv")))
     })?;
     if csv {
         return Ok(HttpResponse::Ok().content_type("text/csv; charset=utf-8").body("name\r\n"));
     }
-    let wanted = page.clone();
+    let requested = page.clone();
     let rows = app.db.read(move |c| {
-        let all = things::table.into_boxed();
-        let rest = common::after!(all, things::name, things::id, false, wanted.after_text());
-        let by = OrderBy { column: "name", missing: Nulls::Never, desc: false };
-        let columns = (things::name, things::id, things::document);
-        let page = MergedQuery::new(c, vec![rest.select(columns)], by, wanted.fetch(), wanted.offset);
-        let mut rows = ResultPage::new(page.load(c)?, &wanted, |last| {
-            let thing: serde_json::Value = last.parse()?;
-            let name = thing["name"].as_str().unwrap().to_owned();
-            let id = Id::parse(thing["id"].as_str().unwrap()).unwrap();
-            Ok(Cursor { sort: "name".into(), value: Some(SortValue::Text(name)), id })
-        })?;
+        let order = by_name().order(Column("name"));
+        let mut rest = things::table.into_boxed();
+        if let Some(rows_after) = requested.position().and_then(|position| order.after(position)) {
+            rest = rest.filter(rows_after);
+        }
+        let branch = rest.select((things::id, SortKey(order.key), things::document));
+        let query = MergedQuery::new(vec![branch], &order, requested.fetch(), requested.offset);
+        let mut rows = ResultPage::new(query.load(c)?, &requested, &by_name());
         rows.total = if count { Some(things::table.count().get_result(c)?) } else { None };
         Ok::<_, Error>(rows)
     });
-    Ok(rows.await?.answer(&request, &app.public_url, &page).respond_to(&request))
+    Ok(rows.await?.response(&request, &app.public_url, &page).respond_to(&request))
+}
+
+fn by_name() -> Sorting<()> {
+    static BY_NAME: SortDefinition<()> =
+        SortDefinition { name: "name", key: (), sort_type: SortType::Text, nulls: Nulls::Never };
+    Sorting::new(&BY_NAME, false)
 }
 
 pub(super) fn routes(v1: &mut ServiceConfig) {

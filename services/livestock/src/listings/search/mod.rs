@@ -1,22 +1,28 @@
-//! The search for listings: what may be asked.
+//! The search for listings.
 
 mod branch;
 mod parameters;
+mod sorts;
 pub mod store;
 
-use common::{Format, PageRequest, SortValueKind, Sorting};
+use common::{Format, PageRequest, Sorting};
+use database::search::SortValue;
 use database::{Amount, Timestamp};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::geo::{BoundingArea, Point, chord2_of, to_order};
+use super::geo::{BoundingArea, Point, chord2_of};
 use super::model::{Kind, Status};
 use super::search_fields::day;
 use super::terms::{AdditionalInfo, Sex};
 
-pub use parameters::Parameters;
+pub use parameters::ListingSearchParams;
+pub use sorts::ListingSortKey;
 
-/// What `f:status` may be.
+// Old names, until their users are renamed.
+pub use ListingSearch as Search;
+
+/// The value of `f:status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StatusFilter {
@@ -29,10 +35,10 @@ pub enum StatusFilter {
 }
 
 impl StatusFilter {
-    /// Those that are counted, in their order.
+    /// The statuses that facets count, in their order.
     pub const COUNTED: [Self; 4] = [Self::ActiveSelling, Self::ActiveBuying, Self::Sold, Self::Found];
 
-    /// As written in requests and answers.
+    /// Returns the word of requests and responses.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ActiveSelling => "active-selling",
@@ -44,7 +50,7 @@ impl StatusFilter {
         }
     }
 
-    /// The status stored, and the type where it says one.
+    /// Returns the stored status, and the kind if the filter limits it.
     pub fn meaning(self) -> (Status, Option<Kind>) {
         match self {
             Self::ActiveSelling => (Status::Active, Some(Kind::Selling)),
@@ -57,10 +63,10 @@ impl StatusFilter {
     }
 }
 
-/// A search, understood. Texts are in lower case but for ids.
+/// A search for listings: filters that a listing must all pass, an order, and a page. Texts, except ids, are in lower case.
 #[derive(Clone, Debug)]
-pub struct Search {
-    /// None: all active ones, or all of a wishlist but drafts.
+pub struct ListingSearch {
+    /// `None`: all active listings, or all of a wishlist except drafts.
     pub status: Option<StatusFilter>,
     pub commodity_type: Option<CommodityType>,
     pub breeds: Vec<String>,
@@ -70,50 +76,29 @@ pub struct Search {
     pub min_age: Option<Amount>,
     pub max_age: Option<Amount>,
     pub organisation_id: Option<String>,
-    /// The caller's wishlist only.
+    /// Only listings of the caller's wishlist.
     pub wishlisted: bool,
     pub near: Option<Near>,
-    /// What dogs' ages are reckoned to.
+    /// The time that dogs' ages are computed for.
     pub now: Timestamp,
-    pub sorting: Sorting<Sort>,
+    pub sorting: Sorting<ListingSortKey>,
     pub page: PageRequest,
+    /// True if the number of matches was requested.
     pub count: bool,
     pub format: Format,
-    /// False: only the filters' values and counts.
+    /// False for a search for facets: the values of the filters and their counts.
     pub documents: bool,
 }
 
-/// Where distances are from.
+/// The point that distances are measured from.
 #[derive(Clone, Copy, Debug)]
 pub struct Near {
     pub point: Point,
-    /// Nothing farther away is found.
+    /// The largest distance of a match.
     pub within_km: Option<f64>,
 }
 
-/// What a search may be sorted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sort {
-    CreatedAt,
-    Price,
-    Age,
-    Quantity,
-    OrganisationName,
-    Distance,
-}
-
-impl Sort {
-    /// What its values are in cursors.
-    fn values(self) -> SortValueKind {
-        match self {
-            Self::CreatedAt => SortValueKind::Instants,
-            Self::OrganisationName => SortValueKind::Texts,
-            Self::Price | Self::Age | Self::Quantity | Self::Distance => SortValueKind::SomeNumbers,
-        }
-    }
-}
-
-/// What `f:commodityType` may name.
+/// The value of `f:commodityType`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CommodityType {
     /// A main category.
@@ -122,16 +107,11 @@ pub enum CommodityType {
     Type(String),
 }
 
-/// Of what is nearest first these surroundings are looked at before all.
+/// The radii that a search for the nearest listings tries first.
 const RINGS_KM: [f64; 2] = [30.0, 300.0];
 
-impl Search {
-    /// By default the newest come first.
-    pub fn newest() -> Sorting<Sort> {
-        Sorting::of("createdAt", Sort::CreatedAt, true)
-    }
-
-    /// True when all that is found was on the market: no drafts, and nothing cancelled that may have been one.
+impl ListingSearch {
+    /// True if all matches have been on the market: no drafts, and no listings cancelled as drafts.
     pub fn is_of_market(&self) -> bool {
         match self.status {
             None => !self.wishlisted,
@@ -139,11 +119,10 @@ impl Search {
         }
     }
 
-    /// True for what is asked all day: such searches make a few hundred different statements in all (without cursors
-    /// some dozens), so connections may keep them prepared.
+    /// True for the most frequent kinds of searches. They make a few hundred different statements (a few dozen without
+    /// cursors), so connections can keep them prepared.
     pub fn is_cacheable(&self) -> bool {
-        let around = self.surroundings();
-        matches!(self.sorting.sort, Sort::CreatedAt | Sort::Price | Sort::Distance)
+        self.sorting.by.key.is_common()
             && !matches!(self.status, Some(StatusFilter::Draft | StatusFilter::Cancelled))
             && !matches!(self.commodity_type, Some(CommodityType::Type(_)))
             && self.breeds.len() <= 1
@@ -153,26 +132,29 @@ impl Search {
             && self.min_age.or(self.max_age).is_none()
             && self.organisation_id.is_none()
             && !self.wishlisted
-            && around.is_none_or(|around| around.longitudes.len() == 1 && around.few_bands().is_some())
+            && self
+                .bounding_area()
+                .is_none_or(|area| area.longitudes.len() == 1 && area.few_bands().is_some())
     }
 
-    /// Nothing farther away is found.
+    /// Returns the largest distance of a match.
     pub fn within_km(&self) -> Option<f64> {
         self.near?.within_km
     }
 
-    /// What holds everything near enough.
-    pub fn surroundings(&self) -> Option<BoundingArea> {
+    /// Returns an area that contains all locations within the distance.
+    pub fn bounding_area(&self) -> Option<BoundingArea> {
         let near = self.near?;
         Some(near.point.around(near.within_km?))
     }
 
-    /// Where distances are from, on the sphere of radius 1.
+    /// Returns the point that distances are measured from, on the unit sphere.
     pub fn unit(&self) -> [f64; 3] {
         self.near.map_or([0.0; 3], |near| near.point.unit())
     }
 
-    /// The latest day of birth of a dog that is so old; none is younger than nothing, wherever it is tomorrow already.
+    /// Returns the latest day of birth of dogs of at least this age. Age 0 includes dogs born tomorrow: another time zone
+    /// may have that day already.
     pub fn born_until(&self, age: Amount) -> i64 {
         match (age.scaled() + 9_999) / 10_000 {
             0 => i64::MAX,
@@ -180,25 +162,32 @@ impl Search {
         }
     }
 
-    /// The day of birth of a dog that is just too old for this.
+    /// Returns the latest day of birth of dogs that are older than this age.
     pub fn born_after(&self, age: Amount) -> i64 {
         day(self.now) - 32 * (age.scaled() / 10_000 + 1)
     }
 
-    /// This search in ever wider surroundings, if it asks for what is nearest first; the last is the search itself.
+    /// Returns this search within growing distances, if the nearest listings come first. The last one is the search
+    /// itself.
     pub fn rings(&self) -> Vec<Self> {
         let mut rings = vec![self.clone()];
-        let nearest_first = self.sorting.sort == Sort::Distance && !self.sorting.desc;
-        if let Some(near) = self.near.filter(|_| nearest_first) {
+        let is_nearest_first = self.sorting.by.key == ListingSortKey::Distance && !self.sorting.desc;
+        if let Some(near) = self.near.filter(|_| is_nearest_first) {
             let limit = near.within_km.unwrap_or(f64::INFINITY);
-            // Those that end before the page begins are of no use; what has no place comes after all of them.
-            let begins = self.page.after_number().map_or(Some(-1), |(value, _)| value);
-            let reaches = |km: f64| begins.is_some_and(|value| value < to_order(chord2_of(km)));
-            let smaller = RINGS_KM.into_iter().filter(|km| *km < limit && reaches(*km)).rev();
+            let is_useful = |km: f64| km < limit && self.begins_within(km);
             let ring = |km| Self { near: Some(Near { within_km: Some(km), ..near }), ..self.clone() };
-            rings.extend(smaller.map(ring));
+            rings.extend(RINGS_KM.into_iter().rev().filter(|km| is_useful(*km)).map(ring));
             rings.reverse();
         }
         rings
+    }
+
+    /// True if the page of a search by distance begins within this distance. Listings without a location come last.
+    fn begins_within(&self, km: f64) -> bool {
+        match (self.page.position(), SortValue::from_float(chord2_of(km))) {
+            (None, _) => true,
+            (Some((Some(SortValue::Number(begin)), _)), SortValue::Number(end)) => begin < end,
+            (Some(_), _) => false,
+        }
     }
 }

@@ -1,8 +1,8 @@
-//! The parameters of the search and what they mean.
+//! The query parameters of the listing search.
 
 use common::validation::{Code, ValidationErrors};
 use common::wire::QueryText;
-use common::{Format, PageRequest, Sorting};
+use common::{Format, PageParams, Sorting};
 use database::{Amount, Timestamp};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -10,31 +10,22 @@ use utoipa::openapi::Object;
 
 use super::super::geo::Point;
 use super::super::terms::{AdditionalInfo, Sex};
-use super::{CommodityType, Near, Search, Sort, StatusFilter};
+use super::sorts::{ListingSortKey, SORTS, by_creation, by_distance};
+use super::{CommodityType, ListingSearch, Near, StatusFilter};
 use crate::categories::Categories;
 
-/// Query parameters of the search (interface.md, 4.3).
+/// Query parameters of the search, besides [`PageParams`] (docs/api/listings.md).
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(default, rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-pub struct Parameters {
-    /// Rows on a page. JSON: up to 100, by default 20. CSV: by default all.
-    #[param(minimum = 1, maximum = 1_000_000)]
-    limit: Option<i64>,
-    /// Rows to skip.
-    #[param(minimum = 0, maximum = 1_000_000)]
-    offset: Option<i64>,
-    /// Where the last page ended: from the `next` link.
-    #[param(max_length = 4096)]
-    cursor: Option<String>,
-    /// `true`: count all matches, in `X-Total-Count`.
-    count: bool,
+pub struct ListingSearchParams {
+    #[serde(flatten)]
+    #[param(ignore)]
+    page: PageParams,
     /// One of `createdAt`, `price`, `age`, `quantity`, `organisationName`, `distance` (which needs a point); by default
     /// nearest first where a point is given, else newest first.
     #[param(schema_with = sort_by)]
     sort_by: Option<String>,
-    /// Descending if true, else ascending.
-    sort_desc: Option<bool>,
     /// By default all active ones; of a wishlist all but drafts. `draft`: the caller's organisation's own. `cancelled`:
     /// without those of other organisations that were never published.
     #[serde(rename = "f:status")]
@@ -79,39 +70,26 @@ pub struct Parameters {
     /// `false`: no listings, only the values of the filters and how many listings each would leave: the 500 most frequent
     /// values of each filter.
     docs: Option<bool>,
-    /// `JSON` or `CSV`, in any case; by default what the `Accept` header prefers, else JSON.
-    format: Option<QueryText>,
 }
-
-const SORTS: [(&str, Sort); 6] = [
-    ("createdAt", Sort::CreatedAt),
-    ("price", Sort::Price),
-    ("age", Sort::Age),
-    ("quantity", Sort::Quantity),
-    ("organisationName", Sort::OrganisationName),
-    ("distance", Sort::Distance),
-];
 
 fn sort_by() -> Object {
     Sorting::parameter(&SORTS, &["distanceKm"])
 }
 
-impl Parameters {
-    /// The search that is meant, and what is wrong with it; `accepted` is the format that the request prefers.
-    pub fn understand(
+impl ListingSearchParams {
+    /// Returns the search, and adds invalid parameters to `errors`. `accepted` is the format that the `Accept` header
+    /// prefers.
+    pub fn parse(
         &self,
         accepted: Format,
         categories: &Categories,
         errors: &mut ValidationErrors,
-    ) -> Search {
-        let format = Format::named(self.format.as_deref(), accepted, errors);
+    ) -> ListingSearch {
         let near = self.near(errors);
         let sorting = self.sorting(near);
-        let limit = Some(format.limit(self.limit, errors));
-        let order = (sorting.order.as_str(), sorting.sort.values());
-        let page = PageRequest::new(limit, self.offset, self.cursor.as_deref(), order, errors);
-        let lower = |words: &[QueryText]| words.iter().map(|word| word.trim().to_lowercase()).collect();
-        Search {
+        let (format, page) = self.page.parse(accepted, &sorting, errors);
+        let lower = |texts: &[QueryText]| texts.iter().map(|text| text.trim().to_lowercase()).collect();
+        ListingSearch {
             status: self.status,
             commodity_type: self.commodity_type.as_deref().map(|name| match categories.find_main(name) {
                 Some(id) => CommodityType::Category(id),
@@ -129,20 +107,20 @@ impl Parameters {
             now: Timestamp::now(),
             sorting,
             page,
-            count: self.count,
+            count: self.page.count,
             format,
             documents: self.docs.unwrap_or(true),
         }
     }
 
-    /// The point, and how far from it. Its members come together, and distances need it.
+    /// Returns the point. Latitude and longitude are required together, and for any use of distances.
     fn near(&self, errors: &mut ValidationErrors) -> Option<Near> {
-        let limited = self.distance_km.is_some() || errors.failed("distanceKm");
-        let by_distance = limited || self.sort_by.as_deref().is_some_and(is_distance);
-        for (name, given, other) in
+        let is_limited = self.distance_km.is_some() || errors.failed("distanceKm");
+        let needs_point = is_limited || self.sort_by.as_deref().is_some_and(is_distance);
+        for (name, value, other) in
             [("latitude", self.latitude, self.longitude), ("longitude", self.longitude, self.latitude)]
         {
-            if given.is_none() && (by_distance || other.is_some()) {
+            if value.is_none() && (needs_point || other.is_some()) {
                 errors.push(name, Code::Required, "is required: a point has a latitude and a longitude");
             }
         }
@@ -150,26 +128,25 @@ impl Parameters {
         Some(Near { point, within_km: self.distance_km })
     }
 
-    fn sorting(&self, near: Option<Near>) -> Sorting<Sort> {
-        let by = self.sort_by.as_deref();
+    fn sorting(&self, near: Option<Near>) -> Sorting<ListingSortKey> {
+        let (sort_by, desc) = (self.sort_by.as_deref(), self.page.sort_desc);
         match near {
-            // A cursor is of no use from another point.
-            Some(Near { point, .. }) if by.is_none_or(is_distance) => {
-                let name = format!("distance@{},{}", point.lat, point.lon);
-                Sorting::of(&name, Sort::Distance, self.sort_desc.unwrap_or(false))
+            Some(Near { point, .. }) if sort_by.is_none_or(is_distance) => {
+                by_distance(point, desc.unwrap_or(false))
             }
-            _ if by.is_some_and(is_distance) => Search::newest(),
-            _ => Sorting::new(by, self.sort_desc, &SORTS),
+            // The missing point is reported.
+            _ if sort_by.is_some_and(is_distance) => by_creation(),
+            _ => Sorting::from_params(sort_by, desc, &SORTS),
         }
     }
 }
 
-/// The name of the response's member is as good.
+/// True for the sort by distance, also under the name of the response's member.
 fn is_distance(name: &str) -> bool {
     name == "distance" || name == "distanceKm"
 }
 
-/// An age to compare with; nobody is as old as what does not fit.
+/// Returns an age in months. Saturates at [`Amount::MAX`].
 fn months(age: f64) -> Amount {
     Amount::from_f64(age).unwrap_or(Amount::MAX)
 }

@@ -1,137 +1,138 @@
-//! The queries of the search. Each begins from [`visible`].
+//! The queries of the load search. Each begins from [`visible`].
 
-use common::{Caller, Cursor, Error, IdBatch, PageRequest, ResultPage, SortValue, after, after_nullable};
-use database::{AnyConnection, Id, IdSql, MergedQuery, Nulls, OrderBy, Timestamp, TimestampSql};
-use diesel::connection::DefaultLoadingMode;
+use common::{Caller, Error, IdBatch, PageRequest, ResultPage};
+use database::search::{Column, MergedQuery, SortKey, SortOrder, like};
+use database::{AnyConnection, Id};
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Bool, Nullable, Text};
+use diesel::sql_types::{BigInt, Bool, Text};
 
-use super::super::model::{Load, Sort};
-use super::super::store::{Query, Role, visible};
-use super::{Search, words};
+use super::super::store::{Query as LoadQuery, Role, visible};
+use super::{LoadSearch, words};
 use crate::schema::loads::dsl as l;
 
-/// One page of a search, and its cursor. One query; two if a count was asked for.
+/// Reads one page of a search: one query, and a second one for the count if it was requested.
 pub fn search(
     c: &mut AnyConnection,
     caller: &Caller,
-    search: &Search,
+    search: &LoadSearch,
     page: &PageRequest,
 ) -> Result<ResultPage, Error> {
-    let narrowed = narrowed(c, search)?;
-    let columns = (
-        (l::delivery_at, l::created_at, l::completed_at, l::reference_key, l::status, l::organiser_key),
-        (l::carrier_key, l::commodity_key, l::weight, l::weight_net, l::id, l::document),
-    );
-    let matching = |role| matching(caller, role, search, narrowed.as_deref());
-    let branches = roles(caller, search).iter();
-    let branches = branches.map(|role| remaining(matching(*role), search, page).select(columns));
-    let found = MergedQuery::new(c, branches.collect(), by(search), page.fetch(), page.offset);
-    let mut rows = ResultPage::new(found.load(c)?, page, |last| {
-        let load: Load = last.parse()?;
-        Ok(Cursor { sort: search.sorting.order.clone(), value: load.key(search.sorting.sort), id: load.id })
-    })?;
+    let fulltext = fulltext_query(c, search)?;
+    let key = SortKey(search.sorting.by.key.column);
+    let branches = branches(caller, search, page, fulltext.as_deref());
+    let branches = branches.into_iter().map(|branch| branch.select((l::id, key, l::document)));
+    let query = MergedQuery::new(branches.collect(), &order(search), page.fetch(), page.offset);
+    let mut rows = ResultPage::new(query.load(c)?, page, &search.sorting);
     if search.count {
-        rows.total = Some(matching(Role::Any).count().get_result(c)?);
+        rows.total = Some(count_matches(c, caller, search, fulltext.as_deref())?);
     }
     Ok(rows)
 }
 
-/// How many loads match, if that was asked.
-pub fn count(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<Option<i64>, Error> {
+/// Counts the matches of a search, if the count was requested.
+pub fn count(c: &mut AnyConnection, caller: &Caller, search: &LoadSearch) -> Result<Option<i64>, Error> {
     if !search.count {
         return Ok(None);
     }
-    let narrowed = narrowed(c, search)?;
-    Ok(Some(matching(caller, Role::Any, search, narrowed.as_deref()).count().get_result(c)?))
+    let fulltext = fulltext_query(c, search)?;
+    Ok(Some(count_matches(c, caller, search, fulltext.as_deref())?))
 }
 
-/// The ids of many loads of a search, and where it goes on. The place comes from the same statement: a load that is
-/// changed in between can move, but not the place where the next block begins.
-pub fn block(
+fn count_matches(
     c: &mut AnyConnection,
     caller: &Caller,
-    search: &Search,
-    page: &PageRequest,
-) -> Result<IdBatch, Error> {
-    let (by, narrowed) = (by(search), narrowed(c, search)?);
-    macro_rules! keys {
-        ($sql:ty, $rust:ty, $key:expr) => {{
-            let branches = roles(caller, search).iter().map(|role| {
-                let matching = matching(caller, *role, search, narrowed.as_deref());
-                remaining(matching, search, page).select((l::id, sql::<$sql>(by.column)))
-            });
-            let keys =
-                MergedQuery::<_, (IdSql, $sql)>::keys(c, branches.collect(), by, page.limit, page.offset);
-            let (mut ids, mut last) = (Vec::new(), None);
-            for row in keys.load_iter::<(Id, Option<$rust>), DefaultLoadingMode>(c)? {
-                let (id, value) = row?;
-                ids.push(id);
-                last = Some((id, value));
-            }
-            let sort = search.sorting.order.clone();
-            let last = last.map(|(id, value)| Cursor { sort, value: value.map($key), id });
-            Ok(IdBatch { ids, last })
-        }};
-    }
-    match search.sorting.sort {
-        Sort::DeliveryDate | Sort::CreatedAt | Sort::CompletedAt => {
-            keys!(Nullable<TimestampSql>, Timestamp, |at| SortValue::Number(at.millis()))
-        }
-        Sort::Weight | Sort::WeightNet => keys!(Nullable<BigInt>, i64, SortValue::Number),
-        Sort::Reference | Sort::Status | Sort::Organiser | Sort::Carrier | Sort::Commodity => {
-            keys!(Nullable<Text>, String, SortValue::Text)
-        }
-    }
+    search: &LoadSearch,
+    fulltext: Option<&str>,
+) -> Result<i64, Error> {
+    Ok(matches(caller, Role::Any, search, fulltext).count().get_result(c)?)
 }
 
-/// Fewer than this many loads with the words of a search, of all organisations, are read one by one. Of more it is
-/// cheaper to go through the caller's own in order: a page's worth is found soon.
-const MAX_COUNTED_MATCHES: i64 = 5_000;
+/// Reads the ids of many loads of a search, and the position of the last. Both come from one statement: a load that
+/// changes before the next batch can move, but the start of the next batch cannot.
+pub fn id_batch(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    search: &LoadSearch,
+    page: &PageRequest,
+) -> Result<IdBatch, Error> {
+    let fulltext = fulltext_query(c, search)?;
+    let key = SortKey(search.sorting.by.key.column);
+    let branches = branches(caller, search, page, fulltext.as_deref());
+    let branches = branches.into_iter().map(|branch| branch.select((l::id, key)));
+    let query = MergedQuery::new(branches.collect(), &order(search), page.limit, page.offset);
+    let (ids, last) = query.load_ids(c)?;
+    Ok(IdBatch { ids, last: last.map(|position| search.sorting.cursor(position)) })
+}
 
-/// On SQLite, which has no statistics to decide by: the full-text query that a search is to begin with.
-fn narrowed(c: &mut AnyConnection, search: &Search) -> Result<Option<String>, Error> {
+fn order(search: &LoadSearch) -> SortOrder<Column> {
+    search.sorting.order(search.sorting.by.key.column)
+}
+
+/// The matches after the cursor, as queries that have no row in common.
+fn branches<'a>(
+    caller: &'a Caller,
+    search: &'a LoadSearch,
+    page: &PageRequest,
+    fulltext: Option<&'a str>,
+) -> Vec<LoadQuery<'a>> {
+    let branch = |role: &Role| {
+        let query = matches(caller, *role, search, fulltext);
+        match page.position().and_then(|position| order(search).after(position)) {
+            Some(rows_after) => query.filter(rows_after),
+            None => query,
+        }
+    };
+    roles(caller, search).iter().map(branch).collect()
+}
+
+/// A full-text query that matches fewer loads than this, of all organisations, begins with the full-text index. With more
+/// matches it is cheaper to read the caller's own loads in order: a page's worth is found soon.
+const MAX_FULLTEXT_MATCHES: i64 = 5_000;
+
+/// Returns the full-text query that a search begins with. Only on SQLite, which has no statistics to choose the index by.
+fn fulltext_query(c: &mut AnyConnection, search: &LoadSearch) -> Result<Option<String>, Error> {
     let (AnyConnection::Sqlite(_), Some(query)) = (&mut *c, words::trigrams(&search.words)) else {
         return Ok(None);
     };
-    let some = sql::<BigInt>("(SELECT count(*) FROM (SELECT 1 FROM loads_fts WHERE loads_fts MATCH ")
+    let count = sql::<BigInt>("(SELECT count(*) FROM (SELECT 1 FROM loads_fts WHERE loads_fts MATCH ")
         .bind::<Text, _>(&query)
         .sql(" LIMIT ")
-        .bind::<BigInt, _>(MAX_COUNTED_MATCHES)
+        .bind::<BigInt, _>(MAX_FULLTEXT_MATCHES)
         .sql("))");
-    let some: i64 = diesel::select(some).get_result(c)?;
-    Ok((some < MAX_COUNTED_MATCHES).then_some(query))
+    let count: i64 = diesel::select(count).get_result(c)?;
+    Ok((count < MAX_FULLTEXT_MATCHES).then_some(query))
 }
 
-/// So few loads may wait for the full-text index of SQLite: one by one each would cost four times as much.
-const WAITING: i64 = 500;
-/// So many are put there at once, which takes some 50 ms.
-const SLICE: i64 = 2_000;
+/// The number of loads that may wait for the full-text index of SQLite: indexing them one by one costs four times as much
+/// each.
+const MAX_UNINDEXED: i64 = 500;
+/// The loads indexed by one transaction, which takes about 50 ms.
+const INDEX_BATCH_SIZE: i64 = 2_000;
 
-/// True if more than a few loads wait for the full-text index.
+/// True if [`MAX_UNINDEXED`] loads wait for the full-text index. Never on PostgreSQL, whose index is up to date.
 pub fn has_unindexed(c: &mut AnyConnection) -> Result<bool, Error> {
     let AnyConnection::Sqlite(c) = c else { return Ok(false) };
-    let some = sql::<BigInt>("(SELECT count(*) FROM (SELECT 1 FROM loads_unindexed LIMIT ");
-    let some: i64 = diesel::select(some.bind::<BigInt, _>(WAITING).sql("))")).get_result(c)?;
-    Ok(some == WAITING)
+    let count = sql::<BigInt>("(SELECT count(*) FROM (SELECT 1 FROM loads_unindexed LIMIT ");
+    let count: i64 = diesel::select(count.bind::<BigInt, _>(MAX_UNINDEXED).sql("))")).get_result(c)?;
+    Ok(count == MAX_UNINDEXED)
 }
 
-/// Puts some of those that wait into the full-text index.
-pub fn index_some(c: &mut AnyConnection) -> Result<(), Error> {
+/// Puts a batch of the waiting loads into the full-text index.
+pub fn index_batch(c: &mut AnyConnection) -> Result<(), Error> {
     let AnyConnection::Sqlite(c) = c else { return Ok(()) };
-    let some = format!("IN (SELECT n FROM loads_unindexed ORDER BY n LIMIT {SLICE})");
-    let index =
+    let batch = format!("IN (SELECT n FROM loads_unindexed ORDER BY n LIMIT {INDEX_BATCH_SIZE})");
+    let insert =
         "INSERT OR REPLACE INTO loads_fts (rowid, search_text) SELECT n, search_text FROM loads WHERE n";
-    for begin in [index, "DELETE FROM loads_unindexed WHERE n"] {
-        diesel::sql_query(format!("{begin} {some}")).execute(c)?;
+    for statement in [insert, "DELETE FROM loads_unindexed WHERE n"] {
+        diesel::sql_query(format!("{statement} {batch}")).execute(c)?;
     }
     Ok(())
 }
 
-/// The roles in which a caller can have what is searched for: one wherever the filters say so, since a branch without
-/// matches would be read to its end.
-fn roles(caller: &Caller, search: &Search) -> &'static [Role] {
+/// Returns the roles in which the caller can have matches. One role wherever the filters allow it: a database reads a branch
+/// without matches to its end.
+fn roles(caller: &Caller, search: &LoadSearch) -> &'static [Role] {
     let (organiser, carrier) = (search.organiser_id.as_deref(), search.carrier_id.as_deref());
     let own = |id: Option<&str>| id.is_some_and(|id| caller.acts_for(id));
     if caller.admin || own(organiser) || own(carrier) {
@@ -145,25 +146,32 @@ fn roles(caller: &Caller, search: &Search) -> &'static [Role] {
     }
 }
 
-/// So many loads at most are passed over at each page of an export.
-const PASSED_OVER: i64 = 1_000;
+/// The most loads that a branch may skip on each page of an export.
+const MAX_SKIPPED: i64 = 1_000;
 
-/// True if no branch of a search passes over many loads to find a page: those that a caller both organises and carries
-/// are found by one branch, and passed over by the other.
-pub fn passes_over_few(c: &mut AnyConnection, caller: &Caller, search: &Search) -> Result<bool, Error> {
+/// True if no branch of a search skips many loads to find a page. The branch for carriers skips the loads that the caller
+/// organises as well.
+pub fn skips_few_loads(c: &mut AnyConnection, caller: &Caller, search: &LoadSearch) -> Result<bool, Error> {
     if roles(caller, search).len() == 1 {
         return Ok(true);
     }
-    let both = visible(caller, Role::Organiser).filter(l::carrier_id.eq(caller.organisation_id()));
-    let more = both.select(l::id).offset(PASSED_OVER).first::<Id>(c).optional()?;
-    Ok(more.is_none())
+    let in_both_roles = visible(caller, Role::Organiser).filter(l::carrier_id.eq(caller.organisation_id()));
+    let last = in_both_roles.select(l::id).offset(MAX_SKIPPED).first::<Id>(c).optional()?;
+    Ok(last.is_none())
 }
 
-fn matching<'a>(caller: &'a Caller, role: Role, search: &'a Search, narrowed: Option<&'a str>) -> Query<'a> {
+/// The loads that the caller sees in this role and that pass all filters.
+fn matches<'a>(
+    caller: &'a Caller,
+    role: Role,
+    search: &'a LoadSearch,
+    fulltext: Option<&'a str>,
+) -> LoadQuery<'a> {
     let mut query = visible(caller, role);
-    if let Some(fts) = narrowed {
-        let begin = sql::<Bool>("n IN (SELECT rowid FROM loads_fts WHERE loads_fts MATCH ");
-        query = query.filter(begin.bind::<Text, _>(fts).sql(" UNION ALL SELECT n FROM loads_unindexed)"));
+    if let Some(fulltext) = fulltext {
+        let indexed = sql::<Bool>("n IN (SELECT rowid FROM loads_fts WHERE loads_fts MATCH ");
+        query =
+            query.filter(indexed.bind::<Text, _>(fulltext).sql(" UNION ALL SELECT n FROM loads_unindexed)"));
     }
     if let Some(id) = &search.organiser_id {
         query = query.filter(l::organiser_id.eq(id));
@@ -182,7 +190,7 @@ fn matching<'a>(caller: &'a Caller, role: Role, search: &'a Search, narrowed: Op
     }
     if let Some((first, last)) = search.completed {
         query = query.filter(l::completed_at.is_not_null());
-        // An organiser's export leaves out what others entered and the organiser has not accepted.
+        // An organiser's export leaves out loads that others entered until the organiser accepts them.
         let is_accepted = l::awaits_acceptance.is_null();
         query = match role {
             Role::Organiser => query.filter(is_accepted),
@@ -199,41 +207,7 @@ fn matching<'a>(caller: &'a Caller, role: Role, search: &'a Search, narrowed: Op
         }
     }
     for word in &search.words {
-        query = query.filter(l::search_text.like(words::pattern(word)).escape('\\'));
+        query = query.filter(l::search_text.like(like::containing(word)).escape('\\'));
     }
     query
-}
-
-/// Those after the cursor.
-fn remaining<'a>(query: Query<'a>, search: &Search, page: &PageRequest) -> Query<'a> {
-    let desc = search.sorting.desc;
-    match search.sorting.sort {
-        Sort::DeliveryDate => after!(query, l::delivery_at, l::id, desc, page.after_instant()),
-        Sort::CreatedAt => after!(query, l::created_at, l::id, desc, page.after_instant()),
-        // A search by it has those only that are completed.
-        Sort::CompletedAt => after!(query, l::completed_at, l::id, desc, page.after_instant()),
-        Sort::Reference => after!(query, l::reference_key, l::id, desc, page.after_text()),
-        Sort::Status => after!(query, l::status, l::id, desc, page.after_text()),
-        Sort::Commodity => after!(query, l::commodity_key, l::id, desc, page.after_text()),
-        Sort::Organiser => after_nullable!(query, l::organiser_key, l::id, desc, page.after_text()),
-        Sort::Carrier => after_nullable!(query, l::carrier_key, l::id, desc, page.after_text()),
-        Sort::Weight => after_nullable!(query, l::weight, l::id, desc, page.after_number()),
-        Sort::WeightNet => after_nullable!(query, l::weight_net, l::id, desc, page.after_number()),
-    }
-}
-
-fn by(search: &Search) -> OrderBy {
-    let (column, missing) = match search.sorting.sort {
-        Sort::DeliveryDate => ("delivery_at", Nulls::Never),
-        Sort::CreatedAt => ("created_at", Nulls::Never),
-        Sort::CompletedAt => ("completed_at", Nulls::Never),
-        Sort::Reference => ("reference_key", Nulls::Never),
-        Sort::Status => ("status", Nulls::Never),
-        Sort::Commodity => ("commodity_key", Nulls::Never),
-        Sort::Organiser => ("organiser_key", Nulls::Mixed),
-        Sort::Carrier => ("carrier_key", Nulls::Mixed),
-        Sort::Weight => ("weight", Nulls::Mixed),
-        Sort::WeightNet => ("weight_net", Nulls::Mixed),
-    };
-    OrderBy { column, missing, desc: search.sorting.desc }
 }

@@ -1,13 +1,7 @@
-//! Free text: what the database is asked for a word (contract, section 4, "Search").
+//! Free text: full-text queries for words (docs/api/loads.md).
 
-/// The pattern of a text that has this word; `\` escapes.
-pub fn pattern(word: &str) -> String {
-    let literal = word.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
-    format!("%{literal}%")
-}
-
-/// The full-text query (FTS5, SQLite) for all texts that have all three letters in a row that these words have: few
-/// more than those that have the words. Nothing if no word has three letters.
+/// Returns the full-text query (FTS5 of SQLite) for the texts that contain all trigrams of these words: a few more than the
+/// texts that contain the words. `None` if no word has three letters.
 pub fn trigrams(words: &[String]) -> Option<String> {
     let mut all = Vec::new();
     for word in words {
@@ -25,11 +19,6 @@ pub fn trigrams(words: &[String]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn wildcards_are_letters() {
-        assert_eq!(pattern("c_%\\"), r"%c\_\%\\%");
-    }
 
     #[test]
     fn three_letters_in_a_row() {

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::json;
 
-use super::super::super::search::{Parameters, Search};
+use super::super::super::search::{ListingSearchParams, Search};
 use super::super::super::search_fields::line;
 use super::super::super::store::ROW_VERSION;
 use super::super::exact::Viewer;
@@ -60,9 +60,9 @@ fn row(id: Id, breed: &str) -> Row {
 }
 
 fn search(query: &serde_json::Value) -> Search {
-    let parameters: Parameters = serde_json::from_value(query.clone()).unwrap();
+    let parameters: ListingSearchParams = serde_json::from_value(query.clone()).unwrap();
     let mut errors = ValidationErrors::default();
-    let search = parameters.understand(Format::Json, &CATEGORIES, &mut errors);
+    let search = parameters.parse(Format::Json, &CATEGORIES, &mut errors);
     assert!(errors.is_empty(), "{query}");
     search
 }

@@ -1,0 +1,94 @@
+//! The ways to sort a resource, one line each in a table, and the one that a request chooses.
+
+use database::search::{Nulls, Position, SortOrder, SortType};
+use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
+
+use super::cursor::Cursor;
+
+/// The name of the response's member that `createdAt` sorts by. `sortBy` accepts it too.
+const CREATED_AT_MEMBER: &str = "createdAtUTC";
+
+/// A way to sort a resource. The names, the SQL, the cursors and the documentation of `sortBy` follow from a table of
+/// these, so adding a sort is adding a line.
+#[derive(Debug)]
+pub struct SortDefinition<K> {
+    /// The name in the parameter `sortBy`.
+    pub name: &'static str,
+    /// What the resource's queries need to know of the sort key, such as its column.
+    pub key: K,
+    /// The type of the sort key's values.
+    pub sort_type: SortType,
+    /// Which rows have no value.
+    pub nulls: Nulls,
+}
+
+/// The sort of a search, and its direction.
+#[derive(Debug)]
+pub struct Sorting<K: 'static> {
+    /// The sort.
+    pub by: &'static SortDefinition<K>,
+    /// True for a descending order.
+    pub desc: bool,
+    /// The name of this order in cursors. A cursor is valid only in the order that it was made for.
+    pub name: String,
+}
+
+impl<K> Clone for Sorting<K> {
+    fn clone(&self) -> Self {
+        Self { by: self.by, desc: self.desc, name: self.name.clone() }
+    }
+}
+
+impl<K> Sorting<K> {
+    /// Sorts by this definition.
+    pub fn new(by: &'static SortDefinition<K>, desc: bool) -> Self {
+        Self::named(by, desc, by.name)
+    }
+
+    /// Sorts by this definition with parameters of its own, such as a point, which `name` contains.
+    pub fn named(by: &'static SortDefinition<K>, desc: bool, name: &str) -> Self {
+        Self { by, desc, name: format!("{}{name}", if desc { "-" } else { "" }) }
+    }
+
+    /// Reads the parameters `sortBy`, which the schema has validated, and `sortDesc`. The first sort of the table is
+    /// `createdAt`. The newest rows come first by default; `sortBy` alone ascends; `sortDesc` alone applies to
+    /// `createdAt` (docs/api/lists.md).
+    pub fn from_params(
+        sort_by: Option<&str>,
+        sort_desc: Option<bool>,
+        table: &'static [SortDefinition<K>],
+    ) -> Self {
+        let name = sort_by.map(|name| if name == CREATED_AT_MEMBER { "createdAt" } else { name });
+        let by = table.iter().find(|sort| Some(sort.name) == name).unwrap_or(&table[0]);
+        Self::new(by, sort_desc.unwrap_or(sort_by.is_none()))
+    }
+
+    /// Describes the parameter `sortBy`: the names of the table, and other names for them.
+    pub fn parameter(table: &[SortDefinition<K>], aliases: &[&'static str]) -> Object {
+        let names = table.iter().map(|sort| sort.name).chain(aliases.iter().copied());
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .enum_values(Some(names.chain([CREATED_AT_MEMBER])))
+            .build()
+    }
+
+    /// Returns the order of rows, with `key` as the sort key's SQL expression.
+    pub fn order<E>(&self, key: E) -> SortOrder<E> {
+        let SortDefinition { sort_type, nulls, .. } = *self.by;
+        SortOrder { key, sort_type, nulls, desc: self.desc }
+    }
+
+    /// Returns the cursor of a row.
+    pub fn cursor(&self, (value, id): Position) -> Cursor {
+        Cursor { sort: self.name.clone(), value, id }
+    }
+
+    /// Decodes a cursor of this order. `None` if it is not one: it comes from a client.
+    pub(super) fn decode(&self, text: &str) -> Option<Cursor> {
+        let has_value = |cursor: &Cursor| match &cursor.value {
+            Some(value) => value.is_of(self.by.sort_type),
+            None => self.by.nulls != Nulls::Never,
+        };
+        Cursor::decode(text).filter(|cursor| cursor.sort == self.name && has_value(cursor))
+    }
+}

@@ -1,0 +1,10 @@
+//! Pages of a search in any order: sort keys, keyset conditions, and queries merged from branches.
+
+mod keyset;
+pub mod like;
+mod merged_query;
+mod sort_key;
+
+pub use keyset::{Column, Position, RowsAfter, SortKey, SortOrder};
+pub use merged_query::MergedQuery;
+pub use sort_key::{Nulls, SortType, SortValue};

@@ -1,0 +1,144 @@
+//! The filters of a search as conditions on a branch.
+
+use common::Caller;
+use database::search::like;
+use diesel::dsl::{exists, sql};
+use diesel::prelude::*;
+use diesel::sql_types::Bool;
+
+use super::super::super::geo::chord2_of;
+use super::super::super::model::{Status, TYPE};
+use super::super::super::search_fields::line;
+use super::super::super::store::{Query, visible_with};
+use super::super::branch::{Branch, BreedColumn, Rows};
+use super::super::{CommodityType, ListingSearch, ListingSortKey};
+use super::sort_key::SquaredChord;
+use crate::schema::listings::dsl as l;
+use crate::schema::spellings::dsl as s;
+use crate::schema::wishlists::dsl as w;
+
+diesel::alias!(const BREED_TYPES: Alias<BreedTypes> = crate::schema::listings as breed_types);
+
+/// The listings of a branch that the caller sees and that pass all filters.
+pub fn matches<'a>(caller: &'a Caller, search: &'a ListingSearch, branch: &Branch) -> Query<'a> {
+    let mut query = with_status(caller, search);
+    if let Some(id) = &search.organisation_id {
+        query = query.filter(l::organisation_id.eq(id));
+    }
+    if search.wishlisted {
+        let wishlist = w::wishlists.filter(w::user_id.eq(&caller.user_id)).select(w::listing_id);
+        query = query.filter(l::id.eq_any(wishlist));
+    }
+    if let Some(age) = search.min_age {
+        query = query.filter(l::min_age.ge(age.scaled()).or(l::born.le(search.born_until(age))));
+    }
+    if let Some(age) = search.max_age {
+        query = query.filter(l::max_age.le(age.scaled()).or(l::born.gt(search.born_after(age))));
+    }
+    of_commodity(near(query, search, branch), search, branch)
+}
+
+/// Limits a query to the rows of the branch, by their sort key.
+pub fn with_sort_key<'a>(query: Query<'a>, search: &'a ListingSearch, branch: &Branch) -> Query<'a> {
+    match (search.sorting.by.key, branch.rows) {
+        (_, Rows::All) => query,
+        (ListingSortKey::Age, Rows::WithKey) => {
+            // The age filters, as bounds of the sort key: where the index begins and ends.
+            let mut query = query.filter(l::age.is_not_null());
+            if let Some(age) = search.min_age {
+                query = query.filter(l::age.ge(age.scaled()));
+            }
+            if let Some(age) = search.max_age {
+                query = query.filter(l::age.le(age.scaled()));
+            }
+            query
+        }
+        (ListingSortKey::Age, Rows::Dogs) => {
+            let mut query = query.filter(l::born.is_not_null());
+            if let Some(age) = search.min_age {
+                query = query.filter(l::born.le(search.born_until(age)));
+            }
+            if let Some(age) = search.max_age {
+                query = query.filter(l::born.gt(search.born_after(age)));
+            }
+            query
+        }
+        (ListingSortKey::Age, Rows::WithoutKey) => query.filter(l::age.is_null()).filter(l::born.is_null()),
+        (ListingSortKey::Distance, Rows::WithoutKey) => query.filter(l::x.is_null()),
+        (ListingSortKey::Distance, _) => query.filter(l::x.is_not_null()),
+        (ListingSortKey::Column(name), Rows::WithoutKey) => {
+            query.filter(sql::<Bool>(&format!("{name} IS NULL")))
+        }
+        (ListingSortKey::Column(name), _) => query.filter(sql::<Bool>(&format!("{name} IS NOT NULL"))),
+    }
+}
+
+fn with_status<'a>(caller: &'a Caller, search: &ListingSearch) -> Query<'a> {
+    let Some(filter) = search.status else {
+        // A wishlist shows listings that are no longer active too.
+        return visible_with(caller, (!search.wishlisted).then_some(Status::Active));
+    };
+    let (status, kind) = filter.meaning();
+    let query = visible_with(caller, Some(status));
+    if let Some(kind) = kind { query.filter(l::kind.eq(kind.as_str())) } else { query }
+}
+
+/// Limits a query to listings within the distance: an index finds the area, then the distance itself is compared.
+fn near<'a>(mut query: Query<'a>, search: &'a ListingSearch, branch: &Branch) -> Query<'a> {
+    let (Some(km), Some(area)) = (search.within_km(), search.bounding_area()) else { return query };
+    query = match area.few_bands() {
+        Some(bands) => query.filter(l::band.eq_any(bands)),
+        None => query.filter(l::band.between(*area.bands.start(), *area.bands.end())),
+    };
+    if let Some(range) = &branch.longitudes {
+        query = query.filter(l::lon.between(*range.start(), *range.end()));
+    }
+    if branch.breed == BreedColumn::BreedType {
+        // Most breeds are not the breed type of any listing. Then the area is not read at all.
+        let of_type = BREED_TYPES.field(l::breed_type).eq_any(&search.breeds);
+        query = query.filter(exists(BREED_TYPES.filter(of_type).select(BREED_TYPES.field(l::id))));
+    }
+    query.filter(SquaredChord(search.unit()).le(chord2_of(km)))
+}
+
+/// The filters on the animals or supplies.
+fn of_commodity<'a>(mut query: Query<'a>, search: &'a ListingSearch, branch: &Branch) -> Query<'a> {
+    match &search.commodity_type {
+        Some(CommodityType::Category(id)) => query = query.filter(l::category.eq(id)),
+        Some(CommodityType::Type(name)) => {
+            query = query.filter(l::types.like(has_line(name)).escape('\\'));
+            if search.is_of_market() {
+                // If no listing on the market ever had this type, none is read.
+                let known = s::spellings.filter(s::term.eq(format!("{TYPE}{name}")));
+                query = query.filter(exists(known));
+            }
+        }
+        None => {}
+    }
+    // PostgreSQL reads an index in order after an equality, not after a list of one value.
+    query = match (branch.breed, search.breeds.as_slice()) {
+        (BreedColumn::Any, _) => query,
+        (BreedColumn::Breed, [breed]) => query.filter(l::breed.eq(breed)),
+        (BreedColumn::Breed, breeds) => query.filter(l::breed.eq_any(breeds)),
+        (BreedColumn::BreedType, [breed]) => query.filter(l::breed_type.eq(breed)),
+        (BreedColumn::BreedType, breeds) => query.filter(l::breed_type.eq_any(breeds)),
+    };
+    if branch.breed == BreedColumn::BreedType {
+        query = query.filter(l::breed.is_null().or(l::breed.ne_all(&search.breeds)));
+    }
+    if !search.breed_societies.is_empty() {
+        query = query.filter(l::breed_society.eq_any(&search.breed_societies));
+    }
+    if let Some(sex) = search.sexes {
+        query = query.filter(l::sexes.like(has_line(sex.as_str())).escape('\\'));
+    }
+    if let Some(info) = search.additional_info {
+        query = query.filter(l::additional_info.like(has_line(info.as_str())).escape('\\'));
+    }
+    query
+}
+
+/// Returns the pattern for a column of several texts (`search_fields::lines`), one of which is `text`.
+fn has_line(text: &str) -> String {
+    like::containing(&line(text))
+}

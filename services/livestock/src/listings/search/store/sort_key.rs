@@ -1,0 +1,72 @@
+//! The sort keys of listings as SQL.
+
+use database::MultiBackend;
+use diesel::expression::{AppearsOnTable, SelectableExpression, ValidGrouping, is_aggregate};
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::sql_types::{BigInt, Double, Nullable};
+
+/// A sort key of one branch of a search.
+#[derive(Clone, Copy, Debug)]
+pub enum SortExpression {
+    /// A column.
+    Column(&'static str),
+    /// The months that a dog has completed on this [day](super::super::super::search_fields::day), in ten-thousandths.
+    DogAge(i64),
+    /// See [`SquaredChord`].
+    Distance(SquaredChord),
+}
+
+impl QueryFragment<MultiBackend> for SortExpression {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
+        // The search decides which statements stay prepared.
+        out.unsafe_to_cache_prepared();
+        match self {
+            Self::Column(name) => out.push_sql(name),
+            Self::DogAge(today) => {
+                out.push_sql("((");
+                out.push_bind_param::<BigInt, _>(today)?;
+                out.push_sql(" - born) / 32 * 10000)");
+            }
+            Self::Distance(chord) => chord.walk_ast(out)?,
+        }
+        Ok(())
+    }
+}
+
+/// The squared length of the chord from a point on the unit sphere, with the same sum as `geo::chord2`. It grows with the
+/// distance.
+#[derive(Clone, Copy, Debug)]
+pub struct SquaredChord(pub [f64; 3]);
+
+impl QueryFragment<MultiBackend> for SquaredChord {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
+        let mut separator = "(";
+        for (axis, value) in ["x", "y", "z"].into_iter().zip(&self.0) {
+            out.push_sql(separator);
+            for (before, after) in [("(", ") * "), ("(", ")")] {
+                out.push_sql(before);
+                out.push_sql(axis);
+                out.push_sql(" - ");
+                out.push_bind_param::<Double, _>(value)?;
+                out.push_sql(after);
+            }
+            separator = " + ";
+        }
+        out.push_sql(")");
+        Ok(())
+    }
+}
+
+impl Expression for SquaredChord {
+    type SqlType = Nullable<Double>;
+}
+impl<T> AppearsOnTable<T> for SquaredChord {}
+impl<T> SelectableExpression<T> for SquaredChord {}
+impl ValidGrouping<()> for SquaredChord {
+    type IsAggregate = is_aggregate::Never;
+}
+impl QueryId for SquaredChord {
+    type QueryId = Self;
+    const HAS_STATIC_QUERY_ID: bool = true;
+}
