@@ -3,7 +3,7 @@
 use common::config::{Auth, Config, DatabaseConfig, Server};
 use common::{Running, Service};
 
-use crate::client::Call;
+use crate::client::TestRequest;
 use crate::{AUDIENCE, Backend, ISSUER, TestDatabase, jwks_file, statements};
 
 /// A service that listens on a free port, the real thing but for its database.
@@ -30,7 +30,7 @@ impl App {
     }
 
     /// Starts another instance over the database of this one, which keeps it.
-    pub async fn start_beside<S: Service>(other: &Self, settings: S::Settings) -> Self {
+    pub async fn start_replica<S: Service>(other: &Self, settings: S::Settings) -> Self {
         Self::start_on::<S>(other.database.shared(), settings).await
     }
 
@@ -42,35 +42,35 @@ impl App {
     }
 
     /// A request with this method to this path.
-    pub fn call(&self, method: &str, path: &str) -> Call {
+    pub fn call(&self, method: &str, path: &str) -> TestRequest {
         let method = method.parse().expect("a method");
-        Call::new(self.client.request(method, format!("{}{path}", self.url)))
+        TestRequest::new(self.client.request(method, format!("{}{path}", self.url)))
     }
 
     /// `GET path`
-    pub fn get(&self, path: &str) -> Call {
+    pub fn get(&self, path: &str) -> TestRequest {
         self.call("GET", path)
     }
 
     /// `POST path`
-    pub fn post(&self, path: &str) -> Call {
+    pub fn post(&self, path: &str) -> TestRequest {
         self.call("POST", path)
     }
 
     /// From now on [`App::statements`] are kept.
-    pub fn watch(&self) {
+    pub fn record_statements(&self) {
         statements::watch(&self.database);
     }
 
     /// What was asked of the database since the last time, in order: each statement with its values behind
     /// ` -- binds: `.
-    pub fn statements(&self) -> Vec<String> {
+    pub fn take_statements(&self) -> Vec<String> {
         statements::take(&self.database)
     }
 
     /// How SQLite goes about a statement. It decides by the migrations' estimates and without looking at the rows, so
     /// an empty database shows what a full one does.
-    pub fn plan(&self, statement: &str) -> String {
+    pub fn query_plan(&self, statement: &str) -> String {
         self.database.plan(statement.split(" -- binds").next().unwrap_or_default())
     }
 
@@ -81,7 +81,7 @@ impl App {
     }
 
     /// Stops it as a signal does, and another one when it is `enough`.
-    pub async fn leave(self, enough: impl Future<Output = ()>) {
+    pub async fn drain_and_stop(self, enough: impl Future<Output = ()>) {
         self.running.drain_and_stop(enough).await;
     }
 }

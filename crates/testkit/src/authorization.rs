@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 
-use crate::client::Reply;
-use crate::rule::strangers;
-use crate::{AccessCase, App, Rule, User, forged};
+use crate::access_case::strangers;
+use crate::client::TestResponse;
+use crate::{AccessCase, AccessRule, App, User, forged_tokens};
 
 /// An operation of the document.
 pub(crate) struct Operation {
@@ -36,7 +36,7 @@ impl Operation {
 
 /// Holds every operation of the service's document against its rule, and fails by name for one that has none, or for a
 /// rule that no operation has. Whoever does not prove who they are gets 401, whatever else is wrong with the request.
-pub async fn every_operation_refuses_whom_it_must(app: &App, rules: Vec<(&str, Rule)>) {
+pub async fn assert_access_rules(app: &App, rules: Vec<(&str, AccessRule)>) {
     let operations = operations(app).await;
     let mut found = BTreeMap::new();
     for (id, rule) in rules {
@@ -47,10 +47,10 @@ pub async fn every_operation_refuses_whom_it_must(app: &App, rules: Vec<(&str, R
     assert!(lacking.is_empty(), "operations without a row in tests/it/authorization.rs: {lacking:?}");
     let attacker = TcpListener::bind("127.0.0.1:0").expect("a free port");
     attacker.set_nonblocking(true).expect("a listener that does not wait");
-    let forged = forged::tokens(&format!("http://{}", attacker.local_addr().expect("an address")));
+    let forged = forged_tokens::tokens(&format!("http://{}", attacker.local_addr().expect("an address")));
     for operation in &operations {
         let rule = rules.remove(&*operation.id).expect("a rule");
-        let open = matches!(rule, Rule::Open);
+        let open = matches!(rule, AccessRule::Public);
         assert_eq!(
             operation.secured, !open,
             "{}: what the document says of a token, and its row",
@@ -91,9 +91,9 @@ pub(crate) async fn operations(app: &App) -> Vec<Operation> {
     operations
 }
 
-async fn send(app: &App, operation: &Operation, token: Option<&str>) -> Reply {
+async fn send(app: &App, operation: &Operation, token: Option<&str>) -> TestResponse {
     let call = app.call(&operation.method, &operation.path());
-    token.into_iter().fold(call, crate::Call::bearer).send().await
+    token.into_iter().fold(call, crate::TestRequest::bearer).send().await
 }
 
 async fn refuses_the_unknown(app: &App, operation: &Operation, forged: &[(String, String)]) {
@@ -113,16 +113,16 @@ async fn refuses_the_unknown(app: &App, operation: &Operation, forged: &[(String
     }
 }
 
-async fn holds(app: &App, operation: &Operation, rule: Rule) {
+async fn holds(app: &App, operation: &Operation, rule: AccessRule) {
     let id = &operation.id;
     let call = async |user: &User| send(app, operation, Some(&user.token())).await;
     let (refused, good): (Vec<User>, User) = match rule {
-        Rule::Open => return,
-        Rule::AnyCaller(_) => (vec![], User::alone("nobody")),
-        Rule::Admin => (strangers(), User::admin()),
-        Rule::Member => (vec![User::alone("nobody"), User::admin()], User::of("stranger")),
-        Rule::Foreign(asks) => return foreign(app, operation, &asks).await,
-        Rule::Scoped(asks) => return scoped(app, operation, &asks).await,
+        AccessRule::Public => return,
+        AccessRule::AnyCaller(_) => (vec![], User::individual("nobody")),
+        AccessRule::Admin => (strangers(), User::admin()),
+        AccessRule::Member => (vec![User::individual("nobody"), User::admin()], User::of("stranger")),
+        AccessRule::Restricted(asks) => return foreign(app, operation, &asks).await,
+        AccessRule::Scoped(asks) => return scoped(app, operation, &asks).await,
     };
     for user in refused {
         let reply = call(&user).await;
@@ -134,7 +134,7 @@ async fn holds(app: &App, operation: &Operation, rule: Rule) {
 }
 
 /// Sends a request for each user, always under the same `Idempotency-Key`: it must not open anybody's answer to others.
-async fn ask(app: &App, operation: &Operation, ask: &AccessCase, n: usize, user: &User) -> Reply {
+async fn ask(app: &App, operation: &Operation, ask: &AccessCase, n: usize, user: &User) -> TestResponse {
     let id = &operation.id;
     assert!(operation.has(&ask.path), "{id}: {} is not {}", ask.path, operation.pattern);
     let call = ask.call(app, &operation.method).by(user);

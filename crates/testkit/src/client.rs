@@ -8,9 +8,9 @@ use serde_json::Value;
 use crate::User;
 
 /// A request in the making.
-pub struct Call(RequestBuilder);
+pub struct TestRequest(RequestBuilder);
 
-impl Call {
+impl TestRequest {
     pub(crate) fn new(request: RequestBuilder) -> Self {
         Self(request)
     }
@@ -46,16 +46,16 @@ impl Call {
     }
 
     /// Sends it and reads the whole answer.
-    pub async fn send(self) -> Reply {
+    pub async fn send(self) -> TestResponse {
         let response = self.0.send().await.expect("an answer");
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Reply { status, headers, bytes: response.bytes().await.expect("a whole body").to_vec() }
+        TestResponse { status, headers, bytes: response.bytes().await.expect("a whole body").to_vec() }
     }
 }
 
 /// An answer.
 #[derive(Debug)]
-pub struct Reply {
+pub struct TestResponse {
     /// HTTP status.
     pub status: u16,
     /// Its headers.
@@ -64,7 +64,7 @@ pub struct Reply {
     pub bytes: Vec<u8>,
 }
 
-impl Reply {
+impl TestResponse {
     /// The body as JSON; panics with the body if it is none.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.bytes).unwrap_or_else(|e| panic!("{e}: {}", self.text()))

@@ -116,7 +116,7 @@ fn clone_template<S: Service>() -> TestDatabase {
     let template = format!("template_{}_{}", S::NAME, RUN.simple());
     let mut templates = TEMPLATES.lock().unwrap_or_else(PoisonError::into_inner);
     if !templates.contains(&template) {
-        on_server(&format!("CREATE DATABASE {template} TEMPLATE template0"));
+        execute_on_server(&format!("CREATE DATABASE {template} TEMPLATE template0"));
         let options = Options {
             url: url_of(&template).into(),
             schema: S::NAME,
@@ -133,12 +133,12 @@ fn clone_template<S: Service>() -> TestDatabase {
 
 fn clone_of(template: &str) -> TestDatabase {
     let name = format!("test_{}", Uuid::new_v4().simple());
-    on_server(&format!("CREATE DATABASE {name} TEMPLATE {template}"));
+    execute_on_server(&format!("CREATE DATABASE {name} TEMPLATE {template}"));
     TestDatabase { url: url_of(&name), _folder: None, name: Some(name) }
 }
 
 /// Runs statements on the test server as its superuser, outside of any test's database.
-pub fn on_server(sql: &str) {
+pub fn execute_on_server(sql: &str) {
     let mut admin = PgConnection::establish(&server_url()).expect("the test server answers");
     admin.batch_execute(sql).unwrap();
 }

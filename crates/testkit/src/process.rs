@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 
-use crate::client::Call;
+use crate::client::TestRequest;
 use crate::{AUDIENCE, ISSUER, jwks_file};
 
 /// A program that has not said by then that it is ready never will.
@@ -44,8 +44,10 @@ impl Process {
     }
 
     /// A request with this method to this path.
-    pub fn call(&self, method: &str, path: &str) -> Call {
-        Call::new(self.client.request(method.parse().expect("a method"), format!("{}{path}", self.url)))
+    pub fn call(&self, method: &str, path: &str) -> TestRequest {
+        TestRequest::new(
+            self.client.request(method.parse().expect("a method"), format!("{}{path}", self.url)),
+        )
     }
 
     /// Ends it and gives all lines that it wrote.
@@ -64,20 +66,24 @@ impl Drop for Process {
 
 /// How a command of a program ended.
 #[derive(Debug)]
-pub struct Ended {
+pub struct CommandOutput {
     /// Its exit code; none if a signal ended it.
-    pub code: Option<i32>,
+    pub exit_code: Option<i32>,
     /// What it printed.
-    pub out: String,
+    pub stdout: String,
     /// What it said was wrong.
-    pub errors: String,
+    pub stderr: String,
 }
 
 /// Runs a command of a program to its end, told the same as [`Process::start`].
-pub fn run(program: &str, settings: &[(&str, &str)], arguments: &[&str]) -> Ended {
+pub fn run_command(program: &str, settings: &[(&str, &str)], arguments: &[&str]) -> CommandOutput {
     let output = told(program, settings).args(arguments).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Ended { code: output.status.code(), out: text(output.stdout), errors: text(output.stderr) }
+    CommandOutput {
+        exit_code: output.status.code(),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
 }
 
 fn told(program: &str, settings: &[(&str, &str)]) -> Command {

@@ -37,7 +37,7 @@ impl Redis {
             redis.password
         );
         std::fs::write(redis.folder.path().join("redis.conf"), settings).unwrap();
-        redis.start_again();
+        redis.restart();
         redis
     }
 
@@ -55,7 +55,7 @@ impl Redis {
     }
 
     /// Starts it again where it was, empty.
-    pub fn start_again(&mut self) {
+    pub fn restart(&mut self) {
         self.stop();
         let deadline = Instant::now() + READY_LIMIT;
         while !self.answers() {
@@ -120,7 +120,7 @@ mod tests {
         assert!(redis.answers());
         redis.stop();
         assert!(!redis.answers());
-        redis.start_again();
+        redis.restart();
         assert!(redis.answers());
         let port = redis.port;
         drop(redis);

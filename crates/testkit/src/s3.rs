@@ -23,7 +23,7 @@ pub struct S3 {
 
 impl S3 {
     /// A prefix that nobody else uses, in the bucket that all tests share.
-    pub fn fresh() -> Self {
+    pub fn with_unique_prefix() -> Self {
         let mut server: Url = named("DROVER_TEST_S3").parse().expect("http://KEY:SECRET@HOST:PORT");
         let key = server.username().to_owned();
         let secret = server.password().expect("a secret in DROVER_TEST_S3").to_owned();
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn every_test_has_its_own_place() {
-        let (a, b) = (S3::fresh(), S3::fresh());
+        let (a, b) = (S3::with_unique_prefix(), S3::with_unique_prefix());
         assert_ne!(a.url, b.url);
         assert!(a.endpoint.starts_with("http://") && !a.endpoint.contains('@'), "{}", a.endpoint);
         assert!(!a.key.is_empty() && !a.secret.is_empty());

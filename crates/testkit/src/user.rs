@@ -64,13 +64,13 @@ pub struct User {
 impl User {
     /// A user of this organisation; the names follow from the id.
     pub fn of(organisation: &str) -> Self {
-        Self::alone(&format!("user-of-{organisation}"))
+        Self::individual(&format!("user-of-{organisation}"))
             .with("org", organisation)
             .with("orgName", &format!("Organisation {organisation}"))
     }
 
     /// A user who acts for nobody.
-    pub fn alone(id: &str) -> Self {
+    pub fn individual(id: &str) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let claims = json!({"sub": id, "name": format!("Name of {id}"), "iss": ISSUER, "aud": AUDIENCE, "exp": now + 3600});
         Self { claims }
@@ -78,7 +78,7 @@ impl User {
 
     /// An administrator without an organisation.
     pub fn admin() -> Self {
-        let mut admin = Self::alone("admin");
+        let mut admin = Self::individual("admin");
         admin.claims["roles"] = json!(["admin"]);
         admin
     }

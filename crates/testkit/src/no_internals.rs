@@ -1,8 +1,8 @@
 //! What no error may tell: where the program lies, what it is made of, what it asks of others and where those are.
 
 use crate::authorization::{Operation, operations};
-use crate::client::Reply;
-use crate::{App, Call, User};
+use crate::client::TestResponse;
+use crate::{App, TestRequest, User};
 
 /// Parts of paths, statements, sources and names of crates, in lower case.
 const INSIDE: [&str; 31] = [
@@ -39,7 +39,7 @@ const INSIDE: [&str; 31] = [
     "drover_",
 ];
 
-impl Reply {
+impl TestResponse {
     /// Panics if this is an error that tells of the inside, or has not the error's body.
     pub fn assert_no_internals(&self) {
         if self.status < 400 {
@@ -60,7 +60,7 @@ impl Reply {
 }
 
 /// Provokes the errors of every operation, and then those that come of tables that `broken` (statements) takes away.
-pub async fn errors_tell_nothing_of_the_inside(app: &App, broken: &str) {
+pub async fn assert_errors_hide_internals(app: &App, broken: &str) {
     let operations = operations(app).await;
     let mut statuses = Vec::new();
     for operation in &operations {
@@ -85,7 +85,7 @@ pub async fn errors_tell_nothing_of_the_inside(app: &App, broken: &str) {
     }
 }
 
-fn mistakes(app: &App, operation: &Operation) -> Vec<Call> {
+fn mistakes(app: &App, operation: &Operation) -> Vec<TestRequest> {
     let path = operation.path();
     let call = |path: &str| app.call(&operation.method, path);
     let (json, form) = ("application/json", "multipart/form-data; boundary=x");

@@ -10,12 +10,12 @@ const MARKS: [&str; 8] =
 const OURS: [&str; 5] = ["common", "database", "system", "logistics", "livestock"];
 
 /// A user who has a name, as people have.
-pub fn private_user() -> User {
+pub fn user_with_personal_data() -> User {
     User::of("quarrington-farm").with("sub", "ottilie-7").with("name", "Ottilie Quarrington")
 }
 
 /// What she writes wherever something can be written.
-pub const PRIVATE_TEXT: &str =
+pub const PERSONAL_DATA: &str =
     "Ottilie Quarrington, ottilie@quarrington.example, 07700900123, QX19 ZZZ, ZE1 0AA, old mill";
 
 impl Process {
@@ -39,15 +39,15 @@ impl Process {
     }
 
     /// Has everything of ours logged, as talkative as it can be; what it is built on as usual.
-    pub async fn log_all_of_ours(&self) {
+    pub async fn enable_trace_logs(&self) {
         let ours = OURS.map(|ours| format!("{ours}=trace")).join(",");
         let logging = serde_json::json!({"logging": {"level": "info", "filter": ours}});
         self.call("PUT", "/v1/settings").by(&User::admin()).json(&logging).send().await.ok();
     }
 
     /// Sends what no operation takes: to each of these paths (`METHOD /path`), as her, a mistake of each kind.
-    pub async fn provoke(&self, operations: &[&str]) {
-        let (user, text) = (private_user(), PRIVATE_TEXT);
+    pub async fn send_malformed_requests(&self, operations: &[&str]) {
+        let (user, text) = (user_with_personal_data(), PERSONAL_DATA);
         let cut = "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"ottilie-passport.jpg\"\r\n\r\ncut";
         for operation in operations {
             let (method, path) = operation.split_once(' ').expect("a method and a path");

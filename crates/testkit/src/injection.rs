@@ -75,7 +75,7 @@ pub(crate) fn texts() -> Vec<String> {
 
 /// Gives hostile values to every query parameter of every GET operation, and to its path: it is always an answer, never
 /// a failure, and never shows what only others may see.
-pub async fn no_parameter_is_more_than_a_value(app: &App, user: &User, foreign: &str) {
+pub async fn assert_parameters_resist_injection(app: &App, user: &User, foreign: &str) {
     let texts = texts();
     let mut asked = 0;
     for operation in operations(app).await.into_iter().filter(|operation| operation.method == "GET") {

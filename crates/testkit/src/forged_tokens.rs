@@ -91,7 +91,7 @@ fn duplicates() -> Vec<(String, String)> {
 fn signatures() -> Vec<(String, String)> {
     let good = User::admin().token();
     let (text, signature) = good.rsplit_once('.').expect("a signature");
-    let other = User::alone("other").token();
+    let other = User::individual("other").token();
     let others = other.rsplit_once('.').expect("a signature").1;
     let unknown = SigningKey::from_bytes(&rand::random());
     vec![

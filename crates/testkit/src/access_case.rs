@@ -3,13 +3,13 @@
 use reqwest::multipart::Form;
 use serde_json::Value;
 
-use crate::client::Call;
+use crate::client::TestRequest;
 use crate::{App, User};
 
 /// The rule of an operation.
-pub enum Rule {
+pub enum AccessRule {
     /// It needs no token, and a bad one is ignored.
-    Open,
+    Public,
     /// Any caller may; why there is nothing to refuse.
     AnyCaller(&'static str),
     /// Whoever has not the role `admin` is refused, whatever the request.
@@ -17,7 +17,7 @@ pub enum Rule {
     /// Whoever acts for no organisation is refused, whatever the request.
     Member,
     /// Strangers are refused these requests, and nothing changes.
-    Foreign(Vec<AccessCase>),
+    Restricted(Vec<AccessCase>),
     /// Strangers may ask, and see nothing of what is others'.
     Scoped(Vec<AccessCase>),
 }
@@ -69,26 +69,26 @@ impl AccessCase {
 
     /// Nor may this one, who has a part in the thing.
     #[must_use]
-    pub fn not(mut self, user: &User) -> Self {
+    pub fn denies(mut self, user: &User) -> Self {
         self.strangers.push(user.clone());
         self
     }
 
     /// What an administrator reads there is the same before and after it was refused.
     #[must_use]
-    pub fn keeps(mut self, path: impl Into<String>) -> Self {
+    pub fn leaves_unchanged(mut self, path: impl Into<String>) -> Self {
         self.kept = Some(path.into());
         self
     }
 
     /// The answer has this text for those only who may see it.
     #[must_use]
-    pub fn shows(mut self, text: impl Into<String>) -> Self {
+    pub fn discloses(mut self, text: impl Into<String>) -> Self {
         self.shown = text.into();
         self
     }
 
-    pub(crate) fn call(&self, app: &App, method: &str) -> Call {
+    pub(crate) fn call(&self, app: &App, method: &str) -> TestRequest {
         let call = app.call(method, &self.path);
         match &self.body {
             Body::None => call,
@@ -101,7 +101,7 @@ impl AccessCase {
 /// Callers who own nothing: of another organisation, of none, of organisations whose ids might be taken for patterns,
 /// and some whose claims only look like the role.
 pub(crate) fn strangers() -> Vec<User> {
-    let mut strangers = vec![User::of("stranger"), User::alone("nobody")];
+    let mut strangers = vec![User::of("stranger"), User::individual("nobody")];
     strangers.extend(["*", "%", "GRAIN", "FARM"].map(User::of));
     for roles in [serde_json::json!("admin"), serde_json::json!(["Admin", "administrator", ""])] {
         let mut user = User::of("stranger");

@@ -67,7 +67,7 @@ impl SystemStub {
     }
 
     /// Answers calls that share with this status from now on; `None`: shares again.
-    pub fn answer_shares_with(&self, status: Option<u16>) {
+    pub fn set_share_status(&self, status: Option<u16>) {
         self.state().shares_status = status;
     }
 
