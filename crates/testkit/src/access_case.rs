@@ -1,4 +1,4 @@
-//! What refuses a known caller who may not, operation by operation (contract, section 2).
+//! Access rules of operations: who is refused (docs/api/authentication.md).
 
 use reqwest::multipart::Form;
 use serde_json::Value;
@@ -6,31 +6,31 @@ use serde_json::Value;
 use crate::client::TestRequest;
 use crate::{App, User};
 
-/// The rule of an operation.
+/// The access rule of an operation.
 pub enum AccessRule {
-    /// It needs no token, and a bad one is ignored.
+    /// Needs no token and ignores an invalid one.
     Public,
-    /// Any caller may; why there is nothing to refuse.
+    /// Allows every caller. The text says why no caller is refused.
     AnyCaller(&'static str),
-    /// Whoever has not the role `admin` is refused, whatever the request.
+    /// Refuses callers without the role `admin`, whatever the request.
     Admin,
-    /// Whoever acts for no organisation is refused, whatever the request.
+    /// Refuses callers without an organisation, whatever the request.
     Member,
-    /// Strangers are refused these requests, and nothing changes.
+    /// Refuses strangers with 403 and changes nothing.
     Restricted(Vec<AccessCase>),
-    /// Strangers may ask, and see nothing of what is others'.
+    /// Answers strangers with 200, without data of other organisations.
     Scoped(Vec<AccessCase>),
 }
 
-/// A request over real things, who may make it and who may not.
+/// A request on existing resources, with the users who may and may not make it.
 pub struct AccessCase {
     pub(crate) path: String,
-    pub(crate) may: Vec<User>,
-    pub(crate) strangers: Vec<User>,
-    /// What shows that nothing changed.
-    pub(crate) kept: Option<String>,
-    /// What only those see who may.
-    pub(crate) shown: String,
+    pub(crate) allowed: Vec<User>,
+    pub(crate) denied: Vec<User>,
+    /// What an administrator reads at this path is the same before and after a refusal.
+    pub(crate) unchanged_path: Option<String>,
+    /// Text that only responses to allowed users contain.
+    pub(crate) disclosed: String,
     body: Body,
 }
 
@@ -41,65 +41,65 @@ enum Body {
 }
 
 impl AccessCase {
-    /// A request to this path, which those may make and nobody else.
-    pub fn new(path: impl Into<String>, may: &[&User]) -> Self {
+    /// Creates a case for a path that these users may request. Users who own nothing are denied.
+    pub fn new(path: impl Into<String>, allowed: &[&User]) -> Self {
         Self {
             path: path.into(),
-            may: may.iter().copied().cloned().collect(),
-            strangers: strangers(),
-            kept: None,
-            shown: String::new(),
+            allowed: allowed.iter().copied().cloned().collect(),
+            denied: strangers(),
+            unchanged_path: None,
+            disclosed: String::new(),
             body: Body::None,
         }
     }
 
-    /// With this JSON body.
+    /// Sets a JSON body.
     #[must_use]
     pub fn json(mut self, body: Value) -> Self {
         self.body = Body::Json(body);
         self
     }
 
-    /// With this multipart form.
+    /// Sets a multipart form as the body.
     #[must_use]
     pub fn form(mut self, form: fn() -> Form) -> Self {
         self.body = Body::Form(form);
         self
     }
 
-    /// Nor may this one, who has a part in the thing.
+    /// Adds a user who is denied although the resource concerns them.
     #[must_use]
     pub fn denies(mut self, user: &User) -> Self {
-        self.strangers.push(user.clone());
+        self.denied.push(user.clone());
         self
     }
 
-    /// What an administrator reads there is the same before and after it was refused.
+    /// Requires that an administrator reads the same at this path before and after a refusal.
     #[must_use]
     pub fn leaves_unchanged(mut self, path: impl Into<String>) -> Self {
-        self.kept = Some(path.into());
+        self.unchanged_path = Some(path.into());
         self
     }
 
-    /// The answer has this text for those only who may see it.
+    /// Requires that responses contain this text for allowed users only.
     #[must_use]
     pub fn discloses(mut self, text: impl Into<String>) -> Self {
-        self.shown = text.into();
+        self.disclosed = text.into();
         self
     }
 
-    pub(crate) fn call(&self, app: &App, method: &str) -> TestRequest {
-        let call = app.call(method, &self.path);
+    pub(crate) fn request(&self, app: &App, method: &str) -> TestRequest {
+        let request = app.call(method, &self.path);
         match &self.body {
-            Body::None => call,
-            Body::Json(body) => call.json(body),
-            Body::Form(form) => call.form(form()),
+            Body::None => request,
+            Body::Json(body) => request.json(body),
+            Body::Form(form) => request.form(form()),
         }
     }
 }
 
-/// Callers who own nothing: of another organisation, of none, of organisations whose ids might be taken for patterns,
-/// and some whose claims only look like the role.
+/// Returns users who own nothing: of another organisation, of none, of organisations whose ids look like patterns or
+/// differ from others in case only, and with claims that resemble the role `admin`.
 pub(crate) fn strangers() -> Vec<User> {
     let mut strangers = vec![User::of("stranger"), User::individual("nobody")];
     strangers.extend(["*", "%", "GRAIN", "FARM"].map(User::of));

@@ -1,13 +1,16 @@
-//! Values that somebody would rather have taken for something else.
+//! Sends values that a database, a full-text search, a header or a template could interpret.
 
 use std::time::{Duration, Instant};
 
-use crate::authorization::operations;
+use crate::operation::operations;
 use crate::{App, User};
 
-/// What databases, full-text searches, headers and templates might read in a text.
-pub(crate) fn texts() -> Vec<String> {
-    let texts = [
+/// The values include `pg_sleep(40)`: a response that takes this long executed it.
+const MAX_RESPONSE_TIME: Duration = Duration::from_secs(30);
+
+/// Values that databases, full-text searches, headers or templates could interpret.
+fn values() -> Vec<String> {
+    let values = [
         "'",
         "''",
         "\"",
@@ -69,44 +72,46 @@ pub(crate) fn texts() -> Vec<String> {
         "JSON",
         "CSV",
     ];
-    let long = ["x", "%", "\"", "9", "a ", "\u{1f404}"].map(|text| text.repeat(1_000));
-    texts.iter().map(|text| (*text).to_owned()).chain(long).collect()
+    let long = ["x", "%", "\"", "9", "a ", "\u{1f404}"].map(|value| value.repeat(1_000));
+    values.iter().map(|value| (*value).to_owned()).chain(long).collect()
 }
 
-/// Gives hostile values to every query parameter of every GET operation, and to its path: it is always an answer, never
-/// a failure, and never shows what only others may see.
+/// Asserts that no GET operation interprets its parameters. Sends hostile values as every query parameter and as path
+/// parameters.
+///
+/// # Panics
+/// If a response is a server error, takes 30 s, has an injected header, reveals internals or contains `foreign`, a text
+/// that only other users may see.
 pub async fn assert_parameters_resist_injection(app: &App, user: &User, foreign: &str) {
-    let texts = texts();
-    let mut asked = 0;
+    let values = values();
+    let mut sent = 0;
     for operation in operations(app).await.into_iter().filter(|operation| operation.method == "GET") {
-        let at = format!("{}{}", app.url, operation.path());
-        let queries = operation.query.iter().flat_map(|name| texts.iter().map(move |text| (name, text)));
+        let base = format!("{}{}", app.url, operation.path());
+        let queries = operation.query.iter().flat_map(|name| values.iter().map(move |value| (name, value)));
         let mut urls: Vec<_> = queries
-            .map(|(name, text)| {
-                reqwest::Url::parse_with_params(&at, [(name, text)]).expect("a URL").to_string()
-            })
+            .map(|query| reqwest::Url::parse_with_params(&base, [query]).expect("a URL").to_string())
             .collect();
         if operation.pattern.contains('{') {
-            for text in &texts {
+            for value in &values {
                 let mut url = reqwest::Url::parse(&app.url).expect("a URL");
-                let parts = operation.pattern.split('/').skip(1);
-                let parts = parts.map(|part| if part.starts_with('{') { text } else { part });
-                url.path_segments_mut().expect("segments").clear().extend(parts);
+                let segments = operation.pattern.split('/').skip(1);
+                let segments = segments.map(|segment| if segment.starts_with('{') { value } else { segment });
+                url.path_segments_mut().expect("segments").clear().extend(segments);
                 urls.push(url.to_string());
             }
         }
         for url in urls {
             let path = url.strip_prefix(&app.url).expect("this service");
-            let told = &path[..path.len().min(200)];
+            let context = format!("{}: {}", operation.id, &path[..path.len().min(200)]);
             let started = Instant::now();
-            let reply = app.get(path).by(user).send().await;
-            assert!(reply.status < 500, "{}: {told}: {}", operation.id, reply.text());
-            assert!(started.elapsed() < Duration::from_secs(30), "{}: {told} slept", operation.id);
-            assert!(!reply.text().contains(foreign), "{}: {told}: {}", operation.id, reply.text());
-            assert!(!reply.headers.contains_key("x-injected"), "{}: {told}", operation.id);
-            reply.assert_no_internals();
-            asked += 1;
+            let response = app.get(path).by(user).send().await;
+            assert!(response.status < 500, "{context}: {}", response.text());
+            assert!(started.elapsed() < MAX_RESPONSE_TIME, "{context} slept");
+            assert!(!response.text().contains(foreign), "{context}: {}", response.text());
+            assert!(!response.headers.contains_key("x-injected"), "{context}");
+            response.assert_no_internals();
+            sent += 1;
         }
     }
-    assert!(asked > texts.len(), "no operation has parameters");
+    assert!(sent > values.len(), "no operation has parameters");
 }

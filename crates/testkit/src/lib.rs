@@ -1,14 +1,16 @@
-//! For tests only: a service on a free port over a fresh database, users with tokens, and requests.
+//! Test support: a service on a free port over a fresh database, users with signed tokens, and an HTTP client.
 //!
 //! ```text
 //! testkit::on_both! {
-//!     async fn a_stranger_sees_nothing(backend) {
+//!     async fn strangers_see_no_loads(backend) {
 //!         let app = App::start::<Logistics>(backend, Settings::default()).await;
-//!         let reply = app.get("/v1/loads").by(&User::of("nobody")).send().await;
-//!         assert_eq!(reply.status, 200);
+//!         let response = app.get("/v1/loads").by(&User::of("stranger")).send().await;
+//!         assert_eq!(response.ok(), json!([]));
 //!     }
 //! }
 //! ```
+//!
+//! Functions of this crate panic where setup fails: a test reports a failure by panicking.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod access_case;
@@ -20,6 +22,7 @@ mod forged_tokens;
 mod injection;
 mod log_privacy;
 mod no_internals;
+mod operation;
 mod process;
 mod redis;
 mod s3;
@@ -42,7 +45,7 @@ pub use s3::S3;
 pub use system_stub::SystemStub;
 pub use user::{AUDIENCE, ISSUER, User, jwks_file};
 
-/// Runs a test on SQLite and on PostgreSQL, as `name::sqlite` and `name::postgres`.
+/// Defines tests that run on SQLite and on PostgreSQL, as `name::sqlite` and `name::postgres`.
 #[macro_export]
 macro_rules! on_both {
     ($($(#[$meta:meta])* async fn $name:ident($backend:ident) $body:block)+) => { $(
@@ -63,7 +66,7 @@ macro_rules! on_both {
     )+ };
 }
 
-/// Runs a future on a runtime of its own.
+/// Runs a future to completion on a new single-threaded Tokio runtime.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }

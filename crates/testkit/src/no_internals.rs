@@ -1,11 +1,11 @@
-//! What no error may tell: where the program lies, what it is made of, what it asks of others and where those are.
+//! Checks that error responses reveal no paths, source code, dependencies, statements or addresses.
 
-use crate::authorization::{Operation, operations};
 use crate::client::TestResponse;
+use crate::operation::{Operation, UNKNOWN_ID, operations};
 use crate::{App, TestRequest, User};
 
-/// Parts of paths, statements, sources and names of crates, in lower case.
-const INSIDE: [&str; 31] = [
+/// Parts of paths, SQL statements, source locations, crate names and addresses, in lower case.
+const INTERNALS: [&str; 31] = [
     "/root",
     "/work",
     "/tmp",
@@ -40,15 +40,16 @@ const INSIDE: [&str; 31] = [
 ];
 
 impl TestResponse {
-    /// Panics if this is an error that tells of the inside, or has not the error's body.
+    /// Asserts that an error response reveals no internals and has the error body (docs/api/errors.md). Accepts any
+    /// response with a status below 400.
     pub fn assert_no_internals(&self) {
         if self.status < 400 {
             return;
         }
         let headers = self.headers.iter().map(|(name, value)| format!("{name}: {value:?}\n"));
-        let told = (headers.collect::<String>() + &self.text()).to_lowercase();
-        for inside in INSIDE {
-            assert!(!told.contains(inside), "{inside:?} in {told}");
+        let response = (headers.collect::<String>() + &self.text()).to_lowercase();
+        for internal in INTERNALS {
+            assert!(!response.contains(internal), "{internal:?} in {response}");
         }
         let body = self.json();
         assert_eq!((body["status"].as_str(), body["stack"].as_str()), (Some("error"), Some("")), "{body}");
@@ -59,58 +60,58 @@ impl TestResponse {
     }
 }
 
-/// Provokes the errors of every operation, and then those that come of tables that `broken` (statements) takes away.
-pub async fn assert_errors_hide_internals(app: &App, broken: &str) {
+/// Asserts that no error of any operation reveals internals. Sends malformed requests first, then breaks the database
+/// with the statements `break_sql` to provoke server errors.
+pub async fn assert_errors_hide_internals(app: &App, break_sql: &str) {
     let operations = operations(app).await;
     let mut statuses = Vec::new();
     for operation in &operations {
-        for call in mistakes(app, operation) {
-            let reply = call.by(&User::admin().with("org", "farm")).send().await;
-            assert!(reply.status < 500, "{}: {}", operation.id, reply.text());
-            reply.assert_no_internals();
-            statuses.push(reply.status);
+        for request in malformed_requests(app, operation) {
+            let response = request.by(&User::admin().with("org", "farm")).send().await;
+            assert!(response.status < 500, "{}: {}", operation.id, response.text());
+            response.assert_no_internals();
+            statuses.push(response.status);
         }
     }
     for status in [400, 404, 405, 406, 413, 415] {
         assert!(statuses.contains(&status), "{status} was not provoked");
     }
-    app.database.execute(broken);
+    app.database.execute(break_sql);
     for operation in &operations {
-        let reply = app.call(&operation.method, &operation.path()).by(&User::admin()).send().await;
-        reply.assert_no_internals();
-        // What is read by an id is looked for before anything else is.
+        let response = app.call(&operation.method, &operation.path()).by(&User::admin()).send().await;
+        response.assert_no_internals();
+        // Operations that read one resource look it up before anything else can fail.
         if operation.method == "GET" && operation.pattern.contains('{') {
-            assert_eq!(reply.status, 500, "{}: {}", operation.id, reply.text());
+            assert_eq!(response.status, 500, "{}: {}", operation.id, response.text());
         }
     }
 }
 
-fn mistakes(app: &App, operation: &Operation) -> Vec<TestRequest> {
+fn malformed_requests(app: &App, operation: &Operation) -> Vec<TestRequest> {
     let path = operation.path();
-    let call = |path: &str| app.call(&operation.method, path);
+    let request = |path: &str| app.call(&operation.method, path);
     let (json, form) = ("application/json", "multipart/form-data; boundary=x");
-    let mut calls = vec![
-        call(&path),
-        call(&path).header("accept", "image/x"),
-        call(&format!(
+    let mut requests = vec![
+        request(&path),
+        request(&path).header("accept", "image/x"),
+        request(&format!(
             "{path}?limit=x&cursor=%FF&sortBy='&format=xml&ids=x&startDateISO=x&lat=x&countryISO=x"
         )),
-        call(&format!("{path}/more")),
+        request(&format!("{path}/more")),
         app.call("PATCH", &path),
-        call(&path).header("idempotency-key", &"k".repeat(300)).body(json, "{}"),
-        call(&path).body("text/plain", "{}"),
-        call(&path).body(json, vec![b' '; (1 << 20) + 1]),
-        call(&path).body(form, "--x\r\nno header\r\n\r\nx\r\n--x--\r\n"),
-        call(&path)
+        request(&path).header("idempotency-key", &"k".repeat(300)).body(json, "{}"),
+        request(&path).body("text/plain", "{}"),
+        request(&path).body(json, vec![b' '; (1 << 20) + 1]),
+        request(&path).body(form, "--x\r\nno header\r\n\r\nx\r\n--x--\r\n"),
+        request(&path)
             .body(form, "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\ncut"),
-        call(&path).body(form, vec![b'-'; 70_000]),
+        request(&path).body(form, vec![b'-'; 70_000]),
     ];
     for body in ["", "{", "[]", "5", "{\"a\": \u{0}}", "{\"logging\": {\"level\": 5, \"filter\": \"[\"}}"] {
-        calls.push(call(&path).body(json, body));
+        requests.push(request(&path).body(json, body));
     }
     for id in ["%00", "'", "..%2f..%2fetc%2fpasswd", "%2e%2e%2f", "a\\b"] {
-        let nothing = "0190f5fe-0000-7000-8000-000000000000";
-        calls.extend(path.contains(nothing).then(|| call(&path.replace(nothing, id))));
+        requests.extend(path.contains(UNKNOWN_ID).then(|| request(&path.replace(UNKNOWN_ID, id))));
     }
-    calls
+    requests
 }

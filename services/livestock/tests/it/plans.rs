@@ -163,7 +163,7 @@ fn usual_statements_are_kept() {
             ] {
                 app.get(&format!("/v1/listings?{query}")).by(&user).send().await.ok();
                 let said = app.take_statements();
-                let is_kept = said.iter().any(|said| said.starts_with("kept: SELECT (SELECT document"));
+                let is_kept = said.iter().any(|said| said.starts_with("cached: SELECT (SELECT document"));
                 assert_eq!(is_kept, kept, "{query} {said:#?}");
             }
         }
