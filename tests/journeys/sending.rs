@@ -94,7 +94,7 @@ testkit::on_both! {
 
     async fn a_driver_proves_delivery_with_a_photograph(backend) {
         let drover = Drover::start(backend).await;
-        let (merchant, haulier, driver) = (User::of("grain"), User::of("haul"), User::alone("dai"));
+        let (merchant, haulier, driver) = (User::of("grain"), User::of("haul"), User::individual("dai"));
         let contract = drover.upload(&merchant, "contract", "contract").await;
         let id = uncarried(&drover, &contract).await;
         let form = json!([{"loadId": id, "carrierId": "haul"}]);

@@ -1,18 +1,18 @@
-//! A running service.
+//! A service that runs in the test's process.
 
 use common::config::{Auth, Config, DatabaseConfig, Server};
 use common::{Running, Service};
 
-use crate::client::Call;
+use crate::client::TestRequest;
 use crate::{AUDIENCE, Backend, ISSUER, TestDatabase, jwks_file, statements};
 
-/// A service that listens on a free port, the real thing but for its database.
+/// A running service that listens on a free port of the loopback interface.
 pub struct App {
-    /// Its base URL.
+    /// Base URL, without a trailing slash.
     pub url: String,
     client: reqwest::Client,
     running: Running,
-    /// Gone when this is dropped.
+    /// The service's database, removed when this is dropped.
     pub database: TestDatabase,
 }
 
@@ -23,70 +23,70 @@ impl App {
         Self::start_on::<S>(database, settings).await
     }
 
-    /// Starts a service over a given database.
+    /// Starts a service over an existing database.
     pub async fn start_on<S: Service>(database: TestDatabase, settings: S::Settings) -> Self {
         let config = config::<S>(&database, settings);
         Self::start_with::<S>(database, config).await
     }
 
-    /// Starts another instance over the database of this one, which keeps it.
-    pub async fn start_beside<S: Service>(other: &Self, settings: S::Settings) -> Self {
+    /// Starts a replica over the database of another instance. That instance still owns the database.
+    pub async fn start_replica<S: Service>(other: &Self, settings: S::Settings) -> Self {
         Self::start_on::<S>(other.database.shared(), settings).await
     }
 
-    /// Starts a service that is told more than the usual, beginning from [`config`].
+    /// Starts a service with a complete configuration, usually a changed [`config`].
     pub async fn start_with<S: Service>(database: TestDatabase, config: Config<S::Settings>) -> Self {
-        statements::listen();
+        statements::install_listener();
         let running = common::start::<S>(config).await.expect("the service starts");
         Self { url: format!("http://{}", running.address), client: reqwest::Client::new(), running, database }
     }
 
-    /// A request with this method to this path.
-    pub fn call(&self, method: &str, path: &str) -> Call {
+    /// Builds a request with this method and path.
+    pub fn call(&self, method: &str, path: &str) -> TestRequest {
         let method = method.parse().expect("a method");
-        Call::new(self.client.request(method, format!("{}{path}", self.url)))
+        TestRequest::new(self.client.request(method, format!("{}{path}", self.url)))
     }
 
-    /// `GET path`
-    pub fn get(&self, path: &str) -> Call {
+    /// Builds a GET request.
+    pub fn get(&self, path: &str) -> TestRequest {
         self.call("GET", path)
     }
 
-    /// `POST path`
-    pub fn post(&self, path: &str) -> Call {
+    /// Builds a POST request.
+    pub fn post(&self, path: &str) -> TestRequest {
         self.call("POST", path)
     }
 
-    /// From now on [`App::statements`] are kept.
-    pub fn watch(&self) {
-        statements::watch(&self.database);
+    /// Starts to record the SQL statements of the service, for [`App::take_statements`].
+    pub fn record_statements(&self) {
+        statements::record(&self.database);
     }
 
-    /// What was asked of the database since the last time, in order: each statement with its values behind
-    /// ` -- binds: `.
-    pub fn statements(&self) -> Vec<String> {
+    /// Returns the statements recorded since the last call, oldest first, each with its values after ` -- binds: `.
+    /// Entries that start with `cached: ` are statements that a connection keeps prepared from then on.
+    pub fn take_statements(&self) -> Vec<String> {
         statements::take(&self.database)
     }
 
-    /// How SQLite goes about a statement. It decides by the migrations' estimates and without looking at the rows, so
-    /// an empty database shows what a full one does.
-    pub fn plan(&self, statement: &str) -> String {
-        self.database.plan(statement.split(" -- binds").next().unwrap_or_default())
+    /// Returns SQLite's query plan of a recorded statement. The planner uses the estimates that the migrations store,
+    /// not the rows, so an empty database gives the plan of a full one.
+    pub fn query_plan(&self, statement: &str) -> String {
+        self.database.query_plan(statement.split(" -- binds").next().unwrap_or_default())
     }
 
-    /// Stops the service and keeps its database.
+    /// Stops the service and returns its database.
     pub async fn stop(self) -> TestDatabase {
         self.running.stop().await;
         self.database
     }
 
-    /// Stops it as a signal does, and another one when it is `enough`.
-    pub async fn leave(self, enough: impl Future<Output = ()>) {
-        self.running.drain_and_stop(enough).await;
+    /// Drains and stops the service as a signal does. Stops at once when `stop_now` completes, as a second signal does.
+    pub async fn drain_and_stop(self, stop_now: impl Future<Output = ()>) {
+        self.running.drain_and_stop(stop_now).await;
     }
 }
 
-/// What a service is told in tests: this database, the test users' keys.
+/// Returns the configuration of a service in tests: this database and the key of the test users.
 pub fn config<S: Service>(database: &TestDatabase, settings: S::Settings) -> Config<S::Settings> {
     Config {
         server: Server { workers: 2, shutdown_seconds: 5, ..Server::default() },

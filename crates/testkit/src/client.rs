@@ -1,4 +1,4 @@
-//! Requests and their answers, in the fewest words.
+//! An HTTP client for tests.
 
 use reqwest::RequestBuilder;
 use reqwest::header::HeaderMap;
@@ -7,99 +7,111 @@ use serde_json::Value;
 
 use crate::User;
 
-/// A request in the making.
-pub struct Call(RequestBuilder);
+/// A request under construction.
+pub struct TestRequest(RequestBuilder);
 
-impl Call {
+impl TestRequest {
     pub(crate) fn new(request: RequestBuilder) -> Self {
         Self(request)
     }
 
-    /// Sent with this user's token.
+    /// Sets the token of this user.
     pub fn by(self, user: &User) -> Self {
         self.bearer(&user.token())
     }
 
-    /// Sent with this token.
+    /// Sets a bearer token.
     pub fn bearer(self, token: &str) -> Self {
         Self(self.0.bearer_auth(token))
     }
 
-    /// With this header.
+    /// Adds a header.
     pub fn header(self, name: &str, value: &str) -> Self {
         Self(self.0.header(name, value))
     }
 
-    /// With this JSON body.
+    /// Sets a JSON body.
     pub fn json(self, body: &Value) -> Self {
         Self(self.0.json(body))
     }
 
-    /// With these bytes as its body.
+    /// Sets the body and its content type.
     pub fn body(self, content_type: &str, body: impl Into<reqwest::Body>) -> Self {
         Self(self.0.header("content-type", content_type).body(body))
     }
 
-    /// With this multipart form.
+    /// Sets a multipart form as the body.
     pub fn form(self, form: Form) -> Self {
         Self(self.0.multipart(form))
     }
 
-    /// Sends it and reads the whole answer.
-    pub async fn send(self) -> Reply {
-        let response = self.0.send().await.expect("an answer");
+    /// Sends the request and reads the complete response.
+    pub async fn send(self) -> TestResponse {
+        let response = self.0.send().await.expect("a response");
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Reply { status, headers, bytes: response.bytes().await.expect("a whole body").to_vec() }
+        TestResponse { status, headers, bytes: response.bytes().await.expect("a complete body").to_vec() }
     }
 }
 
-/// An answer.
+/// A response with its complete body.
 #[derive(Debug)]
-pub struct Reply {
+pub struct TestResponse {
     /// HTTP status.
     pub status: u16,
-    /// Its headers.
+    /// Headers.
     pub headers: HeaderMap,
-    /// Its body.
+    /// Body.
     pub bytes: Vec<u8>,
 }
 
-impl Reply {
-    /// The body as JSON; panics with the body if it is none.
+impl TestResponse {
+    /// Parses the body as JSON.
+    ///
+    /// # Panics
+    /// If the body is not JSON, with the body in the message.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.bytes).unwrap_or_else(|e| panic!("{e}: {}", self.text()))
     }
 
-    /// The body as text.
+    /// Returns the body as text, with replacement characters for invalid UTF-8.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 
-    /// A header, empty if it is missing.
+    /// Returns a header's value, or an empty string without the header.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|v| v.to_str().ok()).unwrap_or_default()
     }
 
-    /// The JSON body of a 200; panics with the body of anything else.
+    /// Returns the JSON body of a 200 response.
+    ///
+    /// # Panics
+    /// If the status is another, with the body in the message.
     pub fn ok(self) -> Value {
         assert_eq!(self.status, 200, "{}", self.text());
         self.json()
     }
 
-    /// The `code` of an error with this status; panics with the body of anything else.
+    /// Returns the `code` of an error response with this status.
+    ///
+    /// # Panics
+    /// If the status is another, with the body in the message.
     pub fn error(self, status: u16) -> String {
         assert_eq!(self.status, status, "{}", self.text());
         self.json()["code"].as_str().expect("a code").to_owned()
     }
 
-    /// `path code` of every validation entry of a 400, sorted.
+    /// Returns `path code` of every entry of `validation` in a 400 response, sorted.
+    ///
+    /// # Panics
+    /// If the status is another, with the body in the message.
     pub fn errors(self) -> Vec<String> {
         assert_eq!(self.status, 400, "{}", self.text());
         let body = self.json();
         let entries = body["validation"].as_array().expect("an array").iter();
-        let plain = |v: &Value| v.as_str().expect("a text").to_owned();
+        let text = |v: &Value| v.as_str().expect("a string").to_owned();
         let mut errors: Vec<_> =
-            entries.map(|e| format!("{} {}", plain(&e["path"]), plain(&e["code"]))).collect();
+            entries.map(|e| format!("{} {}", text(&e["path"]), text(&e["code"]))).collect();
         errors.sort();
         errors
     }

@@ -1,36 +1,37 @@
-//! Fresh databases in milliseconds: a new file on SQLite, a clone of a migrated template on PostgreSQL.
+//! Fresh databases within milliseconds: a new file on SQLite, a clone of a migrated template on PostgreSQL.
 
 use std::collections::HashSet;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 
 use common::Service;
 use database::{Database, Options};
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, PgConnection, RunQueryDsl, SqliteConnection};
+use parking_lot::Mutex;
 use uuid::Uuid;
 
-use crate::server::named;
+use crate::server::url_from_env;
 
-/// Which database a test runs on.
+/// The database system that a test uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
-    /// A file in a temporary folder.
+    /// A file in a temporary directory.
     Sqlite,
-    /// A database of its own on the server that `DROVER_TEST_POSTGRES` names.
+    /// A new database on the server at `DROVER_TEST_POSTGRES`.
     Postgres,
 }
 
-/// A database that is removed when this is dropped.
+/// A database for one test, removed when this is dropped.
 pub struct TestDatabase {
-    /// As a service takes it.
+    /// Connection URL, as in the setting `database.url`.
     pub url: String,
-    /// The folder of the SQLite file.
-    _folder: Option<tempfile::TempDir>,
+    /// The directory of the SQLite file.
+    _directory: Option<tempfile::TempDir>,
     /// The name of the PostgreSQL database.
     name: Option<String>,
 }
 
-/// Runs statements in the database at this URL, on a connection of their own.
+/// Executes SQL statements on a new connection to the database at this URL.
 pub fn execute(url: &str, sql: &str) {
     match url.strip_prefix("sqlite://") {
         Some(file) => {
@@ -42,7 +43,7 @@ pub fn execute(url: &str, sql: &str) {
 }
 
 impl TestDatabase {
-    /// An empty database with the tables of this service; on SQLite the service makes them when it starts.
+    /// Creates an empty database with the tables of a service. On SQLite the service creates the tables when it starts.
     pub async fn new<S: Service>(backend: Backend) -> Self {
         match backend {
             Backend::Sqlite => Self::file(),
@@ -50,7 +51,7 @@ impl TestDatabase {
         }
     }
 
-    /// A database without tables.
+    /// Creates a database without tables.
     pub async fn empty(backend: Backend) -> Self {
         match backend {
             Backend::Sqlite => Self::file(),
@@ -59,64 +60,68 @@ impl TestDatabase {
     }
 
     fn file() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}", folder.path().join("test.sqlite").display());
-        Self { url, _folder: Some(folder), name: None }
+        let directory = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", directory.path().join("test.sqlite").display());
+        Self { url, _directory: Some(directory), name: None }
     }
 
-    /// The same database, which stays when this is dropped.
+    /// Returns another handle to the database, which does not remove it when dropped.
     pub(crate) fn shared(&self) -> Self {
-        Self { url: self.url.clone(), _folder: None, name: None }
+        Self { url: self.url.clone(), _directory: None, name: None }
     }
 
-    /// Runs statements behind the service's back.
+    /// Executes SQL statements on a new connection, without the service.
     pub fn execute(&self, sql: &str) {
         execute(&self.url, sql);
     }
 
-    /// How many rows a table has; on PostgreSQL its name begins with its schema.
+    /// Counts the rows of a table. On PostgreSQL the table's name includes its schema.
     pub fn count(&self, table: &str) -> i64 {
         let query = diesel::sql_query(format!("SELECT count(*) AS n FROM {table}"));
-        let counted: Counted = match self.url.strip_prefix("sqlite://") {
+        let row: RowCount = match self.url.strip_prefix("sqlite://") {
             Some(file) => query.get_result(&mut SqliteConnection::establish(file).unwrap()).unwrap(),
             None => query.get_result(&mut PgConnection::establish(&self.url).unwrap()).unwrap(),
         };
-        counted.n
+        row.n
     }
 
-    pub(crate) fn plan(&self, sql: &str) -> String {
+    pub(crate) fn query_plan(&self, sql: &str) -> String {
         let file = self.url.strip_prefix("sqlite://").expect("a SQLite database");
         let mut c = SqliteConnection::establish(file).unwrap();
-        let steps = diesel::sql_query(format!("EXPLAIN QUERY PLAN {sql}")).load::<Step>(&mut c).unwrap();
+        let steps = diesel::sql_query(format!("EXPLAIN QUERY PLAN {sql}")).load::<PlanStep>(&mut c).unwrap();
         steps.into_iter().map(|step| step.detail + "\n").collect()
     }
 
-    /// The name of the database on the PostgreSQL server.
+    /// Returns the name of the database on the PostgreSQL server.
+    ///
+    /// # Panics
+    /// On SQLite.
     pub fn name(&self) -> &str {
         self.name.as_deref().expect("a PostgreSQL database")
     }
 }
 
 #[derive(diesel::QueryableByName)]
-struct Step {
+struct PlanStep {
     #[diesel(sql_type = diesel::sql_types::Text)]
     detail: String,
 }
 
 #[derive(diesel::QueryableByName)]
-struct Counted {
+struct RowCount {
     #[diesel(sql_type = diesel::sql_types::BigInt)]
     n: i64,
 }
 
 static TEMPLATES: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 
+/// Clones the migrated template of a service. The first call in a process creates the template.
 fn clone_template<S: Service>() -> TestDatabase {
     static RUN: LazyLock<Uuid> = LazyLock::new(Uuid::new_v4);
     let template = format!("template_{}_{}", S::NAME, RUN.simple());
-    let mut templates = TEMPLATES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut templates = TEMPLATES.lock();
     if !templates.contains(&template) {
-        on_server(&format!("CREATE DATABASE {template} TEMPLATE template0"));
+        execute_on_server(&format!("CREATE DATABASE {template} TEMPLATE template0"));
         let options = Options {
             url: url_of(&template).into(),
             schema: S::NAME,
@@ -131,14 +136,15 @@ fn clone_template<S: Service>() -> TestDatabase {
     clone_of(&template)
 }
 
+/// Creates a database as a clone of a template.
 fn clone_of(template: &str) -> TestDatabase {
     let name = format!("test_{}", Uuid::new_v4().simple());
-    on_server(&format!("CREATE DATABASE {name} TEMPLATE {template}"));
-    TestDatabase { url: url_of(&name), _folder: None, name: Some(name) }
+    execute_on_server(&format!("CREATE DATABASE {name} TEMPLATE {template}"));
+    TestDatabase { url: url_of(&name), _directory: None, name: Some(name) }
 }
 
-/// Runs statements on the test server as its superuser, outside of any test's database.
-pub fn on_server(sql: &str) {
+/// Executes SQL statements in the maintenance database of the test server, as its superuser.
+pub fn execute_on_server(sql: &str) {
     let mut admin = PgConnection::establish(&server_url()).expect("the test server answers");
     admin.batch_execute(sql).unwrap();
 }
@@ -152,11 +158,12 @@ impl Drop for TestDatabase {
     }
 }
 
-/// `postgres://USER:PASSWORD@HOST:PORT/postgres`
+/// Returns `postgres://USER:PASSWORD@HOST:PORT/postgres` of the test server.
 fn server_url() -> String {
-    named("DROVER_TEST_POSTGRES")
+    url_from_env("DROVER_TEST_POSTGRES")
 }
 
+/// Returns the URL of a database on the test server.
 fn url_of(name: &str) -> String {
     let server = server_url();
     let (base, _) = server.rsplit_once('/').expect("a database URL");

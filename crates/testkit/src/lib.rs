@@ -1,48 +1,51 @@
-//! For tests only: a service on a free port over a fresh database, users with tokens, and requests.
+//! Test support: a service on a free port over a fresh database, users with signed tokens, and an HTTP client.
 //!
 //! ```text
 //! testkit::on_both! {
-//!     async fn a_stranger_sees_nothing(backend) {
+//!     async fn strangers_see_no_loads(backend) {
 //!         let app = App::start::<Logistics>(backend, Settings::default()).await;
-//!         let reply = app.get("/v1/loads").by(&User::of("nobody")).send().await;
-//!         assert_eq!(reply.status, 200);
+//!         let response = app.get("/v1/loads").by(&User::of("stranger")).send().await;
+//!         assert_eq!(response.ok(), json!([]));
 //!     }
 //! }
 //! ```
+//!
+//! Functions of this crate panic where setup fails: a test reports a failure by panicking.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod access_case;
 mod app;
 mod authorization;
 mod client;
 mod database;
-mod discreet;
-mod forged;
-mod hostile;
-mod private;
+mod forged_tokens;
+mod injection;
+mod log_privacy;
+mod no_internals;
+mod operation;
 mod process;
 mod redis;
-mod rule;
 mod s3;
 mod server;
 mod statements;
-mod system;
+mod system_stub;
 mod user;
 
+pub use access_case::{AccessCase, AccessRule};
 pub use app::{App, config};
-pub use authorization::every_operation_refuses_whom_it_must;
-pub use client::{Call, Reply};
-pub use database::{Backend, TestDatabase, execute, on_server};
-pub use discreet::errors_tell_nothing_of_the_inside;
-pub use hostile::no_parameter_is_more_than_a_value;
-pub use private::{PRIVATE_TEXT, private_user};
-pub use process::{Ended, Process, run};
+pub use authorization::assert_access_rules;
+pub use client::{TestRequest, TestResponse};
+pub use database::{Backend, TestDatabase, execute, execute_on_server};
+pub use injection::assert_parameters_resist_injection;
+pub use log_privacy::{PERSONAL_DATA, user_with_personal_data};
+pub use no_internals::assert_errors_hide_internals;
+pub use process::{CommandOutput, Process, run_command};
 pub use redis::{Redis, redis_url};
-pub use rule::{AccessCase, Rule};
 pub use s3::S3;
-pub use system::SystemStub;
+pub use system_stub::SystemStub;
 pub use user::{AUDIENCE, ISSUER, User, jwks_file};
 
-/// Runs a test on SQLite and on PostgreSQL, as `name::sqlite` and `name::postgres`.
+/// Defines tests that run on SQLite and on PostgreSQL, as `name::sqlite` and `name::postgres`.
 #[macro_export]
 macro_rules! on_both {
     ($($(#[$meta:meta])* async fn $name:ident($backend:ident) $body:block)+) => { $(
@@ -63,7 +66,7 @@ macro_rules! on_both {
     )+ };
 }
 
-/// Runs a future on a runtime of its own.
+/// Runs a future to completion on a new single-threaded Tokio runtime.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }

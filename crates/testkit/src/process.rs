@@ -1,4 +1,4 @@
-//! A service as a program of its own, for what only a whole process shows: its log, its commands.
+//! A service's program as a child process, for tests of its log and its commands.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
@@ -6,52 +6,59 @@ use std::sync::mpsc::channel;
 use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 
-use crate::client::Call;
+use crate::client::TestRequest;
 use crate::{AUDIENCE, ISSUER, jwks_file};
 
-/// A program that has not said by then that it is ready never will.
+/// Time within which a program must report that it is ready.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A running program; killed when it is dropped.
+/// A running program, killed when this is dropped.
 pub struct Process {
-    /// Its base URL.
+    /// Base URL, without a trailing slash.
     pub url: String,
     client: reqwest::Client,
     child: Child,
-    log: Option<[JoinHandle<String>; 2]>,
+    /// Threads that collect standard output and standard error.
+    readers: Option<[JoinHandle<String>; 2]>,
 }
 
 impl Process {
-    /// Starts it on a free port with the test users' keys and these settings (`LOG__LEVEL` for `DROVER_LOG__LEVEL`), and
-    /// waits until its log says that it is ready.
+    /// Starts a program on a free port with the key of the test users and these settings (`LOG__LEVEL` sets
+    /// `DROVER_LOG__LEVEL`). Waits until its log reports that it is ready.
+    ///
+    /// # Panics
+    /// If the program is not ready within 60 s, with its log in the message.
     pub fn start(program: &str, settings: &[(&str, &str)]) -> Self {
         let mut child =
-            told(program, settings).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let (out, errors) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-        let (tell, address) = channel();
-        let ready = move |line: &str| {
+            command(program, settings).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let (sender, address) = channel();
+        let on_line = move |line: &str| {
             if let Some(at) = line.find("127.0.0.1:").filter(|_| line.contains("ready")) {
-                let _ = tell.send(line[at..].split(['"', ' ', '\n']).next().unwrap().to_owned());
+                let _ = sender.send(line[at..].split(['"', ' ', '\n']).next().unwrap().to_owned());
             }
         };
-        let log = [spawn(move || lines(out, ready)), spawn(move || lines(errors, |_| {}))];
-        let mut process = Self { url: String::new(), client: reqwest::Client::new(), child, log: Some(log) };
+        let readers = [spawn(move || read_lines(stdout, on_line)), spawn(move || read_lines(stderr, |_| {}))];
+        let client = reqwest::Client::new();
+        let mut process = Self { url: String::new(), client, child, readers: Some(readers) };
         match address.recv_timeout(START_TIMEOUT) {
             Ok(address) => process.url = format!("http://{address}"),
-            Err(why) => panic!("{program} is not ready ({why}): {}", process.log()),
+            Err(error) => panic!("{program} is not ready ({error}): {}", process.log()),
         }
         process
     }
 
-    /// A request with this method to this path.
-    pub fn call(&self, method: &str, path: &str) -> Call {
-        Call::new(self.client.request(method.parse().expect("a method"), format!("{}{path}", self.url)))
+    /// Builds a request with this method and path.
+    pub fn call(&self, method: &str, path: &str) -> TestRequest {
+        TestRequest::new(
+            self.client.request(method.parse().expect("a method"), format!("{}{path}", self.url)),
+        )
     }
 
-    /// Ends it and gives all lines that it wrote.
+    /// Kills the program and returns all complete lines that it wrote, standard output first.
     pub fn log(mut self) -> String {
         let _ = self.child.kill();
-        self.log.take().into_iter().flatten().map(|reading| reading.join().unwrap()).collect()
+        self.readers.take().into_iter().flatten().map(|reader| reader.join().unwrap()).collect()
     }
 }
 
@@ -62,44 +69,54 @@ impl Drop for Process {
     }
 }
 
-/// How a command of a program ended.
+/// The result of a command.
 #[derive(Debug)]
-pub struct Ended {
-    /// Its exit code; none if a signal ended it.
-    pub code: Option<i32>,
-    /// What it printed.
-    pub out: String,
-    /// What it said was wrong.
-    pub errors: String,
+pub struct CommandOutput {
+    /// Exit code, `None` if a signal ended the program.
+    pub exit_code: Option<i32>,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
 }
 
-/// Runs a command of a program to its end, told the same as [`Process::start`].
-pub fn run(program: &str, settings: &[(&str, &str)], arguments: &[&str]) -> Ended {
-    let output = told(program, settings).args(arguments).output().unwrap();
+/// Runs a command of a program to its end, with settings as in [`Process::start`].
+pub fn run_command(program: &str, settings: &[(&str, &str)], arguments: &[&str]) -> CommandOutput {
+    let output = command(program, settings).args(arguments).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Ended { code: output.status.code(), out: text(output.stdout), errors: text(output.stderr) }
+    CommandOutput {
+        exit_code: output.status.code(),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
 }
 
-fn told(program: &str, settings: &[(&str, &str)]) -> Command {
+fn command(program: &str, settings: &[(&str, &str)]) -> Command {
     let jwks = jwks_file().display().to_string();
-    let own = [("AUTH__JWKS_FILE", &*jwks), ("AUTH__ISSUER", ISSUER), ("AUTH__AUDIENCE", AUDIENCE)];
+    let defaults = [
+        ("AUTH__JWKS_FILE", &*jwks),
+        ("AUTH__ISSUER", ISSUER),
+        ("AUTH__AUDIENCE", AUDIENCE),
+        ("SERVER__PORT", "0"),
+    ];
     let mut command = Command::new(program);
-    for (name, value) in own.iter().chain([&("SERVER__PORT", "0")]).chain(settings) {
+    for (name, value) in defaults.iter().chain(settings) {
         command.env(format!("DROVER_{name}"), value);
     }
     command
 }
 
-/// All lines to the end, each shown to somebody as it comes; without a last one that a kill has cut off.
-fn lines(from: impl Read, mut see: impl FnMut(&str)) -> String {
-    let (mut from, mut said, mut line) = (BufReader::new(from), String::new(), Vec::new());
-    while from.read_until(b'\n', &mut line).is_ok() && line.ends_with(b"\n") {
-        let whole = String::from_utf8_lossy(&line);
-        see(&whole);
-        said.push_str(&whole);
-        line.clear();
+/// Reads all lines to the end, passes each to `on_line` as it arrives and returns them together. Drops an incomplete
+/// last line, which remains when the program is killed.
+fn read_lines(reader: impl Read, mut on_line: impl FnMut(&str)) -> String {
+    let (mut reader, mut lines, mut bytes) = (BufReader::new(reader), String::new(), Vec::new());
+    while reader.read_until(b'\n', &mut bytes).is_ok() && bytes.ends_with(b"\n") {
+        let line = String::from_utf8_lossy(&bytes);
+        on_line(&line);
+        lines.push_str(&line);
+        bytes.clear();
     }
-    said
+    lines
 }
 
 #[cfg(test)]
@@ -107,13 +124,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_that_was_cut_off_is_left_out() {
-        assert_eq!(lines(&b"one\ntwo\nthr"[..], |_| {}), "one\ntwo\n");
+    fn drops_an_incomplete_last_line() {
+        assert_eq!(read_lines(&b"one\ntwo\nthr"[..], |_| {}), "one\ntwo\n");
     }
 
     #[test]
     #[should_panic(expected = "): Linux")]
-    fn what_a_program_said_that_ends_at_once_is_told() {
+    fn panics_with_the_output_of_a_program_that_exits_at_once() {
         Process::start("uname", &[]);
     }
 }

@@ -1,4 +1,4 @@
-//! Redis for tests: the server that all share, and servers of a test's own that can fail.
+//! Redis servers: one that all tests share, and private ones that a test can stop.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,44 +9,48 @@ use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
-use crate::server::named;
+use crate::server::url_from_env;
 
-const READY_LIMIT: Duration = Duration::from_secs(20);
+/// Time within which a server must answer.
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The server that all tests share, `redis://:PASSWORD@HOST:PORT`: use names that no other test uses.
+/// Returns the URL of the server that all tests share, `redis://:PASSWORD@HOST:PORT`. Keys must be unique to the test.
 pub fn redis_url() -> String {
-    named("DROVER_TEST_REDIS")
+    url_from_env("DROVER_TEST_REDIS")
 }
 
-/// A Redis server of a test's own, empty, on a port that stays the same. Ended when dropped.
+/// A private Redis server on a constant port, stopped when this is dropped.
 pub struct Redis {
     port: u16,
     password: String,
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     child: Option<Child>,
 }
 
 impl Redis {
-    /// Starts it.
+    /// Starts an empty server on a free port.
+    ///
+    /// # Panics
+    /// If `redis-server` cannot be run or does not answer within 20 s.
     pub fn start() -> Self {
         let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
         let password = Uuid::new_v4().simple().to_string();
-        let mut redis = Self { port, password, folder: tempfile::tempdir().unwrap(), child: None };
+        let mut redis = Self { port, password, directory: tempfile::tempdir().unwrap(), child: None };
         let settings = format!(
             "bind 127.0.0.1\nport {port}\nrequirepass {}\nsave \"\"\nappendonly no\n",
             redis.password
         );
-        std::fs::write(redis.folder.path().join("redis.conf"), settings).unwrap();
-        redis.start_again();
+        std::fs::write(redis.directory.path().join("redis.conf"), settings).unwrap();
+        redis.restart();
         redis
     }
 
-    /// How clients connect, whether it runs or not.
+    /// Returns the URL of the server, whether it runs or not.
     pub fn url(&self) -> String {
         format!("redis://:{}@127.0.0.1:{}", self.password, self.port)
     }
 
-    /// Kills it, as a crash would: connections break, what it held is lost.
+    /// Kills the server, like a crash: connections break and all data is lost.
     pub fn stop(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
@@ -54,17 +58,17 @@ impl Redis {
         }
     }
 
-    /// Starts it again where it was, empty.
-    pub fn start_again(&mut self) {
+    /// Restarts the server on the same port, without data.
+    pub fn restart(&mut self) {
         self.stop();
-        let deadline = Instant::now() + READY_LIMIT;
+        let deadline = Instant::now() + START_TIMEOUT;
         while !self.answers() {
             assert!(
                 Instant::now() < deadline,
                 "Redis does not start on port {}: run the test again",
                 self.port
             );
-            // It ends by itself if a passing connection has the port.
+            // The server exits if a short-lived connection occupies the port.
             if self.child.as_mut().is_none_or(|child| child.try_wait().unwrap().is_some()) {
                 self.child = Some(self.spawn());
             }
@@ -77,7 +81,7 @@ impl Redis {
             std::env::var_os("DROVER_TEST_REDIS_SERVER").map_or("redis-server".into(), PathBuf::from);
         Command::new(&program)
             .arg("redis.conf")
-            .current_dir(self.folder.path())
+            .current_dir(self.directory.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .spawn()
@@ -90,17 +94,17 @@ impl Redis {
             })
     }
 
-    /// Whether a server answers that knows our password.
+    /// Returns whether a server with this password answers on the port.
     fn answers(&self) -> bool {
-        let ask = || -> std::io::Result<String> {
+        let ping = || -> std::io::Result<String> {
             let mut connection = TcpStream::connect(("127.0.0.1", self.port))?;
             connection.set_read_timeout(Some(Duration::from_secs(1)))?;
             write!(connection, "AUTH {}\r\nPING\r\nQUIT\r\n", self.password)?;
-            let mut answer = String::new();
-            connection.read_to_string(&mut answer)?;
-            Ok(answer)
+            let mut reply = String::new();
+            connection.read_to_string(&mut reply)?;
+            Ok(reply)
         };
-        ask().is_ok_and(|answer| answer.contains("+PONG"))
+        ping().is_ok_and(|reply| reply.contains("+PONG"))
     }
 }
 
@@ -115,12 +119,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_of_its_own_stops_and_comes_back() {
+    fn stops_restarts_and_exits_on_drop() {
         let mut redis = Redis::start();
         assert!(redis.answers());
         redis.stop();
         assert!(!redis.answers());
-        redis.start_again();
+        redis.restart();
         assert!(redis.answers());
         let port = redis.port;
         drop(redis);

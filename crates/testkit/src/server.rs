@@ -1,11 +1,14 @@
-//! Where the servers are that all tests share.
+//! URLs of the servers that all tests share.
 
-/// What a variable says of a server.
-pub fn named(variable: &str) -> String {
+/// Returns the URL of a server from an environment variable.
+///
+/// # Panics
+/// If the variable is not set.
+pub fn url_from_env(variable: &str) -> String {
     std::env::var(variable).unwrap_or_else(|_| {
         panic!(
-            "{variable} names no server: run the tests with `cargo xtask test`, or start the servers with \
-             `cargo xtask servers` and set what it prints"
+            "{variable} is not set: run the tests with `cargo xtask test`, or start the servers with \
+             `cargo xtask servers` and set the variables that it prints"
         )
     })
 }

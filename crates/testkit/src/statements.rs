@@ -1,56 +1,57 @@
-//! What a service asks of its database, statement by statement.
+//! Records the SQL statements that a service sends to its database.
 
 use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{LazyLock, Once};
 
 use diesel::connection::{Instrumentation, InstrumentationEvent, set_default_instrumentation};
+use parking_lot::Mutex;
 
 use crate::TestDatabase;
 
-/// The statements of each database that is watched, by what its connections' URLs end with.
-static WATCHED: LazyLock<Mutex<HashMap<String, Vec<String>>>> = LazyLock::new(Mutex::default);
+/// Statements of each recorded database, keyed by [`key`].
+static RECORDED: LazyLock<Mutex<HashMap<String, Vec<String>>>> = LazyLock::new(Mutex::default);
 
-fn watched() -> MutexGuard<'static, HashMap<String, Vec<String>>> {
-    WATCHED.lock().unwrap_or_else(PoisonError::into_inner)
+/// Instruments all connections that are opened from now on.
+pub(crate) fn install_listener() {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| set_default_instrumentation(listener).expect("no other instrumentation"));
 }
 
-/// Has every connection that is opened from now on say what it does.
-pub(crate) fn listen() {
-    static LISTENING: Once = Once::new();
-    LISTENING.call_once(|| set_default_instrumentation(listener).expect("the first to set it"));
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "what Diesel asks for")]
+#[expect(clippy::unnecessary_wraps, reason = "Diesel expects a function that returns an Option")]
 fn listener() -> Option<Box<dyn Instrumentation>> {
-    let mut opened = String::new();
+    let mut connection_url = String::new();
     Some(Box::new(move |event: InstrumentationEvent<'_>| {
-        let said = match event {
+        let statement = match event {
             InstrumentationEvent::StartEstablishConnection { url, .. } => {
-                url.clone_into(&mut opened);
+                url.clone_into(&mut connection_url);
                 return;
             }
             InstrumentationEvent::StartQuery { query, .. } => query.to_string(),
-            InstrumentationEvent::CacheQuery { sql, .. } => format!("kept: {sql}"),
+            InstrumentationEvent::CacheQuery { sql, .. } => format!("cached: {sql}"),
             _ => return,
         };
-        if let Some((_, all)) = watched().iter_mut().find(|(name, _)| opened.contains(name.as_str())) {
-            all.push(said);
+        let mut recorded = RECORDED.lock();
+        if let Some((_, statements)) =
+            recorded.iter_mut().find(|(key, _)| connection_url.contains(key.as_str()))
+        {
+            statements.push(statement);
         }
     }))
 }
 
-/// What is said of this database is kept from now on.
-pub(crate) fn watch(database: &TestDatabase) {
-    watched().insert(key(database), Vec::new());
+/// Starts to record the statements of a database.
+pub(crate) fn record(database: &TestDatabase) {
+    RECORDED.lock().insert(key(database), Vec::new());
 }
 
-/// What was said since the last time, in order: each statement with its values behind ` -- binds: `; and `kept: `
-/// with one that a connection keeps prepared from now on.
+/// Returns the statements recorded since the last call, oldest first, each with its values after ` -- binds: `. Entries
+/// that start with `cached: ` are statements that a connection keeps prepared from then on.
 pub(crate) fn take(database: &TestDatabase) -> Vec<String> {
-    watched().get_mut(&key(database)).map(std::mem::take).expect("a database that is watched")
+    RECORDED.lock().get_mut(&key(database)).map(std::mem::take).expect("a recorded database")
 }
 
-/// The path of a file, the name of a database on the server.
+/// Returns the end of the database's connection URL that identifies it: the file's path on SQLite, the database's name
+/// on PostgreSQL.
 fn key(database: &TestDatabase) -> String {
     let url = &database.url;
     url.strip_prefix("sqlite://").or_else(|| url.rsplit('/').next()).unwrap_or(url).to_owned()

@@ -9,88 +9,90 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ed25519_dalek::{Signer, SigningKey};
 use serde_json::{Value, json};
 
-/// The issuer that test services accept.
+/// The issuer (`iss`) that test services accept.
 pub const ISSUER: &str = "drover-test";
-/// The audience that test services are.
+/// The audience (`aud`) that test services accept.
 pub const AUDIENCE: &str = "drover";
+/// The key id (`kid`) of the test key.
 pub(crate) const KID: &str = "test";
 
 struct Keys {
     signing: SigningKey,
     jwks: PathBuf,
-    _folder: tempfile::TempDir,
+    _directory: tempfile::TempDir,
 }
 
 static KEYS: LazyLock<Keys> = LazyLock::new(|| {
     let signing = SigningKey::from_bytes(&rand::random());
     let x = URL_SAFE_NO_PAD.encode(signing.verifying_key().as_bytes());
-    let folder = tempfile::tempdir().unwrap();
-    let jwks = folder.path().join("jwks.json");
+    let directory = tempfile::tempdir().unwrap();
+    let jwks = directory.path().join("jwks.json");
     let set =
         json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "use": "sig", "kid": KID, "x": x}]});
     std::fs::write(&jwks, set.to_string()).unwrap();
-    Keys { signing, jwks, _folder: folder }
+    Keys { signing, jwks, _directory: directory }
 });
 
-/// The key of all test users.
+/// Returns the key that signs the tokens of all test users.
 pub(crate) fn key() -> &'static SigningKey {
     &KEYS.signing
 }
 
-/// A token of this header and these claims, signed by this key whatever the header says.
+/// Returns a token with this header and these claims, signed with Ed25519 by `key` even if the header names another
+/// algorithm or key.
 pub(crate) fn signed(header: &Value, claims: &Value, key: &SigningKey) -> String {
     signed_text(&header.to_string(), &claims.to_string(), key)
 }
 
-/// The same of texts, which may name a member twice.
+/// Like [`signed`], from JSON texts, which may contain duplicate members.
 pub(crate) fn signed_text(header: &str, claims: &str, key: &SigningKey) -> String {
     let parts = [header, claims].map(|part| URL_SAFE_NO_PAD.encode(part)).join(".");
     let signature = URL_SAFE_NO_PAD.encode(key.sign(parts.as_bytes()).to_bytes());
     format!("{parts}.{signature}")
 }
 
-/// The JWKS file with the key of all test users.
+/// Returns the path of a JWKS file with the public key of all test users.
 pub fn jwks_file() -> &'static Path {
     &KEYS.jwks
 }
 
-/// Somebody who calls.
+/// A user who calls a service.
 #[derive(Clone, Debug)]
 pub struct User {
-    /// The claims of the token, to be changed at will.
+    /// The claims of the token. Tests may change them.
     pub claims: Value,
 }
 
 impl User {
-    /// A user of this organisation; the names follow from the id.
+    /// Creates a user `user-of-ID` of the organisation `ID`, whose name is `Organisation ID`.
     pub fn of(organisation: &str) -> Self {
-        Self::alone(&format!("user-of-{organisation}"))
+        Self::individual(&format!("user-of-{organisation}"))
             .with("org", organisation)
             .with("orgName", &format!("Organisation {organisation}"))
     }
 
-    /// A user who acts for nobody.
-    pub fn alone(id: &str) -> Self {
+    /// Creates a user without an organisation.
+    pub fn individual(id: &str) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let claims = json!({"sub": id, "name": format!("Name of {id}"), "iss": ISSUER, "aud": AUDIENCE, "exp": now + 3600});
         Self { claims }
     }
 
-    /// An administrator without an organisation.
+    /// Creates an administrator without an organisation.
     pub fn admin() -> Self {
-        let mut admin = Self::alone("admin");
+        let mut admin = Self::individual("admin");
         admin.claims["roles"] = json!(["admin"]);
         admin
     }
 
-    /// The same user with another claim.
+    /// Sets a claim to a string.
     #[must_use]
     pub fn with(mut self, claim: &str, value: &str) -> Self {
         self.claims[claim] = json!(value);
         self
     }
 
-    /// The signed token.
+    /// Returns a signed token, valid for an hour from the user's creation.
     pub fn token(&self) -> String {
         signed(&json!({"alg": "EdDSA", "typ": "JWT", "kid": KID}), &self.claims, key())
     }

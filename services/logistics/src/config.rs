@@ -1,6 +1,7 @@
-//! What the logistics service is told beyond what all services are.
+//! Settings of the logistics service in addition to those of all services.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use common::config::number::within;
 use common::config::shown::{address, all_hidden, base};
@@ -8,39 +9,41 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-/// Section `service`.
+/// The section `service`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Base URL of the system service, which knows the files.
+    /// Base URL of the system service, which stores the files.
     #[serde(serialize_with = "base")]
     pub system_url: String,
-    /// A CSV file with columns `id`, `name` and `category` that replaces the embedded commodities.
+    /// Path of a CSV file with the columns `id`, `name` and `category` that replaces the embedded commodities.
     pub commodities_file: Option<PathBuf>,
-    /// Where notifications of loads are POSTed, `https://`; none: a line in the log names each.
+    /// URL to which notifications are POSTed, `https://`. Without it, notifications are written to the log.
     #[serde(serialize_with = "address")]
     pub webhook_url: Option<Url>,
-    /// What they are signed with (Standard Webhooks): `whsec_` and the base64 of 24 to 64 random bytes. Each of several
-    /// signs, so that a receiver can change over to a new one: put the new one beside the old, then take the old away.
+    /// Secrets that sign notifications (Standard Webhooks): `whsec_` and the base64 of 24 to 64 random bytes. Each
+    /// secret adds a signature. To rotate, add the new secret, change the receiver, then remove the old secret.
     #[serde(serialize_with = "all_hidden")]
     pub webhook_secrets: Vec<SecretString>,
-    /// The receiver may be in a private network or on this machine, and need not have TLS.
+    /// Allows a receiver in a private network or on this machine, and one without TLS.
     pub webhook_allow_private: bool,
-    /// How long the receiver has for its answer, in milliseconds, up to five minutes. Twice as long after a crash its
-    /// deliveries are made again.
+    /// Time within which the receiver must respond, in milliseconds, up to five minutes. After a crash, interrupted
+    /// deliveries are repeated after twice this time and a second.
     #[serde(deserialize_with = "within::<1, 300_000, _, _>")]
     pub webhook_timeout_ms: u64,
-    /// The pause after the first try in vain, in seconds; it is three times as long after each further one, up to 8
-    /// hours. After ten tries the notification has failed.
+    /// Backoff after the first failed attempt, in seconds. It triples after each further one, up to 8 hours. After ten
+    /// attempts the notification has failed.
     pub webhook_retry_seconds: u64,
-    /// Delivered and failed notifications are deleted this many days after they were sent, 1 to 36,500.
+    /// Number of days after which delivered and failed notifications are deleted, 1 to 36,500.
     #[serde(deserialize_with = "within::<1, 36_500, _, _>")]
     pub notification_retention_days: u32,
-    /// The most files of a batch. They wait in the temporary folder of the machine (`TMPDIR`), which should be on a disk.
+    /// Maximum number of files in a batch. They are stored in the temporary directory (`TMPDIR`), which should be on a
+    /// disk.
     pub batch_files: usize,
-    /// The most bytes of each.
+    /// Maximum size of each file of a batch, in bytes.
     pub batch_bytes: usize,
-    /// The most rows of a batch. It may have as many blank rows besides (at least 1,000), and 40 cells for each row.
+    /// Maximum number of rows in a batch. It may have as many blank rows in addition (at least 1,000), and 40 cells for
+    /// each row.
     pub batch_rows: usize,
 }
 
@@ -59,5 +62,17 @@ impl Default for Settings {
             batch_bytes: 25 << 20,
             batch_rows: 50_000,
         }
+    }
+}
+
+impl Settings {
+    /// Returns the time within which a receiver must respond.
+    pub(crate) fn webhook_timeout(&self) -> Duration {
+        Duration::from_millis(self.webhook_timeout_ms)
+    }
+
+    /// Returns the time after which delivered and failed notifications are deleted.
+    pub(crate) fn notification_retention(&self) -> Duration {
+        Duration::from_secs(u64::from(self.notification_retention_days) * 24 * 3600)
     }
 }

@@ -1,13 +1,14 @@
-//! Loads of a commodity, from an organiser, carried by a carrier: created, found, proven delivered.
+//! The logistics service: loads of commodities from organisers to carriers, proofs of their delivery, notifications of
+//! drivers and carriers.
 
 mod commodities;
 mod config;
 mod loads;
-mod metrics;
 mod notifications;
 mod schema;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_web::web::Data;
 use clap::{ArgMatches, Command};
@@ -22,7 +23,7 @@ pub use config::Settings;
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
 
-/// What the handlers share.
+/// The state that handlers share.
 pub struct Logistics {
     db: Database,
     public_url: String,
@@ -30,6 +31,7 @@ pub struct Logistics {
     shares: Shares,
     commodities: commodities::Catalogue,
     notifications: Arc<notifications::Dispatcher>,
+    notification_retention: Duration,
     batches: loads::Batches,
 }
 
@@ -59,7 +61,7 @@ impl Service for Logistics {
     }
 
     fn register_metrics() {
-        metrics::register_metrics();
+        notifications::register_metrics();
     }
 
     async fn check(settings: &Settings, _: Data<Verifier>) -> anyhow::Result<()> {
@@ -79,6 +81,7 @@ impl Service for Logistics {
             files,
             commodities: commodities::Catalogue::open(settings.commodities_file.as_deref())?,
             notifications: Arc::new(notifications::Dispatcher::open(settings, context)?),
+            notification_retention: settings.notification_retention(),
             batches: loads::Batches::new(settings)?,
         })
     }
@@ -86,14 +89,15 @@ impl Service for Logistics {
     async fn dependencies(&self) -> Vec<(&'static str, bool)> {
         vec![("system", self.files.is_reachable().await)]
     }
+
     async fn background(logistics: Data<Self>) {
-        let notifications = &logistics.notifications;
+        let db = &logistics.db;
         tokio::join!(
-            notifications.clone().run(),
-            notifications.measure(),
-            notifications.prune(),
-            loads::keep_index(&logistics.db),
-            loads::keep_creators(&logistics.db),
+            logistics.notifications.clone().run(),
+            notifications::report_backlog(db),
+            notifications::prune_periodically(db, logistics.notification_retention),
+            loads::keep_index(db),
+            loads::keep_creators(db),
             logistics.shares.run(),
         );
     }

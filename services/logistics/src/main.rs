@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// glibc's allocator takes a tenth more time per request and keeps more freed memory.
+/// glibc's allocator takes a tenth more time per request and retains more freed memory.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use serde_json::{Value, json};
-use testkit::{App, Backend, Call, TestDatabase, User};
+use testkit::{App, Backend, TestDatabase, TestRequest, User};
 
 use crate::echo::{Echo, start};
 
@@ -21,7 +21,7 @@ fn user_with(claim: &str, value: Value) -> User {
 }
 
 /// The `WWW-Authenticate` header of a 401.
-async fn refused(call: Call) -> String {
+async fn refused(call: TestRequest) -> String {
     let reply = call.send().await;
     assert_eq!(reply.status, 401, "{}", reply.text());
     assert_eq!(reply.json()["code"], "unauthenticated");
@@ -140,7 +140,7 @@ fn claims_become_the_caller() {
             user_with("orgName", json!("Mill\u{202e} & Co\u{200b}")).with("name", "\u{200b}\u{feff}");
         let disguised = who(&disguised).await;
         assert_eq!((&disguised["name"], &disguised["orgName"]), (&json!("user-of-a"), &json!("Mill & Co")));
-        let alone = who(&User::alone("z").with("org", "")).await;
+        let alone = who(&User::individual("z").with("org", "")).await;
         assert_eq!((&alone["org"], &alone["admin"]), (&json!(null), &json!(false)));
         for (roles, admin) in [
             (json!(["x", "admin"]), true),
@@ -209,7 +209,7 @@ fn a_public_key_is_no_shared_secret() {
 #[should_panic(expected = "\"make_thing\"")]
 fn an_operation_without_a_rule_is_named() {
     testkit::block_on(async {
-        testkit::every_operation_refuses_whom_it_must(&start().await, vec![]).await;
+        testkit::assert_access_rules(&start().await, vec![]).await;
     });
 }
 
@@ -218,9 +218,9 @@ fn an_operation_without_a_rule_is_named() {
 fn a_rule_stands_once() {
     testkit::block_on(async {
         let rules = vec![
-            ("nobody is refused twice", testkit::Rule::Open),
-            ("nobody is refused twice", testkit::Rule::Admin),
+            ("nobody is refused twice", testkit::AccessRule::Public),
+            ("nobody is refused twice", testkit::AccessRule::Admin),
         ];
-        testkit::every_operation_refuses_whom_it_must(&start().await, rules).await;
+        testkit::assert_access_rules(&start().await, rules).await;
     });
 }

@@ -1,6 +1,6 @@
 //! Swagger UI: how its files are sent and cached.
 
-use testkit::{App, Reply};
+use testkit::{App, TestResponse};
 
 use crate::echo::start;
 
@@ -11,7 +11,7 @@ async fn address(app: &App, name: &str) -> String {
     format!("/docs/{}", html[begin..].split('"').next().unwrap())
 }
 
-async fn get(app: &App, path: &str, coding: &str) -> Reply {
+async fn get(app: &App, path: &str, coding: &str) -> TestResponse {
     app.get(path).header("accept-encoding", coding).send().await
 }
 

@@ -1,12 +1,12 @@
 //! The error body, and which error it is.
 
 use serde_json::json;
-use testkit::{App, Call, User};
+use testkit::{App, TestRequest, User};
 
 use crate::echo::{start, thing};
 
 /// Every error has exactly the members of interface.md 2.14.
-fn members(reply: &testkit::Reply) {
+fn members(reply: &testkit::TestResponse) {
     let body = reply.json();
     let names: Vec<_> = body.as_object().unwrap().keys().cloned().collect();
     assert_eq!(names, ["body", "code", "message", "stack", "status", "validation"], "{body}");
@@ -18,7 +18,7 @@ fn members(reply: &testkit::Reply) {
     assert_eq!(reply.header("api-version"), "1.0.0");
 }
 
-async fn expect(app: &App, call: testkit::Call, status: u16, code: &str) -> testkit::Reply {
+async fn expect(app: &App, call: testkit::TestRequest, status: u16, code: &str) -> testkit::TestResponse {
     let reply = call.send().await;
     assert_eq!(reply.status, status, "{}", reply.text());
     members(&reply);
@@ -51,7 +51,7 @@ fn each_code_of_the_framework() {
         let refused = expect(&app, app.call("PATCH", "/v1/settings"), 405, "method_not_allowed").await;
         assert_eq!(refused.header("allow"), "GET, HEAD, PUT");
         expect(&app, app.call("OPTIONS", "/v1/things"), 405, "method_not_allowed").await;
-        let picture = |call: Call| call.header("accept", "image/png");
+        let picture = |call: TestRequest| call.header("accept", "image/png");
         expect(&app, picture(app.get("/v1/things").by(&user)), 406, "not_acceptable").await;
         expect(&app, picture(app.get("/v1/things")), 401, "unauthenticated").await;
         let two_lines = picture(app.get("/v1/things").by(&user)).header("accept", "application/json");

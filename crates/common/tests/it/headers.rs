@@ -21,7 +21,7 @@ fn request_ids_are_kept_or_replaced() {
             let id = reply.header("x-request-id");
             assert!(!id.is_empty() && id != replaced && id.bytes().all(|b| b.is_ascii_graphic()), "{id}");
         }
-        let [a, b] = [app.get("/"), app.get("/")].map(testkit::Call::send);
+        let [a, b] = [app.get("/"), app.get("/")].map(testkit::TestRequest::send);
         assert_ne!(a.await.header("x-request-id"), b.await.header("x-request-id"));
     });
 }

@@ -46,7 +46,7 @@ fn headers_are_not_split() {
 }
 
 #[test]
-fn errors_tell_nothing_of_the_inside() {
+fn errors_hide_internals() {
     testkit::block_on(async {
         let app = start().await;
         for path in [

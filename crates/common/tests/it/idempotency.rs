@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use serde_json::json;
-use testkit::{App, Backend, Call, Reply, User};
+use testkit::{App, Backend, TestRequest, TestResponse, User};
 
 use crate::echo::{Echo, thing};
 
-fn post(app: &App, user: &User, key: &str, body: &serde_json::Value) -> Call {
+fn post(app: &App, user: &User, key: &str, body: &serde_json::Value) -> TestRequest {
     app.post("/v1/things").by(user).header("idempotency-key", key).json(body)
 }
 
@@ -133,12 +133,12 @@ fn a_slow_first_request_makes_the_others_give_up() {
 fn two_replicas_have_one_effect() {
     testkit::block_on(async {
         let one = App::start::<Echo>(Backend::Postgres, ()).await;
-        let two = App::start_beside::<Echo>(&one, ()).await;
+        let two = App::start_replica::<Echo>(&one, ()).await;
         let user = User::of("a");
         for round in 0..10 {
             let (key, body) = (format!("k{round}"), thing(&format!("x{round}")));
             let both = [&one, &two, &one, &two, &one, &two];
-            let all: Vec<Reply> = join_all(both.map(|app| post(app, &user, &key, &body).send())).await;
+            let all: Vec<TestResponse> = join_all(both.map(|app| post(app, &user, &key, &body).send())).await;
             let replayed = all.iter().filter(|reply| reply.header("idempotency-replayed") == "true").count();
             for reply in &all {
                 assert_eq!((reply.status, &reply.bytes), (200, &all[0].bytes), "{}", reply.text());

@@ -38,7 +38,7 @@ fn it_says_so_and_goes_on() {
         let (slow, error) = (app.get("/v1/sleep?ms=300"), app.get("/v1/who").bearer("nobody"));
         let slow = tokio::spawn(slow.send());
         sleep(Duration::from_millis(100)).await;
-        let (began, leaving) = (Instant::now(), app.leave(pending()));
+        let (began, leaving) = (Instant::now(), app.drain_and_stop(pending()));
         let seen = async {
             sleep(Duration::from_millis(100)).await;
             // On a connection that a proxy kept, and on a new one.
@@ -72,7 +72,7 @@ fn it_says_so_and_goes_on() {
 fn a_second_signal_cuts_it_short() {
     testkit::block_on(async {
         let (app, started) = (start(60).await, Instant::now());
-        app.leave(sleep(Duration::from_millis(200))).await;
+        app.drain_and_stop(sleep(Duration::from_millis(200))).await;
         let took = started.elapsed();
         assert!(took > Duration::from_millis(190) && took < Duration::from_secs(3), "{took:?}");
     });
@@ -112,7 +112,7 @@ fn under_load_no_request_is_lost() {
         let (address, token) = (app.url.trim_start_matches("http://").to_owned(), User::of("a").token());
         let clients: Vec<_> = (0..16).map(|_| tokio::spawn(hammer(address.clone(), token.clone()))).collect();
         sleep(Duration::from_millis(300)).await;
-        app.leave(pending()).await;
+        app.drain_and_stop(pending()).await;
         for client in clients {
             assert!(client.await.unwrap() > 0);
         }

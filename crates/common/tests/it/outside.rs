@@ -1,7 +1,7 @@
 //! What is served outside of `/v1`.
 
 use serde_json::json;
-use testkit::{App, Backend, TestDatabase, on_server};
+use testkit::{App, Backend, TestDatabase, execute_on_server};
 
 use crate::echo::{Echo, start, thing};
 
@@ -94,7 +94,7 @@ fn without_its_database_a_service_is_alive_but_not_ready() {
         config.database.wait_ms = 1000;
         let app = App::start_with::<Echo>(database, config).await;
         assert_eq!(app.get("/readyz").send().await.status, 200);
-        on_server(&format!("DROP DATABASE {} WITH (FORCE)", app.database.name()));
+        execute_on_server(&format!("DROP DATABASE {} WITH (FORCE)", app.database.name()));
         let (ready, alive, found) = tokio::join!(
             app.get("/readyz").send(),
             app.get("/healthz").send(),

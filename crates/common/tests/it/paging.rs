@@ -1,19 +1,19 @@
 //! Pages and the links between them.
 
 use serde_json::Value;
-use testkit::{App, Reply, User};
+use testkit::{App, TestResponse, User};
 
 use crate::echo::{Echo, thing};
 
 /// The address of a relation in a `Link` header, without the base URL.
-fn link(app: &App, reply: &Reply, relation: &str) -> Option<String> {
+fn link(app: &App, reply: &TestResponse, relation: &str) -> Option<String> {
     reply.header("link").split(", ").find_map(|link| {
         let (address, rest) = link.strip_prefix('<')?.split_once(">; rel=\"")?;
         (rest == format!("{relation}\"")).then(|| address.strip_prefix(&app.url).unwrap().to_owned())
     })
 }
 
-fn names(reply: &Reply) -> Vec<String> {
+fn names(reply: &TestResponse) -> Vec<String> {
     let name = |thing: &Value| thing["name"].as_str().unwrap().to_owned();
     reply.json().as_array().unwrap().iter().map(name).collect()
 }

@@ -5,7 +5,7 @@ use testkit::{App, Backend, User};
 
 use crate::echo::{Echo, start};
 
-fn put(app: &App, level: &str, filter: &str) -> testkit::Call {
+fn put(app: &App, level: &str, filter: &str) -> testkit::TestRequest {
     let body = json!({"logging": {"level": level, "filter": filter}});
     app.call("PUT", "/v1/settings").by(&User::admin()).json(&body)
 }
@@ -62,7 +62,7 @@ testkit::on_both! {
 fn another_replica_shows_them() {
     testkit::block_on(async {
         let one = App::start::<Echo>(Backend::Postgres, ()).await;
-        let two = App::start_beside::<Echo>(&one, ()).await;
+        let two = App::start_replica::<Echo>(&one, ()).await;
         put(&one, "trace", "").send().await.ok();
         // Whoever asks is told at once; that the process itself follows is tested where that can be seen.
         assert_eq!(get(&two).await["level"], "trace");

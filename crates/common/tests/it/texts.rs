@@ -1,7 +1,7 @@
 //! Texts of bodies and parameters: how they are normalized, and which are refused.
 
 use serde_json::json;
-use testkit::{Reply, User};
+use testkit::{TestResponse, User};
 
 use crate::echo::{start, thing};
 
@@ -36,7 +36,7 @@ fn invisible_characters_are_refused_in_names() {
             let mut body = thing(&format!("Far{c}m"));
             body["tags"] = json!([format!("a{c}a")]);
             body["note"] = json!(format!("a{c}b"));
-            let reply: Reply = app.post("/v1/one").json(&body).send().await;
+            let reply: TestResponse = app.post("/v1/one").json(&body).send().await;
             assert_eq!(reply.errors(), ["name format", "tags[0] format"], "{c:?}");
         }
         for name in [

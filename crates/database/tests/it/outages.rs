@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use database::{Database, Error, Options};
-use testkit::{Backend, TestDatabase, block_on, on_server};
+use testkit::{Backend, TestDatabase, block_on, execute_on_server};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -41,7 +41,9 @@ testkit::on_both! {
 
 fn cut(test: &TestDatabase) {
     let name = test.name();
-    on_server(&format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"));
+    execute_on_server(&format!(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+    ));
 }
 
 #[test]
@@ -69,7 +71,7 @@ fn a_write_that_is_cut_runs_again_once() {
             crate::support::insert(c, &thing)?;
             if std::mem::take(&mut first) {
                 let others = "pid <> pg_backend_pid()";
-                on_server(&format!(
+                execute_on_server(&format!(
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}' AND {others}"
                 ));
                 return Err(diesel::RunQueryDsl::execute(diesel::sql_query("SELECT 1"), c).unwrap_err().into());
@@ -91,7 +93,7 @@ fn a_connection_lost_in_the_commit_is_not_run_again() {
         let written = db.write(move |c| {
             counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
             crate::support::insert(c, &thing)?;
-            on_server(&format!(
+            execute_on_server(&format!(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
             ));
             Ok::<_, Error>(())
@@ -109,7 +111,7 @@ fn a_database_that_is_gone_is_unavailable_in_time() {
         let test = TestDatabase::empty(Backend::Postgres).await;
         let short = Options { wait: Duration::from_millis(500), ..options(&test.url) };
         let db = Database::open(short, migrations).await.unwrap();
-        on_server(&format!("DROP DATABASE {} WITH (FORCE)", test.name()));
+        execute_on_server(&format!("DROP DATABASE {} WITH (FORCE)", test.name()));
         let started = Instant::now();
         let refused = db.read(|c| {
             diesel::RunQueryDsl::execute(diesel::sql_query("SELECT 1"), c)?;

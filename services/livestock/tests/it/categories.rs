@@ -8,7 +8,7 @@ testkit::on_both! {
     async fn all_are_listed_for_any_caller(backend) {
         let app = start(backend).await;
         assert_eq!(app.get("/v1/categories").send().await.error(401), "unauthenticated");
-        let all = app.get("/v1/categories").by(&User::alone("u")).send().await.ok();
+        let all = app.get("/v1/categories").by(&User::individual("u")).send().await.ok();
         let all = all.as_array().unwrap();
         assert_eq!(all[0], json!({"id": 1, "name": "sheep"}));
         assert_eq!(all[1], json!({"id": 2, "name": "cattle"}));

@@ -16,7 +16,7 @@ testkit::on_both! {
         assert_eq!(made["message"], "The listing is published.");
         assert_eq!(location, format!("{}/v1/listings/{id}", app.url));
 
-        let read = app.get(&format!("/v1/listings/{id}")).by(&User::alone("anybody")).send().await.ok();
+        let read = app.get(&format!("/v1/listings/{id}")).by(&User::individual("anybody")).send().await.ok();
         let mut expected = full();
         let members = expected.as_object_mut().unwrap();
         members.remove("isDraft");
@@ -31,7 +31,7 @@ testkit::on_both! {
         let created = read["createdAtUTC"].as_str().unwrap();
         assert!(created.len() == 24 && created.ends_with('Z'), "{created}");
 
-        let found = app.get("/v1/listings").by(&User::alone("anybody")).send().await.ok();
+        let found = app.get("/v1/listings").by(&User::individual("anybody")).send().await.ok();
         assert_eq!(found, json!([read]));
     }
 
@@ -142,7 +142,7 @@ testkit::on_both! {
         for reader in [&farm, &colleague, &User::admin()] {
             assert_eq!(app.get(&path).by(reader).send().await.ok()["status"], "draft");
         }
-        for reader in [&stranger, &User::alone("user-of-farm")] {
+        for reader in [&stranger, &User::individual("user-of-farm")] {
             assert_eq!(app.get(&path).by(reader).send().await.error(403), "forbidden");
         }
         for everybody in [&farm, &stranger, &User::admin()] {
@@ -150,7 +150,7 @@ testkit::on_both! {
             assert!(search(&app, everybody, "f:organisationId=farm").await.is_empty());
         }
         assert_eq!(search(&app, &colleague, "f:status=draft").await, [id]);
-        for outsider in [&stranger, &User::alone("user-of-farm"), &User::admin()] {
+        for outsider in [&stranger, &User::individual("user-of-farm"), &User::admin()] {
             assert!(search(&app, outsider, "f:status=draft").await.is_empty());
             assert!(search(&app, outsider, "f:status=draft&f:organisationId=farm").await.is_empty());
         }
@@ -164,11 +164,11 @@ testkit::on_both! {
         };
         // 401 and 403 come before anything that is wrong with the body.
         assert_eq!(create(None).await.error(401), "unauthenticated");
-        assert_eq!(create(Some(User::alone("u"))).await.error(403), "forbidden");
+        assert_eq!(create(Some(User::individual("u"))).await.error(403), "forbidden");
         assert_eq!(create(Some(User::admin())).await.error(403), "forbidden");
         assert_eq!(create(Some(User::of("farm"))).await.error(400), "validation_failed");
         for (path, ..) in categories() {
-            let reply = app.post(path).by(&User::alone("u")).json(&json!({})).send().await;
+            let reply = app.post(path).by(&User::individual("u")).json(&json!({})).send().await;
             assert_eq!(reply.error(403), "forbidden", "{path}");
         }
         for path in ["/v1/listings", "/v1/listings/018f0000-0000-7000-8000-000000000000"] {

@@ -26,7 +26,7 @@ testkit::on_both! {
         ]);
 
         let path = format!("/v1/listings/{id}/events");
-        for anybody in [farm, User::of("other"), User::alone("nobody")] {
+        for anybody in [farm, User::of("other"), User::individual("nobody")] {
             assert_eq!(app.get(&path).by(&anybody).send().await.error(403), "forbidden");
         }
         for nothing in ["nonsense", "0190f5fe-0000-7000-8000-000000000000"] {

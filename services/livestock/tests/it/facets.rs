@@ -131,10 +131,10 @@ testkit::on_both! {
     /// Of every change that was answered the next count knows, whoever made it, whatever else is under way.
     async fn another_replicas_changes_count_at_once(backend) {
         let (one, a) = (start(backend).await, User::of("a"));
-        let other = App::start_beside::<Livestock>(&one, Settings::default()).await;
+        let other = App::start_replica::<Livestock>(&one, Settings::default()).await;
         // A transaction that began earlier and ends later.
         let long = "BEGIN; SELECT pg_current_xact_id(); SELECT pg_sleep(1); COMMIT";
-        let held = (backend == Backend::Postgres).then(|| tokio::task::spawn_blocking(|| testkit::on_server(long)));
+        let held = (backend == Backend::Postgres).then(|| tokio::task::spawn_blocking(|| testkit::execute_on_server(long)));
         let before = facets(&other, "").await["total"].as_u64().unwrap();
         for round in 1..=20 {
             let several = [full(), full(), full()];
@@ -152,7 +152,7 @@ testkit::on_both! {
     /// An answer that was given before is not given again when it is no longer true, on either replica.
     async fn every_kind_of_change_changes_the_answer(backend) {
         let (one, a) = (start(backend).await, User::of("a"));
-        let other = App::start_beside::<Livestock>(&one, Settings::default()).await;
+        let other = App::start_replica::<Livestock>(&one, Settings::default()).await;
         let seen = async |want: &[&str], statuses: &[&str]| {
             for app in [&one, &other, &one, &other] {
                 let found = facets(app, "f:commodityType=cattle").await;

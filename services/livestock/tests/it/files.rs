@@ -76,7 +76,7 @@ testkit::on_both! {
         let draft = with(full(), "/isDraft", json!(true));
         let id = create(&app, &farm, &with(draft.clone(), "/files", json!([{"id": system.add("front.jpg", &farm)}]))).await;
         let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
-        let alone = App::start_beside::<Livestock>(&app, settings).await;
+        let alone = App::start_replica::<Livestock>(&app, settings).await;
         let publish = |app: &App| to(app, &farm, &id, "active").header("idempotency-key", "k").send();
         assert_eq!(publish(&alone).await.error(503), "dependency_unavailable");
         assert_eq!(statuses(&app, &id).await, ["draft"]);

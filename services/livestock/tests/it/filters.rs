@@ -106,7 +106,7 @@ testkit::on_both! {
             ("sortBy=organisationName&sortDesc=true", [2, 0, 3, 1]),
         ] {
             let expected = order.map(|i: usize| made[i].clone());
-            assert_eq!(search(&app, &User::alone("u"), query).await, expected, "{query}");
+            assert_eq!(search(&app, &User::individual("u"), query).await, expected, "{query}");
         }
     }
 }

@@ -7,25 +7,25 @@ use crate::lifecycle::draft;
 use crate::sample::{CATTLE, create, full, start, with};
 
 testkit::on_both! {
-    async fn no_parameter_is_more_than_a_value(backend) {
+    async fn parameters_resist_injection(backend) {
         let (app, farm, other) = (start(backend).await, User::of("farm"), User::of("other"));
         for _ in 0..2 {
             create(&app, &farm, &full()).await;
         }
         // A draft is all that others may not see.
         let foreign = draft(&app, &other).await;
-        testkit::no_parameter_is_more_than_a_value(&app, &farm, &foreign).await;
+        testkit::assert_parameters_resist_injection(&app, &farm, &foreign).await;
         for (status, user, count) in [("active-selling", &farm, 2), ("draft", &other, 1)] {
             assert_eq!(crate::sample::search(&app, user, &format!("f:status={status}")).await.len(), count, "{status}");
         }
     }
 
-    async fn errors_tell_nothing_of_the_inside(backend) {
+    async fn errors_hide_internals(backend) {
         let broken = match backend {
             Backend::Postgres => "DROP TABLE livestock.listings CASCADE",
             Backend::Sqlite => "PRAGMA foreign_keys = OFF; DROP TABLE listings",
         };
-        testkit::errors_tell_nothing_of_the_inside(&start(backend).await, broken).await;
+        testkit::assert_errors_hide_internals(&start(backend).await, broken).await;
     }
 
     async fn every_text_column_is_a_text(backend) {

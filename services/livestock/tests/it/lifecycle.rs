@@ -2,14 +2,14 @@
 
 use livestock::{Livestock, Settings};
 use serde_json::{Value, json};
-use testkit::{App, Backend, Call, User};
+use testkit::{App, Backend, TestRequest, User};
 
 use crate::sample::{create, full, ids, search, start, with};
 
 const UNKNOWN: &str = "0190f5fe-0000-7000-8000-000000000000";
 
 /// Publishes a listing (`active`), or closes it so.
-pub fn to(app: &App, user: &User, id: &str, status: &str) -> Call {
+pub fn to(app: &App, user: &User, id: &str, status: &str) -> TestRequest {
     let path = format!("/v1/listings/{id}");
     match status {
         "active" => app.post(&format!("{path}/publish")).by(user),
@@ -78,7 +78,7 @@ testkit::on_both! {
     async fn who_may(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let (secret, public) = (draft(&app, &farm).await, create(&app, &farm, &full()).await);
-        for stranger in [User::of("other"), User::alone("user-of-farm")] {
+        for stranger in [User::of("other"), User::individual("user-of-farm")] {
             for id in [&secret, &public] {
                 for status in ["active", "sold", "cancelled"] {
                     assert_eq!(to(&app, &stranger, id, status).send().await.error(403), "forbidden");
@@ -131,7 +131,7 @@ testkit::on_both! {
         }
         let elsewhere = User::of("other").with("sub", "user-of-farm");
         let report = json!({"reason": "other", "message": "x"});
-        for stranger in [User::of("other"), elsewhere, User::alone("user-of-farm")] {
+        for stranger in [User::of("other"), elsewhere, User::individual("user-of-farm")] {
             for call in [
                 app.get(&format!("/v1/listings/{secret}")).by(&stranger),
                 app.call("PUT", &format!("/v1/listings/{secret}/wishlist")).by(&stranger),
@@ -201,7 +201,7 @@ testkit::on_both! {
 fn of_two_closers_on_two_replicas_one_reason_is_stored() {
     testkit::block_on(async {
         let first = start(Backend::Postgres).await;
-        let second = App::start_beside::<Livestock>(&first, Settings::default()).await;
+        let second = App::start_replica::<Livestock>(&first, Settings::default()).await;
         let farm = User::of("farm");
         for reasons in [["sold", "found"], ["cancelled", "sold"], ["found", "found"]].repeat(10) {
             let id = create(&first, &farm, &full()).await;

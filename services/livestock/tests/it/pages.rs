@@ -1,7 +1,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
-use testkit::{App, Reply, User};
+use testkit::{App, TestResponse, User};
 
 use crate::sample::{create, ids, link, plain, start};
 
@@ -14,8 +14,8 @@ async fn seven(app: &App) -> Vec<String> {
     made
 }
 
-async fn get(app: &App, path: &str) -> Reply {
-    app.get(path).by(&User::alone("u")).send().await
+async fn get(app: &App, path: &str) -> TestResponse {
+    app.get(path).by(&User::individual("u")).send().await
 }
 
 testkit::on_both! {

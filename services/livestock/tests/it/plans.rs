@@ -101,7 +101,7 @@ const SEARCHES: [(&str, &[&str], bool); 29] = [
 
 /// The statements of searches: others prepare a connection, follow the events, or count due shares.
 fn searches(app: &App) -> Vec<String> {
-    let said = app.statements().into_iter();
+    let said = app.take_statements().into_iter();
     said.filter(|said| {
         said.starts_with("SELECT")
             && (said.contains("sort_key") || said.contains("COUNT(*)") && !said.contains("due_shares"))
@@ -114,12 +114,12 @@ fn statements_begin_at_an_index() {
     testkit::block_on(async {
         let (app, user) = (start(Backend::Sqlite).await, User::of("a"));
         create(&app, &user, &full()).await;
-        app.watch();
+        app.record_statements();
         for (query, indexes, sorts) in SEARCHES {
             let reply = app.get(&format!("/v1/listings?{query}")).by(&user).send().await;
             assert_eq!(reply.status, 200, "{}", reply.text());
             let said = searches(&app);
-            let plan = app.plan(&said[0]);
+            let plan = app.query_plan(&said[0]);
             for index in indexes {
                 assert!(plan.contains(index), "{query}\n{plan}\n{}", said[0]);
             }
@@ -134,12 +134,12 @@ fn statements_begin_at_an_index() {
 fn cancelled_listings_are_counted_from_an_index_alone() {
     testkit::block_on(async {
         let (app, user) = (start(Backend::Sqlite).await, User::of("a"));
-        app.watch();
+        app.record_statements();
         app.get("/v1/listings?f:status=cancelled&count=true").by(&user).send().await.ok();
         let statements = searches(&app);
         assert_eq!(statements.len(), 2, "a page and its count: {statements:?}");
         for statement in &statements {
-            let plan = app.plan(statement);
+            let plan = app.query_plan(statement);
             assert!(plan.contains("COVERING INDEX listings_cancelled (status=?)"), "{plan}\n{statement}");
         }
     });
@@ -151,7 +151,7 @@ fn usual_statements_are_kept() {
     testkit::block_on(async {
         for backend in [Backend::Sqlite, Backend::Postgres] {
             let (app, user) = (start(backend).await, User::of("a"));
-            app.watch();
+            app.record_statements();
             let all = "f:commodityType=cattle&f:status=active-selling&f:commodityBreed=hereford";
             for (query, kept) in [
                 (String::new(), true),
@@ -162,8 +162,8 @@ fn usual_statements_are_kept() {
                 ("f:commoditySexes=ewes".into(), false),
             ] {
                 app.get(&format!("/v1/listings?{query}")).by(&user).send().await.ok();
-                let said = app.statements();
-                let is_kept = said.iter().any(|said| said.starts_with("kept: SELECT (SELECT document"));
+                let said = app.take_statements();
+                let is_kept = said.iter().any(|said| said.starts_with("cached: SELECT (SELECT document"));
                 assert_eq!(is_kept, kept, "{query} {said:#?}");
             }
         }
@@ -179,7 +179,7 @@ testkit::on_both! {
             let put = app.call("PUT", &format!("/v1/listings/{id}/wishlist")).by(&user).send().await;
             assert_eq!(put.status, 200, "{}", put.text());
         }
-        app.watch();
+        app.record_statements();
         for (query, rows, statements) in [
             ("limit=100", 30, 1),
             ("limit=100&isWishlisted=true", 30, 1),

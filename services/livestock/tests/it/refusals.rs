@@ -4,10 +4,10 @@ use testkit::User;
 use crate::sample::{CATTLE, WORKING_DOG, categories, full, full_of, search, start, with, without};
 
 /// `pointer`, a value that is refused there (`null` where absence is), the field_error.
-type Rule = (&'static str, Value, &'static str);
+type AccessRule = (&'static str, Value, &'static str);
 
 /// Of all categories, and of cattle.
-fn rules() -> Vec<Rule> {
+fn rules() -> Vec<AccessRule> {
     let (long, many) = ("x".repeat(201), vec!["t"; 51]);
     vec![
         ("/type", json!("lending"), "type enum"),
@@ -92,7 +92,7 @@ fn rules() -> Vec<Rule> {
 }
 
 /// Of the other categories, by their place in [`categories`].
-fn other_rules() -> [(usize, Vec<Rule>); 4] {
+fn other_rules() -> [(usize, Vec<AccessRule>); 4] {
     let (long, many) = ("x".repeat(201), vec!["t"; 51]);
     let sheep = vec![
         ("/categoryIds", json!([103, 206]), "categoryIds[1] unknown_reference"),

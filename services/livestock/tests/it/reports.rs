@@ -2,14 +2,14 @@
 
 use livestock::{Livestock, Settings};
 use serde_json::{Value, json};
-use testkit::{App, Backend, Call, User};
+use testkit::{App, Backend, TestRequest, User};
 
 use crate::lifecycle::{draft, read, to};
 use crate::sample::{create, full, start};
 
 const UNKNOWN: &str = "0190f5fe-0000-7000-8000-000000000000";
 
-fn report(app: &App, user: &User, id: &str, reason: &str) -> Call {
+fn report(app: &App, user: &User, id: &str, reason: &str) -> TestRequest {
     app.post(&format!("/v1/listings/{id}/report")).by(user).json(&json!({"reason": reason, "message": null}))
 }
 
@@ -28,7 +28,7 @@ testkit::on_both! {
         let form = json!({"reason": "other", "message": "The photographs\nare mine."});
         let said = app.post(&format!("/v1/listings/{id}/report")).by(&User::of("other")).json(&form).send().await.ok();
         assert_eq!(said, json!({"message": "The report is stored; thank you.", "status": "success"}));
-        report(&app, &User::alone("ann"), &id, "suspicious").send().await.ok();
+        report(&app, &User::individual("ann"), &id, "suspicious").send().await.ok();
         let blank = json!({"reason": "misleading", "message": " "});
         app.post(&format!("/v1/listings/{id}/report")).by(&User::admin()).json(&blank).send().await.ok();
 
@@ -45,7 +45,7 @@ testkit::on_both! {
         assert_eq!(reports(&app, &unspoken).await, Vec::<Value>::new());
         // Nothing of it shows in the listing, and its owner may not look.
         assert_eq!(read(&app, &farm, &id).await, shown);
-        for anybody in [farm, User::of("other"), User::alone("ann")] {
+        for anybody in [farm, User::of("other"), User::individual("ann")] {
             let path = format!("/v1/listings/{id}/reports");
             assert_eq!(app.get(&path).by(&anybody).send().await.error(403), "forbidden");
         }
@@ -85,7 +85,7 @@ testkit::on_both! {
         let elsewhere = User::of("third").with("sub", "user-of-other");
         assert_eq!(report(&app, &elsewhere, &id, "misleading").send().await.error(409), "conflict");
         to(&app, &farm, &id, "sold").send().await.ok();
-        report(&app, &User::alone("late"), &id, "other").send().await.ok();
+        report(&app, &User::individual("late"), &id, "other").send().await.ok();
         assert_eq!(reports(&app, &id).await.len(), 2);
         assert_eq!(reports(&app, &secret).await.len(), 0);
     }
@@ -105,7 +105,7 @@ testkit::on_both! {
         let id = create(&app, &User::of("farm"), &full()).await;
         let mut calls = tokio::task::JoinSet::new();
         for n in 0..24 {
-            let user = User::alone(&format!("user-{}", n % 8));
+            let user = User::individual(&format!("user-{}", n % 8));
             calls.spawn(report(&app, &user, &id, "suspicious").send());
         }
         let mut replies: Vec<_> = calls.join_all().await.iter().map(|reply| reply.status).collect();
@@ -119,10 +119,10 @@ testkit::on_both! {
 fn of_two_reports_of_a_user_on_two_replicas_one_is_stored() {
     testkit::block_on(async {
         let first = start(Backend::Postgres).await;
-        let second = App::start_beside::<Livestock>(&first, Settings::default()).await;
+        let second = App::start_replica::<Livestock>(&first, Settings::default()).await;
         let id = create(&first, &User::of("farm"), &full()).await;
         for n in 0..20 {
-            let user = User::alone(&format!("user-{n}"));
+            let user = User::individual(&format!("user-{n}"));
             let one = report(&first, &user, &id, "misleading").send();
             let two = report(&second, &user, &id, "other").send();
             let (one, two) = tokio::join!(one, two);

@@ -85,12 +85,12 @@ testkit::on_both! {
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
         let photo = system.add("front.jpg", &farm);
         let id = draft(&app, &farm, &[&photo]).await;
-        system.answer_shares_with(Some(503));
+        system.set_share_status(Some(503));
         to(&app, &farm, &id, "active").send().await.ok();
         create(&app, &farm, &with_files(full(), &[&photo])).await;
         assert_eq!(statuses(&app, &id).await, ["draft", "active"]);
         assert_eq!(due(&app, backend), 2);
-        system.answer_shares_with(None);
+        system.set_share_status(None);
         let started = Instant::now();
         while due(&app, backend) > 0 {
             assert!(started.elapsed() < Duration::from_secs(60), "it is never done");
@@ -115,7 +115,7 @@ testkit::on_both! {
         // Who may not create listings causes no call.
         let listing = with_files(full(), &[&known]);
         let calls = system.calls().await.len();
-        assert_eq!(app.post(CATTLE).by(&User::alone("nobody")).json(&listing).send().await.error(403), "forbidden");
+        assert_eq!(app.post(CATTLE).by(&User::individual("nobody")).json(&listing).send().await.error(403), "forbidden");
         assert_eq!(system.calls().await.len(), calls);
         assert!(system.shares().await.is_empty());
     }

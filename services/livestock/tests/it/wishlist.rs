@@ -7,14 +7,14 @@ use crate::sample::{create, full, search, start};
 
 const MINE: &str = "isWishlisted=true";
 
-async fn call(app: &App, method: &str, user: &User, id: &str) -> testkit::Reply {
+async fn call(app: &App, method: &str, user: &User, id: &str) -> testkit::TestResponse {
     app.call(method, &format!("/v1/listings/{id}/wishlist")).by(user).send().await
 }
 
 testkit::on_both! {
     async fn each_user_has_their_own(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
-        let (ann, bob) = (User::of("other").with("sub", "ann"), User::alone("bob"));
+        let (ann, bob) = (User::of("other").with("sub", "ann"), User::individual("bob"));
         let first = create(&app, &farm, &full()).await;
         let second = create(&app, &farm, &full()).await;
         let third = create(&app, &farm, &full()).await;
@@ -32,7 +32,7 @@ testkit::on_both! {
         assert_eq!(search(&app, &farm, MINE).await, [first.as_str()]);
         assert_eq!(search(&app, &ann, "isWishlisted=false").await.len(), 3);
         // It is the user's, whomever they act for.
-        assert_eq!(search(&app, &User::alone("ann"), MINE).await.len(), 2);
+        assert_eq!(search(&app, &User::individual("ann"), MINE).await.len(), 2);
 
         call(&app, "DELETE", &ann, &third).await.ok();
         assert_eq!(search(&app, &ann, MINE).await, [first.as_str()]);
@@ -40,7 +40,7 @@ testkit::on_both! {
     }
 
     async fn what_is_closed_stays_and_shows_its_status(backend) {
-        let (app, farm, ann) = (start(backend).await, User::of("farm"), User::alone("ann"));
+        let (app, farm, ann) = (start(backend).await, User::of("farm"), User::individual("ann"));
         let mut ids = Vec::new();
         for status in ["active", "sold", "found", "cancelled"] {
             let id = create(&app, &farm, &full()).await;
@@ -57,16 +57,16 @@ testkit::on_both! {
         }
         // A closed one can be added, and taken off.
         call(&app, "DELETE", &ann, &ids[1]).await.ok();
-        call(&app, "PUT", &User::alone("bob"), &ids[1]).await.ok();
+        call(&app, "PUT", &User::individual("bob"), &ids[1]).await.ok();
         assert_eq!(search(&app, &ann, MINE).await.len(), 3);
-        assert_eq!(search(&app, &User::alone("bob"), MINE).await, [ids[1].as_str()]);
+        assert_eq!(search(&app, &User::individual("bob"), MINE).await, [ids[1].as_str()]);
     }
 
     async fn drafts_and_what_is_not_there(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let secret = draft(&app, &farm).await;
         for method in ["PUT", "DELETE"] {
-            for stranger in [User::of("other"), User::alone("user-of-farm")] {
+            for stranger in [User::of("other"), User::individual("user-of-farm")] {
                 assert_eq!(call(&app, method, &stranger, &secret).await.error(403), "forbidden");
             }
             for nothing in ["nonsense", "0190f5fe-0000-7000-8000-000000000000"] {
@@ -82,7 +82,7 @@ testkit::on_both! {
     }
 
     async fn a_user_in_a_hurry(backend) {
-        let (app, ann) = (start(backend).await, User::alone("ann"));
+        let (app, ann) = (start(backend).await, User::individual("ann"));
         let id = create(&app, &User::of("farm"), &full()).await;
         let mut calls = tokio::task::JoinSet::new();
         for n in 0..16 {

@@ -1,143 +1,190 @@
-//! What a notification is, and what of it is sent.
+//! Notifications, the messages that are delivered, and the rules of sending a load.
 
 use std::time::Duration;
 
-use database::{Id, Timestamp};
+use common::{Caller, Error};
+use database::{Id, Json, Timestamp};
 use diesel::{Queryable, Selectable};
 use serde::Serialize;
+use strum::{IntoStaticStr, VariantArray};
 use utoipa::ToSchema;
 
-use crate::loads::Load;
+use crate::loads::{self, Load, Party, parties};
 use crate::schema::notifications;
 
-/// After so many tries in vain it has failed.
-pub const MAX_ATTEMPTS: i32 = 10;
-/// The longest pause between two tries.
-const LONGEST: Duration = Duration::from_secs(8 * 3600);
-
-/// What a notification tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+/// The event that a notification reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, IntoStaticStr, VariantArray, ToSchema)]
+#[strum(const_into_str)]
 pub enum Event {
     /// A load was sent to its driver.
     #[serde(rename = "load.sent_to_driver")]
+    #[strum(serialize = "load.sent_to_driver")]
     SentToDriver,
     /// A load was sent to its carrier.
     #[serde(rename = "load.sent_to_carrier")]
+    #[strum(serialize = "load.sent_to_carrier")]
     SentToCarrier,
 }
 
-impl Event {
-    /// All there are.
-    pub const ALL: [Self; 2] = [Self::SentToDriver, Self::SentToCarrier];
-
-    /// As stored and sent.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::SentToDriver => "load.sent_to_driver",
-            Self::SentToCarrier => "load.sent_to_carrier",
-        }
-    }
-}
-
-/// How far a notification has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+/// The delivery status of a notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, IntoStaticStr, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase", const_into_str)]
 #[schema(as = NotificationStatus)]
 pub enum Status {
-    /// To be delivered, perhaps not for the first time.
+    /// Waits for its first attempt or a retry.
     Pending,
-    /// The receiver has taken it.
+    /// The receiver acknowledged it.
     Delivered,
-    /// Given up; it can be redelivered.
+    /// All attempts failed. It can be redelivered.
     Failed,
 }
 
-impl Status {
-    /// As stored and shown.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Delivered => "delivered",
-            Self::Failed => "failed",
-        }
-    }
-}
-
-/// An entry of a load's delivery log (contract, section 6, "Shapes of additions").
+/// An entry of a load's delivery log (docs/api/webhooks.md, "Delivery log").
 #[derive(Clone, Debug, Serialize, Queryable, Selectable, ToSchema)]
 #[diesel(table_name = notifications)]
 #[serde(rename_all = "camelCase")]
 pub struct Notification {
-    /// UUIDv7; receivers know it as `webhook-id`.
+    /// UUIDv7, also sent to receivers as `webhook-id`.
     #[schema(value_type = String, format = Uuid)]
     pub id: Id,
-    /// What it tells.
+    /// The reported event.
     #[schema(value_type = Event)]
     pub event: String,
-    /// The driver or carrier.
+    /// Id of the driver or carrier.
     pub recipient_id: String,
-    /// How far it has come.
+    /// Delivery status.
     #[schema(value_type = Status)]
     pub status: String,
-    /// Tries so far, the running one among them.
+    /// Delivery attempts so far, including a running one.
     pub attempts: i32,
-    /// When it was recorded.
+    /// Time of creation.
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
-    /// When the receiver took it.
+    /// Time at which the receiver acknowledged it.
     #[serde(rename = "deliveredAtUTC", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime, nullable = false)]
     pub delivered_at: Option<Timestamp>,
 }
 
-/// The body of a delivery (contract, section 6, "Shapes of additions").
+/// The body of a delivery (docs/api/webhooks.md, "Request").
 #[derive(Serialize)]
 pub struct Message<'a> {
     pub id: Id,
     #[serde(rename = "type")]
     pub event: Event,
     pub timestamp: Timestamp,
-    pub data: Data<'a>,
+    pub data: MessageData<'a>,
 }
 
-/// What a delivery is about.
+/// The subject of a delivery.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Data<'a> {
+pub struct MessageData<'a> {
     pub notification_id: Id,
     pub load_id: Id,
     pub recipient_id: &'a str,
     pub load: &'a Load,
 }
 
-/// How long to wait after so many tries in vain: `base`, then three times as long each time, of which a random half is
-/// left out, so that what failed together does not come back together.
-pub fn pause(attempts: i32, base: Duration) -> Duration {
-    let tripled = 3_u32.saturating_pow(u32::try_from(attempts - 1).unwrap_or_default());
-    let whole = base.saturating_mul(tripled).min(LONGEST);
-    whole.mul_f64(rand::random_range(0.5..=1.0))
+/// A notification to store.
+pub struct NewNotification<'a> {
+    /// Id of the sending organisation, empty for an administrator without one.
+    pub sender_id: &'a str,
+    pub event: Event,
+    pub load: &'a Load,
+    pub recipient_id: &'a str,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A notification that this replica alone delivers until its lease expires.
+#[derive(Clone, Debug, Queryable)]
+pub struct Claimed {
+    pub id: Id,
+    pub load_id: Id,
+    /// Id of the sending organisation, empty for an administrator without one.
+    pub organisation_id: String,
+    pub event: String,
+    /// Delivery attempts, including this one.
+    pub attempts: i32,
+    /// End of the lease. Identifies the claim.
+    pub until: Option<Timestamp>,
+    pub body: Json,
+}
 
-    #[test]
-    fn pauses_grow_to_eight_hours_and_differ() {
-        let base = Duration::from_secs(15);
-        for (attempts, whole) in
-            [(1, 15), (2, 45), (5, 1215), (8, 8 * 3600), (9, 8 * 3600), (i32::MAX, 8 * 3600)]
-        {
-            for _ in 0..100 {
-                let paused = pause(attempts, base).as_secs_f64();
-                assert!(
-                    (f64::from(whole) / 2.0..=f64::from(whole)).contains(&paused),
-                    "{attempts}: {paused}"
-                );
+/// The outcome of a delivery attempt.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// The receiver acknowledged the notification.
+    Delivered,
+    /// The attempt failed with this reason. The next one follows after this backoff.
+    Retried(Duration, String),
+    /// The last attempt failed with this reason.
+    Failed(String),
+}
+
+/// The notifications that are pending.
+#[derive(Debug)]
+pub struct Backlog {
+    pub pending: i64,
+    /// Time for which the oldest one has been pending.
+    pub oldest: Option<Duration>,
+}
+
+/// The recipient of a load.
+#[derive(Clone, Debug)]
+pub enum Recipient {
+    /// Claim `sub` of the driver.
+    Driver(String),
+    /// The organisation that carries the load.
+    Carrier { id: String, name: String },
+}
+
+impl Recipient {
+    /// Returns the id of the driver or organisation.
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Driver(id) | Self::Carrier { id, .. } => id,
+        }
+    }
+
+    /// Returns the event of sending a load to this recipient.
+    pub fn event(&self) -> Event {
+        match self {
+            Self::Driver(_) => Event::SentToDriver,
+            Self::Carrier { .. } => Event::SentToCarrier,
+        }
+    }
+
+    /// Makes a receiving carrier the carrier of a load without one. Returns whether the load changed.
+    ///
+    /// # Errors
+    /// 409 if the load is completed or has another carrier.
+    pub fn assign_to(&self, load: &mut Load) -> Result<bool, Error> {
+        if load.status == loads::Status::Completed {
+            return Err(Error::conflict("This load is completed."));
+        }
+        let Self::Carrier { id, name } = self else { return Ok(false) };
+        match load.carrier.as_ref().and_then(|carrier| carrier.id.as_ref()) {
+            Some(carrier) if carrier == id => Ok(false),
+            Some(_) => Err(Error::conflict("This load is carried by another organisation.")),
+            None => {
+                load.carrier = Some(Party { id: Some(id.clone()), name: name.clone() });
+                Ok(true)
             }
         }
-        assert_ne!(pause(9, base), pause(9, base));
-        assert_eq!(pause(9, Duration::ZERO), Duration::ZERO);
     }
+}
+
+/// Returns whether the load may have files that the caller may share with its carrier: those of a party other than the
+/// carrier itself.
+pub fn may_share_files_with_carrier(caller: &Caller, load: &Load) -> bool {
+    let recipients = parties(None, load.carrier.as_ref());
+    let may_share = |owner: &&str| !recipients.contains(owner) && (caller.admin || caller.acts_for(owner));
+    !recipients.is_empty() && load.file_owners().iter().any(may_share)
+}
+
+/// Returns the message of a redelivery, given the status before it.
+pub fn redelivery_message(previous_status: &str) -> String {
+    format!("The notification was {previous_status} and is delivered again.")
 }

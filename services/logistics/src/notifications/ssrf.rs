@@ -1,11 +1,12 @@
-//! Webhooks go outside: not to this machine, its network or the services of a cloud that answer from within.
+//! Protection against server-side request forgery: webhooks reach public addresses only, not this machine, its network
+//! or the metadata services of clouds.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-/// IPv4 networks that are nobody's on the Internet: first address and bits.
+/// IPv4 networks without public addresses: first address and prefix length.
 const PRIVATE_NETWORKS: [([u8; 4], u32); 15] = [
     ([0, 0, 0, 0], 8),       // this host
     ([10, 0, 0, 0], 8),      // private
@@ -24,26 +25,26 @@ const PRIVATE_NETWORKS: [([u8; 4], u32); 15] = [
     ([240, 0, 0, 0], 4),     // reserved, broadcast
 ];
 
-/// True for an address that anybody on the Internet has.
+/// Returns whether an address is a global unicast address of the Internet.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
-        IpAddr::V4(address) => is_outside_v4(address),
-        IpAddr::V6(address) => is_outside_v6(address),
+        IpAddr::V4(address) => is_public_v4(address),
+        IpAddr::V6(address) => is_public_v6(address),
     }
 }
 
-fn is_outside_v4(address: Ipv4Addr) -> bool {
+fn is_public_v4(address: Ipv4Addr) -> bool {
     PRIVATE_NETWORKS
         .iter()
         .all(|(network, bits)| (address.to_bits() ^ u32::from_be_bytes(*network)) >> (32 - bits) != 0)
 }
 
-/// Global unicast, without what carries an IPv4 address within; but such an address itself where a network without
-/// IPv4 translates it (NAT64).
-fn is_outside_v6(address: Ipv6Addr) -> bool {
+/// Accepts global unicast addresses, except those that embed an IPv4 address. Of these, accepts NAT64 addresses
+/// (`64:ff9b::/96`), which networks without IPv4 use, if the embedded address is public.
+fn is_public_v6(address: Ipv6Addr) -> bool {
     match address.segments() {
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
-            is_outside_v4(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)))
+            is_public_v4(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)))
         }
         // Teredo, benchmarks, ORCHID and documentation; 6to4; documentation.
         [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x2002, ..] | [0x3fff, 0..=0xfff, ..] => false,
@@ -51,21 +52,21 @@ fn is_outside_v6(address: Ipv6Addr) -> bool {
     }
 }
 
-/// Resolves names to addresses outside only. It is asked for each connection and its answer is what is connected to,
-/// so a name that changes its address in between gains nothing.
+/// Resolves names to public addresses only. The client resolves for each connection and connects to the result, so a
+/// name whose address changes after a check gains nothing.
 pub struct PublicResolver;
 
 impl Resolve for PublicResolver {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let outside: Vec<_> = found.filter(|address| is_public(address.ip())).collect();
-            if outside.is_empty() {
-                let inside =
-                    "the name has no address outside of private networks (service.webhook_allow_private)";
-                return Err(io::Error::other(inside).into());
+            let addresses = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let public: Vec<_> = addresses.filter(|address| is_public(address.ip())).collect();
+            if public.is_empty() {
+                let message =
+                    "the name has no public address (service.webhook_allow_private allows private ones)";
+                return Err(io::Error::other(message).into());
             }
-            Ok(Box::new(outside.into_iter()) as Addrs)
+            Ok(Box::new(public.into_iter()) as Addrs)
         })
     }
 }
@@ -75,8 +76,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_inside() {
-        for inside in [
+    fn distinguishes_public_addresses() {
+        for address in [
             "0.0.0.0",
             "0.1.2.3",
             "10.0.0.1",
@@ -113,9 +114,9 @@ mod tests {
             "fec0::1",
             "ff02::1",
         ] {
-            assert!(!is_public(inside.parse().unwrap()), "{inside}");
+            assert!(!is_public(address.parse().unwrap()), "{address}");
         }
-        for outside in [
+        for address in [
             "1.1.1.1",
             "9.255.255.255",
             "11.0.0.0",
@@ -130,12 +131,12 @@ mod tests {
             "64:ff9b::8.8.8.8",
             "2001:4860::1",
         ] {
-            assert!(is_public(outside.parse().unwrap()), "{outside}");
+            assert!(is_public(address.parse().unwrap()), "{address}");
         }
     }
 
     #[test]
-    fn a_name_of_this_machine_resolves_to_nothing() {
+    fn resolves_no_loopback_names() {
         testkit::block_on(async {
             let error = PublicResolver.resolve("localhost".parse().unwrap()).await.err().unwrap();
             assert!(error.to_string().contains("webhook_allow_private"), "{error}");

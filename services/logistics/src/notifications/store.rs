@@ -1,6 +1,6 @@
-//! Every query on notifications.
+//! Queries on notifications, except claims ([`super::claim::store`]).
 //!
-//! What is pending has a `due_at`: by that the partial indexes are found on both databases.
+//! Pending notifications have a `due_at`, others have none: the partial indexes of both databases depend on that.
 
 use std::time::Duration;
 
@@ -9,60 +9,54 @@ use common::Error;
 use database::{AnyConnection, Id, Json, Timestamp, shared_now};
 use diesel::prelude::*;
 
-use super::claim::store::Claimed;
-use super::model::{Data, Event, Message, Notification, Status};
-use crate::loads::Load;
+use super::model::{Backlog, Claimed, Message, MessageData, NewNotification, Notification, Outcome, Status};
 use crate::schema::notifications::{self, dsl as n};
 
-/// The delivery log of a load shows so many.
+/// Maximum number of entries in the delivery log of a load.
 const MAX_LISTED: i64 = 1000;
 
-/// A notification to store. `sender` is empty for an administrator without an organisation.
-pub struct Sending<'a> {
-    pub sender: &'a str,
-    pub event: Event,
-    pub load: &'a Load,
-    pub recipient_id: &'a str,
-}
-
-/// Records an event of a load, as it is now, to be delivered at once. While one of the same load, event and recipient is
-/// pending no other is recorded: its id is returned, the newest if there are several. It shows the load as it is now, unless a delivery
-/// was tried: a receiver that knows its id may have its content already.
-pub fn create(c: &mut AnyConnection, sending: &Sending<'_>) -> Result<Id, Error> {
-    if let Some(id) = update_pending(c, sending)? {
+/// Stores a notification that is due at once, with the current content of its load. Returns its id.
+///
+/// If a notification of the same load, event and recipient is pending, stores no other and returns the id of the newest
+/// one. Its content becomes the current one, unless a delivery was attempted: the receiver may have the earlier content
+/// under the same id.
+pub fn create(c: &mut AnyConnection, new: &NewNotification<'_>) -> Result<Id, Error> {
+    if let Some(id) = update_pending(c, new)? {
         return Ok(id);
     }
     let (id, at) = (Id::new(), shared_now(c)?);
     let row = (
         n::id.eq(id),
-        n::load_id.eq(sending.load.id),
-        n::event.eq(sending.event.as_str()),
-        n::recipient_id.eq(sending.recipient_id),
-        n::status.eq(Status::Pending.as_str()),
+        n::load_id.eq(new.load.id),
+        n::event.eq(new.event.into_str()),
+        n::recipient_id.eq(new.recipient_id),
+        n::status.eq(Status::Pending.into_str()),
         n::attempts.eq(0),
         n::created_at.eq(at),
         n::due_at.eq(at),
         n::pending_since.eq(at),
-        n::body.eq(body(id, at, sending)?),
-        n::organisation_id.eq(sending.sender),
+        n::body.eq(body(id, at, new)?),
+        n::organisation_id.eq(new.sender_id),
         n::collapses.eq(true),
     );
-    // Of two at once PostgreSQL makes the second wait for the first, and run again: it finds the first one's row.
+    // Of two concurrent inserts, PostgreSQL makes the second wait for the first and run again: it then finds that row.
     let stored = database::dispatch!(c, c => diesel::insert_into(n::notifications)
         .values(row)
         .on_conflict_do_nothing()
         .execute(c))?;
     if stored == 0 {
-        return Err(Error::Internal(anyhow::anyhow!("a pending notification was there and was not found")));
+        return Err(Error::Internal(anyhow::anyhow!("a conflicting pending notification was not found")));
     }
     Ok(id)
 }
 
-fn update_pending(c: &mut AnyConnection, sending: &Sending<'_>) -> Result<Option<Id>, Error> {
+/// Updates the content of a pending notification of the same load, event and recipient that was not attempted yet.
+/// Returns its id, also if it was attempted.
+fn update_pending(c: &mut AnyConnection, new: &NewNotification<'_>) -> Result<Option<Id>, Error> {
     let pending = n::notifications
-        .filter(n::load_id.eq(sending.load.id))
-        .filter(n::event.eq(sending.event.as_str()))
-        .filter(n::recipient_id.eq(sending.recipient_id))
+        .filter(n::load_id.eq(new.load.id))
+        .filter(n::event.eq(new.event.into_str()))
+        .filter(n::recipient_id.eq(new.recipient_id))
         .filter(n::due_at.is_not_null())
         .order(n::id.desc())
         .select((n::id, n::created_at, n::pending_since, n::attempts));
@@ -72,84 +66,67 @@ fn update_pending(c: &mut AnyConnection, sending: &Sending<'_>) -> Result<Option
         return Ok(None);
     };
     if attempts == 0 && pending_since == created_at {
-        let body = body(id, created_at, sending)?;
+        let body = body(id, created_at, new)?;
         diesel::update(n::notifications.find(id)).set(n::body.eq(body)).execute(c)?;
     }
     Ok(Some(id))
 }
 
-fn body(id: Id, timestamp: Timestamp, sending: &Sending<'_>) -> Result<Json, Error> {
-    let Sending { event, load, recipient_id, .. } = *sending;
-    let data = Data { notification_id: id, load_id: load.id, recipient_id, load };
+fn body(id: Id, timestamp: Timestamp, new: &NewNotification<'_>) -> Result<Json, Error> {
+    let NewNotification { event, load, recipient_id, .. } = *new;
+    let data = MessageData { notification_id: id, load_id: load.id, recipient_id, load };
     Ok(Json::of(&Message { id, event, timestamp, data })?)
 }
 
-/// The newest notifications of a load, newest first.
-pub fn list(c: &mut AnyConnection, load: Id) -> Result<Vec<Notification>, Error> {
-    let of_load = n::notifications.filter(n::load_id.eq(load)).order(n::id.desc()).limit(MAX_LISTED);
+/// Returns the newest 1,000 notifications of a load, newest first.
+pub fn list(c: &mut AnyConnection, load_id: Id) -> Result<Vec<Notification>, Error> {
+    let of_load = n::notifications.filter(n::load_id.eq(load_id)).order(n::id.desc()).limit(MAX_LISTED);
     Ok(of_load.select(Notification::as_select()).load(c)?)
 }
 
-/// Makes a notification pending again, of this load if one is given, with all its tries before it. If it is being
-/// delivered just now, that try ends first. Returns the state in which it was; nothing if there is none.
-pub fn redeliver(c: &mut AnyConnection, load: Option<Id>, id: Id) -> Result<Option<String>, Error> {
-    let found =
+/// Makes a notification pending again, with no attempts. A delivery that is in progress ends first. Returns the
+/// previous status, or `None` if the notification does not exist or is not of the load `load_id`.
+pub fn redeliver(c: &mut AnyConnection, load_id: Option<Id>, id: Id) -> Result<Option<String>, Error> {
+    let row =
         n::notifications.find(id).select((n::load_id, n::status)).first::<(Id, String)>(c).optional()?;
-    let Some((_, status)) = found.filter(|(of, _)| load.is_none_or(|load| load == *of)) else {
+    let Some((_, status)) = row.filter(|(of, _)| load_id.is_none_or(|load_id| load_id == *of)) else {
         return Ok(None);
     };
     let at = shared_now(c)?;
-    let again = (
-        n::status.eq(Status::Pending.as_str()),
+    let changes = (
+        n::status.eq(Status::Pending.into_str()),
         n::attempts.eq(0),
         n::due_at.eq(at),
         n::pending_since.eq(at),
         n::delivered_at.eq(None::<Timestamp>),
-        // Another one of the same load, event and recipient may be pending.
+        // Excludes the row from the unique index: another one of the same load, event and recipient may be pending.
         n::collapses.eq(None::<bool>),
     );
-    diesel::update(n::notifications.find(id)).set(again).execute(c)?;
+    diesel::update(n::notifications.find(id)).set(changes).execute(c)?;
     Ok(Some(status))
 }
 
-/// How long until the next one is due, zero if one is; looks without claiming.
-pub fn look(c: &mut AnyConnection) -> Result<Option<Duration>, Error> {
+/// Returns the time until the next unclaimed notification is due: zero if one is due, `None` if none is pending. Claims
+/// nothing.
+pub fn next_due_in(c: &mut AnyConnection) -> Result<Option<Duration>, Error> {
     let now = shared_now(c)?;
-    let free = n::claimed_until.is_null().or(n::claimed_until.le(now));
-    let next = n::notifications.filter(n::due_at.is_not_null()).filter(free).order(n::due_at);
+    let unclaimed = n::claimed_until.is_null().or(n::claimed_until.le(now));
+    let next = n::notifications.filter(n::due_at.is_not_null()).filter(unclaimed).order(n::due_at);
     let next = next.select(n::due_at.assume_not_null()).first::<Timestamp>(c).optional()?;
     Ok(next.map(|due| now.until(due)))
 }
 
-/// What is pending.
-#[derive(Debug)]
-pub struct Backlog {
-    pub pending: i64,
-    /// How long the oldest has been.
-    pub oldest: Option<Duration>,
-}
-
-/// Counts what is pending.
+/// Returns the number of pending notifications and the age of the oldest.
 pub fn backlog(c: &mut AnyConnection) -> Result<Backlog, Error> {
     let now = shared_now(c)?;
-    let all = n::notifications.filter(n::due_at.is_not_null());
-    let oldest = all.order(n::pending_since).select(n::pending_since).first::<Timestamp>(c).optional()?;
-    Ok(Backlog { pending: all.count().get_result(c)?, oldest: oldest.map(|at| at.until(now)) })
-}
-
-/// How a delivery went.
-#[derive(Clone, Debug)]
-pub enum Outcome {
-    Delivered,
-    /// To be tried again after the pause.
-    Retried(Duration, String),
-    /// Given up.
-    Failed(String),
+    let pending = n::notifications.filter(n::due_at.is_not_null());
+    let oldest = pending.order(n::pending_since).select(n::pending_since).first::<Timestamp>(c).optional()?;
+    Ok(Backlog { pending: pending.count().get_result(c)?, oldest: oldest.map(|at| at.until(now)) })
 }
 
 #[derive(AsChangeset)]
 #[diesel(table_name = notifications, treat_none_as_null = true)]
-struct Recorded {
+struct OutcomeColumns {
     status: &'static str,
     due_at: Option<Timestamp>,
     claimed_until: Option<Timestamp>,
@@ -157,35 +134,39 @@ struct Recorded {
     last_error: Option<String>,
 }
 
-/// Records how a delivery went and ends its claim. One that is settled is kept from then on, however long it was pending:
-/// its `pending_since` becomes the time at which it was settled. Returns whether the claim was still this one: a lease that
-/// ran out, or somebody who asked for redelivery, has the last word.
+/// Records the outcome of a delivery and ends its claim. The `pending_since` of a delivered or failed notification
+/// becomes the current time: its retention period starts now, however long it was pending.
+///
+/// Returns false and records nothing if the claim is void, because its lease expired and another replica claimed the
+/// notification or because it was redelivered.
 pub fn record(c: &mut AnyConnection, claimed: &Claimed, outcome: &Outcome) -> Result<bool, Error> {
     let now = shared_now(c)?;
     let (status, due_at, delivered_at, last_error) = match outcome.clone() {
         Outcome::Delivered => (Status::Delivered, None, Some(now), None),
-        Outcome::Retried(pause, why) => (Status::Pending, Some(now.after(pause)), None, Some(why)),
-        Outcome::Failed(why) => (Status::Failed, None, None, Some(why)),
+        Outcome::Retried(backoff, reason) => (Status::Pending, Some(now.after(backoff)), None, Some(reason)),
+        Outcome::Failed(reason) => (Status::Failed, None, None, Some(reason)),
     };
-    let recorded =
-        Recorded { status: status.as_str(), due_at, claimed_until: None, delivered_at, last_error };
-    let own = n::notifications
+    let columns =
+        OutcomeColumns { status: status.into_str(), due_at, claimed_until: None, delivered_at, last_error };
+    let valid = n::notifications
         .find(claimed.id)
         .filter(n::attempts.eq(claimed.attempts))
         .filter(n::claimed_until.eq(claimed.until));
-    let settled_since = due_at.is_none().then(|| n::pending_since.eq(now));
-    if diesel::update(own).set((recorded, settled_since)).execute(c)? == 1 {
+    let retained_since = due_at.is_none().then(|| n::pending_since.eq(now));
+    if diesel::update(valid).set((columns, retained_since)).execute(c)? == 1 {
         return Ok(true);
     }
-    let own = n::notifications.find(claimed.id).filter(n::claimed_until.eq(claimed.until));
-    diesel::update(own).set(n::claimed_until.eq(None::<Timestamp>)).execute(c)?;
+    // A redelivered notification still has this claim. It ends, so that the notification can be claimed at once.
+    let redelivered = n::notifications.find(claimed.id).filter(n::claimed_until.eq(claimed.until));
+    diesel::update(redelivered).set(n::claimed_until.eq(None::<Timestamp>)).execute(c)?;
     Ok(false)
 }
 
-/// This many are deleted at once, which takes some 20 ms.
+/// Maximum number of notifications that [`prune`] deletes in one transaction, which takes about 20 ms.
 pub const PRUNE_BATCH_SIZE: u32 = 1_000;
 
-/// Deletes some of those that were delivered or failed longer ago than `age`. Returns how many.
+/// Deletes a batch of notifications that were delivered or failed longer ago than `age`, oldest first. Returns their
+/// number.
 pub fn prune(c: &mut AnyConnection, age: Duration) -> Result<usize, Error> {
     let before = shared_now(c)?.plus(-TimeDelta::from_std(age).unwrap_or(TimeDelta::MAX));
     let old = n::notifications.filter(n::due_at.is_null()).filter(n::pending_since.lt(before));

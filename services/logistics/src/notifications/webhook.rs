@@ -1,4 +1,4 @@
-//! Where notifications go: to a webhook, or into the log where none is configured.
+//! Delivery channels of notifications: the configured webhook, or the log without one.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -9,21 +9,21 @@ use database::Timestamp;
 use reqwest::StatusCode;
 use url::{Host, Url};
 
-use super::claim::store::Claimed;
-use super::sign::Secrets;
+use super::model::Claimed;
+use super::sign::SigningKeys;
 use super::ssrf::{PublicResolver, is_public};
 use crate::Settings;
 
-/// An answer of so many bytes is read, so that its connection can be used again; what is longer is broken off.
+/// Longest response body, in bytes, that is read, so that the connection can be used again. A longer one closes it.
 const MAX_BODY_BYTES: u64 = 16 << 10;
-/// And waited for no longer.
-const MAX_BODY_WAIT: Duration = Duration::from_millis(500);
+/// Time within which the response body must arrive. Otherwise the connection is closed.
+const BODY_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Where notifications go.
+/// A delivery channel.
 pub enum Channel {
-    /// A line each.
+    /// Writes a log line for each notification.
     Log,
-    /// Somebody's address.
+    /// Posts each notification to a URL.
     Webhook(Box<Webhook>),
 }
 
@@ -31,17 +31,17 @@ pub enum Channel {
 pub struct Webhook {
     http: reqwest::Client,
     url: Url,
-    secrets: Secrets,
+    keys: SigningKeys,
 }
 
 impl Channel {
-    /// As the settings say.
+    /// Opens the channel that the settings describe.
     ///
     /// # Errors
-    /// What to change: no secrets, an address that is private or not encrypted.
+    /// If the webhook has no secrets, or its URL is private or unencrypted and the settings do not allow that.
     pub fn open(settings: &Settings) -> anyhow::Result<Self> {
         let Some(url) = settings.webhook_url.clone() else { return Ok(Self::Log) };
-        let secrets = Secrets::read(&settings.webhook_secrets)?;
+        let keys = SigningKeys::parse(&settings.webhook_secrets)?;
         let mut http = common::http::builder(settings.webhook_timeout()).no_proxy();
         if settings.webhook_allow_private {
             ensure!(
@@ -60,21 +60,21 @@ impl Channel {
             };
             ensure!(
                 literal.is_none_or(is_public),
-                "service.webhook_url is an address of a private network: set service.webhook_allow_private if it is meant"
+                "service.webhook_url is an address of a private network: set service.webhook_allow_private to allow it"
             );
             http = http.dns_resolver(PublicResolver);
         }
-        let http = http.build().context("no client for webhooks")?;
-        Ok(Self::Webhook(Box::new(Webhook { http, url, secrets })))
+        let http = http.build().context("cannot create the HTTP client for webhooks")?;
+        Ok(Self::Webhook(Box::new(Webhook { http, url, keys })))
     }
 
-    /// Delivers once.
+    /// Attempts one delivery.
     ///
     /// # Errors
-    /// Why the receiver has not taken it, in a few words.
+    /// If the receiver did not acknowledge it. The text is the reason, up to 300 characters.
     pub async fn deliver(&self, claimed: &Claimed) -> Result<(), String> {
         let Self::Webhook(webhook) = self else {
-            // To whom, its log of deliveries says: lines are kept by others than may know that.
+            // Without the recipient, which readers of the log may not be allowed to know. The delivery log has it.
             let Claimed { id, load_id, event, .. } = claimed;
             tracing::info!(notification = %id, load = %load_id, event, "notification");
             return Ok(());
@@ -92,39 +92,32 @@ impl Webhook {
             .header("content-type", "application/json")
             .header("webhook-id", id)
             .header("webhook-timestamp", timestamp)
-            .header("webhook-signature", self.secrets.sign(id, timestamp, &body));
+            .header("webhook-signature", self.keys.sign(id, timestamp, &body));
         let mut span = traces::call("POST", &self.url);
-        let answered = request.body(body).send().await;
-        traces::called(&mut span, answered.as_ref().ok().map(reqwest::Response::status));
-        let response = answered.map_err(reason)?;
+        let result = request.body(body).send().await;
+        traces::called(&mut span, result.as_ref().ok().map(reqwest::Response::status));
+        let response = result.map_err(reason)?;
         let status = response.status();
         if response.content_length().is_some_and(|length| length <= MAX_BODY_BYTES) {
-            let _ = tokio::time::timeout(MAX_BODY_WAIT, response.bytes()).await;
+            let _ = tokio::time::timeout(BODY_TIMEOUT, response.bytes()).await;
         }
-        if status.is_success() { Ok(()) } else { Err(refusal(status)) }
+        if status.is_success() { Ok(()) } else { Err(rejection(status)) }
     }
 }
 
-fn refusal(status: StatusCode) -> String {
+fn rejection(status: StatusCode) -> String {
     let redirect = if status.is_redirection() { " (redirects are not followed)" } else { "" };
     format!("the receiver answered {}{redirect}", status.as_u16())
 }
 
-/// Without the address, which may have a password in it.
+/// Returns the causes of an error without its URL, which may contain a password.
 fn reason(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut cause = error.source();
-    let mut told = error.to_string();
+    let mut reason = error.to_string();
     while let Some(error) = cause {
-        told = format!("{told}: {error}");
+        reason = format!("{reason}: {error}");
         cause = error.source();
     }
-    told.chars().take(300).collect()
-}
-
-impl Settings {
-    /// How long a receiver has for its answer.
-    pub(super) fn webhook_timeout(&self) -> Duration {
-        Duration::from_millis(self.webhook_timeout_ms)
-    }
+    reason.chars().take(300).collect()
 }

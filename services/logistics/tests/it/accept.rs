@@ -35,7 +35,7 @@ testkit::on_both! {
 
         let path = format!("/v1/loads/{id}/accept");
         assert_eq!(app.post(&path).send().await.error(401), "unauthenticated");
-        for user in [&haul, &admin, &User::of("stranger"), &User::alone("nobody")] {
+        for user in [&haul, &admin, &User::of("stranger"), &User::individual("nobody")] {
             assert_eq!(app.post(&path).by(user).send().await.error(403), "forbidden");
         }
         for unknown in ["nonsense", "0190f5fe-0000-7000-8000-000000000000"] {

@@ -1,7 +1,7 @@
 //! Who may do what with loads: one row for each operation.
 
 use reqwest::multipart::{Form, Part};
-use testkit::{AccessCase, Rule};
+use testkit::{AccessCase, AccessRule};
 
 use super::*;
 
@@ -10,9 +10,9 @@ fn batch() -> Form {
 }
 
 testkit::on_both! {
-    async fn every_operation_refuses_whom_it_must(backend) {
+    async fn operations_enforce_access_rules(backend) {
         let app = app(backend).await;
-        let (grain, haul, driver, admin) = (User::of("grain"), User::of("haul"), User::alone("dai"), User::admin());
+        let (grain, haul, driver, admin) = (User::of("grain"), User::of("haul"), User::individual("dai"), User::admin());
         let (load, to_prove, proven) = (created(&app).await, created(&app).await, created(&app).await);
         let own = app.post("/v1/loads/organiser").by(&grain).json(&organiser_form()).send().await.ok();
         let proof = json!({"weightNet": 1, "ticketNumber": "SECRET-7", "vehicleRegistration": "V", "files": null});
@@ -28,56 +28,56 @@ testkit::on_both! {
         // Both parties, the driver it was sent to, and admin.
         let read = |path: String| AccessCase::new(path, &[&grain, &haul, &driver, &admin]);
         // The driver may not.
-        let parties = |path: String| AccessCase::new(path, &[&grain, &haul, &admin]).not(&driver);
+        let parties = |path: String| AccessCase::new(path, &[&grain, &haul, &admin]).denies(&driver);
         let create = |path: &str, owner: &User, form: Value| AccessCase::new(path, &[owner, &admin]).json(form);
         let all = "/v1/loads?limit=100";
-        let send = |to: &str, form: Value| parties(format!("/v1/loads/send-to-{to}")).json(form).keeps(&path);
+        let send = |to: &str, form: Value| parties(format!("/v1/loads/send-to-{to}")).json(form).leaves_unchanged(&path);
         let own_id = own["id"].as_str().unwrap();
-        let every = |path: &str, format: &str| parties(format!("{path}format={format}")).shows("SECRET-7");
-        testkit::every_operation_refuses_whom_it_must(&app, vec![
-            ("search_loads", Rule::Scoped(vec![
-                parties(all.into()).shows(&load), every("/v1/loads?", "CSV"),
-                parties("/v1/loads?f:organiserId=grain&query=HH-1".into()).shows(&load),
-                parties("/v1/loads?f:carrierId=haul&sortBy=weight".into()).shows(&load),
+        let every = |path: &str, format: &str| parties(format!("{path}format={format}")).discloses("SECRET-7");
+        testkit::assert_access_rules(&app, vec![
+            ("search_loads", AccessRule::Scoped(vec![
+                parties(all.into()).discloses(&load), every("/v1/loads?", "CSV"),
+                parties("/v1/loads?f:organiserId=grain&query=HH-1".into()).discloses(&load),
+                parties("/v1/loads?f:carrierId=haul&sortBy=weight".into()).discloses(&load),
             ])),
-            ("export_completed_loads", Rule::Scoped(vec![
+            ("export_completed_loads", AccessRule::Scoped(vec![
                 every("/v1/loads/completed?", "JSON"), every("/v1/loads/completed?", "CSV"),
             ])),
-            ("list_loads_by_ids", Rule::Scoped(vec![read(format!("/v1/loads/by-ids?ids={load}")).shows("HH-1")])),
-            ("find_load", Rule::Foreign(vec![
-                read(path.clone()), AccessCase::new(format!("/v1/loads/{own_id}"), &[&grain, &admin]).not(&haul).not(&driver),
+            ("list_loads_by_ids", AccessRule::Scoped(vec![read(format!("/v1/loads/by-ids?ids={load}")).discloses("HH-1")])),
+            ("find_load", AccessRule::Restricted(vec![
+                read(path.clone()), AccessCase::new(format!("/v1/loads/{own_id}"), &[&grain, &admin]).denies(&haul).denies(&driver),
             ])),
-            ("create_load_as_organiser", Rule::Foreign(vec![
-                create("/v1/loads/organiser", &grain, organiser_form()).not(&haul).not(&driver).keeps(all),
+            ("create_load_as_organiser", AccessRule::Restricted(vec![
+                create("/v1/loads/organiser", &grain, organiser_form()).denies(&haul).denies(&driver).leaves_unchanged(all),
             ])),
-            ("create_load_as_carrier", Rule::Foreign(vec![
-                create("/v1/loads/carrier", &haul, carrier_form()).not(&grain).not(&driver).keeps(all),
+            ("create_load_as_carrier", AccessRule::Restricted(vec![
+                create("/v1/loads/carrier", &haul, carrier_form()).denies(&grain).denies(&driver).leaves_unchanged(all),
             ])),
-            ("accept_load", Rule::Foreign(vec![
-                AccessCase::new(format!("{path}/accept"), &[&grain]).not(&haul).not(&driver).not(&admin).keeps(path.clone()),
+            ("accept_load", AccessRule::Restricted(vec![
+                AccessCase::new(format!("{path}/accept"), &[&grain]).denies(&haul).denies(&driver).denies(&admin).leaves_unchanged(path.clone()),
             ])),
-            ("create_load_batch", Rule::Foreign(vec![
-                AccessCase::new("/v1/loads/batch", &[&grain, &admin]).form(batch).not(&haul).not(&driver).keeps(all),
+            ("create_load_batch", AccessRule::Restricted(vec![
+                AccessCase::new("/v1/loads/batch", &[&grain, &admin]).form(batch).denies(&haul).denies(&driver).leaves_unchanged(all),
             ])),
-            ("find_load_batch_template", Rule::AnyCaller("the names of columns are in the documentation")),
-            ("list_commodities", Rule::AnyCaller("the catalogue is nobody's own")),
-            ("send_load_to_driver", Rule::Foreign(vec![
+            ("find_load_batch_template", AccessRule::AnyCaller("the names of columns are in the documentation")),
+            ("list_commodities", AccessRule::AnyCaller("the catalogue is nobody's own")),
+            ("send_load_to_driver", AccessRule::Restricted(vec![
                 send("driver", json!({"loadId": load, "driverId": "eve"})),
             ])),
-            ("send_load_to_carrier", Rule::Foreign(vec![
+            ("send_load_to_carrier", AccessRule::Restricted(vec![
                 send("carrier", json!({"loadId": load, "carrierId": "haul"})),
                 // Who takes a load without carrier would see it from then on.
-                AccessCase::new("/v1/loads/send-to-carrier", &[&grain, &admin]).not(&haul)
-                    .json(json!({"loadId": own_id, "carrierId": "carter"})).keeps(format!("/v1/loads/{own_id}")),
+                AccessCase::new("/v1/loads/send-to-carrier", &[&grain, &admin]).denies(&haul)
+                    .json(json!({"loadId": own_id, "carrierId": "carter"})).leaves_unchanged(format!("/v1/loads/{own_id}")),
             ])),
-            ("list_notifications_of_load", Rule::Foreign(vec![parties(log.clone())])),
-            ("redeliver_notification", Rule::Admin),
-            ("prove_delivery", Rule::Foreign(vec![
-                read("/v1/loads/proof-of-delivery".into()).json(with(proof.clone(), "loadId", json!(to_prove))).keeps(all),
+            ("list_notifications_of_load", AccessRule::Restricted(vec![parties(log.clone())])),
+            ("redeliver_notification", AccessRule::Admin),
+            ("prove_delivery", AccessRule::Restricted(vec![
+                read("/v1/loads/proof-of-delivery".into()).json(with(proof.clone(), "loadId", json!(to_prove))).leaves_unchanged(all),
             ])),
-            ("prove_delivery_of_load", Rule::Foreign(vec![read(prove).json(proof).keeps(all)])),
-            ("find_settings", Rule::Admin),
-            ("update_settings", Rule::Admin),
+            ("prove_delivery_of_load", AccessRule::Restricted(vec![read(prove).json(proof).leaves_unchanged(all)])),
+            ("find_settings", AccessRule::Admin),
+            ("update_settings", AccessRule::Admin),
         ])
         .await;
         let sent = app.get(&log).by(&admin).send().await.ok();

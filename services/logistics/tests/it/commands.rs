@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use testkit::{Ended, Process, TestDatabase, on_server};
+use testkit::{CommandOutput, Process, TestDatabase, execute_on_server};
 
 use super::*;
 
@@ -14,39 +14,39 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_logistics");
 const COMMANDS: [&str; 7] =
     ["serve", "migrate", "check-config", "healthcheck", "openapi", "backup", "redeliver"];
 
-fn given(settings: &[(&str, &str)], arguments: &[&str]) -> Ended {
-    testkit::run(PROGRAM, settings, arguments)
+fn given(settings: &[(&str, &str)], arguments: &[&str]) -> CommandOutput {
+    testkit::run_command(PROGRAM, settings, arguments)
 }
 
 /// It ended in failure, and said why in one line that has this in it.
-fn failed(ended: &Ended, part: &str) {
-    assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(ended.errors.contains(part) && ended.errors.trim_end().lines().count() == 1, "{part}: {ended:?}");
+fn failed(ended: &CommandOutput, part: &str) {
+    assert_eq!(ended.exit_code, Some(1), "{ended:?}");
+    assert!(ended.stderr.contains(part) && ended.stderr.trim_end().lines().count() == 1, "{part}: {ended:?}");
 }
 
 #[test]
 fn each_says_what_it_needs_and_how_it_ends() {
     let all = given(&[], &["--help"]);
-    assert_eq!(all.code, Some(0));
+    assert_eq!(all.exit_code, Some(0));
     for command in COMMANDS {
-        assert!(all.out.contains(&format!("\n  {command} ")), "{command}: {}", all.out);
+        assert!(all.stdout.contains(&format!("\n  {command} ")), "{command}: {}", all.stdout);
         let help = given(&[], &[command, "--help"]);
-        assert_eq!(help.code, Some(0), "{help:?}");
+        assert_eq!(help.exit_code, Some(0), "{help:?}");
         for part in ["Usage: logistics ", "Needs: ", "Exit code: 0 ", "Example: "] {
-            assert!(help.out.contains(part), "{command} lacks {part}: {}", help.out);
+            assert!(help.stdout.contains(part), "{command} lacks {part}: {}", help.stdout);
         }
         let wrong = given(&[], &[command, "--nonsense"]);
-        assert_eq!((wrong.code, wrong.errors.contains("--nonsense")), (Some(2), true), "{wrong:?}");
+        assert_eq!((wrong.exit_code, wrong.stderr.contains("--nonsense")), (Some(2), true), "{wrong:?}");
     }
     for wrong in [&["nonsense"][..], &["backup"], &["backup", "a", "b"], &["migrate", "now"], &["redeliver"]]
     {
-        assert_eq!(given(&[], wrong).code, Some(2), "{wrong:?}");
+        assert_eq!(given(&[], wrong).exit_code, Some(2), "{wrong:?}");
     }
 }
 
 #[test]
 fn openapi_is_the_document_that_is_checked_in() {
-    let printed: Value = serde_json::from_str(&given(&[], &["openapi"]).out).unwrap();
+    let printed: Value = serde_json::from_str(&given(&[], &["openapi"]).stdout).unwrap();
     let checked_in = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json")).unwrap();
     assert_eq!(printed, serde_json::from_str::<Value>(&checked_in).unwrap());
 }
@@ -56,9 +56,9 @@ fn check_config_shows_what_holds_and_says_what_does_not() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite://{}", folder.path().join("a.sqlite").display());
     let well = given(&[("DATABASE__URL", &url)], &["check-config"]);
-    assert_eq!(well.code, Some(0), "{well:?}");
+    assert_eq!(well.exit_code, Some(0), "{well:?}");
     assert!(
-        well.out.contains("DROVER_DATABASE__MIGRATE=true") && well.out.contains("all is well"),
+        well.stdout.contains("DROVER_DATABASE__MIGRATE=true") && well.stdout.contains("all is well"),
         "{well:?}"
     );
     failed(
@@ -89,20 +89,20 @@ testkit::on_both! {
         let test = TestDatabase::empty(backend).await;
         let settings = [("DATABASE__URL", &*test.url), ("DATABASE__MIGRATE", "false")];
         let pending = given(&settings, &["migrate", "--pending"]);
-        assert_eq!(pending.code, Some(3), "{pending:?}");
-        assert!(pending.out.contains(" migrations to be applied\n") && pending.out.contains(LAST), "{pending:?}");
+        assert_eq!(pending.exit_code, Some(3), "{pending:?}");
+        assert!(pending.stdout.contains(" migrations to be applied\n") && pending.stdout.contains(LAST), "{pending:?}");
         failed(&given(&settings, &["serve"]), "run `logistics migrate` first");
 
         let applied = given(&settings, &["migrate"]);
-        assert_eq!(applied.code, Some(0), "{applied:?}");
-        assert_eq!(applied.out, pending.out.replace("to be applied", "applied"));
-        assert_eq!(given(&settings, &["migrate"]).out, "0 migrations applied\n");
-        assert_eq!(given(&settings, &["migrate", "--pending"]).code, Some(0));
+        assert_eq!(applied.exit_code, Some(0), "{applied:?}");
+        assert_eq!(applied.stdout, pending.stdout.replace("to be applied", "applied"));
+        assert_eq!(given(&settings, &["migrate"]).stdout, "0 migrations applied\n");
+        assert_eq!(given(&settings, &["migrate", "--pending"]).exit_code, Some(0));
 
         // What a newer version has added is nothing to an older one that runs beside it.
         let table = if backend == Backend::Sqlite { "" } else { "logistics." };
         test.execute(&format!("INSERT INTO {table}__diesel_schema_migrations (version) VALUES ('20991231000000')"));
-        assert_eq!(given(&settings, &["migrate", "--pending"]).code, Some(0));
+        assert_eq!(given(&settings, &["migrate", "--pending"]).exit_code, Some(0));
         let service = Process::start(PROGRAM, &settings);
         service.call("POST", "/v1/loads/carrier").by(&User::of("haul")).json(&carrier_form()).send().await.ok();
     }
@@ -119,7 +119,7 @@ testkit::on_both! {
         }
         let found = replicas[0].call("GET", "/v1/loads").by(&User::of("haul")).send().await;
         assert_eq!(found.ok().as_array().unwrap().len(), 3);
-        assert_eq!(given(&[("DATABASE__URL", &test.url)], &["migrate", "--pending"]).code, Some(0));
+        assert_eq!(given(&[("DATABASE__URL", &test.url)], &["migrate", "--pending"]).exit_code, Some(0));
     }
 }
 
@@ -138,7 +138,7 @@ fn a_role_that_may_not_change_the_schema_serves() {
         let owned = TestDatabase::empty(Backend::Postgres).await;
         let role = format!("role_{}", owned.name());
         // As docs/operations.md has it: the schema belongs to somebody else, who migrates.
-        on_server(&format!(
+        execute_on_server(&format!(
             "CREATE ROLE {role} LOGIN PASSWORD 'own'; REVOKE ALL ON DATABASE {} FROM PUBLIC; GRANT CONNECT ON DATABASE {0} TO {role}",
             owned.name()
         ));
@@ -153,7 +153,7 @@ fn a_role_that_may_not_change_the_schema_serves() {
              ALTER DEFAULT PRIVILEGES IN SCHEMA logistics GRANT USAGE ON SEQUENCES TO {role}"
         ));
         failed(&given(&settings, &["check-config"]), "run `logistics migrate` first");
-        assert_eq!(given(&[("DATABASE__URL", &owned.url)], &["migrate"]).code, Some(0));
+        assert_eq!(given(&[("DATABASE__URL", &owned.url)], &["migrate"]).exit_code, Some(0));
         let service = Process::start(PROGRAM, &settings);
         let load = service
             .call("POST", "/v1/loads/carrier")
@@ -167,7 +167,7 @@ fn a_role_that_may_not_change_the_schema_serves() {
         failed(&given(&settings[..1], &["migrate"]), "permission denied");
         drop(service);
         owned.execute(&format!("DROP OWNED BY {role}"));
-        on_server(&format!("REVOKE ALL ON DATABASE {} FROM {role}; DROP ROLE {role}", owned.name()));
+        execute_on_server(&format!("REVOKE ALL ON DATABASE {} FROM {role}; DROP ROLE {role}", owned.name()));
     });
 }
 
@@ -177,8 +177,8 @@ fn healthcheck_is_bounded_and_tells_alive_from_ready() {
     let service = Process::start(PROGRAM, &[("DATABASE__URL", &test.url)]);
     let port = &service.url.rsplit(':').next().unwrap().to_owned();
     let ready = given(&[("SERVER__PORT", port), ("SERVER__HOST", "0.0.0.0")], &["healthcheck"]);
-    assert!(ready.code == Some(0) && ready.out.contains("\"database\":\"ok\""), "{ready:?}");
-    assert_eq!(given(&[("SERVER__PORT", port)], &["healthcheck", "--live"]).code, Some(0));
+    assert!(ready.exit_code == Some(0) && ready.stdout.contains("\"database\":\"ok\""), "{ready:?}");
+    assert_eq!(given(&[("SERVER__PORT", port)], &["healthcheck", "--live"]).exit_code, Some(0));
     drop(service);
     failed(&given(&[("SERVER__PORT", port)], &["healthcheck", "--live"]), port);
     // It takes the connection and says nothing.
@@ -201,7 +201,7 @@ fn a_backup_of_a_running_service_is_found_whole_by_another() {
         let to = folder.path().join("copy.sqlite");
         let to = to.to_str().unwrap();
         let made = given(&settings, &["backup", to]);
-        assert!(made.code == Some(0) && made.out.contains(to), "{made:?}");
+        assert!(made.exit_code == Some(0) && made.stdout.contains(to), "{made:?}");
         failed(&given(&settings, &["backup", to]), "is there already");
         let other = Process::start(PROGRAM, &[("DATABASE__URL", &format!("sqlite://{to}"))]);
         let found = other.call("GET", "/v1/loads?query=hh-1").by(&haul).send().await.ok();

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use testkit::Reply;
+use testkit::TestResponse;
 
 use super::*;
 
@@ -11,7 +11,7 @@ const HEADER: &str = "id,reference,status,deliveryDateISO,organiserId,organiserN
                       dropoffPostcode,tags,files,completedAtUTC\r\n";
 
 /// The data rows, by column.
-pub fn rows(reply: &Reply) -> Vec<HashMap<String, String>> {
+pub fn rows(reply: &TestResponse) -> Vec<HashMap<String, String>> {
     assert_eq!(
         (reply.status, reply.header("content-type")),
         (200, "text/csv; charset=utf-8"),
@@ -104,7 +104,7 @@ testkit::on_both! {
         assert_eq!(get("format=CSV&limit=0").await.errors(), ["limit range"]);
         let told = get("limit=101").await.json();
         assert_eq!(told["validation"][0]["data"], json!({"minimum": 1, "maximum": 100}));
-        assert_eq!(rows(&app.get("/v1/loads?format=CSV").by(&User::alone("nobody")).send().await).len(), 0);
+        assert_eq!(rows(&app.get("/v1/loads?format=CSV").by(&User::individual("nobody")).send().await).len(), 0);
     }
 
     async fn head_and_compression(backend) {

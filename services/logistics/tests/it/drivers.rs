@@ -6,7 +6,7 @@ testkit::on_both! {
     async fn a_driver_reads_and_proves_what_was_sent(backend) {
         let app = app(backend).await;
         let (id, other) = (created(&app).await, created(&app).await);
-        let driver = User::alone("dai");
+        let driver = User::individual("dai");
         let path = format!("/v1/loads/{id}");
         assert_eq!(app.get(&path).by(&driver).send().await.error(403), "forbidden", "not sent yet");
         let sent = json!({"loadId": id, "driverId": "dai"});
@@ -24,10 +24,10 @@ testkit::on_both! {
         assert_eq!(notifications.error(403), "forbidden");
         let again = app.post("/v1/loads/send-to-driver").by(&driver).json(&sent).send().await;
         assert_eq!(again.error(403), "forbidden", "a driver sends nobody");
-        assert_eq!(app.get(&path).by(&User::alone("another")).send().await.error(403), "forbidden");
+        assert_eq!(app.get(&path).by(&User::individual("another")).send().await.error(403), "forbidden");
 
         let proof = json!({"weightNet": 28.6, "ticketNumber": "T-1", "vehicleRegistration": "VX21ABC", "files": null});
-        let nobody = app.post(&format!("{path}/proof-of-delivery")).by(&User::alone("another")).json(&proof);
+        let nobody = app.post(&format!("{path}/proof-of-delivery")).by(&User::individual("another")).json(&proof);
         assert_eq!(nobody.send().await.error(403), "forbidden");
         let proven = app.post(&format!("{path}/proof-of-delivery")).by(&driver).json(&proof).send().await.ok();
         assert_eq!(proven["status"], "completed");

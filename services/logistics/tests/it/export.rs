@@ -64,7 +64,7 @@ testkit::on_both! {
         for user in [User::of("haul"), User::of("grain"), User::admin()] {
             assert_eq!(count(&user).await, 1);
         }
-        for user in [User::of("stranger"), User::alone("nobody")] {
+        for user in [User::of("stranger"), User::individual("nobody")] {
             assert_eq!(count(&user).await, 0);
         }
     }

@@ -3,22 +3,22 @@
 use super::*;
 
 testkit::on_both! {
-    async fn no_parameter_is_more_than_a_value(backend) {
+    async fn parameters_resist_injection(backend) {
         let app = app(backend).await;
         for _ in 0..2 {
             app.post("/v1/loads/organiser").by(&User::of("grain")).json(&organiser_form()).send().await.ok();
         }
         let foreign = with(with(organiser_form(), "organiserId", json!("mill")), "reference", json!("FOREIGN-7"));
         app.post("/v1/loads/organiser").by(&User::of("mill")).json(&foreign).send().await.ok();
-        testkit::no_parameter_is_more_than_a_value(&app, &User::of("grain"), "FOREIGN-7").await;
+        testkit::assert_parameters_resist_injection(&app, &User::of("grain"), "FOREIGN-7").await;
         let all = app.get("/v1/loads").by(&User::admin()).send().await.ok();
         assert_eq!(all.as_array().unwrap().len(), 3, "nothing is lost");
     }
 
-    async fn errors_tell_nothing_of_the_inside(backend) {
+    async fn errors_hide_internals(backend) {
         let schema = if backend == Backend::Postgres { "logistics." } else { "" };
         let broken = format!("DROP TABLE {schema}loads");
-        testkit::errors_tell_nothing_of_the_inside(&app(backend).await, &broken).await;
+        testkit::assert_errors_hide_internals(&app(backend).await, &broken).await;
     }
 
     /// No cell of a text that a client chose begins a formula, and the batch reader takes off what kept it from that.

@@ -31,7 +31,7 @@ fn requests_that_are_not_http_are_logged_at_debug_a_few_in_a_second() {
         let database = TestDatabase::empty(Backend::Sqlite).await;
         let service = Process::start(PROGRAM, &[("DATABASE__URL", &database.url)]);
         send_garbage(&service).await;
-        service.log_all_of_ours().await;
+        service.enable_trace_logs().await;
         let begun = std::time::Instant::now();
         for _ in 0..200 {
             send_garbage(&service).await;
@@ -151,11 +151,11 @@ fn settings_that_cannot_be_read_are_named_in_one_line() {
     ] {
         for command in ["serve", "check-config"] {
             let all: Vec<&str> = [command].iter().chain(arguments).copied().collect();
-            let ended = testkit::run(PROGRAM, &[("DATABASE__URL", &database.url), setting], &all);
-            assert_eq!(ended.code, Some(1), "{ended:?}");
-            assert_eq!(ended.errors.lines().count(), 1, "{ended:?}");
+            let ended = testkit::run_command(PROGRAM, &[("DATABASE__URL", &database.url), setting], &all);
+            assert_eq!(ended.exit_code, Some(1), "{ended:?}");
+            assert_eq!(ended.stderr.lines().count(), 1, "{ended:?}");
             for part in parts {
-                assert!(ended.errors.contains(part) && !ended.errors.contains("s3cret"), "{part}: {ended:?}");
+                assert!(ended.stderr.contains(part) && !ended.stderr.contains("s3cret"), "{part}: {ended:?}");
             }
         }
     }

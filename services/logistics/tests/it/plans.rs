@@ -6,7 +6,7 @@ use super::*;
 fn statements_begin_at_an_index() {
     testkit::block_on(async {
         let app = app(Backend::Sqlite).await;
-        app.watch();
+        app.record_statements();
         let (org, page, keys) = ("org-of-plans", "SELECT document FROM", "SELECT id, ");
         let form = with(with(carrier_form(), "carrierId", json!(org)), "organisationId", json!(org));
         let load = app.post("/v1/loads/carrier").by(&User::of(org)).json(&form).send().await.ok();
@@ -57,16 +57,16 @@ fn statements_begin_at_an_index() {
         ] {
             let reply = app.get(&format!("/v1/loads{query}")).by(&User::of(org)).send().await;
             assert_eq!(reply.status, 200, "{}", reply.text());
-            let said = app.statements();
+            let said = app.take_statements();
             let statement = said.iter().find(|said| said.starts_with(columns));
-            let plan = app.plan(statement.unwrap_or_else(|| panic!("{columns}: {said:#?}")));
+            let plan = app.query_plan(statement.unwrap_or_else(|| panic!("{columns}: {said:#?}")));
             assert!(plan.contains(index), "{query}\n{plan}");
             assert!(!plan.contains("SCAN loads\n"), "{query}\n{plan}");
             assert_eq!(plan.contains("TEMP B-TREE FOR ORDER BY"), sorts, "{query}\n{plan}");
         }
-        let plan = app.plan("SELECT id FROM loads WHERE created_by IS NULL ORDER BY id LIMIT 1");
+        let plan = app.query_plan("SELECT id FROM loads WHERE created_by IS NULL ORDER BY id LIMIT 1");
         assert!(plan.contains("loads_without_creator"), "{plan}");
-        let plan = app.plan("UPDATE loads SET created_by = '' WHERE id IN (SELECT id FROM loads WHERE created_by IS NULL ORDER BY id LIMIT 9)");
+        let plan = app.query_plan("UPDATE loads SET created_by = '' WHERE id IN (SELECT id FROM loads WHERE created_by IS NULL ORDER BY id LIMIT 9)");
         assert!(plan.contains("loads_without_creator") && !plan.contains("SCAN loads\n"), "{plan}");
     });
 }

@@ -1,7 +1,7 @@
 //! No log line tells of people, whatever becomes of what they send.
 
 use reqwest::multipart::{Form, Part};
-use testkit::{PRIVATE_TEXT, Process, TestDatabase, private_user};
+use testkit::{PERSONAL_DATA, Process, TestDatabase, user_with_personal_data};
 
 use super::*;
 
@@ -12,8 +12,8 @@ testkit::on_both! {
             env!("CARGO_BIN_EXE_logistics"),
             &[("DATABASE__URL", &database.url), ("SERVICE__SYSTEM_URL", &system.url())],
         );
-        service.log_all_of_ours().await;
-        let (user, text) = (private_user(), PRIVATE_TEXT);
+        service.enable_trace_logs().await;
+        let (user, text) = (user_with_personal_data(), PERSONAL_DATA);
         let files = json!([{"id": system.add("ottilie-passport.jpg", &user)}]);
         let form = json!({
             "organiserId": "quarrington-farm", "organiserName": text, "commodityId": 1, "reference": "Quarrington QX19",
@@ -45,12 +45,12 @@ testkit::on_both! {
             "POST /v1/loads/organiser", "POST /v1/loads/carrier", "POST /v1/loads/batch", "POST /v1/loads/send-to-driver",
             "POST /v1/loads/proof-of-delivery", "GET /v1/loads", "GET /v1/loads/by-ids", "PUT /v1/settings",
         ];
-        service.provoke(&operations).await;
+        service.send_malformed_requests(&operations).await;
         let schema = if backend == Backend::Postgres { "logistics." } else { "" };
         database.execute(&format!("DROP TABLE {schema}loads"));
         let without = without(form, "files");
         assert_eq!(call("POST", "/v1/loads/organiser").json(&with(without, "files", Value::Null)).send().await.status, 500);
-        service.provoke(&operations[5..]).await;
+        service.send_malformed_requests(&operations[5..]).await;
         service.assert_no_personal_data(&[200, 400, 401, 403, 404, 413, 415, 500]);
     }
 }

@@ -34,7 +34,7 @@ testkit::on_both! {
         }
         assert_eq!(system.calls().await, calls, "a contradiction is found before system is called");
         let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
-        let alone = App::start_beside::<Logistics>(&app, settings).await;
+        let alone = App::start_replica::<Logistics>(&app, settings).await;
         assert_eq!(alone.post(&path).by(&User::of("grain")).json(&form).send().await.ok(), load, "nor needs a repeat system");
     }
 

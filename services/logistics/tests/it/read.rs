@@ -9,7 +9,7 @@ testkit::on_both! {
         for user in [User::of("grain"), User::of("haul"), User::admin()] {
             assert_eq!(app.get(&path).by(&user).send().await.status, 200);
         }
-        for user in [User::of("stranger"), User::alone("nobody")] {
+        for user in [User::of("stranger"), User::individual("nobody")] {
             assert_eq!(app.get(&path).by(&user).send().await.error(403), "forbidden");
         }
         assert_eq!(app.get(&path).send().await.error(401), "unauthenticated");
@@ -42,7 +42,7 @@ testkit::on_both! {
 
     async fn commodities(backend) {
         let app = app(backend).await;
-        let list = app.get("/v1/commodities").by(&User::alone("anybody")).send().await.ok();
+        let list = app.get("/v1/commodities").by(&User::individual("anybody")).send().await.ok();
         assert_eq!(list[0], json!({"id": 1, "name": "Feed Wheat", "category": "cereals"}));
         assert_eq!(list.as_array().unwrap().len(), 210);
     }

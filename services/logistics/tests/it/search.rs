@@ -108,7 +108,7 @@ testkit::on_both! {
         assert_eq!(count("query=&f:status=").await, 31, "an empty value counts as absent");
         let stranger = app.get("/v1/loads").by(&User::of("stranger")).send().await.ok();
         assert_eq!(stranger, json!([]));
-        assert_eq!(app.get("/v1/loads").by(&User::alone("nobody")).send().await.ok(), json!([]));
+        assert_eq!(app.get("/v1/loads").by(&User::individual("nobody")).send().await.ok(), json!([]));
         let admin = app.get("/v1/loads?f:carrierId=haul").by(&User::admin()).send().await.ok();
         assert_eq!(admin[0]["id"], id.as_str());
     }

@@ -72,7 +72,7 @@ testkit::on_both! {
         let (app, system) = app_with_files(backend).await;
         let (grain, haul) = (User::of("grain"), User::of("haul"));
         let files = [&system.add("one.jpg", &haul), &system.add("two.jpg", &grain), &system.add("three.jpg", &grain)];
-        system.answer_shares_with(Some(503));
+        system.set_share_status(Some(503));
         // What was committed is the success that it is.
         let load = app.post("/v1/loads/carrier").by(&haul).json(&with_files(carrier_form(), &files[..1])).send().await.ok();
         let path = format!("/v1/loads/{}/proof-of-delivery", load["id"].as_str().unwrap());
@@ -94,10 +94,10 @@ testkit::on_both! {
 
         let database = app.stop().await;
         let before = system.shares().await.len();
-        system.answer_shares_with(None);
+        system.set_share_status(None);
         let settings = Settings { system_url: system.url(), ..Settings::default() };
         let app = App::start_on::<Logistics>(database, settings.clone()).await;
-        let beside = App::start_beside::<Logistics>(&app, settings).await;
+        let beside = App::start_replica::<Logistics>(&app, settings).await;
         nothing_due(&beside, backend).await;
         let mut shared = system.shares().await.split_off(before);
         let sort = |calls: &mut Vec<Value>| calls.sort_by_key(ToString::to_string);
@@ -114,12 +114,12 @@ testkit::on_both! {
             app.post("/v1/loads/carrier").by(user).json(&form).send().await.ok();
         };
         for status in [400, 401, 403] {
-            system.answer_shares_with(Some(status));
+            system.set_share_status(Some(status));
             create(&haul).await;
             assert_eq!(due(&app, backend), 0, "{status}");
         }
         // No retry can succeed once the token has expired.
-        system.answer_shares_with(Some(503));
+        system.set_share_status(Some(503));
         let mut expiring = haul.clone();
         expiring.claims["exp"] = json!(std::time::UNIX_EPOCH.elapsed().unwrap().as_secs() + 2);
         create(&expiring).await;
@@ -165,7 +165,7 @@ testkit::on_both! {
 
     async fn a_driver_shares_own_uploads(backend) {
         let (app, system) = app_with_files(backend).await;
-        for driver in [User::alone("dai"), User::of("agency").with("sub", "dai")] {
+        for driver in [User::individual("dai"), User::of("agency").with("sub", "dai")] {
             let id = created(&app).await;
             let sent = json!({"loadId": id, "driverId": "dai"});
             app.post("/v1/loads/send-to-driver").by(&User::of("haul")).json(&sent).send().await.ok();
@@ -223,7 +223,7 @@ testkit::on_both! {
 
         // Without system the other faults are told alone.
         let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
-        let alone = App::start_beside::<Logistics>(&app, settings).await;
+        let alone = App::start_replica::<Logistics>(&app, settings).await;
         let reply = alone.post("/v1/loads/organiser").by(&grain).json(&organiser).send().await;
         assert_eq!(reply.errors(), ["commodityId unknown_reference", "files[3].id type"]);
         let other = alone.post("/v1/loads/carrier").by(&User::of("other")).json(&with_files(carrier_form(), &[&unknown]));

@@ -2,7 +2,7 @@
 
 use reqwest::multipart::Form;
 use serde_json::json;
-use testkit::{AccessCase, Rule, User};
+use testkit::{AccessCase, AccessRule, User};
 
 use crate::files::{form, id, part, start};
 
@@ -20,12 +20,12 @@ fn of_farm() -> Form {
 }
 
 testkit::on_both! {
-    async fn every_operation_refuses_whom_it_must(backend) {
+    async fn operations_enforce_access_rules(backend) {
         let files = start(backend).await;
         // The uploader acting for the owner's organisation, another of it, admin; the uploader acting for another
         // organisation or for none, whose rights do not hold there; one it was shared with.
         let (ann, farm, admin) = (User::of("farm").with("sub", "ann"), User::of("farm"), User::admin());
-        let (elsewhere, alone) = (User::of("other").with("sub", "ann"), User::alone("ann"));
+        let (elsewhere, alone) = (User::of("other").with("sub", "ann"), User::individual("ann"));
         let haulier = User::of("haulier");
         let mut made = Vec::new();
         for name in ["secret paper", "b", "c", "d", "secret paper"] {
@@ -36,37 +36,37 @@ testkit::on_both! {
         let path = |n: usize| format!("/v1/files/{}", made[n]);
         let info = |n: usize| format!("{}/info", path(n));
         let readers =
-            |path: String| AccessCase::new(path, &[&ann, &farm, &admin, &haulier]).not(&elsewhere).not(&alone);
+            |path: String| AccessCase::new(path, &[&ann, &farm, &admin, &haulier]).denies(&elsewhere).denies(&alone);
         let archive = |n: usize, user| {
-            AccessCase::new(path(n), &[user]).not(&haulier).not(&elsewhere).not(&alone).keeps(info(n))
+            AccessCase::new(path(n), &[user]).denies(&haulier).denies(&elsewhere).denies(&alone).leaves_unchanged(info(n))
         };
-        let resolve = |may: &[&User]| AccessCase::new("/v1/files/resolve", may).shows("secret paper");
+        let resolve = |may: &[&User]| AccessCase::new("/v1/files/resolve", may).discloses("secret paper");
         let share = json!({"ids": [made[4]], "shareWith": ["*", "stranger"]});
         let unshare = json!({"ids": [made[4]], "unshareWith": ["haulier"]});
         let public = OPEN.map(|id| format!("{id}_public"));
         let mut rules = vec![
-            ("upload_file", Rule::Foreign(vec![
-                AccessCase::new("/v1/files", &[&ann, &farm, &admin]).form(of_farm).not(&haulier).not(&elsewhere),
+            ("upload_file", AccessRule::Restricted(vec![
+                AccessCase::new("/v1/files", &[&ann, &farm, &admin]).form(of_farm).denies(&haulier).denies(&elsewhere),
             ])),
-            ("download_file", Rule::Foreign(vec![readers(path(0))])),
-            ("find_file", Rule::Foreign(vec![readers(info(0))])),
-            ("archive_file", Rule::Foreign(vec![
+            ("download_file", AccessRule::Restricted(vec![readers(path(0))])),
+            ("find_file", AccessRule::Restricted(vec![readers(info(0))])),
+            ("archive_file", AccessRule::Restricted(vec![
                 archive(1, &farm), archive(2, &ann), archive(3, &admin),
             ])),
             // Who may not read it is not told of it, and shares nothing; nor does who may only read it.
-            ("resolve_files", Rule::Scoped(vec![
-                resolve(&[&ann, &haulier]).not(&elsewhere).not(&alone).json(json!({"ids": [made[0]]})),
-                resolve(&[&haulier]).not(&elsewhere).json(share.clone()).keeps(info(4)),
-                resolve(&[&haulier]).not(&elsewhere).json(unshare.clone()).keeps(info(4)),
-                resolve(&own).not(&elsewhere).json(json!({"ids": [made[0]], "shareWith": ["haulier"]})).keeps(info(0)),
-                resolve(&own).json(unshare).keeps(info(4)),
-                resolve(&own).json(share).keeps(info(4)),
+            ("resolve_files", AccessRule::Scoped(vec![
+                resolve(&[&ann, &haulier]).denies(&elsewhere).denies(&alone).json(json!({"ids": [made[0]]})),
+                resolve(&[&haulier]).denies(&elsewhere).json(share.clone()).leaves_unchanged(info(4)),
+                resolve(&[&haulier]).denies(&elsewhere).json(unshare.clone()).leaves_unchanged(info(4)),
+                resolve(&own).denies(&elsewhere).json(json!({"ids": [made[0]], "shareWith": ["haulier"]})).leaves_unchanged(info(0)),
+                resolve(&own).json(unshare).leaves_unchanged(info(4)),
+                resolve(&own).json(share).leaves_unchanged(info(4)),
             ])),
-            ("clear_cache", Rule::Admin),
-            ("find_settings", Rule::Admin),
-            ("update_settings", Rule::Admin),
+            ("clear_cache", AccessRule::Admin),
+            ("find_settings", AccessRule::Admin),
+            ("update_settings", AccessRule::Admin),
         ];
-        rules.extend(OPEN.into_iter().chain(public.iter().map(String::as_str)).map(|id| (id, Rule::Open)));
-        testkit::every_operation_refuses_whom_it_must(&files.app, rules).await;
+        rules.extend(OPEN.into_iter().chain(public.iter().map(String::as_str)).map(|id| (id, AccessRule::Public)));
+        testkit::assert_access_rules(&files.app, rules).await;
     }
 }

@@ -39,7 +39,7 @@ fn what_is_not_answered_is_counted() {
         told(&service, |line| counted(line, "drover_cache_errors_total ")).await;
         told(&service, |line| line == "drover_cache_bytes NaN").await;
 
-        testkit::on_server(&format!("DROP DATABASE {} WITH (FORCE)", database.name()));
+        testkit::execute_on_server(&format!("DROP DATABASE {} WITH (FORCE)", database.name()));
         for _ in 0..2 {
             let path = "/v1/files/0190f5fe-0000-7000-8000-000000000000";
             assert_eq!(service.call("GET", path).by(&User::of("farm")).send().await.status, 503);

@@ -3,7 +3,7 @@
 use reqwest::multipart::{Form, Part};
 use serde_json::json;
 use system::System;
-use testkit::{Backend, PRIVATE_TEXT, Process, TestDatabase, private_user};
+use testkit::{Backend, PERSONAL_DATA, Process, TestDatabase, user_with_personal_data};
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
@@ -22,8 +22,8 @@ testkit::on_both! {
                 ("SERVICE__ADDRESS_URL", "http://127.0.0.1:9"),
             ],
         );
-        service.log_all_of_ours().await;
-        let (user, text) = (private_user(), PRIVATE_TEXT);
+        service.enable_trace_logs().await;
+        let (user, text) = (user_with_personal_data(), PERSONAL_DATA);
         let call = |method: &str, path: &str| service.call(method, path).by(&user);
         let form = || {
             let part = Part::bytes(b"Ottilie's passport".to_vec()).file_name("ottilie-passport.txt");
@@ -33,12 +33,12 @@ testkit::on_both! {
         let file = call("POST", "/v1/files").form(form()).send().await.ok();
         let id = file["id"].as_str().unwrap();
         assert_eq!(call("GET", &format!("/v1/files/{id}")).send().await.status, 200);
-        let other = private_user().with("org", "quarrington-strangers").with("sub", "ottilie-9");
+        let other = user_with_personal_data().with("org", "quarrington-strangers").with("sub", "ottilie-9");
         assert_eq!(service.call("GET", &format!("/v1/files/{id}")).by(&other).send().await.status, 403);
         let share = json!({"ids": [id], "shareWith": ["quarrington-others"]});
         call("POST", "/v1/files/resolve").json(&share).send().await.ok();
         let clear = json!({"keys": [format!("address:search:{text}")]});
-        let admin = private_user().with("roles", "admin");
+        let admin = user_with_personal_data().with("roles", "admin");
         service.call("POST", "/v1/cache").by(&admin).json(&clear).send().await;
         assert_eq!(call("GET", &format!("/v1/addresses?query={text}")).send().await.status, 503);
         for path in ["locations/coordinates?lat=60.1530&lon=-1.1427", "locations/three-words?query=ottilie.old.mill"] {
@@ -48,7 +48,7 @@ testkit::on_both! {
             "POST /v1/files", "POST /v1/files/resolve", "POST /v1/cache", "GET /v1/files", "GET /v1/addresses",
             "GET /v1/locations/three-words", "GET /v1/locations/address", "GET /v1/regions", "PUT /v1/settings",
         ];
-        service.provoke(&operations).await;
+        service.send_malformed_requests(&operations).await;
         // What it is for is gone while it runs.
         let gone = if backend == Backend::Postgres { "DROP TABLE system.files CASCADE" } else { "DROP TABLE files" };
         database.execute(gone);
@@ -93,7 +93,7 @@ fn what_providers_repeat_is_not_logged() {
                     ("SERVICE__WORDS_KEY", "key"),
                 ],
             );
-            service.log_all_of_ours().await;
+            service.enable_trace_logs().await;
             for path in ["addresses?query=old%20mill", "locations/three-words?query=ottilie.old.mill"] {
                 assert_eq!(
                     service.call("GET", &format!("/v1/{path}")).send().await.status,

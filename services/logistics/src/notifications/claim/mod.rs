@@ -1,38 +1,39 @@
-//! Claiming what is due, in turns of the organisations that sent it.
+//! Claims of due notifications, in which the sending organisations take turns.
 
 pub mod store;
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// What may be claimed.
+/// A request to claim due notifications.
 #[derive(Clone, Debug)]
 pub struct ClaimRequest {
-    /// Free slots.
+    /// Number of free slots.
     pub slots: usize,
-    /// An organisation may hold this many slots.
-    pub max_slots_of_one: usize,
-    /// The slots that organisations hold already.
+    /// Maximum number of slots of one organisation.
+    pub max_slots_per_organisation: usize,
+    /// Number of slots that each organisation holds already.
     pub in_flight: HashMap<String, usize>,
-    /// The organisation whose turn was last.
+    /// Organisation that got the last slot.
     pub last: String,
+    /// Duration of the claims.
     pub lease: Duration,
 }
 
 impl ClaimRequest {
-    /// True for an organisation that may hold no more slots.
+    /// Returns whether an organisation holds all slots that it may hold.
     fn is_full(&self, organisation: &str) -> bool {
-        self.in_flight.get(organisation).is_some_and(|held| *held >= self.max_slots_of_one)
+        self.in_flight.get(organisation).is_some_and(|held| *held >= self.max_slots_per_organisation)
     }
 
-    /// The free slots in equal shares; the first organisations get what is left over.
+    /// Divides the free slots equally among organisations, up to the maximum of each. The first ones get the remainder.
     fn shares(&self, organisations: Vec<String>) -> Vec<(String, usize)> {
         let count = organisations.len().max(1);
-        let (each, left_over) = (self.slots / count, self.slots % count);
-        let share = |(place, organisation): (usize, String)| {
+        let (each, remainder) = (self.slots / count, self.slots % count);
+        let share = |(index, organisation): (usize, String)| {
             let held = self.in_flight.get(&organisation).copied().unwrap_or_default();
-            let share = each + usize::from(place < left_over);
-            (organisation, share.min(self.max_slots_of_one.saturating_sub(held)))
+            let share = each + usize::from(index < remainder);
+            (organisation, share.min(self.max_slots_per_organisation.saturating_sub(held)))
         };
         organisations.into_iter().enumerate().map(share).collect()
     }
@@ -43,10 +44,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slots_are_shared_equally_and_no_organisation_holds_too_many() {
+    fn shares_are_equal_up_to_the_maximum_of_an_organisation() {
         let request = |slots, in_flight: &[(&str, usize)]| ClaimRequest {
             slots,
-            max_slots_of_one: 4,
+            max_slots_per_organisation: 4,
             in_flight: in_flight.iter().map(|(name, held)| ((*name).to_owned(), *held)).collect(),
             last: String::new(),
             lease: Duration::ZERO,

@@ -1,30 +1,16 @@
-//! The queries that claim what is due.
+//! The queries that claim due notifications.
 
 use common::Error;
-use database::{AnyConnection, Id, Json, Timestamp, TimestampSql, shared_now};
+use database::{AnyConnection, Timestamp, TimestampSql, shared_now};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 
 use super::ClaimRequest;
+use crate::notifications::model::Claimed;
 use crate::schema::notifications::dsl as n;
 
-/// A notification that this process alone delivers, for as long as the lease runs.
-#[derive(Clone, Debug, Queryable)]
-pub struct Claimed {
-    pub id: Id,
-    pub load_id: Id,
-    /// The organisation that sent it.
-    pub organisation_id: String,
-    pub event: String,
-    /// This one among them.
-    pub attempts: i32,
-    /// End of the lease; identifies this claim.
-    pub until: Option<Timestamp>,
-    pub body: Json,
-}
-
-/// Claims what is due, an equal share for each of the organisations whose turn is next, the longest due first. On
-/// PostgreSQL several replicas may do so at once.
+/// Claims due notifications: an equal share for each of the organisations whose turn is next, of each the longest due
+/// first. On PostgreSQL several replicas can claim at once: rows that another one locks are skipped.
 pub fn claim(c: &mut AnyConnection, request: &ClaimRequest) -> Result<Vec<Claimed>, Error> {
     let now = shared_now(c)?;
     let columns = (n::id, n::load_id, n::organisation_id, n::event, n::attempts, n::claimed_until, n::body);
@@ -42,13 +28,14 @@ pub fn claim(c: &mut AnyConnection, request: &ClaimRequest) -> Result<Vec<Claime
             AnyConnection::Sqlite(c) => due.load(c)?,
         });
     }
-    let (until, ids) = (now.after(request.lease), claimed.iter().map(|claim| claim.id).collect::<Vec<_>>());
-    let own = n::notifications.filter(n::id.eq_any(ids));
+    let (until, ids) =
+        (now.after(request.lease), claimed.iter().map(|claimed| claimed.id).collect::<Vec<_>>());
+    let rows = n::notifications.filter(n::id.eq_any(ids));
     let lease = (n::claimed_until.eq(until), n::attempts.eq(n::attempts + 1));
-    diesel::update(own).set(lease).execute(c)?;
-    for claim in &mut claimed {
-        claim.attempts += 1;
-        claim.until = Some(until);
+    diesel::update(rows).set(lease).execute(c)?;
+    for notification in &mut claimed {
+        notification.attempts += 1;
+        notification.until = Some(until);
     }
     Ok(claimed)
 }
@@ -59,23 +46,23 @@ struct DueOrganisation {
     organisation_id: String,
 }
 
-/// The organisations that have something due and may hold more slots, as many as there are free slots, beginning after
-/// the one whose turn was last.
+/// Returns the organisations that have due notifications and may hold more slots, at most one for each free slot, in
+/// rotation: those after the one that got the last slot come first.
 fn next_organisations(
     c: &mut AnyConnection,
     request: &ClaimRequest,
     now: Timestamp,
 ) -> Result<Vec<String>, Error> {
     let limit = request.slots + request.in_flight.len();
-    let mut turns = Vec::new();
+    let mut candidates = Vec::new();
     for (operator, from) in [(">", request.last.as_str()), (">=", "")] {
-        if turns.len() < limit {
-            let found = due_organisations(c, operator, from, now, limit)?;
-            turns.extend(found.into_iter().map(|due| due.organisation_id));
+        if candidates.len() < limit {
+            let rows = due_organisations(c, operator, from, now, limit)?;
+            candidates.extend(rows.into_iter().map(|row| row.organisation_id));
         }
     }
     let mut next: Vec<String> = Vec::new();
-    for organisation in turns {
+    for organisation in candidates {
         if next.len() < request.slots && !request.is_full(&organisation) && !next.contains(&organisation) {
             next.push(organisation);
         }
@@ -83,8 +70,8 @@ fn next_organisations(
     Ok(next)
 }
 
-/// Organisations with something due, in order. Goes from one organisation to the next in the index, past all else that
-/// they have pending.
+/// Returns organisations with due notifications, ordered by id, from those whose id is `operator` `from` (`>` or `>=`).
+/// Steps through the index from one organisation to the next, whatever number of notifications they have pending.
 fn due_organisations(
     c: &mut AnyConnection,
     operator: &str,

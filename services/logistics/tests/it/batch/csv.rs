@@ -54,7 +54,7 @@ testkit::on_both! {
 
     async fn the_template_is_a_header_that_is_taken(backend) {
         let app = app(backend).await;
-        let template = app.get("/v1/loads/batch/template").by(&User::alone("driver")).send().await;
+        let template = app.get("/v1/loads/batch/template").by(&User::individual("driver")).send().await;
         assert_eq!(template.status, 200);
         assert_eq!(template.header("content-type"), "text/csv; charset=utf-8");
         assert!(template.text().starts_with("id,reference,status,deliveryDateISO,"), "{}", template.text());

@@ -40,7 +40,7 @@ fn one_bad_cell_of_fifty_thousand_rows() {
 fn what_was_stored_is_indexed_soon_and_found_before() {
     testkit::block_on(async {
         let app = app(Backend::Sqlite).await;
-        app.watch();
+        app.record_statements();
         assert_eq!(send_file(&app, rows(2_100, None)).await.ok()["count"], 2_100);
         let found = async || {
             let call = app.get("/v1/loads?count=true&limit=1&query=r-2099").by(&User::of("grain"));
@@ -53,7 +53,7 @@ fn what_was_stored_is_indexed_soon_and_found_before() {
         };
         for _ in 0..100 {
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-            said.extend(app.statements());
+            said.extend(app.take_statements());
             if indexed(&said) > 0 && said.last().is_some_and(|s| s.starts_with("SELECT (SELECT count(*)")) {
                 break;
             }

@@ -11,7 +11,7 @@ mod xlsx;
 mod xlsx_bombs;
 
 use reqwest::multipart::{Form, Part};
-use testkit::Reply;
+use testkit::TestResponse;
 
 use super::*;
 
@@ -27,12 +27,12 @@ pub fn form(files: &[&[u8]]) -> Form {
     })
 }
 
-pub async fn send(app: &App, user: &User, form: Form) -> Reply {
+pub async fn send(app: &App, user: &User, form: Form) -> TestResponse {
     app.post("/v1/loads/batch").by(user).form(form).send().await
 }
 
 /// Sends one file for the organisation `grain`.
-pub async fn send_file(app: &App, file: impl AsRef<[u8]>) -> Reply {
+pub async fn send_file(app: &App, file: impl AsRef<[u8]>) -> TestResponse {
     send(app, &unnamed("grain"), form(&[file.as_ref()])).await
 }
 
@@ -50,7 +50,7 @@ pub async fn loads(app: &App, user: &User, answer: &Value) -> Vec<Value> {
 }
 
 /// `path code line file` of every entry of a 400, in their order.
-pub fn entries(reply: &Reply) -> Vec<String> {
+pub fn entries(reply: &TestResponse) -> Vec<String> {
     assert_eq!(reply.status, 400, "{}", reply.text());
     let body = reply.json();
     let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);

@@ -69,7 +69,7 @@ testkit::on_both! {
         let rows = table(&["grain,Grain,,", "grain,Grain,haul,Haulage"]);
         assert_eq!(send(&app, &User::of("haul"), form(&[&rows])).await.error(403), "forbidden");
         assert_eq!(send(&app, &User::of("other"), form(&[&rows])).await.error(403), "forbidden");
-        assert_eq!(send(&app, &User::alone("nobody"), form(&[b"x"])).await.error(403), "forbidden");
+        assert_eq!(send(&app, &User::individual("nobody"), form(&[b"x"])).await.error(403), "forbidden");
         assert_eq!(app.post("/v1/loads/batch").form(form(&[b"x"])).send().await.error(401), "unauthenticated");
         assert_eq!(stored(&app).await, 0);
         // What is wrong is said first.

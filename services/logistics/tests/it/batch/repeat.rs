@@ -81,7 +81,7 @@ testkit::on_both! {
 
     async fn of_two_at_once_one_is_stored(backend) {
         let app = app(backend).await;
-        let beside = App::start_beside::<Logistics>(&app, Settings::default()).await;
+        let beside = App::start_replica::<Logistics>(&app, Settings::default()).await;
         let rows: Vec<_> = (0..500).map(|n| format!("R-{n},2026-03-01,Feed Wheat,grain,Grain,\n")).collect();
         let table = format!("{}\n{}", GOOD.lines().next().unwrap(), rows.concat());
         // On SQLite two processes do not share a database.

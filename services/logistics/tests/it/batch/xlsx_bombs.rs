@@ -66,7 +66,7 @@ async fn app() -> App {
     App::start::<Logistics>(Backend::Sqlite, Settings { batch_bytes: 1 << 20, ..Settings::default() }).await
 }
 
-async fn refused(app: &App, file: Vec<u8>) -> Reply {
+async fn refused(app: &App, file: Vec<u8>) -> TestResponse {
     assert!(file.len() < 1 << 20, "{} bytes", file.len());
     send_file(app, file).await
 }

@@ -44,7 +44,7 @@ testkit::on_both! {
 
     async fn of_many_at_once_one_is_stored(backend) {
         let (_receiver, _, app) = broken(backend).await;
-        let beside = App::start_beside::<Logistics>(&app, Settings {
+        let beside = App::start_replica::<Logistics>(&app, Settings {
             webhook_url: Some("http://127.0.0.1:9/".parse().unwrap()), webhook_secrets: vec![secret(1).into()],
             webhook_allow_private: true, webhook_retry_seconds: 60, ..Settings::default()
         }).await;

@@ -86,18 +86,18 @@ testkit::on_both! {
                 CASE WHEN n % 2 = 0 THEN 'many' ELSE 'o' || (n % 199) END FROM {name}, {numbers}"
         ));
         let app = App::start_on::<Logistics>(database, receiver.settings()).await;
-        app.watch();
+        app.record_statements();
         send(&app, &load).await;
         eventually(async || log(&app, &load).await.iter().any(|entry| entry["recipientId"] == "dai" && entry["status"] == "pending")
             || receiver.requests().await.iter().any(|r| String::from_utf8_lossy(&r.body).contains("\"dai\""))).await;
         if backend == testkit::Backend::Sqlite {
-            let statements = app.statements();
+            let statements = app.take_statements();
             let turns = statements.iter().find(|said| said.starts_with("WITH RECURSIVE turns")).unwrap();
-            let plan = app.plan(turns);
+            let plan = app.query_plan(turns);
             assert!(!plan.contains("SCAN n") && !plan.contains("SCAN notifications"), "{plan}");
             assert!(plan.contains("notifications_turns (organisation_id=? AND due_at<?)"), "{plan}");
             let claims = "SELECT `notifications`.`id`, `notifications`.`load_id`, `notifications`.`organisation_id`";
-            let plan = app.plan(statements.iter().find(|said| said.starts_with(claims)).unwrap());
+            let plan = app.query_plan(statements.iter().find(|said| said.starts_with(claims)).unwrap());
             assert!(plan.contains("notifications_turns (organisation_id=? AND due_at<?)"), "{plan}");
             assert!(!plan.contains("TEMP B-TREE"), "{plan}");
         }

@@ -34,7 +34,7 @@ testkit::on_both! {
         let path = |load: &str, id: &str| format!("/v1/loads/{load}/notifications/{id}/redeliver");
         let own = path(&load, &id);
         assert_eq!(app.post(&own).send().await.error(401), "unauthenticated");
-        for user in [User::of("haul"), User::of("grain"), User::alone("dai")] {
+        for user in [User::of("haul"), User::of("grain"), User::individual("dai")] {
             assert_eq!(app.post(&own).by(&user).send().await.error(403), "forbidden");
         }
         let nowhere = [(&other, &id), (&load, &load), (&"nonsense".to_owned(), &id), (&load, &"%00".to_owned())];

@@ -15,7 +15,7 @@ fn two_replicas_under_load_deliver_each_event_once() {
         let settings =
             |which| Settings { webhook_secrets: vec![secret(which).into()], ..receiver.settings() };
         let first = App::start::<Logistics>(testkit::Backend::Postgres, settings(1)).await;
-        let second = App::start_beside::<Logistics>(&first, settings(2)).await;
+        let second = App::start_replica::<Logistics>(&first, settings(2)).await;
         let load = created(&first).await;
         let mut sends = tokio::task::JoinSet::new();
         for n in 0..SENDS {
@@ -51,12 +51,12 @@ fn a_database_that_comes_back_is_made_use_of() {
         let app = App::start::<Logistics>(testkit::Backend::Postgres, receiver.settings()).await;
         let load = created(&app).await;
         let name = app.database.name();
-        testkit::on_server(&format!(
+        testkit::execute_on_server(&format!(
             "ALTER DATABASE {name} ALLOW_CONNECTIONS false;
              SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
         ));
         eventually(async || app.get("/readyz").send().await.status == 503).await;
-        testkit::on_server(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true"));
+        testkit::execute_on_server(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true"));
         eventually(async || app.get("/readyz").send().await.status == 200).await;
         send(&app, &load).await;
         settled(&app, &load, "delivered").await;

@@ -11,7 +11,7 @@ async fn uncarried(app: &App, files: Value) -> String {
     load["id"].as_str().unwrap().to_owned()
 }
 
-fn to_carrier(app: &App, user: &User, load: &str, carrier: &str) -> testkit::Call {
+fn to_carrier(app: &App, user: &User, load: &str, carrier: &str) -> testkit::TestRequest {
     let form = json!({"loadId": load, "carrierId": carrier});
     app.post("/v1/loads/send-to-carrier").by(user).json(&form)
 }
@@ -27,7 +27,7 @@ testkit::on_both! {
                 app.post(path).by(&user).json(form).send().await.ok();
                 eventually(async || log(&app, &load).await.iter().all(|entry| entry["status"] == "delivered")).await;
             }
-            for user in [User::of("stranger"), User::alone("nobody"), User::alone("dai")] {
+            for user in [User::of("stranger"), User::individual("nobody"), User::individual("dai")] {
                 assert_eq!(app.post(path).by(&user).json(form).send().await.error(403), "forbidden");
             }
             assert_eq!(app.post(path).json(form).send().await.error(401), "unauthenticated");
@@ -141,7 +141,7 @@ testkit::on_both! {
         let file = system.add("ticket.jpg", &User::of("grain"));
         let load = uncarried(&app, json!([{"id": file}])).await;
         let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
-        let alone = App::start_beside::<Logistics>(&app, settings).await;
+        let alone = App::start_replica::<Logistics>(&app, settings).await;
         let grain = User::of("grain");
         assert_eq!(to_carrier(&alone, &grain, &load, "haul").send().await.error(503), "dependency_unavailable");
         let found = alone.get(&format!("/v1/loads/{load}")).by(&grain).send().await.ok();
@@ -158,7 +158,7 @@ testkit::on_both! {
         let load = uncarried(&app, json!([{"id": file}])).await;
         to_carrier(&app, &grain, &load, "haul").send().await.ok();
         let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
-        let alone = App::start_beside::<Logistics>(&app, settings).await;
+        let alone = App::start_replica::<Logistics>(&app, settings).await;
         assert_eq!(to_carrier(&alone, &grain, &load, "haul").send().await.error(503), "dependency_unavailable");
         settled(&app, &load, "delivered").await;
         to_carrier(&app, &grain, &load, "haul").send().await.ok();
@@ -174,7 +174,7 @@ testkit::on_both! {
         let carriers = app.post("/v1/loads/carrier").by(&haul).json(&form).send().await.ok();
         let carriers = carriers["id"].as_str().unwrap();
         let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
-        let alone = App::start_beside::<Logistics>(&app, settings).await;
+        let alone = App::start_replica::<Logistics>(&app, settings).await;
         // The files are the organiser's: its carrier cannot share them. Or they are the carrier's own.
         for (user, load) in [(&haul, &*own), (&haul, carriers), (&grain, carriers), (&admin, carriers)] {
             to_carrier(&alone, user, load, "haul").send().await.ok();
@@ -212,7 +212,7 @@ testkit::on_both! {
         for user in [User::of("grain"), User::admin()] {
             assert_eq!(app.get(&path).by(&user).send().await.ok(), json!([entry]));
         }
-        for user in [User::of("stranger"), User::alone("dai")] {
+        for user in [User::of("stranger"), User::individual("dai")] {
             assert_eq!(app.get(&path).by(&user).send().await.error(403), "forbidden");
         }
         for nothing in ["nonsense", UNKNOWN] {

@@ -106,7 +106,7 @@ fn a_server_that_dies_costs_nothing_and_comes_back() {
         assert!(cache.is_reachable().await && asks(&cache, "a:b:1").await && !asks(&cache, "a:b:1").await);
         server.stop();
         goes_on_uncached(&cache).await;
-        server.start_again();
+        server.restart();
         recovered(&cache).await;
     });
 }
@@ -118,7 +118,7 @@ fn a_server_that_is_not_there_yet_is_found_later() {
         server.stop();
         let cache = Cache::open(&fresh(&server.url())).await.unwrap();
         goes_on_uncached(&cache).await;
-        server.start_again();
+        server.restart();
         recovered(&cache).await;
     });
 }

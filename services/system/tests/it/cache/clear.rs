@@ -75,7 +75,7 @@ testkit::on_both! {
         let (app, _, _folder) = start(backend, over("memory:")).await;
         let bad = json!({"keys": 1});
         assert_eq!(app.post("/v1/cache").json(&bad).send().await.error(401), "unauthenticated");
-        for user in [User::of("farm"), User::alone("nobody")] {
+        for user in [User::of("farm"), User::individual("nobody")] {
             assert_eq!(app.post("/v1/cache").by(&user).json(&bad).send().await.error(403), "forbidden");
         }
     }

@@ -6,7 +6,7 @@ mod secrets;
 
 use serde_json::{Value, json};
 use system::{Cache, Settings, System};
-use testkit::{App, Backend, Reply, User};
+use testkit::{App, Backend, TestResponse, User};
 
 /// Settings over a Redis where nothing was ever kept.
 pub fn over(url: &str) -> Settings {
@@ -24,7 +24,7 @@ pub async fn start(backend: Backend, settings: Settings) -> (App, Cache, tempfil
 }
 
 /// Asks a service to clear its cache.
-pub async fn clear(app: &App, what: Value) -> Reply {
+pub async fn clear(app: &App, what: Value) -> TestResponse {
     app.post("/v1/cache").by(&User::admin()).json(&what).send().await
 }
 

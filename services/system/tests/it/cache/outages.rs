@@ -46,7 +46,7 @@ testkit::on_both! {
         asks(&cache, "a:b:1").await;
         server.stop();
         does_without(&app).await;
-        server.start_again();
+        server.restart();
         comes_back(&app).await;
     }
 
@@ -55,7 +55,7 @@ testkit::on_both! {
         server.stop();
         let (app, _, _folder) = start(backend, over(&server.url())).await;
         does_without(&app).await;
-        server.start_again();
+        server.restart();
         comes_back(&app).await;
     }
 }

@@ -11,7 +11,7 @@ testkit::on_both! {
         let (owner, stranger) = (User::of("farm"), User::of("stranger"));
         for kind in ["sample", "avatar", "image", "logo", "vehicle", "terms-conditions"] {
             let id = files.make(&owner, kind, PNG).await;
-            for user in [&stranger, &User::alone("ann")] {
+            for user in [&stranger, &User::individual("ann")] {
                 assert_eq!(files.get(user, &id).await.status, 200, "{kind}");
                 assert_eq!(files.info(user, &id).await.status, 200, "{kind}");
             }
@@ -28,7 +28,7 @@ testkit::on_both! {
                 assert_eq!(files.get(user, &id).await.status, 200, "{kind}");
                 assert_eq!(files.info(user, &id).await.status, 200, "{kind}");
             }
-            for user in [&User::of("stranger"), &User::alone("bob")] {
+            for user in [&User::of("stranger"), &User::individual("bob")] {
                 assert_eq!(files.get(user, &id).await.error(403), "forbidden", "{kind}");
                 assert_eq!(files.info(user, &id).await.error(403), "forbidden", "{kind}");
             }
@@ -38,7 +38,7 @@ testkit::on_both! {
     async fn an_uploader_acts_for_the_organisation_of_the_file(backend) {
         let files = start(backend).await;
         let ann = User::of("farm").with("sub", "ann");
-        let (elsewhere, alone) = (User::of("other").with("sub", "ann"), User::alone("ann"));
+        let (elsewhere, alone) = (User::of("other").with("sub", "ann"), User::individual("ann"));
         let farms = files.make(&ann, "contract", PNG).await;
         let own = files.make(&alone, "contract", PNG).await;
         let open = files.make(&ann, "image", PNG).await;
@@ -61,7 +61,7 @@ testkit::on_both! {
         }
         assert_eq!(files.info(&ann, &open).await.ok()["organisations"], json!([]));
         // Somebody else without organisation has nothing to do with it.
-        assert_eq!(files.archive(&User::alone("bob"), &own).await.error(403), "forbidden");
+        assert_eq!(files.archive(&User::individual("bob"), &own).await.error(403), "forbidden");
         assert_eq!(files.archive(&alone, &own).await.status, 200);
         assert_eq!(files.archive(&ann, &farms).await.status, 200);
     }
@@ -86,7 +86,7 @@ testkit::on_both! {
             assert_eq!(shown(user, &paper).await, json!(["haulier", "mart", "*"]));
         }
         assert_eq!(shown(&haulier, &paper).await, json!(["haulier", "*"]));
-        for user in [&stranger, &elsewhere, &User::alone("ann")] {
+        for user in [&stranger, &elsewhere, &User::individual("ann")] {
             assert_eq!(shown(user, &paper).await, json!(["*"]));
         }
         let picture = upload("image", "haulier,mart").await;
@@ -103,7 +103,7 @@ testkit::on_both! {
         let form = form("files", "contract", "x").text("organisations", "*").part("file", part(PNG));
         let id = id(&files.upload(&User::of("farm"), form).await.ok());
         assert_eq!(files.get(&User::of("stranger"), &id).await.status, 200);
-        assert_eq!(files.get(&User::alone("bob"), &id).await.status, 200);
+        assert_eq!(files.get(&User::individual("bob"), &id).await.status, 200);
         assert_eq!(files.archive(&User::of("stranger"), &id).await.error(403), "forbidden");
     }
 

@@ -35,7 +35,7 @@ on_all! {
         for allowed in [&uploader, &User::of("farm"), &User::admin()] {
             let id = files.make(&uploader, "image", PNG).await;
             let elsewhere = User::of("other").with("sub", "ann");
-            for refused in [User::of("stranger"), User::alone("bob"), User::alone("ann"), elsewhere] {
+            for refused in [User::of("stranger"), User::individual("bob"), User::individual("ann"), elsewhere] {
                 assert_eq!(files.archive(&refused, &id).await.error(403), "forbidden");
             }
             assert_eq!(files.archive(allowed, &id).await.status, 200);

@@ -92,16 +92,16 @@ testkit::on_both! {
         assert_eq!(files.get(&user, &made).await.bytes, b"mine");
     }
 
-    async fn no_parameter_is_more_than_a_value(backend) {
+    async fn parameters_resist_injection(backend) {
         let files = start(backend).await;
         let foreign = files.make(&User::of("mart"), "misc", b"FOREIGN-7").await;
-        testkit::no_parameter_is_more_than_a_value(&files.app, &User::of("farm"), "FOREIGN-7").await;
+        testkit::assert_parameters_resist_injection(&files.app, &User::of("farm"), "FOREIGN-7").await;
         assert_eq!(files.get(&User::of("mart"), &foreign).await.bytes, b"FOREIGN-7");
     }
 
-    async fn errors_tell_nothing_of_the_inside(backend) {
+    async fn errors_hide_internals(backend) {
         let files = start(backend).await;
         let schema = if backend == Backend::Postgres { "system." } else { "" };
-        testkit::errors_tell_nothing_of_the_inside(&files.app, &format!("DROP TABLE {schema}files")).await;
+        testkit::assert_errors_hide_internals(&files.app, &format!("DROP TABLE {schema}files")).await;
     }
 }

@@ -1,11 +1,11 @@
 //! Uploads and shares that are sent again.
 
 use serde_json::json;
-use testkit::{Reply, User};
+use testkit::{TestResponse, User};
 
 use super::{Files, PNG, encode, on_all, start};
 
-async fn send(files: &Files, user: &User, key: &str, boundary: &str, content: &[u8]) -> Reply {
+async fn send(files: &Files, user: &User, key: &str, boundary: &str, content: &[u8]) -> TestResponse {
     let body = encode(
         boundary,
         &[

@@ -92,7 +92,7 @@ testkit::on_both! {
     async fn one_caller_holds_two_large_answers(backend) {
         let files = start(backend).await;
         let (farm, colleague) = (User::of("farm"), User::of("farm").with("sub", "colleague"));
-        let alone = [User::alone("a"), User::alone("b")];
+        let alone = [User::individual("a"), User::individual("b")];
         let mut ids = Vec::new();
         for user in [&farm, &alone[0], &alone[1]] {
             ids.push(json!({"ids": make(&files, user).await}));

@@ -1,12 +1,12 @@
 //! Bodies that are no whole form.
 
-use testkit::{Reply, User};
+use testkit::{TestResponse, User};
 
 use super::{Files, encode, start};
 
 const TYPE: &str = "multipart/form-data; boundary=x";
 
-async fn send(files: &Files, content_type: &str, body: Vec<u8>) -> Reply {
+async fn send(files: &Files, content_type: &str, body: Vec<u8>) -> TestResponse {
     files.app.post("/v1/files").by(&User::of("farm")).body(content_type, body).send().await
 }
 

@@ -65,7 +65,7 @@ fn large_files_up_and_down_take_little_memory() {
 
 #[test]
 fn and_on_s3() {
-    let (folder, s3) = (tempfile::tempdir().unwrap(), S3::fresh());
+    let (folder, s3) = (tempfile::tempdir().unwrap(), S3::with_unique_prefix());
     let store = [
         ("DROVER_SERVICE__STORE_URL", s3.url.as_str()),
         ("AWS_ENDPOINT_URL", &s3.endpoint),

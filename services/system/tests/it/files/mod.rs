@@ -27,7 +27,7 @@ use std::path::PathBuf;
 use reqwest::multipart::{Form, Part};
 use serde_json::Value;
 use system::{Settings, System};
-use testkit::{App, Backend, Reply, S3, User};
+use testkit::{App, Backend, S3, TestResponse, User};
 
 use stored::{Store, bucket};
 
@@ -93,7 +93,7 @@ pub async fn start_with(place: impl Into<Place>, settings: Settings) -> Files {
             (backend, Store::Folder(folder), Settings { store_url, ..settings })
         }
         Place::Bucket => {
-            let s3 = S3::fresh();
+            let s3 = S3::with_unique_prefix();
             (Backend::Sqlite, Store::of(&s3), bucket(&s3, settings))
         }
     };
@@ -127,7 +127,7 @@ impl Files {
         self.app.database.execute(&format!("UPDATE {table} SET organisations = '{list}'"));
     }
 
-    pub async fn upload(&self, user: &User, form: Form) -> Reply {
+    pub async fn upload(&self, user: &User, form: Form) -> TestResponse {
         self.app.post("/v1/files").by(user).form(form).send().await
     }
 
@@ -136,19 +136,19 @@ impl Files {
         id(&self.upload(user, form("files", kind, "a name").part("file", part(content))).await.ok())
     }
 
-    pub async fn get(&self, user: &User, id: &str) -> Reply {
+    pub async fn get(&self, user: &User, id: &str) -> TestResponse {
         self.app.get(&format!("/v1/files/{id}")).by(user).send().await
     }
 
-    pub async fn info(&self, user: &User, id: &str) -> Reply {
+    pub async fn info(&self, user: &User, id: &str) -> TestResponse {
         self.app.get(&format!("/v1/files/{id}/info")).by(user).send().await
     }
 
-    pub async fn archive(&self, user: &User, id: &str) -> Reply {
+    pub async fn archive(&self, user: &User, id: &str) -> TestResponse {
         self.app.call("DELETE", &format!("/v1/files/{id}")).by(user).send().await
     }
 
-    pub async fn resolve(&self, user: &User, body: Value) -> Reply {
+    pub async fn resolve(&self, user: &User, body: Value) -> TestResponse {
         self.app.post("/v1/files/resolve").by(user).json(&body).send().await
     }
 }

@@ -1,10 +1,10 @@
 //! Parts of content.
 
-use testkit::{Reply, User};
+use testkit::{TestResponse, User};
 
 use super::{Files, noise, on_all, start};
 
-async fn ask(files: &Files, id: &str, headers: &[(&str, &str)]) -> Reply {
+async fn ask(files: &Files, id: &str, headers: &[(&str, &str)]) -> TestResponse {
     let call = files.app.get(&format!("/v1/files/{id}")).by(&User::of("farm"));
     headers.iter().fold(call, |call, (name, value)| call.header(name, value)).send().await
 }

@@ -75,7 +75,7 @@ on_all! {
 
 /// A store at this address, which may be none.
 async fn at(endpoint: &str) -> Files {
-    let s3 = S3 { endpoint: endpoint.to_owned(), ..S3::fresh() };
+    let s3 = S3 { endpoint: endpoint.to_owned(), ..S3::with_unique_prefix() };
     let settings = bucket(&s3, Settings::default());
     let app = App::start::<System>(Backend::Sqlite, settings.clone()).await;
     Files { app, store: Store::of(&s3), settings }
@@ -155,7 +155,7 @@ impl Gate {
 fn a_bucket_that_dies_and_comes_back() {
     testkit::block_on(async {
         let gate = Gate(Arc::new(AtomicI64::new(i64::MAX)));
-        let server = S3::fresh().endpoint.strip_prefix("http://").unwrap().to_owned();
+        let server = S3::with_unique_prefix().endpoint.strip_prefix("http://").unwrap().to_owned();
         let files = at(&gate.open(server).await).await;
         let user = User::of("farm");
         let content = noise(12 << 20);
@@ -184,7 +184,7 @@ fn a_bucket_that_dies_and_comes_back() {
 #[test]
 fn a_bucket_that_is_not_there_or_not_ours_is_no_start() {
     testkit::block_on(async {
-        let (s3, database) = (S3::fresh(), TestDatabase::empty(Backend::Sqlite).await);
+        let (s3, database) = (S3::with_unique_prefix(), TestDatabase::empty(Backend::Sqlite).await);
         let right = bucket(&s3, Settings::default());
         for wrong in [
             Settings { store_url: "s3://drover-nowhere/x".into(), ..right.clone() },

@@ -105,7 +105,7 @@ testkit::on_both! {
         let user = User::of("farm");
         let id = files.make(&user, "misc", b"active").await;
         files.store.forget(&hash(b"forgotten"), b"forgotten").await;
-        let beside = App::start_beside::<System>(&files.app, files.settings.clone()).await;
+        let beside = App::start_replica::<System>(&files.app, files.settings.clone()).await;
         files.wait_for(1).await;
         assert_eq!(files.get(&user, &id).await.bytes, b"active");
         beside.stop().await;
@@ -114,7 +114,7 @@ testkit::on_both! {
     async fn a_start_with_an_empty_database_removes_nothing(backend) {
         let files = start(backend).await;
         files.store.forget(&hash(b"forgotten"), b"forgotten").await;
-        let beside = App::start_beside::<System>(&files.app, files.settings.clone()).await;
+        let beside = App::start_replica::<System>(&files.app, files.settings.clone()).await;
         tokio::time::sleep(Duration::from_millis(300)).await;
         assert_eq!(files.stored().await.len(), 1);
         // Who says so himself means it.
@@ -141,7 +141,7 @@ testkit::on_both! {
         for i in 0..21 {
             files.store.forget(&hash(format!("{i}").as_bytes()), b"x").await;
         }
-        let beside = App::start_beside::<System>(&files.app, files.settings.clone()).await;
+        let beside = App::start_replica::<System>(&files.app, files.settings.clone()).await;
         tokio::time::sleep(Duration::from_millis(300)).await;
         assert_eq!(files.stored().await.len(), 22);
         sweep(&files, &[]).await;

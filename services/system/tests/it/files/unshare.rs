@@ -1,7 +1,7 @@
 //! Taking organisations off files, and how many organisations a file has at most.
 
 use serde_json::{Value, json};
-use testkit::{Reply, User};
+use testkit::{TestResponse, User};
 
 use super::{Files, PNG, on_all, start};
 
@@ -26,7 +26,7 @@ async fn share_all(files: &Files, user: &User, id: &str) {
 }
 
 /// The one error of a call that shares with too many; these files have no room.
-fn refused(reply: Reply, ids: &[&str]) {
+fn refused(reply: TestResponse, ids: &[&str]) {
     let data = json!({"maximum": 200, "ids": ids});
     assert_eq!(reply.json()["validation"][0]["data"], data, "{}", reply.text());
     assert_eq!(reply.errors(), ["shareWith length"]);

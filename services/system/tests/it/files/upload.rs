@@ -82,14 +82,14 @@ on_all! {
         assert_eq!(upload(User::of("farm"), " ").await.ok()["organisationId"], "farm");
         assert_eq!(upload(User::admin(), "mart").await.ok()["info"]["organisationId"], "mart");
         assert_eq!(upload(User::of("farm"), "mart").await.error(403), "forbidden");
-        assert_eq!(upload(User::alone("ann"), "mart").await.error(403), "forbidden");
-        let alone = upload(User::alone("ann"), "").await.ok();
+        assert_eq!(upload(User::individual("ann"), "mart").await.error(403), "forbidden");
+        let alone = upload(User::individual("ann"), "").await.ok();
         assert_eq!(alone.get("organisationId"), None);
         assert_eq!(alone["info"].get("organisationId"), None);
         assert_eq!(alone["userId"], "ann");
         let id = id(&alone);
         assert_eq!(files.info(&User::of("farm"), &id).await.error(403), "forbidden");
-        assert_eq!(files.info(&User::alone("ann"), &id).await.status, 200);
+        assert_eq!(files.info(&User::individual("ann"), &id).await.status, 200);
     }
 
     async fn the_same_content_is_kept_once(place) {

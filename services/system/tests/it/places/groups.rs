@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use system::{Settings, System};
-use testkit::{App, Backend, Reply, TestDatabase, User};
+use testkit::{App, Backend, TestDatabase, TestResponse, User};
 
 use super::start;
 
@@ -67,7 +67,7 @@ fn a_bad_token_is_ignored() {
                 let path = format!("{group}{path}");
                 let plain: Value = app.get(&path).send().await.ok();
                 assert_eq!(app.get(&path).bearer("nonsense").send().await.ok(), plain, "{path}");
-                let token = User::alone("someone").with("iss", "elsewhere").token();
+                let token = User::individual("someone").with("iss", "elsewhere").token();
                 assert_eq!(app.get(&path).bearer(&token).send().await.ok(), plain, "{path}");
             }
         }
@@ -83,7 +83,7 @@ fn too_many_requests() {
         let mut config = testkit::config::<System>(&database, Settings { store_url, ..Settings::default() });
         (config.server.rate_per_second, config.server.rate_burst) = (1, 6);
         let app = App::start_with::<System>(database, config).await;
-        let mut replies: Vec<Reply> = Vec::new();
+        let mut replies: Vec<TestResponse> = Vec::new();
         for (path, group) in PATHS.iter().zip(["/v1", "/v1/public"].into_iter().cycle()) {
             replies.push(app.get(&format!("{group}{path}")).send().await);
         }

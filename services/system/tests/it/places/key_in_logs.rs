@@ -21,7 +21,7 @@ fn not_even_traced() {
             "{{\"Items\":[{{\"Error\":\"2\",\"Description\":\"no such key: {KEY}\"}}]}}"
         ));
         Mock::given(path(loqate::FIND)).respond_with(refused).mount(&stub).await;
-        let (folder, s3) = (tempfile::tempdir().unwrap(), S3::fresh());
+        let (folder, s3) = (tempfile::tempdir().unwrap(), S3::with_unique_prefix());
         // Nobody listens there.
         let cache = format!("redis://:{CACHE_PASSWORD}@127.0.0.1:9");
         let database = format!("sqlite://{}/db", folder.path().display());

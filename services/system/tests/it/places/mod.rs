@@ -16,7 +16,7 @@ use std::ops::Deref;
 
 use serde_json::Value;
 use system::{AddressProvider, Settings, System, WordsProvider};
-use testkit::{App, Backend, Call, Reply};
+use testkit::{App, Backend, TestRequest, TestResponse};
 use wiremock::MockServer;
 
 /// The key of every stub.
@@ -75,25 +75,25 @@ async fn calls(stub: &MockServer) -> usize {
 
 impl Places {
     /// `GET path` with these query parameters.
-    fn ask(&self, path: &str, parameters: &[(&str, &str)]) -> Call {
+    fn ask(&self, path: &str, parameters: &[(&str, &str)]) -> TestRequest {
         let mut url = url::Url::parse("http://x").unwrap();
         url.query_pairs_mut().extend_pairs(parameters);
         self.get(&format!("{path}?{}", url.query().unwrap()))
     }
 
-    async fn search(&self, parameters: &[(&str, &str)]) -> Reply {
+    async fn search(&self, parameters: &[(&str, &str)]) -> TestResponse {
         self.ask("/v1/addresses", parameters).send().await
     }
 
-    async fn by_words(&self, query: &str) -> Reply {
+    async fn by_words(&self, query: &str) -> TestResponse {
         self.ask("/v1/locations/three-words", &[("query", query)]).send().await
     }
 
-    async fn by_id(&self, source: &str, id: &str) -> Reply {
+    async fn by_id(&self, source: &str, id: &str) -> TestResponse {
         self.ask("/v1/locations/address", &[("id", id), ("source", source)]).send().await
     }
 
-    async fn by_coordinates(&self, lat: impl ToString, lon: impl ToString) -> Reply {
+    async fn by_coordinates(&self, lat: impl ToString, lon: impl ToString) -> TestResponse {
         let (lat, lon) = (lat.to_string(), lon.to_string());
         self.ask("/v1/locations/coordinates", &[("lat", &lat), ("lon", &lon)]).send().await
     }

@@ -1,9 +1,10 @@
-//! A stand-in for the system service, as far as other services call it about files.
+//! A stub of the system service with the operations that other services call.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use uuid::Uuid;
 use wiremock::matchers::{method, path};
@@ -11,7 +12,7 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use crate::User;
 
-/// Answers `POST /v1/files/resolve` for the files that were added to it. Gone when dropped.
+/// Serves `POST /v1/files/resolve` for the added files and `GET /healthz`, until this is dropped.
 pub struct SystemStub {
     server: MockServer,
     state: Arc<Mutex<State>>,
@@ -21,16 +22,16 @@ pub struct SystemStub {
 struct State {
     files: Vec<Value>,
     archived: HashSet<String>,
-    /// Calls that share are answered with this status instead.
-    shares_status: Option<u16>,
+    /// Status of responses to calls that share files, if not 200.
+    share_status: Option<u16>,
     /// Delay of responses to calls that name at least this many files.
     delay: Option<(usize, Duration)>,
-    /// White space at the end of answers, in bytes.
+    /// White space appended to responses, in bytes.
     padding: usize,
 }
 
 impl SystemStub {
-    /// Starts it on a free port, without files.
+    /// Starts a stub without files on a free port.
     pub async fn start() -> Self {
         let (server, state) = (MockServer::start().await, Arc::<Mutex<State>>::default());
         let resolve = Mock::given(method("POST")).and(path("/v1/files/resolve"));
@@ -40,12 +41,13 @@ impl SystemStub {
         Self { server, state }
     }
 
-    /// Its base URL.
+    /// Returns the base URL.
     pub fn url(&self) -> String {
         self.server.uri()
     }
 
-    /// Adds a file of this name that this user uploaded for their organisation and everybody may read, and gives its id.
+    /// Adds a file with this name that the user uploaded for their organisation. Returns its id. Every caller may read
+    /// it.
     pub fn add(&self, name: &str, uploader: &User) -> String {
         let id = Uuid::now_v7().to_string();
         let mut file = json!({
@@ -57,37 +59,38 @@ impl SystemStub {
         if let Some(organisation) = uploader.claims.get("org") {
             file["organisationId"] = organisation.clone();
         }
-        self.state().files.push(file);
+        self.state.lock().files.push(file);
         id
     }
 
-    /// Archives a file: it is no longer found.
+    /// Archives a file. Calls no longer find it.
     pub fn archive(&self, id: &str) {
-        self.state().archived.insert(id.to_owned());
+        self.state.lock().archived.insert(id.to_owned());
     }
 
-    /// Answers calls that share with this status from now on; `None`: shares again.
-    pub fn answer_shares_with(&self, status: Option<u16>) {
-        self.state().shares_status = status;
+    /// Sets the status of responses to calls that share files. `None` restores 200.
+    pub fn set_share_status(&self, status: Option<u16>) {
+        self.state.lock().share_status = status;
     }
 
-    /// Answers calls that name so many files or more after this delay.
+    /// Delays responses to calls with at least `ids` file ids.
     pub fn delay(&self, ids: usize, delay: Duration) {
-        self.state().delay = Some((ids, delay));
+        self.state.lock().delay = Some((ids, delay));
     }
 
-    /// Makes answers so many bytes longer.
+    /// Appends this many bytes of white space to responses.
     pub fn pad(&self, bytes: usize) {
-        self.state().padding = bytes;
+        self.state.lock().padding = bytes;
     }
 
-    /// The bodies of the resolve calls so far, without `brief`, which each has, and `shareId`, which those have that share.
+    /// Returns the bodies of the resolve calls so far. Asserts that all have `brief` and those that share a `shareId`,
+    /// and removes both members.
     pub async fn calls(&self) -> Vec<Value> {
         let requests = self.server.received_requests().await.unwrap_or_default();
         let resolves = requests.iter().filter(|request| request.url.path() == "/v1/files/resolve");
         let body = |request: &Request| {
             let mut body: Value = request.body_json().unwrap();
-            let is_share = shares(&body);
+            let is_share = is_share(&body);
             let members = body.as_object_mut().unwrap();
             assert_eq!(members.remove("brief"), Some(json!(true)));
             assert_eq!(members.remove("shareId").is_some_and(|id| id.is_string()), is_share);
@@ -96,20 +99,16 @@ impl SystemStub {
         resolves.map(body).collect()
     }
 
-    /// The calls so far that share, whatever the response.
+    /// Returns the bodies of the calls so far that share files, whatever the response.
     pub async fn shares(&self) -> Vec<Value> {
         let mut calls = self.calls().await;
-        calls.retain(shares);
+        calls.retain(is_share);
         calls
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// True for the body of a call that shares.
-fn shares(body: &Value) -> bool {
+/// Returns whether the body of a call shares files.
+fn is_share(body: &Value) -> bool {
     body["shareWith"].as_array().is_some_and(|with| !with.is_empty())
 }
 
@@ -119,8 +118,8 @@ impl Respond for Resolve {
     fn respond(&self, request: &Request) -> ResponseTemplate {
         assert!(request.headers.contains_key("authorization"), "the caller's token is passed on");
         let body: Value = request.body_json().unwrap();
-        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(status) = state.shares_status.filter(|_| shares(&body)) {
+        let state = self.0.lock();
+        if let Some(status) = state.share_status.filter(|_| is_share(&body)) {
             return ResponseTemplate::new(status);
         }
         let ids: Vec<_> = body["ids"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
@@ -130,10 +129,10 @@ impl Respond for Resolve {
         };
         let mut body = serde_json::to_vec(&ids.iter().filter_map(found).collect::<Vec<_>>()).unwrap();
         body.resize(body.len() + state.padding, b' ');
-        let answer = ResponseTemplate::new(200).set_body_raw(body, "application/json");
+        let response = ResponseTemplate::new(200).set_body_raw(body, "application/json");
         match state.delay {
-            Some((from, delay)) if ids.len() >= from => answer.set_delay(delay),
-            _ => answer,
+            Some((from, delay)) if ids.len() >= from => response.set_delay(delay),
+            _ => response,
         }
     }
 }

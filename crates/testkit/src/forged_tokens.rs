@@ -1,4 +1,5 @@
-//! Tokens that must not pass, each with what is wrong with it. Were one taken for good, it would be an administrator's.
+//! Invalid tokens, each with a description of its defect. A service that accepts one takes the caller for an
+//! administrator.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use crate::User;
 use crate::user::{ISSUER, KID, jwks_file, key, signed, signed_text};
 
-/// What is wrong, and the token. `attacker` is an address that keys must never be fetched from.
+/// Returns pairs of defect and token. `attacker` is a URL that services must never fetch keys from.
 pub(crate) fn tokens(attacker: &str) -> Vec<(String, String)> {
     let mut tokens = vec![("nonsense".into(), "nonsense".into()), ("empty".into(), String::new())];
     tokens.extend(claims());
@@ -23,7 +24,7 @@ pub(crate) fn tokens(attacker: &str) -> Vec<(String, String)> {
     tokens
 }
 
-/// The header that good tokens have, with other members.
+/// Returns the header of valid tokens with these members changed or added.
 fn header(members: &Value) -> Value {
     let mut header = json!({"alg": "EdDSA", "typ": "JWT", "kid": KID});
     for (name, value) in members.as_object().expect("an object") {
@@ -36,7 +37,7 @@ fn admin() -> Value {
     User::admin().claims
 }
 
-/// Signed well, for others or for another time.
+/// Tokens with a valid signature and invalid claims.
 fn claims() -> Vec<(String, String)> {
     let changes = [
         ("exp", json!(1_000_000_000)),
@@ -64,7 +65,7 @@ fn claims() -> Vec<(String, String)> {
     changes.map(token).into()
 }
 
-/// Signed well, with a member that is named twice. The last one is good, and the first one might be.
+/// Tokens with a valid signature and a duplicate member, of which the last one is valid.
 fn duplicates() -> Vec<(String, String)> {
     let (header, claims) = (header(&json!({})).to_string(), admin().to_string());
     let twice = |text: &str, member: &str| text.replacen('{', &format!("{{{member},"), 1);
@@ -88,22 +89,24 @@ fn duplicates() -> Vec<(String, String)> {
     tokens
 }
 
+/// Tokens with a missing, foreign or malformed signature.
 fn signatures() -> Vec<(String, String)> {
     let good = User::admin().token();
     let (text, signature) = good.rsplit_once('.').expect("a signature");
-    let other = User::alone("other").token();
-    let others = other.rsplit_once('.').expect("a signature").1;
-    let unknown = SigningKey::from_bytes(&rand::random());
+    let other = User::individual("other").token();
+    let other_signature = other.rsplit_once('.').expect("a signature").1;
+    let unknown_key = SigningKey::from_bytes(&rand::random());
     vec![
         ("no signature".into(), format!("{text}.")),
-        ("no part for a signature".into(), text.into()),
+        ("two parts only".into(), text.into()),
         ("an empty header".into(), format!("e30.{signature}")),
-        ("the signature of another token".into(), format!("{text}.{others}")),
-        ("twice".into(), format!("{good}.{good}")),
-        ("another key by the known name".into(), signed(&header(&json!({})), &admin(), &unknown)),
+        ("the signature of another token".into(), format!("{text}.{other_signature}")),
+        ("the token twice".into(), format!("{good}.{good}")),
+        ("another key with the known kid".into(), signed(&header(&json!({})), &admin(), &unknown_key)),
     ]
 }
 
+/// Tokens with the algorithm `none`, in several spellings.
 fn without_signature() -> Vec<(String, String)> {
     let good = User::admin().token();
     let signature = good.rsplit_once('.').expect("a signature").1;
@@ -117,7 +120,7 @@ fn without_signature() -> Vec<(String, String)> {
     tokens
 }
 
-/// HMAC by what everybody knows: the public key in all its forms.
+/// Tokens with an HMAC whose secret is the public key, in several encodings.
 fn by_shared_secret() -> Vec<(String, String)> {
     let public = key().verifying_key();
     let pem = public.to_public_key_pem(LineEnding::LF).expect("a PEM");
@@ -128,24 +131,25 @@ fn by_shared_secret() -> Vec<(String, String)> {
         ("the key in PEM", pem.clone().into_bytes()),
         ("the key in PEM without its last line end", pem.trim_end().as_bytes().to_vec()),
         ("the key in DER", public.to_public_key_der().expect("a DER").into_vec()),
-        ("nothing", Vec::new()),
+        ("an empty secret", Vec::new()),
     ];
     let mut tokens = Vec::new();
     for algorithm in [Algorithm::HS256, Algorithm::HS384, Algorithm::HS512] {
-        for (what, secret) in &secrets {
+        for (encoding, secret) in &secrets {
             let header = Header { kid: Some(KID.into()), ..Header::new(algorithm) };
             let token = jsonwebtoken::encode(&header, &admin(), &EncodingKey::from_secret(secret));
-            tokens.push((format!("{algorithm:?} by {what}"), token.expect("a token")));
+            tokens.push((format!("{algorithm:?} with {encoding}"), token.expect("a token")));
         }
     }
     tokens
 }
 
+/// Tokens with invalid headers: unknown keys, critical extensions, other algorithms, and keys that the token supplies.
 fn headers(attacker: &str) -> Vec<(String, String)> {
     let mut tokens = Vec::new();
     let mut add = |members: Value, key: &SigningKey| {
-        let why: String = members.to_string().chars().take(80).collect();
-        tokens.push((why, signed(&header(&members), &admin(), key)));
+        let defect: String = members.to_string().chars().take(80).collect();
+        tokens.push((defect, signed(&header(&members), &admin(), key)));
     };
     let long = "x".repeat(8_000);
     for kid in
