@@ -2,3 +2,4 @@
 
 mod keyset;
 pub mod page;
+pub mod stream;
