@@ -34,7 +34,7 @@ pub(super) async fn redeliver(
     let id = path.id()?;
     let effect = move |c: &mut AnyConnection| {
         let was = store::redeliver(c, Some(load), id)?.ok_or(Error::NotFound)?;
-        JsonResponse::json(&ActionResult::made(told(&was), id))
+        JsonResponse::json(&ActionResult::created(told(&was), id))
     };
     let answer = idempotency.run(&app.db, fingerprint, async || Ok(effect)).await?;
     app.notifications.wake();

@@ -131,7 +131,7 @@ async fn send(
     let run = idempotency.run_with_output(&app.db, fingerprint, async || {
         let reader = caller.clone();
         let found = app.db.read(move |c| loads::find_own(c, &reader, id)).await;
-        let mut load = found.map_err(|e| if matches!(e, Error::NotFound) { unknown() } else { e })?;
+        let mut load = found.map_err(|e| if matches!(e, Error::NotFound) { unknown().into() } else { e })?;
         to.take(&mut load)?;
         let found = match to {
             // Without system nothing is stored.
@@ -160,7 +160,7 @@ async fn send(
             let sender = caller.organisation_id();
             let sending = Sending { sender, event, load: &load, recipient_id: to.id() };
             let made = store::create(c, &sending)?;
-            let answer = JsonResponse::json(&ActionResult::made(
+            let answer = JsonResponse::json(&ActionResult::created(
                 "The load is sent; the notification's log says when it arrives.",
                 made,
             ))?;

@@ -5,6 +5,7 @@
 //! that fails is retried until it succeeds, system refuses it, or the caller's token expires, over restarts and by any
 //! replica.
 
+mod body;
 mod breaker;
 mod client;
 mod found;
