@@ -29,9 +29,12 @@ pub use response::csv;
 pub use response::error::{Error, ErrorBody, ErrorResponses, redacted_json_error};
 pub use response::json::JsonResponse;
 pub use response::negotiate::Format;
-pub use response::stream::{CsvLayout, IdBatch, StreamingResponse, stream_by_ids, stream_pages};
+pub use response::stream::{CsvLayout, StreamingResponse};
 pub use response::validation;
-pub use search::{Cursor, PageParams, PageRequest, ResultPage, SortDefinition, Sorting, offset_links};
+pub use search::{
+    Cursor, IdBatch, PageParams, PageRequest, ResultPage, SortDefinition, Sorting, offset_links, stream_by_ids,
+    stream_pages,
+};
 pub use service::cli;
 pub use service::{Context, Running, Service, migrations, openapi, start};
 pub use telemetry::failure_streak::FailureStreak;

@@ -68,7 +68,7 @@ impl Service for Livestock {
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
-            shares: Shares::new(context, files.clone()),
+            shares: Shares::new(&context.db, &context.traces, files.clone()),
             files,
             categories: categories::Categories::open(settings.categories_file.as_deref())?,
             breeds: breeds::Breeds::embedded()?,

@@ -77,7 +77,7 @@ impl Service for Logistics {
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
-            shares: Shares::new(context, files.clone()),
+            shares: Shares::new(&context.db, &context.traces, files.clone()),
             files,
             commodities: commodities::Catalogue::open(settings.commodities_file.as_deref())?,
             notifications: Arc::new(notifications::Dispatcher::open(settings, context)?),

@@ -1,13 +1,14 @@
-//! Verification keys from a JWKS file or URL, kept in the process only.
+//! Verification keys from a JWKS file or URL, held in memory only.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey};
+use parking_lot::RwLock;
 use reqwest::Response;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::task::JoinHandle;
@@ -15,7 +16,7 @@ use url::{Host, Url};
 
 use crate::config::shown::anonymous;
 
-/// A key and the one algorithm it is good for: the token has no say in it.
+/// A key and its algorithm. The algorithm never comes from the token.
 pub(super) struct VerificationKey {
     pub(super) algorithm: Algorithm,
     pub(super) decoding: DecodingKey,
@@ -23,18 +24,21 @@ pub(super) struct VerificationKey {
 
 type Keys = HashMap<String, Arc<VerificationKey>>;
 
-/// Where keys come from.
+/// The source of keys.
 pub(super) enum Source {
     File(PathBuf),
     Url(reqwest::Client, Url),
 }
 
 impl Source {
+    /// Creates a source of a URL.
+    ///
     /// # Errors
-    /// Whoever can change the keys on their way can sign any token: unencrypted they come from nearby only.
+    /// Refuses `http://` outside this machine and private networks, since anyone who can change the keys in transit can sign
+    /// any token.
     pub(super) fn url(url: &Url) -> anyhow::Result<Self> {
         ensure!(
-            url.scheme() == "https" || url.scheme() == "http" && is_near(url),
+            url.scheme() == "https" || url.scheme() == "http" && is_private(url),
             "auth.jwks_url must be https:// (http:// only on this machine or within a private network: its addresses, or \
              names without a dot or under .localhost, .local, .internal and .svc)"
         );
@@ -42,43 +46,44 @@ impl Source {
     }
 }
 
-fn is_near(url: &Url) -> bool {
+/// Returns true for hosts on this machine or within a private network.
+fn is_private(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback() || address.is_private(),
         Some(Host::Ipv6(address)) => address.is_loopback() || address.is_unique_local(),
         Some(Host::Domain(name)) => {
-            let within = name.trim_end_matches('.').rsplit_once('.').map(|(_, end)| end);
-            within.is_none_or(|end| ["localhost", "local", "internal", "svc"].contains(&end))
+            let top_level = name.trim_end_matches('.').rsplit_once('.').map(|(_, last)| last);
+            top_level.is_none_or(|last| ["localhost", "local", "internal", "svc"].contains(&last))
         }
         None => false,
     }
 }
 
-/// The keys of a source, read again when a token names one that is not there.
+/// Minimum interval between fetches because of unknown keys.
+const MIN_FETCH_INTERVAL: Duration = Duration::from_secs(10);
+/// Keys are fetched again after this time, so that withdrawn keys are forgotten.
+const MAX_AGE: Duration = Duration::from_secs(600);
+/// Timeout of one fetch.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum size of a key set in bytes.
+const MAX_DOCUMENT_BYTES: usize = 1 << 20;
+
+/// The keys of a source. They are fetched again when a token names an unknown key.
 pub(super) struct KeySet(Arc<Inner>);
 
 struct Inner {
     source: Source,
     keys: RwLock<Keys>,
-    /// When the source was last asked; held while it is.
-    asked: Arc<Mutex<Option<Instant>>>,
+    /// The time of the last fetch; locked during a fetch.
+    fetched_at: Arc<Mutex<Option<Instant>>>,
 }
 
-/// An unknown `kid` makes the source be asked at most this often.
-const MIN_FETCH_INTERVAL: Duration = Duration::from_secs(10);
-/// A key that was withdrawn is forgotten after this long.
-const LIFETIME: Duration = Duration::from_secs(600);
-/// A source that takes longer for its answer has none.
-const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
-/// A key set is smaller than this many bytes.
-const MAX_DOCUMENT_BYTES: usize = 1 << 20;
-
 impl KeySet {
-    /// Reads the keys once. A file must be readable; a URL may be out of reach for now.
+    /// Fetches the keys for the first time. A file must be readable; a URL may be unavailable.
     pub(super) async fn open(source: Source) -> anyhow::Result<Self> {
-        let asked = Arc::new(Mutex::new(Some(Instant::now())));
-        let set = Self(Arc::new(Inner { source, keys: RwLock::default(), asked }));
-        match (set.0.read().await, &set.0.source) {
+        let fetched_at = Arc::new(Mutex::new(Some(Instant::now())));
+        let set = Self(Arc::new(Inner { source, keys: RwLock::default(), fetched_at }));
+        match (set.0.fetch().await, &set.0.source) {
             (Err(error), Source::File(_)) => Err(error),
             (Err(error), Source::Url(..)) => {
                 tracing::warn!(error = format!("{error:#}"), "no verification keys yet");
@@ -88,62 +93,61 @@ impl KeySet {
         }
     }
 
-    /// The key of that name; with no name, the only key.
+    /// Returns the key with this name, or the only key if `kid` is `None`. Waits for a fetch if the key is unknown.
     pub(super) async fn find(&self, kid: Option<&str>) -> Option<Arc<VerificationKey>> {
-        let asked = self.0.asked.clone();
-        match self.0.known(kid) {
-            None => {
-                if let Some(asking) = self.refresh(asked.lock_owned().await, MIN_FETCH_INTERVAL) {
-                    let _ = asking.await;
-                }
+        let fetched_at = self.0.fetched_at.clone();
+        if let Some(key) = self.0.get(kid) {
+            // Keys that are due for a fetch stay in use meanwhile; this request does not wait.
+            if let Ok(fetched_at) = fetched_at.try_lock_owned() {
+                self.spawn_fetch(fetched_at, MAX_AGE);
             }
-            // A key at hand is good until the source says otherwise; nobody waits for the source meanwhile.
-            Some(key) => {
-                if let Ok(asked) = asked.try_lock_owned() {
-                    self.refresh(asked, LIFETIME);
-                }
-                return Some(key);
-            }
+            return Some(key);
         }
-        self.0.known(kid)
+        if let Some(fetch) = self.spawn_fetch(fetched_at.lock_owned().await, MIN_FETCH_INTERVAL) {
+            let _ = fetch.await;
+        }
+        self.0.get(kid)
     }
 
-    /// Reads the source now. What was known stays if it cannot be read.
+    /// Fetches the keys now. If this fails, the present keys stay in use.
     pub(super) async fn reload(&self) -> anyhow::Result<()> {
-        let mut asked = self.0.asked.lock().await;
-        self.0.read().await?;
-        *asked = Some(Instant::now());
+        let mut fetched_at = self.0.fetched_at.lock().await;
+        self.0.fetch().await?;
+        *fetched_at = Some(Instant::now());
         Ok(())
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.keys.read().map_or(true, |keys| keys.is_empty())
+        self.0.keys.read().is_empty()
     }
 
-    /// Begins to read the source, unless it was read less than `pause` ago.
-    fn refresh(
+    /// Starts a fetch, unless the last one was less than `min_age` ago.
+    fn spawn_fetch(
         &self,
-        mut asked: OwnedMutexGuard<Option<Instant>>,
-        pause: Duration,
+        mut fetched_at: OwnedMutexGuard<Option<Instant>>,
+        min_age: Duration,
     ) -> Option<JoinHandle<()>> {
-        if asked.is_some_and(|at| at.elapsed() < pause) {
+        if fetched_at.is_some_and(|at| at.elapsed() < min_age) {
             return None;
         }
-        *asked = Some(Instant::now());
+        *fetched_at = Some(Instant::now());
         let inner = self.0.clone();
-        // A task of its own: a client that goes away must not break it off for all who wait.
+        // A task of its own, since other requests wait for it too: a client that disconnects must not cancel it.
         Some(tokio::spawn(async move {
-            let _asked = asked;
-            if let Err(error) = inner.read().await {
-                tracing::warn!(error = format!("{error:#}"), "the verification keys could not be read again");
+            let _lock = fetched_at;
+            if let Err(error) = inner.fetch().await {
+                tracing::warn!(
+                    error = format!("{error:#}"),
+                    "the verification keys could not be fetched again"
+                );
             }
         }))
     }
 }
 
 impl Inner {
-    fn known(&self, kid: Option<&str>) -> Option<Arc<VerificationKey>> {
-        let keys = self.keys.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+    fn get(&self, kid: Option<&str>) -> Option<Arc<VerificationKey>> {
+        let keys = self.keys.read();
         match kid {
             Some(kid) => keys.get(kid).cloned(),
             None if keys.len() == 1 => keys.values().next().cloned(),
@@ -151,9 +155,9 @@ impl Inner {
         }
     }
 
-    async fn read(&self) -> anyhow::Result<()> {
-        let fresh = parse(&self.load().await?)?;
-        *self.keys.write().unwrap_or_else(std::sync::PoisonError::into_inner) = fresh;
+    async fn fetch(&self) -> anyhow::Result<()> {
+        let keys = parse(&self.load().await?)?;
+        *self.keys.write() = keys;
         Ok(())
     }
 
@@ -163,7 +167,7 @@ impl Inner {
                 .await
                 .with_context(|| format!("cannot read the key file {} (auth.jwks_file)", path.display())),
             Source::Url(client, url) => {
-                // The library's errors have the URL, whose query may be a secret.
+                // Errors of reqwest contain the URL, whose query may contain a secret.
                 let failed = |error: reqwest::Error| {
                     let message = format!("cannot fetch {} (auth.jwks_url)", anonymous(url.clone()));
                     anyhow::Error::from(error.without_url()).context(message)
@@ -184,7 +188,7 @@ impl Inner {
     }
 }
 
-/// The key set as it stands in JSON.
+/// A JWKS document (RFC 7517).
 #[derive(serde::Deserialize)]
 struct Document {
     keys: Vec<serde_json::Value>,
@@ -199,8 +203,8 @@ fn parse(json: &[u8]) -> anyhow::Result<Keys> {
             Ok(key) => {
                 keys.insert(kid, Arc::new(key));
             }
-            // A provider may publish keys for other purposes beside those that sign tokens.
-            Err(error) => tracing::info!(%error, kid, "a key of the key set is left out"),
+            // Providers may also publish keys for other purposes than signing tokens.
+            Err(error) => tracing::info!(%error, kid, "a key of the key set is skipped"),
         }
     }
     if keys.is_empty() {
@@ -218,10 +222,10 @@ fn key(jwk: &Jwk) -> anyhow::Result<VerificationKey> {
         AlgorithmParameters::OctetKeyPair(p) if p.curve == EllipticCurve::Ed25519 => {
             (Algorithm::EdDSA, KeyAlgorithm::EdDSA)
         }
-        _ => bail!("only RSA, P-256 and Ed25519 keys are used"),
+        _ => bail!("only RSA, P-256 and Ed25519 keys are supported"),
     };
     let stated = jwk.common.key_algorithm.unwrap_or(name);
-    ensure!(stated == name, "it is for {stated}, which is not used");
-    ensure!(jwk.common.public_key_use != Some(PublicKeyUse::Encryption), "it is for encryption");
+    ensure!(stated == name, "the key is for {stated}, which is not supported");
+    ensure!(jwk.common.public_key_use != Some(PublicKeyUse::Encryption), "the key is for encryption");
     Ok(VerificationKey { algorithm, decoding: DecodingKey::from_jwk(jwk)? })
 }

@@ -1,4 +1,4 @@
-//! Strict parsing of a token's header and claims: each member is named once, and no header extension is critical.
+//! Strict parsing of a token's header and claims: without duplicate members and without critical header extensions.
 
 use std::fmt;
 
@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 
 use super::AuthError;
 
-/// Begins the error of a JSON object that names a member twice.
-pub(super) const DUPLICATE: &str = "duplicate member";
+/// The start of the error message for a duplicate member.
+const DUPLICATE: &str = "duplicate member";
 
-/// The members of a JSON object that names each of them once. `serde_json` would keep the last one silently, and
-/// another reader of the same token may keep the first.
+/// A JSON object without duplicate members. `serde_json` uses the last duplicate silently, while another parser of the same
+/// token may use the first.
 pub(super) struct UniqueMembers(pub(super) Map<String, Value>);
 
 impl<'de> Deserialize<'de> for UniqueMembers {
@@ -42,11 +42,11 @@ impl<'de> Visitor<'de> for Members {
     }
 }
 
-/// Checks what the header of a token must not have, whatever the signature.
+/// Checks the header of a token, before its signature.
 ///
 /// # Errors
-/// The header cannot be parsed, names a member twice, or names critical extensions (RFC 7515, 4.1.11): none is
-/// understood here.
+/// Fails if the header cannot be parsed, has a duplicate member, or has critical extensions (RFC 7515, section 4.1.11), none
+/// of which is supported.
 pub(super) fn check_header(token: &str) -> Result<(), AuthError> {
     const UNREADABLE: AuthError = AuthError::BadToken("the token cannot be read");
     let encoded = token.split('.').next().unwrap_or_default();
@@ -64,7 +64,7 @@ pub(super) fn check_header(token: &str) -> Result<(), AuthError> {
     Ok(())
 }
 
-/// True if the error says that a member is named twice.
+/// Returns true if the error is a duplicate member.
 pub(super) fn is_duplicate(error: &serde_json::Error) -> bool {
     error.to_string().starts_with(DUPLICATE)
 }
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_are_parsed_strictly() {
+    fn rejects_duplicate_and_critical_header_members() {
         assert_eq!(reason(r#"{"alg":"EdDSA","kid":"a","x":{"crit":1}}"#), None);
         for (header, part) in [
             (r#"{"alg":"EdDSA","crit":["exp"]}"#, "crit"),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_is_named_twice_is_told_apart_from_other_errors() {
+    fn distinguishes_duplicate_members_from_other_errors() {
         let error = |text: &str| serde_json::from_str::<UniqueMembers>(text).err();
         assert!(error(r#"{"a":1,"b":{"a":2}}"#).is_none());
         assert!(error(r#"{"a":1,"b":2,"a":1}"#).is_some_and(|error| is_duplicate(&error)));

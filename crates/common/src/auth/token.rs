@@ -1,35 +1,36 @@
-//! Verifying a bearer token.
+//! Verification of bearer tokens.
 
 use std::sync::Arc;
 
 use actix_web::http::header::{self, HeaderMap};
 use anyhow::bail;
 use jsonwebtoken::{Algorithm, Validation, decode, decode_header, errors::ErrorKind, get_current_timestamp};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::identity::Identity;
 use super::keys::{KeySet, Source};
 use super::strict::{UniqueMembers, check_header, is_duplicate};
-use super::token_cache::{Identity, TokenCache, VerifiedToken, digest};
-use super::{AuthError, Caller, Organisation};
+use super::token_cache::{TokenCache, VerifiedToken, digest};
+use super::{AuthError, Caller};
 use crate::config::{Auth, Claims};
 use crate::middleware::context::RequestContext;
-use crate::wire::{normalize_line, without_invisible};
 
-/// Checks tokens against the configured keys, issuer and audience.
+/// Verifies tokens with the configured keys, issuer and audience.
 pub struct Verifier {
     keys: KeySet,
-    /// What a token must meet, by the algorithm of its key.
+    /// The requirements for each algorithm.
     validations: [Validation; 3],
+    /// Accepted difference between clocks in seconds.
     leeway: u64,
     claims: Claims,
-    kept: TokenCache,
+    cache: TokenCache,
 }
 
 impl Verifier {
-    /// Reads the keys.
+    /// Creates a verifier and fetches its keys.
     ///
     /// # Errors
-    /// A sentence that says which setting is missing, or which file cannot be read.
+    /// Fails if a setting is missing or invalid, or if the key file cannot be read. The message names the setting.
     pub async fn open(config: &Auth) -> anyhow::Result<Self> {
         let source = match (&config.jwks_file, &config.jwks_url) {
             (Some(path), None) => Source::File(path.clone()),
@@ -42,15 +43,15 @@ impl Verifier {
         };
         let (Some(issuer), Some(audience)) = (&config.issuer, &config.audience) else {
             bail!(
-                "set auth.issuer (DROVER_AUTH__ISSUER) and auth.audience (DROVER_AUTH__AUDIENCE): tokens for others \
-                 must not pass"
+                "set auth.issuer (DROVER_AUTH__ISSUER) and auth.audience (DROVER_AUTH__AUDIENCE): tokens of other \
+                 issuers and for other audiences must not be accepted"
             );
         };
         let validation = |algorithm| {
             let mut validation = Validation::new(algorithm);
             validation.leeway = config.leeway_seconds;
             validation.validate_nbf = true;
-            // Not `sub`: the configuration may call it otherwise.
+            // `sub` is not among them, since the claim of the user id is configurable.
             validation.set_required_spec_claims(&["exp", "iss", "aud"]);
             validation.set_issuer(&[issuer]);
             validation.set_audience(&[audience]);
@@ -61,19 +62,19 @@ impl Verifier {
             validations: [Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA].map(validation),
             leeway: config.leeway_seconds,
             claims: config.claims.clone(),
-            kept: TokenCache::default(),
+            cache: TokenCache::default(),
         })
     }
 
-    /// Reads the keys again, whatever the time since the last.
+    /// Fetches the keys again, regardless of the minimum interval.
     ///
     /// # Errors
-    /// The source cannot be read; the keys at hand stay in use.
+    /// Fails if the source cannot be read. The present keys then stay in use.
     pub async fn reload(&self) -> anyhow::Result<()> {
         self.keys.reload().await
     }
 
-    /// The caller that the `Authorization` header proves.
+    /// Returns the caller that the token in the `Authorization` header identifies.
     pub(crate) async fn authenticate(
         &self,
         headers: &HeaderMap,
@@ -91,26 +92,27 @@ impl Verifier {
             .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
             .map(|(_, token)| token.trim())
             .ok_or(AuthError::BadToken("the scheme must be Bearer"))?;
-        let person = self.verify(token).await?.person.clone();
+        let identity = self.verify(token).await?.identity.clone();
         Ok(Caller {
-            user_id: person.id,
-            user_name: person.name,
-            organisation: person.organisation,
-            admin: person.admin,
+            user_id: identity.id,
+            user_name: identity.name,
+            organisation: identity.organisation,
+            admin: identity.admin,
             token: token.into(),
             request,
         })
     }
 
-    /// What a token proves, by its signature or because that was verified before.
+    /// Verifies a token, unless it is in the cache and still valid.
     async fn verify(&self, token: &str) -> Result<Arc<VerifiedToken>, AuthError> {
         let digest = digest(token);
-        let kept = self.kept.find(&digest);
-        let kid = if let Some(good) = &kept {
-            good.kid.clone()
-        } else {
-            check_header(token)?;
-            decode_header(token).map_err(|_| AuthError::BadToken("the token cannot be read"))?.kid
+        let cached = self.cache.get(&digest);
+        let kid = match &cached {
+            Some(cached) => cached.kid.clone(),
+            None => {
+                check_header(token)?;
+                decode_header(token).map_err(|_| AuthError::BadToken("the token cannot be read"))?.kid
+            }
         };
         let Some(key) = self.keys.find(kid.as_deref()).await else {
             return Err(if self.keys.is_empty() {
@@ -119,66 +121,43 @@ impl Verifier {
                 AuthError::BadToken("the key is unknown")
             });
         };
-        if let Some(good) = kept.filter(|good| good.holds(&key, get_current_timestamp(), self.leeway)) {
-            return Ok(good);
+        let is_valid =
+            |cached: &Arc<VerifiedToken>| cached.is_valid(&key, get_current_timestamp(), self.leeway);
+        if let Some(cached) = cached.filter(is_valid) {
+            return Ok(cached);
         }
         let validation = self.validations.iter().find(|v| v.algorithms == [key.algorithm]);
         let validation = validation.ok_or(AuthError::BadToken("the key is of another algorithm"))?;
-        let decoded = decode::<UniqueMembers>(token, &key.decoding, validation).map_err(|e| {
-            AuthError::BadToken(match e.kind() {
-                ErrorKind::ExpiredSignature => "the token has expired",
-                ErrorKind::ImmatureSignature => "the token is not valid yet",
-                ErrorKind::InvalidAudience => "the token is for another audience",
-                ErrorKind::InvalidIssuer => "the token is from another issuer",
-                ErrorKind::MissingRequiredClaim(_) => "the token lacks a claim",
-                ErrorKind::InvalidAlgorithm => "the token uses another algorithm than its key",
-                ErrorKind::InvalidClaimFormat(_) => "a claim has the wrong type",
-                ErrorKind::Json(error) if is_duplicate(error) => "the token names a claim twice",
-                ErrorKind::Json(_) => "the claims cannot be read",
-                _ => "the signature is wrong",
-            })
-        })?;
-        let claims = decoded.claims.0;
-        // The library takes an array that contains the issuer too: RFC 7519, 4.1.1, has one issuer.
+        let claims = decode::<UniqueMembers>(token, &key.decoding, validation)
+            .map_err(|error| AuthError::BadToken(reason(error.kind())))?
+            .claims
+            .0;
+        // RFC 7519, section 4.1.1, defines one issuer. The library also accepts an array that contains it.
         if !claims.get("iss").is_some_and(Value::is_string) {
             return Err(AuthError::BadToken("the issuer is not a string"));
         }
-        let (begins, ends) = (claims.get("nbf"), claims.get("exp").and_then(Value::as_u64));
-        let good = Arc::new(VerifiedToken {
-            kid,
-            key,
-            // Times that are no whole seconds make it good this once.
-            begins: begins.map_or(0, |begins| begins.as_u64().unwrap_or(u64::MAX)),
-            ends: ends.unwrap_or(0),
-            person: person(&claims, &self.claims)?,
-        });
-        self.kept.keep(digest, good.clone());
-        Ok(good)
+        // Tokens whose times are not whole seconds are valid for this request, but never from the cache.
+        let not_before = claims.get("nbf").map_or(0, |nbf| nbf.as_u64().unwrap_or(u64::MAX));
+        let expires_at = claims.get("exp").and_then(Value::as_u64).unwrap_or(0);
+        let identity = Identity::from_claims(&claims, &self.claims)?;
+        let verified = Arc::new(VerifiedToken { kid, key, not_before, expires_at, identity });
+        self.cache.insert(digest, verified.clone());
+        Ok(verified)
     }
 }
 
-fn person(claims: &Map<String, Value>, names: &Claims) -> Result<Identity, AuthError> {
-    let texts = [&names.sub, &names.name, &names.org, &names.org_name]
-        .map(|name| claims.get(name).and_then(Value::as_str));
-    if texts.iter().flatten().any(|text| text.chars().count() > 200 || text.chars().any(char::is_control)) {
-        return Err(AuthError::BadToken("a claim is longer than 200 characters or has control characters"));
+/// Returns the reason for a client why a token is invalid.
+fn reason(error: &ErrorKind) -> &'static str {
+    match error {
+        ErrorKind::ExpiredSignature => "the token has expired",
+        ErrorKind::ImmatureSignature => "the token is not valid yet",
+        ErrorKind::InvalidAudience => "the token is for another audience",
+        ErrorKind::InvalidIssuer => "the token is from another issuer",
+        ErrorKind::MissingRequiredClaim(_) => "the token lacks a claim",
+        ErrorKind::InvalidAlgorithm => "the token uses another algorithm than its key",
+        ErrorKind::InvalidClaimFormat(_) => "a claim has the wrong type",
+        ErrorKind::Json(error) if is_duplicate(error) => "the token names a claim twice",
+        ErrorKind::Json(_) => "the claims cannot be read",
+        _ => "the signature is wrong",
     }
-    // Ids are compared as they are: two that differ for the identity provider must not become one here.
-    let text = |name: &str| Some(claims.get(name)?.as_str()?).filter(|text| !text.trim().is_empty());
-    // Names are shown to others: what could disguise them is left out.
-    let shown = |name: &str| {
-        let visible = without_invisible(text(name)?);
-        let line = normalize_line(&visible);
-        (!line.is_empty()).then(|| line.into_owned())
-    };
-    let id = text(&names.sub).ok_or(AuthError::BadToken("the token names nobody"))?.to_owned();
-    let organisation =
-        text(&names.org).map(|id| Organisation { id: id.to_owned(), name: shown(&names.org_name) });
-    let roles = claims.get(&names.roles).and_then(Value::as_array);
-    Ok(Identity {
-        name: shown(&names.name).or_else(|| shown(&names.sub)).unwrap_or_else(|| id.clone()),
-        id,
-        organisation,
-        admin: roles.is_some_and(|roles| roles.iter().any(|role| role == "admin")),
-    })
 }

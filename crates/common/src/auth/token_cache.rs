@@ -1,61 +1,55 @@
-//! Tokens that were found good, so that a signature is verified once and not at every request.
+//! Verified tokens, so that each signature is verified once and not at every request.
 //!
-//! A digest of the whole token leads to what it proves; the token is not kept. What may change is asked at every use: a
-//! token is good within its time, and while its key is the very one that is known under that name. Whenever keys are
-//! read they are new ones, so nothing outlives the key that it was verified by.
+//! The key of an entry is a digest of the token; the token itself is not stored. Validity is checked at every use: the time,
+//! and that the verification key is still the current one of its name. Each fetch creates new keys, so that no entry outlives
+//! the keys that it was verified with.
 
 use std::collections::HashMap;
 use std::mem::take;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use sha2::{Digest as _, Sha256};
 
-use super::Organisation;
+use super::identity::Identity;
 use super::keys::VerificationKey;
 
-/// As many are kept in each of the two generations: some MB at most.
+/// Maximum number of tokens in each of the two generations, which together take a few MB.
 const MAX_TOKENS: usize = 4096;
 
+/// SHA-256 of a token.
 pub(super) type Digest = [u8; 32];
 
 pub(super) fn digest(token: &str) -> Digest {
     Sha256::digest(token).into()
 }
 
-/// Whom a token names.
-#[derive(Clone)]
-pub(super) struct Identity {
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) organisation: Option<Organisation>,
-    pub(super) admin: bool,
-}
-
-/// A token whose signature and claims are good.
+/// A token whose signature and claims are valid.
 pub(super) struct VerifiedToken {
     pub(super) kid: Option<String>,
     pub(super) key: Arc<VerificationKey>,
-    /// Claim `nbf`; seconds since 1970, as the next.
-    pub(super) begins: u64,
-    /// Claim `exp`.
-    pub(super) ends: u64,
-    pub(super) person: Identity,
+    /// Claim `nbf`, in seconds since 1970.
+    pub(super) not_before: u64,
+    /// Claim `exp`, in seconds since 1970.
+    pub(super) expires_at: u64,
+    pub(super) identity: Identity,
 }
 
 impl VerifiedToken {
-    /// True if it is still good when this is the key of its name and so much the time, give or take the leeway.
-    pub(super) fn holds(&self, key: &Arc<VerificationKey>, now: u64, leeway: u64) -> bool {
+    /// Returns true if the token is still valid at the time `now` and `key` is the current key of its name. `now` and
+    /// `leeway` are seconds.
+    pub(super) fn is_valid(&self, key: &Arc<VerificationKey>, now: u64, leeway: u64) -> bool {
         Arc::ptr_eq(&self.key, key)
-            && self.ends >= now.saturating_sub(leeway)
-            && self.begins <= now.saturating_add(leeway)
+            && self.expires_at >= now.saturating_sub(leeway)
+            && self.not_before <= now.saturating_add(leeway)
     }
 }
 
-/// The tokens that were used last.
+/// The most recently used tokens.
 #[derive(Default)]
 pub(super) struct TokenCache(RwLock<Generations>);
 
-/// When the young ones are too many they are the old ones, and those that were old and not used since are gone.
+/// When `young` is full, it replaces `old`. Tokens in `old` that were not used since are evicted.
 #[derive(Default)]
 struct Generations {
     young: HashMap<Digest, Arc<VerifiedToken>>,
@@ -63,25 +57,23 @@ struct Generations {
 }
 
 impl TokenCache {
-    pub(super) fn find(&self, digest: &Digest) -> Option<Arc<VerifiedToken>> {
-        let kept = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(good) = kept.young.get(digest) {
-            return Some(good.clone());
+    pub(super) fn get(&self, digest: &Digest) -> Option<Arc<VerifiedToken>> {
+        let generations = self.0.read();
+        if let Some(token) = generations.young.get(digest) {
+            return Some(token.clone());
         }
-        let good = kept.old.get(digest).cloned();
-        drop(kept);
-        if let Some(good) = &good {
-            self.keep(*digest, good.clone());
-        }
-        good
+        let token = generations.old.get(digest)?.clone();
+        drop(generations);
+        self.insert(*digest, token.clone());
+        Some(token)
     }
 
-    pub(super) fn keep(&self, digest: Digest, good: Arc<VerifiedToken>) {
-        let mut kept = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if kept.young.len() >= MAX_TOKENS {
-            kept.old = take(&mut kept.young);
+    pub(super) fn insert(&self, digest: Digest, token: Arc<VerifiedToken>) {
+        let mut generations = self.0.write();
+        if generations.young.len() >= MAX_TOKENS {
+            generations.old = take(&mut generations.young);
         }
-        kept.young.insert(digest, good);
+        generations.young.insert(digest, token);
     }
 }
 
@@ -95,34 +87,37 @@ mod tests {
         Arc::new(VerificationKey { algorithm: Algorithm::EdDSA, decoding: DecodingKey::from_ed_der(&[]) })
     }
 
-    fn good(key: &Arc<VerificationKey>) -> Arc<VerifiedToken> {
-        let person = Identity { id: "u".into(), name: "u".into(), organisation: None, admin: false };
-        Arc::new(VerifiedToken { kid: None, key: key.clone(), begins: 100, ends: 200, person })
+    fn token(key: &Arc<VerificationKey>) -> Arc<VerifiedToken> {
+        let identity = Identity { id: "u".into(), name: "u".into(), organisation: None, admin: false };
+        Arc::new(VerifiedToken { kid: None, key: key.clone(), not_before: 100, expires_at: 200, identity })
     }
 
     #[test]
-    fn good_within_its_time_and_by_its_key() {
+    fn a_token_is_valid_within_its_time_and_with_its_key() {
         let (one, same) = (key(), key());
-        let good = good(&one);
-        for (now, holds) in [(69, false), (70, true), (100, true), (200, true), (230, true), (231, false)] {
-            assert_eq!(good.holds(&one, now, 30), holds, "{now}");
+        let token = token(&one);
+        for (now, is_valid) in [(69, false), (70, true), (100, true), (200, true), (230, true), (231, false)]
+        {
+            assert_eq!(token.is_valid(&one, now, 30), is_valid, "{now}");
         }
-        assert!(!good.holds(&same, 150, 30), "the keys were read again");
+        assert!(!token.is_valid(&same, 150, 30), "the keys were fetched again");
     }
 
     #[test]
-    fn no_more_than_two_generations() {
-        let (kept, good) = (TokenCache::default(), good(&key()));
+    fn keeps_used_tokens_and_at_most_two_generations() {
+        let (cache, token) = (TokenCache::default(), token(&key()));
         let used = digest("used");
         for n in 0..5 * MAX_TOKENS {
-            kept.keep(digest(&n.to_string()), good.clone());
+            cache.insert(digest(&n.to_string()), token.clone());
             if n == 0 {
-                kept.keep(used, good.clone());
+                cache.insert(used, token.clone());
             }
-            assert!(kept.find(&used).is_some(), "what is used stays: {n}");
+            assert!(cache.get(&used).is_some(), "a used token was evicted: {n}");
         }
-        let sizes = kept.0.read().map(|kept| kept.young.len() + kept.old.len()).unwrap();
-        assert!(sizes <= 2 * MAX_TOKENS, "{sizes}");
-        assert!(kept.find(&digest("0")).is_none());
+        let generations = cache.0.read();
+        let size = generations.young.len() + generations.old.len();
+        drop(generations);
+        assert!(size <= 2 * MAX_TOKENS, "{size}");
+        assert!(cache.get(&digest("0")).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! JSON request bodies: read within the limit, validated by the operation's published schema.
+//! JSON request bodies, validated by the schema of the operation in the OpenAPI document.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,49 +10,49 @@ use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::clients::files::FileClient;
+use crate::Error;
 use crate::extract::idempotency::{self, Fingerprint};
 use crate::openapi::Api;
 use crate::response::validation::{Code, ValidationErrors};
 use crate::service::connection::Timeouts;
-use crate::wire::FileReference;
-use crate::{Caller, Error};
 
-/// The most bytes of a JSON body; part of the app's data.
+/// The maximum size of a JSON body in bytes (app data). The default is 1 MiB.
 #[derive(Clone, Copy)]
 pub struct JsonLimit(pub usize);
 
-/// A JSON body that was checked against its schema, but not yet against the rules that no schema can state:
-/// only [`Body::check`] gives it out.
+/// A JSON body that was validated by its schema. Only [`Body::check`] and `check_with_files` give access to it, so that no
+/// handler can skip the rules that a schema cannot express.
 pub struct Body<T> {
     value: T,
     errors: ValidationErrors,
-    /// What a repeat of this request must equal.
+    /// Identifies repeats of this request.
     pub fingerprint: Fingerprint,
 }
 
 impl<T> Body<T> {
-    /// Adds what the rules find to what the schema found. Members that failed have their default value here;
-    /// a further entry for them is dropped.
+    /// Applies further rules. Members that the schema refused have their default value; further errors for them are dropped.
+    ///
+    /// # Errors
+    /// 400 with the errors of the schema and of the rules.
     pub fn check(mut self, rules: impl FnOnce(&T, &mut ValidationErrors)) -> Result<(T, Fingerprint), Error> {
         rules(&self.value, &mut self.errors);
         self.errors.check()?;
         Ok((self.value, self.fingerprint))
     }
 
-    /// As [`Body::check`], for a body that names files. If anything is wrong, entries for unknown files are added, so that
-    /// all failed fields are reported at once. Otherwise system is not called: the files are then checked when the
-    /// request is carried out.
-    pub async fn check_with_files(
+    /// Applies further rules as [`Body::check`] does. If there are errors, `report_more` adds to them, so that checks which
+    /// call other services are made only for a request that is refused anyway.
+    ///
+    /// # Errors
+    /// 400 with all errors.
+    pub(crate) async fn check_and_complete(
         mut self,
         rules: impl FnOnce(&T, &mut ValidationErrors),
-        client: &FileClient,
-        caller: &Caller,
-        files: impl FnOnce(&T) -> &[FileReference],
+        report_more: impl AsyncFnOnce(&T, &mut ValidationErrors),
     ) -> Result<(T, Fingerprint), Error> {
         rules(&self.value, &mut self.errors);
         if !self.errors.is_empty() {
-            client.report_unknown(caller, files(&self.value), &mut self.errors).await;
+            report_more(&self.value, &mut self.errors).await;
         }
         self.errors.check()?;
         Ok((self.value, self.fingerprint))
@@ -66,14 +66,14 @@ impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let (request, payload) = (request.clone(), payload.take());
         Box::pin(async move {
-            let bytes = read(&request, payload).await?;
+            let bytes = read_json(&request, payload).await?;
             let fingerprint = Fingerprint::of(&request, &bytes);
             parse(&request, &bytes, fingerprint)
         })
     }
 }
 
-/// Of a request without a documented body: whatever bytes it has.
+/// Reads the body of an operation that documents none, since its bytes identify a repeated request.
 impl FromRequest for Fingerprint {
     type Error = Error;
     type Future = Pin<Box<dyn Future<Output = Result<Self, Error>>>>;
@@ -81,37 +81,39 @@ impl FromRequest for Fingerprint {
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let (request, payload) = (request.clone(), payload.take());
         Box::pin(async move {
-            let bytes = bytes(&request, payload).await?;
-            idempotency::errors(&request).check()?;
+            let bytes = read(&request, payload).await?;
+            idempotency::key_errors(&request).check()?;
             Ok(Self::of(&request, &bytes))
         })
     }
 }
 
-async fn read(request: &HttpRequest, payload: Payload) -> Result<web::BytesMut, Error> {
-    let encoded = request.headers().get(header::CONTENT_ENCODING).is_some_and(|v| v != "identity");
-    if !request.content_type().eq_ignore_ascii_case("application/json") || encoded {
+async fn read_json(request: &HttpRequest, payload: Payload) -> Result<web::BytesMut, Error> {
+    let is_encoded =
+        request.headers().get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity");
+    if !request.content_type().eq_ignore_ascii_case("application/json") || is_encoded {
         return Err(Error::UnsupportedMediaType("application/json, not compressed"));
     }
-    bytes(request, payload).await
+    read(request, payload).await
 }
 
-/// All of a body that keeps the limits of size and time.
-async fn bytes(request: &HttpRequest, payload: Payload) -> Result<web::BytesMut, Error> {
-    let late = |_| Error::MalformedBody("it stopped coming".into());
-    tokio::time::timeout(Timeouts::of(request).stalled, collected(request, payload)).await.map_err(late)?
+/// Reads a whole body within the limits of size and time (docs/api/conventions.md, "Size limits").
+async fn read(request: &HttpRequest, payload: Payload) -> Result<web::BytesMut, Error> {
+    let timeout = Timeouts::of(request).stalled;
+    let body = tokio::time::timeout(timeout, read_within_limit(request, payload)).await;
+    body.unwrap_or_else(|_| Err(Error::MalformedBody("it was not sent in time".into())))
 }
 
-async fn collected(request: &HttpRequest, mut payload: Payload) -> Result<web::BytesMut, Error> {
-    let limit = request.app_data::<web::Data<JsonLimit>>().map_or(1 << 20, |l| l.0);
-    let announced =
+async fn read_within_limit(request: &HttpRequest, mut payload: Payload) -> Result<web::BytesMut, Error> {
+    let limit = request.app_data::<web::Data<JsonLimit>>().map_or(1 << 20, |limit| limit.0);
+    let content_length =
         request.headers().get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > limit) {
+    if content_length.is_some_and(|length| length > limit) {
         return Err(Error::PayloadTooLarge(limit));
     }
-    let mut bytes = web::BytesMut::with_capacity(announced.unwrap_or(0));
+    let mut bytes = web::BytesMut::with_capacity(content_length.unwrap_or(0));
     while let Some(chunk) = payload.next().await {
-        let chunk = chunk.map_err(|_| Error::MalformedBody("it was cut off".into()))?;
+        let chunk = chunk.map_err(|_| Error::MalformedBody("it is truncated".into()))?;
         if bytes.len() + chunk.len() > limit {
             return Err(Error::PayloadTooLarge(limit));
         }
@@ -125,8 +127,8 @@ fn parse<T: DeserializeOwned>(
     bytes: &[u8],
     fingerprint: Fingerprint,
 ) -> Result<Body<T>, Error> {
-    let mut value: Value = serde_json::from_slice(bytes).map_err(|e| {
-        Error::MalformedBody(if bytes.is_empty() { "it is empty".into() } else { e.to_string() })
+    let mut value: Value = serde_json::from_slice(bytes).map_err(|error| {
+        Error::MalformedBody(if bytes.is_empty() { "it is empty".into() } else { error.to_string() })
     })?;
     let pattern = request.match_pattern().unwrap_or_default();
     let api = request.app_data::<web::Data<Api>>();
@@ -135,7 +137,7 @@ fn parse<T: DeserializeOwned>(
         return Err(Error::Internal(anyhow::anyhow!("{pattern} documents no JSON body")));
     };
     let mut errors =
-        if operation.takes_key { idempotency::errors(request) } else { ValidationErrors::default() };
+        if operation.takes_key { idempotency::key_errors(request) } else { ValidationErrors::default() };
     if operation.one_or_array
         && let Value::Array(items) = &mut value
     {
@@ -149,7 +151,7 @@ fn parse<T: DeserializeOwned>(
     match serde_json::from_value(value) {
         Ok(value) => Ok(Body { value, errors, fingerprint }),
         Err(error) => {
-            // The schema leaves nothing that the type cannot hold, unless it found too much to take it all out.
+            // `Schema::check` removes what the type cannot represent, unless there are too many errors.
             if errors.is_empty() {
                 errors.push("", Code::Type, error.to_string());
             }

@@ -8,12 +8,15 @@ use database::Id;
 
 use crate::Error;
 
-/// An id in the path. One that is no UUID names nothing, which is found out where the thing is looked up: what
-/// is wrong with the rest of the request comes first (contract, section 6, "Order of checks").
+/// The path parameter `id`. A text that is not a UUID is extracted without an error, because errors in the query and the body
+/// precede 404 (docs/api/errors.md, "Order of checks").
 pub struct PathId(Option<Id>);
 
 impl PathId {
-    /// The id, or 404.
+    /// Returns the id.
+    ///
+    /// # Errors
+    /// 404 if the path has no UUID.
     pub fn id(&self) -> Result<Id, Error> {
         self.0.ok_or(Error::NotFound)
     }

@@ -1,4 +1,4 @@
-//! Query parameters, validated by the schema that the OpenAPI document publishes for them.
+//! Query parameters, validated by their schemas in the OpenAPI document.
 
 use std::future::{Ready, ready};
 
@@ -12,19 +12,22 @@ use crate::openapi::Api;
 use crate::openapi::validator::Schema;
 use crate::response::validation::{Code, ValidationErrors};
 
-/// Query parameters that were checked against their schema, but not yet against the rules that no schema can
-/// state: only [`Query::check`] gives out what they mean.
+/// Query parameters that were validated by their schema. Only [`Query::check`] gives access to them, so that no handler can
+/// skip the rules that a schema cannot express.
 pub struct Query<T> {
     value: T,
     errors: ValidationErrors,
 }
 
 impl<T> Query<T> {
-    /// Adds what the rules find to what the schema found, and gives what the rules made of it.
+    /// Applies further rules and returns their result. Parameters that the schema refused have their default value.
+    ///
+    /// # Errors
+    /// 400 with the errors of the schema and of the rules.
     pub fn check<R>(mut self, rules: impl FnOnce(&T, &mut ValidationErrors) -> R) -> Result<R, Error> {
-        let understood = rules(&self.value, &mut self.errors);
+        let parsed = rules(&self.value, &mut self.errors);
         self.errors.check()?;
-        Ok(understood)
+        Ok(parsed)
     }
 }
 
@@ -44,9 +47,9 @@ fn parse<T: DeserializeOwned>(request: &HttpRequest) -> Result<Query<T>, Error> 
     let Some(schema) = schema else {
         return Err(Error::Internal(anyhow::anyhow!("{pattern} documents no query parameters")));
     };
-    let mut value = Value::Object(read(request.query_string(), schema));
+    let mut value = Value::Object(to_json(request.query_string(), schema));
     let mut errors = schema.check(&mut value);
-    for name in garbled(request.query_string(), schema) {
+    for name in invalid_utf8(request.query_string(), schema) {
         errors.push(&name, Code::Format, "is not UTF-8");
     }
     match serde_json::from_value(value) {
@@ -60,46 +63,55 @@ fn parse<T: DeserializeOwned>(request: &HttpRequest) -> Result<Query<T>, Error> 
     }
 }
 
-/// Parameters whose value had to be guessed, since it is not UTF-8.
-fn garbled(query: &str, schema: &Schema) -> Vec<String> {
-    let is_meant = query.to_ascii_uppercase().contains("%EF%BF%BD");
+/// Returns the names of parameters whose value is not UTF-8. The URL parser replaces invalid bytes by U+FFFD; a query that
+/// contains this character itself is not checked.
+fn invalid_utf8(query: &str, schema: &Schema) -> Vec<String> {
+    if query.to_ascii_uppercase().contains("%EF%BF%BD") {
+        return Vec::new();
+    }
     let pairs = url::form_urlencoded::parse(query.as_bytes());
-    let guessed = pairs.filter(|(name, text)| text.contains('\u{fffd}') && schema.property(name).is_some());
-    guessed.filter(|_| !is_meant).map(|(name, _)| name.into_owned()).collect()
+    let replaced = pairs.filter(|(name, text)| text.contains('\u{fffd}') && schema.property(name).is_some());
+    replaced.map(|(name, _)| name.into_owned()).collect()
 }
 
-/// Texts become what their schema asks for where they can; where they cannot the schema says so. A blank value counts
-/// as absent; of several the last counts, but an array takes them all, comma-separated ones too.
-fn read(query: &str, schema: &Schema) -> Map<String, Value> {
+/// Converts parameters to the JSON types of their schemas. A text that cannot be converted stays a text, which the schema
+/// refuses. Blank values count as absent. The last value of a repeated parameter counts, except for an array, which takes all
+/// values and splits each at commas.
+fn to_json(query: &str, schema: &Schema) -> Map<String, Value> {
     let mut members = Map::new();
     for (name, text) in url::form_urlencoded::parse(query.as_bytes()) {
         let Some(schema) = schema.property(&name).filter(|_| !text.trim().is_empty()) else { continue };
         if has_type(schema, "array") {
             let list = members.entry(name.into_owned()).or_insert_with(|| json!([]));
-            let items = text.split(',').filter(|item| !item.trim().is_empty()).map(|item| json!(item.trim()));
+            let items =
+                text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(|item| json!(item));
             list.as_array_mut().into_iter().for_each(|list| list.extend(items.clone()));
             continue;
         }
-        let bare = text.trim();
-        let value = match bare {
-            "true" | "false" if has_type(schema, "boolean") => json!(bare == "true"),
-            _ if has_type(schema, "integer") => integer(bare),
-            _ if has_type(schema, "number") => {
-                bare.parse::<f64>().ok().filter(|n| n.is_finite()).map_or_else(|| json!(text), |n| json!(n))
-            }
-            _ => json!(text),
+        let trimmed = text.trim();
+        let converted = match trimmed {
+            "true" | "false" if has_type(schema, "boolean") => Some(json!(trimmed == "true")),
+            _ if has_type(schema, "integer") => integer(trimmed),
+            _ if has_type(schema, "number") => finite(trimmed),
+            _ => None,
         };
-        members.insert(name.into_owned(), value);
+        members.insert(name.into_owned(), converted.unwrap_or_else(|| json!(text)));
     }
     members
 }
 
-/// A whole number, however large: its range is the schema's to judge.
-fn integer(text: &str) -> Value {
+/// Parses a whole number of any size. The schema checks its range.
+fn integer(text: &str) -> Option<Value> {
+    if let Ok(number) = text.parse::<i64>() {
+        return Some(json!(number));
+    }
     let digits = text.strip_prefix('-').unwrap_or(text);
-    let whole = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-    let large = || text.parse::<f64>().ok().filter(|n| whole && n.is_finite());
-    text.parse::<i64>().map_or_else(|_| large().map_or_else(|| json!(text), |n| json!(n)), |n| json!(n))
+    let is_whole = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    if is_whole { finite(text) } else { None }
+}
+
+fn finite(text: &str) -> Option<Value> {
+    text.parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| json!(number))
 }
 
 fn has_type(schema: &Value, name: &str) -> bool {
@@ -127,10 +139,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_query_is_read(bytes in prop::collection::vec(any::<u8>(), 0..60), pairs in "((f:status|breeds|limit|age|draft)=[^&]{0,9}&){0,4}") {
+        fn converts_any_query(bytes in prop::collection::vec(any::<u8>(), 0..60), pairs in "((f:status|breeds|limit|age|draft)=[^&]{0,9}&){0,4}") {
             for query in [String::from_utf8_lossy(&bytes).into_owned(), pairs] {
-                let read = read(&query, &SCHEMA);
-                prop_assert!(read.iter().all(|(name, value)| {
+                let members = to_json(&query, &SCHEMA);
+                prop_assert!(members.iter().all(|(name, value)| {
                     SCHEMA.property(name).is_some() && match value {
                         Value::String(text) => !text.trim().is_empty(),
                         Value::Array(items) => name == "breeds" && items.iter().all(|item| item != ""),
@@ -138,8 +150,8 @@ mod tests {
                         Value::Bool(_) => name == "draft",
                         _ => false,
                     }
-                }), "{query}: {read:?}");
-                garbled(&query, &SCHEMA);
+                }), "{query}: {members:?}");
+                invalid_utf8(&query, &SCHEMA);
             }
         }
     }

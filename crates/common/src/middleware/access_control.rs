@@ -12,6 +12,7 @@ use crate::auth::{Authentication, Verifier};
 use crate::middleware::context::{RequestContext, Route};
 use crate::middleware::rate_limit::RateLimiter;
 use crate::openapi::{Api, Operation};
+use crate::response::negotiate::Accept;
 
 /// See the module.
 pub(crate) async fn admission(
@@ -46,10 +47,7 @@ fn refuse(
     if let Some(rates) = request.app_data::<web::Data<RateLimiter>>().filter(|_| !operation.secured) {
         rates.admit(request)?;
     }
-    let lines = request.headers().get_all(header::ACCEPT).filter_map(|line| line.to_str().ok());
-    operation
-        .ruled_out(&lines.collect::<Vec<_>>().join(","))
-        .map_or(Ok(()), |offers| Err(Error::NotAcceptable(offers)))
+    operation.check_accept(&Accept::parse(request.headers()))
 }
 
 /// A browser asks whether it may call (Fetch standard, "CORS-preflight request").

@@ -9,11 +9,6 @@ use actix_web::http::header::{self, HeaderMap, HeaderValue};
 const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=300");
 const ANY: HeaderValue = HeaderValue::from_static("*");
 
-/// True for paths and patterns of the group.
-pub(crate) fn is(path: &str) -> bool {
-    path.starts_with("/v1/public/")
-}
-
 /// The answer to a browser that asks whether it may call (Fetch standard, "CORS-preflight request").
 pub(crate) fn preflight(request: &ServiceRequest) -> HttpResponse {
     let mut answer = HttpResponse::NoContent();

@@ -21,7 +21,7 @@ use super::public_cors;
 use crate::Error;
 use crate::middleware::access_control::is_preflight;
 use crate::middleware::context::{REQUEST_ID, RequestContext, Route};
-use crate::openapi::Api;
+use crate::openapi::{Api, is_public};
 use crate::service::connection::Activity;
 use crate::service::drain::DrainState;
 use crate::telemetry::metrics::RequestMetrics;
@@ -64,13 +64,13 @@ pub(crate) async fn boundary(
         // Ranges are defined for GET alone (RFC 9110, 14.2).
         request.headers_mut().remove(header::RANGE);
     }
-    let (public, route) = (public_cors::is(request.match_info().as_str()), Route::of(&request));
+    let (public, route) = (is_public(request.match_info().as_str()), Route::of(&request));
     let Some(api) = request.app_data::<web::Data<Api>>().cloned() else {
         return Err(Error::Internal(anyhow::anyhow!("the app has no document")).into());
     };
     let under_way = Activity::begin(&request, &api.in_flight);
     let operation = route.operation(&api, request.method());
-    let measured = operation.map_or(&api.others, |operation| &operation.measured);
+    let measured = operation.map_or(&api.others, |operation| &operation.metrics);
     if public && route.0.is_some() && is_preflight(&request) {
         let mut answer = public_cors::preflight(&request);
         finish(&mut answer, &context, public, leaving.as_deref());

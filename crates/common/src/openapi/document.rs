@@ -1,27 +1,27 @@
-//! The last touches to the OpenAPI document that no attribute can give.
+//! Completion of the OpenAPI document with parts that utoipa attributes cannot express.
 
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::OpenApi;
 
-use crate::middleware::public_cors;
+use super::is_public;
 use crate::response::error::ErrorBody;
 use crate::wire;
 
-/// Marks an operation whose body is one object or an array of exactly one (contract, section 4, "Bodies"):
+/// Marks an operation whose body is one object or an array of exactly one (docs/api/conventions.md, "JSON"):
 /// `extensions(("x-one-or-array" = json!(true)))`.
 const ONE_OR_ARRAY: &str = "x-one-or-array";
-/// Marks a POST that takes no `Idempotency-Key`, because each response shows the current state:
+/// Marks a POST that ignores `Idempotency-Key`, because each response shows the current state:
 /// `extensions(("x-no-idempotency-key" = json!(true)))`.
 const NO_IDEMPOTENCY_KEY: &str = "x-no-idempotency-key";
 
-/// The finished document as JSON.
+/// Returns the completed document as JSON.
 pub(crate) fn finish(openapi: &OpenApi) -> anyhow::Result<Value> {
     let mut document = serde_json::to_value(openapi)?;
     add_schema::<ErrorBody>(&mut document)?;
-    add_texts(&mut document)?;
+    add_text_schemas(&mut document)?;
     for (_, schema) in document["components"]["schemas"].as_object_mut().into_iter().flatten() {
-        // What a Rust type begins with is no promise to a client.
+        // Defaults of Rust types are not part of the API.
         let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
         for (_, property) in properties.into_iter().flatten() {
             property.as_object_mut().map(|p| p.remove("default"));
@@ -29,15 +29,15 @@ pub(crate) fn finish(openapi: &OpenApi) -> anyhow::Result<Value> {
     }
     for (path, item) in document["paths"].as_object_mut().into_iter().flatten() {
         for (method, operation) in item.as_object_mut().into_iter().flatten() {
-            one_or_array(operation);
-            if public_cors::is(path) {
-                // The same operation by another way, and ids are unique.
+            allow_array_of_one(operation);
+            if is_public(path) {
+                // The same operation under another path; operation ids are unique.
                 operation["operationId"] =
                     json!(format!("{}_public", operation["operationId"].as_str().unwrap_or_default()));
             }
-            responses(operation, method == "post");
+            add_responses(operation, method == "post");
             let without_key = operation.as_object_mut().and_then(|o| o.remove(NO_IDEMPOTENCY_KEY)).is_some();
-            headers(operation, method == "post" && !without_key);
+            add_headers(operation, method == "post" && !without_key);
         }
     }
     Ok(document)
@@ -52,8 +52,8 @@ fn add_schema<T: ToSchema>(document: &mut Value) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The shared texts that only parameters refer to, which utoipa does not collect.
-fn add_texts(document: &mut Value) -> anyhow::Result<()> {
+/// Adds the schemas of texts that only parameters refer to: utoipa does not collect these.
+fn add_text_schemas(document: &mut Value) -> anyhow::Result<()> {
     let text = document["paths"].to_string();
     macro_rules! add {
         ($($name:ident),+) => { $(
@@ -66,7 +66,8 @@ fn add_texts(document: &mut Value) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn one_or_array(operation: &mut Value) {
+/// Replaces the body schema of a marked operation by `oneOf: [object, array of exactly one object]`.
+fn allow_array_of_one(operation: &mut Value) {
     let marked = operation.as_object_mut().and_then(|o| o.remove(ONE_OR_ARRAY)).is_some();
     if let Some(schema) =
         operation.pointer_mut("/requestBody/content/application~1json/schema").filter(|_| marked)
@@ -76,20 +77,21 @@ fn one_or_array(operation: &mut Value) {
     }
 }
 
-/// The request and answer headers that the plumbing adds.
-fn headers(operation: &mut Value, takes_key: bool) {
-    let header = |about: &str| json!({"description": about, "schema": {"type": "string"}});
+/// Documents the request and response headers that extractors and middleware handle.
+fn add_headers(operation: &mut Value, takes_key: bool) {
+    let header = |description: &str| json!({"description": description, "schema": {"type": "string"}});
     let paged = operation["parameters"].as_array().is_some_and(|p| p.iter().any(|p| p["name"] == "cursor"));
     let success = &mut operation["responses"]["200"]["headers"];
-    success["X-Request-Id"] = header("The request's own, or a new one");
+    success["X-Request-Id"] = header("The id of the request: its own, or a new one");
     if paged {
         success["Link"] = header("RFC 8288: first, prev, next");
-        success["X-Total-Count"] = header("All matches, if `count=true`");
+        success["X-Total-Count"] = header("Number of all matches, if `count=true`");
     }
     if takes_key {
-        success["Idempotency-Replayed"] = header("`true` where a first answer is repeated");
+        success["Idempotency-Replayed"] =
+            header("`true` if this is the response to an earlier request with the same key");
         let key = json!({"name": "Idempotency-Key", "in": "header", "required": false,
-            "description": "A repeat with the same key is answered as the first was, and does nothing",
+            "description": "A repeated request with the same key returns the first response and does nothing again",
             "schema": {"type": "string", "minLength": 1, "maxLength": 255}});
         match operation.get_mut("parameters").and_then(Value::as_array_mut) {
             Some(parameters) => parameters.push(key),
@@ -98,34 +100,34 @@ fn headers(operation: &mut Value, takes_key: bool) {
     }
 }
 
-/// The statuses that an operation answers beside those that all have.
-fn others(operation: &Value, post: bool) -> Vec<(&'static str, &'static str)> {
+/// Returns the error statuses that depend on the kind of operation, with their descriptions.
+fn error_statuses(operation: &Value, is_post: bool) -> Vec<(&'static str, &'static str)> {
     let parameters = operation["parameters"].as_array().into_iter().flatten();
-    let named = parameters.into_iter().any(|p| p["in"] == "path");
-    let body = operation.get("requestBody").is_some();
-    let open = operation.get("security").is_none();
-    let ranges = operation["responses"].get("206").is_some();
-    let mut others = vec![
-        ("406", "The Accept header rules the answer out."),
-        ("503", "A dependency is out of reach; nothing was changed, unless `body.outcome` is `unknown`."),
+    let has_path_parameter = parameters.into_iter().any(|p| p["in"] == "path");
+    let has_body = operation.get("requestBody").is_some();
+    let is_open = operation.get("security").is_none();
+    let has_ranges = operation["responses"].get("206").is_some();
+    let mut statuses = vec![
+        ("406", "The Accept header excludes JSON and every format of the operation."),
+        ("503", "A dependency is unavailable; nothing was changed, unless `body.outcome` is `unknown`."),
     ];
-    others.extend(open.then_some(("429", "Too many requests from this address.")));
-    others.extend(named.then_some(("404", "There is nothing by that id.")));
-    // A POST reads a body of whatever kind: with an Idempotency-Key its bytes identify a repeat.
-    others.extend((body || post).then_some(("413", "The body is larger than is taken.")));
-    others.extend(body.then_some(("415", "The body is of another type.")));
-    others.extend(ranges.then_some(("416", "The range lies outside of the content.")));
-    others
+    statuses.extend(is_open.then_some(("429", "Too many requests from this address.")));
+    statuses.extend(has_path_parameter.then_some(("404", "The id in the path names nothing.")));
+    // Every POST reads its body: with an Idempotency-Key, the bytes identify a repeated request.
+    statuses.extend((has_body || is_post).then_some(("413", "The body is larger than allowed.")));
+    statuses.extend(has_body.then_some(("415", "The body has the wrong media type.")));
+    statuses.extend(has_ranges.then_some(("416", "The range lies outside the content.")));
+    statuses
 }
 
-fn responses(operation: &mut Value, post: bool) {
-    for (status, about) in others(operation, post) {
+/// Adds the error responses that are not documented yet, and completes the others.
+fn add_responses(operation: &mut Value, is_post: bool) {
+    for (status, description) in error_statuses(operation, is_post) {
         let response = operation["responses"][status].as_object().cloned().unwrap_or_default();
         if response.is_empty() {
-            operation["responses"][status] = json!({ "description": about });
+            operation["responses"][status] = json!({ "description": description });
         }
     }
-
     for (status, response) in operation["responses"].as_object_mut().into_iter().flatten() {
         if response["description"].as_str().unwrap_or_default().is_empty() {
             response["description"] = json!("Success");

@@ -1,5 +1,5 @@
-//! What the service offers, read from its own OpenAPI document: the document cannot say one thing and the
-//! service do another, since routing fallbacks, content negotiation and validation all come from here.
+//! The OpenAPI document of a service and the index of its operations. Fallback routes, content negotiation and validation
+//! use the document, so that it cannot differ from what the service does.
 
 mod document;
 mod schema_validator;
@@ -11,42 +11,52 @@ use actix_web::http::Method;
 use metrics::Gauge;
 use serde_json::{Map, Value, json};
 
+use crate::Error;
+use crate::response::negotiate::Accept;
 use crate::telemetry::metrics::{RequestMetrics, in_flight};
 
 pub(crate) use document::finish;
 pub use schema_validator::SchemaValidator;
 use validator::Schema;
 
-/// Every operation of a service, by route pattern and method.
+/// Returns true for paths and route patterns of the group for browsers (docs/api/browsers.md).
+pub(crate) fn is_public(path: &str) -> bool {
+    path.starts_with("/v1/public/")
+}
+
+/// The operations of a service, by route pattern and method.
 pub struct Api {
     /// The OpenAPI 3.1 document as JSON.
     pub document: String,
     operations: HashMap<String, HashMap<Method, Operation>>,
-    /// Requests for anything else.
+    /// Metrics of requests that match no operation.
     pub(crate) others: RequestMetrics,
     pub(crate) in_flight: Gauge,
 }
 
-/// One operation, as its documentation describes it.
+/// An operation as its documentation describes it.
 pub(crate) struct Operation {
-    /// By its id: `create_load_as_organiser`
-    pub(crate) measured: RequestMetrics,
-    /// It needs a caller.
+    /// Metrics, labelled with the operation id, such as `create_load_as_organiser`.
+    pub(crate) metrics: RequestMetrics,
+    /// True if the operation requires a token.
     pub(crate) secured: bool,
-    /// Media types of the answer to success; `*/*` where content is passed through.
-    offers: Vec<String>,
+    /// Media types of the successful response; `*/*` for stored content of any type.
+    media_types: Vec<String>,
     /// The schema of the JSON request body.
     pub(crate) body: Option<Schema>,
-    /// True where an array of exactly one object stands for the object.
+    /// True if the body may also be an array of exactly one object.
     pub(crate) one_or_array: bool,
-    /// True where an `Idempotency-Key` is documented; elsewhere the header is ignored.
+    /// True if an `Idempotency-Key` is documented. Other operations ignore the header.
     pub(crate) takes_key: bool,
-    /// The query parameters, as an object.
+    /// The schema of the query parameters, as an object.
     pub(crate) params: Option<Schema>,
 }
 
 impl Api {
-    /// Compiles the document; an error is a mistake in the document.
+    /// Compiles the document.
+    ///
+    /// # Errors
+    /// Fails if a method or a schema of the document is invalid.
     pub fn new(document: &Value) -> anyhow::Result<Self> {
         let mut operations = HashMap::<_, HashMap<_, _>>::new();
         for (pattern, item) in document["paths"].as_object().into_iter().flatten() {
@@ -62,11 +72,12 @@ impl Api {
         Ok(Self { document: document.to_string(), operations, others, in_flight: in_flight() })
     }
 
+    /// Returns the operation of a route pattern and method.
     pub(crate) fn operation(&self, pattern: &str, method: &Method) -> Option<&Operation> {
         self.operations.get(pattern)?.get(method)
     }
 
-    /// The methods of a pattern as an `Allow` header; nothing if the pattern has none.
+    /// Returns the methods of a pattern as an `Allow` header, or `None` if the pattern has no operation.
     pub(crate) fn allowed(&self, pattern: &str) -> Option<String> {
         let methods = self.operations.get(pattern)?;
         let mut names: Vec<_> = methods.keys().map(Method::as_str).collect();
@@ -86,11 +97,11 @@ impl Operation {
         let body = single.unwrap_or(content);
         let success = operation["responses"]["200"]["content"].as_object();
         Ok(Self {
-            measured: RequestMetrics::new(operation["operationId"].as_str().unwrap_or_default().to_owned()),
+            metrics: RequestMetrics::new(operation["operationId"].as_str().unwrap_or_default().to_owned()),
             secured: operation["security"]
                 .as_array()
                 .is_some_and(|s| s.iter().any(|s| s.get("bearer").is_some())),
-            offers: success.into_iter().flat_map(|content| content.keys().cloned()).collect(),
+            media_types: success.into_iter().flat_map(|content| content.keys().cloned()).collect(),
             body: (!body.is_null()).then(|| Schema::new(body, components)).transpose()?,
             one_or_array: single.is_some(),
             takes_key: operation["parameters"]
@@ -100,33 +111,24 @@ impl Operation {
         })
     }
 
-    /// The media types on offer if the `Accept` header rules all of them out.
-    pub(crate) fn ruled_out(&self, accept: &str) -> Option<String> {
-        // Errors are JSON, so JSON may always be named, whatever success looks like.
-        let mut offers = self.offers.iter().map(String::as_str).chain(["application/json"]);
-        let wanted = |range: &str| {
-            let mut parts = range.split(';').map(str::trim);
-            let range = parts.next().unwrap_or_default().to_ascii_lowercase();
-            let refused = parts.any(|p| p.strip_prefix("q=").and_then(|q| q.parse().ok()) == Some(0.0_f32));
-            (!refused).then_some(range)
-        };
-        let ranges: Vec<_> = accept.split(',').filter_map(wanted).collect();
-        let matches = |offer: &str| {
-            offer == "*/*"
-                || ranges.iter().any(|range| {
-                    range == "*/*"
-                        || range == offer
-                        || range.strip_suffix('*').is_some_and(|p| offer.starts_with(p))
-                })
-        };
-        if accept.trim().is_empty() || offers.any(matches) {
-            return None;
+    /// Checks the `Accept` header.
+    ///
+    /// # Errors
+    /// 406 if the header excludes every media type of the operation, and JSON, the media type of errors.
+    pub(crate) fn check_accept(&self, accept: &Accept) -> Result<(), Error> {
+        let is_allowed = |media_type: &str| media_type == "*/*" || accept.allows(media_type);
+        let mut media_types = self.media_types.iter().map(String::as_str).chain(["application/json"]);
+        if media_types.any(is_allowed) {
+            return Ok(());
         }
-        Some(if self.offers.is_empty() { "application/json".into() } else { self.offers.join(" or ") })
+        Err(Error::NotAcceptable(match &self.media_types[..] {
+            [] => "application/json".to_owned(),
+            media_types => media_types.join(" or "),
+        }))
     }
 }
 
-/// `oneOf: [object, array of exactly that object]`, as [`document`] writes it.
+/// Returns the object schema of `oneOf: [object, array of exactly that object]`, which [`document`] writes.
 fn single_of_one_or_array(schema: &Value) -> Option<&Value> {
     match schema["oneOf"].as_array()?.as_slice() {
         [single, array] if array["items"] == *single && array["maxItems"] == 1 => Some(single),
@@ -134,7 +136,7 @@ fn single_of_one_or_array(schema: &Value) -> Option<&Value> {
     }
 }
 
-/// The query parameters of an operation as the schema of an object.
+/// Returns the query parameters of an operation as the schema of an object.
 fn parameters_schema(operation: &Value) -> Option<Value> {
     let mut properties = Map::new();
     let mut required = Vec::new();
@@ -151,15 +153,16 @@ fn parameters_schema(operation: &Value) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
+    use actix_web::http::header::{ACCEPT, HeaderMap, HeaderValue};
     use proptest::prelude::*;
 
     use super::*;
 
-    fn operation() -> Operation {
+    fn operation(media_types: &[&str]) -> Operation {
         Operation {
-            measured: RequestMetrics::new(String::new()),
+            metrics: RequestMetrics::new(String::new()),
             secured: true,
-            offers: vec!["application/json".into(), "text/csv".into()],
+            media_types: media_types.iter().map(ToString::to_string).collect(),
             body: None,
             one_or_array: false,
             takes_key: false,
@@ -167,25 +170,39 @@ mod tests {
         }
     }
 
+    fn is_acceptable(media_types: &[&str], accept: &[u8]) -> bool {
+        let value = HeaderValue::from_bytes(accept).ok();
+        let headers = HeaderMap::from_iter(value.map(|value| (ACCEPT, value)));
+        operation(media_types).check_accept(&Accept::parse(&headers)).is_ok()
+    }
+
+    const JSON_OR_CSV: [&str; 2] = ["application/json", "text/csv"];
+
     proptest! {
         #[test]
-        fn any_accept_header_is_read(text in "\\PC{0,40}", range in "[a-z*/;=q., 0-9-]{0,30}") {
+        fn accepts_any_header_with_a_supported_type(text in "\\PC{0,40}", range in "[a-z*/;=q., 0-9-]{0,30}") {
             for text in [text, range] {
-                operation().ruled_out(&text);
-                prop_assert_eq!(operation().ruled_out(&format!("{text}, text/csv")), None);
+                is_acceptable(&JSON_OR_CSV, text.as_bytes());
+                prop_assert!(is_acceptable(&JSON_OR_CSV, format!("{text}, text/csv").as_bytes()));
             }
         }
     }
 
     #[test]
-    fn accept() {
-        let operation = operation();
-        for accepted in ["", "*/*", "text/*", "text/html, text/csv;q=0.1", "Application/JSON; charset=utf-8"]
-        {
-            assert_eq!(operation.ruled_out(accepted), None, "{accepted}");
+    fn checks_the_accept_header() {
+        for accept in ["", "*/*", "text/*", "text/html, text/csv;q=0.1", "Application/JSON; charset=utf-8"] {
+            assert!(is_acceptable(&JSON_OR_CSV, accept.as_bytes()), "{accept}");
         }
-        for refused in ["text/html", "image/*", "application/json;q=0, text/csv;q=0"] {
-            assert!(operation.ruled_out(refused).is_some(), "{refused}");
+        for accept in ["text/html", "image/*", "application/json;q=0, text/csv;q=0", "*/*;q=0"] {
+            assert!(!is_acceptable(&JSON_OR_CSV, accept.as_bytes()), "{accept}");
         }
+    }
+
+    #[test]
+    fn a_refused_json_is_not_acceptable_despite_a_wildcard() {
+        let accept = b"application/json;q=0, */*";
+        assert!(!is_acceptable(&["application/json"], accept));
+        assert!(is_acceptable(&JSON_OR_CSV, accept), "CSV is acceptable");
+        assert!(is_acceptable(&["*/*"], accept), "stored content of any type is acceptable");
     }
 }

@@ -1,4 +1,4 @@
-//! Validation by a type's JSON Schema for values that come by other ways than a JSON body, such as rows of a table.
+//! Validation by the JSON Schema of a type, for values that are not JSON bodies, such as rows of a batch.
 
 use std::marker::PhantomData;
 
@@ -16,7 +16,7 @@ impl<T: ToSchema + DeserializeOwned + Default> SchemaValidator<T> {
     /// Compiles the schema.
     ///
     /// # Errors
-    /// If the type has no schema that compiles, which is a mistake in the type.
+    /// Fails if the schema is invalid, which is a defect of the type.
     pub fn new() -> anyhow::Result<Self> {
         let (mut schemas, mut components) = (Vec::new(), json!({ "schemas": {} }));
         T::schemas(&mut schemas);
@@ -26,11 +26,11 @@ impl<T: ToSchema + DeserializeOwned + Default> SchemaValidator<T> {
         Ok(Self(Schema::new(&serde_json::to_value(T::schema())?, &components)?, PhantomData))
     }
 
-    /// The value, with defaults for members that failed, and what is wrong with them.
+    /// Normalizes and validates a value. Returns it with the default value for each invalid member, and the errors.
     pub fn check(&self, mut value: Value) -> (T, ValidationErrors) {
         let mut errors = self.0.check(&mut value);
         let value = serde_json::from_value(value).unwrap_or_else(|error| {
-            // The schema leaves nothing that the type cannot hold, unless it found too much to take it all out.
+            // `Schema::check` removes what the type cannot represent, unless there are too many errors.
             if errors.is_empty() {
                 errors.push("", Code::Type, error.to_string());
             }
@@ -39,7 +39,7 @@ impl<T: ToSchema + DeserializeOwned + Default> SchemaValidator<T> {
         (value, errors)
     }
 
-    /// The value; nothing if anything is wrong with it. Takes far less time than [`SchemaValidator::check`] for a value that fails.
+    /// Normalizes a value and returns it if it is valid. Much faster than [`SchemaValidator::check`] for an invalid value.
     pub fn valid(&self, mut value: Value) -> Option<T> {
         if self.0.is_valid(&mut value) { serde_json::from_value(value).ok() } else { None }
     }

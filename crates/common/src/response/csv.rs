@@ -1,33 +1,34 @@
-//! CSV as it is written (RFC 4180), with cells that no spreadsheet takes for formulas.
+//! Writing CSV (RFC 4180) whose cells no spreadsheet runs as formulas (docs/api/lists.md, "CSV").
 
 use std::borrow::Cow;
 
 /// Characters that start a formula. Spreadsheets also accept the full-width forms.
-const FORMULA: [char; 10] = ['=', '+', '-', '@', '\t', '\r', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
+const FORMULA_PREFIXES: [char; 10] =
+    ['=', '+', '-', '@', '\t', '\r', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
 
 /// Separates the entries of a list in one cell.
 pub const SEPARATOR: char = ';';
 
-/// A guarded cell, not yet quoted.
+/// A cell whose formula prefix is escaped. It is not quoted yet.
 #[derive(Debug)]
 pub struct CsvCell<'a>(Cow<'a, str>);
 
 impl<'a> CsvCell<'a> {
-    /// A text, guarded.
+    /// Creates a cell from a text.
     pub fn text(text: &'a str) -> Self {
         Self(escape_formula(text))
     }
 
-    /// A list of texts without [`SEPARATOR`], each guarded by itself.
+    /// Creates a cell from a list of texts, which must not contain [`SEPARATOR`]. Each text is escaped separately.
     pub fn list<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Self {
         let texts: Vec<_> =
             texts.into_iter().map(|text| escape_formula(text.as_ref()).into_owned()).collect();
         let list = texts.join(&SEPARATOR.to_string());
-        // A number at the start of a list is no number.
+        // A list that starts with a number such as `-1` is not a number itself.
         Self(if is_formula(&list) { format!("'{list}").into() } else { list.into() })
     }
 
-    /// What is written, before quoting.
+    /// Returns the escaped text, without quotes.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -51,13 +52,13 @@ impl From<String> for CsvCell<'_> {
     }
 }
 
-/// Rows of a table as they are sent: CRLF after each, quotes around those cells only that need them. Those with `;` do:
-/// spreadsheets of many European locales split there.
+/// A buffer of CSV rows. Each row ends with CRLF. Only cells that need quotes are quoted. Cells with `;` need them, since
+/// spreadsheets in many European locales split at `;`.
 #[derive(Debug, Default)]
 pub struct CsvWriter(Vec<u8>);
 
 impl CsvWriter {
-    /// Adds a row.
+    /// Appends a row.
     pub fn row<'a, T: Into<CsvCell<'a>>>(&mut self, cells: impl IntoIterator<Item = T>) {
         for (i, cell) in cells.into_iter().enumerate() {
             if i > 0 {
@@ -75,38 +76,38 @@ impl CsvWriter {
         self.0.extend_from_slice(b"\r\n");
     }
 
-    /// The rows so far.
+    /// Returns the rows.
     pub fn into_bytes(self) -> Vec<u8> {
         self.0
     }
 }
 
-/// The cell for a text: with a `'` before what would start a formula and is no number, and before a text that looks
-/// guarded already, so that [`unguard`] gives back every text.
+/// Adds a leading `'` to a text that a spreadsheet would run as a formula and that is not a number. A text that looks
+/// escaped already gets one more `'`, so that [`unescape_formula`] restores every text.
 pub fn escape_formula(text: &str) -> Cow<'_, str> {
-    if is_formula(text) || is_guarded(text) { format!("'{text}").into() } else { text.into() }
+    if is_formula(text) || is_escaped(text) { format!("'{text}").into() } else { text.into() }
 }
 
-/// The text of a cell: without the `'` that [`guard`] puts before it.
+/// Removes the `'` that [`escape_formula`] added.
 pub fn unescape_formula(cell: &str) -> &str {
-    cell.strip_prefix('\'').filter(|_| is_guarded(cell)).unwrap_or(cell)
+    cell.strip_prefix('\'').filter(|_| is_escaped(cell)).unwrap_or(cell)
 }
 
-/// The texts of a cell that [`CsvCell::list`] wrote, without white space around them.
+/// Returns the texts of a cell that [`CsvCell::list`] wrote, trimmed.
 pub fn entries(cell: &str) -> impl Iterator<Item = &str> {
     cell.split(SEPARATOR).map(str::trim).filter(|entry| !entry.is_empty()).map(unescape_formula)
 }
 
-/// True for a formula's beginning after one or more `'`.
-fn is_guarded(cell: &str) -> bool {
-    cell.starts_with('\'') && cell.trim_start_matches('\'').starts_with(FORMULA)
+/// Returns true if one or more `'` are followed by a formula prefix.
+fn is_escaped(cell: &str) -> bool {
+    cell.starts_with('\'') && cell.trim_start_matches('\'').starts_with(FORMULA_PREFIXES)
 }
 
 fn is_formula(text: &str) -> bool {
-    text.starts_with(FORMULA) && !is_number(text)
+    text.starts_with(FORMULA_PREFIXES) && !is_number(text)
 }
 
-/// As spreadsheets read numbers: `-1.5`, `+3`, `1e-9`; not Rust's `inf` and `nan`.
+/// Returns true for numbers as spreadsheets read them: `-1.5`, `+3`, `1e-9`; not Rust's `inf` and `nan`.
 fn is_number(text: &str) -> bool {
     text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'))
         && text.parse::<f64>().is_ok()
@@ -119,15 +120,15 @@ mod tests {
     use super::*;
 
     fn is_safe(cell: &str) -> bool {
-        !cell.starts_with(FORMULA) || cell.parse::<f64>().is_ok()
+        !cell.starts_with(FORMULA_PREFIXES) || cell.parse::<f64>().is_ok()
     }
 
     proptest! {
         #[test]
-        fn every_row_comes_back(cells in prop::collection::vec("[\\PC,;;\"=\r\n' a-]{0,9}", 2..5)) {
-            let mut lines = CsvWriter::default();
-            lines.row(&cells);
-            let bytes = lines.into_bytes();
+        fn restores_every_row(cells in prop::collection::vec("[\\PC,;;\"=\r\n' a-]{0,9}", 2..5)) {
+            let mut writer = CsvWriter::default();
+            writer.row(&cells);
+            let bytes = writer.into_bytes();
             let mut rows = ::csv::ReaderBuilder::new().has_headers(false).from_reader(&bytes[..]);
             let rows: Vec<_> = rows.records().map(Result::unwrap).collect();
             prop_assert_eq!(rows.len(), 1);
@@ -135,18 +136,18 @@ mod tests {
         }
 
         #[test]
-        fn rows_are_those_of_the_csv_crate(cells in prop::collection::vec("[\\PC,\"=\r\n' a-]{0,9}", 2..5)) {
-            // Which leaves cells with `;` without quotes.
+        fn writes_the_same_rows_as_the_csv_crate(cells in prop::collection::vec("[\\PC,\"=\r\n' a-]{0,9}", 2..5)) {
+            // The csv crate does not quote cells with `;`.
             let cells: Vec<_> = cells.iter().map(|cell| cell.replace(';', ",")).collect();
-            let mut lines = CsvWriter::default();
-            lines.row(&cells);
-            let mut other = ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).from_writer(Vec::new());
-            other.write_record(cells.iter().map(|cell| escape_formula(cell).into_owned())).unwrap();
-            prop_assert_eq!(lines.into_bytes(), other.into_inner().unwrap());
+            let mut writer = CsvWriter::default();
+            writer.row(&cells);
+            let mut expected = ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).from_writer(Vec::new());
+            expected.write_record(cells.iter().map(|cell| escape_formula(cell).into_owned())).unwrap();
+            prop_assert_eq!(writer.into_bytes(), expected.into_inner().unwrap());
         }
 
         #[test]
-        fn every_text_comes_back_and_no_cell_is_a_formula(
+        fn restores_every_text_and_writes_no_formula(
             text in "['=+@\t\r\u{ff1d}\u{ff0b}0-9.e -]{0,4}\\PC{0,9}", quotes in "'{0,4}[=+@a-]?\\PC{0,2}",
         ) {
             for text in [text, quotes] {
@@ -157,7 +158,7 @@ mod tests {
         }
 
         #[test]
-        fn every_list_comes_back_and_no_entry_is_a_formula(
+        fn restores_every_list_and_writes_no_formula(
             texts in prop::collection::vec("'{0,3}[=+@1-]{0,2}[1-9a'-]", 0..5),
         ) {
             let CsvCell(cell) = CsvCell::list(&texts);
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn formulas_are_texts() {
+    fn escapes_formulas() {
         for formula in [
             "=1+1",
             "+cmd",
@@ -192,16 +193,16 @@ mod tests {
     }
 
     #[test]
-    fn cells_with_a_semicolon_are_quoted() {
-        let mut lines = CsvWriter::default();
-        lines.row(["a;b", "=1;2", ";", "plain", "\";"]);
-        lines.row([CsvCell::list(["-1", "a"]), CsvCell::list(["a"])]);
+    fn quotes_cells_with_semicolons() {
+        let mut writer = CsvWriter::default();
+        writer.row(["a;b", "=1;2", ";", "plain", "\";"]);
+        writer.row([CsvCell::list(["-1", "a"]), CsvCell::list(["a"])]);
         let expected = "\"a;b\",\"'=1;2\",\";\",plain,\"\"\";\"\r\n\"'-1;a\",a\r\n";
-        assert_eq!(String::from_utf8(lines.into_bytes()).unwrap(), expected);
+        assert_eq!(String::from_utf8(writer.into_bytes()).unwrap(), expected);
     }
 
     #[test]
-    fn entries_of_a_list_are_guarded_one_by_one() {
+    fn escapes_each_entry_of_a_list() {
         for (texts, cell) in [
             (&["a", "b"][..], "a;b"),
             (&["=a", "-b", "c"], "'=a;'-b;c"),

@@ -1,4 +1,4 @@
-//! The one error of every handler: a variant for each code of the contract, and its body.
+//! The error type of all handlers: one variant for each reason of a code in docs/api/errors.md, and the error body.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderValue};
@@ -9,7 +9,7 @@ use utoipa::{IntoResponses, ToSchema};
 
 use crate::response::validation::{FieldError, ValidationErrors};
 
-/// What a handler may answer instead of success (contract, section 1, "Errors").
+/// An error response (docs/api/errors.md).
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// 400 `validation_failed`
@@ -18,65 +18,68 @@ pub enum Error {
     /// 400 `malformed_body`
     #[error("The body cannot be read: {0}.")]
     MalformedBody(String),
-    /// 401 `unauthenticated`; what is wrong with the credential, nothing if there is none.
-    #[error("{}", refusal(*.0))]
+    /// 401 `unauthenticated`; the reason why the token was refused, or `None` if there is no token.
+    #[error("{}", unauthenticated(*.0))]
     Unauthenticated(Option<&'static str>),
     /// 403 `forbidden`
     #[error("{0}")]
     Forbidden(&'static str),
     /// 404 `not_found`
-    #[error("There is nothing here by that name.")]
+    #[error("The resource was not found.")]
     NotFound,
-    /// 405 `method_not_allowed`; the methods that are.
-    #[error("This address takes {0}.")]
+    /// 405 `method_not_allowed`; the allowed methods, separated by commas.
+    #[error("This route allows only {0}.")]
     MethodNotAllowed(String),
-    /// 406 `not_acceptable`; the media types on offer.
-    #[error("The answer comes as {0}, which the Accept header rules out.")]
+    /// 406 `not_acceptable`; the available media types.
+    #[error("The response is available only as {0}, which the request does not accept.")]
     NotAcceptable(String),
-    /// 409 `conflict`, with members for `body`.
+    /// 409 `conflict`; the message, and members of `body`.
     #[error("{0}")]
     Conflict(String, Map<String, Value>),
     /// 409 `idempotency_key_reused`
     #[error("This Idempotency-Key was used for another request: choose a new one.")]
     IdempotencyKeyReused,
     /// 409 `idempotency_in_progress`
-    #[error("The first request with this Idempotency-Key is still running: repeat it later.")]
+    #[error("The first request with this Idempotency-Key is still running: send it again later.")]
     IdempotencyInProgress,
     /// 413 `payload_too_large`; the limit in bytes.
-    #[error("This is more than the {0} bytes that are taken.")]
+    #[error("The request exceeds the limit of {0} bytes.")]
     PayloadTooLarge(usize),
-    /// 415 `unsupported_media_type`; the type that is taken.
+    /// 415 `unsupported_media_type`; the supported media type.
     #[error("The body must be {0}.")]
     UnsupportedMediaType(&'static str),
     /// 416 `range_not_satisfiable`; the size of the content in bytes.
-    #[error("The content has {0} bytes; the range lies outside.")]
+    #[error("The requested range lies outside the content of {0} bytes.")]
     RangeNotSatisfiable(u64),
     /// 429 `rate_limited`; seconds until the next request is admitted.
     #[error("Too many requests from this address: try again in {0} s.")]
     RateLimited(u64),
-    /// 500 `internal`: a bug. The cause goes to the log only.
-    #[error("Something went wrong here; the request id finds it in the log.")]
+    /// 500 `internal`: a defect of the service. The cause is logged and not sent.
+    #[error("An internal error occurred: the log has details under the request id.")]
     Internal(#[source] anyhow::Error),
-    /// 503 `dependency_unavailable`: nothing was changed. The cause goes to the log only.
+    /// 503 `dependency_unavailable`: nothing was changed. The cause, which is logged and not sent, and the dependency.
     #[error("{1} cannot be reached at the moment and nothing was changed: try again.")]
     Unavailable(#[source] anyhow::Error, &'static str),
-    /// 503 `dependency_unavailable`: too much of one kind is under way, and nothing was changed.
+    /// 503 `dependency_unavailable`: too many operations of one kind are running. Nothing was changed.
     #[error("{0}")]
     Busy(&'static str),
-    /// 429 `rate_limited`: too much of one kind is under way for the caller's tenant, and nothing was changed.
+    /// 429 `rate_limited`: too many operations of one kind are running for the caller's tenant. Nothing was changed.
     #[error("{0}")]
     TenantBusy(&'static str),
-    /// 503 `dependency_unavailable` where the database was lost in the commit: `body.outcome` is `unknown`.
+    /// 503 `dependency_unavailable` if the connection to the database was lost during the commit: `body.outcome` is
+    /// `unknown`.
     #[error(
-        "The database cannot be reached at the moment, and whether this was done is not known: look, or repeat it with the \
-         same Idempotency-Key."
+        "The connection to the database was lost during the commit, and the outcome is unknown: check the result, or send \
+         the request again with the same Idempotency-Key."
     )]
     CommitUnknown(#[source] anyhow::Error),
 }
 
-fn refusal(reason: Option<&str>) -> String {
-    let needed = "A bearer token is needed: send it as Authorization: Bearer <token>.";
-    reason.map_or_else(|| needed.to_owned(), |reason| format!("The bearer token was refused: {reason}."))
+fn unauthenticated(reason: Option<&str>) -> String {
+    match reason {
+        Some(reason) => format!("The bearer token was refused: {reason}."),
+        None => "A bearer token is required: send it as Authorization: Bearer <token>.".to_owned(),
+    }
 }
 
 fn summary(errors: &ValidationErrors) -> String {
@@ -88,12 +91,12 @@ fn summary(errors: &ValidationErrors) -> String {
 }
 
 impl Error {
-    /// 409 with a sentence that says why.
+    /// Returns a 409 `conflict` with this message.
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::Conflict(message.into(), Map::new())
     }
 
-    /// The same error with a member more in its `body`, which only 409 `conflict` and 400 `validation_failed` have.
+    /// Adds a member to the `body` of a 409 `conflict` or a 400 `validation_failed`. Other errors are returned unchanged.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         if let Self::Conflict(_, body) | Self::Validation(ValidationErrors { body, .. }) = &mut self {
@@ -123,7 +126,7 @@ impl Error {
         }
     }
 
-    /// The whole answer, with the request id in its body.
+    /// Returns the complete response, with the request id in its body.
     pub fn respond(&self, request_id: &str) -> HttpResponse {
         let mut body = match self {
             Self::Conflict(_, members) => members.clone(),
@@ -165,7 +168,7 @@ impl Error {
             }
             Self::RateLimited(seconds) => vec![(header::RETRY_AFTER, HeaderValue::from(*seconds))],
             Self::TenantBusy(_) => vec![(header::RETRY_AFTER, HeaderValue::from(1))],
-            // What was not read of the body must not be taken for the next request.
+            // The unread rest of the body must not be parsed as the next request.
             Self::PayloadTooLarge(_) => vec![(header::CONNECTION, text("close"))],
             _ => vec![],
         }
@@ -177,9 +180,15 @@ impl ResponseError for Error {
         StatusCode::from_u16(self.code().0).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// Bare: the boundary, which knows the request id, writes the body.
+    /// Returns a response without a body. The middleware, which knows the request id, writes the body.
     fn error_response(&self) -> HttpResponse {
         HttpResponse::new(self.status_code())
+    }
+}
+
+impl From<ValidationErrors> for Error {
+    fn from(errors: ValidationErrors) -> Self {
+        Self::Validation(errors)
     }
 }
 
@@ -205,10 +214,11 @@ impl From<serde_json::Error> for Error {
     }
 }
 
-/// What is wrong with JSON, and where; serde's own words repeat the value, which may be somebody's.
+/// Describes a JSON error by its kind and position. The message of serde_json is not used, since it repeats the value, which
+/// may be personal data.
 pub fn redacted_json_error(error: &serde_json::Error) -> anyhow::Error {
     let (kind, line, column) = (error.classify(), error.line(), error.column());
-    anyhow::anyhow!("the JSON is not as documented: {kind:?} at line {line}, column {column}")
+    anyhow::anyhow!("unexpected JSON: {kind:?} at line {line}, column {column}")
 }
 
 impl database::DatabaseFailure for Error {
@@ -220,7 +230,7 @@ impl database::DatabaseFailure for Error {
     }
 }
 
-/// The body of every error (interface.md, 2.14).
+/// The body of every error.
 #[derive(Serialize, ToSchema)]
 pub struct ErrorBody {
     /// Always `error`.
@@ -228,23 +238,23 @@ pub struct ErrorBody {
     status: &'static str,
     /// One sentence for a person.
     message: String,
-    /// Always empty: the request id finds the stack in the log.
+    /// Always empty. The log has the stack under the request id.
     #[schema(value_type = String)]
     stack: &'static str,
-    /// For a program.
+    /// For a program: one of the codes in the API guide.
     #[schema(value_type = String)]
     code: &'static str,
-    /// `requestId`, and what the code documents.
+    /// `requestId`, and the members that the code documents.
     #[schema(value_type = Object)]
     body: Map<String, Value>,
-    /// One entry for each failed field.
+    /// One entry for each invalid field.
     validation: Vec<FieldError>,
 }
 
-/// The error answers that every operation documents (interface.md, section 7).
+/// The error responses that every operation documents.
 #[derive(IntoResponses)]
 pub enum ErrorResponses {
-    /// A field is missing or wrong (`validation_failed`), or the body cannot be read (`malformed_body`).
+    /// A field is missing or invalid (`validation_failed`), or the body cannot be read (`malformed_body`).
     #[response(status = 400)]
     BadRequest(#[to_schema] ErrorBody),
     /// No valid bearer token.
@@ -253,10 +263,10 @@ pub enum ErrorResponses {
     /// The caller may not do this.
     #[response(status = 403)]
     Forbidden(#[to_schema] ErrorBody),
-    /// The thing is not in a state that allows this.
+    /// The state of the resource does not permit the operation.
     #[response(status = 409)]
     Conflict(#[to_schema] ErrorBody),
-    /// A bug.
+    /// A defect of the service.
     #[response(status = 500)]
     Internal(#[to_schema] ErrorBody),
 }

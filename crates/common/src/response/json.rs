@@ -1,4 +1,4 @@
-//! A JSON answer whose bytes were written where the data was read, so that it can be kept and sent again.
+//! A JSON response that is serialized before it is sent, so that [`Idempotency`](crate::Idempotency) can store and replay it.
 
 use actix_web::body::BoxBody;
 use actix_web::http::StatusCode;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// A 200 with its JSON body and the headers that belong to it.
+/// A 200 response: a JSON body and additional headers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JsonResponse {
     /// JSON text.
@@ -18,17 +18,20 @@ pub struct JsonResponse {
 }
 
 impl JsonResponse {
-    /// The value as JSON.
+    /// Serializes a value.
+    ///
+    /// # Errors
+    /// Returns [`Error::Internal`] if the value cannot be serialized.
     pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Self, Error> {
         Ok(Self::raw(serde_json::to_string(value)?))
     }
 
-    /// Text that is JSON already, such as a stored document.
+    /// Creates a response from JSON text, such as a stored document.
     pub fn raw(body: String) -> Self {
         Self { body, headers: Vec::new() }
     }
 
-    /// A JSON array of documents that are JSON already.
+    /// Creates a response with an array of documents that are JSON text.
     pub fn array<'a>(documents: impl IntoIterator<Item = &'a str>) -> Self {
         let mut body = String::from("[");
         for (i, document) in documents.into_iter().enumerate() {
@@ -48,7 +51,7 @@ impl JsonResponse {
         self
     }
 
-    /// Adds the `Link` header, if there are links.
+    /// Adds the `Link` header, unless `links` is empty.
     #[must_use]
     pub fn links(self, links: String) -> Self {
         if links.is_empty() { self } else { self.header("Link", links) }

@@ -1,4 +1,4 @@
-//! Responses: JSON, CSV and streams, their negotiation, and error bodies.
+//! Responses: JSON, CSV, streams, content negotiation and error bodies.
 
 pub mod csv;
 pub mod error;

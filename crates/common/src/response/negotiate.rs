@@ -1,34 +1,73 @@
-//! JSON or CSV: by the parameter `format`, else by the `Accept` header (contract, section 1, "CSV").
+//! Content negotiation: the `Accept` header, and the choice between JSON and CSV (docs/api/lists.md, "CSV").
+
+use std::cmp::Ordering;
 
 use actix_web::HttpRequest;
-use actix_web::http::header;
+use actix_web::http::header::{self, HeaderMap, Quality, QualityItem};
 use serde_json::json;
 
 use crate::response::validation::{Code, ValidationErrors};
 
-/// How the rows of a search are written.
+/// The media ranges of the `Accept` headers of a request (RFC 9110, section 12.5.1).
+#[derive(Clone, Debug, Default)]
+pub struct Accept(Vec<QualityItem<String>>);
+
+/// How a media type matches: the quality of the most specific range that contains it, then how specific that range is. The
+/// specificity decides between types of equal quality, such as `text/csv` for `text/csv, */*`.
+type Preference = (Quality, u8);
+
+impl Accept {
+    /// Parses the headers of a request. Ranges that cannot be parsed are skipped.
+    pub fn parse(headers: &HeaderMap) -> Self {
+        let lines = headers.get_all(header::ACCEPT).filter_map(|line| line.to_str().ok());
+        let ranges = lines.flat_map(|line| line.split(',')).map(str::trim).filter(|range| !range.is_empty());
+        Self(ranges.filter_map(|range| range.parse().ok()).collect())
+    }
+
+    /// Returns true if a response of this media type is acceptable. Without a range, every type is.
+    pub fn allows(&self, media_type: &str) -> bool {
+        self.preference(media_type).0 > Quality::ZERO
+    }
+
+    fn preference(&self, media_type: &str) -> Preference {
+        if self.0.is_empty() {
+            return (Quality::MAX, 0);
+        }
+        let matching = self.0.iter().filter_map(|range| {
+            let name = range.item.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+            let specificity = match name.strip_suffix('*') {
+                None if name == media_type => 2,
+                Some("" | "*/") => 0,
+                Some(kind) if media_type.starts_with(kind) => 1,
+                _ => return None,
+            };
+            Some((specificity, range.quality))
+        });
+        matching.max().map_or((Quality::ZERO, 0), |(specificity, quality)| (quality, specificity))
+    }
+}
+
+/// The format of the rows of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// An array of documents.
+    /// A JSON array of documents.
     Json,
-    /// A table (RFC 4180).
+    /// A CSV file (RFC 4180).
     Csv,
 }
 
 impl Format {
-    /// What the `Accept` header prefers of the two; `usual` where it does not say.
-    pub fn accepted(request: &HttpRequest, usual: Self) -> Self {
-        let lines = request.headers().get_all(header::ACCEPT).filter_map(|line| line.to_str().ok());
-        let accept = lines.collect::<Vec<_>>().join(",");
-        let (json, csv) = (preference(&accept, "application/json"), preference(&accept, "text/csv"));
-        match json.partial_cmp(&csv) {
-            Some(std::cmp::Ordering::Greater) => Self::Json,
-            Some(std::cmp::Ordering::Less) => Self::Csv,
-            _ => usual,
+    /// Returns the format that the `Accept` header prefers, or `default` if it prefers neither.
+    pub fn accepted(request: &HttpRequest, default: Self) -> Self {
+        let accept = Accept::parse(request.headers());
+        match accept.preference("application/json").cmp(&accept.preference("text/csv")) {
+            Ordering::Greater => Self::Json,
+            Ordering::Less => Self::Csv,
+            Ordering::Equal => default,
         }
     }
 
-    /// What the parameter `format` says, in any case; `accepted` where it is absent.
+    /// Parses the parameter `format`, in any case. Returns `accepted` if it is absent, or invalid, which is added to `errors`.
     pub fn named(name: Option<&str>, accepted: Self, errors: &mut ValidationErrors) -> Self {
         match name.map(str::trim) {
             None => accepted,
@@ -42,41 +81,65 @@ impl Format {
         }
     }
 
-    /// The parameter `limit`: 1..100 and by default 20 as JSON, 1..1,000,000 and by default all as CSV.
+    /// Validates the parameter `limit`, a number of rows: 1 to 100 and by default 20 for JSON, 1 to 1,000,000 and by default
+    /// all for CSV.
     pub fn limit(self, limit: Option<i64>, errors: &mut ValidationErrors) -> i64 {
-        let (most, usual) = if self == Self::Json { (100, 20) } else { (1_000_000, i64::MAX) };
-        if limit.is_some_and(|limit| !(1..=most).contains(&limit)) {
-            let range = json!({ "minimum": 1, "maximum": most });
-            errors.push_with("limit", Code::Range, format!("must be between 1 and {most}"), range);
-        }
-        limit.unwrap_or(usual)
-    }
-}
-
-/// How much a media type is wanted: the quality of the most specific range that names it, and how specific that is,
-/// which decides between `text/csv` and `*/*`.
-fn preference(accept: &str, media: &str) -> (f32, u8) {
-    let ranges = accept.split(',').filter_map(|range| {
-        let mut parts = range.split(';').map(str::trim);
-        let name = parts.next()?.to_ascii_lowercase();
-        let quality = parts.find_map(|part| part.strip_prefix("q=")?.parse().ok()).unwrap_or(1.0);
-        let specific = match name.strip_suffix('*') {
-            None if name == media => 2,
-            Some("*/") => 0,
-            Some(kind) if media.starts_with(kind) => 1,
-            _ => return None,
+        let (max, default) = match self {
+            Self::Json => (100, 20),
+            Self::Csv => (1_000_000, i64::MAX),
         };
-        Some((quality, specific))
-    });
-    ranges.max_by_key(|(_, specific)| *specific).unwrap_or((0.0, 0))
+        if limit.is_some_and(|limit| !(1..=max).contains(&limit)) {
+            let range = json!({ "minimum": 1, "maximum": max });
+            errors.push_with("limit", Code::Range, format!("must be between 1 and {max}"), range);
+        }
+        limit.unwrap_or(default)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use actix_web::http::header::HeaderValue;
+    use actix_web::test::TestRequest;
+
     use super::*;
 
+    fn headers(accept: &'static str) -> HeaderMap {
+        HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static(accept))])
+    }
+
     #[test]
-    fn the_header_decides_where_it_says() {
+    fn parses_several_accept_headers() {
+        let mut headers = headers("text/html");
+        headers.append(header::ACCEPT, HeaderValue::from_static("application/json;q=0.5"));
+        headers.append(header::ACCEPT, HeaderValue::from_static("text/csv;q=0.5; header=present"));
+        let accept = Accept::parse(&headers);
+        assert!(
+            accept.allows("application/json") && accept.allows("text/csv") && !accept.allows("image/png")
+        );
+        assert!(Accept::parse(&HeaderMap::new()).allows("image/png"));
+    }
+
+    #[test]
+    fn a_more_specific_range_overrides_a_wildcard() {
+        for (accept, json, csv) in [
+            ("application/json;q=0, */*", false, true),
+            ("*/*;q=0, text/csv", false, true),
+            ("text/*;q=0, */*", true, false),
+            ("text/*;q=0, text/csv;q=0.1", false, true),
+            ("text/csv;q=0, text/csv", false, true),
+            ("*;q=0.2", true, true),
+        ] {
+            let parsed = Accept::parse(&headers(accept));
+            assert_eq!(
+                (parsed.allows("application/json"), parsed.allows("text/csv")),
+                (json, csv),
+                "{accept}"
+            );
+        }
+    }
+
+    #[test]
+    fn accept_header_selects_the_format() {
         for (accept, format) in [
             ("", None),
             ("*/*", None),
@@ -85,21 +148,21 @@ mod tests {
             ("Text/CSV; charset=utf-8", Some(Format::Csv)),
             ("text/*", Some(Format::Csv)),
             ("text/csv, */*", Some(Format::Csv)),
+            ("application/json;q=0, */*", Some(Format::Csv)),
             ("application/json, text/csv;q=0.5", Some(Format::Json)),
             ("text/csv;q=0.5, */*", Some(Format::Json)),
             ("text/csv;q=0, */*", Some(Format::Json)),
             ("text/html, application/json;q=0.1", Some(Format::Json)),
         ] {
-            let request = actix_web::test::TestRequest::default().insert_header(("accept", accept));
-            let request = request.to_http_request();
-            for usual in [Format::Json, Format::Csv] {
-                assert_eq!(Format::accepted(&request, usual), format.unwrap_or(usual), "{accept}");
+            let request = TestRequest::default().insert_header((header::ACCEPT, accept)).to_http_request();
+            for default in [Format::Json, Format::Csv] {
+                assert_eq!(Format::accepted(&request, default), format.unwrap_or(default), "{accept}");
             }
         }
     }
 
     #[test]
-    fn the_parameter_wins() {
+    fn format_parameter_takes_precedence() {
         let mut errors = ValidationErrors::default();
         assert_eq!(Format::named(Some("Csv"), Format::Json, &mut errors), Format::Csv);
         assert_eq!(Format::named(Some("json"), Format::Csv, &mut errors), Format::Json);
@@ -109,7 +172,7 @@ mod tests {
         assert!(errors.is_empty());
         Format::named(Some("XML"), Format::Csv, &mut errors);
         Format::Json.limit(Some(101), &mut errors);
-        let told: Vec<_> = errors.iter().map(|p| (p.path.as_str(), p.code)).collect();
-        assert_eq!(told, [("format", Code::Enum), ("limit", Code::Range)]);
+        let invalid: Vec<_> = errors.iter().map(|entry| (entry.path.as_str(), entry.code)).collect();
+        assert_eq!(invalid, [("format", Code::Enum), ("limit", Code::Range)]);
     }
 }

@@ -1,22 +1,20 @@
-//! What is wrong with a request, field by field: the `validation` array of the error body.
+//! Invalid fields of a request: the `validation` array of the error body (docs/api/errors.md, "Validation entries").
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use crate::Error;
-
-/// Why a field was refused (contract, section 1).
+/// Why a field is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
     /// The field is missing.
     Required,
-    /// The field is of another JSON type.
+    /// The field has the wrong JSON type; `data.type`.
     Type,
     /// The text is not in the expected format.
     Format,
-    /// The value is none of the allowed ones; `data.allowed`.
+    /// The value is not one of the allowed ones; `data.allowed`.
     Enum,
     /// The number is too small or too large; `data.minimum`, `data.maximum`.
     Range,
@@ -26,25 +24,25 @@ pub enum Code {
     UnknownReference,
     /// The value contradicts another field.
     Inconsistent,
-    /// The file has a virus; `data.signature`.
+    /// The virus scanner refused the file; `data.signature`.
     Infected,
 }
 
-/// One failed field.
+/// An invalid field.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct FieldError {
-    /// The member as the client wrote it: `price.minPrice.amount`, `files[0].id`, a parameter's name.
+    /// The field as the client wrote it: `price.minPrice.amount`, `files[0].id`, the name of a parameter or header.
     pub path: String,
     /// One sentence for a person.
     pub message: String,
     /// For a program.
     pub code: Code,
-    /// What helps to mend it.
+    /// Details, such as the limit that the value exceeds.
     #[schema(value_type = Object)]
     pub data: Map<String, Value>,
 }
 
-/// All failed fields of a request, one entry each.
+/// The invalid fields of a request, one entry each.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ValidationErrors {
     entries: Vec<FieldError>,
@@ -54,19 +52,24 @@ pub struct ValidationErrors {
 }
 
 impl ValidationErrors {
-    /// One failed field, as an error.
-    pub fn one(path: impl Into<String>, code: Code, message: impl Into<String>) -> Error {
-        let mut errors = Self::default();
-        errors.push(path, code, message);
-        Error::Validation(errors)
+    /// Creates a list of one invalid field.
+    pub fn one(path: impl Into<String>, code: Code, message: impl Into<String>) -> Self {
+        Self::one_with(path, code, message, json!({}))
     }
 
-    /// Adds a failed field; the first entry for a field, or for what holds it, stands.
+    /// Creates a list of one invalid field with `data`, a JSON object.
+    pub fn one_with(path: impl Into<String>, code: Code, message: impl Into<String>, data: Value) -> Self {
+        let mut errors = Self::default();
+        errors.push_with(path, code, message, data);
+        errors
+    }
+
+    /// Adds an invalid field, unless the field or an object or array that contains it has an entry already.
     pub fn push(&mut self, path: impl Into<String>, code: Code, message: impl Into<String>) {
         self.push_with(path, code, message, json!({}));
     }
 
-    /// As [`ValidationErrors::push`], with what helps to mend it.
+    /// Adds an invalid field as [`ValidationErrors::push`] does, with `data`, a JSON object.
     pub fn push_with(
         &mut self,
         path: impl Into<String>,
@@ -82,44 +85,47 @@ impl ValidationErrors {
         self.entries.push(FieldError { path, message, code, data });
     }
 
-    /// True when this field, or one that holds it, has an entry.
+    /// Returns true if this field, or an object or array that contains it, has an entry.
     pub fn failed(&self, path: &str) -> bool {
-        self.entries.iter().any(|p| {
-            path.strip_prefix(p.path.as_str()).is_some_and(|rest| {
-                rest.is_empty() || p.path.is_empty() || rest.starts_with('.') || rest.starts_with('[')
+        self.entries.iter().any(|entry| {
+            path.strip_prefix(entry.path.as_str()).is_some_and(|rest| {
+                rest.is_empty() || entry.path.is_empty() || rest.starts_with('.') || rest.starts_with('[')
             })
         })
     }
 
-    /// Gives the entry of a field a better message.
+    /// Replaces the message of the entry with this path and code, if there is one.
     pub fn reword(&mut self, path: &str, code: Code, message: &str) {
-        for field_error in self.entries.iter_mut().filter(|p| p.path == path && p.code == code) {
+        for field_error in self.entries.iter_mut().filter(|entry| entry.path == path && entry.code == code) {
             message.clone_into(&mut field_error.message);
         }
     }
 
-    /// Nothing is wrong.
+    /// Returns true if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The entries, in the order found.
+    /// Iterates over the entries in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = &FieldError> {
         self.entries.iter()
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// An error if anything is wrong.
-    pub fn check(self) -> Result<(), Error> {
-        if self.is_empty() { Ok(()) } else { Err(Error::Validation(self)) }
+    /// Returns `Ok` if there are no entries.
+    ///
+    /// # Errors
+    /// Returns the list itself if it has entries.
+    pub fn check(self) -> Result<(), Self> {
+        if self.is_empty() { Ok(()) } else { Err(self) }
     }
 }
 
-/// Entries whose paths are known to differ from all others.
+/// Adds entries without comparing their paths: the caller ensures that they differ from all others.
 impl Extend<FieldError> for ValidationErrors {
     fn extend<I: IntoIterator<Item = FieldError>>(&mut self, entries: I) {
         self.entries.extend(entries);
@@ -139,13 +145,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_entry_for_each_field() {
+    fn keeps_one_entry_per_field() {
         let mut errors = ValidationErrors::default();
         errors.push("files", Code::Type, "must be an array");
         errors.push("files[0].id", Code::Required, "is required");
         errors.push("filesystem", Code::Required, "is required");
         errors.push("files", Code::Length, "too many");
-        let paths: Vec<_> = errors.iter().map(|p| p.path.as_str()).collect();
+        let paths: Vec<_> = errors.iter().map(|entry| entry.path.as_str()).collect();
         assert_eq!(paths, ["files", "filesystem"]);
     }
 }

@@ -1,4 +1,4 @@
-//! The wire models that services share. Members and their meaning: interface.md, section 2.
+//! Types of requests and responses that several services share.
 
 mod normalize;
 mod postcode;
@@ -9,14 +9,13 @@ use utoipa::ToSchema;
 
 pub(crate) use normalize::without_invisible;
 pub use normalize::{TextForm, is_plain_line, normalize_line};
-pub use postcode::Postcode;
 pub(crate) use text::pattern_message;
 pub use text::{
-    Breed, DateOrDateTime, INVISIBLE_MESSAGE, LongText, Name, QueryText, Reference, Registration, StoredId,
-    Tag,
+    Breed, DateOrDateTime, INVISIBLE_MESSAGE, LongText, Name, Postcode, QueryText, Reference, Registration,
+    StoredId, Tag,
 };
 
-/// The answer of operations that do something (interface.md, 2.13).
+/// The response of operations that return no resource.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ActionResult {
     /// One sentence for a person.
@@ -24,58 +23,58 @@ pub struct ActionResult {
     /// Always `success`.
     #[schema(value_type = String)]
     pub status: &'static str,
-    /// The id of what was made, where something was.
+    /// The id of the created resource, if the operation created one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub id: Option<String>,
 }
 
 impl ActionResult {
-    /// Success, in words.
+    /// Creates a response with this message.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), status: "success", id: None }
     }
 
-    /// Success that made something.
-    pub fn made(message: impl Into<String>, id: impl ToString) -> Self {
+    /// Creates a response for an operation that created the resource with this id.
+    pub fn created(message: impl Into<String>, id: impl ToString) -> Self {
         Self { id: Some(id.to_string()), ..Self::new(message) }
     }
 }
 
-/// A file that a load, proof or listing refers to (interface.md, 2.4). In requests only `id` counts: the rest
-/// comes from the system service.
+/// A file that a load, proof of delivery or listing refers to. Only `id` is read from requests; the other members come from
+/// the system service.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct FileReference {
-    /// The file's id.
+    /// The id of the file.
     #[schema(required = true, min_length = 1, max_length = 200, extensions(("x-text" = json!("line"))))]
     pub id: String,
-    /// The name it was uploaded under.
+    /// The name of the file.
     pub name: String,
-    /// Where its content is downloaded.
+    /// The absolute URL of the download.
     pub url: String,
-    /// Who uploaded it.
+    /// The name of the user who uploaded the file.
     pub user_name: String,
-    /// When.
+    /// The time of the upload.
     #[serde(rename = "createdAtUTC")]
     pub created_at: String,
 }
 
-/// A weight (interface.md, 2.5).
+/// A weight.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct WeightMeasure {
     /// The unit, such as `tonne`.
     #[schema(value_type = String)]
     pub name: std::borrow::Cow<'static, str>,
-    /// Kilograms in one of it.
+    /// The number of kilograms in one unit.
     pub conversion: f64,
-    /// The weight in that unit.
+    /// The weight in this unit.
     #[schema(value_type = f64, minimum = 0)]
     pub weight: database::Amount,
 }
 
 impl WeightMeasure {
-    /// A weight in tonnes.
+    /// Creates a weight in tonnes.
     pub fn tonnes(weight: database::Amount) -> Self {
         Self { name: "tonne".into(), conversion: 1000.0, weight }
     }

@@ -1,4 +1,4 @@
-//! The form in which texts are stored and compared: trimmed where they are one line, and in Unicode NFC.
+//! Normalization of texts (docs/api/conventions.md, "Text").
 
 use std::borrow::Cow;
 
@@ -7,9 +7,10 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use super::postcode;
 
 /// How a text is normalized before its length and characters are checked. The schema of each text states it as `x-text`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum TextForm {
-    /// As it is, and not empty when it is blank: it names a text that is stored.
+    /// Not normalized, and a blank text is not empty: the text refers to a stored one.
     Exact,
     /// Several lines: NFC.
     Lines,
@@ -17,33 +18,20 @@ pub enum TextForm {
     Line,
     /// One line in upper case.
     Upper,
-    /// One line; postcodes of the UK and Ireland in their usual spelling.
+    /// One line. Postcodes of the UK and Ireland get their usual spelling.
     Postcode,
 }
 
 impl TextForm {
-    /// The schema extension with the form's name.
+    /// The name of the schema extension that states the form.
     pub(crate) const EXTENSION: &str = "x-text";
 
-    const ALL: [Self; 5] = [Self::Exact, Self::Lines, Self::Line, Self::Upper, Self::Postcode];
-
-    /// The value of the schema extension.
+    /// Returns the value of the schema extension.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Exact => "exact",
-            Self::Lines => "lines",
-            Self::Line => "line",
-            Self::Upper => "upper",
-            Self::Postcode => "postcode",
-        }
+        self.into()
     }
 
-    /// The form with this name.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|form| form.name() == name)
-    }
-
-    /// The text in this form. Normalizing twice changes nothing more.
+    /// Returns the text in this form. Normalizing twice changes nothing more.
     pub fn normalize(self, text: &str) -> Cow<'_, str> {
         match self {
             Self::Exact => text.into(),
@@ -56,15 +44,15 @@ impl TextForm {
             }
             Self::Postcode => {
                 let line = normalize_line(text);
-                // Control characters stay, so that they are refused and not dropped with the spaces.
-                if line.contains(char::is_control) { line } else { postcode::normalise(&line).into() }
+                // Control characters must be refused, not removed like spaces.
+                if line.contains(char::is_control) { line } else { postcode::normalize(&line).into() }
             }
         }
     }
 }
 
-/// One line as it is stored: without white space around it (line breaks and tabs too, as in a batch), in Unicode NFC.
-/// Control characters inside it stay, since they are refused.
+/// Trims a line, including line breaks and tabs, and converts it to Unicode NFC. Control characters inside the line remain,
+/// since they are refused later.
 pub fn normalize_line(text: &str) -> Cow<'_, str> {
     nfc(text.trim())
 }
@@ -77,19 +65,19 @@ fn nfc(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// True if the text may stand in a name or an id: no control character, no line break, and no character that is
-/// invisible or changes the direction of the text.
+/// Returns true if the text is valid in a name or an id: it has no control characters or line breaks, and no characters that
+/// are invisible or change the direction of text.
 pub fn is_plain_line(text: &str) -> bool {
     !text.contains(|c: char| c.is_control() || is_invisible(c))
 }
 
-/// The text without the characters that [`is_plain_line`] refuses in names.
+/// Removes the invisible characters that [`is_plain_line`] refuses.
 pub(crate) fn without_invisible(text: &str) -> String {
     text.replace(is_invisible, "")
 }
 
-/// Zero-width and bidirectional control characters, line and paragraph separators: the characters that Unicode lets
-/// programs ignore, but for the selectors of variants and tags, which emoji and flags are written with.
+/// Returns true for zero-width and bidirectional control characters, and line and paragraph separators. These are the
+/// characters that Unicode defines as ignorable, except variation selectors and tags, which emoji and flags need.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180e}'
@@ -100,14 +88,15 @@ fn is_invisible(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use strum::VariantArray;
 
     use super::*;
 
-    /// True if normalizing what is normal changes nothing.
+    /// Returns true if normalizing a normalized text changes nothing.
     fn is_stable(text: &str) -> bool {
-        TextForm::ALL.into_iter().filter(|form| *form != TextForm::Exact).all(|form| {
-            let normal = form.normalize(text);
-            form.normalize(&normal) == normal && is_nfc_quick(normal.chars()) != IsNormalized::No
+        TextForm::VARIANTS.iter().filter(|form| **form != TextForm::Exact).all(|form| {
+            let normalized = form.normalize(text);
+            form.normalize(&normalized) == normalized && is_nfc_quick(normalized.chars()) != IsNormalized::No
         })
     }
 
@@ -126,16 +115,16 @@ mod tests {
     }
 
     #[test]
-    fn every_character_has_one_form() {
-        // Beyond are characters of one form only, but for some ideographs.
+    fn every_character_is_stable() {
+        // All other characters but some ideographs have one form only.
         for c in ('\0'..='\u{1ffff}').chain('\u{2f800}'..='\u{2fa1f}') {
             assert!(is_stable(&format!("{c}\u{301}")), "{c:?}");
         }
     }
 
     #[test]
-    fn texts_and_their_forms() {
-        for (form, text, normal) in [
+    fn normalizes_each_form() {
+        for (form, text, normalized) in [
             (TextForm::Exact, " e\u{301}\u{200b}\t ", " e\u{301}\u{200b}\t "),
             (TextForm::Line, " \u{a0}Caf\u{65}\u{301}\u{2003}", "Caf\u{e9}"),
             (TextForm::Line, "\ta\r\n", "a"),
@@ -149,7 +138,7 @@ mod tests {
             (TextForm::Postcode, "hr4\n9ar", "hr4\n9ar"),
             (TextForm::Postcode, " e\u{301} ", "\u{e9}"),
         ] {
-            assert_eq!(form.normalize(text), normal, "{form:?} {text:?}");
+            assert_eq!(form.normalize(text), normalized, "{form:?} {text:?}");
         }
     }
 }

@@ -1,33 +1,7 @@
-//! Postcodes, normalised by rule (contract, section 6, "Postcodes").
+//! Postcodes of the UK and Ireland.
 
-use serde::{Deserialize, Deserializer, Serialize};
-use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::Schema;
-use utoipa::{PartialSchema, ToSchema};
-
-use super::TextForm;
-use super::text;
-
-/// A postcode: up to 20 characters. Those of the UK and of Ireland are normalised as they are read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct Postcode(pub String);
-
-impl<'de> Deserialize<'de> for Postcode {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(|text| Self(normalise(&text)))
-    }
-}
-
-impl PartialSchema for Postcode {
-    fn schema() -> RefOr<Schema> {
-        text::schema(1, 20, text::NAME, TextForm::Postcode)
-    }
-}
-impl ToSchema for Postcode {}
-
-/// UK and Irish postcodes in upper case with one space; anything else trimmed.
-pub(super) fn normalise(text: &str) -> String {
+/// Returns a postcode of the UK or Ireland in upper case with one space, and any other text trimmed.
+pub(super) fn normalize(text: &str) -> String {
     let compact: String =
         text.chars().filter(|c| !c.is_whitespace()).collect::<String>().to_ascii_uppercase();
     let split = if is_uk(compact.as_bytes()) {
@@ -40,36 +14,33 @@ pub(super) fn normalise(text: &str) -> String {
     format!("{} {}", &compact[..split], &compact[split..])
 }
 
-/// `A9 9AA`, `A99 9AA`, `A9A 9AA`, `AA9 9AA`, `AA99 9AA`, `AA9A 9AA`, `GIR 0AA`.
+/// Returns true for the formats `A9 9AA`, `A99 9AA`, `A9A 9AA`, `AA9 9AA`, `AA99 9AA`, `AA9A 9AA` and for `GIR 0AA`.
 fn is_uk(code: &[u8]) -> bool {
     if !(5..=7).contains(&code.len()) {
         return false;
     }
     let (outward, inward) = code.split_at(code.len() - 3);
-    let shape: Vec<u8> = outward
+    let pattern: Vec<u8> = outward
         .iter()
-        .map(|b| {
-            if b.is_ascii_digit() {
-                b'9'
-            } else if b.is_ascii_uppercase() {
-                b'A'
-            } else {
-                b'?'
-            }
+        .map(|b| match b {
+            b'0'..=b'9' => b'9',
+            b'A'..=b'Z' => b'A',
+            _ => b'?',
         })
         .collect();
-    let inward = inward[0].is_ascii_digit() && inward[1..].iter().all(u8::is_ascii_uppercase);
-    inward
-        && (matches!(&shape[..], b"A9" | b"A99" | b"A9A" | b"AA9" | b"AA99" | b"AA9A") || outward == b"GIR")
+    let is_inward = inward[0].is_ascii_digit() && inward[1..].iter().all(u8::is_ascii_uppercase);
+    let is_outward =
+        matches!(&pattern[..], b"A9" | b"A99" | b"A9A" | b"AA9" | b"AA99" | b"AA9A") || outward == b"GIR";
+    is_inward && is_outward
 }
 
-/// Routing key (`H91`, and the one exception `D6W`) and four more.
+/// Returns true for a routing key (`H91`, or the exception `D6W`) and four more characters.
 fn is_irish(code: &[u8]) -> bool {
-    let letter = |b: &u8| b"ACDEFHKNPRTVWXY".contains(b);
+    let is_letter = |b: &u8| b"ACDEFHKNPRTVWXY".contains(b);
     code.len() == 7
-        && letter(&code[0])
+        && is_letter(&code[0])
         && (code[1..3].iter().all(u8::is_ascii_digit) || &code[..3] == b"D6W")
-        && code[3..].iter().all(|b| b.is_ascii_digit() || letter(b))
+        && code[3..].iter().all(|b| b.is_ascii_digit() || is_letter(b))
 }
 
 #[cfg(test)]
@@ -80,18 +51,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_normalised_once(text in "\\PC{0,12}", code in "[ A-Za-z0-9\u{a0}]{0,10}") {
+        fn normalizing_twice_changes_nothing_more(text in "\\PC{0,12}", code in "[ A-Za-z0-9\u{a0}]{0,10}") {
             for text in [text, code] {
-                let kept = normalise(&text);
-                prop_assert_eq!(&normalise(&kept), &kept);
+                let normalized = normalize(&text);
+                prop_assert_eq!(&normalize(&normalized), &normalized);
                 let letters = |text: &str| text.split_whitespace().collect::<String>().to_uppercase();
-                prop_assert_eq!(letters(&kept), letters(&text));
+                prop_assert_eq!(letters(&normalized), letters(&text));
             }
         }
     }
 
     #[test]
-    fn uk_irish_and_other() {
+    fn normalizes_only_uk_and_irish_postcodes() {
         let cases = [
             ("hr49ar", "HR4 9AR"),
             (" HR4  9AR ", "HR4 9AR"),
@@ -105,8 +76,8 @@ mod tests {
             ("hr49arx", "hr49arx"),
             ("", ""),
         ];
-        for (given, kept) in cases {
-            assert_eq!(normalise(given), kept, "{given}");
+        for (text, normalized) in cases {
+            assert_eq!(normalize(text), normalized, "{text}");
         }
     }
 }

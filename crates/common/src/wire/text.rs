@@ -1,32 +1,32 @@
-//! Texts with their limits, stated once and published with every schema that uses them.
+//! Text types with their limits, which their schemas publish (docs/api/conventions.md, "Text").
 //!
-//! Each text is normalized first ([`TextForm`]); blank then counts as empty. Control characters are refused, line breaks
-//! too but in a text that may have lines. In names and ids invisible characters are refused as well. [`StoredId`] alone is
-//! taken as it is.
+//! Each text is normalized first ([`TextForm`]). Then blank texts count as empty. Control characters are refused, and line
+//! breaks too, except in [`LongText`]. Names and ids also refuse invisible characters. [`StoredId`] is neither normalized nor
+//! checked for these.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::schema::{AnyOfBuilder, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::TextForm;
+use super::{TextForm, postcode};
 
 /// No NUL character, which PostgreSQL cannot store.
 const NO_NUL: &str = r"^[^\x00]*$";
 /// No control characters.
 const LINE: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
-/// No control characters but line breaks.
+/// No control characters except line breaks.
 const LINES: &str = r"^[^\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]*$";
 /// No control, zero-width or bidirectional control characters: [`super::is_plain_line`].
-pub(super) const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb]*$";
-/// As [`NAME`], and no semicolon, which separates tags in CSV.
+const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb]*$";
+/// Like [`NAME`], and no semicolon, which separates tags in CSV.
 const TAG: &str = r"^[^;\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb]*$";
 
-/// For a name or an id with a character that it may not have.
+/// Message for a name or an id with a forbidden character.
 pub const INVISIBLE_MESSAGE: &str = "must not have control, zero-width or bidirectional control characters";
 
-/// Message for a text that does not match one of these patterns.
+/// Returns the message for a text that does not match one of the patterns of this module.
 pub(crate) fn pattern_message(pattern: &str) -> Option<&'static str> {
     match pattern {
         NO_NUL => Some("must not have a NUL character"),
@@ -38,8 +38,8 @@ pub(crate) fn pattern_message(pattern: &str) -> Option<&'static str> {
     }
 }
 
-/// The schema of a text.
-pub(super) fn schema(min: usize, max: usize, pattern: &str, form: TextForm) -> RefOr<Schema> {
+/// Returns the schema of a text of `min` to `max` characters.
+fn schema(min: usize, max: usize, pattern: &str, form: TextForm) -> RefOr<Schema> {
     let form = ExtensionsBuilder::new().add(TextForm::EXTENSION, form.name()).build();
     ObjectBuilder::new()
         .schema_type(Type::String)
@@ -74,27 +74,27 @@ macro_rules! text {
 }
 
 text!(
-    /// A name or an id: 1..200 characters.
+    /// A name or an id: 1 to 200 characters.
     Name, 1..200, NAME, Line
 );
 text!(
-    /// An id as it is stored, perhaps from before ids were normalized: 1..200 characters, compared as they are.
+    /// A stored id, which may be older than the normalization of ids: 1 to 200 characters, compared exactly.
     StoredId, 1..200, NO_NUL, Exact
 );
 text!(
-    /// A reference or a ticket number: 1..100 characters.
+    /// A reference or a ticket number: 1 to 100 characters.
     Reference, 1..100, NAME, Line
 );
 text!(
-    /// A vehicle registration: 1..20 characters, in upper case.
+    /// A vehicle registration: 1 to 20 characters, in upper case.
     Registration, 1..20, NAME, Upper
 );
 text!(
-    /// A tag: 1..50 characters without `;`.
+    /// A tag: 1 to 50 characters without `;`.
     Tag, 1..50, TAG, Line
 );
 text!(
-    /// A breed, a breed type or a breed society: 1..60 characters.
+    /// A breed, a breed type or a breed society: 1 to 60 characters.
     Breed, 1..60, NAME, Line
 );
 text!(
@@ -102,9 +102,27 @@ text!(
     LongText, 0..10000, LINES, Lines
 );
 text!(
-    /// A query parameter's text: up to 1,000 characters.
+    /// The text of a query parameter: up to 1,000 characters.
     QueryText, 0..1000, LINE, Line
 );
+
+/// A postcode: up to 20 characters. Postcodes of the UK and Ireland are normalized when they are deserialized.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Postcode(pub String);
+
+impl<'de> Deserialize<'de> for Postcode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(|text| Self(postcode::normalize(&text)))
+    }
+}
+
+impl PartialSchema for Postcode {
+    fn schema() -> RefOr<Schema> {
+        schema(1, 20, NAME, TextForm::Postcode)
+    }
+}
+impl ToSchema for Postcode {}
 
 /// A date (`2026-03-01`: midnight UTC) or a date-time with offset.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,21 +131,21 @@ pub struct DateOrDateTime(pub String);
 
 impl PartialSchema for DateOrDateTime {
     fn schema() -> RefOr<Schema> {
-        let form = |format| {
+        let text = |format| {
             ObjectBuilder::new().schema_type(Type::String).format(Some(SchemaFormat::KnownFormat(format)))
         };
-        AnyOfBuilder::new().item(form(KnownFormat::Date)).item(form(KnownFormat::DateTime)).into()
+        AnyOfBuilder::new().item(text(KnownFormat::Date)).item(text(KnownFormat::DateTime)).into()
     }
 }
 impl ToSchema for DateOrDateTime {}
 
 impl DateOrDateTime {
-    /// The instant, or the first one of the day. The schema has already refused what is neither.
+    /// Returns the instant, or the first instant of the day. Returns `None` for a text that the schema refuses.
     pub fn start(&self) -> Option<database::Timestamp> {
         database::Timestamp::parse(&self.0)
     }
 
-    /// The instant, or the last one of the day.
+    /// Returns the instant, or the last instant of the day. Returns `None` for a text that the schema refuses.
     pub fn end(&self) -> Option<database::Timestamp> {
         database::Timestamp::parse_end(&self.0)
     }
@@ -139,7 +157,7 @@ mod tests {
     use crate::wire::is_plain_line;
 
     #[test]
-    fn the_pattern_of_names_says_what_is_plain() {
+    fn patterns_match_is_plain_line() {
         let schema = serde_json::json!({"pattern": NAME});
         let pattern = jsonschema::validator_for(&schema).unwrap();
         let tags = jsonschema::validator_for(&serde_json::json!({"pattern": TAG})).unwrap();

@@ -86,6 +86,6 @@ fn made(listing: &Listing, public_url: &str) -> Result<JsonResponse, Error> {
         Status::Draft => "The draft is stored; only your organisation sees it.",
         _ => "The listing is published.",
     };
-    let answer = JsonResponse::json(&ActionResult::made(message, listing.id))?;
+    let answer = JsonResponse::json(&ActionResult::created(message, listing.id))?;
     Ok(answer.header("Location", format!("{public_url}/v1/listings/{}", listing.id)))
 }

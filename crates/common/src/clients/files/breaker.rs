@@ -1,24 +1,24 @@
-//! A circuit breaker: while the service does not answer, no request waits for it.
+//! A circuit breaker. While the system service does not respond, calls fail at once instead of waiting for it.
 //!
-//! Failed calls of one or two tenants never open it alone: their calls may just be heavy. It opens if a probe of the service
-//! fails as well, or if calls of three tenants in a row have failed.
+//! Failed calls of one or two tenants never open it alone, since their calls may just be large. It opens if a probe of the
+//! service fails as well, or if calls of three tenants in a row have failed.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use metrics::{Counter, Gauge, Histogram};
+use parking_lot::Mutex;
 
 use crate::telemetry;
 
-/// ErrorResponses in a row after which the service is probed.
+/// Number of consecutive failures after which the service is probed.
 const MAX_FAILURES: u32 = 3;
-/// Tenants whose calls fail without a success in between before the breaker opens whatever the probe says: a service may
-/// answer probes while its work hangs.
+/// Number of tenants with failed calls, without a success in between, that opens the breaker regardless of probes: a service
+/// may answer probes while its operations hang.
 const MAX_FAILED_TENANTS: usize = 3;
-/// How long it stays open; then one call at a time is tried.
+/// How long the breaker stays open. Afterwards one call at a time is tried.
 const OPEN_TIME: Duration = Duration::from_secs(5);
 
-/// Closed: calls go through. Open: none. After [`OPEN_TIME`] one call decides.
+/// The breaker. Closed, it permits all calls. Open, it permits none for [`OPEN_TIME`], and then one trial call.
 pub(super) struct Breaker {
     state: Mutex<State>,
     open: Gauge,
@@ -30,21 +30,21 @@ pub(super) struct Breaker {
 
 #[derive(Default)]
 struct State {
-    /// In a row, since the last success or probe.
+    /// Consecutive failures since the last success or probe.
     failures: u32,
-    /// The tenants of failed calls since the last success, up to [`MAX_FAILED_TENANTS`].
+    /// The tenants with failed calls since the last success, up to [`MAX_FAILED_TENANTS`].
     failed_tenants: Vec<String>,
     open_until: Option<Instant>,
-    /// A call finds out whether it closes.
+    /// A trial call is running.
     on_trial: bool,
 }
 
-/// The right to one call, whose outcome must be reported.
+/// The permission for one call. Its outcome must be reported.
 pub(super) struct Permit<'a> {
     breaker: &'a Breaker,
     tenant: &'a str,
     started: Instant,
-    /// The breaker was open, and this call finds out whether it closes.
+    /// The breaker was open, and the outcome of this call decides whether it closes.
     is_trial: bool,
     reported: bool,
 }
@@ -53,9 +53,9 @@ pub(super) struct Permit<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(super) enum AfterFailure {
-    /// Nothing.
+    /// No further step.
     Continue,
-    /// The service must be probed, and the result be reported by [`Breaker::probed`].
+    /// Probe the service and report the result with [`Breaker::probed`].
     Probe,
 }
 
@@ -71,16 +71,16 @@ impl Breaker {
         }
     }
 
-    /// Permission to call for a tenant, unless the breaker is open.
+    /// Returns the permission for a call of this tenant, or `None` while the breaker is open.
     pub(super) fn permit<'a>(&'a self, tenant: &'a str) -> Option<Permit<'a>> {
-        let (mut state, now) = (self.state(), Instant::now());
+        let (mut state, now) = (self.state.lock(), Instant::now());
         let is_trial = match state.open_until {
             Some(until) if now < until => {
                 self.not_tried.increment(1);
                 return None;
             }
             Some(_) => {
-                // Others wait for the result of this call.
+                // No other call is permitted until this one has a result.
                 (state.open_until, state.on_trial) = (Some(now + OPEN_TIME), true);
                 true
             }
@@ -89,18 +89,19 @@ impl Breaker {
         Some(Permit { breaker: self, tenant, started: now, is_trial, reported: false })
     }
 
-    /// How long the breaker stays open; `None` while it is closed or a call would be tried.
+    /// Returns how long the breaker stays open, or `None` if a call is possible.
     pub(super) fn open_for(&self) -> Option<Duration> {
-        self.state()
+        self.state
+            .lock()
             .open_until
             .map(|until| until.saturating_duration_since(Instant::now()))
             .filter(|left| !left.is_zero())
     }
 
-    /// Reports whether the service answered a probe: if not, the breaker opens.
+    /// Reports the result of a probe. The breaker opens if it failed.
     pub(super) fn probed(&self, answered: bool) {
-        let mut state = self.state();
-        // ErrorResponses of three tenants have opened it meanwhile: only a trial closes it.
+        let mut state = self.state.lock();
+        // Failures of three tenants opened the breaker during the probe: only a trial closes it.
         let is_overtaken = state.open_until.is_some() && !state.on_trial;
         if !answered {
             self.open(&mut state);
@@ -109,7 +110,7 @@ impl Breaker {
         }
     }
 
-    /// Keeps the failed tenants: only a success clears them.
+    /// Closes the breaker. Does not clear the failed tenants; only a success does.
     fn close(&self, state: &mut State) {
         (state.failures, state.open_until, state.on_trial) = (0, None, false);
         self.open.set(0.0);
@@ -121,40 +122,36 @@ impl Breaker {
         self.open.set(1.0);
     }
 
-    fn answered(&self) {
-        let mut state = self.state();
+    fn close_after_success(&self) {
+        let mut state = self.state.lock();
         state.failed_tenants.clear();
         self.close(&mut state);
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Permit<'_> {
-    /// The service answered.
+    /// Reports that the service responded.
     pub(super) fn success(mut self) {
         self.reported = true;
-        self.breaker.answered();
+        self.breaker.close_after_success();
         self.breaker.answered.increment(1);
     }
 
-    /// The service answered, but this caller's answer is of no use: no reason to keep others from calling.
+    /// Reports that the service responded, but that the response cannot be used. Calls of others may still succeed.
     pub(super) fn unusable(mut self) {
         self.reported = true;
-        self.breaker.answered();
+        self.breaker.close_after_success();
         self.breaker.failed.increment(1);
     }
 
-    /// The service did not answer.
+    /// Reports that the service did not respond.
     pub(super) fn failure(mut self) -> AfterFailure {
         self.reported = true;
         self.breaker.failed.increment(1);
         if self.is_trial {
             return AfterFailure::Probe;
         }
-        let mut state = self.breaker.state();
+        let mut state = self.breaker.state.lock();
         if state.open_until.is_some() {
             return AfterFailure::Continue;
         }
@@ -179,8 +176,8 @@ impl Drop for Permit<'_> {
     fn drop(&mut self) {
         self.breaker.seconds.record(self.started.elapsed().as_secs_f64());
         if self.is_trial && !self.reported {
-            // The client hung up, which must not keep others waiting: the next call is a trial.
-            let mut state = self.breaker.state();
+            // The call was cancelled, because its client disconnected: the next call is a trial.
+            let mut state = self.breaker.state.lock();
             if state.open_until.is_some() {
                 state.open_until = Some(Instant::now());
             }
@@ -200,29 +197,29 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_probe_opens_it_and_a_success_closes_it() {
+    fn a_failed_probe_opens_and_a_success_closes_the_breaker() {
         let recorder = PrometheusBuilder::new().build_recorder();
         let breaker = metrics::with_local_recorder(&recorder, Breaker::new);
-        let shown = || recorder.handle().render();
+        let metrics = || recorder.handle().render();
         breaker.permit("a").unwrap().success();
         assert_eq!(fail(&breaker, MAX_FAILURES), [Continue, Continue, Probe]);
-        assert!(shown().contains("drover_files_breaker_open 0\n"), "{}", shown());
+        assert!(metrics().contains("drover_files_breaker_open 0\n"), "{}", metrics());
         assert_eq!(breaker.open_for(), None);
         breaker.probed(false);
         assert!(breaker.open_for().is_some_and(|left| left <= OPEN_TIME));
-        assert!(shown().contains("drover_files_breaker_open 1\n"), "{}", shown());
+        assert!(metrics().contains("drover_files_breaker_open 1\n"), "{}", metrics());
         assert!(breaker.permit("a").is_none());
-        breaker.state().open_until = Some(Instant::now());
-        assert_eq!(breaker.open_for(), None, "a call may be tried");
+        breaker.state.lock().open_until = Some(Instant::now());
+        assert_eq!(breaker.open_for(), None, "a trial is possible");
         let trial = breaker.permit("a").unwrap();
-        assert!(breaker.permit("a").is_none(), "one trial at a time");
+        assert!(breaker.permit("a").is_none(), "only one trial at a time");
         trial.success();
         assert!(breaker.permit("a").is_some());
-        assert!(shown().contains("drover_files_breaker_open 0\n"), "{}", shown());
+        assert!(metrics().contains("drover_files_breaker_open 0\n"), "{}", metrics());
     }
 
     #[test]
-    fn failures_open_it_only_if_a_probe_fails_too() {
+    fn failures_of_one_tenant_open_the_breaker_only_if_a_probe_fails() {
         let breaker = Breaker::new();
         for _ in 0..3 {
             assert_eq!(fail(&breaker, MAX_FAILURES), [Continue, Continue, Probe]);
@@ -235,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_of_three_tenants_in_a_row_open_it_without_a_probe() {
+    fn failures_of_three_tenants_open_the_breaker_without_a_probe() {
         let breaker = Breaker::new();
         let fail = |tenant| {
             let next = breaker.permit(tenant).unwrap().failure();
@@ -246,19 +243,19 @@ mod tests {
         };
         assert!(!["a", "a", "a", "a", "b", "a"].map(fail).contains(&true));
         breaker.permit("c").unwrap().success();
-        // A probe that began before they failed does not close it.
+        // The result of a probe that began before these failures does not close the breaker.
         let probe = (0..3).map(|_| breaker.permit("a").unwrap().failure()).last();
         assert_eq!((probe, fail("b"), fail("c")), (Some(Probe), false, true));
         breaker.probed(true);
         assert!(breaker.permit("a").is_none());
-        breaker.state().open_until = Some(Instant::now());
+        breaker.state.lock().open_until = Some(Instant::now());
         breaker.permit("a").unwrap().success();
         assert_eq!(["a", "b", "c"].map(fail), [false, false, true]);
-        // The trial fails too, but the service answers the probe: then the next failure opens it again.
-        breaker.state().open_until = Some(Instant::now());
+        // The trial fails too, but a probe succeeds: the next failure opens the breaker again.
+        breaker.state.lock().open_until = Some(Instant::now());
         assert!(!fail("d"));
         assert!(fail("a"));
-        breaker.state().open_until = Some(Instant::now());
+        breaker.state.lock().open_until = Some(Instant::now());
         breaker.permit("a").unwrap().success();
         assert_eq!(["a", "b", "a"].map(fail), [false; 3]);
     }
@@ -268,19 +265,19 @@ mod tests {
         let breaker = Breaker::new();
         for (answered, closed) in [(false, false), (true, true)] {
             breaker.probed(false);
-            breaker.state().open_until = Some(Instant::now());
+            breaker.state.lock().open_until = Some(Instant::now());
             assert_eq!(breaker.permit("a").unwrap().failure(), Probe);
-            assert!(breaker.permit("a").is_none(), "until the probe has a result");
+            assert!(breaker.permit("a").is_none(), "the probe has no result yet");
             breaker.probed(answered);
             assert_eq!(breaker.permit("a").is_some(), closed);
         }
     }
 
     #[test]
-    fn after_a_trial_that_is_given_up_another_begins() {
+    fn a_cancelled_trial_permits_another() {
         let breaker = Breaker::new();
         breaker.probed(false);
-        breaker.state().open_until = Some(Instant::now());
+        breaker.state.lock().open_until = Some(Instant::now());
         drop(breaker.permit("a").unwrap());
         let trial = breaker.permit("a").unwrap();
         assert!(breaker.permit("a").is_none());
@@ -289,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unusable_answer_is_no_failure_of_the_service() {
+    fn an_unusable_response_does_not_count_as_a_failure() {
         let breaker = Breaker::new();
         for n in 0..20 {
             breaker.permit("a").unwrap().unusable();

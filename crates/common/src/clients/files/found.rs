@@ -1,66 +1,16 @@
-//! The result of a look-up: which files there are, what a reference shows of them, and which of them may be shared.
+//! The result of a look-up: the files that exist, their references, and which of them may be shared (docs/api/files.md, "File
+//! references").
 
 use std::collections::HashMap;
 
 use database::Id;
-use serde::Deserialize;
 
-use super::DueShare;
+use super::model::{DueShare, FileInfo};
 use crate::auth::Caller;
 use crate::response::validation::{Code, ValidationErrors};
 use crate::wire::FileReference;
 
-/// The members of File info that are needed here.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct FileInfo {
-    pub id: Id,
-    name: String,
-    url: String,
-    #[serde(default)]
-    user_id: String,
-    #[serde(default)]
-    user_name: String,
-    #[serde(default)]
-    organisation_id: Option<String>,
-    #[serde(rename = "createdAtUTC")]
-    created_at: String,
-}
-
-impl FileInfo {
-    fn reference(&self) -> FileReference {
-        FileReference {
-            id: self.id.to_string(),
-            name: self.name.clone(),
-            url: self.url.clone(),
-            user_name: self.user_name.clone(),
-            created_at: self.created_at.clone(),
-        }
-    }
-
-    fn belongs_to(&self, owners: &[&str]) -> bool {
-        self.organisation_id.as_deref().is_some_and(|owner| owners.contains(&owner))
-    }
-
-    /// True if the file belongs to one of these organisations and the caller may share it.
-    fn is_owned(&self, by: Sharer<'_>, owners: &[&str]) -> bool {
-        self.belongs_to(owners) && (by.admin || self.organisation_id.as_deref() == by.organisation)
-    }
-
-    /// True if the caller may have this file shared for a load or listing of the organisations `owners`: it belongs to one of
-    /// them and the caller may share it, or the caller uploaded it for their own organisation. An `admin` who acts for
-    /// others shares only files of those others.
-    fn is_shareable(&self, by: Sharer<'_>, owners: &[&str]) -> bool {
-        let owner = self.organisation_id.as_deref();
-        if self.belongs_to(owners) {
-            return self.is_owned(by, owners);
-        }
-        let acts_for_others = by.admin && by.organisation.is_none_or(|own| !owners.contains(&own));
-        !acts_for_others && self.user_id == by.user_id && owner == by.organisation
-    }
-}
-
-/// The part of a caller that decides which files are shared.
+/// The properties of a caller that decide which files are shared.
 #[derive(Clone, Copy, Debug)]
 struct Sharer<'a> {
     user_id: &'a str,
@@ -73,28 +23,50 @@ impl<'a> Sharer<'a> {
         let organisation = caller.organisation.as_ref().map(|organisation| organisation.id.as_str());
         Self { user_id: &caller.user_id, organisation, admin: caller.admin }
     }
+
+    /// Returns true if the file belongs to one of these organisations and the caller may share it.
+    fn may_share_owned(self, file: &FileInfo, owners: &[&str]) -> bool {
+        belongs_to(file, owners) && (self.admin || file.organisation_id.as_deref() == self.organisation)
+    }
+
+    /// Returns true if the caller may share the file for a load or listing of the organisations `owners`: the file belongs to
+    /// one of them and the caller may share it, or the caller uploaded it for the caller's own organisation. An `admin` who
+    /// acts for others shares only files of those others.
+    fn may_share(self, file: &FileInfo, owners: &[&str]) -> bool {
+        if belongs_to(file, owners) {
+            return self.may_share_owned(file, owners);
+        }
+        let acts_for_others = self.admin && self.organisation.is_none_or(|own| !owners.contains(&own));
+        let is_own_upload =
+            file.user_id == self.user_id && file.organisation_id.as_deref() == self.organisation;
+        is_own_upload && !acts_for_others
+    }
 }
 
-/// Files that a request names, as the system service knows them.
+fn belongs_to(file: &FileInfo, owners: &[&str]) -> bool {
+    file.organisation_id.as_deref().is_some_and(|owner| owners.contains(&owner))
+}
+
+/// The files that a request names and that the system service found.
 #[derive(Clone, Debug, Default)]
 pub struct FoundFiles {
-    /// The ids in the order of the request; `None` for a text that is no id.
+    /// The ids in the order of the request; `None` for a text that is not an id.
     requested: Vec<Option<Id>>,
     found: HashMap<Id, FileInfo>,
 }
 
 impl FoundFiles {
-    /// Nothing found yet of the files of a request.
+    /// Creates an empty result for the files of a request.
     pub(super) fn of(files: &[FileReference]) -> Self {
         Self { requested: files.iter().map(|file| Id::parse(&file.id)).collect(), found: HashMap::new() }
     }
 
-    /// Adds files that the system service knows.
+    /// Adds files that were found.
     pub(super) fn add(&mut self, infos: Vec<FileInfo>) {
         self.found.extend(infos.into_iter().map(|info| (info.id, info)));
     }
 
-    /// The ids of the request, each once, in its order.
+    /// Returns the ids in the order of the request, each once.
     pub(super) fn ids(&self) -> Vec<Id> {
         let mut ids = Vec::new();
         for id in self.requested.iter().flatten() {
@@ -109,7 +81,8 @@ impl FoundFiles {
         self.ids().into_iter().filter_map(|id| self.found.get(&id))
     }
 
-    /// Adds `unknown_reference` at `files[i].id` for each file that is not there, archived, or not readable for the caller.
+    /// Adds `unknown_reference` at `files[i].id` for each file that does not exist, is archived, or is not readable for the
+    /// caller.
     pub fn report_unknown(&self, errors: &mut ValidationErrors) {
         for (i, id) in self.requested.iter().enumerate() {
             if id.is_none_or(|id| !self.found.contains_key(&id)) {
@@ -122,27 +95,28 @@ impl FoundFiles {
         }
     }
 
-    /// The complete references, each once, in the order of the request.
+    /// Returns the complete references in the order of the request, each once.
     ///
     /// # Errors
-    /// 400 with the entries of [`FoundFiles::report_unknown`].
-    pub fn references(&self) -> Result<Vec<FileReference>, crate::Error> {
+    /// Returns the entries of [`FoundFiles::report_unknown`].
+    pub fn references(&self) -> Result<Vec<FileReference>, ValidationErrors> {
         let mut errors = ValidationErrors::default();
         self.report_unknown(&mut errors);
         errors.check()?;
         Ok(self.files().map(FileInfo::reference).collect())
     }
 
-    /// The share that is due once the load or listing `subject` is stored: those of the files that the caller may share for
-    /// something of the organisations `owners`, with the organisations `with` (`*`: everybody). `None` if that is nothing.
+    /// Returns the share that is due once the load or listing `subject` of the organisations `owners` is stored: the files that
+    /// the caller may share for it, with the organisations `with` (`*`: everybody). Returns `None` if there is nothing to
+    /// share.
     pub fn share(&self, caller: &Caller, subject: Id, owners: &[&str], with: &[&str]) -> Option<DueShare> {
         let by = Sharer::of(caller);
-        let shareable = self.files().filter(|file| file.is_shareable(by, owners));
+        let shareable = self.files().filter(|file| by.may_share(file, owners));
         DueShare::new(caller, subject, shareable.map(|file| file.id).collect(), with)
     }
 
-    /// As [`FoundFiles::share`], for files that another caller named: only those of the organisations `owners`, whoever
-    /// uploaded them.
+    /// Returns a share as [`FoundFiles::share`] does, for files that another caller attached: only files of the organisations
+    /// `owners`.
     pub fn share_owned(
         &self,
         caller: &Caller,
@@ -151,7 +125,7 @@ impl FoundFiles {
         with: &[&str],
     ) -> Option<DueShare> {
         let by = Sharer::of(caller);
-        let owned = self.files().filter(|file| file.is_owned(by, owners));
+        let owned = self.files().filter(|file| by.may_share_owned(file, owners));
         DueShare::new(caller, subject, owned.map(|file| file.id).collect(), with)
     }
 }
@@ -171,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_the_owners_and_own_uploads_are_shared() {
+    fn shares_files_of_owners_and_own_uploads() {
         let files = [
             file("zoe", Some("grain")),
             file("zoe", Some("haul")),
@@ -184,7 +158,7 @@ mod tests {
         for (by, shareable) in [
             (ann(Some("grain"), false), [true, false, false, false, false, false]),
             (ann(Some("haul"), false), [false, true, false, false, false, false]),
-            // A driver: of an organisation that is no party, and of none.
+            // A driver of an organisation that is not a party, and a driver without an organisation.
             (ann(Some("third"), false), [false, false, false, true, false, false]),
             (ann(None, false), [false, false, false, false, true, false]),
             // An admin shares only files of the parties.
@@ -192,8 +166,8 @@ mod tests {
             (ann(Some("third"), true), [true, true, false, false, false, false]),
             (ann(Some("grain"), true), [true, true, false, false, false, false]),
         ] {
-            let found = files.each_ref().map(|file| file.is_shareable(by, &["grain", "haul"]));
-            assert_eq!(found, shareable, "{by:?}");
+            let may_share = files.each_ref().map(|file| by.may_share(file, &["grain", "haul"]));
+            assert_eq!(may_share, shareable, "{by:?}");
         }
     }
 }

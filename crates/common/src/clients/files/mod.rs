@@ -1,13 +1,17 @@
-//! Files of the system service: looking up the files that a load or a listing names, and sharing them once it is stored.
+//! Files of the system service: looks up the files that a load or a listing names, and shares them after it is stored
+//! (docs/api/files.md, "File references").
 //!
 //! A request looks its files up without sharing them ([`FileClient::look_up`]), stores its effect and a [`DueShare`] in
-//! one transaction ([`record`]), and shares after the commit ([`Shares::share`]). A refused request shares nothing. A share
-//! that fails is retried until it succeeds, system refuses it, or the caller's token expires, over restarts and by any
-//! replica.
+//! one transaction ([`record`]), and shares after the commit ([`Shares::share`]). A refused request shares nothing. A failed
+//! share is retried, after restarts and by any replica, until it succeeds, the system service refuses it, or the token of the
+//! caller expires.
 
+mod body;
 mod breaker;
 mod client;
 mod found;
+mod model;
+mod resolver;
 mod shares;
 mod store;
 #[cfg(test)]
@@ -15,5 +19,6 @@ mod tests;
 
 pub use client::FileClient;
 pub use found::FoundFiles;
-pub use shares::{DueShare, Shares};
+pub use model::DueShare;
+pub use shares::Shares;
 pub use store::record;

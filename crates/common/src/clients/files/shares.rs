@@ -3,88 +3,37 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use chrono::TimeDelta;
-use database::{Database, Id, Timestamp};
+use database::{Database, Timestamp};
 use futures_util::future::join_all;
 use metrics::{Counter, Gauge};
 use reqwest::StatusCode;
-use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Notify;
 
-use super::client::{CallError, FileClient};
+use super::client::FileClient;
+use super::model::DueShare;
+use super::resolver::CallError;
 use super::store;
-use crate::auth::Caller;
-use crate::service::Context;
 use crate::telemetry::failure_streak::FailureStreak;
 use crate::telemetry::traces::{Traces, failed_here, within};
 use crate::{Error, telemetry};
 
-/// Retries that run at once.
-const MAX_AT_ONCE: usize = 8;
-/// The longest pause between attempts.
-const MAX_PAUSE: Duration = Duration::from_secs(30);
-/// How often due shares are looked for unless woken: those that another replica left.
+/// Maximum number of concurrent retries.
+const MAX_CONCURRENT: usize = 8;
+/// Maximum backoff between attempts.
+const MAX_BACKOFF: Duration = Duration::from_secs(30);
+/// Interval of the search for due shares of other replicas.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
-/// How often they are counted.
+/// Interval of the metric of waiting shares.
 const COUNT_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Files that are to be shared because of a stored load or listing.
-#[derive(Clone)]
-pub struct DueShare {
-    pub(super) id: Id,
-    /// The load or listing.
-    pub(super) subject: Id,
-    pub(super) tenant: String,
-    pub(super) files: Vec<Id>,
-    pub(super) organisations: Vec<String>,
-    pub(super) token: SecretString,
-    pub(super) expires_at: Timestamp,
-    /// Attempts so far, including the current one.
-    pub(super) attempts: i32,
-    pub(super) request_id: String,
-    pub(super) traceparent: Option<String>,
-}
-
-impl DueShare {
-    /// `None` without files or organisations.
-    pub(super) fn new(caller: &Caller, subject: Id, files: Vec<Id>, with: &[&str]) -> Option<Self> {
-        (!files.is_empty() && !with.is_empty()).then(|| Self {
-            id: Id::new(),
-            subject,
-            tenant: caller.tenant(),
-            files,
-            organisations: with.iter().map(ToString::to_string).collect(),
-            token: caller.token.clone(),
-            expires_at: expiry(caller.token.expose_secret()),
-            attempts: 1,
-            request_id: caller.request.id.clone(),
-            traceparent: Some(caller.request.traceparent()),
-        })
-    }
-
-    /// Returns the token to store.
-    pub(super) fn token(&self) -> &str {
-        self.token.expose_secret()
-    }
-}
-
-/// Claim `exp` of a verified token; an hour from now if it cannot be read.
-fn expiry(token: &str) -> Timestamp {
-    let claims = token.split('.').nth(1).and_then(|part| URL_SAFE_NO_PAD.decode(part).ok());
-    let claims: Option<serde_json::Value> = claims.and_then(|json| serde_json::from_slice(&json).ok());
-    let exp = claims.and_then(|claims| claims["exp"].as_i64()).and_then(|exp| exp.checked_mul(1000));
-    exp.and_then(Timestamp::from_millis).unwrap_or_else(|| Timestamp::now().plus(TimeDelta::hours(1)))
-}
-
-/// The pause after so many failed attempts: 1 s, then twice as long each time.
-fn pause(attempts: i32) -> Duration {
+/// Returns the backoff after this number of failed attempts: 1 s, then twice as long each time, up to 30 s.
+fn backoff(attempts: i32) -> Duration {
     let doublings = u32::try_from(attempts.max(1)).unwrap_or(u32::MAX) - 1;
-    Duration::from_secs(1_u64.checked_shl(doublings.min(32)).unwrap_or(u64::MAX)).min(MAX_PAUSE)
+    Duration::from_secs(1_u64.checked_shl(doublings.min(32)).unwrap_or(u64::MAX)).min(MAX_BACKOFF)
 }
 
-/// True if the same request would be refused again. A proxy may answer with other statuses while system is away.
+/// Returns true if a retry would be refused again. Other statuses can come from a proxy while the system service is
+/// unavailable.
 fn is_final(status: StatusCode) -> bool {
     matches!(
         status,
@@ -96,7 +45,7 @@ fn is_final(status: StatusCode) -> bool {
     )
 }
 
-/// Shares files after the commit of a load or listing, until it is done.
+/// The outbox: shares files after the commit of a load or listing, and retries until they are shared.
 pub struct Shares {
     db: Database,
     client: Arc<FileClient>,
@@ -111,7 +60,7 @@ pub struct Shares {
 
 impl Shares {
     /// Creates the outbox of a service.
-    pub fn new(context: &Context, client: Arc<FileClient>) -> Self {
+    pub fn new(db: &Database, traces: &Traces, client: Arc<FileClient>) -> Self {
         let counter = |outcome| {
             let counter = telemetry::metrics::file_shares(outcome);
             counter.increment(0);
@@ -120,10 +69,10 @@ impl Shares {
         let due = telemetry::metrics::file_shares_due();
         due.set(0.0);
         Self {
-            db: context.db.clone(),
+            db: db.clone(),
             client,
             wake: Notify::new(),
-            traces: context.traces.clone(),
+            traces: traces.clone(),
             due,
             done: counter("done"),
             retried: counter("retried"),
@@ -132,7 +81,7 @@ impl Shares {
         }
     }
 
-    /// Makes the first attempt of a share that was [recorded](super::record) and committed. ErrorResponses are left to the
+    /// Makes the first attempt of a share that was [recorded](super::record) and committed. A failed attempt is retried in the
     /// background.
     pub async fn share(&self, share: Option<DueShare>) {
         if let Some(share) = share {
@@ -140,7 +89,7 @@ impl Shares {
         }
     }
 
-    /// Retries for as long as the service runs.
+    /// Retries due shares as long as the service runs.
     pub async fn run(&self) {
         tokio::join!(self.retry(), self.update_gauge());
     }
@@ -152,7 +101,7 @@ impl Shares {
             let idle = POLL_INTERVAL.mul_f64(rand::random_range(0.8..1.2));
             let next = self.retry_due(&mut last_tenant).await;
             if let Some(error) = failures.first(&next) {
-                tracing::warn!(error = format!("{error:?}"), "due shares of files wait for the database");
+                tracing::warn!(error = format!("{error:?}"), "due shares of files cannot be read");
             }
             let wait = next.ok().flatten().map_or(idle, |next| next.min(idle));
             tokio::select! {
@@ -162,10 +111,10 @@ impl Shares {
         }
     }
 
-    /// Makes an attempt at every due share. Returns how long until the next is due, `None` without any.
+    /// Attempts all due shares. Returns how long until the next one is due, or `None` if there is none.
     async fn retry_due(&self, last_tenant: &mut String) -> Result<Option<Duration>, Error> {
         loop {
-            // Attempts that cannot be made would only write to the database.
+            // While the circuit breaker is open, claims would only write to the database.
             if let Some(wait) = self.client.blocked_for() {
                 return Ok(Some(wait));
             }
@@ -176,13 +125,13 @@ impl Shares {
             let last = last_tenant.clone();
             let claim = move |c: &mut _| {
                 let mut last = last.clone();
-                let claimed = store::claim(c, MAX_AT_ONCE, &mut last)?;
+                let claimed = store::claim(c, MAX_CONCURRENT, &mut last)?;
                 Ok::<_, Error>((claimed, last))
             };
             let (claimed, last) = self.db.write(claim).await?;
             *last_tenant = last;
             if claimed.is_empty() {
-                // Another replica was faster.
+                // Another replica claimed them first.
                 return Ok(None);
             }
             join_all(
@@ -195,15 +144,15 @@ impl Shares {
     }
 
     async fn attempt(&self, share: DueShare) {
-        let DueShare { id, subject, attempts, .. } = share;
+        let DueShare { subject, attempts, .. } = share;
         let result = if attempts > 1 && share.expires_at <= Timestamp::now() {
             Err(CallError::Refused(StatusCode::UNAUTHORIZED))
         } else {
             self.client.share(&share).await
         };
         let recorded = match result {
-            Ok(()) => self.db.write(move |c| store::remove(c, id)).await.map(|_| self.done.increment(1)),
-            Err(CallError::NoRoom(files)) => self.db.write(move |c| store::remove(c, id)).await.map(|removed| {
+            Ok(()) => self.remove(&share).await.map(|_| self.done.increment(1)),
+            Err(CallError::NoRoom(files)) => self.remove(&share).await.map(|removed| {
                 if removed {
                     self.refused.increment(1);
                     tracing::warn!(
@@ -212,7 +161,7 @@ impl Shares {
                     );
                 }
             }),
-            Err(CallError::Refused(status)) if is_final(status) => self.db.write(move |c| store::remove(c, id)).await.map(|removed| {
+            Err(CallError::Refused(status)) if is_final(status) => self.remove(&share).await.map(|removed| {
                 if removed {
                     self.failed.increment(1);
                     tracing::error!(
@@ -222,30 +171,41 @@ impl Shares {
                     );
                 }
             }),
-            Err(error) => {
-                failed_here("not_shared");
-                let pause = pause(attempts).mul_f64(rand::random_range(0.75..1.25));
-                let postponed = self.db.write(move |c| store::postpone(c, id, attempts, pause)).await;
-                self.retried.increment(1);
-                let error = format!("{error:?}");
-                // Once for each share: thousands may be due while system is away.
-                if attempts == 1 {
-                    tracing::warn!(%subject, error, "the files of a load or listing were not shared: retried");
-                } else {
-                    tracing::debug!(%subject, attempts, error, "the files of a load or listing were not shared: retried");
-                }
-                self.wake.notify_one();
-                postponed
-            }
+            Err(error) => self.postpone(&share, &error).await,
         };
         if let Err(error) = recorded {
             tracing::warn!(
-                %subject, error = format!("{error:?}"), "the result of sharing files was not recorded: it is repeated"
+                %subject, error = format!("{error:?}"),
+                "the result of sharing files was not recorded: the attempt will be repeated"
             );
         }
     }
 
-    /// Shows how many shares of all replicas wait for a retry.
+    /// Deletes a share. Returns whether it still existed.
+    async fn remove(&self, share: &DueShare) -> Result<bool, Error> {
+        let id = share.id;
+        self.db.write(move |c| store::remove(c, id)).await
+    }
+
+    /// Schedules a retry after an error.
+    async fn postpone(&self, share: &DueShare, error: &CallError) -> Result<(), Error> {
+        let (id, subject, attempts) = (share.id, share.subject, share.attempts);
+        failed_here("not_shared");
+        let backoff = backoff(attempts).mul_f64(rand::random_range(0.75..1.25));
+        let postponed = self.db.write(move |c| store::postpone(c, id, attempts, backoff)).await;
+        self.retried.increment(1);
+        let error = format!("{error:?}");
+        // One warning for each share: thousands may be due while the system service is unavailable.
+        if attempts == 1 {
+            tracing::warn!(%subject, error, "the files of a load or listing were not shared: retrying");
+        } else {
+            tracing::debug!(%subject, attempts, error, "the files of a load or listing were not shared: retrying");
+        }
+        self.wake.notify_one();
+        postponed
+    }
+
+    /// Updates the metric of shares that wait for a retry. Every replica counts the shares of all replicas.
     async fn update_gauge(&self) {
         loop {
             if let Ok(due) = self.db.read(store::count_waiting).await {
@@ -262,18 +222,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_double_up_to_half_a_minute() {
-        let seconds = [0, 1, 2, 3, 5, 6, 7, 40, i32::MAX].map(|attempts| pause(attempts).as_secs());
+    fn backoff_doubles_up_to_half_a_minute() {
+        let seconds = [0, 1, 2, 3, 5, 6, 7, 40, i32::MAX].map(|attempts| backoff(attempts).as_secs());
         assert_eq!(seconds, [1, 1, 2, 4, 16, 30, 30, 30, 30]);
-    }
-
-    #[test]
-    fn the_expiry_of_a_token() {
-        let token = |claims: &str| format!("e30.{}.x", URL_SAFE_NO_PAD.encode(claims));
-        assert_eq!(expiry(&token(r#"{"exp": 1700000000}"#)).to_string(), "2023-11-14T22:13:20.000Z");
-        for odd in ["", "x", &token("{}"), &token(r#"{"exp": 9223372036854775807}"#)] {
-            let left = expiry(odd).millis() - Timestamp::now().millis();
-            assert!((3_500_000..=3_600_000).contains(&left), "{odd}: {left}");
-        }
     }
 }

@@ -1,22 +1,22 @@
-//! Every query on due shares.
+//! Queries on due shares.
 
 use std::time::Duration;
 
 use database::{AnyConnection, Id, Json, Timestamp, shared_now};
 use diesel::prelude::*;
 
-use super::shares::DueShare;
+use super::model::DueShare;
 use crate::Error;
 use crate::schema::due_shares::{self, dsl as s};
 
-/// How long an attempt has, with recording its result. Afterwards it is made again.
+/// The lease of an attempt, which includes recording its result. After it ends, the attempt is made again.
 pub(super) const LEASE: Duration = Duration::from_secs(5);
 
-/// Records in the transaction of a load or listing that files are to be shared. The first attempt is that of the request
-/// itself: nobody else makes one before its lease ends.
+/// Stores a share in the transaction of its load or listing. The request itself makes the first attempt: the share is leased,
+/// so that no background task makes one before.
 ///
 /// # Errors
-/// If the database fails.
+/// Fails if the database fails.
 pub fn record(c: &mut AnyConnection, share: Option<&DueShare>) -> Result<(), Error> {
     let Some(share) = share else { return Ok(()) };
     let at = shared_now(c)?;
@@ -37,24 +37,25 @@ pub fn record(c: &mut AnyConnection, share: Option<&DueShare>) -> Result<(), Err
     Ok(())
 }
 
-/// Deletes a share that is done, or that no attempt can do, with its token. Returns whether it was still there.
+/// Deletes a share that is done or cannot succeed, and overwrites its token. Returns whether it still existed.
 pub(super) fn remove(c: &mut AnyConnection, id: Id) -> Result<bool, Error> {
     database::with_secure_delete(c, |c| Ok(diesel::delete(s::due_shares.find(id)).execute(c)? > 0))
 }
 
-/// Ends the lease of a failed attempt; the next is due after the pause. Nothing if another attempt began since.
-pub(super) fn postpone(c: &mut AnyConnection, id: Id, attempts: i32, pause: Duration) -> Result<(), Error> {
-    let due = shared_now(c)?.after(pause);
+/// Ends the lease of a failed attempt. The next attempt is due after the backoff. Does nothing if another attempt has begun
+/// since.
+pub(super) fn postpone(c: &mut AnyConnection, id: Id, attempts: i32, backoff: Duration) -> Result<(), Error> {
+    let due = shared_now(c)?.after(backoff);
     let row = s::due_shares.find(id).filter(s::attempts.eq(attempts));
     let free = (s::due_at.eq(due), s::claimed_until.eq(None::<Timestamp>));
-    // A row that is changed may move, with its token.
+    // An updated row may move within the file, and its old place still has the token.
     database::with_secure_delete(c, |c| {
         diesel::update(row).set(free).execute(c)?;
         Ok(())
     })
 }
 
-/// How long until the next share is due, zero if one is; claims nothing. `None` without any.
+/// Returns how long until the next share is due, zero if one is due now, or `None` if there is none. Claims nothing.
 pub(super) fn next_due_in(c: &mut AnyConnection) -> Result<Option<Duration>, Error> {
     let now = shared_now(c)?;
     let free = s::claimed_until.is_null().or(s::claimed_until.le(now));
@@ -63,7 +64,7 @@ pub(super) fn next_due_in(c: &mut AnyConnection) -> Result<Option<Duration>, Err
     Ok(next.map(|due| now.until(due)))
 }
 
-/// How many shares wait for a retry; not those whose first attempt runs.
+/// Returns the number of shares that wait for a retry, without those whose first attempt runs.
 pub(super) fn count_waiting(c: &mut AnyConnection) -> Result<i64, Error> {
     let waiting = s::due_shares.filter(s::claimed_until.is_null().or(s::attempts.gt(1)));
     Ok(waiting.count().get_result(c)?)
@@ -72,12 +73,12 @@ pub(super) fn count_waiting(c: &mut AnyConnection) -> Result<i64, Error> {
 /// Columns of a claimed row.
 type DueShareRow = (Id, Id, String, Json, Json, String, Timestamp, i32);
 
-/// Claims at most so many due shares, one of each tenant in turn after the tenant `last`, which becomes the last of these. On
-/// PostgreSQL several replicas may do so at once.
-pub(super) fn claim(c: &mut AnyConnection, most: usize, last: &mut String) -> Result<Vec<DueShare>, Error> {
+/// Claims up to `max` due shares. Tenants take turns, starting after the tenant `last`, which becomes the tenant of the last
+/// claimed share. On PostgreSQL several replicas can claim at once.
+pub(super) fn claim(c: &mut AnyConnection, max: usize, last: &mut String) -> Result<Vec<DueShare>, Error> {
     let now = shared_now(c)?;
     let mut claimed = Vec::new();
-    while claimed.len() < most {
+    while claimed.len() < max {
         let Some(row) = first_due(c, now, last)? else {
             if last.is_empty() {
                 break;
@@ -109,7 +110,7 @@ pub(super) fn claim(c: &mut AnyConnection, most: usize, last: &mut String) -> Re
     Ok(claimed)
 }
 
-/// The longest due share of the first tenant after this one.
+/// Returns the share of the first tenant after this one that has been due for the longest time.
 fn first_due(c: &mut AnyConnection, now: Timestamp, after: &str) -> Result<Option<DueShareRow>, Error> {
     let columns = (
         s::id,

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use database::{AnyConnection, Database, Id, Timestamp};
 use testkit::{Backend, TestDatabase};
 
-use super::shares::DueShare;
+use super::model::DueShare;
 use super::store;
 use crate::Error;
 
@@ -11,13 +11,13 @@ async fn open(test: &TestDatabase) -> Database {
     crate::service::tests::open(test).await
 }
 
-/// Longer than a page of SQLite, as a token with many claims.
+/// Returns a token that is longer than a page of SQLite, like a token with many claims.
 fn token_of(tenant: &str) -> String {
     format!("token of {tenant} ").repeat(300)
 }
 
-/// Stores a share of this tenant that is due at once.
-async fn add(db: &Database, tenant: &str) -> Id {
+/// Stores a share of this tenant that is due now.
+async fn insert_due(db: &Database, tenant: &str) -> Id {
     let share = DueShare {
         id: Id::new(),
         subject: Id::new(),
@@ -39,11 +39,11 @@ async fn add(db: &Database, tenant: &str) -> Id {
     id
 }
 
-async fn claim(db: &Database, most: usize, last: &str) -> (Vec<DueShare>, String) {
+async fn claim(db: &Database, max: usize, last: &str) -> (Vec<DueShare>, String) {
     let last = last.to_owned();
     let claim = move |c: &mut AnyConnection| {
         let mut last = last.clone();
-        let claimed = store::claim(c, most, &mut last)?;
+        let claimed = store::claim(c, max, &mut last)?;
         Ok::<_, Error>((claimed, last))
     };
     db.write(claim).await.unwrap()
@@ -61,7 +61,7 @@ fn tokens_of_removed_shares_are_not_in_the_sqlite_file() {
         };
         let mut ids = Vec::new();
         for n in 0..20 {
-            ids.push(add(&db, &format!("user {n}")).await);
+            ids.push(insert_due(&db, &format!("user {n}")).await);
         }
         assert!(has_token());
         while !claim(&db, 8, "").await.0.is_empty() {}
@@ -79,42 +79,42 @@ testkit::on_both! {
         let test = TestDatabase::empty(backend).await;
         let db = open(&test).await;
         for _ in 0..50 {
-            add(&db, "organisation b").await;
+            insert_due(&db, "organisation b").await;
         }
         for tenant in ["organisation a", "organisation c", "user a"] {
-            add(&db, tenant).await;
+            insert_due(&db, tenant).await;
         }
         assert_eq!(db.read(store::count_waiting).await.unwrap(), 53);
-        let (mut last, mut turns) = (String::new(), Vec::new());
-        for most in [1, 3, 4] {
+        let (mut last, mut tenants) = (String::new(), Vec::new());
+        for max in [1, 3, 4] {
             let claimed;
-            (claimed, last) = claim(&db, most, &last).await;
-            turns.extend(claimed.into_iter().map(|share| share.tenant));
+            (claimed, last) = claim(&db, max, &last).await;
+            tenants.extend(claimed.into_iter().map(|share| share.tenant));
         }
-        let letters: Vec<_> = turns.iter().map(|tenant| tenant.trim_start_matches("organisation ")).collect();
-        assert_eq!(letters, ["a", "b", "c", "user a", "b", "b", "b", "b"], "one of each, then what is left");
+        let letters: Vec<_> = tenants.iter().map(|tenant| tenant.trim_start_matches("organisation ")).collect();
+        assert_eq!(letters, ["a", "b", "c", "user a", "b", "b", "b", "b"], "one of each tenant, then the rest");
         let (rest, _) = claim(&db, 100, &last).await;
-        assert_eq!(rest.len(), 45, "each once");
-        assert!(claim(&db, 100, "").await.0.is_empty(), "all have a lease");
+        assert_eq!(rest.len(), 45, "each share once");
+        assert!(claim(&db, 100, "").await.0.is_empty(), "all shares are leased");
         assert_eq!(db.read(store::next_due_in).await.unwrap(), None);
-        assert_eq!(db.read(store::count_waiting).await.unwrap(), 0, "of all the first attempt runs");
+        assert_eq!(db.read(store::count_waiting).await.unwrap(), 0, "all first attempts are running");
     }
 
-    async fn a_claim_has_what_was_stored_and_its_outcome_is_recorded(backend) {
+    async fn a_claim_returns_the_stored_share_and_its_outcome_is_recorded(backend) {
         let test = TestDatabase::empty(backend).await;
         let db = open(&test).await;
-        let id = add(&db, "organisation a").await;
+        let id = insert_due(&db, "organisation a").await;
         let (claimed, _) = claim(&db, 8, "zzz").await;
         let [share] = &claimed[..] else { panic!("{}", claimed.len()) };
         assert_eq!((share.id, share.attempts, share.files.len()), (id, 1, 2));
         assert_eq!((share.token(), &share.organisations[..]), (&*token_of("organisation a"), &["grain".to_owned(), "*".to_owned()][..]));
-        let second = std::time::Duration::from_secs(60);
-        // The result of an attempt whose lease ended, and another of which began, changes nothing.
-        db.write(move |c| store::postpone(c, id, 0, second)).await.unwrap();
+        let minute = std::time::Duration::from_secs(60);
+        // The result of an attempt changes nothing after its lease has ended and another attempt has begun.
+        db.write(move |c| store::postpone(c, id, 0, minute)).await.unwrap();
         assert_eq!(db.read(store::next_due_in).await.unwrap(), None);
-        db.write(move |c| store::postpone(c, id, 1, second)).await.unwrap();
+        db.write(move |c| store::postpone(c, id, 1, minute)).await.unwrap();
         let wait = db.read(store::next_due_in).await.unwrap().unwrap();
-        assert!(wait > second / 2 && wait <= second, "{wait:?}");
+        assert!(wait > minute / 2 && wait <= minute, "{wait:?}");
         assert!(claim(&db, 8, "").await.0.is_empty());
         assert!(db.write(move |c| store::remove(c, id)).await.unwrap());
         assert!(!db.write(move |c| store::remove(c, id)).await.unwrap());
@@ -124,7 +124,7 @@ testkit::on_both! {
         let test = TestDatabase::empty(backend).await;
         let (one, two) = (open(&test).await, open(&test).await);
         for n in 0..40 {
-            add(&one, &format!("user {}", n % 4)).await;
+            insert_due(&one, &format!("user {}", n % 4)).await;
         }
         let mut seen = BTreeMap::<String, usize>::new();
         while seen.len() < 40 {

@@ -1,92 +1,119 @@
-//! The kept answers.
+//! The table of keys and responses.
 
 use chrono::TimeDelta;
 use database::{AnyConnection, Json, Timestamp};
 use diesel::prelude::*;
 
-use super::Scope;
+use super::fingerprint::Fingerprint;
+use super::key::Scope;
 use crate::auth::Caller;
 use crate::schema::idempotency_keys::dsl as k;
 use crate::{Error, JsonResponse};
 
-/// How long an answer is kept.
+/// How long a key is kept.
+const RETENTION: TimeDelta = TimeDelta::hours(24);
+
+/// Keys created before this time are expired.
 fn expiry() -> Timestamp {
-    Timestamp::now().plus(-TimeDelta::hours(24))
+    Timestamp::now().plus(-RETENTION)
 }
 
-/// The fingerprint and the answer of the request that used this key.
-pub(super) fn find(c: &mut AnyConnection, scope: &Scope) -> Result<Option<(String, JsonResponse)>, Error> {
+/// The first request that used a key.
+pub(super) struct FirstRequest {
+    pub(super) fingerprint: String,
+    pub(super) response: JsonResponse,
+}
+
+/// Returns the first request that used this key, unless it is expired.
+pub(super) fn find(c: &mut AnyConnection, scope: &Scope) -> Result<Option<FirstRequest>, Error> {
     let row: Option<(String, Json)> = k::idempotency_keys
         .find((&scope.caller, &scope.operation, &scope.key))
         .filter(k::created_at.ge(expiry()))
         .select((k::fingerprint, k::answer))
         .first(c)
         .optional()?;
-    row.map(|(fingerprint, answer)| Ok((fingerprint, answer.parse()?))).transpose()
+    row.map(|(fingerprint, response)| Ok(FirstRequest { fingerprint, response: response.parse()? }))
+        .transpose()
 }
 
-/// Takes the key, then runs the effect, then keeps its answer. A key that is taken is
-/// [`Error::IdempotencyInProgress`].
+/// Inserts the key, runs the effect and stores its response.
+///
+/// # Errors
+/// Returns [`Error::IdempotencyInProgress`] if the key exists or another transaction is inserting it, and the errors of the
+/// effect.
 pub(super) fn record<T>(
     c: &mut AnyConnection,
     scope: &Scope,
-    fingerprint: &str,
+    fingerprint: &Fingerprint,
     effect: &mut impl FnMut(&mut AnyConnection) -> Result<(JsonResponse, T), Error>,
 ) -> Result<(JsonResponse, T), Error> {
-    let row = k::idempotency_keys.find((&scope.caller, &scope.operation, &scope.key));
-    diesel::delete(row.filter(k::created_at.lt(expiry()))).execute(c)?;
-    diesel::insert_into(k::idempotency_keys)
-        .values((
-            k::caller.eq(&scope.caller),
-            k::operation.eq(&scope.operation),
-            k::key.eq(&scope.key),
-            k::fingerprint.eq(fingerprint),
-            k::answer.eq(Json("{}".into())),
-            k::created_at.eq(Timestamp::now()),
-        ))
-        .execute(c)
-        .map_err(|e| match database::Error::from(e) {
+    delete_if_expired(c, scope)?;
+    diesel::insert_into(k::idempotency_keys).values(new_row(scope, &fingerprint.0)).execute(c).map_err(
+        |e| match database::Error::from(e) {
             e if e.is_unique_violation("idempotency_keys") || e.is_lock_timeout() => {
                 Error::IdempotencyInProgress
             }
             e => e.into(),
-        })?;
-    let (answer, told) = effect(c)?;
-    diesel::update(row).set(k::answer.eq(Json::of(&answer)?)).execute(c)?;
-    Ok((answer, told))
+        },
+    )?;
+    let (response, output) = effect(c)?;
+    let row = k::idempotency_keys.find((&scope.caller, &scope.operation, &scope.key));
+    diesel::update(row).set(k::answer.eq(Json::of(&response)?)).execute(c)?;
+    Ok((response, output))
 }
 
-/// Takes a key of a caller for an effect that has no answer to keep, in the transaction of that effect. Returns whether the
-/// key was free: if not, the effect was carried out before.
+/// Inserts a key for an effect without a response, in the transaction of that effect. Returns whether the key was free. If it
+/// was not, the effect was carried out before.
 ///
 /// # Errors
-/// 503 if the database fails, or while another transaction takes the same key.
+/// 503 if the database fails, or while another transaction inserts the same key.
 pub fn claim(c: &mut AnyConnection, caller: &Caller, operation: &str, key: &str) -> Result<bool, Error> {
     let scope = Scope::new(caller, operation, key);
-    let row = k::idempotency_keys.find((&scope.caller, &scope.operation, &scope.key));
-    diesel::delete(row.filter(k::created_at.lt(expiry()))).execute(c)?;
-    let row = (
-        k::caller.eq(&scope.caller),
-        k::operation.eq(&scope.operation),
-        k::key.eq(&scope.key),
-        k::fingerprint.eq(""),
-        k::answer.eq(Json("{}".into())),
-        k::created_at.eq(Timestamp::now()),
-    );
-    let taken = database::dispatch!(c, c => diesel::insert_into(k::idempotency_keys)
+    delete_if_expired(c, &scope)?;
+    let row = new_row(&scope, "");
+    let inserted = database::dispatch!(c, c => diesel::insert_into(k::idempotency_keys)
         .values(row)
         .on_conflict_do_nothing()
         .execute(c));
-    match taken.map_err(database::Error::from) {
+    match inserted.map_err(database::Error::from) {
         Ok(rows) => Ok(rows == 1),
         Err(error) if error.is_lock_timeout() => {
-            Err(Error::Busy("The same is being done already: try again later."))
+            Err(Error::Busy("The same operation is already running: try again later."))
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// Forgets the expired ones.
+/// Deletes all expired keys. Returns their number.
 pub(crate) fn prune(c: &mut AnyConnection) -> Result<usize, Error> {
     Ok(diesel::delete(k::idempotency_keys.filter(k::created_at.lt(expiry()))).execute(c)?)
+}
+
+fn delete_if_expired(c: &mut AnyConnection, scope: &Scope) -> Result<(), Error> {
+    let row = k::idempotency_keys.find((&scope.caller, &scope.operation, &scope.key));
+    diesel::delete(row.filter(k::created_at.lt(expiry()))).execute(c)?;
+    Ok(())
+}
+
+/// The columns of a key without a response yet.
+#[derive(Insertable)]
+#[diesel(table_name = crate::schema::idempotency_keys)]
+struct NewRow<'a> {
+    caller: &'a str,
+    operation: &'a str,
+    key: &'a str,
+    fingerprint: &'a str,
+    answer: Json,
+    created_at: Timestamp,
+}
+
+fn new_row<'a>(scope: &'a Scope, fingerprint: &'a str) -> NewRow<'a> {
+    NewRow {
+        caller: &scope.caller,
+        operation: &scope.operation,
+        key: &scope.key,
+        fingerprint,
+        answer: Json("{}".into()),
+        created_at: Timestamp::now(),
+    }
 }

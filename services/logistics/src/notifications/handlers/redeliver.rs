@@ -30,7 +30,7 @@ pub(super) async fn redeliver(
     let id = path.id()?;
     let effect = move |c: &mut AnyConnection| {
         let previous_status = store::redeliver(c, Some(load_id), id)?.ok_or(Error::NotFound)?;
-        JsonResponse::json(&ActionResult::made(redelivery_message(&previous_status), id))
+        JsonResponse::json(&ActionResult::created(redelivery_message(&previous_status), id))
     };
     let response = idempotency.run(&app.db, fingerprint, async || Ok(effect)).await?;
     app.notifications.wake();

@@ -69,7 +69,7 @@ async fn send(
     let run = idempotency.run_with_output(&app.db, fingerprint, async || {
         let reader = caller.clone();
         let load = app.db.read(move |c| loads::find_own(c, &reader, id)).await;
-        let mut load = load.map_err(|e| if matches!(e, Error::NotFound) { unknown() } else { e })?;
+        let mut load = load.map_err(|e| if matches!(e, Error::NotFound) { unknown().into() } else { e })?;
         recipient.assign_to(&mut load)?;
         let files = match recipient {
             // Nothing is stored if system is unavailable.
@@ -97,7 +97,7 @@ async fn send(
                 load: &load,
                 recipient_id: recipient.id(),
             };
-            let result = ActionResult::made(
+            let result = ActionResult::created(
                 "The load is sent; its notification log shows when it arrives.",
                 store::create(c, &notification)?,
             );

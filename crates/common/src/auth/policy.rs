@@ -1,0 +1,75 @@
+//! Requirements on the caller, stated by the type of a handler's argument.
+
+use std::future::{Ready, ready};
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+use actix_web::dev::Payload;
+use actix_web::{FromRequest, HttpRequest};
+
+use super::Caller;
+use crate::Error;
+
+/// A requirement on the caller that is checked before the parameters and the body of the request.
+pub trait Policy: 'static {
+    /// The message of the 403 for a caller who does not meet the requirement.
+    const DENIED_MESSAGE: &'static str;
+    /// Returns true if the caller meets the requirement.
+    fn allows(caller: &Caller) -> bool;
+}
+
+/// Requires the role `admin`.
+pub struct Admin;
+
+impl Policy for Admin {
+    const DENIED_MESSAGE: &'static str = "This needs the role admin.";
+    fn allows(caller: &Caller) -> bool {
+        caller.admin
+    }
+}
+
+/// Requires an organisation.
+pub struct Member;
+
+impl Policy for Member {
+    const DENIED_MESSAGE: &'static str = "This needs a token that names an organisation.";
+    fn allows(caller: &Caller) -> bool {
+        caller.organisation.is_some()
+    }
+}
+
+/// Requires an organisation, or the role `admin`, which acts for every organisation.
+pub struct MemberOrAdmin;
+
+impl Policy for MemberOrAdmin {
+    const DENIED_MESSAGE: &'static str = Member::DENIED_MESSAGE;
+    fn allows(caller: &Caller) -> bool {
+        caller.admin || Member::allows(caller)
+    }
+}
+
+/// A caller who meets a policy. A handler with this argument refuses other callers with 403.
+pub struct Authorized<P>(Caller, PhantomData<P>);
+
+impl<P> Deref for Authorized<P> {
+    type Target = Caller;
+    fn deref(&self) -> &Caller {
+        &self.0
+    }
+}
+
+impl<P: Policy> FromRequest for Authorized<P> {
+    type Error = Error;
+    type Future = Ready<Result<Self, Error>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let caller = Caller::from_request(request, payload).into_inner();
+        ready(caller.and_then(|caller| {
+            if P::allows(&caller) {
+                Ok(Self(caller, PhantomData))
+            } else {
+                Err(Error::Forbidden(P::DENIED_MESSAGE))
+            }
+        }))
+    }
+}

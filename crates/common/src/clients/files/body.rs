@@ -1,0 +1,29 @@
+//! Validation of bodies that name files.
+
+use super::client::FileClient;
+use crate::Error;
+use crate::auth::Caller;
+use crate::extract::{Body, Fingerprint};
+use crate::response::validation::ValidationErrors;
+use crate::wire::FileReference;
+
+impl<T> Body<T> {
+    /// Applies further rules as [`Body::check`] does. If there are errors, entries for unknown files are added, so that all
+    /// invalid fields are reported at once. Otherwise the system service is not called: the files are looked up when the
+    /// request is carried out.
+    ///
+    /// # Errors
+    /// 400 with all errors.
+    pub async fn check_with_files(
+        self,
+        rules: impl FnOnce(&T, &mut ValidationErrors),
+        client: &FileClient,
+        caller: &Caller,
+        files: impl FnOnce(&T) -> &[FileReference],
+    ) -> Result<(T, Fingerprint), Error> {
+        self.check_and_complete(rules, async |value, errors| {
+            client.report_unknown(caller, files(value), errors).await;
+        })
+        .await
+    }
+}

@@ -1,0 +1,104 @@
+//! Files as the system service describes them, and shares of files that are due.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::TimeDelta;
+use database::{Id, Timestamp};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+
+use crate::auth::Caller;
+use crate::wire::FileReference;
+
+/// The part of the file information of the system service that is used here.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FileInfo {
+    pub(super) id: Id,
+    name: String,
+    url: String,
+    #[serde(default)]
+    pub(super) user_id: String,
+    #[serde(default)]
+    user_name: String,
+    #[serde(default)]
+    pub(super) organisation_id: Option<String>,
+    #[serde(rename = "createdAtUTC")]
+    created_at: String,
+}
+
+impl FileInfo {
+    pub(super) fn reference(&self) -> FileReference {
+        FileReference {
+            id: self.id.to_string(),
+            name: self.name.clone(),
+            url: self.url.clone(),
+            user_name: self.user_name.clone(),
+            created_at: self.created_at.clone(),
+        }
+    }
+}
+
+/// Files that are to be shared because a load or a listing was stored.
+#[derive(Clone)]
+pub struct DueShare {
+    pub(super) id: Id,
+    /// The load or listing.
+    pub(super) subject: Id,
+    pub(super) tenant: String,
+    pub(super) files: Vec<Id>,
+    /// The organisations to share with; `*` is everybody.
+    pub(super) organisations: Vec<String>,
+    pub(super) token: SecretString,
+    pub(super) expires_at: Timestamp,
+    /// The number of attempts, including the current one.
+    pub(super) attempts: i32,
+    pub(super) request_id: String,
+    pub(super) traceparent: Option<String>,
+}
+
+impl DueShare {
+    /// Creates a share for its first attempt. Returns `None` without files or organisations.
+    pub(super) fn new(caller: &Caller, subject: Id, files: Vec<Id>, organisations: &[&str]) -> Option<Self> {
+        (!files.is_empty() && !organisations.is_empty()).then(|| Self {
+            id: Id::new(),
+            subject,
+            tenant: caller.tenant(),
+            files,
+            organisations: organisations.iter().map(ToString::to_string).collect(),
+            token: caller.token.clone(),
+            expires_at: expiry(caller.token.expose_secret()),
+            attempts: 1,
+            request_id: caller.request.id.clone(),
+            traceparent: Some(caller.request.traceparent()),
+        })
+    }
+
+    /// Returns the token to store.
+    pub(super) fn token(&self) -> &str {
+        self.token.expose_secret()
+    }
+}
+
+/// Returns the time in claim `exp` of a verified token, or an hour from now if it cannot be read.
+fn expiry(token: &str) -> Timestamp {
+    let claims = token.split('.').nth(1).and_then(|part| URL_SAFE_NO_PAD.decode(part).ok());
+    let claims: Option<serde_json::Value> = claims.and_then(|json| serde_json::from_slice(&json).ok());
+    let exp = claims.and_then(|claims| claims["exp"].as_i64()).and_then(|exp| exp.checked_mul(1000));
+    exp.and_then(Timestamp::from_millis).unwrap_or_else(|| Timestamp::now().plus(TimeDelta::hours(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_expiry_of_a_token() {
+        let token = |claims: &str| format!("e30.{}.x", URL_SAFE_NO_PAD.encode(claims));
+        assert_eq!(expiry(&token(r#"{"exp": 1700000000}"#)).to_string(), "2023-11-14T22:13:20.000Z");
+        for unreadable in ["", "x", &token("{}"), &token(r#"{"exp": 9223372036854775807}"#)] {
+            let left = expiry(unreadable).millis() - Timestamp::now().millis();
+            assert!((3_500_000..=3_600_000).contains(&left), "{unreadable}: {left}");
+        }
+    }
+}
