@@ -32,8 +32,8 @@ pub use response::negotiate::Format;
 pub use response::stream::{CsvLayout, StreamingResponse};
 pub use response::validation;
 pub use search::{
-    Cursor, IdBatch, PageParams, PageRequest, ResultPage, SortDefinition, Sorting, offset_links, stream_by_ids,
-    stream_pages,
+    Cursor, IdBatch, PageParams, PageRequest, ResultPage, SortDefinition, Sorting, offset_links,
+    stream_by_ids, stream_pages,
 };
 pub use service::cli;
 pub use service::{Context, Running, Service, migrations, openapi, start};

@@ -55,7 +55,7 @@ pub(super) async fn refuse_infected(system: &System, parts: &[Part]) -> Result<(
             errors.push_with("file", Code::Infected, message, json!({ "index": i, "signature": signature }));
         }
     }
-    errors.check()
+    Ok(errors.check()?)
 }
 
 impl Scanner {

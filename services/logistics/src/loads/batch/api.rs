@@ -33,7 +33,7 @@ pub(in crate::loads) async fn create(
     if let Err(refused) = form.errors.clone().check() {
         // What is wrong with the rows is told beside it.
         check(app, caller.clone(), form).await?;
-        return Err(refused);
+        return Err(refused.into());
     }
     let fingerprint = form.fingerprint(&request, |file| &file.hash)?;
     idempotency

@@ -220,7 +220,7 @@ impl BatchValidator<'_> {
         if self.rows == 0 && self.errors.is_empty() {
             self.errors.push_with("file", Code::Length, "must have rows", json!({ "minimum": 1 }));
         }
-        self.errors.check().map_err(|error| error.with("failedRows", self.failed_rows))?;
+        self.errors.check().map_err(|errors| Error::from(errors).with("failedRows", self.failed_rows))?;
         if self.foreign.is_some() {
             return Err(FOREIGN);
         }
