@@ -7,7 +7,9 @@ mod auth;
 pub mod clients;
 pub mod config;
 mod extract;
+pub mod http;
 mod middleware;
+mod migrations;
 mod openapi;
 mod response;
 mod schema;
@@ -19,11 +21,10 @@ mod tenants;
 pub mod wire;
 
 pub use auth::{Admin, Authorized, Caller, Member, MemberOrAdmin, Organisation, Policy, Verifier};
-pub use clients::{files, http};
+pub use clients::files;
 pub use config::Config;
 pub use extract::idempotency::{self, Fingerprint, Idempotency};
 pub use extract::{Body, PathId, Query, multipart};
-pub use middleware::context::RequestContext;
 pub use openapi::{Api, SchemaValidator};
 pub use response::csv;
 pub use response::error::{Error, ErrorBody, ErrorResponses, redacted_json_error};
@@ -32,11 +33,12 @@ pub use response::negotiate::Format;
 pub use response::stream::{CsvLayout, StreamingResponse};
 pub use response::validation;
 pub use search::{
-    Cursor, IdBatch, PageParams, PageRequest, ResultPage, SortDefinition, Sorting, offset_links, stream_by_ids,
-    stream_pages,
+    Cursor, IdBatch, PageParams, PageRequest, ResultPage, SortDefinition, Sorting, offset_links,
+    stream_by_ids, stream_pages,
 };
 pub use service::cli;
 pub use service::{Context, Running, Service, migrations, openapi, start};
+pub use telemetry::context::RequestContext;
 pub use telemetry::failure_streak::FailureStreak;
 pub use telemetry::traces;
 pub use tenants::TenantLimits;

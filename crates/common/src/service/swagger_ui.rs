@@ -1,12 +1,12 @@
-//! Swagger UI under `/docs/`. Its files lie compressed in the program and are sent so to clients that accept gzip, and
-//! uncompressed to others.
+//! Swagger UI under `/docs/`. Its files are embedded in the program, compressed with gzip. Clients that do not accept gzip
+//! receive them uncompressed.
 //!
-//! The page names its files with a hash of their content (`?v=`), so browsers keep them for a year. Without the hash an
-//! address is revalidated by its `ETag`.
+//! The page adds a hash of the content to the URL of each file (`?v=`), so browsers may cache it for a year. URLs without
+//! the hash are revalidated by `ETag`.
 
 use std::collections::HashMap;
 use std::io::{self, Read};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use actix_web::http::header::{
     self, AcceptEncoding, CacheControl, CacheDirective, ContentEncoding, ETag, Encoding, EntityTag, Header,
@@ -18,26 +18,27 @@ use anyhow::anyhow;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use flate2::read::GzDecoder;
+use parking_lot::RwLock;
 use sha2::{Digest, Sha256};
 use utoipa_swagger_ui::Config;
 
 use crate::Error;
 
 const INDEX: &str = "index.html";
-/// The bytes of a content hash that addresses and `ETag`s have.
+/// Bytes of a content hash in URLs and `ETag`s.
 const HASH_BYTES: usize = 16;
 const YEAR_SECONDS: u32 = 31_536_000;
-/// Swagger UI sets styles of single elements, its style sheet has images in `data:` addresses, and images that an
-/// operation answers with are shown from `blob:` addresses.
-const POLICY: HeaderValue = HeaderValue::from_static(
+/// Swagger UI sets inline styles, its style sheet contains images as `data:` URLs, and it shows images of responses from
+/// `blob:` URLs.
+const CONTENT_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
 const REFERRER_POLICY: HeaderName = HeaderName::from_static("referrer-policy");
 
-/// The files of Swagger UI that were requested so far.
+/// The cache of files that were requested so far.
 #[derive(Default)]
-pub(crate) struct Docs(RwLock<HashMap<String, Arc<Asset>>>);
+pub(super) struct SwaggerUi(RwLock<HashMap<String, Arc<Asset>>>);
 
 /// A file of Swagger UI.
 struct Asset {
@@ -45,19 +46,19 @@ struct Asset {
     content: Bytes,
     /// Whether `content` is compressed with gzip.
     is_gzipped: bool,
-    /// SHA-256 of `content`, shortened.
+    /// SHA-256 of `content`, truncated and encoded in base64.
     hash: String,
 }
 
-/// `GET /docs/{path}`
-pub(crate) async fn find(
+/// Handles `GET /docs/{path}`.
+pub(super) async fn find(
     request: HttpRequest,
     path: web::Path<String>,
-    docs: Data<Docs>,
+    swagger_ui: Data<SwaggerUi>,
 ) -> Result<HttpResponse, Error> {
     let name = if path.is_empty() { INDEX } else { path.as_str() };
-    let asset = docs.asset(name)?.ok_or(Error::NotFound)?;
-    // Weak, because the same tag stands for the file with and without a content coding.
+    let asset = swagger_ui.asset(name)?.ok_or(Error::NotFound)?;
+    // Weak, because the file has the same tag with and without content coding.
     let tag = EntityTag::new_weak(asset.hash.clone());
     let cache = if request.query_string().strip_prefix("v=") == Some(&asset.hash) {
         let immutable = CacheDirective::Extension("immutable".into(), None);
@@ -74,7 +75,7 @@ pub(crate) async fn find(
     response
         .insert_header(ETag(tag))
         .insert_header(CacheControl(cache))
-        .insert_header((header::CONTENT_SECURITY_POLICY, POLICY))
+        .insert_header((header::CONTENT_SECURITY_POLICY, CONTENT_POLICY))
         .insert_header((REFERRER_POLICY, "no-referrer"));
     if is_known {
         return Ok(response.finish());
@@ -86,7 +87,8 @@ pub(crate) async fn find(
     if accepts_gzip(&request) {
         return Ok(response.insert_header(ContentEncoding::Gzip).body(asset.content.clone()));
     }
-    // Otherwise the middleware would compress it for each request. `boundary` removes this coding and adds no `Vary` then.
+    // This coding prevents the compression layer from compressing the file again for each request. `ResponseHeaders` removes
+    // it, and adds no `Vary` in this case.
     response
         .insert_header((header::CONTENT_ENCODING, "identity"))
         .insert_header((header::VARY, "Accept-Encoding"));
@@ -106,10 +108,10 @@ fn inflate(content: &[u8]) -> Result<Vec<u8>, Error> {
     Ok(inflated)
 }
 
-impl Docs {
-    /// The file of this name, if Swagger UI has it. Its hash is calculated once.
+impl SwaggerUi {
+    /// Returns the file of this name, if there is one. It is loaded and hashed once.
     fn asset(&self, name: &str) -> Result<Option<Arc<Asset>>, Error> {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        let known = self.0.read().get(name).cloned();
         if known.is_some() {
             return Ok(known);
         }
@@ -118,13 +120,12 @@ impl Docs {
             asset = self.with_versions(&asset)?;
         }
         let asset = Arc::new(asset);
-        // Only files that exist are kept, so there are never more than Swagger UI has.
-        let mut assets = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        assets.insert(name.to_owned(), asset.clone());
+        // Only files that exist are cached, so the number of Swagger UI's files bounds the cache.
+        self.0.write().insert(name.to_owned(), asset.clone());
         Ok(Some(asset))
     }
 
-    /// The page, with the hash of each file in the address that it names.
+    /// Adds to each URL in the page the hash of its file.
     fn with_versions(&self, page: &Asset) -> Result<Asset, Error> {
         let html = if page.is_gzipped { inflate(&page.content)? } else { page.content.to_vec() };
         let html = String::from_utf8(html).map_err(|error| Error::Internal(error.into()))?;
@@ -145,13 +146,13 @@ impl Asset {
     }
 }
 
-/// A file as it lies in the program.
+/// Loads an embedded file.
 fn load(name: &str) -> Result<Option<Asset>, Error> {
-    // Relative, so that it is found behind a proxy too. Nothing is sent to a validator on the internet.
+    // A relative URL, because a proxy may add a path prefix. No online validator, which would receive the document.
     let config = Config::from("../openapi.json").validator_url("none");
-    let found = utoipa_swagger_ui::serve(name, Arc::new(config));
-    let found = found.map_err(|error| Error::Internal(anyhow!(error.to_string())))?;
-    Ok(found.map(|file| {
+    let file = utoipa_swagger_ui::serve(name, Arc::new(config));
+    let file = file.map_err(|error| Error::Internal(anyhow!(error.to_string())))?;
+    Ok(file.map(|file| {
         let content = Bytes::copy_from_slice(&file.bytes);
         Asset::new(file.content_type, content, file.gzpipped)
     }))
@@ -162,16 +163,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_names_each_file_with_its_hash() {
-        let docs = Docs::default();
-        let page = docs.asset(INDEX).unwrap().unwrap();
+    fn page_adds_hashes_to_urls() {
+        let swagger_ui = SwaggerUi::default();
+        let page = swagger_ui.asset(INDEX).unwrap().unwrap();
         let html = String::from_utf8(page.content.to_vec()).unwrap();
         for name in ["swagger-ui.css", "swagger-ui-bundle.js", "swagger-initializer.js", "favicon-32x32.png"]
         {
-            let asset = docs.asset(name).unwrap().unwrap();
+            let asset = swagger_ui.asset(name).unwrap().unwrap();
             assert!(html.contains(&format!("\"./{name}?v={}\"", asset.hash)), "{html}");
         }
-        assert!(docs.asset("no-such-file").unwrap().is_none());
-        assert!(docs.0.read().unwrap().keys().all(|name| name != "no-such-file"));
+        assert!(swagger_ui.asset("no-such-file").unwrap().is_none());
+        assert!(swagger_ui.0.read().keys().all(|name| name != "no-such-file"));
     }
 }

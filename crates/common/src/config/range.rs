@@ -1,13 +1,12 @@
-//! Numbers of a range that is narrower than their type.
+//! Integers whose allowed range is narrower than their type.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-/// Reads a whole number from `MIN` to `MAX`, for `#[serde(deserialize_with = "within::<1, 100, _, _>")]`. The message for
-/// any other value has this range, whatever is wrong with it.
+/// Deserializes an integer from `MIN` to `MAX`, for `#[serde(deserialize_with = "within::<1, 100, _, _>")]`.
 ///
 /// # Errors
-/// The range.
+/// The message states the range, for every other value.
 pub fn within<'de, const MIN: u64, const MAX: u64, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: TryFrom<u64>,
