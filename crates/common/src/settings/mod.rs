@@ -29,20 +29,19 @@ const RELOAD_INTERVAL: Duration = Duration::from_secs(2);
 #[serde(default)]
 #[schema(as = Settings)]
 pub struct Document {
-    /// Logging.
+    /// Log level and filter.
     #[schema(required = true)]
     pub logging: Logging,
 }
 
-/// Logging.
+/// Log level and filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Logging {
     /// `off`, `error`, `warn`, `info`, `debug` or `trace`, in any case.
     #[schema(required = true, min_length = 1, example = "info")]
     pub level: String,
-    /// Comma-separated tracing directives such as `logistics=debug,actix_web=warn`. If absent, empty or `*`, the level applies
-    /// everywhere.
+    /// Tracing directives such as `logistics=debug,actix_web=warn`. Empty or `*`: the level applies everywhere.
     #[schema(nullable, max_length = 1000, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
     pub filter: String,
 }

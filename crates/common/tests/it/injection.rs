@@ -1,11 +1,11 @@
-//! What the plumbing makes of values that want to be taken for something else.
+//! Header injection, and leaks of internals in errors.
 
 use testkit::User;
 
 use crate::echo::{start, thing};
 
 #[test]
-fn headers_are_not_split() {
+fn parameters_cannot_inject_headers() {
     testkit::block_on(async {
         let app = start().await;
         let user = User::of("a");
@@ -35,18 +35,18 @@ fn headers_are_not_split() {
             assert_eq!(reply.header("x-request-id"), id);
             assert_eq!(reply.json()["body"]["requestId"], id);
         }
-        let asked = app
+        let preflight = app
             .call("OPTIONS", "/v1/public/hear")
             .header("origin", "https://any.example\t")
             .header("access-control-request-method", "GET");
-        let asked = asked.header("access-control-request-headers", "x; y\tz, \"q\"").send().await;
-        assert_eq!(asked.status, 204);
-        assert!(!asked.headers.contains_key("x-injected"));
+        let reply = preflight.header("access-control-request-headers", "x; y\tz, \"q\"").send().await;
+        assert_eq!(reply.status, 204);
+        assert!(!reply.headers.contains_key("x-injected"));
     });
 }
 
 #[test]
-fn errors_hide_internals() {
+fn errors_contain_no_internals() {
     testkit::block_on(async {
         let app = start().await;
         for path in [

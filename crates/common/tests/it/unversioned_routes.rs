@@ -1,12 +1,12 @@
-//! What is served outside of `/v1`.
+//! The routes outside `/v1`.
 
 use serde_json::json;
 use testkit::{App, Backend, TestDatabase, execute_on_server};
 
-use crate::echo::{Echo, start, thing};
+use crate::echo::{Echo, start, start_with, thing};
 
 #[test]
-fn index_document_and_metrics() {
+fn serves_the_index_the_document_and_metrics() {
     testkit::block_on(async {
         let app = start().await;
         let index = app.get("/").send().await.ok();
@@ -35,13 +35,13 @@ fn index_document_and_metrics() {
 }
 
 #[test]
-fn the_documentation_needs_nobody_else() {
+fn documentation_loads_nothing_from_other_hosts() {
     testkit::block_on(async {
         let app = start().await;
-        let moved = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
-        let moved = moved.get(format!("{}/docs", app.url)).send().await.unwrap();
-        assert!(moved.status().is_redirection());
-        assert_eq!(moved.headers()["location"], "docs/");
+        let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+        let redirect = client.get(format!("{}/docs", app.url)).send().await.unwrap();
+        assert!(redirect.status().is_redirection());
+        assert_eq!(redirect.headers()["location"], "docs/");
         let page = app.get("/docs/").send().await;
         assert!(page.header("content-type").starts_with("text/html"));
         let html = page.text();
@@ -63,31 +63,29 @@ fn the_documentation_needs_nobody_else() {
 }
 
 #[test]
-fn links_have_the_path_of_the_public_address() {
+fn index_links_have_the_path_of_the_public_url() {
     testkit::block_on(async {
-        let database = TestDatabase::new::<Echo>(Backend::Sqlite).await;
-        let mut config = testkit::config::<Echo>(&database, ());
-        config.server.public_url = Some("https://drover.example/echo/".parse().unwrap());
-        let app = App::start_with::<Echo>(database, config).await;
+        let public_url = "https://drover.example/echo/".parse().unwrap();
+        let app = start_with(|config| config.server.public_url = Some(public_url)).await;
         let index = app.get("/").send().await.ok();
         assert_eq!(index["links"]["documentation"], "/echo/docs/");
     });
 }
 
 #[test]
-fn readiness_names_what_is_ill() {
+fn readiness_reports_unreachable_dependencies() {
     testkit::block_on(async {
         let app = start().await;
         let body = app.get("/readyz").send().await.ok();
         assert_eq!(
             body,
-            json!({"status": "ok", "database": "ok", "well": "ok", "ill": "degraded", "woken": "ok"})
+            json!({"status": "ok", "database": "ok", "reachable": "ok", "unreachable": "degraded", "background": "ok"})
         );
     });
 }
 
 #[test]
-fn without_its_database_a_service_is_alive_but_not_ready() {
+fn a_service_without_its_database_is_alive_but_not_ready() {
     testkit::block_on(async {
         let database = TestDatabase::new::<Echo>(Backend::Postgres).await;
         let mut config = testkit::config::<Echo>(&database, ());
@@ -111,7 +109,7 @@ fn without_its_database_a_service_is_alive_but_not_ready() {
 }
 
 #[test]
-fn a_database_file_that_is_gone_is_not_ready() {
+fn a_service_whose_database_file_was_removed_is_not_ready() {
     testkit::block_on(async {
         let app = start().await;
         assert_eq!(app.get("/readyz").send().await.status, 200);

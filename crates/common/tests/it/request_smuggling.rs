@@ -1,24 +1,25 @@
-//! Requests that a proxy in front might end elsewhere than we do: what follows them must never be taken for a request.
+//! Request smuggling: a proxy may see the end of these requests elsewhere than the service does. The bytes after them must
+//! never be served as a request.
 
 use testkit::App;
 
 use crate::echo::start;
-use crate::raw::exchange;
+use crate::malformed_http::exchange;
 
-const HIDDEN: &str = "GET /v1/public HTTP/1.1\r\nhost: h\r\n\r\n";
+const SMUGGLED: &str = "GET /v1/public HTTP/1.1\r\nhost: h\r\n\r\n";
 
-/// The statuses of all answers on a connection.
+/// Returns the statuses of all responses on a connection.
 async fn statuses(app: &App, sent: &str) -> Vec<u16> {
-    let answer = exchange(app, sent.as_bytes()).await;
-    let heads = answer.split("HTTP/1.1 ").skip(1);
-    heads.map(|head| head[..3].parse().unwrap_or_else(|e| panic!("{e}: {answer}"))).collect()
+    let response = exchange(app, sent.as_bytes()).await;
+    let heads = response.split("HTTP/1.1 ").skip(1);
+    heads.map(|head| head[..3].parse().unwrap_or_else(|e| panic!("{e}: {response}"))).collect()
 }
 
 #[test]
-fn what_has_two_ends_is_refused_and_the_connection_closed() {
+fn refuses_ambiguous_framing_and_closes_the_connection() {
     testkit::block_on(async {
         let app = start().await;
-        let length = HIDDEN.len();
+        let length = SMUGGLED.len();
         let heads = [
             format!("content-length: {length}\r\ntransfer-encoding: chunked"),
             format!("transfer-encoding: chunked\r\ncontent-length: {length}"),
@@ -49,9 +50,9 @@ fn what_has_two_ends_is_refused_and_the_connection_closed() {
             "no colon".into(),
             "x: a\nno colon".into(),
         ];
-        let requests =
-            heads.map(|head| format!("POST /v1/one HTTP/1.1\r\nhost: h\r\n{head}\r\n\r\n0\r\n\r\n{HIDDEN}"));
-        // One that stays open would be waited for, for five seconds.
+        let requests = heads
+            .map(|head| format!("POST /v1/one HTTP/1.1\r\nhost: h\r\n{head}\r\n\r\n0\r\n\r\n{SMUGGLED}"));
+        // `exchange` waits five seconds for a connection that stays open.
         let started = std::time::Instant::now();
         let all =
             futures_util::future::join_all(requests.iter().map(|request| statuses(&app, request))).await;
@@ -59,13 +60,13 @@ fn what_has_two_ends_is_refused_and_the_connection_closed() {
             assert_eq!(*found, [400], "{request:?}");
         }
         assert!(started.elapsed().as_secs() < 5, "a connection stayed open");
-        let old = format!("POST /v1/one HTTP/1.0\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n{HIDDEN}");
+        let old = format!("POST /v1/one HTTP/1.0\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n{SMUGGLED}");
         assert!(!exchange(&app, old.as_bytes()).await.contains(" 200 "));
     });
 }
 
 #[test]
-fn chunks_that_cannot_be_read_end_the_connection() {
+fn invalid_chunks_close_the_connection() {
     testkit::block_on(async {
         let app = start().await;
         let head = "POST /v1/one HTTP/1.1\r\nhost: h\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -76,14 +77,14 @@ fn chunks_that_cannot_be_read_end_the_connection() {
             "2\r\n{}x\r\n0\r\n\r\n",
             "ffffffffffffffff1\r\n{}",
         ] {
-            let found = statuses(&app, &format!("{head}{chunks}{HIDDEN}")).await;
+            let found = statuses(&app, &format!("{head}{chunks}{SMUGGLED}")).await;
             assert!(matches!(found[..], [] | [400]), "{chunks:?}: {found:?}");
         }
     });
 }
 
 #[test]
-fn a_body_that_nobody_reads_is_no_request() {
+fn an_unread_body_is_not_served_as_a_request() {
     testkit::block_on(async {
         let app = start().await;
         let last = "GET /healthz HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n";
@@ -95,24 +96,27 @@ fn a_body_that_nobody_reads_is_no_request() {
             ("POST /v1/one HTTP/1.1", 415),
             ("GET /healthz HTTP/1.1", 200),
         ] {
-            let length = HIDDEN.len();
-            let request = format!("{begin}\r\nhost: h\r\ncontent-length: {length}\r\n\r\n{HIDDEN}{last}");
+            let length = SMUGGLED.len();
+            let request = format!("{begin}\r\nhost: h\r\ncontent-length: {length}\r\n\r\n{SMUGGLED}{last}");
             let chunked = format!(
-                "{begin}\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n{length:x}\r\n{HIDDEN}\r\n0\r\n\r\n{last}"
+                "{begin}\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n{length:x}\r\n{SMUGGLED}\r\n0\r\n\r\n{last}"
             );
             for request in [request, chunked] {
-                let answer = exchange(&app, request.as_bytes()).await;
-                let found: Vec<_> = answer.split("HTTP/1.1 ").skip(1).map(|head| &head[..3]).collect();
+                let response = exchange(&app, request.as_bytes()).await;
+                let found: Vec<_> = response.split("HTTP/1.1 ").skip(1).map(|head| &head[..3]).collect();
                 let first = status.to_string();
-                assert!(found == [&*first, "200"] || found == [&*first], "{request}: {answer}");
-                assert!(found.len() == 1 || answer.ends_with(r#"{"status":"ok"}"#), "{request}: {answer}");
+                assert!(found == [&*first, "200"] || found == [&*first], "{request}: {response}");
+                assert!(
+                    found.len() == 1 || response.ends_with(r#"{"status":"ok"}"#),
+                    "{request}: {response}"
+                );
             }
         }
     });
 }
 
 #[test]
-fn paths_lead_nowhere() {
+fn refuses_path_traversal() {
     testkit::block_on(async {
         let app = start().await;
         for path in [
@@ -133,9 +137,9 @@ fn paths_lead_nowhere() {
             "/v1/things;admin=true",
         ] {
             let request = format!("GET {path} HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n");
-            let answer = exchange(&app, request.as_bytes()).await;
-            assert!(!answer.contains("root:") && !answer.contains("[package]"), "{path}: {answer}");
-            assert!(answer.starts_with("HTTP/1.1 4"), "{path}: {answer}");
+            let response = exchange(&app, request.as_bytes()).await;
+            assert!(!response.contains("root:") && !response.contains("[package]"), "{path}: {response}");
+            assert!(response.starts_with("HTTP/1.1 4"), "{path}: {response}");
         }
     });
 }

@@ -1,19 +1,19 @@
-//! What every answer carries.
+//! Headers of every response, HEAD, compression, traces and CORS.
 
 use serde_json::Value;
 use testkit::User;
 
-use crate::echo::start;
+use crate::echo::{start, start_with};
 
 #[test]
-fn request_ids_are_kept_or_replaced() {
+fn accepts_or_replaces_request_ids() {
     testkit::block_on(async {
         let app = start().await;
         let longest = "x".repeat(128);
-        for kept in ["a", "1;2/3 4".replace(' ', "").as_str(), longest.as_str()] {
-            let reply = app.get("/v1/nothing").header("x-request-id", kept).send().await;
-            assert_eq!(reply.header("x-request-id"), kept);
-            assert_eq!(reply.json()["body"]["requestId"], kept);
+        for accepted in ["a", "1;2/3 4".replace(' ', "").as_str(), longest.as_str()] {
+            let reply = app.get("/v1/nothing").header("x-request-id", accepted).send().await;
+            assert_eq!(reply.header("x-request-id"), accepted);
+            assert_eq!(reply.json()["body"]["requestId"], accepted);
         }
         let long = "x".repeat(129);
         for replaced in ["", "a b", "tab\tx", "é", long.as_str()] {
@@ -27,7 +27,7 @@ fn request_ids_are_kept_or_replaced() {
 }
 
 #[test]
-fn every_answer_has_the_version() {
+fn every_response_has_the_common_headers() {
     testkit::block_on(async {
         let app = start().await;
         for path in [
@@ -55,7 +55,7 @@ fn every_answer_has_the_version() {
 }
 
 #[test]
-fn head_is_get_without_a_body() {
+fn head_equals_get_without_a_body() {
     testkit::block_on(async {
         let app = start().await;
         let user = User::of("a");
@@ -83,7 +83,7 @@ fn head_is_get_without_a_body() {
 }
 
 #[test]
-fn answers_are_compressed_as_asked() {
+fn compresses_by_accept_encoding() {
     testkit::block_on(async {
         let app = start().await;
         let plain = app.get("/v1/big").send().await;
@@ -100,7 +100,7 @@ fn answers_are_compressed_as_asked() {
 }
 
 #[test]
-fn compressed_answers_on_a_kept_connection_wait_for_nothing() {
+fn compressed_responses_are_not_delayed() {
     testkit::block_on(async {
         let app = start().await;
         let (mut plain, mut gzip) = (Vec::new(), Vec::new());
@@ -120,15 +120,11 @@ fn compressed_answers_on_a_kept_connection_wait_for_nothing() {
 }
 
 #[test]
-fn what_may_be_compressed_varies_by_accept_encoding() {
+fn every_response_varies_by_accept_encoding() {
     testkit::block_on(async {
         let user = User::of("a");
-        let browser = {
-            let database = testkit::TestDatabase::new::<crate::echo::Echo>(testkit::Backend::Sqlite).await;
-            let mut config = testkit::config::<crate::echo::Echo>(&database, ());
-            config.server.cors_origins = vec!["https://app.example".into()];
-            testkit::App::start_with::<crate::echo::Echo>(database, config).await
-        };
+        let browser =
+            start_with(|config| config.server.cors_origins = vec!["https://app.example".into()]).await;
         for app in [start().await, browser] {
             for path in [
                 "/",
@@ -177,29 +173,26 @@ fn what_may_be_compressed_varies_by_accept_encoding() {
 }
 
 #[test]
-fn a_trace_goes_on() {
+fn passes_traceparent_on() {
     testkit::block_on(async {
         let app = start().await;
         let trace = "0af7651916cd43dd8448eb211c80319c";
         let who = async |traceparent: &str| -> Value {
             app.get("/v1/who").by(&User::of("a")).header("traceparent", traceparent).send().await.ok()
         };
-        let heard =
+        let passed_on =
             who(&format!("00-{trace}-b7ad6b7169203331-01")).await["traceparent"].as_str().unwrap().to_owned();
-        // Nothing is traced here: who is called next has the same parent.
-        assert_eq!(heard, format!("00-{trace}-b7ad6b7169203331-01"));
+        // The service exports no spans, so it passes the parent on unchanged.
+        assert_eq!(passed_on, format!("00-{trace}-b7ad6b7169203331-01"));
         let other = who("nonsense").await["traceparent"].as_str().unwrap().to_owned();
         assert!(!other.contains(trace) && other.len() == 55, "{other}");
     });
 }
 
 #[test]
-fn browsers_of_configured_origins_may_read_everything() {
+fn configured_origins_may_read_every_response() {
     testkit::block_on(async {
-        let database = testkit::TestDatabase::new::<crate::echo::Echo>(testkit::Backend::Sqlite).await;
-        let mut config = testkit::config::<crate::echo::Echo>(&database, ());
-        config.server.cors_origins = vec!["https://app.example".into()];
-        let app = testkit::App::start_with::<crate::echo::Echo>(database, config).await;
+        let app = start_with(|config| config.server.cors_origins = vec!["https://app.example".into()]).await;
         for path in ["/v1/public", "/v1/who", "/v1/hear", "/v1/nothing"] {
             let reply = app.get(path).header("origin", "https://app.example").send().await;
             assert_eq!(reply.header("access-control-allow-origin"), "https://app.example", "{path}");

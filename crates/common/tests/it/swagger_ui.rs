@@ -1,11 +1,11 @@
-//! Swagger UI: how its files are sent and cached.
+//! Swagger UI: compression, caching and security headers of its files.
 
 use testkit::{App, TestResponse};
 
 use crate::echo::start;
 
-/// The address of a file, with the hash, as the page names it.
-async fn address(app: &App, name: &str) -> String {
+/// Returns the path of a file with its hash, as the page links to it.
+async fn hashed_path(app: &App, name: &str) -> String {
     let html = app.get("/docs/").send().await.text();
     let begin = html.find(&format!("{name}?v=")).unwrap_or_else(|| panic!("{name} in {html}"));
     format!("/docs/{}", html[begin..].split('"').next().unwrap())
@@ -16,7 +16,7 @@ async fn get(app: &App, path: &str, coding: &str) -> TestResponse {
 }
 
 #[test]
-fn files_are_sent_as_they_are_compressed() {
+fn sends_files_with_gzip_if_accepted() {
     testkit::block_on(async {
         let app = start().await;
         let path = "/docs/swagger-ui-bundle.js";
@@ -30,7 +30,7 @@ fn files_are_sent_as_they_are_compressed() {
             assert_eq!(packed.header("etag"), plain.header("etag"));
             assert_eq!(packed.header("content-type"), plain.header("content-type"));
         }
-        // Other codings are not worth compressing the file anew for each request.
+        // For other codings the file would have to be compressed for each request.
         for coding in ["", "gzip;q=0", "br", "zstd", "deflate", "br, zstd;q=0.9, gzip;q=0", "identity"] {
             let reply = &get(&app, path, coding).await;
             assert_eq!(reply.header("content-encoding"), "", "{coding}");
@@ -42,12 +42,12 @@ fn files_are_sent_as_they_are_compressed() {
 }
 
 #[test]
-fn files_with_their_hash_are_cached_for_a_year() {
+fn files_with_their_hash_are_cacheable_for_a_year() {
     testkit::block_on(async {
         let app = start().await;
         for name in ["swagger-ui.css", "swagger-ui-bundle.js", "swagger-initializer.js", "favicon-32x32.png"]
         {
-            let path = address(&app, name).await;
+            let path = hashed_path(&app, name).await;
             let reply = get(&app, &path, "gzip").await;
             assert_eq!(reply.status, 200, "{path}");
             assert_eq!(reply.header("cache-control"), "public, max-age=31536000, immutable", "{path}");
@@ -63,7 +63,7 @@ fn files_with_their_hash_are_cached_for_a_year() {
 }
 
 #[test]
-fn a_file_that_the_client_has_is_not_sent_again() {
+fn revalidates_by_etag() {
     testkit::block_on(async {
         let app = start().await;
         for path in ["/docs/", "/docs/swagger-ui-bundle.js"] {
@@ -82,7 +82,7 @@ fn a_file_that_the_client_has_is_not_sent_again() {
 }
 
 #[test]
-fn no_page_of_others_frames_it() {
+fn forbids_framing_by_other_pages() {
     testkit::block_on(async {
         let app = start().await;
         for path in ["/docs/", "/docs/index.html", "/docs/swagger-ui-bundle.js", "/docs/oauth2-redirect.html"]

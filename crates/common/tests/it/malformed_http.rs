@@ -1,4 +1,4 @@
-//! What no well-behaved client sends, byte by byte.
+//! Malformed requests and bodies, byte by byte.
 
 use std::time::{Duration, Instant};
 
@@ -12,21 +12,22 @@ pub(crate) async fn connect(app: &App) -> TcpStream {
     TcpStream::connect(app.url.trim_start_matches("http://")).await.unwrap()
 }
 
-/// All that comes back until the server closes, or for five seconds.
-pub(crate) async fn rest(mut stream: TcpStream) -> String {
+/// Reads until the server closes the connection, for at most five seconds.
+pub(crate) async fn read_to_end(mut stream: TcpStream) -> String {
     let mut bytes = Vec::new();
     let _ = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut bytes)).await;
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// Sends bytes on a new connection. Returns everything that the server sends.
 pub(crate) async fn exchange(app: &App, request: &[u8]) -> String {
     let mut stream = connect(app).await;
     stream.write_all(request).await.unwrap();
-    rest(stream).await
+    read_to_end(stream).await
 }
 
 #[test]
-fn what_is_no_http_is_refused_and_the_service_lives_on() {
+fn refuses_malformed_requests_and_stays_available() {
     testkit::block_on(async {
         let app = start().await;
         let long = format!("GET / HTTP/1.1\r\nhost: h\r\nx: {}\r\n\r\n", "y".repeat(200_000));
@@ -41,14 +42,15 @@ fn what_is_no_http_is_refused_and_the_service_lives_on() {
             many.as_bytes(),
         ];
         let all = futures_util::future::join_all(requests.map(|request| exchange(&app, request)));
-        for (answer, request) in all.await.iter().zip(requests) {
+        for (response, request) in all.await.iter().zip(requests) {
             let begin = String::from_utf8_lossy(&request[..30.min(request.len())]).into_owned();
-            assert!(answer.starts_with("HTTP/1.1 4"), "{begin}: {answer}");
+            assert!(response.starts_with("HTTP/1.1 4"), "{begin}: {response}");
         }
         assert_eq!(app.get("/healthz").send().await.status, 200);
     });
 }
 
+/// Returns the head of a valid POST with additional header lines.
 fn head(more: &str) -> String {
     let token = User::of("a").token();
     format!(
@@ -57,19 +59,22 @@ fn head(more: &str) -> String {
 }
 
 #[test]
-fn a_body_that_is_announced_too_large_is_not_waited_for() {
+fn refuses_a_body_by_its_content_length() {
     testkit::block_on(async {
         let app = start().await;
         let started = Instant::now();
-        let answer = exchange(&app, head("content-length: 1048577\r\n").as_bytes()).await;
-        assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
-        assert!(answer.contains("\"payload_too_large\"") && answer.contains("1048576 bytes"), "{answer}");
+        let response = exchange(&app, head("content-length: 1048577\r\n").as_bytes()).await;
+        assert!(response.starts_with("HTTP/1.1 413"), "{response}");
+        assert!(
+            response.contains("\"payload_too_large\"") && response.contains("1048576 bytes"),
+            "{response}"
+        );
         assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
     });
 }
 
 #[test]
-fn a_body_without_end_is_cut_off_at_the_limit() {
+fn refuses_a_chunked_body_at_the_limit() {
     testkit::block_on(async {
         let app = start().await;
         let mut stream = connect(&app).await;
@@ -77,7 +82,7 @@ fn a_body_without_end_is_cut_off_at_the_limit() {
         let (mut from, mut to) = stream.split();
         let chunk = format!("{:x}\r\n{}\r\n", 65_536, " ".repeat(65_536));
         let mut sent = 0_usize;
-        let answered = async {
+        let reading = async {
             let mut bytes = vec![0; 4096];
             let n = from.read(&mut bytes).await.unwrap();
             String::from_utf8_lossy(&bytes[..n]).into_owned()
@@ -89,18 +94,18 @@ fn a_body_without_end_is_cut_off_at_the_limit() {
             }
             std::future::pending::<()>().await;
         };
-        let answer = tokio::select! {
-            answer = answered => answer,
+        let response = tokio::select! {
+            response = reading => response,
             () = sending => unreachable!(),
-            () = tokio::time::sleep(Duration::from_secs(5)) => panic!("no answer"),
+            () = tokio::time::sleep(Duration::from_secs(5)) => panic!("no response"),
         };
-        assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
-        assert!(sent < 16 << 20, "{sent} bytes were taken");
+        assert!(response.starts_with("HTTP/1.1 413"), "{response}");
+        assert!(sent < 16 << 20, "{sent} bytes were accepted");
     });
 }
 
 #[test]
-fn a_body_that_is_cut_off_stores_nothing() {
+fn a_truncated_body_stores_nothing() {
     testkit::block_on(async {
         let app = start().await;
         let body = thing("x").to_string();
@@ -109,8 +114,8 @@ fn a_body_that_is_cut_off_stores_nothing() {
             format!("{}{}", head(&format!("content-length: {}\r\n", body.len())), &body[..body.len() - 1]);
         stream.write_all(request.as_bytes()).await.unwrap();
         stream.shutdown().await.unwrap();
-        let answer = rest(stream).await;
-        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 400"), "{answer}");
+        let response = read_to_end(stream).await;
+        assert!(response.is_empty() || response.starts_with("HTTP/1.1 400"), "{response}");
         let found = app.get("/v1/things").by(&User::of("a")).send().await.ok();
         assert_eq!(found, serde_json::json!([]));
     });

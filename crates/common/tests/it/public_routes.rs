@@ -1,12 +1,12 @@
-//! The route group for browsers, and how often an address may ask.
+//! CORS, caching and rate limits of the route group `/v1/public`.
 
 use serde_json::json;
-use testkit::{App, Backend, TestDatabase, User};
+use testkit::User;
 
-use crate::echo::{Echo, start};
+use crate::echo::{start, start_with};
 
 #[test]
-fn every_origin_may_read_and_caches_may_keep() {
+fn responses_are_readable_for_every_origin_and_cacheable() {
     testkit::block_on(async {
         let app = start().await;
         let found = app.get("/v1/public/hear?must=ab").header("origin", "https://any.example").send().await;
@@ -26,39 +26,43 @@ fn every_origin_may_read_and_caches_may_keep() {
 }
 
 #[test]
-fn preflights_are_answered() {
+fn answers_preflights() {
     testkit::block_on(async {
         let app = start().await;
-        let ask = |path: &str| {
+        let preflight = |path: &str| {
             let call = app.call("OPTIONS", path).header("origin", "https://any.example");
             call.header("access-control-request-method", "GET")
                 .header("access-control-request-headers", "x-request-id")
         };
-        let reply = ask("/v1/public/hear").send().await;
+        let reply = preflight("/v1/public/hear").send().await;
         assert_eq!((reply.status, reply.header("access-control-allow-origin")), (204, "*"));
         assert_eq!(reply.header("access-control-allow-headers"), "x-request-id");
         assert_eq!(reply.header("access-control-allow-methods"), "GET, HEAD");
         assert_eq!(reply.header("api-version"), "1.0.0");
-        assert_eq!(ask("/v1/public/nothing").send().await.status, 404);
-        assert_eq!(ask("/v1/hear").send().await.error(405), "method_not_allowed", "not open to every origin");
+        assert_eq!(preflight("/v1/public/nothing").send().await.status, 404);
+        assert_eq!(
+            preflight("/v1/hear").send().await.error(405),
+            "method_not_allowed",
+            "not open to every origin"
+        );
         let bare = app.call("OPTIONS", "/v1/public/hear").send().await;
-        assert_eq!(bare.error(405), "method_not_allowed", "no browser asks so");
+        assert_eq!(bare.error(405), "method_not_allowed", "not a preflight");
     });
 }
 
 #[test]
-fn operations_without_authorization_are_limited() {
+fn limits_the_rate_of_operations_without_authorization() {
     testkit::block_on(async {
-        let database = TestDatabase::new::<Echo>(Backend::Sqlite).await;
-        let mut config = testkit::config::<Echo>(&database, ());
-        (config.server.rate_per_second, config.server.rate_burst) = (1, 3);
-        config.server.trusted_proxies = vec!["127.0.0.0/8".into()];
-        let app = App::start_with::<Echo>(database, config).await;
+        let app = start_with(|config| {
+            (config.server.rate_per_second, config.server.rate_burst) = (1, 3);
+            config.server.trusted_proxies = vec!["127.0.0.0/8".into()];
+        });
+        let app = app.await;
         let from = |client: &str| app.get("/v1/public/hear?must=ab").header("x-forwarded-for", client);
         for _ in 0..3 {
             assert_eq!(from("198.51.100.7").send().await.status, 200);
         }
-        // On a slow machine one more is let through for each second that they took.
+        // A slow machine may let one more request through for each second that has passed.
         let mut refused = from("198.51.100.7").send().await;
         for _ in 0..20 {
             if refused.status == 200 {
@@ -77,17 +81,17 @@ fn operations_without_authorization_are_limited() {
                 spelled = disguised().send().await;
             }
         }
-        assert_eq!(spelled.error(429), "rate_limited", "another spelling of the path");
+        assert_eq!(spelled.error(429), "rate_limited", "another encoding of the path");
         assert_eq!(from("198.51.100.8").send().await.status, 200, "another client");
         assert_eq!(app.get("/v1/who").by(&User::of("a")).send().await.status, 200, "needs authorization");
         for _ in 0..5 {
-            assert_eq!(app.get("/healthz").send().await.status, 200, "no operation");
+            assert_eq!(app.get("/healthz").send().await.status, 200, "not an operation");
         }
     });
 }
 
 #[test]
-fn the_document_tells_them_apart() {
+fn document_has_separate_operations() {
     testkit::block_on(async {
         let document = start().await.get("/openapi.json").send().await.ok();
         let [one, other] = ["/v1/hear", "/v1/public/hear"].map(|path| &document["paths"][path]["get"]);

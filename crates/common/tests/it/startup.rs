@@ -1,4 +1,4 @@
-//! Keys from files and URLs, and what keeps a service from starting.
+//! Verification keys from files and URLs, and invalid settings at startup.
 
 use std::time::{Duration, Instant};
 
@@ -21,14 +21,14 @@ async fn status(app: &App, token: &str) -> u16 {
 }
 
 #[test]
-fn each_kind_of_key_from_a_file() {
+fn reads_each_kind_of_key_from_a_file() {
     testkit::block_on(async {
         let keys = [Key::rsa("r"), Key::p256("p"), Key::ed25519("e")];
         let (database, mut config) = config().await;
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("jwks.json");
         let mut set: Vec<Value> = keys.iter().map(Key::public).collect();
-        // Keys that are not ours to use do not spoil the others.
+        // Unusable keys are ignored.
         set.push(json!({"kty": "oct", "k": "c2VjcmV0", "kid": "o", "alg": "HS256"}));
         set.push(json!({"kty": "AKP", "alg": "ML-DSA-44", "kid": "q", "pub": "AAAA"}));
         set.push(json!({"nonsense": true}));
@@ -46,7 +46,7 @@ fn each_kind_of_key_from_a_file() {
         for key in &keys {
             assert_eq!(status(&app, &key.sign(&claims)).await, 200, "{}", key.kid);
         }
-        // A key of one kind under the name of another.
+        // A key of another kind with a known `kid`.
         for (name, mut key) in
             [("r", Key::p256("x")), ("e", Key::rsa("x")), ("p", Key::ed25519("x")), ("r", Key::rsa("x"))]
         {
@@ -59,19 +59,20 @@ fn each_kind_of_key_from_a_file() {
     });
 }
 
+/// Makes the server return these keys, and forgets the requests so far.
 async fn serve(server: &MockServer, keys: &[&Key]) {
     server.reset().await;
     let set: Vec<_> = keys.iter().map(|key| key.public()).collect();
-    let answer = ResponseTemplate::new(200).set_body_json(json!({ "keys": set }));
-    Mock::given(path("/jwks")).respond_with(answer).mount(server).await;
+    let response = ResponseTemplate::new(200).set_body_json(json!({ "keys": set }));
+    Mock::given(path("/jwks")).respond_with(response).mount(server).await;
 }
 
-async fn asked(server: &MockServer) -> usize {
+async fn request_count(server: &MockServer) -> usize {
     server.received_requests().await.unwrap().len()
 }
 
 #[test]
-fn keys_from_a_url_are_read_again_when_they_change_but_not_at_every_call() {
+fn reads_keys_from_a_url_again_at_most_every_ten_seconds() {
     testkit::block_on(async {
         let (old, new) = (Key::p256("old"), Key::ed25519("new"));
         let server = MockServer::start().await;
@@ -82,7 +83,7 @@ fn keys_from_a_url_are_read_again_when_they_change_but_not_at_every_call() {
         let app = App::start_with::<Echo>(database, config).await;
         let started = Instant::now();
         let claims = User::of("a").claims;
-        // The same token each time: what it proves is kept, and dies with its key.
+        // The same token each time: it is cached until its key is withdrawn.
         let withdrawn = old.sign(&claims);
         assert_eq!(status(&app, &withdrawn).await, 200);
         serve(&server, &[&new]).await;
@@ -90,20 +91,20 @@ fn keys_from_a_url_are_read_again_when_they_change_but_not_at_every_call() {
             assert_eq!(status(&app, &new.sign(&claims)).await, 401);
             assert_eq!(status(&app, &withdrawn).await, 200);
         }
-        assert_eq!(asked(&server).await, 0, "asked again within the pause");
+        assert_eq!(request_count(&server).await, 0, "requested within 10 s");
         assert!(started.elapsed() < Duration::from_secs(8), "too slow to tell");
         tokio::time::sleep(Duration::from_millis(10_100).saturating_sub(started.elapsed())).await;
         let token = new.sign(&claims);
         let all = futures_util::future::join_all((0..10).map(|_| status(&app, &token))).await;
         assert_eq!(all, [200; 10]);
-        assert_eq!(asked(&server).await, 1);
+        assert_eq!(request_count(&server).await, 1);
         assert_eq!(status(&app, &withdrawn).await, 401, "withdrawn");
-        assert_eq!(asked(&server).await, 1);
+        assert_eq!(request_count(&server).await, 1);
     });
 }
 
 #[test]
-fn without_keys_nothing_is_said_of_a_token_until_they_come() {
+fn answers_503_to_tokens_until_keys_are_available() {
     testkit::block_on(async {
         let key = Key::rsa("r");
         let server = MockServer::start().await;
@@ -120,16 +121,17 @@ fn without_keys_nothing_is_said_of_a_token_until_they_come() {
         assert_eq!(app.get("/v1/public").bearer(&token).send().await.status, 200);
         serve(&server, &[&key]).await;
         while status(&app, &token).await != 200 {
-            assert!(started.elapsed() < Duration::from_secs(13), "the keys are not found");
+            assert!(started.elapsed() < Duration::from_secs(13), "the keys are not read");
             tokio::time::sleep(Duration::from_millis(250)).await;
         }
     });
 }
 
+/// Makes the configuration invalid.
 type Change = Box<dyn FnOnce(&mut common::Config<()>)>;
 
 #[test]
-fn what_cannot_work_is_refused_with_a_sentence() {
+fn names_the_invalid_setting() {
     testkit::block_on(async {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
@@ -170,8 +172,8 @@ fn what_cannot_work_is_refused_with_a_sentence() {
             let (_database, mut config) = config().await;
             change(&mut config);
             let Err(error) = common::start::<Echo>(config).await else { panic!("started without {part}") };
-            let sentence = format!("{error:#}");
-            assert!(sentence.contains(part) && !sentence.contains('\n'), "{part}: {sentence}");
+            let message = format!("{error:#}");
+            assert!(message.contains(part) && !message.contains('\n'), "{part}: {message}");
         }
     });
 }

@@ -1,4 +1,4 @@
-//! Who is calling: tokens, claims, roles.
+//! Authentication and authorization: tokens, claims, roles.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use serde_json::{Value, json};
-use testkit::{App, Backend, TestDatabase, TestRequest, User};
+use testkit::{TestRequest, User};
 
-use crate::echo::{Echo, start};
+use crate::echo::{start, start_with};
 
 fn now() -> i64 {
     chrono::Utc::now().timestamp()
@@ -20,8 +20,8 @@ fn user_with(claim: &str, value: Value) -> User {
     user
 }
 
-/// The `WWW-Authenticate` header of a 401.
-async fn refused(call: TestRequest) -> String {
+/// Asserts that the response is 401. Returns its `WWW-Authenticate` header.
+async fn assert_unauthenticated(call: TestRequest) -> String {
     let reply = call.send().await;
     assert_eq!(reply.status, 401, "{}", reply.text());
     assert_eq!(reply.json()["code"], "unauthenticated");
@@ -30,11 +30,11 @@ async fn refused(call: TestRequest) -> String {
 }
 
 #[test]
-fn what_is_no_good_token() {
+fn rejects_invalid_tokens() {
     testkit::block_on(async {
         let app = start().await;
         let who = || app.get("/v1/who");
-        assert_eq!(refused(who()).await, "Bearer realm=\"drover\"");
+        assert_eq!(assert_unauthenticated(who()).await, "Bearer realm=\"drover\"");
         let token = User::of("a").token();
         let (signed, _) = token.rsplit_once('.').unwrap();
         let (head, rest) = token.split_once('.').unwrap();
@@ -59,16 +59,17 @@ fn what_is_no_good_token() {
             &"x".repeat(5000),
         ];
         for token in bad {
-            let header = refused(who().bearer(token)).await;
+            let header = assert_unauthenticated(who().bearer(token)).await;
             assert!(
                 header.starts_with("Bearer error=\"invalid_token\", error_description=\""),
                 "{token}: {header}"
             );
         }
         for value in ["", "Bearer", "Basic dTpw", &format!("Token {token}"), &token] {
-            refused(who().header("authorization", value)).await;
+            assert_unauthenticated(who().header("authorization", value)).await;
         }
-        refused(who().bearer(&token).header("authorization", &format!("Bearer {token}"))).await;
+        assert_unauthenticated(who().bearer(&token).header("authorization", &format!("Bearer {token}")))
+            .await;
         for value in [format!("bearer {token}"), format!("BEARER  {token}")] {
             assert_eq!(who().header("authorization", &value).send().await.status, 200, "{value}");
         }
@@ -76,7 +77,7 @@ fn what_is_no_good_token() {
 }
 
 #[test]
-fn claims_are_checked() {
+fn validates_claims() {
     testkit::block_on(async {
         let app = start().await;
         let who = |user: &User| app.get("/v1/who").by(user);
@@ -93,13 +94,13 @@ fn claims_are_checked() {
             ("exp", json!("soon"), ""),
             ("nbf", json!("later"), "wrong type"),
         ] {
-            let header = refused(who(&user_with(claim, value.clone()))).await;
+            let header = assert_unauthenticated(who(&user_with(claim, value.clone()))).await;
             assert!(header.contains(part), "{claim} {value}: {header}");
         }
         for missing in ["exp", "aud", "iss", "sub"] {
             let mut user = User::of("a");
             user.claims.as_object_mut().unwrap().remove(missing);
-            refused(who(&user)).await;
+            assert_unauthenticated(who(&user)).await;
         }
         for (claim, value) in [
             ("exp", json!(now() - 20)),
@@ -113,7 +114,7 @@ fn claims_are_checked() {
 }
 
 #[test]
-fn a_token_that_was_good_expires() {
+fn cached_tokens_expire() {
     testkit::block_on(async {
         let app = start().await;
         let token = user_with("exp", json!(now() - 27)).token();
@@ -121,19 +122,19 @@ fn a_token_that_was_good_expires() {
             assert_eq!(app.get("/v1/who").bearer(&token).send().await.status, 200);
         }
         tokio::time::sleep(Duration::from_secs(5)).await;
-        let header = refused(app.get("/v1/who").bearer(&token)).await;
+        let header = assert_unauthenticated(app.get("/v1/who").bearer(&token)).await;
         assert!(header.contains("expired"), "{header}");
     });
 }
 
 #[test]
-fn claims_become_the_caller() {
+fn reads_the_caller_from_claims() {
     testkit::block_on(async {
         let app = start().await;
         let who = async |user: &User| app.get("/v1/who").by(user).send().await.ok();
-        let known = who(&User::of("a")).await;
-        assert_eq!((&known["id"], &known["name"]), (&json!("user-of-a"), &json!("Name of user-of-a")));
-        assert_eq!((&known["org"], &known["orgName"]), (&json!("a"), &json!("Organisation a")));
+        let caller = who(&User::of("a")).await;
+        assert_eq!((&caller["id"], &caller["name"]), (&json!("user-of-a"), &json!("Name of user-of-a")));
+        assert_eq!((&caller["org"], &caller["orgName"]), (&json!("a"), &json!("Organisation a")));
         let bare = who(&user_with("orgName", json!(null)).with("name", " ")).await;
         assert_eq!((&bare["name"], &bare["orgName"]), (&json!("user-of-a"), &json!("a")));
         let disguised =
@@ -154,43 +155,43 @@ fn claims_become_the_caller() {
 }
 
 #[test]
-fn roles_come_before_parameters_and_only_where_needed() {
+fn checks_roles_before_parameters() {
     testkit::block_on(async {
         let app = start().await;
-        let bad = "/v1/admin?ms=x";
-        assert_eq!(app.get(bad).send().await.error(401), "unauthenticated");
-        assert_eq!(app.get(bad).by(&User::of("a")).send().await.error(403), "forbidden");
-        assert_eq!(app.get(bad).by(&User::admin()).send().await.errors(), ["ms type"]);
+        let path = "/v1/admin?ms=x";
+        assert_eq!(app.get(path).send().await.error(401), "unauthenticated");
+        assert_eq!(app.get(path).by(&User::of("a")).send().await.error(403), "forbidden");
+        assert_eq!(app.get(path).by(&User::admin()).send().await.errors(), ["ms type"]);
         assert_eq!(app.get("/v1/admin").by(&User::admin()).send().await.ok(), "admin");
         assert_eq!(app.get("/v1/member").by(&User::of("a")).send().await.ok(), "a");
-        let nobody = app.get("/v1/member").by(&User::admin()).send().await;
-        assert_eq!(nobody.json()["message"], "This needs a token that names an organisation.");
-        assert_eq!(nobody.error(403), "forbidden");
-        // Where nobody asks who calls, a bad token is ignored.
+        let without_organisation = app.get("/v1/member").by(&User::admin()).send().await;
+        assert_eq!(without_organisation.json()["message"], "This needs a token that names an organisation.");
+        assert_eq!(without_organisation.error(403), "forbidden");
+        // Operations without authorization ignore invalid tokens.
         assert_eq!(app.get("/v1/public").bearer("nonsense").send().await.status, 200);
     });
 }
 
 #[test]
-fn claims_of_other_names() {
+fn reads_claims_by_their_configured_names() {
     testkit::block_on(async {
-        let database = TestDatabase::new::<Echo>(Backend::Sqlite).await;
-        let mut config = testkit::config::<Echo>(&database, ());
-        config.auth.claims.sub = "oid".into();
-        config.auth.claims.org = "https://drover.example/org".into();
-        config.auth.claims.roles = "groups".into();
-        let app = App::start_with::<Echo>(database, config).await;
+        let app = start_with(|config| {
+            config.auth.claims.sub = "oid".into();
+            config.auth.claims.org = "https://drover.example/org".into();
+            config.auth.claims.roles = "groups".into();
+        });
+        let app = app.await;
         let mut user = user_with("oid", json!("x1")).with("https://drover.example/org", "o1");
         user.claims["groups"] = json!(["admin"]);
         user.claims.as_object_mut().unwrap().remove("sub");
         let who = app.get("/v1/who").by(&user).send().await.ok();
         assert_eq!((&who["id"], &who["org"], &who["admin"]), (&json!("x1"), &json!("o1"), &json!(true)));
-        refused(app.get("/v1/who").by(&User::of("a"))).await;
+        assert_unauthenticated(app.get("/v1/who").by(&User::of("a"))).await;
     });
 }
 
 #[test]
-fn a_public_key_is_no_shared_secret() {
+fn rejects_tokens_signed_with_a_public_key_as_secret() {
     testkit::block_on(async {
         let app = start().await;
         let set: Value = serde_json::from_slice(&std::fs::read(testkit::jwks_file()).unwrap()).unwrap();
@@ -199,7 +200,7 @@ fn a_public_key_is_no_shared_secret() {
             let header = Header { kid: Some("test".into()), ..Header::new(Algorithm::HS256) };
             let key = EncodingKey::from_secret(&secret);
             let token = jsonwebtoken::encode(&header, &User::admin().claims, &key).unwrap();
-            let header = refused(app.get("/v1/who").bearer(&token)).await;
+            let header = assert_unauthenticated(app.get("/v1/who").bearer(&token)).await;
             assert!(header.contains("another algorithm"), "{header}");
         }
     });
@@ -207,19 +208,19 @@ fn a_public_key_is_no_shared_secret() {
 
 #[test]
 #[should_panic(expected = "\"make_thing\"")]
-fn an_operation_without_a_rule_is_named() {
+fn authorization_matrix_fails_for_an_operation_without_a_rule() {
     testkit::block_on(async {
         testkit::assert_access_rules(&start().await, vec![]).await;
     });
 }
 
 #[test]
-#[should_panic(expected = "nobody is refused twice")]
-fn a_rule_stands_once() {
+#[should_panic(expected = "an operation with two rules")]
+fn authorization_matrix_fails_for_a_duplicate_rule() {
     testkit::block_on(async {
         let rules = vec![
-            ("nobody is refused twice", testkit::AccessRule::Public),
-            ("nobody is refused twice", testkit::AccessRule::Admin),
+            ("an operation with two rules", testkit::AccessRule::Public),
+            ("an operation with two rules", testkit::AccessRule::Admin),
         ];
         testkit::assert_access_rules(&start().await, rules).await;
     });
