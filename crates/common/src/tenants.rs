@@ -1,43 +1,43 @@
-//! Limits how many requests or calls of each tenant run at once, so that one tenant leaves room for others.
+//! Limits how many requests or calls of each tenant run at once, so that one tenant cannot occupy the whole service.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// Tenants that are remembered before those without permits are forgotten.
-const MAX_IDLE: usize = 1024;
+/// Number of tenants above which those without permits are removed.
+const MAX_TENANTS: usize = 1024;
 
-/// The permits that are held, by tenant.
+/// A semaphore per tenant.
 pub struct TenantLimits {
     max: usize,
     tenants: Mutex<HashMap<String, Arc<Semaphore>>>,
 }
 
 impl TenantLimits {
-    /// Each tenant may hold this many permits at once.
+    /// Creates limits of `max` permits per tenant.
     pub fn new(max: usize) -> Self {
         Self { max, tenants: Mutex::default() }
     }
 
-    /// Waits until the [tenant](crate::Caller::tenant) may hold another permit; `None` after this time.
-    pub async fn acquire(&self, tenant: &str, longest: Duration) -> Option<OwnedSemaphorePermit> {
-        let permits = self.of(tenant).acquire_owned();
-        timeout(longest, permits).await.ok()?.ok()
+    /// Waits for a permit of the [tenant](crate::Caller::tenant). Returns `None` after the timeout.
+    pub async fn acquire(&self, tenant: &str, limit: Duration) -> Option<OwnedSemaphorePermit> {
+        timeout(limit, self.semaphore(tenant).acquire_owned()).await.ok()?.ok()
     }
 
-    /// A permit, if the tenant may hold another now.
+    /// Returns a permit if one is available now.
     pub fn try_acquire(&self, tenant: &str) -> Option<OwnedSemaphorePermit> {
-        self.of(tenant).try_acquire_owned().ok()
+        self.semaphore(tenant).try_acquire_owned().ok()
     }
 
-    fn of(&self, tenant: &str) -> Arc<Semaphore> {
-        let mut tenants = self.tenants.lock().unwrap_or_else(PoisonError::into_inner);
-        if tenants.len() >= MAX_IDLE {
-            // Each permit that is held or waited for has a reference of its own.
-            tenants.retain(|_, permits| Arc::strong_count(permits) > 1);
+    fn semaphore(&self, tenant: &str) -> Arc<Semaphore> {
+        let mut tenants = self.tenants.lock();
+        if tenants.len() >= MAX_TENANTS {
+            // Every permit that is held or waited for has a reference to its semaphore.
+            tenants.retain(|_, semaphore| Arc::strong_count(semaphore) > 1);
         }
         tenants.entry(tenant.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(self.max))).clone()
     }
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_tenant_waits_and_another_does_not() {
+    fn limits_each_tenant_separately() {
         testkit::block_on(async {
             let (limits, soon) = (TenantLimits::new(4), Duration::from_millis(20));
             let mut permits = Vec::new();
@@ -63,16 +63,16 @@ mod tests {
     }
 
     #[test]
-    fn tenants_without_permits_are_forgotten() {
+    fn removes_tenants_without_permits() {
         testkit::block_on(async {
             let limits = TenantLimits::new(4);
-            let kept = limits.acquire("kept", Duration::ZERO).await.unwrap();
-            for n in 0..2 * MAX_IDLE {
+            let permit = limits.acquire("active", Duration::ZERO).await.unwrap();
+            for n in 0..2 * MAX_TENANTS {
                 drop(limits.acquire(&n.to_string(), Duration::ZERO).await.unwrap());
             }
-            let tenants = limits.tenants.lock().unwrap();
-            assert!(tenants.len() <= MAX_IDLE && tenants["kept"].available_permits() == 3);
-            drop(kept);
+            let tenants = limits.tenants.lock();
+            assert!(tenants.len() <= MAX_TENANTS && tenants["active"].available_permits() == 3);
+            drop(permit);
         });
     }
 }

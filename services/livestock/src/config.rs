@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// Base URL of the system service, which knows the files.
-    #[serde(serialize_with = "common::config::shown::base")]
+    #[serde(serialize_with = "common::config::redact::url_text")]
     pub system_url: String,
     /// A CSV file with columns `id`, `parent_id` and `name` that replaces the embedded categories.
     pub categories_file: Option<PathBuf>,

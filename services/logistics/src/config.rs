@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use common::config::number::within;
-use common::config::shown::{address, all_hidden, base};
+use common::config::range::within;
+use common::config::redact::{secrets, url, url_text};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -14,16 +14,16 @@ use url::Url;
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// Base URL of the system service, which stores the files.
-    #[serde(serialize_with = "base")]
+    #[serde(serialize_with = "url_text")]
     pub system_url: String,
     /// Path of a CSV file with the columns `id`, `name` and `category` that replaces the embedded commodities.
     pub commodities_file: Option<PathBuf>,
     /// URL to which notifications are POSTed, `https://`. Without it, notifications are written to the log.
-    #[serde(serialize_with = "address")]
+    #[serde(serialize_with = "url")]
     pub webhook_url: Option<Url>,
     /// Secrets that sign notifications (Standard Webhooks): `whsec_` and the base64 of 24 to 64 random bytes. Each
     /// secret adds a signature. To rotate, add the new secret, change the receiver, then remove the old secret.
-    #[serde(serialize_with = "all_hidden")]
+    #[serde(serialize_with = "secrets")]
     pub webhook_secrets: Vec<SecretString>,
     /// Allows a receiver in a private network or on this machine, and one without TLS.
     pub webhook_allow_private: bool,

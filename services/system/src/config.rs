@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use common::config::shown::{address, anonymous, hidden};
+use common::config::redact::{secret, url, without_credentials};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize, Serializer};
 use url::Url;
@@ -21,7 +21,7 @@ pub struct Settings {
     pub store_url: String,
     /// Another address of the store than the provider's own, for S3-compatible servers; only `http://` here turns
     /// encryption off. By default as `AWS_ENDPOINT_URL`, `GOOGLE_BASE_URL` or `AZURE_ENDPOINT` says.
-    #[serde(serialize_with = "address")]
+    #[serde(serialize_with = "url")]
     pub store_endpoint: Option<Url>,
     /// The region of the bucket on S3. By default as `AWS_REGION` says.
     pub store_region: Option<String>,
@@ -29,14 +29,14 @@ pub struct Settings {
     /// variables `AWS_…`, `GOOGLE_…`, `AZURE_…`, a workload's identity, an instance's role.
     pub store_access_key: Option<String>,
     /// The secret access key on S3, the account's key on Azure.
-    #[serde(serialize_with = "hidden")]
+    #[serde(serialize_with = "secret")]
     pub store_secret_key: Option<SecretString>,
     /// Content that no file has is removed when it is older than this, in seconds. An upload whose content waits
     /// half as long for its record is refused. Replicas and the command `sweep-files` must be told the same.
     pub sweep_grace_seconds: u64,
     /// A clamd that looks at every upload, `tcp://HOST:3310` or `unix:///run/clamav/clamd.ctl`; none: no scan. Its
     /// `StreamMaxLength` must be `file_bytes` at least.
-    #[serde(serialize_with = "address")]
+    #[serde(serialize_with = "url")]
     pub scan_url: Option<Url>,
     /// How long it may take for one file, in seconds.
     pub scan_seconds: u64,
@@ -56,20 +56,20 @@ pub struct Settings {
     /// The scheme of three-word addresses.
     pub words_provider: WordsProvider,
     /// Where `what3words` is, without `/v3`.
-    #[serde(serialize_with = "address")]
+    #[serde(serialize_with = "url")]
     pub words_url: Option<Url>,
     /// Its key.
-    #[serde(serialize_with = "hidden")]
+    #[serde(serialize_with = "secret")]
     pub words_key: Option<SecretString>,
     /// Or a file with its key, which is read again when the secrets are cleared from the cache.
     pub words_key_file: Option<PathBuf>,
     /// Who knows addresses.
     pub address_provider: AddressProvider,
     /// Where `loqate` or `photon` is.
-    #[serde(serialize_with = "address")]
+    #[serde(serialize_with = "url")]
     pub address_url: Option<Url>,
     /// The key of `loqate`.
-    #[serde(serialize_with = "hidden")]
+    #[serde(serialize_with = "secret")]
     pub address_key: Option<SecretString>,
     /// Or a file with its key, which is read again when the secrets are cleared from the cache.
     pub address_key_file: Option<PathBuf>,
@@ -171,5 +171,5 @@ fn without_password<S: Serializer>(url: &SecretString, serializer: S) -> Result<
 
 fn store<S: Serializer>(url: &str, serializer: S) -> Result<S::Ok, S::Error> {
     let named = Url::parse(url).ok().filter(|url| !url.username().is_empty() || url.password().is_some());
-    serializer.serialize_str(named.map(anonymous).as_ref().map_or(url, Url::as_str))
+    serializer.serialize_str(named.map(without_credentials).as_ref().map_or(url, Url::as_str))
 }

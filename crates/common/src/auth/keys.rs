@@ -14,7 +14,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::task::JoinHandle;
 use url::{Host, Url};
 
-use crate::config::shown::anonymous;
+use crate::config::redact::without_credentials;
 
 /// A key and its algorithm. The algorithm never comes from the token.
 pub(super) struct VerificationKey {
@@ -42,7 +42,7 @@ impl Source {
             "auth.jwks_url must be https:// (http:// only on this machine or within a private network: its addresses, or \
              names without a dot or under .localhost, .local, .internal and .svc)"
         );
-        Ok(Self::Url(crate::clients::http::client(FETCH_TIMEOUT)?, url.clone()))
+        Ok(Self::Url(crate::http::client(FETCH_TIMEOUT)?, url.clone()))
     }
 }
 
@@ -169,7 +169,8 @@ impl Inner {
             Source::Url(client, url) => {
                 // Errors of reqwest contain the URL, whose query may contain a secret.
                 let failed = |error: reqwest::Error| {
-                    let message = format!("cannot fetch {} (auth.jwks_url)", anonymous(url.clone()));
+                    let message =
+                        format!("cannot fetch {} (auth.jwks_url)", without_credentials(url.clone()));
                     anyhow::Error::from(error.without_url()).context(message)
                 };
                 let response = client.get(url.clone()).send().await.and_then(Response::error_for_status);

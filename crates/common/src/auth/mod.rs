@@ -18,7 +18,7 @@ pub use policy::{Admin, Authorized, Member, MemberOrAdmin, Policy};
 pub use token::Verifier;
 
 use crate::Error;
-use crate::middleware::context::RequestContext;
+use crate::telemetry::context::RequestContext;
 
 /// The caller of a request, as a valid token names them. A handler with this argument accepts every caller.
 #[derive(Clone, Debug)]

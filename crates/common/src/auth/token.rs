@@ -13,7 +13,7 @@ use super::strict::{UniqueMembers, check_header, is_duplicate};
 use super::token_cache::{TokenCache, VerifiedToken, digest};
 use super::{AuthError, Caller};
 use crate::config::{Auth, Claims};
-use crate::middleware::context::RequestContext;
+use crate::telemetry::context::RequestContext;
 
 /// Verifies tokens with the configured keys, issuer and audience.
 pub struct Verifier {

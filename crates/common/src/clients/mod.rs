@@ -1,4 +1,3 @@
 //! Clients of other services.
 
 pub mod files;
-pub mod http;

@@ -1,19 +1,19 @@
-//! Origins in `server.cors_origins`.
+//! Validation of `server.cors_origins`.
 
 use anyhow::ensure;
 use url::Url;
 
-/// Checks that each origin is written as browsers send it.
+/// Checks that each origin has the form in which browsers send it.
 ///
 /// # Errors
-/// A sentence with the first origin that is not.
+/// Names the first origin that has not.
 pub(super) fn check(origins: &[String]) -> anyhow::Result<()> {
     for origin in origins {
         ensure!(
             origin == "*" || is_origin(origin),
             "server.cors_origins (DROVER_SERVER__CORS_ORIGINS) has {}, which is not an origin: write each as \
              https://app.example or https://app.example:8443, in lower case, without a path, a slash at the end or \
-             the default port, several with commas between them, or * for every origin",
+             the default port; separate several with commas, or write * for every origin",
             if origin.contains('@') { "one with a user name".to_owned() } else { format!("\"{origin}\"") },
         );
     }
@@ -27,7 +27,7 @@ fn is_origin(text: &str) -> bool {
             && !text.contains('*')
             && url.origin().ascii_serialization() == text;
     }
-    // Apps that show web pages of their own have such origins: capacitor://localhost
+    // Apps that embed web pages have origins such as capacitor://localhost.
     let host = text.strip_prefix(url.scheme()).and_then(|rest| rest.strip_prefix("://"));
     host.is_some_and(|host| !host.is_empty() && !host.contains(['/', '?', '#', '@', '*', ' ']))
 }
@@ -37,8 +37,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn origins_are_as_browsers_send_them() {
-        for right in [
+    fn accepts_only_origins_as_browsers_send_them() {
+        for valid in [
             "*",
             "https://app.example",
             "http://localhost:3000",
@@ -46,9 +46,9 @@ mod tests {
             "https://xn--bcher-kva.example",
             "capacitor://localhost",
         ] {
-            assert!(check(&[right.to_owned()]).is_ok(), "{right}");
+            assert!(check(&[valid.to_owned()]).is_ok(), "{valid}");
         }
-        for wrong in [
+        for invalid in [
             "app.example",
             "localhost:3000",
             "https://app.example/",
@@ -63,8 +63,9 @@ mod tests {
             "capacitor://",
             "https://app.example https://b.example",
         ] {
-            let message = check(&[wrong.to_owned()]).unwrap_err().to_string();
-            for part in ["server.cors_origins (DROVER_SERVER__CORS_ORIGINS)", wrong, "https://app.example"] {
+            let message = check(&[invalid.to_owned()]).unwrap_err().to_string();
+            for part in ["server.cors_origins (DROVER_SERVER__CORS_ORIGINS)", invalid, "https://app.example"]
+            {
                 assert!(message.contains(part), "{message}");
             }
         }

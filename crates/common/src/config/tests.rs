@@ -1,8 +1,13 @@
+use std::path::Path;
+
+use secrecy::ExposeSecret;
+use url::Url;
+
 use super::*;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Own {
+struct ServiceSettings {
     hook_secret: String,
     countries: Vec<String>,
     ports: Vec<u16>,
@@ -17,8 +22,8 @@ struct Nested {
     place: Option<Url>,
 }
 
-fn load(file: Option<&str>, variables: &[(&str, &str)]) -> anyhow::Result<Config<Own>> {
-    let mut defaults = Config::<Own>::default();
+fn load(file: Option<&str>, variables: &[(&str, &str)]) -> anyhow::Result<Config<ServiceSettings>> {
+    let mut defaults = Config::<ServiceSettings>::default();
     defaults.service.countries = vec!["GB".into()];
     defaults.database.url = "sqlite://x.sqlite".into();
     let folder = tempfile::tempdir().unwrap();
@@ -29,7 +34,7 @@ fn load(file: Option<&str>, variables: &[(&str, &str)]) -> anyhow::Result<Config
 }
 
 #[test]
-fn later_layers_win() {
+fn later_layers_override_earlier_ones() {
     let file = "[server]\nport = 1\nworkers = 3\n[service]\ncountries = ['FR']\n[service.nested]\non = true";
     let config = load(Some(file), &[("DROVER_SERVER__PORT", "2")]).unwrap();
     assert_eq!((config.server.port, config.server.workers, config.server.json_bytes), (2, 3, 1 << 20));
@@ -38,7 +43,7 @@ fn later_layers_win() {
 }
 
 #[test]
-fn variables_become_what_the_field_is() {
+fn variables_are_parsed_as_the_type_of_the_field() {
     let config = load(
         None,
         &[
@@ -65,7 +70,7 @@ fn variables_become_what_the_field_is() {
 }
 
 #[test]
-fn a_file_may_have_the_value() {
+fn reads_values_from_files() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &[u8]| {
         let path = folder.path().join(name);
@@ -82,7 +87,7 @@ fn a_file_may_have_the_value() {
             ("DROVER_DATABASE__URL", ""),
             ("DROVER_SERVICE__HOOK_SECRET_FILE", &secret),
             ("DROVER_SERVICE__COUNTRIES_FILE", &list),
-            // A setting by this name is that setting.
+            // The name of a setting, not a file with the value of another one.
             ("DROVER_AUTH__JWKS_FILE", "/no/such/file"),
         ],
     );
@@ -112,13 +117,13 @@ fn a_file_may_have_the_value() {
 }
 
 #[test]
-fn variables_of_others_are_left_alone() {
+fn ignores_variables_that_are_not_settings() {
     load(None, &[("DROVER_TEST_POSTGRES", "x"), ("DROVER_SYSTEM_PORT", "tcp://10.0.0.1:80"), ("HOME", "/")])
         .unwrap();
 }
 
 #[test]
-fn a_mistake_is_named() {
+fn names_the_invalid_setting_and_the_allowed_values() {
     for (name, value, message) in [
         (
             "DROVER_DATABASE__PASSWORD",
@@ -151,7 +156,7 @@ fn a_mistake_is_named() {
             "perhaps",
             "database.migrate (DROVER_DATABASE__MIGRATE) must be true or false",
         ),
-        ("DROVER_TRACES__RATIO", "half", "traces.ratio (DROVER_TRACES__RATIO) must be a number, as in 0.5"),
+        ("DROVER_TRACES__RATIO", "half", "traces.ratio (DROVER_TRACES__RATIO) must be a number such as 0.5"),
         ("DROVER_LOG__FORMAT", "xml", "log.format (DROVER_LOG__FORMAT) must be json or pretty"),
         (
             "DROVER_SERVICE__NESTED__NO",
@@ -169,7 +174,7 @@ fn a_mistake_is_named() {
         assert_eq!(error, message, "{name}");
     }
     let url = format!("{:#}", load(None, &[("DROVER_AUTH__JWKS_URL", "keys.example")]).unwrap_err());
-    let begin = "auth.jwks_url (DROVER_AUTH__JWKS_URL) must be an address with its scheme, as in https://";
+    let begin = "auth.jwks_url (DROVER_AUTH__JWKS_URL) must be a URL such as https://";
     assert!(url.starts_with(begin) && !url.contains("keys.example"), "{url}");
     for (file, part) in [
         ("[server]\nport = 'x'", "server.port (DROVER_SERVER__PORT) must be a whole number"),
@@ -186,7 +191,7 @@ fn a_mistake_is_named() {
 }
 
 #[test]
-fn a_number_out_of_range_is_shown_with_the_range() {
+fn shows_a_number_out_of_range_and_the_range() {
     let head = "server.head_seconds (DROVER_SERVER__HEAD_SECONDS)";
     let range = "a whole number, 1 to 86400";
     for number in ["0", "-1", "86401", "1e9", "1.5", "99999999999999999999", "-0"] {
@@ -200,7 +205,7 @@ fn a_number_out_of_range_is_shown_with_the_range() {
             format!("{head} is {shown}: set it to {range}")
         );
     }
-    // Any other text may be a secret.
+    // Other text may be a secret.
     let error = load(None, &[("DROVER_SERVER__HEAD_SECONDS", "s3cret")]).unwrap_err();
     assert_eq!(error.to_string(), format!("{head} must be {range}"));
     let error = load(None, &[("DROVER_SERVICE__PORTS", "80,-1")]).unwrap_err();
@@ -214,11 +219,11 @@ fn a_number_out_of_range_is_shown_with_the_range() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_named() {
+fn names_a_file_that_cannot_be_read() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing.toml");
     for path in [missing.as_path(), folder.path()] {
-        let loaded = Config::merge(&Config::<Own>::default(), Some(path), std::iter::empty());
+        let loaded = Config::merge(&Config::<ServiceSettings>::default(), Some(path), std::iter::empty());
         let error = format!("{:#}", loaded.unwrap_err());
         let path = path.display();
         let begin = format!("the configuration file {path} (--config) cannot be read: ");
@@ -227,7 +232,7 @@ fn a_file_that_cannot_be_read_is_named() {
 }
 
 #[test]
-fn a_description_has_no_password() {
+fn describe_omits_passwords() {
     let config = load(None, &[("DROVER_DATABASE__URL", "postgres://u:s3cret@h/d")]).unwrap();
     let lines = config.describe();
     assert!(
@@ -238,7 +243,7 @@ fn a_description_has_no_password() {
 }
 
 #[test]
-fn errors_do_not_repeat_values() {
+fn errors_contain_no_values() {
     for (file, variable) in [
         (Some("[service]\ncountries = 's3cret'"), None),
         (Some("[service]\nhook_secret = \"s3cret"), None),
@@ -256,7 +261,7 @@ fn errors_do_not_repeat_values() {
 }
 
 #[test]
-fn check_config_shows_no_credentials_of_addresses() {
+fn describe_omits_credentials_in_urls() {
     let set = [
         ("DROVER_SERVER__CORS_ORIGINS", "https://a.example,https://u:hunter2@b.example"),
         ("DROVER_SERVER__PUBLIC_URL", "https://u:hunter2@a.example/?key=hunter2"),

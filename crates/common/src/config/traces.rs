@@ -6,21 +6,21 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::shown;
+use super::redact;
 
 /// Section `traces`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Traces {
-    /// Where spans are sent (OTLP over HTTP), such as `http://collector:4318/v1/traces`; none: nothing is traced. The
-    /// variable `OTEL_RESOURCE_ATTRIBUTES` adds to what they tell of the service.
-    #[serde(serialize_with = "shown::address")]
+    /// URL that spans are sent to (OTLP over HTTP), such as `http://collector:4318/v1/traces`; without it nothing is
+    /// traced. The variable `OTEL_RESOURCE_ATTRIBUTES` adds attributes of the service.
+    #[serde(serialize_with = "redact::url")]
     pub url: Option<Url>,
-    /// The share of requests that are traced, 0 to 1, where no `traceparent` decides. One that says so has its request
-    /// traced whatever this is: a proxy before clients who are not trusted takes it away.
+    /// Share of the requests without `traceparent` that are traced, 0 to 1. A request whose `traceparent` is sampled is
+    /// always traced; a proxy should remove the header from requests of untrusted clients.
     pub ratio: f64,
-    /// Headers for the collector, `name=value`.
-    #[serde(serialize_with = "shown::all_hidden")]
+    /// Headers for the collector, each `name=value`.
+    #[serde(serialize_with = "redact::secrets")]
     pub headers: Vec<SecretString>,
 }
 
@@ -31,30 +31,34 @@ impl Default for Traces {
 }
 
 impl Traces {
-    /// Says which setting cannot work.
+    /// Validates the section.
+    ///
+    /// # Errors
+    /// Names the setting to change.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         ensure!(
             (0.0..=1.0).contains(&self.ratio),
-            "traces.ratio (DROVER_TRACES__RATIO) is {}: set it to 0 to 1",
+            "traces.ratio (DROVER_TRACES__RATIO) is {}: set it to a number from 0 to 1",
             self.ratio
         );
         headers(&self.headers)?;
         let Some(url) = &self.url else { return Ok(()) };
         ensure!(
             matches!(url.scheme(), "http" | "https") && url.has_host() && url.path().len() > 1,
-            "traces.url (DROVER_TRACES__URL) must be http:// or https:// with a path, as in http://collector:4318/v1/traces"
+            "traces.url (DROVER_TRACES__URL) must be an http:// or https:// URL with a path, such as \
+             http://collector:4318/v1/traces"
         );
         Ok(())
     }
 }
 
-/// Headers as they are configured.
+/// Parses the configured headers.
 pub(crate) fn headers(lines: &[SecretString]) -> anyhow::Result<HeaderMap> {
-    const WRONG: &str = "traces.headers (DROVER_TRACES__HEADERS) must be name=value each";
+    const INVALID: &str = "traces.headers (DROVER_TRACES__HEADERS) must be a list of name=value";
     let header = |line: &SecretString| {
-        let (name, value) = line.expose_secret().split_once('=').context(WRONG)?;
-        let name: HeaderName = name.parse().context(WRONG)?;
-        let mut value: HeaderValue = value.parse().context(WRONG)?;
+        let (name, value) = line.expose_secret().split_once('=').context(INVALID)?;
+        let name: HeaderName = name.parse().context(INVALID)?;
+        let mut value: HeaderValue = value.parse().context(INVALID)?;
         value.set_sensitive(true);
         Ok((name, value))
     };
@@ -70,20 +74,20 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_work_is_named_without_its_secret() {
-        let right = "http://collector:4318/v1/traces";
-        assert!(traces(right, 1.0, "authorization=Bearer s3cret=").check().is_ok());
-        for (wrong, named) in [
+    fn names_the_invalid_setting_without_its_secret() {
+        let valid = "http://collector:4318/v1/traces";
+        assert!(traces(valid, 1.0, "authorization=Bearer s3cret=").check().is_ok());
+        for (invalid, setting) in [
             (traces("grpc://collector:4317/x", 0.1, "a=b"), "traces.url"),
             (traces("http://collector:4318", 0.1, "a=b"), "traces.url"),
-            (traces(right, 1.1, "a=b"), "traces.ratio"),
-            (traces(right, f64::NAN, "a=b"), "traces.ratio"),
-            (traces(right, 0.1, "s3cret"), "traces.headers"),
-            (traces(right, 0.1, "a b=s3cret"), "traces.headers"),
-            (traces(right, 0.1, "a=s3cret\n"), "traces.headers"),
+            (traces(valid, 1.1, "a=b"), "traces.ratio"),
+            (traces(valid, f64::NAN, "a=b"), "traces.ratio"),
+            (traces(valid, 0.1, "s3cret"), "traces.headers"),
+            (traces(valid, 0.1, "a b=s3cret"), "traces.headers"),
+            (traces(valid, 0.1, "a=s3cret\n"), "traces.headers"),
         ] {
-            let error = format!("{:#}", wrong.check().unwrap_err());
-            assert!(error.contains(named) && !error.contains("s3cret"), "{error}");
+            let error = format!("{:#}", invalid.check().unwrap_err());
+            assert!(error.contains(setting) && !error.contains("s3cret"), "{error}");
         }
     }
 }

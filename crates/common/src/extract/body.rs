@@ -11,10 +11,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::Error;
+use crate::config::Timeouts;
 use crate::extract::idempotency::{self, Fingerprint};
 use crate::openapi::Api;
 use crate::response::validation::{Code, ValidationErrors};
-use crate::service::connection::Timeouts;
 
 /// The maximum size of a JSON body in bytes (app data). The default is 1 MiB.
 #[derive(Clone, Copy)]

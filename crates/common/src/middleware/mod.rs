@@ -1,7 +1,11 @@
-//! The layers around every handler, from the outermost: request lifecycle, CORS, access control.
+//! The layers around every handler. From the outside: request lifecycle, CORS, access control.
 
-pub mod access_control;
-pub mod context;
-pub mod public_cors;
-pub mod rate_limit;
-pub mod request_lifecycle;
+pub(crate) mod access_control;
+pub(crate) mod activity;
+pub(crate) mod drain_state;
+mod error_response;
+mod public_cors;
+pub(crate) mod rate_limit;
+pub(crate) mod request_lifecycle;
+mod response_headers;
+mod route;

@@ -1,30 +1,36 @@
-//! The route group for browsers, `/v1/public`: open to every origin, and caches may keep its answers (contract,
-//! section 3).
+//! CORS and caching of the route group `/v1/public`, which is open to every origin (`docs/api/browsers.md`).
 
 use actix_web::HttpResponse;
 use actix_web::dev::ServiceRequest;
+use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
 
-/// How long an answer may be kept, in seconds.
+/// Caches may store a success for 300 seconds.
 const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=300");
 const ANY: HeaderValue = HeaderValue::from_static("*");
 
-/// The answer to a browser that asks whether it may call (Fetch standard, "CORS-preflight request").
-pub(crate) fn preflight(request: &ServiceRequest) -> HttpResponse {
-    let mut answer = HttpResponse::NoContent();
-    answer.insert_header((header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD"));
-    answer.insert_header((header::ACCESS_CONTROL_MAX_AGE, "3600"));
-    if let Some(asked) = request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
-        answer.insert_header((header::ACCESS_CONTROL_ALLOW_HEADERS, asked.clone()));
-    }
-    answer.finish()
+/// Returns whether the request is a CORS preflight, as the Fetch standard defines it.
+pub(super) fn is_preflight(request: &ServiceRequest) -> bool {
+    request.method() == Method::OPTIONS
+        && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// The headers that every answer of the group carries.
-pub(crate) fn finish(headers: &mut HeaderMap, success: bool) {
+/// Returns the response to a preflight. Browsers may cache it for an hour.
+pub(super) fn preflight_response(request: &ServiceRequest) -> HttpResponse {
+    let mut response = HttpResponse::NoContent();
+    response.insert_header((header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD"));
+    response.insert_header((header::ACCESS_CONTROL_MAX_AGE, "3600"));
+    if let Some(requested) = request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
+        response.insert_header((header::ACCESS_CONTROL_ALLOW_HEADERS, requested.clone()));
+    }
+    response.finish()
+}
+
+/// Adds the headers of every response of the group.
+pub(super) fn add_headers(headers: &mut HeaderMap, is_success: bool) {
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, ANY);
-    if success {
+    if is_success {
         headers.insert(header::CACHE_CONTROL, CACHE_CONTROL);
     }
 }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Error;
 use crate::response::negotiate::Accept;
-use crate::telemetry::metrics::{RequestMetrics, in_flight};
+use crate::telemetry::metrics::{RequestMetrics, requests_in_flight};
 
 pub(crate) use document::finish;
 pub use schema_validator::SchemaValidator;
@@ -69,7 +69,7 @@ impl Api {
             }
         }
         let others = RequestMetrics::new("none".to_owned());
-        Ok(Self { document: document.to_string(), operations, others, in_flight: in_flight() })
+        Ok(Self { document: document.to_string(), operations, others, in_flight: requests_in_flight() })
     }
 
     /// Returns the operation of a route pattern and method.

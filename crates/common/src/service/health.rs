@@ -1,7 +1,6 @@
-//! What operators and browsers ask outside `/v1`.
+//! The routes outside `/v1` (`docs/api/browsers.md`): index, health, readiness, metrics, documentation.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
@@ -9,41 +8,43 @@ use actix_web::http::header::ContentType;
 use actix_web::web::{self, Data};
 use actix_web::{HttpResponse, Resource, Responder, Route};
 use database::Database;
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use url::Url;
 
-use super::docs;
+use super::{Service, swagger_ui};
+use crate::Error;
+use crate::middleware::drain_state::DrainState;
 use crate::openapi::Api;
-use crate::service::Service;
-use crate::service::drain::DrainState;
-use crate::{Error, telemetry};
+use crate::telemetry::recorder;
 
-/// A probe that takes longer than this counts as failed: those who ask wait no longer than a second themselves.
+/// Timeout for the checks of `/readyz`. Orchestrators wait only one second for the response.
 const CHECK_TIMEOUT: Duration = Duration::from_millis(900);
 
-pub(crate) fn routes<S: Service>(config: &mut web::ServiceConfig) {
+/// Adds the routes.
+pub(super) fn routes<S: Service>(config: &mut web::ServiceConfig) {
     config
         .service(at("/", web::get().to(async |index: Data<ServiceIndex>| web::Json(index.0.clone()))))
         .service(at("/healthz", web::get().to(async || HttpResponse::Ok().json(json!({ "status": "ok" })))))
         .service(at("/readyz", web::get().to(ready::<S>)))
         .service(at("/metrics", web::get().to(metrics)))
-        .service(at("/openapi.json", web::get().to(document)))
+        .service(at("/openapi.json", web::get().to(openapi_document)))
         .service(at("/docs", web::get().to(async || web::Redirect::to("docs/"))))
-        .service(at("/docs/{path:.*}", web::get().to(docs::find)));
+        .service(at("/docs/{path:.*}", web::get().to(swagger_ui::find)));
 }
 
-/// A resource, so that other methods are answered with 405 and not with 404.
+/// Creates a resource. Unlike a plain route it answers other methods with 405 instead of 404.
 fn at(path: &str, route: Route) -> Resource {
     web::resource(path).route(route)
 }
 
 /// The body of `GET /`.
-pub(crate) struct ServiceIndex(Value);
+pub(super) struct ServiceIndex(Value);
 
 impl ServiceIndex {
     /// Creates the index. The path of the base URL prefixes every link, because a proxy may serve each service under its
     /// own path.
-    pub(crate) fn new<S: Service>(public_url: &str) -> Self {
+    pub(super) fn new<S: Service>(public_url: &str) -> Self {
         let prefix = Url::parse(public_url).map(|url| url.path().trim_end_matches('/').to_owned());
         let prefix = prefix.unwrap_or_default();
         let links = [
@@ -62,16 +63,16 @@ impl ServiceIndex {
     }
 }
 
-/// Which dependencies were reachable when they were last probed, so that a change is logged once.
+/// The last result of each dependency check. Only changes are logged.
 #[derive(Default)]
-pub(crate) struct Readiness(Mutex<BTreeMap<&'static str, bool>>);
+pub(super) struct Readiness(Mutex<BTreeMap<&'static str, bool>>);
 
 impl Readiness {
     fn record(&self, name: &'static str, is_reachable: bool) {
-        let before = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(name, is_reachable);
+        let before = self.0.lock().insert(name, is_reachable);
         match (before, is_reachable) {
-            (None | Some(true), false) => tracing::warn!(dependency = name, "a dependency is not reachable"),
-            (Some(false), true) => tracing::info!(dependency = name, "a dependency is reachable again"),
+            (None | Some(true), false) => tracing::warn!(dependency = name, "dependency not reachable"),
+            (Some(false), true) => tracing::info!(dependency = name, "dependency reachable again"),
             _ => {}
         }
     }
@@ -80,37 +81,37 @@ impl Readiness {
 async fn ready<S: Service>(
     db: Data<Database>,
     service: Data<S>,
-    leaving: Data<DrainState>,
+    drain_state: Data<DrainState>,
     readiness: Data<Readiness>,
 ) -> HttpResponse {
-    if leaving.has_begun() {
+    if drain_state.has_begun() {
         return HttpResponse::ServiceUnavailable().json(json!({ "status": "stopping" }));
     }
-    let (database, others) = tokio::join!(
+    let (ping, others) = tokio::join!(
         tokio::time::timeout(CHECK_TIMEOUT, db.ping()),
         tokio::time::timeout(CHECK_TIMEOUT, service.dependencies())
     );
-    let reachable = matches!(database, Ok(true));
+    let is_database_reachable = matches!(ping, Ok(true));
     let others = others.unwrap_or_default();
-    for (name, is_reachable) in [("database", reachable)].iter().chain(&others) {
+    for (name, is_reachable) in [("database", is_database_reachable)].iter().chain(&others) {
         readiness.record(name, *is_reachable);
     }
-    let word = |ok, otherwise| json!(if ok { "ok" } else { otherwise });
+    let state = |is_reachable, otherwise| json!(if is_reachable { "ok" } else { otherwise });
     let mut body = Map::<String, Value>::new();
-    body.insert("status".into(), word(reachable, "unavailable"));
-    body.insert("database".into(), word(reachable, "unavailable"));
-    body.extend(others.into_iter().map(|(name, ok)| (name.to_owned(), word(ok, "degraded"))));
-    let status = if reachable { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    body.insert("status".into(), state(is_database_reachable, "unavailable"));
+    body.insert("database".into(), state(is_database_reachable, "unavailable"));
+    body.extend(others.into_iter().map(|(name, ok)| (name.to_owned(), state(ok, "degraded"))));
+    let status = if is_database_reachable { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     HttpResponse::build(status).json(body)
 }
 
 async fn metrics(db: Data<Database>) -> Result<HttpResponse, Error> {
     db.measure();
-    // Here: the blocking threads may all wait for a database.
-    let text = telemetry::metrics();
+    // Not on a blocking thread: all of them may be waiting for the database.
+    let text = recorder::render();
     Ok(HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(text))
 }
 
-async fn document(api: Data<Api>) -> impl Responder {
+async fn openapi_document(api: Data<Api>) -> impl Responder {
     HttpResponse::Ok().content_type(ContentType::json()).body(api.document.clone())
 }

@@ -1,5 +1,5 @@
-//! Requests that never reach a handler: what they send is not HTTP, or their head is too long or too slow. actix answers
-//! them itself, with a status and no body.
+//! Requests that reach no handler, because they are not HTTP or their head is too long or too slow. actix answers them
+//! itself, with a status and no body.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -10,49 +10,49 @@ use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use metrics::Counter;
 use uuid::Uuid;
 
-use crate::telemetry::metrics::unparsed;
+use crate::telemetry::metrics::unparsed_requests;
 
-/// The most log lines in a second.
-const MAX_LINES: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
+/// Maximum number of log lines per second.
+const MAX_LINES_PER_SECOND: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
 /// Start of actix's response to a head that is too slow.
-const TOO_SLOW: &[u8] = b"HTTP/1.1 408 ";
+const TIMEOUT_RESPONSE: &[u8] = b"HTTP/1.1 408 ";
 
-/// Counts unparsed requests and logs them at `debug`, without client data.
+/// Counts these requests, and logs them at `debug` without data of the client.
 #[derive(Clone)]
-pub(crate) struct Unparsed(Arc<Inner>);
+pub(crate) struct UnparsedRequests(Arc<Inner>);
 
 struct Inner {
     limiter: DefaultDirectRateLimiter,
-    /// Lines that were left out since the last one.
+    /// Number of lines suppressed since the last one.
     suppressed: AtomicU64,
     malformed: Counter,
     too_slow: Counter,
     too_long: Counter,
 }
 
-impl Default for Unparsed {
+impl Default for UnparsedRequests {
     fn default() -> Self {
         Self(Arc::new(Inner {
-            limiter: RateLimiter::direct(Quota::per_second(MAX_LINES)),
+            limiter: RateLimiter::direct(Quota::per_second(MAX_LINES_PER_SECOND)),
             suppressed: AtomicU64::new(0),
-            malformed: unparsed(400),
-            too_slow: unparsed(408),
-            too_long: unparsed(431),
+            malformed: unparsed_requests(400),
+            too_slow: unparsed_requests(408),
+            too_long: unparsed_requests(431),
         }))
     }
 }
 
-impl Unparsed {
-    /// Records the end of a connection, if it ended with such a request.
+impl UnparsedRequests {
+    /// Records the error that ended a connection, if such a request caused it.
     pub(crate) fn record(&self, error: &DispatchError) {
         match error {
             DispatchError::Parse(ParseError::TooLarge) => {
                 self.0.too_long.increment(1);
                 self.log(431, "the head is too long");
             }
-            // The body failed. Its request has begun, and its handler answers.
+            // A body ended too early. A handler answers its request.
             DispatchError::Parse(ParseError::Io(_)) => {}
-            // The cause is a text of the parser, never a part of the request.
+            // The message is from the parser and contains no part of the request.
             DispatchError::Parse(error) => {
                 self.0.malformed.increment(1);
                 self.log(400, &error.to_string());
@@ -61,9 +61,9 @@ impl Unparsed {
         }
     }
 
-    /// Records the first bytes that are written to a connection on which no request has begun.
+    /// Records bytes that are written to a connection on which no request has begun, if they are a timeout response.
     pub(crate) fn record_timeout_response(&self, bytes: &[u8]) {
-        if bytes.starts_with(TOO_SLOW) {
+        if bytes.starts_with(TIMEOUT_RESPONSE) {
             self.0.too_slow.increment(1);
             self.log(408, "the head is too slow");
         }

@@ -1,45 +1,47 @@
-//! The settings document of a service: log level and filter, in force at once here and within seconds elsewhere.
+//! The settings document: log level and filter (`docs/api/administration.md`). A change applies at once in the replica that
+//! stores it, and within seconds in the others.
 
 mod store;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use actix_web::web::Data;
 use actix_web::{get, put};
 use database::Database;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::auth::{Admin, Authorized};
 use crate::response::validation::{Code, ValidationErrors};
+use crate::telemetry::logs;
 use crate::wire::ActionResult;
-use crate::{Body, Error, ErrorResponses, JsonResponse, telemetry};
+use crate::{Body, Error, ErrorResponses, JsonResponse};
 
 pub(crate) const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
-/// How often other replicas look; the contract promises 5 s.
-const INTERVAL: Duration = Duration::from_secs(2);
+/// How often a replica reads the document. Changes must apply within 5 s.
+const RELOAD_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The settings document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 #[schema(as = Settings)]
 pub struct Document {
-    /// What is logged.
+    /// Log level and filter.
     #[schema(required = true)]
     pub logging: Logging,
 }
 
-/// What is logged.
+/// Log level and filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Logging {
     /// `off`, `error`, `warn`, `info`, `debug` or `trace`, in any case.
     #[schema(required = true, min_length = 1, example = "info")]
     pub level: String,
-    /// Tracing directives such as `logistics=debug,actix_web=warn`; `*` or nothing: the level holds everywhere.
+    /// Tracing directives such as `logistics=debug,actix_web=warn`. Empty or `*`: the level applies everywhere.
     #[schema(nullable, max_length = 1000, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
     pub filter: String,
 }
@@ -51,7 +53,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Those that were stored, or the configured level; puts them in force.
+    /// Loads the stored document, or creates one with the configured level, and applies it.
     pub(crate) async fn open(db: &Database, level: &str) -> Result<Self, Error> {
         let logging = Logging { level: level.to_owned(), filter: String::new() };
         let settings = Self { db: db.clone(), current: Mutex::new(Document { logging }) };
@@ -59,36 +61,36 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Takes over what another replica stored.
+    /// Applies the stored document, which another replica may have changed.
     async fn reload(&self) -> Result<(), Error> {
         if let Some(stored) = self.db.read(store::find).await? {
-            self.enforce(stored);
+            self.apply(stored);
         }
         Ok(())
     }
 
-    fn enforce(&self, document: Document) {
-        let mut current = self.current.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    fn apply(&self, document: Document) {
+        let mut current = self.current.lock();
         if *current != document {
-            telemetry::set_level(&document.logging.level, &document.logging.filter);
+            logs::set_level(&document.logging.level, &document.logging.filter);
             *current = document;
         }
     }
 
-    /// Adds a directive to those in force, for the rest of the life of this process.
+    /// Adds a logging directive, until the document changes.
     pub(crate) fn silence_target(&self, directive: &str) {
         let Logging { level, filter } = self.current().logging;
-        telemetry::set_level(&level, &format!("{filter},{directive}"));
+        logs::set_level(&level, &format!("{filter},{directive}"));
     }
 
     fn current(&self) -> Document {
-        self.current.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+        self.current.lock().clone()
     }
 
-    /// Looks for changes for as long as the service runs.
+    /// Applies changes of other replicas while the service runs.
     pub(crate) async fn watch(settings: Data<Self>) {
         loop {
-            tokio::time::sleep(INTERVAL).await;
+            tokio::time::sleep(RELOAD_INTERVAL).await;
             if let Err(error) = settings.reload().await {
                 tracing::debug!(%error, "the settings could not be read");
             }
@@ -96,7 +98,7 @@ impl Settings {
     }
 }
 
-/// True for the levels, in any case.
+/// Returns whether this is a level, in any case.
 pub(crate) fn is_level(level: &str) -> bool {
     LEVELS.contains(&level.to_lowercase().as_str())
 }
@@ -107,14 +109,14 @@ fn rules(document: &Document, errors: &mut ValidationErrors) {
         let message = format!("must be one of {}", LEVELS.join(", "));
         errors.push_with("logging.level", Code::Enum, message, serde_json::json!({ "allowed": LEVELS }));
     }
-    if !telemetry::are_directives(filter) {
+    if !logs::are_directives(filter) {
         errors.push("logging.filter", Code::Format, "must be tracing directives, such as logistics=debug");
     }
 }
 
 /// Update system settings
 ///
-/// In force at once in the replica that answers and within 5 s in the others.
+/// Applies at once in the replica that answers, and within 5 seconds in the others.
 #[utoipa::path(operation_id = "update_settings", tag = "settings", security(("bearer" = [])),
     request_body = Document,
     responses((status = 200, body = ActionResult), ErrorResponses))]
@@ -128,7 +130,7 @@ pub(crate) async fn update(
     document.logging.level = document.logging.level.to_lowercase();
     let stored = document.clone();
     settings.db.write(move |c| store::update(c, &stored)).await?;
-    settings.enforce(document);
+    settings.apply(document);
     JsonResponse::json(&ActionResult::new("The settings are in force."))
 }
 

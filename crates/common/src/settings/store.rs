@@ -1,4 +1,4 @@
-//! The one row that holds the settings document.
+//! The settings document is stored in a single row.
 
 use database::{AnyConnection, Json};
 use diesel::prelude::*;

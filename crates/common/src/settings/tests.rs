@@ -3,12 +3,12 @@ use testkit::TestDatabase;
 use super::*;
 
 async fn open(test: &TestDatabase) -> Data<Settings> {
-    let db = crate::service::tests::open(test).await;
+    let db = crate::migrations::tests::open(test).await;
     Data::new(Settings::open(&db, "info").await.unwrap())
 }
 
 testkit::on_both! {
-    async fn a_replica_follows_within_five_seconds(backend) {
+    async fn a_replica_applies_changes_within_five_seconds(backend) {
         let test = TestDatabase::empty(backend).await;
         let (one, two) = (open(&test).await, open(&test).await);
         let watching = tokio::spawn(Settings::watch(two.clone()));

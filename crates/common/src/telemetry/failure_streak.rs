@@ -1,4 +1,4 @@
-//! Logging of repeated tasks: only the first of several failures in a row is logged.
+//! Logging of repeated tasks: of several failures in a row only the first is logged.
 
 /// Whether the last run of a repeated task failed.
 #[derive(Debug, Default)]
@@ -7,7 +7,7 @@ pub struct FailureStreak {
 }
 
 impl FailureStreak {
-    /// Records a result. Returns the error to log: that of the first failure since the last success.
+    /// Records a result. Returns the error if it is the first since the last success, and so is to be logged.
     pub fn first<'r, T, E>(&mut self, result: &'r Result<T, E>) -> Option<&'r E> {
         let was_failing = std::mem::replace(&mut self.failing, result.is_err());
         result.as_ref().err().filter(|_| !was_failing)

@@ -1,5 +1,5 @@
-//! A log line as JSON, with the members that tracing-subscriber's own has. That parses the fields of the span at each
-//! line and writes them again; here they stand as they are, for they are JSON already.
+//! The JSON format of log lines. It has the members of tracing-subscriber's own JSON format. That one parses and
+//! serializes the fields of the span again for every line; this one copies them, because they are JSON already.
 
 use std::fmt;
 
@@ -10,15 +10,15 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 
 /// `{"timestamp":…,"level":…,<fields>,"target":…,"span":{<fields>,"name":…}}`
-pub(super) struct Line(Format<Json>);
+pub(super) struct JsonFormat(Format<Json>);
 
-impl Default for Line {
+impl Default for JsonFormat {
     fn default() -> Self {
         Self(json().flatten_event(true).with_current_span(true).with_span_list(false))
     }
 }
 
-impl<S: Subscriber + for<'a> LookupSpan<'a>> FormatEvent<S, JsonFields> for Line {
+impl<S: Subscriber + for<'a> LookupSpan<'a>> FormatEvent<S, JsonFields> for JsonFormat {
     fn format_event(
         &self,
         context: &FmtContext<'_, S, JsonFields>,
@@ -26,7 +26,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> FormatEvent<S, JsonFields> for Line
         event: &Event<'_>,
     ) -> fmt::Result {
         let (level, target) = (event.metadata().level(), event.metadata().target());
-        // From the crate `log`: its target is one of the fields.
+        // Events of the crate `log` have their target among the fields.
         if target == "log" {
             return self.0.format_event(context, line, event);
         }
@@ -35,13 +35,13 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> FormatEvent<S, JsonFields> for Line
         write!(line, "\",\"level\":\"{level}\",")?;
         let mut fields = String::new();
         context.format_fields(Writer::new(&mut fields), event)?;
-        members(&mut line, &fields)?;
-        // Targets and names of spans are Rust's: nothing in them needs an escape.
+        write_members(&mut line, &fields)?;
+        // Targets and span names are Rust paths and literals, which need no escapes.
         write!(line, "\"target\":\"{target}\"")?;
         if let Some(span) = context.parent_span() {
             line.write_str(",\"span\":{")?;
             if let Some(fields) = span.extensions().get::<FormattedFields<JsonFields>>() {
-                members(&mut line, fields)?;
+                write_members(&mut line, fields)?;
             }
             write!(line, "\"name\":\"{}\"}}", span.name())?;
         }
@@ -49,8 +49,8 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> FormatEvent<S, JsonFields> for Line
     }
 }
 
-/// The members of an object, and a comma if there are any.
-fn members(line: &mut Writer<'_>, object: &str) -> fmt::Result {
+/// Writes the members of a JSON object, followed by a comma if there are any.
+fn write_members(line: &mut Writer<'_>, object: &str) -> fmt::Result {
     let members = object.strip_prefix('{').and_then(|object| object.strip_suffix('}')).unwrap_or_default();
     line.write_str(members)?;
     if members.is_empty() { Ok(()) } else { line.write_char(',') }
@@ -90,7 +90,7 @@ pub(super) mod tests {
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
             let span = tracing::error_span!("request", request_id = "r\"1\n", method = %"GET");
             let entered = span.enter();
-            tracing::info!(status = 200_u16, ms = 0.25, "answered \u{1} {}", "so");
+            tracing::info!(status = 200_u16, ms = 0.25, "completed \u{1} {}", "now");
             let inner = tracing::info_span!("inner");
             tracing::warn!(parent: &inner, error = ?Some("x"), none = Option::<u8>::None);
             drop(entered);
@@ -107,10 +107,10 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        fn any_text_stays_in_its_member(text in any::<String>()) {
+        fn any_text_stays_within_its_member(text in any::<String>()) {
             let written = Written::default();
             let writer = written.clone();
-            let layer = fmt::layer().fmt_fields(JsonFields::new()).event_format(Line::default());
+            let layer = fmt::layer().fmt_fields(JsonFields::new()).event_format(JsonFormat::default());
             let layer = layer.with_writer(move || writer.clone());
             tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
                 let _entered = tracing::error_span!("request", id = text).entered();
@@ -119,14 +119,14 @@ pub(super) mod tests {
             let lines = String::from_utf8(std::mem::take(&mut *written.0.lock().unwrap())).unwrap();
             prop_assert_eq!(lines.matches('\n').count(), 1);
             let line: Value = serde_json::from_str(&lines).unwrap();
-            for found in [&line["message"], &line["route"], &line["span"]["id"]] {
-                prop_assert_eq!(found.as_str(), Some(&*text));
+            for member in [&line["message"], &line["route"], &line["span"]["id"]] {
+                prop_assert_eq!(member.as_str(), Some(&*text));
             }
         }
     }
 
     #[test]
-    fn says_what_the_usual_one_says() {
+    fn equals_the_format_of_tracing_subscriber() {
         let written = Written::default();
         let writer = written.clone();
         let layer = || {
@@ -135,10 +135,10 @@ pub(super) mod tests {
                 move || writer.clone()
             })
         };
-        let ours = lines(layer().event_format(Line::default()).boxed(), &written);
-        let usual = lines(layer().event_format(Line::default().0).boxed(), &written);
+        let ours = lines(layer().event_format(JsonFormat::default()).boxed(), &written);
+        let standard = lines(layer().event_format(JsonFormat::default().0).boxed(), &written);
         assert_eq!(ours.len(), 3);
-        assert_eq!(ours, usual);
+        assert_eq!(ours, standard);
         assert_eq!(ours[0]["span"]["request_id"], "r\"1\n");
     }
 }

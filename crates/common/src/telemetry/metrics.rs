@@ -1,134 +1,141 @@
-//! What is counted of requests. Each handle is looked for once: finding one by its name and labels costs more than
-//! all else that is done with it. What a dashboard asks for is there with 0 before the first event, or that would be missed.
-
-use std::sync::{PoisonError, RwLock};
+//! The metrics of requests and of calls to other services (`docs/metrics.md`).
+//!
+//! Metric handles are created once, because looking one up by name and labels costs more than recording a value.
+//! Counters start at 0: Prometheus' `rate` misses the first event of a counter that appears with it.
 
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 use metrics::{describe_counter, describe_gauge, describe_histogram};
+use parking_lot::RwLock;
 
-/// Statuses of the answers that are shown before there was one.
-const SHOWN: [u16; 3] = [200, 500, 503];
+/// Statuses whose counters exist before the first response.
+const INITIAL_STATUSES: [u16; 3] = [200, 500, 503];
 
 /// The metrics of one operation.
 pub(crate) struct RequestMetrics {
     operation: String,
     seconds: Histogram,
-    /// By status, of which an operation has a few.
-    answers: RwLock<Vec<(u16, Counter)>>,
+    /// Few per operation.
+    by_status: RwLock<Vec<(u16, Counter)>>,
 }
 
 impl RequestMetrics {
+    /// Registers the metrics of an operation.
     pub(crate) fn new(operation: String) -> Self {
         let seconds = histogram!("drover_request_seconds", "operation" => operation.clone());
-        let answers = SHOWN.map(|status| (status, answered(&operation, status)));
-        Self { operation, seconds, answers: RwLock::new(answers.into()) }
+        let by_status = INITIAL_STATUSES.map(|status| (status, requests(&operation, status)));
+        Self { operation, seconds, by_status: RwLock::new(by_status.into()) }
     }
 
-    /// Counts an answer.
+    /// Records a response and the seconds until it began.
     pub(crate) fn record(&self, status: u16, seconds: f64) {
         self.seconds.record(seconds);
-        let answers = self.answers.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, counter)) = answers.iter().find(|(known, _)| *known == status) {
+        let by_status = self.by_status.read();
+        if let Some((_, counter)) = by_status.iter().find(|(known, _)| *known == status) {
             return counter.increment(1);
         }
-        drop(answers);
-        let counter = answered(&self.operation, status);
+        drop(by_status);
+        let counter = requests(&self.operation, status);
         counter.increment(1);
-        self.answers.write().unwrap_or_else(PoisonError::into_inner).push((status, counter));
+        self.by_status.write().push((status, counter));
     }
 
-    /// What the operation is called: `none` where there is none.
+    /// Returns the operation id; `none` for requests that match no operation.
     pub(crate) fn operation(&self) -> &str {
         &self.operation
     }
 }
 
-fn answered(operation: &str, status: u16) -> Counter {
+fn requests(operation: &str, status: u16) -> Counter {
     let labels = [("operation", operation.to_owned()), ("status", status.to_string())];
     counter!("drover_requests_total", &labels)
 }
 
-/// Requests whose answers have not ended.
-pub(crate) fn in_flight() -> Gauge {
+pub(crate) fn requests_in_flight() -> Gauge {
     gauge!("drover_requests_in_flight")
 }
 
-/// Answers that were given before (`Idempotency-Replayed`).
-pub(crate) fn replays() -> Counter {
+/// Responses with `Idempotency-Replayed`.
+pub(crate) fn idempotency_replays() -> Counter {
     counter!("drover_idempotency_replays_total")
 }
 
 /// Requests refused with 429.
-pub(crate) fn rate_limited() -> Counter {
+pub(crate) fn rate_limited_requests() -> Counter {
     counter!("drover_rate_limited_total")
 }
 
-/// Requests that could not be parsed, by the status that they were answered with.
-pub(crate) fn unparsed(status: u16) -> Counter {
+/// Requests that could not be parsed, by the status of the response.
+pub(crate) fn unparsed_requests(status: u16) -> Counter {
     counter!("drover_unparsed_requests_total", "status" => status.to_string())
 }
 
-/// Calls of the system service, by how they went.
+/// Calls of the system service about files.
 pub(crate) fn file_calls(outcome: &'static str) -> Counter {
     counter!("drover_files_calls_total", "outcome" => outcome)
 }
 
-/// How long they took, those without an answer too.
-pub(crate) fn file_seconds() -> Histogram {
+/// Duration of these calls, with or without a response.
+pub(crate) fn file_call_seconds() -> Histogram {
     histogram!("drover_files_call_seconds")
 }
 
-/// 1 from a row of failures until a call or probe succeeds.
-pub(crate) fn breaker_open() -> Gauge {
+/// 1 while the circuit breaker of these calls is open.
+pub(crate) fn file_breaker_open() -> Gauge {
     gauge!("drover_files_breaker_open")
 }
 
-/// Attempts to share files, by outcome.
+/// Attempts to share files.
 pub(crate) fn file_shares(outcome: &'static str) -> Counter {
     counter!("drover_files_shares_total", "outcome" => outcome)
 }
 
-/// Shares of files that wait for a retry, of all replicas.
+/// Shares of files of all replicas that wait for a retry.
 pub(crate) fn file_shares_due() -> Gauge {
     gauge!("drover_files_shares_due")
 }
 
-/// Spans of traces, by what became of them.
-pub(crate) fn spans(outcome: &'static str) -> Counter {
+/// Spans for the trace collector.
+pub(crate) fn exported_spans(outcome: &'static str) -> Counter {
     counter!("drover_traces_spans_total", "outcome" => outcome)
 }
 
-/// Says what each of them is, and shows what every service has.
+/// Describes the metrics, and registers those that every service has.
 pub(crate) fn register_metrics(service: &'static str) {
-    describe_counter!("drover_requests_total", "Answers to requests, by operation and HTTP status");
-    describe_histogram!("drover_request_seconds", "Time to the head of the answer, by operation");
-    describe_gauge!("drover_requests_in_flight", "Requests whose answers have not ended");
-    describe_counter!("drover_idempotency_replays_total", "POSTs answered as the first of their key was");
+    describe_counter!("drover_requests_total", "Responses, by operation and HTTP status");
+    describe_histogram!(
+        "drover_request_seconds",
+        "Time until the head of the response was sent, by operation"
+    );
+    describe_gauge!("drover_requests_in_flight", "Requests whose responses have not ended");
+    describe_counter!(
+        "drover_idempotency_replays_total",
+        "POSTs answered with the stored response of their idempotency key"
+    );
     describe_counter!("drover_rate_limited_total", "Requests refused with 429");
     describe_counter!(
         "drover_unparsed_requests_total",
         "Requests that are not HTTP or whose head is too long or too slow, by HTTP status"
     );
     describe_counter!("drover_files_calls_total", "Calls of the system service about files, by outcome");
-    describe_histogram!("drover_files_call_seconds", "How long calls of the system service took");
+    describe_histogram!("drover_files_call_seconds", "Duration of calls of the system service about files");
     describe_gauge!(
         "drover_files_breaker_open",
-        "1 from a row of failures of the system service until a call or probe succeeds"
+        "1 while the circuit breaker of calls of the system service is open"
     );
     describe_counter!(
         "drover_files_shares_total",
         "Attempts to share files of loads and listings, by outcome"
     );
     describe_gauge!("drover_files_shares_due", "Shares of files that wait for a retry, of all replicas");
-    describe_counter!("drover_traces_spans_total", "Spans of traces, by what became of them");
-    describe_gauge!("drover_build_info", "Always 1; what runs is in the labels");
-    replays().increment(0);
-    rate_limited().increment(0);
+    describe_counter!("drover_traces_spans_total", "Spans for the trace collector, by outcome");
+    describe_gauge!("drover_build_info", "Always 1; the labels name the service and its version");
+    idempotency_replays().increment(0);
+    rate_limited_requests().increment(0);
     for status in [400, 408, 431] {
-        unparsed(status).increment(0);
+        unparsed_requests(status).increment(0);
     }
     for outcome in ["sent", "failed", "dropped"] {
-        spans(outcome).increment(0);
+        exported_spans(outcome).increment(0);
     }
     gauge!("drover_build_info", "service" => service, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
 }

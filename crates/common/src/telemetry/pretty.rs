@@ -1,5 +1,5 @@
-//! A log line for a person, which stays one line: whatever it tells of what clients or servers said, a terminal neither
-//! begins another line for it nor obeys it.
+//! The log format for terminals. Every event is one line, because control characters in text from clients or servers are
+//! escaped: such text can neither start another line nor control the terminal.
 
 use std::fmt;
 
@@ -8,16 +8,16 @@ use tracing_subscriber::fmt::format::{Compact, Format, FormatFields, Writer};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent};
 use tracing_subscriber::registry::LookupSpan;
 
-/// tracing-subscriber's compact format, with its control characters escaped.
-pub(super) struct OneLine(Format<Compact>);
+/// The compact format of tracing-subscriber with control characters escaped.
+pub(super) struct PrettyFormat(Format<Compact>);
 
-impl Default for OneLine {
+impl Default for PrettyFormat {
     fn default() -> Self {
         Self(Format::default().compact())
     }
 }
 
-impl<S, N> FormatEvent<S, N> for OneLine
+impl<S, N> FormatEvent<S, N> for PrettyFormat
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
@@ -31,7 +31,7 @@ where
         let mut text = String::new();
         self.0.format_event(context, Writer::new(&mut text), event)?;
         for c in text.trim_end_matches('\n').chars() {
-            // Line and paragraph separators end a line in some viewers.
+            // Some viewers break lines at line and paragraph separators.
             if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
                 write!(line, "{}", c.escape_default())?;
             } else {
@@ -50,14 +50,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_begins_another_line() {
+    fn escapes_control_characters() {
         let written = Written::default();
         let writer = written.clone();
-        let layer = fmt::fmt().with_ansi(false).event_format(OneLine::default());
+        let layer = fmt::fmt().with_ansi(false).event_format(PrettyFormat::default());
         tracing::subscriber::with_default(layer.with_writer(move || writer.clone()).finish(), || {
             let hostile = "a\r\nFORGED\u{1b}[31m\u{2028}b\u{85}\u{9b}c";
             let _span = tracing::error_span!("request", request_id = hostile, method = %hostile).entered();
-            tracing::error!(error = %hostile, debug = ?hostile, text = hostile, "told {hostile}");
+            tracing::error!(error = %hostile, debug = ?hostile, text = hostile, "received {hostile}");
         });
         let text = written.take();
         assert_eq!(text.matches("FORGED").count(), 6, "{text}");

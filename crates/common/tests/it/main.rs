@@ -1,28 +1,28 @@
-//! The plumbing over real HTTP, through a toy service: contract, sections 1, 2 and 6.
+//! Tests of the shared parts over real HTTP, through a fixture service (`echo`).
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "a test fails by panicking")]
 
+mod authentication;
 mod bodies;
-mod caller;
-mod counted;
-mod docs;
+mod drain;
 mod echo;
 mod errors;
-mod headers;
-mod hostile;
 mod idempotency;
+mod in_flight_gauge;
+mod injection;
 mod key_sources;
 mod keys;
-mod leaving;
-mod outside;
+mod malformed_http;
 mod paging;
 mod parsers;
-mod public;
+mod public_routes;
 mod queries;
-mod raw;
+mod request_smuggling;
+mod response_headers;
 mod settings;
-mod smuggled;
-mod stalling;
-mod starting;
-mod stopping;
+mod shutdown;
+mod slow_clients;
+mod startup;
+mod swagger_ui;
 mod texts;
-mod unparsed;
+mod unparsed_requests;
+mod unversioned_routes;

@@ -15,7 +15,7 @@ async fn get(app: &App) -> Value {
 }
 
 #[test]
-fn only_admin_and_only_what_makes_sense() {
+fn admins_can_change_them_to_valid_values() {
     testkit::block_on(async {
         let app = start().await;
         assert_eq!(get(&app).await, json!({"level": "info", "filter": ""}));
@@ -27,12 +27,12 @@ fn only_admin_and_only_what_makes_sense() {
         let result = put(&app, "DeBuG", "logistics=debug,actix_web=warn").send().await.ok();
         assert_eq!(result["status"], "success");
         assert_eq!(get(&app).await, json!({"level": "debug", "filter": "logistics=debug,actix_web=warn"}));
-        for good in ["", " ", "*", "warn", "a::b=trace", "[span{field=1}]=info"] {
-            assert_eq!(put(&app, "warn", good).send().await.status, 200, "{good}");
+        for valid in ["", " ", "*", "warn", "a::b=trace", "[span{field=1}]=info"] {
+            assert_eq!(put(&app, "warn", valid).send().await.status, 200, "{valid}");
         }
-        for bad in ["a=b=c", "logistics=loud", "[", "a=\u{1}"] {
-            let reply = put(&app, "loud", bad).send().await;
-            assert_eq!(reply.errors(), ["logging.filter format", "logging.level enum"], "{bad}");
+        for invalid in ["a=b=c", "logistics=loud", "[", "a=\u{1}"] {
+            let reply = put(&app, "loud", invalid).send().await;
+            assert_eq!(reply.errors(), ["logging.filter format", "logging.level enum"], "{invalid}");
         }
         let body = put(&app, "loud", "").send().await.json();
         assert_eq!(body["validation"][0]["data"]["allowed"][0], "off");
@@ -50,7 +50,7 @@ fn only_admin_and_only_what_makes_sense() {
 }
 
 testkit::on_both! {
-    async fn they_outlive_the_process(backend) {
+    async fn they_survive_a_restart(backend) {
         let app = App::start::<Echo>(backend, ()).await;
         put(&app, "warn", "echo=debug").send().await.ok();
         let app = App::start_on::<Echo>(app.stop().await, ()).await;
@@ -64,7 +64,7 @@ fn another_replica_shows_them() {
         let one = App::start::<Echo>(Backend::Postgres, ()).await;
         let two = App::start_replica::<Echo>(&one, ()).await;
         put(&one, "trace", "").send().await.ok();
-        // Whoever asks is told at once; that the process itself follows is tested where that can be seen.
+        // `GET` reads the stored document. `common::settings::tests` tests that the replica itself applies it.
         assert_eq!(get(&two).await["level"], "trace");
     });
 }

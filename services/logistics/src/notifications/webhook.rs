@@ -93,9 +93,9 @@ impl Webhook {
             .header("webhook-id", id)
             .header("webhook-timestamp", timestamp)
             .header("webhook-signature", self.keys.sign(id, timestamp, &body));
-        let mut span = traces::call("POST", &self.url);
+        let mut span = traces::http_client_span("POST", &self.url);
         let result = request.body(body).send().await;
-        traces::called(&mut span, result.as_ref().ok().map(reqwest::Response::status));
+        traces::record_response(&mut span, result.as_ref().ok().map(reqwest::Response::status));
         let response = result.map_err(reason)?;
         let status = response.status();
         if response.content_length().is_some_and(|length| length <= MAX_BODY_BYTES) {

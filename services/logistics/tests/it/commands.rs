@@ -58,7 +58,8 @@ fn check_config_shows_what_holds_and_says_what_does_not() {
     let well = given(&[("DATABASE__URL", &url)], &["check-config"]);
     assert_eq!(well.exit_code, Some(0), "{well:?}");
     assert!(
-        well.stdout.contains("DROVER_DATABASE__MIGRATE=true") && well.stdout.contains("all is well"),
+        well.stdout.contains("DROVER_DATABASE__MIGRATE=true")
+            && well.stdout.contains("the configuration is valid"),
         "{well:?}"
     );
     failed(

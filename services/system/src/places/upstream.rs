@@ -99,9 +99,9 @@ impl Upstream {
             None => {}
         }
         let ask = async || {
-            let mut span = traces::call("GET", &url);
+            let mut span = traces::http_client_span("GET", &url);
             let answered = self.http.get(url.clone()).headers(headers.clone()).send().await;
-            traces::called(&mut span, answered.as_ref().ok().map(reqwest::Response::status));
+            traces::record_response(&mut span, answered.as_ref().ok().map(reqwest::Response::status));
             answered
         };
         let response = match ask().await {

@@ -63,11 +63,11 @@ impl Breaker {
     pub(super) fn new() -> Self {
         Self {
             state: Mutex::default(),
-            open: telemetry::metrics::breaker_open(),
+            open: telemetry::metrics::file_breaker_open(),
             not_tried: telemetry::metrics::file_calls("not_tried"),
             answered: telemetry::metrics::file_calls("answered"),
             failed: telemetry::metrics::file_calls("failed"),
-            seconds: telemetry::metrics::file_seconds(),
+            seconds: telemetry::metrics::file_call_seconds(),
         }
     }
 

@@ -15,7 +15,7 @@ use url::Url;
 use super::breaker::{AfterFailure, Breaker};
 use super::model::FileInfo;
 use crate::TenantLimits;
-use crate::middleware::context::{REQUEST_ID, TRACEPARENT};
+use crate::telemetry::context::{REQUEST_ID, TRACEPARENT};
 use crate::{redacted_json_error, traces};
 
 /// Timeout of one attempt.
@@ -78,7 +78,7 @@ impl Resolver {
             base.parse().context("service.system_url is not a URL such as http://system:8081")?;
         anyhow::ensure!(parsed.has_host(), "service.system_url names no host");
         Ok(Self {
-            http: crate::clients::http::client(ATTEMPT_TIMEOUT)?,
+            http: crate::http::client(ATTEMPT_TIMEOUT)?,
             resolve: format!("{base}/v1/files/resolve").parse()?,
             health: format!("{base}/healthz").parse()?,
             breaker: Breaker::new(),
@@ -132,7 +132,7 @@ impl Resolver {
     }
 
     async fn attempt(&self, by: &OnBehalfOf<'_>, body: &Value) -> Attempt {
-        let mut span = traces::call("POST", &self.resolve);
+        let mut span = traces::http_client_span("POST", &self.resolve);
         let mut request = self
             .http
             .post(self.resolve.clone())
@@ -143,7 +143,7 @@ impl Resolver {
             request = request.header(TRACEPARENT.as_str(), parent);
         }
         let sent = request.send().await;
-        traces::called(&mut span, sent.as_ref().ok().map(Response::status));
+        traces::record_response(&mut span, sent.as_ref().ok().map(Response::status));
         match sent {
             Ok(response) => self.read(response).await,
             Err(error) => Attempt::Failed(error.into()),

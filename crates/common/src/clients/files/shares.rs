@@ -14,7 +14,7 @@ use super::model::DueShare;
 use super::resolver::CallError;
 use super::store;
 use crate::telemetry::failure_streak::FailureStreak;
-use crate::telemetry::traces::{Traces, failed_here, within};
+use crate::telemetry::traces::{Traces, in_context, mark_current_failed};
 use crate::{Error, telemetry};
 
 /// Maximum number of concurrent retries.
@@ -135,9 +135,9 @@ impl Shares {
                 return Ok(None);
             }
             join_all(
-                claimed
-                    .into_iter()
-                    .map(|share| within(self.traces.background("share files"), self.attempt(share))),
+                claimed.into_iter().map(|share| {
+                    in_context(self.traces.begin_background("share files"), self.attempt(share))
+                }),
             )
             .await;
         }
@@ -190,7 +190,7 @@ impl Shares {
     /// Schedules a retry after an error.
     async fn postpone(&self, share: &DueShare, error: &CallError) -> Result<(), Error> {
         let (id, subject, attempts) = (share.id, share.subject, share.attempts);
-        failed_here("not_shared");
+        mark_current_failed("not_shared");
         let backoff = backoff(attempts).mul_f64(rand::random_range(0.75..1.25));
         let postponed = self.db.write(move |c| store::postpone(c, id, attempts, backoff)).await;
         self.retried.increment(1);

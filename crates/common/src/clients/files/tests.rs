@@ -8,7 +8,7 @@ use super::store;
 use crate::Error;
 
 async fn open(test: &TestDatabase) -> Database {
-    crate::service::tests::open(test).await
+    crate::migrations::tests::open(test).await
 }
 
 /// Returns a token that is longer than a page of SQLite, like a token with many claims.

@@ -27,7 +27,7 @@ pub(crate) use store::prune;
 
 use crate::auth::Caller;
 use crate::response::validation::ValidationErrors;
-use crate::telemetry::metrics::replays;
+use crate::telemetry::metrics::idempotency_replays;
 use crate::{Error, JsonResponse};
 use key::Scope;
 
@@ -173,6 +173,6 @@ async fn replay(
     if first.fingerprint != fingerprint.0 {
         return Err(Error::IdempotencyKeyReused);
     }
-    replays().increment(1);
+    idempotency_replays().increment(1);
     Ok(Some(first.response.header("Idempotency-Replayed", "true")))
 }

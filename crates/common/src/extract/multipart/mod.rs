@@ -16,9 +16,9 @@ use sha2::Digest;
 pub use actix_web::web::Payload;
 
 use crate::Error;
+use crate::config::Timeouts;
 use crate::extract::idempotency::{self, Fingerprint};
 use crate::response::validation::{Code, ValidationErrors};
-use crate::service::connection::Timeouts;
 
 /// Maximum size of a text field in bytes.
 const MAX_TEXT_BYTES: usize = 64 << 10;

@@ -1,5 +1,5 @@
-//! Spans on their way to the collector (OTLP over HTTP): in batches, from a queue that is never waited for. A collector that
-//! is away or hangs costs the spans, and they are counted.
+//! Export of spans to the collector (OTLP over HTTP): in batches, from a bounded queue that never blocks. Spans are dropped
+//! and counted while the collector is unavailable or too slow.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,17 +22,19 @@ use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 
 use crate::config::headers;
-use crate::telemetry::metrics::spans;
+use crate::http;
+use crate::telemetry::metrics::exported_spans;
 
-/// So many spans wait; one has some hundred bytes.
+/// Capacity of the queue. A span has some hundred bytes.
 const MAX_QUEUED_SPANS: usize = 4096;
-/// So many are sent at once, or what there is after a while.
+/// A batch is sent when it has this many spans,
 const MAX_BATCH_SPANS: usize = 512;
+/// or this long after its first span.
 const BATCH_DELAY: Duration = Duration::from_secs(2);
-/// For an answer of the collector; and at a stop for all that is still to be sent.
+/// Timeout of one request to the collector, and at shutdown of all remaining requests together.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Where spans go that have ended.
+/// The queue of ended spans.
 #[derive(Debug)]
 pub(super) struct Queue {
     spans: mpsc::Sender<SpanData>,
@@ -57,40 +59,46 @@ impl SpanProcessor for Queue {
     }
 }
 
-/// What sends them. Nothing where no traces are configured.
+/// The running export; empty if no collector is configured.
 #[derive(Default)]
-pub(crate) struct Export(Option<(JoinHandle<()>, Arc<Notify>)>);
+pub(crate) struct Export(Option<Task>);
+
+struct Task {
+    handle: JoinHandle<()>,
+    stop: Arc<Notify>,
+}
 
 impl Export {
-    /// Takes no more spans and sends those that wait, as far as the collector is quick enough.
+    /// Closes the queue and sends its spans. Spans that are not sent within 3 s are lost.
     pub(crate) async fn stop(self) {
-        let Some((mut sending, stopping)) = self.0 else { return };
-        stopping.notify_one();
-        if timeout(EXPORT_TIMEOUT, &mut sending).await.is_err() {
-            sending.abort();
+        let Some(Task { mut handle, stop }) = self.0 else { return };
+        stop.notify_one();
+        if timeout(EXPORT_TIMEOUT, &mut handle).await.is_err() {
+            handle.abort();
         }
     }
 }
 
-/// Begins to send.
+/// Starts the export to the collector at `url`, with the configured headers.
 pub(super) fn start(
     url: &Url,
-    names: &[SecretString],
+    lines: &[SecretString],
     resource: &Resource,
 ) -> anyhow::Result<(Queue, Export)> {
-    let client = crate::clients::http::builder(EXPORT_TIMEOUT).default_headers(headers(names)?);
+    let client = http::builder(EXPORT_TIMEOUT).default_headers(headers(lines)?);
     let collector = Collector {
-        http: client.build().context("no client for traces")?,
+        http: client.build().context("the HTTP client for traces could not be created")?,
         url: url.clone(),
         resource: resource.into(),
-        sent: spans("sent"),
-        failed: spans("failed"),
-        well: true,
+        sent: exported_spans("sent"),
+        failed: exported_spans("failed"),
+        is_accepting: true,
     };
-    let (send, receive) = mpsc::channel(MAX_QUEUED_SPANS);
-    let stopping = Arc::new(Notify::new());
-    let sending = tokio::spawn(collector.run(receive, stopping.clone()));
-    Ok((Queue { spans: send, dropped: spans("dropped") }, Export(Some((sending, stopping)))))
+    let (sender, receiver) = mpsc::channel(MAX_QUEUED_SPANS);
+    let stop = Arc::new(Notify::new());
+    let handle = tokio::spawn(collector.run(receiver, stop.clone()));
+    let queue = Queue { spans: sender, dropped: exported_spans("dropped") };
+    Ok((queue, Export(Some(Task { handle, stop }))))
 }
 
 struct Collector {
@@ -99,17 +107,17 @@ struct Collector {
     resource: ResourceAttributesWithSchema,
     sent: Counter,
     failed: Counter,
-    /// The last batch was taken.
-    well: bool,
+    /// Whether the collector accepted the last batch.
+    is_accepting: bool,
 }
 
 impl Collector {
-    async fn run(mut self, mut spans: mpsc::Receiver<SpanData>, stopping: Arc<Notify>) {
+    async fn run(mut self, mut spans: mpsc::Receiver<SpanData>, stop: Arc<Notify>) {
         let mut batch = Vec::new();
         while !(spans.is_closed() && spans.is_empty()) {
             tokio::select! {
-                () = gather(&mut spans, &mut batch) => {}
-                () = stopping.notified() => spans.close(),
+                () = collect_batch(&mut spans, &mut batch) => {}
+                () = stop.notified() => spans.close(),
             }
             if !batch.is_empty() {
                 self.send(std::mem::take(&mut batch)).await;
@@ -122,26 +130,26 @@ impl Collector {
         let resource_spans = group_spans_by_resource_and_scope(batch, &self.resource);
         let body = ExportTraceServiceRequest { resource_spans }.encode_to_vec();
         let request = self.http.post(self.url.clone()).header(CONTENT_TYPE, "application/x-protobuf");
-        let taken = request.body(body).send().await.and_then(reqwest::Response::error_for_status);
-        let was_well = std::mem::replace(&mut self.well, taken.is_ok());
-        if taken.is_ok() { &self.sent } else { &self.failed }.increment(count);
-        match taken {
-            Err(error) if was_well => {
+        let result = request.body(body).send().await.and_then(reqwest::Response::error_for_status);
+        let was_accepting = std::mem::replace(&mut self.is_accepting, result.is_ok());
+        if result.is_ok() { &self.sent } else { &self.failed }.increment(count);
+        match result {
+            Err(error) if was_accepting => {
                 let error = anyhow::Error::new(error.without_url());
-                tracing::warn!(error = format!("{error:#}"), "the collector does not take traces");
+                tracing::warn!(error = format!("{error:#}"), "traces could not be sent to the collector");
             }
-            Ok(_) if !was_well => tracing::info!("the collector takes traces again"),
+            Ok(_) if !was_accepting => tracing::info!("the collector accepts traces again"),
             _ => {}
         }
     }
 }
 
-/// Waits for one, and a while for more.
-async fn gather(spans: &mut mpsc::Receiver<SpanData>, batch: &mut Vec<SpanData>) {
+/// Waits for a span, and then until the batch is complete.
+async fn collect_batch(spans: &mut mpsc::Receiver<SpanData>, batch: &mut Vec<SpanData>) {
     spans.recv_many(batch, MAX_BATCH_SPANS).await;
-    let until = Instant::now() + BATCH_DELAY;
+    let deadline = Instant::now() + BATCH_DELAY;
     while batch.len() < MAX_BATCH_SPANS {
-        match timeout_at(until, spans.recv_many(batch, MAX_BATCH_SPANS - batch.len())).await {
+        match timeout_at(deadline, spans.recv_many(batch, MAX_BATCH_SPANS - batch.len())).await {
             Ok(more) if more > 0 => {}
             _ => return,
         }

@@ -1,10 +1,11 @@
-//! Traces by OpenTelemetry: which requests are traced, and their spans. What is not traced, without a collector everything,
-//! passes `traceparent` on as it came: its own span would be found by nobody.
+//! Traces by OpenTelemetry: decides which requests are traced, and creates their spans. Untraced requests pass the
+//! `traceparent` header on unchanged. Without a collector nothing is traced.
 
 mod export;
 
 use std::sync::Arc;
 
+use futures_util::future::Either;
 use opentelemetry::Context;
 use opentelemetry::context::FutureExt;
 use opentelemetry::global::{BoxedSpan, BoxedTracer};
@@ -17,20 +18,27 @@ use uuid::Uuid;
 
 pub use database::spans::{client_span, failed};
 pub(crate) use export::Export;
-use futures_util::future::Either;
 pub use opentelemetry::KeyValue;
 
+use super::traceparent;
 use crate::config;
 
-/// What begins traces. A clone is the same.
+/// Begins traces. Clones share the tracer.
 #[derive(Clone, Default)]
-pub struct Traces(Option<(Arc<BoxedTracer>, f64)>);
+pub struct Traces(Option<Enabled>);
+
+#[derive(Clone)]
+struct Enabled {
+    tracer: Arc<BoxedTracer>,
+    /// The share of requests that are traced, 0 to 1.
+    ratio: f64,
+}
 
 impl Traces {
-    /// As configured, and what sends the spans, until it is told to stop.
+    /// Creates the tracer, and the export of its spans, which runs until it is stopped.
     ///
     /// # Errors
-    /// One sentence that names the setting to change.
+    /// Names the setting to change.
     pub(crate) fn open(config: &config::Traces, service: &'static str) -> anyhow::Result<(Self, Export)> {
         config.check()?;
         let Some(url) = &config.url else { return Ok((Self::default(), Export::default())) };
@@ -40,51 +48,51 @@ impl Traces {
         ]);
         let resource = resource.build();
         let (queue, export) = export::start(url, &config.headers, &resource)?;
-        // Whoever gets here was drawn, or their parent was.
         let provider = SdkTracerProvider::builder()
+            // `Traces` samples before it creates a span.
             .with_sampler(Sampler::AlwaysOn)
             .with_span_processor(queue)
             .with_resource(resource)
             .build();
-        let tracer = BoxedTracer::new(Box::new(provider.tracer("drover")));
-        Ok((Self(Some((Arc::new(tracer), config.ratio))), export))
+        let tracer = Arc::new(BoxedTracer::new(Box::new(provider.tracer("drover"))));
+        Ok((Self(Some(Enabled { tracer, ratio: config.ratio })), export))
     }
 
-    /// The work of a request to an operation, if it is traced: as its parent decided, or by lot.
-    pub(crate) fn request(
+    /// Begins the span of a request if it is traced. Only operations are; the parent decides, or chance if there is none.
+    /// Returns the context that the request's work must run in.
+    pub(super) fn begin_request(
         &self,
         parent: Option<&SpanContext>,
         method: &str,
         route: Option<&str>,
     ) -> Option<Context> {
-        let is_operation = route.is_some_and(|route| route.starts_with("/v1/"));
-        if !is_operation || !parent.map_or_else(|| self.draws(), SpanContext::is_sampled) {
+        let route = route.filter(|route| route.starts_with("/v1/"))?;
+        if !parent.map_or_else(|| self.sample(), SpanContext::is_sampled) {
             return None;
         }
-        let known = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"];
-        let known = known.into_iter().find(|known| *known == method);
-        let name = [known.unwrap_or("HTTP"), route.unwrap_or_default()].join(" ");
-        let mut attributes = vec![
+        let known_methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"];
+        let known = known_methods.into_iter().find(|known| *known == method);
+        let name = format!("{} {route}", known.unwrap_or("HTTP"));
+        let attributes = vec![
             KeyValue::new("http.request.method", known.unwrap_or("_OTHER")),
             KeyValue::new("url.scheme", "http"),
+            KeyValue::new("http.route", route.to_owned()),
         ];
-        attributes.extend(route.map(|route| KeyValue::new("http.route", route.to_owned())));
         let parent = parent
             .map_or_else(Context::new, |parent| Context::new().with_remote_span_context(parent.clone()));
-        self.begin(name.trim_end().to_owned(), SpanKind::Server, attributes, &parent)
+        self.begin(name, SpanKind::Server, attributes, &parent)
     }
 
-    /// Work that no request waits for, if the lot falls on it.
-    pub fn background(&self, name: &'static str) -> Option<Context> {
-        if self.draws() {
-            self.begin(name.to_owned(), SpanKind::Internal, Vec::new(), &Context::new())
-        } else {
-            None
+    /// Begins the span of background work if chance has it traced. Returns the context that the work must run in.
+    pub fn begin_background(&self, name: &'static str) -> Option<Context> {
+        if !self.sample() {
+            return None;
         }
+        self.begin(name.to_owned(), SpanKind::Internal, Vec::new(), &Context::new())
     }
 
-    fn draws(&self) -> bool {
-        self.0.as_ref().is_some_and(|(_, ratio)| rand::random::<f64>() < *ratio)
+    fn sample(&self) -> bool {
+        self.0.as_ref().is_some_and(|enabled| rand::random::<f64>() < enabled.ratio)
     }
 
     fn begin(
@@ -94,33 +102,33 @@ impl Traces {
         attributes: Vec<KeyValue>,
         parent: &Context,
     ) -> Option<Context> {
-        let (tracer, _) = self.0.as_ref()?;
+        let Enabled { tracer, .. } = self.0.as_ref()?;
         let span = tracer.span_builder(name).with_kind(kind).with_attributes(attributes);
         let span = span.start_with_context(&**tracer, parent);
         Some(parent.with_span(span).with_value(tracer.clone()))
     }
 }
 
-/// Runs work within its context, if it is traced.
-pub fn within<F: Future>(work: Option<Context>, future: F) -> impl Future<Output = F::Output> {
-    match work {
-        Some(work) => Either::Left(future.with_context(work)),
+/// Runs a future in its context, if it is traced.
+pub fn in_context<F: Future>(context: Option<Context>, future: F) -> impl Future<Output = F::Output> {
+    match context {
+        Some(context) => Either::Left(future.with_context(context)),
         None => Either::Right(future),
     }
 }
 
-/// Says that the work that runs here failed, if it is traced.
-pub fn failed_here(error: &'static str) {
-    Context::map_current(|work| {
-        work.span().set_attribute(KeyValue::new("error.type", error));
-        work.span().set_status(Status::error(""));
+/// Marks the span of the current work as failed, if it is traced.
+pub fn mark_current_failed(error: &'static str) {
+    Context::map_current(|context| {
+        context.span().set_attribute(KeyValue::new("error.type", error));
+        context.span().set_status(Status::error(""));
     });
 }
 
-/// Ends the span of a request.
-pub(crate) fn answered(work: Option<&Context>, status: u16) {
-    let Some(work) = work else { return };
-    let span = work.span();
+/// Ends the span of a request, if it is traced.
+pub(crate) fn end_request(context: Option<&Context>, status: u16) {
+    let Some(context) = context else { return };
+    let span = context.span();
     span.set_attribute(KeyValue::new("http.response.status_code", i64::from(status)));
     if status >= 500 {
         span.set_attribute(KeyValue::new("error.type", status.to_string()));
@@ -129,8 +137,9 @@ pub(crate) fn answered(work: Option<&Context>, status: u16) {
     span.end();
 }
 
-/// The span of a call over HTTP, if the work that makes it is traced. What is asked for may tell of people: only where.
-pub fn call(method: &'static str, url: &Url) -> Option<BoxedSpan> {
+/// Begins the span of an outgoing HTTP call, if the current work is traced. Only the host and port of the URL are
+/// recorded, because its path and query may contain personal data.
+pub fn http_client_span(method: &'static str, url: &Url) -> Option<BoxedSpan> {
     client_span(method, || {
         [
             KeyValue::new("http.request.method", method),
@@ -140,8 +149,8 @@ pub fn call(method: &'static str, url: &Url) -> Option<BoxedSpan> {
     })
 }
 
-/// What was answered to such a call; nothing where nobody answered.
-pub fn called(span: &mut Option<BoxedSpan>, status: Option<StatusCode>) {
+/// Records the status of the response to an outgoing HTTP call; `None` if there was no response.
+pub fn record_response(span: &mut Option<BoxedSpan>, status: Option<StatusCode>) {
     let Some(status) = status else { return failed(span, "no_answer") };
     if let Some(span) = span {
         span.set_attribute(KeyValue::new("http.response.status_code", i64::from(status.as_u16())));
@@ -151,10 +160,9 @@ pub fn called(span: &mut Option<BoxedSpan>, status: Option<StatusCode>) {
     }
 }
 
-/// The header by which a traced call is the parent of what it causes.
+/// Returns the `traceparent` header of an outgoing call with this span.
 pub(crate) fn traceparent(span: &BoxedSpan) -> String {
-    let own = span.span_context();
-    format!("00-{}-{}-01", own.trace_id(), own.span_id())
+    traceparent::format(span.span_context())
 }
 
 #[cfg(test)]
@@ -165,22 +173,22 @@ mod tests {
     use wiremock::{Mock, MockServer, ResponseTemplate};
 
     use super::*;
-    use crate::telemetry;
+    use crate::telemetry::recorder;
 
-    fn counted(outcome: &str) -> u64 {
-        let line = format!("drover_traces_spans_total{{outcome=\"{outcome}\"}} ");
-        let text = telemetry::metrics();
-        text.lines().find_map(|known| known.strip_prefix(&line)?.parse().ok()).unwrap_or_default()
+    fn span_count(outcome: &str) -> u64 {
+        let name = format!("drover_traces_spans_total{{outcome=\"{outcome}\"}} ");
+        let metrics = recorder::render();
+        metrics.lines().find_map(|line| line.strip_prefix(&name)?.parse().ok()).unwrap_or_default()
     }
 
     fn open(url: &str) -> (Traces, Export) {
-        telemetry::recorder();
+        recorder::install();
         let url = Some(url.parse().unwrap());
         Traces::open(&config::Traces { url, ratio: 1.0, headers: Vec::new() }, "test").unwrap()
     }
 
     #[test]
-    fn a_collector_that_hangs_or_is_away_costs_spans_and_nothing_else() {
+    fn an_unavailable_collector_loses_spans_and_blocks_nothing() {
         testkit::block_on(async {
             let hanging = MockServer::start().await;
             let late = ResponseTemplate::new(200).set_delay(Duration::from_secs(3600));
@@ -188,20 +196,20 @@ mod tests {
             let (traces, export) = open(&format!("{}/v1/traces", hanging.uri()));
             let begun = Instant::now();
             for _ in 0..6000 {
-                drop(traces.background("work").unwrap());
+                drop(traces.begin_background("work").unwrap());
             }
             assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
-            assert_eq!(counted("dropped"), 6000 - 4096);
+            assert_eq!(span_count("dropped"), 6000 - 4096);
             let stopped = Instant::now();
             export.stop().await;
             assert!(stopped.elapsed() < Duration::from_secs(6), "{:?}", stopped.elapsed());
 
             let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
             let (traces, export) = open(&format!("http://{free}/v1/traces"));
-            let failed = counted("failed");
-            drop(traces.background("work").unwrap());
+            let failed = span_count("failed");
+            drop(traces.begin_background("work").unwrap());
             export.stop().await;
-            assert_eq!((counted("failed"), counted("sent")), (failed + 1, 0));
+            assert_eq!((span_count("failed"), span_count("sent")), (failed + 1, 0));
         });
     }
 }

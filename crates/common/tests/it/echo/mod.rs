@@ -1,4 +1,4 @@
-//! A service that stores things and says what it heard.
+//! A fixture service: stores things and echoes parameters.
 
 mod odd;
 mod things;
@@ -6,23 +6,23 @@ mod things;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use actix_web::web::Data;
-use common::{Context, Service};
+use common::{Config, Context, Service};
 use database::{Database, Migrations};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
-use testkit::{App, Backend};
+use testkit::{App, Backend, TestDatabase};
 use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) struct Echo {
     db: Database,
     public_url: String,
-    /// Set by what runs in the background.
-    woken: AtomicBool,
+    /// Set by the background task.
+    has_run: AtomicBool,
 }
 
 impl Service for Echo {
     const NAME: &'static str = "echo";
     const TITLE: &'static str = "Echo";
-    const ABOUT: &'static str = "Says what it heard";
+    const ABOUT: &'static str = "Echoes requests";
     const PORT: u16 = 8099;
     type Settings = ();
 
@@ -41,16 +41,16 @@ impl Service for Echo {
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
-            woken: AtomicBool::default(),
+            has_run: AtomicBool::default(),
         })
     }
 
     async fn background(service: Data<Self>) {
-        service.woken.store(true, Relaxed);
+        service.has_run.store(true, Relaxed);
     }
 
     async fn dependencies(&self) -> Vec<(&'static str, bool)> {
-        vec![("well", true), ("ill", false), ("woken", self.woken.load(Relaxed))]
+        vec![("reachable", true), ("unreachable", false), ("background", self.has_run.load(Relaxed))]
     }
 }
 
@@ -58,7 +58,15 @@ pub(crate) async fn start() -> App {
     App::start::<Echo>(Backend::Sqlite, ()).await
 }
 
-/// A body that is accepted.
+/// Starts the service with a changed configuration.
+pub(crate) async fn start_with(change: impl FnOnce(&mut Config<()>)) -> App {
+    let database = TestDatabase::new::<Echo>(Backend::Sqlite).await;
+    let mut config = testkit::config::<Echo>(&database, ());
+    change(&mut config);
+    App::start_with::<Echo>(database, config).await
+}
+
+/// Returns a valid body.
 pub(crate) fn thing(name: &str) -> serde_json::Value {
     serde_json::json!({"name": name, "price": {"amount": 5, "currency": "GBP"}, "tags": []})
 }

@@ -1,4 +1,4 @@
-//! What goes wrong, takes long, or only says what it heard.
+//! Operations that fail, are slow, or echo their parameters.
 
 use std::time::Duration;
 
@@ -19,16 +19,16 @@ use super::Echo;
 #[utoipa::path(operation_id = "panic", responses((status = 200, body = String), ErrorResponses))]
 #[get("/panic")]
 async fn panics() -> Result<JsonResponse, Error> {
-    panic!("a secret that a panic tells")
+    panic!("a secret in a panic")
 }
 
 #[utoipa::path(operation_id = "bug", responses((status = 200, body = String), ErrorResponses))]
 #[get("/bug")]
 async fn bug() -> Result<JsonResponse, Error> {
-    Err(Error::Internal(anyhow::anyhow!("a secret that a bug tells")))
+    Err(Error::Internal(anyhow::anyhow!("a secret in an internal error")))
 }
 
-/// Half an answer.
+/// A large response that compresses well.
 #[utoipa::path(operation_id = "big", responses((status = 200, body = String), ErrorResponses))]
 #[get("/big")]
 async fn big() -> Result<JsonResponse, Error> {
@@ -51,7 +51,7 @@ async fn sleep(pause: Query<Pause>) -> Result<JsonResponse, Error> {
     JsonResponse::json(&ms)
 }
 
-/// An answer that pauses half-way.
+/// A response that pauses half-way.
 #[utoipa::path(operation_id = "pause", params(Pause), responses((status = 200, body = String), ErrorResponses))]
 #[get("/pause")]
 async fn pauses(pause: Query<Pause>) -> Result<HttpResponse, Error> {
@@ -102,7 +102,7 @@ async fn hear(query: Query<Heard>) -> Result<JsonResponse, Error> {
     })?
 }
 
-/// An id in the path after the query: a bad query comes first.
+/// A path with an id. An invalid query is reported before an invalid id.
 #[utoipa::path(operation_id = "hear_of", params(("id" = String, Path), Pause),
     responses((status = 200, body = String), ErrorResponses))]
 #[get("/hear/{id}")]
@@ -136,7 +136,7 @@ async fn only_member(caller: Authorized<Member>) -> Result<JsonResponse, Error> 
     JsonResponse::json(caller.organisation_id())
 }
 
-/// An answer that shared caches may keep.
+/// A response that shared caches may store.
 #[utoipa::path(operation_id = "public", responses((status = 200, body = String), ErrorResponses))]
 #[get("/public")]
 async fn public(_: Data<Echo>) -> HttpResponse {

@@ -1,4 +1,4 @@
-//! Things: made, changed, found.
+//! Operations that create, change and list things.
 
 use std::time::Duration;
 
@@ -46,10 +46,10 @@ struct NewThing {
     #[schema(required = true)]
     tags: Vec<Tag>,
     note: Option<String>,
-    /// How long preparing takes.
+    /// Delay before the write, in milliseconds.
     #[schema(minimum = 0)]
     delay_ms: Option<u64>,
-    /// Fails after the row is written.
+    /// Makes the transaction fail after the row is written.
     fail: bool,
 }
 
@@ -77,9 +77,9 @@ async fn make(
     body: Body<NewThing>,
     app: Data<Echo>,
 ) -> Result<JsonResponse, Error> {
-    let (thing, print) = body.check(rules)?;
+    let (thing, fingerprint) = body.check(rules)?;
     idempotency
-        .run(&app.db, print, async || {
+        .run(&app.db, fingerprint, async || {
             tokio::time::sleep(Duration::from_millis(thing.delay_ms.unwrap_or(0))).await;
             let (id, mut document) = (Id::new(), serde_json::to_value(&thing)?);
             document["id"] = serde_json::json!(id);
@@ -92,10 +92,10 @@ async fn make(
                 );
                 diesel::insert_into(things::table).values(row).execute(c)?;
                 if thing.fail {
-                    return Err(Error::conflict("It was asked to fail."));
+                    return Err(Error::conflict("The request asked for this failure."));
                 }
-                let answer = JsonResponse::json(&Made { id: id.to_string(), by: caller.user_id.clone() })?;
-                Ok(answer.header("Location", format!("/v1/things/{id}")))
+                let response = JsonResponse::json(&Made { id: id.to_string(), by: caller.user_id.clone() })?;
+                Ok(response.header("Location", format!("/v1/things/{id}")))
             })
         })
         .await

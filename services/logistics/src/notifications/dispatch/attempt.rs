@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use common::traces::failed_here;
+use common::traces::mark_current_failed;
 use tokio::time::{Instant, timeout_at};
 
 use super::Dispatcher;
@@ -19,7 +19,7 @@ impl Dispatcher {
         let result = self.deliver(&claimed, lease_end).await;
         self.delivery_seconds.record(started.elapsed().as_secs_f64());
         if result.is_err() {
-            failed_here("not_delivered");
+            mark_current_failed("not_delivered");
         }
         let outcome = match result {
             Ok(()) => Outcome::Delivered,

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use common::Error;
-use common::traces::within;
+use common::traces::in_context;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
@@ -16,7 +16,7 @@ use crate::notifications::store;
 /// Mean interval between two polls, which find notifications that other replicas stored. [`Dispatcher::wake`] polls at
 /// once.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Longest backoff while the database is unavailable. Deliveries resume within ten seconds of its return.
+/// Longest backoff while the database is unavailable. Deliveries resume in_context ten seconds of its return.
 const MAX_ERROR_BACKOFF: Duration = Duration::from_secs(5);
 
 impl Dispatcher {
@@ -74,8 +74,8 @@ impl Dispatcher {
             }
             for notification in claimed {
                 let slot = self.slots.hold(&notification.organisation_id, permits.split(1));
-                let trace = self.traces.background("deliver notification");
-                deliveries.spawn(within(trace, self.clone().attempt(notification, lease_end, slot)));
+                let trace = self.traces.begin_background("deliver notification");
+                deliveries.spawn(in_context(trace, self.clone().attempt(notification, lease_end, slot)));
             }
         }
     }

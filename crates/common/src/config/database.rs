@@ -1,0 +1,32 @@
+//! Section `database`.
+
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize, Serializer};
+
+/// Section `database`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DatabaseConfig {
+    /// `sqlite://PATH` or `postgres://USER:PASSWORD@HOST/NAME`.
+    #[serde(serialize_with = "without_password")]
+    pub url: SecretString,
+    /// Size of the connection pool. On SQLite at most one more than there are cores, plus one connection that writes.
+    pub pool_size: u32,
+    /// Whether the service applies pending migrations when it starts. Otherwise it refuses to start while there are any.
+    pub migrate: bool,
+    /// How long a request waits for a free connection, and for a database that does not respond, in milliseconds.
+    pub wait_ms: u64,
+}
+
+impl Default for DatabaseConfig {
+    fn default() -> Self {
+        Self { url: SecretString::default(), pool_size: 8, migrate: true, wait_ms: 5000 }
+    }
+}
+
+fn without_password<S: Serializer>(url: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
+    match database::Target::parse(url.expose_secret()) {
+        Ok(target) => serializer.collect_str(&target),
+        Err(_) => serializer.serialize_str(""),
+    }
+}

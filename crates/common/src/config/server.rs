@@ -1,0 +1,85 @@
+//! Section `server`.
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::{origins, range, redact};
+
+/// Section `server`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Server {
+    /// Address to listen on.
+    pub host: String,
+    /// Port to listen on; 0 selects a free port. Each service has its own default.
+    pub port: u16,
+    /// Base URL that clients use, for links in responses; by default `http://<host>:<port>`.
+    #[serde(serialize_with = "redact::url")]
+    pub public_url: Option<Url>,
+    /// Threads that serve requests; 0: one per core.
+    pub workers: usize,
+    /// Maximum number of connections; further ones wait until one ends. A lower maximum applies if the process may open
+    /// few files: connections take at most three quarters of that limit (`ulimit -Hn`).
+    pub connections: usize,
+    /// Timeout for the head of the first request on a connection, in seconds, 1 to 86400.
+    #[serde(deserialize_with = "range::within::<1, 86_400, _, _>")]
+    pub head_seconds: u64,
+    /// Timeout for the next request on a connection to begin, in seconds, 1 to 86400. Its head must be complete within
+    /// the sum of this and `head_seconds`, counted from the end of the previous response.
+    #[serde(deserialize_with = "range::within::<1, 86_400, _, _>")]
+    pub idle_seconds: u64,
+    /// Timeout for a client that accepts no bytes of a response, or sends less than 16 KiB of a form in this time, in
+    /// seconds, 1 to 86400. A JSON body must be complete within this time.
+    #[serde(deserialize_with = "range::within::<1, 86_400, _, _>")]
+    pub stalled_seconds: u64,
+    /// How long the service still accepts requests after a signal to stop, in seconds. Meanwhile `/readyz` is 503 and
+    /// every response closes its connection, so that proxies switch to other replicas. A second signal ends the drain, but
+    /// not the requests in flight. 10 behind a proxy, 0 for development.
+    pub drain_seconds: u64,
+    /// Time for requests in flight to finish at shutdown, after `drain_seconds`, in seconds.
+    pub shutdown_seconds: u64,
+    /// Maximum size of a JSON body, in bytes.
+    pub json_bytes: usize,
+    /// Origins that browsers may call from; `*` allows every origin. Without origins only the public route group has CORS
+    /// headers.
+    #[serde(serialize_with = "redact::origins")]
+    pub cors_origins: Vec<String>,
+    /// Requests per second of one address to operations without authorization; 0: no limit.
+    pub rate_per_second: u32,
+    /// How many of these requests may arrive at once.
+    pub rate_burst: u32,
+    /// Addresses and networks of proxies whose `Forwarded` and `X-Forwarded-For` headers are trusted.
+    pub trusted_proxies: Vec<String>,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self {
+            host: "127.0.0.1".into(),
+            port: 0,
+            public_url: None,
+            workers: 0,
+            connections: 20_000,
+            head_seconds: 10,
+            idle_seconds: 75,
+            stalled_seconds: 60,
+            drain_seconds: 0,
+            shutdown_seconds: 30,
+            json_bytes: 1 << 20,
+            cors_origins: Vec::new(),
+            rate_per_second: 0,
+            rate_burst: 100,
+            trusted_proxies: Vec::new(),
+        }
+    }
+}
+
+impl Server {
+    /// Validates the settings that deserialization does not validate.
+    ///
+    /// # Errors
+    /// Names the setting to change.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        origins::check(&self.cors_origins)
+    }
+}

@@ -1,0 +1,106 @@
+//! The requests in flight on a connection. The connection is not timed out while there are any.
+
+use std::cell::Cell;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use actix_web::body::{BodySize, BoxBody, MessageBody};
+use actix_web::dev::ServiceRequest;
+use actix_web::web::Bytes;
+use metrics::Gauge;
+use tokio::time::Instant;
+
+/// The activity on one connection. Clones share their state.
+#[derive(Clone)]
+pub(crate) struct Activity(Rc<State>);
+
+struct State {
+    requests_in_flight: Cell<usize>,
+    /// When bytes were sent or a request ended, whichever was later.
+    last_active: Cell<Instant>,
+    has_had_requests: Cell<bool>,
+}
+
+impl Activity {
+    /// Returns the activity of a connection that was just accepted.
+    pub(crate) fn new() -> Self {
+        Self(Rc::new(State {
+            requests_in_flight: Cell::new(0),
+            last_active: Cell::new(Instant::now()),
+            has_had_requests: Cell::new(false),
+        }))
+    }
+
+    /// Counts the request as in flight until the returned guard is dropped. Returns `None` if the request came over no
+    /// connection, as in tests.
+    pub(super) fn begin(request: &ServiceRequest, in_flight: &Gauge) -> Option<InFlightGuard> {
+        let activity = request.conn_data::<Self>()?.clone();
+        activity.0.requests_in_flight.set(activity.0.requests_in_flight.get() + 1);
+        activity.0.has_had_requests.set(true);
+        in_flight.increment(1.0);
+        Some(InFlightGuard { activity, gauge: in_flight.clone() })
+    }
+
+    /// Records that bytes were sent.
+    pub(crate) fn touch(&self) {
+        self.0.last_active.set(Instant::now());
+    }
+
+    pub(crate) fn has_requests_in_flight(&self) -> bool {
+        self.0.requests_in_flight.get() > 0
+    }
+
+    pub(crate) fn has_had_requests(&self) -> bool {
+        self.0.has_had_requests.get()
+    }
+
+    pub(crate) fn last_active(&self) -> Instant {
+        self.0.last_active.get()
+    }
+}
+
+/// Counts one request as in flight while it lives.
+pub(super) struct InFlightGuard {
+    activity: Activity,
+    gauge: Gauge,
+}
+
+impl InFlightGuard {
+    /// Keeps the guard alive until the response body ends.
+    pub(super) fn track(self, body: BoxBody) -> BoxBody {
+        BoxBody::new(TrackedBody { body, guard: self })
+    }
+}
+
+impl Drop for InFlightGuard {
+    fn drop(&mut self) {
+        let requests = &self.activity.0.requests_in_flight;
+        requests.set(requests.get() - 1);
+        self.gauge.decrement(1.0);
+        self.activity.touch();
+    }
+}
+
+/// The response body of a request in flight.
+struct TrackedBody {
+    body: BoxBody,
+    guard: InFlightGuard,
+}
+
+impl MessageBody for TrackedBody {
+    type Error = <BoxBody as MessageBody>::Error;
+
+    fn size(&self) -> BodySize {
+        self.body.size()
+    }
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        self.body.as_pin_mut().poll_next(cx)
+    }
+
+    fn try_into_bytes(self) -> Result<Bytes, Self> {
+        let Self { body, guard } = self;
+        body.try_into_bytes().map_err(|body| Self { body, guard })
+    }
+}

@@ -1,0 +1,59 @@
+//! The headers that every response carries.
+
+use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use actix_web::{HttpResponse, web};
+
+use super::drain_state::DrainState;
+use super::public_cors;
+use crate::telemetry::context::{REQUEST_ID, RequestContext};
+
+const API_VERSION: HeaderName = HeaderName::from_static("api-version");
+
+/// Adds the headers of every response to a request.
+pub(super) struct ResponseHeaders {
+    pub(super) context: RequestContext,
+    /// Whether the request is for the route group `/v1/public`.
+    pub(super) is_public: bool,
+    pub(super) drain_state: Option<web::Data<DrainState>>,
+}
+
+impl ResponseHeaders {
+    pub(super) fn add_to(&self, response: &mut HttpResponse) {
+        if let Some(state) = &self.drain_state {
+            state.finish(response);
+        }
+        let is_success = response.status().is_success();
+        let headers = response.headers_mut();
+        if self.is_public {
+            public_cors::add_headers(headers, is_success);
+        }
+        if let Ok(id) = HeaderValue::from_str(&self.context.id) {
+            headers.insert(REQUEST_ID, id);
+        }
+        // A handler sets this coding only to prevent compression.
+        if headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding == "identity") {
+            headers.remove(header::CONTENT_ENCODING);
+        } else {
+            vary_by_encoding(headers);
+        }
+        headers.insert(API_VERSION, HeaderValue::from_static("1.0.0"));
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        if !headers.contains_key(header::CACHE_CONTROL) {
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
+        }
+    }
+}
+
+/// Adds `Accept-Encoding` to `Vary` and joins all its lines into one without duplicates.
+fn vary_by_encoding(headers: &mut HeaderMap) {
+    let mut names: Vec<String> = Vec::new();
+    let lines = headers.get_all(header::VARY).filter_map(|line| line.to_str().ok());
+    for name in lines.flat_map(|line| line.split(',')).map(str::trim).chain(["Accept-Encoding"]) {
+        if !name.is_empty() && !names.iter().any(|known| known == "*" || known.eq_ignore_ascii_case(name)) {
+            names.push(name.to_owned());
+        }
+    }
+    if let Ok(value) = HeaderValue::try_from(names.join(", ")) {
+        headers.insert(header::VARY, value);
+    }
+}

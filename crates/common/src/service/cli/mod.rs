@@ -1,0 +1,142 @@
+//! The command line of every service.
+
+mod healthcheck;
+mod parser;
+mod progress;
+mod serve;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use actix_web::web::Data;
+use anyhow::Context;
+use clap::{ArgMatches, Command};
+use database::Database;
+use secrecy::ExposeSecret;
+
+use super::document::openapi;
+use super::tables::{migrations, options};
+use super::{Service, start};
+use crate::auth::Verifier;
+use crate::config::{Config, DatabaseConfig};
+use progress::ProgressPrinter;
+
+/// Exit code of `migrate --pending` if there are pending migrations.
+const PENDING_EXIT_CODE: u8 = 3;
+
+/// Runs the command that the program's arguments name. Returns its exit code.
+pub fn main<S: Service>() -> ExitCode {
+    let matches = parser::parser::<S>(&defaults::<S>()).get_matches();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let result = runtime.context("cannot start").and_then(|runtime| {
+        let result = runtime.block_on(run::<S>(&matches));
+        // Does not wait for blocking threads, which may be waiting for a network that does not respond.
+        runtime.shutdown_background();
+        result
+    });
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("{}: {error:#}", S::NAME);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Creates a command. Its help states the settings that it needs, the meaning of exit code 0 and an example of its
+/// arguments.
+pub fn command(
+    name: &'static str,
+    about: &'static str,
+    [needs, success, example]: [&'static str; 3],
+) -> Command {
+    Command::new(name).about(about).after_help(format!(
+        "Needs: {needs}.\nExit code: 0 {success}; 1 on failure, with one line that states the reason; 2 if the arguments \
+         are invalid.\nExample: {example}"
+    ))
+}
+
+/// Returns the default configuration of a service.
+fn defaults<S: Service>() -> Config<S::Settings> {
+    let mut defaults = Config::default();
+    defaults.server.port = S::PORT;
+    defaults.database.url = format!("sqlite://{}.sqlite", S::NAME).into();
+    defaults
+}
+
+async fn run<S: Service>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
+    if matches.subcommand_name() == Some("openapi") {
+        println!("{}", serde_json::to_string_pretty(&openapi::<S>()?)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let file = matches.get_one::<PathBuf>("config").cloned();
+    let config = Config::load(defaults::<S>(), file.as_deref())?;
+    if !matches!(matches.subcommand_name(), None | Some("serve" | "check-config" | "healthcheck")) {
+        ensure_database_configured::<S>(&config.database)?;
+    }
+    match matches.subcommand() {
+        None | Some(("serve", _)) => serve::serve::<S>(config).await?,
+        Some(("migrate", arguments)) => return migrate::<S>(&config.database, arguments.get_flag("pending")),
+        Some(("check-config", _)) => check_config::<S>(&config).await?,
+        Some(("healthcheck", arguments)) => {
+            let path = if arguments.get_flag("live") { "healthz" } else { "readyz" };
+            healthcheck::healthcheck(&config.server.host, config.server.port, path).await?;
+        }
+        Some(("backup", arguments)) => {
+            let to = arguments.get_one::<PathBuf>("to").context("the argument TO is missing")?;
+            let mut printer = ProgressPrinter::new();
+            Database::backup(&options::<S>(&config.database), to, |progress| printer.print(progress))?;
+            println!("{} is a complete copy of the database", to.display());
+        }
+        Some((name, arguments)) => {
+            let db = Database::open(options::<S>(&config.database), migrations::<S>).await?;
+            S::run(name, arguments, &config.service, db).await?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Fails if neither the setting nor the default SQLite file exists. The environment of a shell often lacks the service's
+/// variables; the command must not create another database then.
+fn ensure_database_configured<S: Service>(database: &DatabaseConfig) -> anyhow::Result<()> {
+    let file = format!("{}.sqlite", S::NAME);
+    anyhow::ensure!(
+        database.url.expose_secret() != defaults::<S>().database.url.expose_secret()
+            || Path::new(&file).exists(),
+        "database.url is not set, and there is no {file} in this folder: set DROVER_DATABASE__URL or \
+         DROVER_DATABASE__URL_FILE to the value that the service has"
+    );
+    Ok(())
+}
+
+/// Applies pending migrations, or only lists them.
+fn migrate<S: Service>(database: &DatabaseConfig, only_list: bool) -> anyhow::Result<ExitCode> {
+    let options = options::<S>(database);
+    let (names, outcome) = if only_list {
+        (Database::pending(&options, migrations::<S>())?, "to be applied")
+    } else {
+        (Database::migrate(&options, migrations::<S>())?, "applied")
+    };
+    println!("{} migrations {outcome}", names.len());
+    for name in &names {
+        println!("{name}");
+    }
+    Ok(if only_list && !names.is_empty() { PENDING_EXIT_CODE.into() } else { ExitCode::SUCCESS })
+}
+
+/// Prints the configuration, and validates it as far as possible without starting the service.
+async fn check_config<S: Service>(config: &Config<S::Settings>) -> anyhow::Result<()> {
+    println!("{}", config.describe());
+    start::check(config)?;
+    let verifier = Verifier::open(&config.auth).await?;
+    S::check(&config.service, Data::new(verifier)).await?;
+    let options = options::<S>(&config.database);
+    Database::check(&options)?;
+    if !config.database.migrate {
+        Database::check_migrated(&options, migrations::<S>())?;
+    }
+    println!(
+        "# the configuration is valid; the keys, the database and the dependencies in section service can be opened"
+    );
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! The command `serve`.
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::super::{Service, start};
+use crate::config::Config;
+use crate::telemetry::logs;
+
+/// Runs the service until a signal. A second signal ends the drain.
+///
+/// # Errors
+/// Fails if the service cannot start, or ends by itself.
+pub(super) async fn serve<S: Service>(config: Config<S::Settings>) -> anyhow::Result<()> {
+    logs::init(&config.log);
+    let mut signals = Signals::new()?;
+    // The start may wait for migrations of another replica. A signal ends it at once, because no request is in flight yet.
+    let mut running = tokio::select! {
+        started = start::start::<S>(config) => started?,
+        () = signals.received() => return Ok(()),
+    };
+    tokio::select! {
+        error = running.failed() => return Err(error),
+        () = signals.received() => {}
+    }
+    tracing::info!("stopping; requests in flight may finish");
+    running.drain_and_stop(signals.received()).await;
+    Ok(())
+}
+
+/// SIGTERM and SIGINT.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> anyhow::Result<Self> {
+        let (terminate, interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        Ok(Self { terminate, interrupt })
+    }
+
+    /// Waits for either signal.
+    async fn received(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Starts a service.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::web::Data;
+use anyhow::ensure;
+use database::Database;
+
+use super::drain::Acceptor;
+use super::listen::listen;
+use super::running::Running;
+use super::state::State;
+use super::tables::{migrations, options};
+use super::{Context, Service, background, server};
+use crate::auth::Verifier;
+use crate::config::Config;
+use crate::middleware::rate_limit::RateLimiter;
+use crate::settings;
+use crate::telemetry::traces::{Export, Traces};
+use crate::telemetry::{metrics, recorder};
+
+/// Opens everything that a service needs, and starts to answer requests.
+///
+/// # Errors
+/// Names what to change: the port is in use, the database cannot be opened, the verification keys are missing.
+pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Running> {
+    check(&config)?;
+    register_metrics::<S>();
+    let listener = listen(&config.server.host, config.server.port)?;
+    let address = listener.local_addr()?;
+    let (context, export) = open_context::<S>(&config, address).await?;
+    let state = Arc::new(State::<S>::open(&config, &context).await?);
+    let acceptor = Acceptor(listener.try_clone()?);
+    let worker_state = state.clone();
+    let server = server::serve(listener, &config.server, move || worker_state.app())?;
+    let background = background::spawn(
+        state.service.clone(),
+        state.settings.clone(),
+        state.limiter.clone(),
+        context.db.clone(),
+    );
+    tracing::info!(service = S::NAME, %address, "ready");
+    let service = state.service.clone();
+    Ok(Running {
+        address,
+        handle: server.handle(),
+        server: tokio::spawn(server),
+        acceptor,
+        background,
+        finish: Box::pin(async move { service.finish().await }),
+        drain_state: state.drain_state.clone(),
+        drain_time: Duration::from_secs(config.server.drain_seconds),
+        shutdown_timeout: Duration::from_secs(config.server.shutdown_seconds),
+        settings: state.settings.clone(),
+        export,
+    })
+}
+
+/// Validates the settings that every service has.
+///
+/// # Errors
+/// Names the setting to change.
+pub(super) fn check<T: Default>(config: &Config<T>) -> anyhow::Result<()> {
+    config.server.check()?;
+    config.traces.check()?;
+    RateLimiter::open(&config.server)?;
+    ensure!(
+        settings::is_level(&config.log.level),
+        "log.level (DROVER_LOG__LEVEL) is \"{}\": set it to {}",
+        config.log.level,
+        settings::LEVELS.join(", ")
+    );
+    Ok(())
+}
+
+/// Installs the recorder and registers the metrics. Must run before anything is recorded.
+fn register_metrics<S: Service>() {
+    recorder::install();
+    metrics::register_metrics(S::NAME);
+    S::register_metrics();
+}
+
+async fn open_context<S: Service>(
+    config: &Config<S::Settings>,
+    address: SocketAddr,
+) -> anyhow::Result<(Context, Export)> {
+    // Before the database, which would be created: a service without verification keys must not leave a file behind.
+    let verifier = Data::new(Verifier::open(&config.auth).await?);
+    let (traces, export) = Traces::open(&config.traces, S::NAME)?;
+    let db = Database::open(options::<S>(&config.database), migrations::<S>).await?;
+    let public_url =
+        config.server.public_url.as_ref().map_or_else(|| format!("http://{address}"), ToString::to_string);
+    let public_url = public_url.trim_end_matches('/').to_owned();
+    Ok((Context { db, public_url, verifier, traces }, export))
+}

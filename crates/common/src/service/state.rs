@@ -1,0 +1,112 @@
+//! The state that all workers share, and the app that each worker runs.
+
+use actix_web::App;
+use actix_web::body::MessageBody;
+use actix_web::dev::{ServiceFactory, ServiceRequest, ServiceResponse};
+use actix_web::middleware::{Compress, Condition, from_fn};
+use actix_web::web::{self, Data};
+use database::Database;
+use tracing_actix_web::TracingLogger;
+use utoipa_actix_web::AppExt;
+
+use super::cors::cors;
+use super::document::{openapi, operations};
+use super::health::{self, Readiness, ServiceIndex};
+use super::swagger_ui::SwaggerUi;
+use super::{Context, Service};
+use crate::Error;
+use crate::auth::Verifier;
+use crate::config::{Config, Timeouts};
+use crate::extract::JsonLimit;
+use crate::extract::idempotency::KeyedLocks;
+use crate::middleware::access_control::access_control;
+use crate::middleware::drain_state::DrainState;
+use crate::middleware::rate_limit::RateLimiter;
+use crate::middleware::request_lifecycle::{RequestSpan, request_lifecycle};
+use crate::openapi::Api;
+use crate::settings::Settings;
+use crate::telemetry::traces::Traces;
+
+/// The state that handlers, extractors and middleware use.
+pub(super) struct State<S> {
+    pub(super) service: Data<S>,
+    pub(super) settings: Data<Settings>,
+    pub(super) limiter: Data<RateLimiter>,
+    pub(super) drain_state: Data<DrainState>,
+    db: Data<Database>,
+    api: Data<Api>,
+    verifier: Data<Verifier>,
+    json_limit: Data<JsonLimit>,
+    timeouts: Data<Timeouts>,
+    locks: Data<KeyedLocks>,
+    traces: Data<Traces>,
+    index: Data<ServiceIndex>,
+    swagger_ui: Data<SwaggerUi>,
+    readiness: Data<Readiness>,
+    cors_origins: Vec<String>,
+}
+
+impl<S: Service> State<S> {
+    /// Creates the state.
+    ///
+    /// # Errors
+    /// Names the setting to change.
+    pub(super) async fn open(config: &Config<S::Settings>, context: &Context) -> anyhow::Result<Self> {
+        let server = &config.server;
+        let api = Data::new(Api::new(&openapi::<S>()?)?);
+        let settings = Data::new(Settings::open(&context.db, &config.log.level).await?);
+        Ok(Self {
+            service: Data::new(S::open(&config.service, context).await?),
+            settings,
+            limiter: Data::new(RateLimiter::open(server)?),
+            drain_state: Data::default(),
+            db: Data::new(context.db.clone()),
+            api,
+            verifier: context.verifier.clone(),
+            json_limit: Data::new(JsonLimit(server.json_bytes)),
+            timeouts: Data::new(Timeouts::new(server)),
+            locks: Data::default(),
+            traces: Data::new(context.traces.clone()),
+            index: Data::new(ServiceIndex::new::<S>(&context.public_url)),
+            swagger_ui: Data::default(),
+            readiness: Data::default(),
+            cors_origins: server.cors_origins.clone(),
+        })
+    }
+
+    /// Creates the app of a worker. Of its layers the last one is the outermost.
+    pub(super) fn app(
+        &self,
+    ) -> App<
+        impl ServiceFactory<
+            ServiceRequest,
+            Config = (),
+            Response = ServiceResponse<impl MessageBody + use<S>>,
+            Error = actix_web::Error,
+            InitError = (),
+        > + use<S>,
+    > {
+        let (app, _) = App::new().into_utoipa_app().configure(operations::<S>).split_for_parts();
+        app.app_data(self.db.clone())
+            .app_data(self.api.clone())
+            .app_data(self.verifier.clone())
+            .app_data(self.settings.clone())
+            .app_data(self.service.clone())
+            .app_data(self.json_limit.clone())
+            .app_data(self.timeouts.clone())
+            .app_data(self.locks.clone())
+            .app_data(self.limiter.clone())
+            .app_data(self.drain_state.clone())
+            .app_data(self.traces.clone())
+            .app_data(self.index.clone())
+            .app_data(self.swagger_ui.clone())
+            .app_data(self.readiness.clone())
+            .configure(health::routes::<S>)
+            .default_service(web::to(async || Err::<&str, _>(Error::NotFound)))
+            .wrap(Compress::default())
+            .wrap(from_fn(access_control))
+            .wrap(Condition::new(!self.cors_origins.is_empty(), cors(&self.cors_origins)))
+            .wrap(from_fn(request_lifecycle))
+            .wrap(TracingLogger::<RequestSpan>::new())
+    }
+}

@@ -1,0 +1,178 @@
+//! Swagger UI under `/docs/`. Its files are embedded in the program, compressed with gzip. Clients that do not accept gzip
+//! receive them uncompressed.
+//!
+//! The page adds a hash of the content to the URL of each file (`?v=`), so browsers may cache it for a year. URLs without
+//! the hash are revalidated by `ETag`.
+
+use std::collections::HashMap;
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use actix_web::http::header::{
+    self, AcceptEncoding, CacheControl, CacheDirective, ContentEncoding, ETag, Encoding, EntityTag, Header,
+    HeaderName, HeaderValue, IfNoneMatch,
+};
+use actix_web::web::{self, Bytes, Data};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse};
+use anyhow::anyhow;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use flate2::read::GzDecoder;
+use parking_lot::RwLock;
+use sha2::{Digest, Sha256};
+use utoipa_swagger_ui::Config;
+
+use crate::Error;
+
+const INDEX: &str = "index.html";
+/// Bytes of a content hash in URLs and `ETag`s.
+const HASH_BYTES: usize = 16;
+const YEAR_SECONDS: u32 = 31_536_000;
+/// Swagger UI sets inline styles, its style sheet contains images as `data:` URLs, and it shows images of responses from
+/// `blob:` URLs.
+const CONTENT_POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
+     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+);
+const REFERRER_POLICY: HeaderName = HeaderName::from_static("referrer-policy");
+
+/// The cache of files that were requested so far.
+#[derive(Default)]
+pub(super) struct SwaggerUi(RwLock<HashMap<String, Arc<Asset>>>);
+
+/// A file of Swagger UI.
+struct Asset {
+    content_type: String,
+    content: Bytes,
+    /// Whether `content` is compressed with gzip.
+    is_gzipped: bool,
+    /// SHA-256 of `content`, truncated and encoded in base64.
+    hash: String,
+}
+
+/// Handles `GET /docs/{path}`.
+pub(super) async fn find(
+    request: HttpRequest,
+    path: web::Path<String>,
+    swagger_ui: Data<SwaggerUi>,
+) -> Result<HttpResponse, Error> {
+    let name = if path.is_empty() { INDEX } else { path.as_str() };
+    let asset = swagger_ui.asset(name)?.ok_or(Error::NotFound)?;
+    // Weak, because the file has the same tag with and without content coding.
+    let tag = EntityTag::new_weak(asset.hash.clone());
+    let cache = if request.query_string().strip_prefix("v=") == Some(&asset.hash) {
+        let immutable = CacheDirective::Extension("immutable".into(), None);
+        vec![CacheDirective::Public, CacheDirective::MaxAge(YEAR_SECONDS), immutable]
+    } else {
+        vec![CacheDirective::NoCache]
+    };
+    let is_known = match request.get_header::<IfNoneMatch>() {
+        Some(IfNoneMatch::Any) => true,
+        Some(IfNoneMatch::Items(known)) => known.iter().any(|known| known.weak_eq(&tag)),
+        None => false,
+    };
+    let mut response = if is_known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
+    response
+        .insert_header(ETag(tag))
+        .insert_header(CacheControl(cache))
+        .insert_header((header::CONTENT_SECURITY_POLICY, CONTENT_POLICY))
+        .insert_header((REFERRER_POLICY, "no-referrer"));
+    if is_known {
+        return Ok(response.finish());
+    }
+    response.content_type(asset.content_type.as_str());
+    if !asset.is_gzipped {
+        return Ok(response.body(asset.content.clone()));
+    }
+    if accepts_gzip(&request) {
+        return Ok(response.insert_header(ContentEncoding::Gzip).body(asset.content.clone()));
+    }
+    // This coding prevents the compression layer from compressing the file again for each request. `ResponseHeaders` removes
+    // it, and adds no `Vary` in this case.
+    response
+        .insert_header((header::CONTENT_ENCODING, "identity"))
+        .insert_header((header::VARY, "Accept-Encoding"));
+    Ok(response.body(inflate(&asset.content)?))
+}
+
+fn accepts_gzip(request: &HttpRequest) -> bool {
+    let accepted = AcceptEncoding::parse(request).ok();
+    let offered = [Encoding::gzip(), Encoding::identity()];
+    accepted.and_then(|accepted| accepted.negotiate(offered.iter())) == Some(Encoding::gzip())
+}
+
+fn inflate(content: &[u8]) -> Result<Vec<u8>, Error> {
+    let mut inflated = Vec::new();
+    let read = GzDecoder::new(content).read_to_end(&mut inflated);
+    read.map_err(|error: io::Error| Error::Internal(error.into()))?;
+    Ok(inflated)
+}
+
+impl SwaggerUi {
+    /// Returns the file of this name, if there is one. It is loaded and hashed once.
+    fn asset(&self, name: &str) -> Result<Option<Arc<Asset>>, Error> {
+        let known = self.0.read().get(name).cloned();
+        if known.is_some() {
+            return Ok(known);
+        }
+        let Some(mut asset) = load(name)? else { return Ok(None) };
+        if name == INDEX {
+            asset = self.with_versions(&asset)?;
+        }
+        let asset = Arc::new(asset);
+        // Only files that exist are cached, so the number of Swagger UI's files bounds the cache.
+        self.0.write().insert(name.to_owned(), asset.clone());
+        Ok(Some(asset))
+    }
+
+    /// Adds to each URL in the page the hash of its file.
+    fn with_versions(&self, page: &Asset) -> Result<Asset, Error> {
+        let html = if page.is_gzipped { inflate(&page.content)? } else { page.content.to_vec() };
+        let html = String::from_utf8(html).map_err(|error| Error::Internal(error.into()))?;
+        let mut parts = Vec::new();
+        for part in html.split('"') {
+            let name = part.trim_start_matches("./");
+            let asset = if name.is_empty() || name == INDEX { None } else { self.asset(name)? };
+            parts.push(asset.map_or(part.to_owned(), |asset| format!("./{name}?v={}", asset.hash)));
+        }
+        Ok(Asset::new(page.content_type.clone(), parts.join("\"").into(), false))
+    }
+}
+
+impl Asset {
+    fn new(content_type: String, content: Bytes, is_gzipped: bool) -> Self {
+        let hash = URL_SAFE_NO_PAD.encode(&Sha256::digest(&content)[..HASH_BYTES]);
+        Self { content_type, content, is_gzipped, hash }
+    }
+}
+
+/// Loads an embedded file.
+fn load(name: &str) -> Result<Option<Asset>, Error> {
+    // A relative URL, because a proxy may add a path prefix. No online validator, which would receive the document.
+    let config = Config::from("../openapi.json").validator_url("none");
+    let file = utoipa_swagger_ui::serve(name, Arc::new(config));
+    let file = file.map_err(|error| Error::Internal(anyhow!(error.to_string())))?;
+    Ok(file.map(|file| {
+        let content = Bytes::copy_from_slice(&file.bytes);
+        Asset::new(file.content_type, content, file.gzpipped)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn page_adds_hashes_to_urls() {
+        let swagger_ui = SwaggerUi::default();
+        let page = swagger_ui.asset(INDEX).unwrap().unwrap();
+        let html = String::from_utf8(page.content.to_vec()).unwrap();
+        for name in ["swagger-ui.css", "swagger-ui-bundle.js", "swagger-initializer.js", "favicon-32x32.png"]
+        {
+            let asset = swagger_ui.asset(name).unwrap().unwrap();
+            assert!(html.contains(&format!("\"./{name}?v={}\"", asset.hash)), "{html}");
+        }
+        assert!(swagger_ui.asset("no-such-file").unwrap().is_none());
+        assert!(swagger_ui.0.read().keys().all(|name| name != "no-such-file"));
+    }
+}

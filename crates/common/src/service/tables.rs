@@ -1,0 +1,24 @@
+//! The database of a service: its options and migrations.
+
+use std::time::Duration;
+
+use database::{Migrations, Options};
+
+use super::Service;
+use crate::config::DatabaseConfig;
+use crate::migrations::COMMON;
+
+/// Returns all migrations of a service, those of the common tables first.
+pub fn migrations<S: Service>() -> Vec<Migrations> {
+    vec![COMMON, S::migrations()]
+}
+
+pub(super) fn options<S: Service>(config: &DatabaseConfig) -> Options {
+    Options {
+        url: config.url.clone(),
+        schema: S::NAME,
+        pool_size: config.pool_size.max(1),
+        migrate: config.migrate,
+        wait: Duration::from_millis(config.wait_ms),
+    }
+}
