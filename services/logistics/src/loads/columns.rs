@@ -35,8 +35,8 @@ pub(super) const COLUMNS: [&str; 20] = [
     "completedAtUTC",
 ];
 
-/// The members of a load document that are written as CSV. Borrows ids, instants and numbers as they are in the document,
-/// without parsing and formatting them.
+/// The members of a load document that are written as CSV. Borrows ids, instants and numbers as they are in the
+/// document, without parsing and formatting them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CsvLoad<'a> {

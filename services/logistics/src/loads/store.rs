@@ -39,7 +39,8 @@ pub(super) fn visible(caller: &Caller, role: Role) -> LoadQuery<'_> {
     }
 }
 
-/// Selects the loads that the caller may read by id: the visible ones, and those that were sent to the caller as driver.
+/// Selects the loads that the caller may read by id: the visible ones, and those that were sent to the caller as
+/// driver.
 fn readable(caller: &Caller) -> LoadQuery<'_> {
     let visible = visible(caller, Role::Any);
     if caller.admin {
@@ -217,8 +218,9 @@ pub fn has_unknown_creators(c: &mut AnyConnection) -> Result<bool, Error> {
     Ok(unknown.first::<Id>(c).optional()?.is_some())
 }
 
-/// Fills in the creators of up to [`CREATOR_BATCH_SIZE`] loads, in column and document: the organiser, or else the carrier.
-/// A document that already has a creator keeps it, and the column gets the same one. Returns the number of loads.
+/// Fills in the creators of up to [`CREATOR_BATCH_SIZE`] loads, in column and document: the organiser, or else the
+/// carrier. A document that already has a creator keeps it, and the column gets the same one. Returns the number of
+/// loads.
 pub fn fill_creators(c: &mut AnyConnection) -> Result<usize, Error> {
     let creator = "COALESCE(organiser_id, carrier_id)";
     let unknown =

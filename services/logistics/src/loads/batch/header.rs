@@ -58,8 +58,8 @@ impl HeaderRow {
         is_complete.then_some(Self(names))
     }
 
-    /// Converts a row to an object with the members of a [`BatchRow`](super::row::BatchRow). Returns true if a cell is in a
-    /// column without a name.
+    /// Converts a row to an object with the members of a [`BatchRow`](super::row::BatchRow). Returns true if a cell is
+    /// in a column without a name.
     pub fn to_object(&self, cells: Vec<Cell>, errors: &mut ValidationErrors) -> (Value, bool) {
         let (mut object, mut has_unnamed) = (Map::new(), false);
         for (i, cell) in cells.into_iter().enumerate().filter(|(_, cell)| !cell.is_blank()) {

@@ -79,7 +79,8 @@ impl FairQueue {
             let next = self.state.lock().next(self.max_slots_per_tenant);
             let Some((tenant, waiting)) = next else { return };
             if let Err(mut slot) = waiting.send(Slot { queue: Some(self.clone()), tenant }) {
-                // The batch has left the queue. Releases its slot here, because the drop would call this function again.
+                // The batch has left the queue. Releases its slot here, because the drop would call this function
+                // again.
                 slot.queue = None;
                 self.state.lock().release(&slot.tenant);
             }

@@ -41,7 +41,7 @@ pub struct BatchRow {
     tags: Vec<Tag>,
 }
 
-/// What the rows of a batch are converted with.
+/// The inputs that all rows of a batch share.
 pub struct RowContext<'a> {
     pub caller: &'a Caller,
     pub catalogue: &'a Catalogue,
@@ -67,8 +67,8 @@ pub fn reword_errors(mut found: ValidationErrors, errors: &mut ValidationErrors)
 }
 
 impl BatchRow {
-    /// Converts the row. If it is invalid, adds the reasons to `errors` and returns `None`; also if `errors` has entries
-    /// before.
+    /// Converts the row. If it is invalid, adds the reasons to `errors` and returns `None`; also if `errors` has
+    /// entries before.
     ///
     /// # Errors
     /// 500 if the row was not validated by its schema.
@@ -123,7 +123,7 @@ impl BatchRow {
         None
     }
 
-    /// Returns organiser and carrier. The form supplies what the row omits of the organiser.
+    /// Returns organiser and carrier. The form supplies the organiser, or its name, if the row omits it.
     fn parties(
         &mut self,
         context: &mut RowContext<'_>,

@@ -62,8 +62,8 @@ impl StagedImport {
         JsonResponse::json(&BatchResult::created(self.ids.clone()))
     }
 
-    /// Inserts all loads. A second thread prepares the next rows during each statement, since on SQLite other writes wait
-    /// for the transaction.
+    /// Inserts all loads. A second thread prepares the next rows during each statement, since on SQLite other writes
+    /// wait for the transaction.
     fn insert(&mut self, c: &mut AnyConnection) -> Result<(), Error> {
         self.documents.flush().map_err(disk_error)?;
         let file = self.documents.get_mut();

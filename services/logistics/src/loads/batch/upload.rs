@@ -29,8 +29,8 @@ pub struct LoadBatchForm {
     file: Vec<String>,
     /// The organiser of rows that name none.
     organisation_id: Option<Name>,
-    /// The name of that organiser. For the caller's own organisation, the form and the rows can omit it if the token has
-    /// it.
+    /// The name of that organiser. For the caller's own organisation, the form and the rows can omit it if the token
+    /// has it.
     organisation_name: Option<Name>,
     /// `true`: runs all checks and stores nothing.
     pub dry_run: bool,
@@ -121,8 +121,8 @@ pub fn parse_form(form: &Form<UploadedFile>, batches: &Batches) -> (LoadBatchFor
 }
 
 impl LoadBatchForm {
-    /// Takes the default organiser out of the form. An invalid field gets a placeholder, so that rows without an organiser
-    /// are not reported as well.
+    /// Takes the default organiser out of the form. An invalid field gets a placeholder, so that rows without an
+    /// organiser are not reported as well.
     pub fn take_organiser(&mut self, errors: &ValidationErrors) -> DefaultOrganiser {
         let field = |name: &str, value: Option<Name>| {
             if errors.failed(name) { Some(Name("-".into())) } else { value }

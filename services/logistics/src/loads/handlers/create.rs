@@ -14,7 +14,8 @@ use crate::loads::store;
 
 /// Create a new load (organiser form)
 #[utoipa::path(operation_id = "create_load_as_organiser", tag = "loads", security(("bearer" = [])),
-    request_body = OrganiserForm, extensions(("x-one-or-array" = json!(true))), responses((status = 200, body = Load), ErrorResponses))]
+    request_body = OrganiserForm, extensions(("x-one-or-array" = json!(true))),
+    responses((status = 200, body = Load), ErrorResponses))]
 #[post("/loads/organiser")]
 pub(super) async fn create_as_organiser(
     caller: Authorized<MemberOrAdmin>,
@@ -27,7 +28,8 @@ pub(super) async fn create_as_organiser(
 
 /// Create a new load (carrier form)
 #[utoipa::path(operation_id = "create_load_as_carrier", tag = "loads", security(("bearer" = [])),
-    request_body = CarrierForm, extensions(("x-one-or-array" = json!(true))), responses((status = 200, body = Load), ErrorResponses))]
+    request_body = CarrierForm, extensions(("x-one-or-array" = json!(true))),
+    responses((status = 200, body = Load), ErrorResponses))]
 #[post("/loads/carrier")]
 pub(super) async fn create_as_carrier(
     caller: Authorized<MemberOrAdmin>,

@@ -47,7 +47,8 @@ impl ExportParameters {
 /// All loads of the caller's organisation that were completed in the range, oldest first. A load that a carrier entered
 /// is not part of its organiser's export until the organiser accepts it. Loads are read in blocks: a load that is
 /// completed meanwhile may be missing.
-#[utoipa::path(operation_id = "export_completed_loads", tag = "loads", security(("bearer" = [])), params(ExportParameters),
+#[utoipa::path(operation_id = "export_completed_loads", tag = "loads", security(("bearer" = [])),
+    params(ExportParameters),
     responses((status = 200, content((String = "text/csv"), ([Load] = "application/json"))), ErrorResponses))]
 #[get("/loads/completed")]
 pub(super) async fn export_completed(

@@ -10,7 +10,8 @@ use crate::loads::store;
 
 /// Get the details of a load
 #[utoipa::path(operation_id = "find_load", tag = "loads", security(("bearer" = [])),
-    params(("id" = String, Path, description = "The load's id")), responses((status = 200, body = Load), ErrorResponses))]
+    params(("id" = String, Path, description = "The load's id")),
+    responses((status = 200, body = Load), ErrorResponses))]
 #[get("/loads/{id}")]
 pub(super) async fn find(caller: Caller, path: PathId, app: Data<Logistics>) -> Result<JsonResponse, Error> {
     let id = path.id()?;

@@ -16,7 +16,8 @@ use crate::loads::store;
 
 /// Upload proof of delivery (load named in body)
 #[utoipa::path(operation_id = "prove_delivery", tag = "loads", security(("bearer" = [])),
-    request_body = ProofOfDeliveryOfLoad, extensions(("x-one-or-array" = json!(true))), responses((status = 200, body = Load), ErrorResponses))]
+    request_body = ProofOfDeliveryOfLoad, extensions(("x-one-or-array" = json!(true))),
+    responses((status = 200, body = Load), ErrorResponses))]
 #[post("/loads/proof-of-delivery")]
 pub(super) async fn prove_in_body(
     caller: Caller,
@@ -42,7 +43,8 @@ pub(super) async fn prove_in_body(
 /// Upload proof of delivery (load named in path)
 #[utoipa::path(operation_id = "prove_delivery_of_load", tag = "loads", security(("bearer" = [])),
     params(("id" = String, Path, description = "The load's id")),
-    request_body = ProofOfDelivery, extensions(("x-one-or-array" = json!(true))), responses((status = 200, body = Load), ErrorResponses))]
+    request_body = ProofOfDelivery, extensions(("x-one-or-array" = json!(true))),
+    responses((status = 200, body = Load), ErrorResponses))]
 #[post("/loads/{id}/proof-of-delivery")]
 pub(super) async fn prove(
     caller: Caller,

@@ -11,9 +11,9 @@ use crate::loads::search::{LoadSearchParams, store};
 
 /// Search for loads (by organisation, carrier and date range)
 ///
-/// As CSV (`format=CSV` or `Accept: text/csv`) the response has all matches, unless there is a `limit`. Rows are read in
-/// blocks: a load that is created or changed meanwhile may be missing or in its old place.
-#[utoipa::path(operation_id = "search_loads", tag = "loads", security(("bearer" = [])), 
+/// As CSV (`format=CSV` or `Accept: text/csv`) the response has all matches, unless there is a `limit`. Rows are read
+/// in blocks: a load that is created or changed meanwhile may be missing or in its old place.
+#[utoipa::path(operation_id = "search_loads", tag = "loads", security(("bearer" = [])),
     params(LoadSearchParams, PageParams),
     responses((status = 200, content(([Load] = "application/json"), (String = "text/csv"))), ErrorResponses))]
 #[get("/loads")]

@@ -1,6 +1,6 @@
-//! Reads CSV (RFC 4180 and the variants of spreadsheet applications). Unlike the `csv` crate, counts the line where each
-//! record begins, including blank lines and line breaks in quotes, and reports an unclosed quote, which would otherwise
-//! swallow the following rows.
+//! Reads CSV (RFC 4180 and the variants of spreadsheet applications). Unlike the `csv` crate, counts the line where
+//! each record begins, including blank lines and line breaks in quotes, and reports an unclosed quote, which would
+//! otherwise swallow the following rows.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};

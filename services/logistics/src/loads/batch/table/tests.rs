@@ -117,7 +117,8 @@ proptest! {
 
     #[test]
     fn reads_or_rejects_damaged_parts(
-        which in any::<Index>(), changes in vec((any::<Index>(), "[<>/&;\"=0-9A-Zrstv]{0,4}|-1|99999999999999999999"), 1..4),
+        which in any::<Index>(),
+        changes in vec((any::<Index>(), "[<>/&;\"=0-9A-Zrstv]{0,4}|-1|99999999999999999999"), 1..4),
     ) {
         let mut parts = parts(&workbook());
         let which = which.index(parts.len());

@@ -1,5 +1,5 @@
-//! The ZIP archive of a workbook. Each part is unpacked into a temporary file up to its limit, and parsed only after its
-//! checksum was verified.
+//! The ZIP archive of a workbook. Each part is unpacked into a temporary file up to its limit, and parsed only after
+//! its checksum was verified.
 
 use std::borrow::Cow;
 use std::fs::File;

@@ -1,8 +1,8 @@
 //! Reads the first worksheet of an XLSX workbook (ECMA-376) row by row.
 //!
-//! Existing libraries trust what a file announces: they allocate memory for the announced number of strings, or copy a font
-//! for each style. This reader unpacks only the parts that it needs, each within its limit. It holds only the shared
-//! strings and the date styles in memory.
+//! Existing libraries trust what a file announces: they allocate memory for the announced number of strings, or copy a
+//! font for each style. This reader unpacks only the parts that it needs, each within its limit. It holds only the
+//! shared strings and the date styles in memory.
 
 mod archive;
 mod cell;
@@ -124,8 +124,8 @@ fn read_value(
     }
 }
 
-/// Checks the size that the sheet announces, such as `A1:T50001`. Returns an error for an absurd area. A single formatted
-/// cell far from the others is accepted.
+/// Checks the size that the sheet announces, such as `A1:T50001`. Returns an error for an absurd area. A single
+/// formatted cell far from the others is accepted.
 fn check_dimension(e: &BytesStart<'_>, max_rows: u64) -> Result<(), TableError> {
     let last = attribute(e, b"ref").and_then(|value| parse_reference(value.rsplit(|b| *b == b':').next()?));
     let Some((column, row)) = last else { return Ok(()) };

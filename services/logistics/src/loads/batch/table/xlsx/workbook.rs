@@ -21,7 +21,7 @@ const STRINGS_FACTOR: usize = 2;
 /// The maximum size of the worksheet, per byte of the file limit.
 const SHEET_FACTOR: usize = 5;
 
-/// What is needed to read the cells of a worksheet.
+/// The parts of a workbook that its cells refer to.
 pub struct Workbook {
     strings: SharedStrings,
     /// For each style: it shows numbers as dates.
