@@ -204,7 +204,8 @@ impl BatchValidator<'_> {
         if self.rows == 0 && self.errors.is_empty() {
             self.errors.push_with("file", Code::Length, "must have rows", json!({ "minimum": 1 }));
         }
-        self.errors.check().map_err(|error| error.with("failedRows", self.failed_rows))?;
+        let failed = |errors| Error::Validation(errors).with("failedRows", self.failed_rows);
+        self.errors.check().map_err(failed)?;
         if self.first_foreign_row.is_some() {
             return Err(FOREIGN_LOAD);
         }

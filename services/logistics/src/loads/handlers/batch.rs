@@ -29,10 +29,11 @@ pub(super) async fn create(
     app: Data<Logistics>,
 ) -> Result<JsonResponse, Error> {
     let form = receive(&request, form, &app.batches).await?;
-    if let Err(error) = form.errors.clone().check() {
-        // If rows are invalid too, the response of the validation lists all errors.
+    if !form.errors.is_empty() {
+        // If rows are invalid too, the validation fails with all errors.
+        let errors = form.errors.clone();
         validate_in_turn(&app, &caller, form).await?;
-        return Err(error);
+        return Err(Error::Validation(errors));
     }
     let fingerprint = form.fingerprint(&request, |file| &file.hash)?;
     idempotency
