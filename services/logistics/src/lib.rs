@@ -72,7 +72,7 @@ impl Service for Logistics {
     }
 
     async fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
-        loads::fill_creators_at_start(&context.db).await?;
+        loads::backfill_creators_at_start(&context.db).await?;
         let files = Arc::new(FileClient::new(&settings.system_url)?);
         Ok(Self {
             db: context.db.clone(),
@@ -96,8 +96,8 @@ impl Service for Logistics {
             logistics.notifications.clone().run(),
             notifications::report_backlog(db),
             notifications::prune_periodically(db, logistics.notification_retention),
-            loads::keep_index(db),
-            loads::keep_creators(db),
+            loads::run_fulltext_indexer(db),
+            loads::run_creator_backfill(db),
             logistics.shares.run(),
         );
     }

@@ -1,41 +1,68 @@
-//! The tables of the logistics service; the migrations say what the columns mean.
+//! The tables of the logistics service.
+//!
+//! Instants have milliseconds: INTEGER milliseconds since 1970-01-01T00:00:00Z on SQLite, TIMESTAMPTZ on PostgreSQL.
 
 diesel::table! {
+    /// The contents that organisations imported as batches.
     imports (organisation_id, content_hash) {
+        /// Empty for an `admin` without an organisation.
         organisation_id -> Text,
+        /// SHA-256 in hex of the SHA-256 of the content of a file. Older versions recorded several files by the SHA-256
+        /// of their sorted hashes.
         content_hash -> Text,
+        /// The last import of the content.
         imported_at -> database::TimestampSql,
     }
 }
 
 diesel::table! {
+    /// Loads: the document, and the columns that are derived from it for searching and sorting.
     loads (id) {
+        /// UUIDv7.
         id -> database::IdSql,
         organiser_id -> Nullable<Text>,
         carrier_id -> Nullable<Text>,
+        /// `upcoming` or `completed`.
         status -> Text,
+        /// When the load is due.
         delivery_at -> database::TimestampSql,
         created_at -> database::TimestampSql,
+        /// When the load was delivered; NULL while it is upcoming.
         completed_at -> Nullable<database::TimestampSql>,
+        /// The reference in lower case.
         reference_key -> Text,
+        /// The organiser's name in lower case.
         organiser_key -> Nullable<Text>,
+        /// The carrier's name in lower case.
         carrier_key -> Nullable<Text>,
+        /// The commodity's name in lower case.
         commodity_key -> Text,
+        /// The agreed weight in ten-thousandths of a tonne.
         weight -> Nullable<BigInt>,
+        /// The net weight in ten-thousandths of a tonne.
         weight_net -> Nullable<BigInt>,
+        /// The text that free-text queries match: lower case, one line per field.
         search_text -> Text,
+        /// The load as JSON, as responses show it.
         document -> database::JsonSql,
+        /// The proof of delivery as JSON, to distinguish a repeated proof from a different one.
         proof -> Nullable<database::JsonSql>,
+        /// The id of the organisation that created the load. Empty for an `admin` without an organisation. NULL if an
+        /// older version stored the load and it was not filled in yet.
         created_by -> Nullable<Text>,
+        /// TRUE until the organiser accepts a load that its carrier created. Otherwise NULL.
         awaits_acceptance -> Nullable<Bool>,
         accepted_at -> Nullable<database::TimestampSql>,
+        /// The id of the user who accepted the load.
         accepted_by -> Nullable<Text>,
     }
 }
 
 diesel::table! {
+    /// The drivers to whom loads were sent.
     load_drivers (load_id, driver_id) {
         load_id -> database::IdSql,
+        /// The claim `sub` of the driver's token.
         driver_id -> Text,
     }
 }
@@ -43,21 +70,31 @@ diesel::table! {
 diesel::allow_tables_to_appear_in_same_query!(loads, load_drivers);
 
 diesel::table! {
+    /// The outbox of notifications. Each is stored in the transaction of its event.
     notifications (id) {
+        /// UUIDv7.
         id -> database::IdSql,
         load_id -> database::IdSql,
         event -> Text,
         recipient_id -> Text,
         status -> Text,
+        /// The number of delivery attempts.
         attempts -> Integer,
         created_at -> database::TimestampSql,
+        /// When the notification was recorded, or last made pending again.
         pending_since -> database::TimestampSql,
+        /// The next delivery attempt; NULL after delivery or failure.
         due_at -> Nullable<database::TimestampSql>,
+        /// The end of the lease of the replica that delivers the notification.
         claimed_until -> Nullable<database::TimestampSql>,
         delivered_at -> Nullable<database::TimestampSql>,
+        /// The reason of the last failure, for operators.
         last_error -> Nullable<Text>,
+        /// The event as JSON, as it is sent.
         body -> database::JsonSql,
+        /// The organisation that sent the load; empty for an `admin` without one. Organisations take turns in delivery.
         organisation_id -> Text,
+        /// TRUE while no other notification of the same load, event and recipient is stored. Otherwise NULL.
         collapses -> Nullable<Bool>,
     }
 }

@@ -1,4 +1,4 @@
-//! The columns of loads as CSV: what search and export write, batch takes back (contract, section 4).
+//! The columns of loads as CSV (docs/api/batches.md). Exports write them, and batches read them.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use database::Json;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// Loads as a table.
-pub(super) const TABLE: CsvLayout = CsvLayout { columns: &COLUMNS, write };
+/// Writes load documents as CSV.
+pub(super) const LAYOUT: CsvLayout = CsvLayout { columns: &COLUMNS, write };
 
-/// In the order that they are written.
+/// The header row of an export.
 pub(super) const COLUMNS: [&str; 20] = [
     "id",
     "reference",
@@ -35,7 +35,8 @@ pub(super) const COLUMNS: [&str; 20] = [
     "completedAtUTC",
 ];
 
-/// What of a document is written, as it stands there: ids, instants and numbers have one form only.
+/// The members of a load document that are written as CSV. Borrows ids, instants and numbers as they are in the
+/// document, without parsing and formatting them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CsvLoad<'a> {
@@ -48,15 +49,15 @@ struct CsvLoad<'a> {
     #[serde(borrow, rename = "deliveryDateISO")]
     delivery_date: Cow<'a, str>,
     #[serde(borrow, default)]
-    organiser: Party<'a>,
+    organiser: CsvParty<'a>,
     #[serde(borrow, default)]
-    carrier: Party<'a>,
+    carrier: CsvParty<'a>,
     #[serde(borrow)]
-    commodity: Commodity<'a>,
+    commodity: CsvCommodity<'a>,
     #[serde(borrow, default)]
-    weight: Option<Weight<'a>>,
+    weight: Option<CsvWeight<'a>>,
     #[serde(borrow, default)]
-    weight_net: Option<Weight<'a>>,
+    weight_net: Option<CsvWeight<'a>>,
     #[serde(borrow, default)]
     vehicle_registration: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -68,13 +69,13 @@ struct CsvLoad<'a> {
     #[serde(borrow)]
     tags: Vec<Cow<'a, str>>,
     #[serde(borrow)]
-    files: Vec<File<'a>>,
+    files: Vec<CsvFile<'a>>,
     #[serde(borrow, default, rename = "completedAtUTC")]
     completed_at: Cow<'a, str>,
 }
 
 #[derive(Default, Deserialize)]
-struct Party<'a> {
+struct CsvParty<'a> {
     #[serde(borrow, default)]
     id: Cow<'a, str>,
     #[serde(borrow)]
@@ -82,7 +83,7 @@ struct Party<'a> {
 }
 
 #[derive(Deserialize)]
-struct Commodity<'a> {
+struct CsvCommodity<'a> {
     #[serde(borrow)]
     id: &'a RawValue,
     #[serde(borrow)]
@@ -90,7 +91,7 @@ struct Commodity<'a> {
 }
 
 #[derive(Deserialize)]
-struct Weight<'a> {
+struct CsvWeight<'a> {
     #[serde(borrow)]
     name: Cow<'a, str>,
     #[serde(borrow)]
@@ -98,16 +99,16 @@ struct Weight<'a> {
 }
 
 #[derive(Deserialize)]
-struct File<'a> {
+struct CsvFile<'a> {
     #[serde(borrow)]
     id: Cow<'a, str>,
 }
 
-fn write(document: &Json, lines: &mut CsvWriter) -> Result<(), Error> {
+fn write(document: &Json, csv: &mut CsvWriter) -> Result<(), Error> {
     let load: CsvLoad = document.parse()?;
     let unit = load.weight.as_ref().or(load.weight_net.as_ref()).map_or("", |w| &*w.name);
     let text = CsvCell::text;
-    lines.row([
+    csv.row([
         text(&load.id),
         text(&load.reference),
         text(&load.status),
@@ -139,7 +140,8 @@ mod tests {
     use rand::rngs::StdRng;
     use rand::{RngExt, SeedableRng};
 
-    use super::super::model::{self, Load, Status};
+    use super::super::model::{Commodity, Load, Status};
+    use super::super::party::{CreatedBy, Party};
     use super::*;
 
     fn text(random: &mut StdRng) -> String {
@@ -154,13 +156,13 @@ mod tests {
         WeightMeasure::tonnes(Amount::from_f64(number).unwrap())
     }
 
+    /// Returns a value in 6 of 10 cases.
+    fn maybe<T>(random: &mut StdRng, value: impl FnOnce(&mut StdRng) -> T) -> Option<T> {
+        random.random_bool(0.6).then(|| value(random))
+    }
+
     fn load(random: &mut StdRng) -> Load {
-        macro_rules! maybe {
-            ($value:expr) => {
-                if random.random_bool(0.6) { Some($value) } else { None }
-            };
-        }
-        let party = |random: &mut StdRng| model::Party {
+        let party = |random: &mut StdRng| Party {
             id: if random.random_bool(0.5) { Some(text(random)) } else { None },
             name: text(random),
         };
@@ -170,26 +172,26 @@ mod tests {
         Load {
             id: Id::new(),
             reference: text(random),
-            organiser: maybe!(party(random)),
-            carrier: maybe!(party(random)),
-            commodity: model::Commodity { id: random.random_range(-9..999), name: text(random) },
+            organiser: maybe(random, party),
+            carrier: maybe(random, party),
+            commodity: Commodity { id: random.random_range(-9..999), name: text(random) },
             delivery_date: at(random),
-            dropoff_postcode: maybe!(text(random)),
-            pickup_postcode: maybe!(text(random)),
-            weight: maybe!(weight(random)),
-            weight_net: maybe!(weight(random)),
-            vehicle_registration: maybe!(text(random)),
-            ticket_number: maybe!(text(random)),
+            dropoff_postcode: maybe(random, text),
+            pickup_postcode: maybe(random, text),
+            weight: maybe(random, weight),
+            weight_net: maybe(random, weight),
+            vehicle_registration: maybe(random, text),
+            ticket_number: maybe(random, text),
             status: if random.random_bool(0.5) { Status::Upcoming } else { Status::Completed },
             files: (0..random.random_range(0..3)).map(|_| file(random)).collect(),
             tags: (0..random.random_range(0..3)).map(|_| text(random)).collect(),
             created_at: at(random),
-            completed_at: maybe!(at(random)),
-            created_by: maybe!(model::CreatedBy { organisation_id: text(random) }),
+            completed_at: maybe(random, at),
+            created_by: maybe(random, |random| CreatedBy { organisation_id: text(random) }),
         }
     }
 
-    /// By way of the whole load.
+    /// Formats the cells from the parsed load instead of its document.
     fn cells(load: Load) -> [CsvCell<'static>; 20] {
         let (organiser, carrier) = (load.organiser.unwrap_or_default(), load.carrier.unwrap_or_default());
         let weight = |weight: &Option<WeightMeasure>| weight.as_ref().map(|w| w.weight.to_string());
@@ -224,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_a_document_is_what_the_load_says() {
+    fn writes_the_values_of_the_parsed_load() {
         let random = &mut StdRng::seed_from_u64(6);
         for _ in 0..2000 {
             let load = load(random);

@@ -1,25 +1,29 @@
-//! The two forms that a load is created by.
+//! The request bodies that create a load (docs/api/loads.md, "Create").
 
 use common::validation::{Code, ValidationErrors};
-use common::wire::{DateOrDateTime, FileReference, Name, Postcode, Reference, Registration, Tag};
-use database::Amount;
+use common::wire::{
+    DateOrDateTime, FileReference, Name, Postcode, Reference, Registration, Tag, WeightMeasure,
+};
+use common::{Caller, Error};
+use database::{Amount, Id, Timestamp};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::model::{Commodity, NewLoad, Party};
+use super::model::{Commodity, Load, Status};
+use super::party::{CreatedBy, Party};
 use crate::commodities::Catalogue;
 
-/// A load as its organiser creates it (interface.md, 4.2).
+/// A load that is created by its organiser.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 pub struct OrganiserForm {
-    /// The caller's own organisation.
+    /// The id of the caller's organisation.
     #[serde(default, rename = "organiserId")]
     #[schema(required = true)]
     organiser_id: Name,
     #[serde(default, rename = "organiserName")]
     #[schema(required = true)]
     organiser_name: Name,
-    /// Tonnes.
+    /// In tonnes.
     #[serde(default, rename = "weightNet")]
     #[schema(required = true, minimum = 0, maximum = 1000)]
     weight_net: Option<f64>,
@@ -27,25 +31,25 @@ pub struct OrganiserForm {
     #[schema(required = true, max_items = 50)]
     files: Option<Vec<FileReference>>,
     #[serde(flatten)]
-    goods: SharedFields,
+    fields: SharedFields,
 }
 
-/// A load as its carrier creates it (interface.md, 4.2).
+/// A load that is created by its carrier.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 pub struct CarrierForm {
-    /// The organiser, if the load has one: it then sees the load.
+    /// The id of the organiser, who can then see the load.
     #[serde(default, rename = "organisationId")]
     organisation_id: Option<Name>,
     #[serde(default, rename = "organisationName")]
     organisation_name: Option<Name>,
-    /// The caller's own organisation.
+    /// The id of the caller's organisation.
     #[serde(default, rename = "carrierId")]
     #[schema(required = true)]
     carrier_id: Name,
     #[serde(default, rename = "carrierName")]
     #[schema(required = true)]
     carrier_name: Name,
-    /// Tonnes.
+    /// In tonnes.
     #[serde(default, rename = "weightNet")]
     #[schema(minimum = 0, maximum = 1000)]
     weight_net: Option<f64>,
@@ -53,14 +57,14 @@ pub struct CarrierForm {
     #[schema(max_items = 50)]
     files: Option<Vec<FileReference>>,
     #[serde(flatten)]
-    goods: SharedFields,
+    fields: SharedFields,
 }
 
-/// What both forms say.
+/// The fields that both bodies have.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct SharedFields {
-    /// Id in the catalogue of commodities.
+    /// The id of a commodity in the catalogue.
     #[schema(required = true, example = 1)]
     pub commodity_id: f64,
     #[schema(required = true)]
@@ -68,7 +72,7 @@ pub(super) struct SharedFields {
     #[serde(rename = "deliveryDateISO")]
     #[schema(required = true)]
     pub delivery_date: DateOrDateTime,
-    /// Tonnes.
+    /// In tonnes.
     #[schema(required = true, minimum = 0, maximum = 1000)]
     pub weight: Option<f64>,
     pub ticket_number: Option<Reference>,
@@ -79,29 +83,43 @@ pub(super) struct SharedFields {
     pub tags: Vec<Tag>,
 }
 
-/// The usual mistake with a weight gets a message of its own.
+/// 403 for a load of which neither party is the caller's organisation.
+pub const FOREIGN_LOAD: Error = Error::Forbidden("Loads can only be created for your own organisation.");
+
+/// Message for a commodity that the catalogue does not have.
+pub(super) const UNKNOWN_COMMODITY: &str = "is not a known commodity: see GET /v1/commodities";
+
+/// Adds a hint about kilograms to the message for a weight out of range.
 pub(super) fn reword_tonnes(path: &str, errors: &mut ValidationErrors) {
     errors.reword(path, Code::Range, "must be between 0 and 1000 tonnes (were kilograms meant?)");
 }
 
-/// What a load is created by, checked.
-pub trait Form {
-    /// What the schema cannot state.
-    fn rules(&self, catalogue: &Catalogue, errors: &mut ValidationErrors);
-    /// The organisation that must be the caller's own.
-    fn owner(&self) -> &str;
-    /// The files that the load names.
+/// A validated body that creates a load.
+pub trait LoadForm {
+    /// Validates the rules that the schema cannot state.
+    fn validate(&self, catalogue: &Catalogue, errors: &mut ValidationErrors);
+    /// Returns the id of the organisation that must be the caller's own.
+    fn owner_id(&self) -> &str;
+    /// Returns the files that the load refers to.
     fn files(&self) -> &[FileReference];
-    /// The load that is meant; nothing if the form was not checked.
-    fn into_new(self, catalogue: &Catalogue) -> Option<NewLoad>;
+    /// Returns a new load with these files.
+    ///
+    /// # Errors
+    /// 500 if the form was not validated.
+    fn into_load(
+        self,
+        catalogue: &Catalogue,
+        caller: &Caller,
+        files: Vec<FileReference>,
+    ) -> Result<Load, Error>;
 }
 
-impl Form for OrganiserForm {
-    fn rules(&self, catalogue: &Catalogue, errors: &mut ValidationErrors) {
-        self.goods.rules(catalogue, errors);
+impl LoadForm for OrganiserForm {
+    fn validate(&self, catalogue: &Catalogue, errors: &mut ValidationErrors) {
+        self.fields.validate(catalogue, errors);
     }
 
-    fn owner(&self) -> &str {
+    fn owner_id(&self) -> &str {
         &self.organiser_id
     }
 
@@ -109,18 +127,24 @@ impl Form for OrganiserForm {
         self.files.as_deref().unwrap_or_default()
     }
 
-    fn into_new(self, catalogue: &Catalogue) -> Option<NewLoad> {
-        let organiser = party(Some(self.organiser_id), Some(self.organiser_name));
-        self.goods.into_new(catalogue, (organiser, None), self.weight_net, self.files)
+    fn into_load(
+        self,
+        catalogue: &Catalogue,
+        caller: &Caller,
+        files: Vec<FileReference>,
+    ) -> Result<Load, Error> {
+        let organiser = Party::new(Some(self.organiser_id), Some(self.organiser_name), caller);
+        let load = self.fields.into_load(catalogue, caller, self.weight_net)?;
+        Ok(Load { organiser, files, ..load })
     }
 }
 
-impl Form for CarrierForm {
-    fn rules(&self, catalogue: &Catalogue, errors: &mut ValidationErrors) {
-        self.goods.rules(catalogue, errors);
+impl LoadForm for CarrierForm {
+    fn validate(&self, catalogue: &Catalogue, errors: &mut ValidationErrors) {
+        self.fields.validate(catalogue, errors);
     }
 
-    fn owner(&self) -> &str {
+    fn owner_id(&self) -> &str {
         &self.carrier_id
     }
 
@@ -128,52 +152,66 @@ impl Form for CarrierForm {
         self.files.as_deref().unwrap_or_default()
     }
 
-    fn into_new(self, catalogue: &Catalogue) -> Option<NewLoad> {
-        let organiser = party(self.organisation_id, self.organisation_name);
-        let carrier = party(Some(self.carrier_id), Some(self.carrier_name));
-        self.goods.into_new(catalogue, (organiser, carrier), self.weight_net, self.files)
+    fn into_load(
+        self,
+        catalogue: &Catalogue,
+        caller: &Caller,
+        files: Vec<FileReference>,
+    ) -> Result<Load, Error> {
+        let organiser = Party::new(self.organisation_id, self.organisation_name, caller);
+        let carrier = Party::new(Some(self.carrier_id), Some(self.carrier_name), caller);
+        let load = self.fields.into_load(catalogue, caller, self.weight_net)?;
+        Ok(Load { organiser, carrier, files, ..load })
     }
 }
 
 impl SharedFields {
-    fn rules(&self, catalogue: &Catalogue, errors: &mut ValidationErrors) {
+    fn validate(&self, catalogue: &Catalogue, errors: &mut ValidationErrors) {
         if catalogue.find(self.commodity_id).is_none() {
-            let message = "names no commodity: see GET /v1/commodities";
-            errors.push("commodityId", Code::UnknownReference, message);
+            errors.push("commodityId", Code::UnknownReference, UNKNOWN_COMMODITY);
         }
         reword_tonnes("weight", errors);
         reword_tonnes("weightNet", errors);
     }
 
-    /// The load that is meant; nothing if this was not checked.
-    pub(super) fn into_new(
+    /// Returns a new load without parties and files. `weight_net` is in tonnes.
+    ///
+    /// # Errors
+    /// 500 if the fields were not validated.
+    pub(super) fn into_load(
         self,
         catalogue: &Catalogue,
-        (organiser, carrier): (Option<Party>, Option<Party>),
+        caller: &Caller,
         weight_net: Option<f64>,
-        files: Option<Vec<FileReference>>,
-    ) -> Option<NewLoad> {
-        let entry = catalogue.find(self.commodity_id)?;
-        Some(NewLoad {
+    ) -> Result<Load, Error> {
+        let entry = catalogue.find(self.commodity_id).ok_or_else(|| not_validated("commodityId"))?;
+        let measure = |tonnes: Option<f64>| {
+            let amount = tonnes.map(Amount::from_f64).transpose().map_err(|e| Error::Internal(e.into()))?;
+            Ok::<_, Error>(amount.map(WeightMeasure::tonnes))
+        };
+        Ok(Load {
+            id: Id::new(),
             reference: self.reference.0,
-            organiser,
-            carrier,
+            organiser: None,
+            carrier: None,
             commodity: Commodity { id: entry.id, name: entry.name.clone() },
-            delivery_date: self.delivery_date.start()?,
-            pickup_postcode: self.pickup_postcode.map(|p| p.0),
-            dropoff_postcode: self.dropoff_postcode.map(|p| p.0),
-            weight: self.weight.map(Amount::from_f64).transpose().ok()?,
-            weight_net: weight_net.map(Amount::from_f64).transpose().ok()?,
-            vehicle_registration: self.vehicle_registration.map(|r| r.0),
-            ticket_number: self.ticket_number.map(|t| t.0),
-            files: files.unwrap_or_default(),
-            tags: self.tags.into_iter().map(|t| t.0).collect(),
+            delivery_date: self.delivery_date.start().ok_or_else(|| not_validated("deliveryDateISO"))?,
+            dropoff_postcode: self.dropoff_postcode.map(|postcode| postcode.0),
+            pickup_postcode: self.pickup_postcode.map(|postcode| postcode.0),
+            weight: measure(self.weight)?,
+            weight_net: measure(weight_net)?,
+            vehicle_registration: self.vehicle_registration.map(|registration| registration.0),
+            ticket_number: self.ticket_number.map(|ticket| ticket.0),
+            status: Status::Upcoming,
+            files: Vec::new(),
+            tags: self.tags.into_iter().map(|tag| tag.0).collect(),
+            created_at: Timestamp::now(),
+            completed_at: None,
+            created_by: CreatedBy::of(caller),
         })
     }
 }
 
-/// An organisation by its id and name; the name is the id where none was given.
-pub(super) fn party(id: Option<Name>, name: Option<Name>) -> Option<Party> {
-    let (id, name) = (id.map(|id| id.0), name.map(|name| name.0));
-    name.or_else(|| id.clone()).map(|name| Party { id, name })
+fn not_validated(field: &str) -> Error {
+    Error::Internal(anyhow::anyhow!("{field} was not validated"))
 }

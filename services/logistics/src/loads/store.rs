@@ -1,30 +1,31 @@
-//! Every query on loads but the search. What reads begins from [`visible`]; what writes has read before, in the same
-//! transaction.
+//! All queries on loads except the search. Reads start from [`visible`] or [`readable`]. Writes change only loads that
+//! the same transaction has read before.
 
 use common::wire::WeightMeasure;
 use common::{Caller, Error, JsonResponse};
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::prelude::*;
 
-use super::model::{Creator, Load, Party};
+use super::model::Load;
+use super::party::Party;
 use super::proof::Proof;
 use crate::schema::load_drivers::dsl as d;
 use crate::schema::loads::{self, dsl as l};
 
-pub(super) type Query<'a> = loads::BoxedQuery<'a, MultiBackend>;
+pub(super) type LoadQuery<'a> = loads::BoxedQuery<'a, MultiBackend>;
 
-/// In which role a caller's organisation sees a load.
+/// The role in which the caller's organisation sees a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// All loads, as `admin`; as one who organises or carries them, else.
+    /// Organiser or carrier. For an `admin`: all loads.
     Any,
     Organiser,
-    /// And not organiser too.
+    /// Carrier, but not organiser as well.
     Carrier,
 }
 
-/// The loads that a caller may see: those that its organisation organises or carries, all for `admin`.
-pub(super) fn visible(caller: &Caller, role: Role) -> Query<'_> {
+/// Selects the loads that the caller may see in this role.
+pub(super) fn visible(caller: &Caller, role: Role) -> LoadQuery<'_> {
     let all = loads::table.into_boxed();
     let org = caller.organisation_id();
     match role {
@@ -38,8 +39,9 @@ pub(super) fn visible(caller: &Caller, role: Role) -> Query<'_> {
     }
 }
 
-/// The loads that a caller may read by their id: the visible ones, and those that were sent to the caller as driver.
-fn readable(caller: &Caller) -> Query<'_> {
+/// Selects the loads that the caller may read by id: the visible ones, and those that were sent to the caller as
+/// driver.
+fn readable(caller: &Caller) -> LoadQuery<'_> {
     let visible = visible(caller, Role::Any);
     if caller.admin {
         return visible;
@@ -48,10 +50,10 @@ fn readable(caller: &Caller) -> Query<'_> {
     visible.or_filter(diesel::dsl::exists(sent))
 }
 
-/// A row: what is searched or sorted by, and the document.
+/// A row of `loads`: the document, and the columns that are derived from it for searching and sorting.
 #[derive(Insertable, AsChangeset)]
 #[diesel(table_name = loads, treat_none_as_default_value = false, treat_none_as_null = true)]
-pub struct Row {
+pub struct LoadRow {
     id: Id,
     organiser_id: Option<String>,
     carrier_id: Option<String>,
@@ -67,26 +69,20 @@ pub struct Row {
     weight_net: Option<i64>,
     search_text: String,
     document: Json,
-    /// Empty for an administrator without an organisation.
     #[diesel(skip_update)]
     created_by: String,
     #[diesel(skip_update)]
     awaits_acceptance: Option<bool>,
 }
 
-impl Row {
-    /// A new load.
-    pub fn new(load: &Load, creator: &Creator) -> Result<Self, Error> {
-        let row = Self::of(load)?;
-        let needs_acceptance =
-            creator.needs_acceptance(row.organiser_id.as_deref(), row.carrier_id.as_deref());
-        Ok(Self { awaits_acceptance: needs_acceptance.then_some(true), ..row })
-    }
-
-    /// A load that was changed.
-    pub fn of(load: &Load) -> Result<Self, Error> {
+impl LoadRow {
+    /// Derives the row from the load. Updates skip `created_by` and `awaits_acceptance`.
+    ///
+    /// # Errors
+    /// 500 if the load cannot be serialized.
+    pub fn new(load: &Load) -> Result<Self, Error> {
         let name = |party: &Option<Party>| Some(party.as_ref()?.name.to_lowercase());
-        let tonnes = |weight: &Option<WeightMeasure>| Some(weight.as_ref()?.weight.scaled());
+        let weight = |weight: &Option<WeightMeasure>| Some(weight.as_ref()?.weight.scaled());
         Ok(Self {
             id: load.id,
             organiser_id: load.organiser.as_ref().and_then(|p| p.id.clone()),
@@ -99,27 +95,27 @@ impl Row {
             organiser_key: name(&load.organiser),
             carrier_key: name(&load.carrier),
             commodity_key: load.commodity.name.to_lowercase(),
-            weight: tonnes(&load.weight),
-            weight_net: tonnes(&load.weight_net),
+            weight: weight(&load.weight),
+            weight_net: weight(&load.weight_net),
             search_text: load.search_text(),
             document: Json::of(load)?,
             created_by: load.created_by.as_ref().map_or_else(String::new, |by| by.organisation_id.clone()),
-            awaits_acceptance: None,
+            awaits_acceptance: load.needs_acceptance().then_some(true),
         })
     }
 }
 
-/// Stores a new load and gives it out.
-pub fn create(c: &mut AnyConnection, load: &Load, creator: &Creator) -> Result<JsonResponse, Error> {
-    let row = Row::new(load, creator)?;
-    let answer = JsonResponse::raw(row.document.0.clone());
+/// Inserts a load and returns it as the response.
+pub fn create(c: &mut AnyConnection, load: &Load) -> Result<JsonResponse, Error> {
+    let row = LoadRow::new(load)?;
+    let response = JsonResponse::raw(row.document.0.clone());
     diesel::insert_into(loads::table).values(row).execute(c)?;
-    Ok(answer)
+    Ok(response)
 }
 
-/// Stores new loads, so few at a time that SQLite takes all their values in one statement. (Of statements with a row each
-/// it would keep copies of ten pages each, since a trigger might fail.)
-pub fn create_many(c: &mut AnyConnection, rows: &[Row]) -> Result<(), Error> {
+/// Inserts loads with one statement. On SQLite it has to have at most 32,766 values. (For one statement per row, SQLite
+/// would keep copies of ten pages each, because a trigger might fail.)
+pub fn create_many(c: &mut AnyConnection, rows: &[LoadRow]) -> Result<(), Error> {
     match c {
         AnyConnection::Sqlite(c) => diesel::insert_into(loads::table).values(rows).execute(c)?,
         AnyConnection::Postgres(c) => diesel::copy_from(loads::table).from_insertable(rows).execute(c)?,
@@ -127,16 +123,19 @@ pub fn create_many(c: &mut AnyConnection, rows: &[Row]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The document of a load.
+/// Returns the document of a load.
 ///
 /// # Errors
-/// 404 if there is none, 403 if it is not the caller's.
+/// 404 if there is no such load, 403 if the caller may not read it.
 pub fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Json, Error> {
     let found = readable(caller).filter(l::id.eq(id)).select(l::document).first(c).optional()?;
     found.map_or_else(|| Err(missing(c, id)), Ok)
 }
 
-/// A load with its proof, if it has one, to be changed.
+/// Returns a load and its proof of delivery, if it has one.
+///
+/// # Errors
+/// 404 if there is no such load, 403 if the caller may not read it.
 pub fn find_with_proof(
     c: &mut AnyConnection,
     caller: &Caller,
@@ -149,54 +148,54 @@ pub fn find_with_proof(
     Ok((load.parse()?, proof.as_ref().map(Json::parse).transpose()?))
 }
 
-/// A load that the caller's organisation takes part in, to be sent: not for its driver.
+/// Returns a load that the caller's organisation takes part in. The driver of a load may not send it.
 ///
 /// # Errors
-/// 404 if there is none, 403 if it is not the caller's.
+/// 404 if there is no such load, 403 if the caller may not read it.
 pub fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Load, Error> {
     let found = visible(caller, Role::Any).filter(l::id.eq(id)).select(l::document);
     found.first::<Json>(c).optional()?.map_or_else(|| Err(missing(c, id)), |load| Ok(load.parse()?))
 }
 
-/// Stores the carrier that a load got.
+/// Updates a load that got a carrier.
 pub fn assign_carrier(c: &mut AnyConnection, load: &Load) -> Result<(), Error> {
-    diesel::update(loads::table.find(load.id)).set(Row::of(load)?).execute(c)?;
+    diesel::update(loads::table.find(load.id)).set(LoadRow::new(load)?).execute(c)?;
     Ok(())
 }
 
-/// Why a caller does not see a load.
+/// Returns 403 for a load that exists, else 404.
 fn missing(c: &mut AnyConnection, id: Id) -> Error {
     match diesel::select(diesel::dsl::exists(loads::table.find(id))).get_result(c) {
-        Ok(true) => Error::Forbidden("This load is another organisation's."),
+        Ok(true) => Error::Forbidden("This load belongs to another organisation."),
         Ok(false) => Error::NotFound,
         Err(error) => error.into(),
     }
 }
 
-/// Those of the ids that the caller may read, with their documents, in no order.
+/// Returns the documents of those ids that the caller may read, in any order.
 pub fn list_by_ids(c: &mut AnyConnection, caller: &Caller, ids: &[Id]) -> Result<Vec<(Id, Json)>, Error> {
     Ok(readable(caller).filter(l::id.eq_any(ids.to_vec())).select((l::id, l::document)).load(c)?)
 }
 
-/// Stores what a proof changed.
+/// Updates a load that was completed by a proof of delivery, and returns it as the response.
 pub fn complete(c: &mut AnyConnection, load: &Load, proof: &Proof) -> Result<JsonResponse, Error> {
-    let row = Row::of(load)?;
-    let answer = JsonResponse::raw(row.document.0.clone());
+    let row = LoadRow::new(load)?;
+    let response = JsonResponse::raw(row.document.0.clone());
     diesel::update(loads::table.find(load.id)).set((row, l::proof.eq(Json::of(proof)?))).execute(c)?;
-    Ok(answer)
+    Ok(response)
 }
 
-/// Accepts a load for its organiser, whose completed export has it from then on. Changes nothing in a load that needs no
+/// Accepts a load for its organiser, whose completed export contains it from then on. Does nothing if the load needs no
 /// acceptance.
 ///
 /// # Errors
-/// 404 if there is none, 403 if the caller does not act for its organiser.
+/// 404 if there is no such load, 403 if the caller does not act for its organiser.
 pub fn accept(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(), Error> {
     let found = readable(caller).filter(l::id.eq(id)).select((l::organiser_id, l::awaits_acceptance));
     let found = found.first::<(Option<String>, Option<bool>)>(c).optional()?;
     let Some((organiser, awaits_acceptance)) = found else { return Err(missing(c, id)) };
     if !organiser.is_some_and(|organiser| caller.acts_for(&organiser)) {
-        return Err(Error::Forbidden("Only the organiser of a load accepts it."));
+        return Err(Error::Forbidden("Only the organiser of a load can accept it."));
     }
     if awaits_acceptance == Some(true) {
         let accepted = (
@@ -209,48 +208,49 @@ pub fn accept(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(), Erro
     Ok(())
 }
 
-/// Fills in the creators of this many loads at once, which takes a fraction of a second.
+/// The number of loads whose creators [`fill_creators`] fills in, which takes a fraction of a second.
 pub const CREATOR_BATCH_SIZE: usize = 1_000;
 
-/// True if there are loads whose creator is not known yet: loads from before there were creators.
+/// Returns true if there are loads without a creator: an older version stored them.
 pub fn has_unknown_creators(c: &mut AnyConnection) -> Result<bool, Error> {
-    // In the order of the index of these loads, so that PostgreSQL uses it whatever its statistics say.
+    // In the order of the partial index on these loads, so that PostgreSQL uses it regardless of statistics.
     let unknown = l::loads.filter(l::created_by.is_null()).order(l::id).select(l::id);
     Ok(unknown.first::<Id>(c).optional()?.is_some())
 }
 
-/// Fills in the creators of some loads, in column and document: the organiser, else the carrier. A document that names a
-/// creator already keeps it, and the column gets the same. Returns how many.
+/// Fills in the creators of up to [`CREATOR_BATCH_SIZE`] loads, in column and document: the organiser, or else the
+/// carrier. A document that already has a creator keeps it, and the column gets the same one. Returns the number of
+/// loads.
 pub fn fill_creators(c: &mut AnyConnection) -> Result<usize, Error> {
     let creator = "COALESCE(organiser_id, carrier_id)";
     let unknown =
         format!("SELECT id FROM loads WHERE created_by IS NULL ORDER BY id LIMIT {CREATOR_BATCH_SIZE}");
-    // Documents stay as they were written otherwise.
-    let update = |named: &str, but_brace: &str, quoted: &str, json: &str, some: &str| {
+    // Appends the member to the text of the document, whose other members keep their form.
+    let update = |documented: &str, without_brace: &str, quoted: &str, json_type: &str, ids: &str| {
         format!(
-            "UPDATE loads SET created_by = COALESCE({named}, {creator}, ''), \
-             document = CASE WHEN {named} IS NOT NULL OR {creator} IS NULL THEN document \
-             ELSE CAST({but_brace} || ',\"createdBy\":{{\"organisationId\":' || {quoted} || '}}}}' AS {json}) END \
-             WHERE id IN ({some})"
+            "UPDATE loads SET created_by = COALESCE({documented}, {creator}, ''), \
+             document = CASE WHEN {documented} IS NOT NULL OR {creator} IS NULL THEN document \
+             ELSE CAST({without_brace} || ',\"createdBy\":{{\"organisationId\":' || {quoted} || '}}}}' AS {json_type}) END \
+             WHERE id IN ({ids})"
         )
     };
     Ok(match c {
         AnyConnection::Sqlite(c) => {
-            let named = "json_extract(document, '$.createdBy.organisationId')";
-            let (but_brace, quoted) =
+            let documented = "json_extract(document, '$.createdBy.organisationId')";
+            let (without_brace, quoted) =
                 ("substr(document, 1, length(document) - 1)", format!("json_quote({creator})"));
-            diesel::sql_query(update(named, but_brace, &quoted, "TEXT", &unknown)).execute(c)?
+            diesel::sql_query(update(documented, without_brace, &quoted, "TEXT", &unknown)).execute(c)?
         }
         AnyConnection::Postgres(c) => {
-            let named = "(document #>> '{createdBy,organisationId}')";
-            let (but_brace, quoted) = ("left(document::text, -1)", format!("to_json({creator})::text"));
-            let some = format!("{unknown} FOR UPDATE SKIP LOCKED");
-            diesel::sql_query(update(named, but_brace, &quoted, "JSON", &some)).execute(c)?
+            let documented = "(document #>> '{createdBy,organisationId}')";
+            let (without_brace, quoted) = ("left(document::text, -1)", format!("to_json({creator})::text"));
+            let ids = format!("{unknown} FOR UPDATE SKIP LOCKED");
+            diesel::sql_query(update(documented, without_brace, &quoted, "JSON", &ids)).execute(c)?
         }
     })
 }
 
-/// Remembers that a load was sent to a driver, who may then read it and prove its delivery.
+/// Records that a load was sent to a driver, who may then read it and prove its delivery.
 pub fn add_driver(c: &mut AnyConnection, load: Id, driver_id: &str) -> Result<(), Error> {
     let row = (d::load_id.eq(load), d::driver_id.eq(driver_id));
     database::dispatch!(c, c => diesel::insert_into(d::load_drivers).values(row).on_conflict_do_nothing().execute(c))?;

@@ -1,4 +1,4 @@
-//! The header row: what stands in which column.
+//! The header row: which column has which name.
 
 use common::csv::{entries, unescape_formula};
 use common::validation::{Code, ValidationErrors};
@@ -7,25 +7,26 @@ use serde_json::{Map, Value, json};
 use super::table::Cell;
 use crate::loads::columns::COLUMNS;
 
-/// Written by exports, but not for a batch to say: its loads are new.
+/// Columns that are accepted and ignored, since the loads of a batch are new. Exports write all of them except
+/// `createdAtUTC`.
 const IGNORED: [&str; 5] = ["id", "status", "files", "createdAtUTC", "completedAtUTC"];
-/// One column of each must be there.
+/// Of each group, at least one column is required.
 const REQUIRED: [&[&str]; 4] =
     [&["reference"], &["deliveryDateISO"], &["commodityId", "commodityName"], &["organiserId", "carrierId"]];
-/// Stands for a name that is none, which is told once.
-const REFUSED: &str = "";
-/// One more than a load may have: further tags make no difference to the answer.
+/// Replaces an unknown column name, which is reported once.
+const UNKNOWN: &str = "";
+/// One more than a load may have. More tags would not change the response.
 const MAX_TAGS_READ: usize = 51;
-/// So much of an unknown name is told.
-const NAME_SHOWN: usize = 100;
+/// The number of characters of an unknown column name in the response.
+const MAX_NAME_CHARS: usize = 100;
 
-/// The names of the columns, where a cell stands in one.
-pub struct Header(Vec<Option<&'static str>>);
+/// The names of the columns. A column without a name is `None`.
+pub struct HeaderRow(Vec<Option<&'static str>>);
 
-impl Header {
-    /// Reads the header row. Nothing if a column is missing, without which there is no sense in looking at rows.
-    /// `has_organiser`: the form names one.
-    pub fn read(cells: &[Cell], has_organiser: bool, errors: &mut ValidationErrors) -> Option<Self> {
+impl HeaderRow {
+    /// Parses the header row. Returns `None` if a required column is missing, since every row would then be invalid.
+    /// `has_organiser`: the form names an organiser, so that the columns of the parties are optional.
+    pub fn parse(cells: &[Cell], has_organiser: bool, errors: &mut ValidationErrors) -> Option<Self> {
         let mut names = Vec::new();
         for cell in cells {
             let written = if let Cell::Text(text) = cell { text.trim() } else { "#" };
@@ -34,53 +35,55 @@ impl Header {
                 names.push(None);
             } else if let Some(&name) = known {
                 if names.contains(&Some(name)) {
-                    errors.push(written, Code::Inconsistent, "is there twice");
+                    errors.push(written, Code::Inconsistent, "occurs twice");
                 }
                 names.push(Some(name));
             } else {
-                let shown: String = written.chars().take(NAME_SHOWN).collect();
-                let message = format!("is no column: the columns are {}", COLUMNS.join(", "));
-                errors.push_with(shown, Code::Enum, message, json!({ "allowed": COLUMNS }));
-                names.push(Some(REFUSED));
+                let path: String = written.chars().take(MAX_NAME_CHARS).collect();
+                let message = format!("is not a known column: the columns are {}", COLUMNS.join(", "));
+                errors.push_with(path, Code::Enum, message, json!({ "allowed": COLUMNS }));
+                names.push(Some(UNKNOWN));
             }
         }
-        let is_missing = |any: &[&str]| !any.iter().any(|name| names.contains(&Some(name)));
-        let mut complete = true;
-        for any in REQUIRED.into_iter().filter(|any| is_missing(any)) {
-            if any.contains(&"organiserId") && has_organiser {
+        let is_missing = |group: &[&str]| !group.iter().any(|name| names.contains(&Some(name)));
+        let mut is_complete = true;
+        for group in REQUIRED.into_iter().filter(|group| is_missing(group)) {
+            if group.contains(&"organiserId") && has_organiser {
                 continue;
             }
-            errors.push(any[0], Code::Required, format!("is required: a column {}", any.join(" or ")));
-            complete = false;
+            let message = format!("is required: a column {}", group.join(" or "));
+            errors.push(group[0], Code::Required, message);
+            is_complete = false;
         }
-        complete.then_some(Self(names))
+        is_complete.then_some(Self(names))
     }
 
-    /// A row as an object with the members that JSON would have; and whether a cell stands outside of the columns.
-    pub fn object(&self, cells: Vec<Cell>, errors: &mut ValidationErrors) -> (Value, bool) {
-        let (mut object, mut stray) = (Map::new(), false);
+    /// Converts a row to an object with the members of a [`BatchRow`](super::row::BatchRow). Returns true if a cell is
+    /// in a column without a name.
+    pub fn to_object(&self, cells: Vec<Cell>, errors: &mut ValidationErrors) -> (Value, bool) {
+        let (mut object, mut has_unnamed) = (Map::new(), false);
         for (i, cell) in cells.into_iter().enumerate().filter(|(_, cell)| !cell.is_blank()) {
             let Some(name) = self.0.get(i).copied().flatten() else {
-                stray = true;
+                has_unnamed = true;
                 continue;
             };
             match cell {
-                _ if name == REFUSED => {}
+                _ if name == UNKNOWN => {}
                 Cell::Text(text) if IGNORED.contains(&name) => {
                     if text.contains(['\n', '\r']) {
-                        errors.push(name, Code::Format, "has line breaks: is a quote missing?");
+                        errors.push(name, Code::Format, "must not have line breaks: a quote may be missing");
                     }
                 }
                 Cell::Text(text) => drop(object.insert(name.to_owned(), member(name, text.trim()))),
-                Cell::Refused(..) if IGNORED.contains(&name) => {}
-                Cell::Refused(code, why) => errors.push(name, code, why),
+                Cell::Invalid(..) if IGNORED.contains(&name) => {}
+                Cell::Invalid(code, message) => errors.push(name, code, message),
             }
         }
-        (Value::Object(object), stray)
+        (Value::Object(object), has_unnamed)
     }
 }
 
-/// What stands in a cell, as JSON would have it; the schema says what is wrong with it.
+/// Converts the text of a cell to JSON. Invalid texts stay strings, which the schema refuses.
 fn member(name: &str, text: &str) -> Value {
     match name {
         "tags" => entries(text).take(MAX_TAGS_READ).collect(),
@@ -97,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_tag_too_many_is_read_and_no_more() {
+    fn reads_at_most_one_tag_too_many() {
         let read = |count: usize| member("tags", &"a; ;".repeat(count)).as_array().map(Vec::len);
         assert_eq!([read(50), read(51), read(32_500)], [Some(50), Some(51), Some(51)]);
     }

@@ -1,50 +1,76 @@
-//! Batches: loads from the rows of tables, all or none. The tables go to temporary files as they come; one pass reads
-//! and checks every row and writes what is good to another; one transaction stores that.
+//! Batches: imports of loads from CSV and XLSX files, all or none (docs/api/batches.md).
+//!
+//! 1. [`receive`] writes the uploaded files to temporary files.
+//! 2. [`validate`] reads all rows in one pass, collects errors, and writes valid loads to another temporary file.
+//! 3. [`StagedImport::commit`] stores these loads in one transaction.
 
-mod api;
-mod check;
+mod disk;
 mod header;
-mod plan;
+mod model;
 mod queue;
 mod row;
+mod staged_import;
 mod store;
 mod table;
 mod upload;
+mod validator;
 
 use std::sync::Arc;
 
-use common::SchemaValidator;
+use common::{Error, SchemaValidator};
 
-pub(super) use api::{create, template};
+pub(super) use model::BatchResult;
+pub(super) use staged_import::StagedImport;
+pub(super) use upload::{LoadBatchForm, UploadedFile, receive};
+pub(super) use validator::validate;
 
 use crate::Settings;
-use queue::FairQueue;
+use queue::{FairQueue, QUEUE_TIMEOUT};
 use row::BatchRow;
-use table::Limits;
-use upload::LoadBatchForm;
+use table::TableLimits;
 
-/// So many batches are checked at a time: each takes a core and some memory.
+/// The number of batches that are validated at a time. Each takes a core and some memory.
 const MAX_CONCURRENT_BATCHES: usize = 2;
 
-/// What all batches share.
+/// The schemas, limits and queue that all batches share.
 pub(crate) struct Batches {
     form: SchemaValidator<LoadBatchForm>,
     row: SchemaValidator<BatchRow>,
     queue: Arc<FairQueue>,
-    files_max: usize,
-    limits: Limits,
+    max_files: usize,
+    limits: TableLimits,
 }
 
 impl Batches {
+    /// Compiles the schemas.
+    ///
     /// # Errors
-    /// If a schema does not compile, which is a mistake in it.
+    /// If a schema does not compile, which is a bug.
     pub(crate) fn new(settings: &Settings) -> anyhow::Result<Self> {
         Ok(Self {
             form: SchemaValidator::new()?,
             row: SchemaValidator::new()?,
             queue: FairQueue::new(MAX_CONCURRENT_BATCHES),
-            files_max: settings.batch_files,
-            limits: Limits { rows: settings.batch_rows, bytes: settings.batch_bytes },
+            max_files: settings.batch_files,
+            limits: TableLimits { rows: settings.batch_rows, bytes: settings.batch_bytes },
         })
+    }
+
+    /// Waits for the tenant's turn and runs `work` on a blocking thread.
+    ///
+    /// # Errors
+    /// 503 if the queue is full or the turn does not come in time, and errors of `work`.
+    pub(super) async fn run_blocking<T: Send + 'static>(
+        &self,
+        tenant: String,
+        work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let slot = self.queue.acquire(tenant, QUEUE_TIMEOUT).await?;
+        let work = move || {
+            // Held until the work is done, even if the client disconnects.
+            let _slot = slot;
+            work()
+        };
+        tokio::task::spawn_blocking(work).await.map_err(|e| Error::Internal(e.into()))?
     }
 }

@@ -1,101 +1,99 @@
-//! Which batch is checked next: tenants take turns.
+//! A fair queue for batches: tenants take turns.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use common::Error;
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-/// How long a batch waits for others.
+/// How long a batch waits for a slot.
 pub const QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Batches of one tenant that may wait: their files take up the temporary folder.
+/// The number of batches of a tenant that may wait. Their files are in the temporary folder.
 const MAX_WAITING: usize = 8;
 
-/// A fixed number of slots. A tenant never holds all of them (if there are several), and waits for at most one batch of each
-/// other tenant before its own next batch starts.
+/// A fixed number of slots. If there are several, no tenant holds all of them. At most one batch of each other tenant
+/// starts before the next batch of a waiting tenant.
 pub struct FairQueue {
-    max_slots_of_one: usize,
-    state: Mutex<State>,
+    max_slots_per_tenant: usize,
+    state: Mutex<QueueState>,
 }
 
-struct State {
+struct QueueState {
     free_slots: usize,
-    /// The tenant of each slot that is held.
+    /// The tenant of each slot in use.
     holders: Vec<String>,
-    /// The tenants that wait, in the order of their turns, with their waiting batches.
+    /// The waiting tenants in the order of their turns, with their waiting batches.
     turns: VecDeque<(String, VecDeque<oneshot::Sender<Slot>>)>,
 }
 
-/// The right to check one batch, given back when this is dropped.
+/// The right to validate one batch. Released on drop.
 pub struct Slot {
-    /// `None` once the slot was given back.
+    /// `None` if the slot was released already.
     queue: Option<Arc<FairQueue>>,
     tenant: String,
 }
 
 impl FairQueue {
-    /// A queue with this many slots.
+    /// Returns a queue with this many slots.
     pub fn new(slots: usize) -> Arc<Self> {
-        let state = State { free_slots: slots, holders: Vec::new(), turns: VecDeque::new() };
-        Arc::new(Self { max_slots_of_one: (slots - 1).max(1), state: Mutex::new(state) })
+        let state = QueueState { free_slots: slots, holders: Vec::new(), turns: VecDeque::new() };
+        Arc::new(Self { max_slots_per_tenant: (slots - 1).max(1), state: Mutex::new(state) })
     }
 
-    /// Waits for a slot in the turn of this tenant.
+    /// Waits for a slot.
     ///
     /// # Errors
-    /// 503 after the timeout, or at once if the tenant has too many batches waiting.
+    /// 503 after the timeout, or at once if too many batches of the tenant are waiting.
     pub async fn acquire(self: &Arc<Self>, tenant: String, timeout: Duration) -> Result<Slot, Error> {
         match tokio::time::timeout(timeout, self.enter(tenant)?).await {
             Ok(slot) => slot.map_err(|e| Error::Internal(e.into())),
-            Err(elapsed) => Err(busy(elapsed.into())),
+            Err(_) => Err(busy("no slot became free in time")),
         }
     }
 
-    /// Joins the queue. The slot is there at once if one is free.
+    /// Joins the queue. The receiver gets the slot, at once if one is free.
     fn enter(self: &Arc<Self>, tenant: String) -> Result<oneshot::Receiver<Slot>, Error> {
         let (sender, receiver) = oneshot::channel();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         match state.turns.iter_mut().find(|(known, _)| *known == tenant) {
             Some((_, waiting)) => {
                 waiting.retain(|sender| !sender.is_closed());
                 if waiting.len() == MAX_WAITING {
-                    return Err(busy(anyhow::anyhow!("{MAX_WAITING} batches of the tenant wait already")));
+                    return Err(busy("too many batches of the tenant are waiting"));
                 }
                 waiting.push_back(sender);
             }
             None => state.turns.push_back((tenant, VecDeque::from([sender]))),
         }
         drop(state);
-        self.hand_out();
+        self.assign_slots();
         Ok(receiver)
     }
 
-    /// Gives free slots to the batches whose turn it is.
-    fn hand_out(self: &Arc<Self>) {
+    /// Assigns free slots to the batches whose turn it is.
+    fn assign_slots(self: &Arc<Self>) {
         loop {
-            let next = self.state().next(self.max_slots_of_one);
+            let next = self.state.lock().next(self.max_slots_per_tenant);
             let Some((tenant, waiting)) = next else { return };
             if let Err(mut slot) = waiting.send(Slot { queue: Some(self.clone()), tenant }) {
-                // The batch gave up meanwhile. Its slot goes to the next one here, not through another drop.
+                // The batch has left the queue. Releases its slot here, because the drop would call this function
+                // again.
                 slot.queue = None;
-                self.state().release(&slot.tenant);
+                self.state.lock().release(&slot.tenant);
             }
         }
     }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-impl State {
-    /// Takes a free slot for the next tenant that may hold another, and returns its first batch.
-    fn next(&mut self, max_slots_of_one: usize) -> Option<(String, oneshot::Sender<Slot>)> {
+impl QueueState {
+    /// Takes a free slot for the next tenant that may hold one more. Returns the tenant and its first batch.
+    fn next(&mut self, max_slots_per_tenant: usize) -> Option<(String, oneshot::Sender<Slot>)> {
         while self.free_slots > 0 {
             let held = |tenant: &str| self.holders.iter().filter(|holder| *holder == tenant).count();
-            let turn = self.turns.iter().position(|(tenant, _)| held(tenant) < max_slots_of_one)?;
+            let turn = self.turns.iter().position(|(tenant, _)| held(tenant) < max_slots_per_tenant)?;
             let (tenant, mut waiting) = self.turns.remove(turn)?;
             let first = waiting.pop_front();
             if !waiting.is_empty() {
@@ -121,27 +119,28 @@ impl State {
 impl Drop for Slot {
     fn drop(&mut self) {
         if let Some(queue) = self.queue.take() {
-            queue.state().release(&self.tenant);
-            queue.hand_out();
+            queue.state.lock().release(&self.tenant);
+            queue.assign_slots();
         }
     }
 }
 
-/// 503: too many batches are under way.
-fn busy(cause: anyhow::Error) -> Error {
-    Error::Unavailable(cause, "The reader of batches, which is busy,")
+/// Logs the reason and returns 503.
+fn busy(reason: &str) -> Error {
+    tracing::warn!(reason, "refused a batch because of too many others");
+    Error::Busy("Too many batches are being validated and nothing was changed: try again later.")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Joins a queue once for each of these tenants.
+    /// Joins the queue once per tenant in the list.
     fn enter<'a>(queue: &Arc<FairQueue>, tenants: &[&'a str]) -> Vec<(&'a str, oneshot::Receiver<Slot>)> {
         tenants.iter().map(|tenant| (*tenant, queue.enter((*tenant).to_owned()).unwrap())).collect()
     }
 
-    /// Takes the batches that have a slot by now out of the others.
+    /// Removes and returns the batches that have got a slot.
     fn started<'a>(waiting: &mut Vec<(&'a str, oneshot::Receiver<Slot>)>) -> Vec<(&'a str, Slot)> {
         let mut started = Vec::new();
         waiting.retain_mut(|(tenant, slot)| {
@@ -171,11 +170,11 @@ mod tests {
             order += &names(&running);
         }
         assert_eq!(order, "aabcaba");
-        assert_eq!(queue.state().free_slots, 1);
+        assert_eq!(queue.state.lock().free_slots, 1);
     }
 
     #[test]
-    fn a_tenant_never_holds_all_slots() {
+    fn tenant_never_holds_all_slots() {
         let queue = FairQueue::new(2);
         let mut waiting = enter(&queue, &["a", "a", "a"]);
         let first = started(&mut waiting);
@@ -187,32 +186,32 @@ mod tests {
         assert_eq!(names(&started(&mut waiting)), "a");
         assert_eq!(names(&started(&mut waiting)), "a");
         drop(other);
-        let state = queue.state();
+        let state = queue.state.lock();
         assert_eq!((state.free_slots, state.holders.len()), (2, 0));
     }
 
     #[test]
-    fn a_tenant_has_few_batches_waiting() {
+    fn limits_waiting_batches_of_a_tenant() {
         let queue = FairQueue::new(1);
         let waiting = enter(&queue, &["a"; MAX_WAITING + 1]);
-        assert!(matches!(queue.enter("a".to_owned()), Err(Error::Unavailable(..))));
+        assert!(matches!(queue.enter("a".to_owned()), Err(Error::Busy(_))));
         enter(&queue, &["b"]);
-        // Batches that gave up hold no place.
+        // Batches that left the queue do not count.
         drop(waiting);
         enter(&queue, &["a"]);
     }
 
     #[test]
-    fn batches_that_gave_up_hold_neither_a_place_nor_a_slot() {
+    fn batches_that_left_the_queue_get_no_slot() {
         let queue = FairQueue::new(1);
         let mut running = enter(&queue, &["a"]);
         let running = started(&mut running);
         drop(enter(&queue, &["a", "b", "a"]));
         let mut other = enter(&queue, &["c"]);
-        // Gives up when its turn comes: nobody receives the slot.
+        // The first waiting batches have left the queue.
         drop(running);
         assert_eq!(names(&started(&mut other)), "c");
-        let state = queue.state();
+        let state = queue.state.lock();
         assert_eq!((state.free_slots, state.turns.len()), (1, 0));
     }
 }

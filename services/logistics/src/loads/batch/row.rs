@@ -1,16 +1,17 @@
-//! The rules of a row: those of the forms, for whoever fills in a table.
+//! The schema and the rules of a row.
 
-use common::Caller;
 use common::validation::{Code, ValidationErrors};
 use common::wire::{DateOrDateTime, Name, Postcode, QueryText, Reference, Registration, Tag};
+use common::{Caller, Error};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::upload::Organiser;
+use super::upload::DefaultOrganiser;
 use crate::commodities::Catalogue;
-use crate::loads::form::{SharedFields, party, reword_tonnes};
-use crate::loads::model::{NewLoad, Party};
+use crate::loads::form::{SharedFields, UNKNOWN_COMMODITY, reword_tonnes};
+use crate::loads::model::Load;
+use crate::loads::party::Party;
 
 /// A row, by the names of its columns.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -40,10 +41,19 @@ pub struct BatchRow {
     tags: Vec<Tag>,
 }
 
+/// The inputs that all rows of a batch share.
+pub struct RowContext<'a> {
+    pub caller: &'a Caller,
+    pub catalogue: &'a Catalogue,
+    pub organiser: DefaultOrganiser,
+    /// A row uses the organiser of the form, whose name is missing. This is reported once for the form.
+    pub lacks_organiser_name: bool,
+}
+
 const REQUIRED: &str = "is required";
 
-/// Makes what the schema found plain for somebody who looks at a table: one entry for each cell.
-pub fn reword(mut found: ValidationErrors, errors: &mut ValidationErrors) {
+/// Moves schema errors from `found` to `errors`, one per cell, with messages for people who edit a table.
+pub fn reword_errors(mut found: ValidationErrors, errors: &mut ValidationErrors) {
     reword_tonnes("weight", &mut found);
     reword_tonnes("weightNet", &mut found);
     found.reword("commodityId", Code::Type, "must be a number: see GET /v1/commodities");
@@ -51,29 +61,31 @@ pub fn reword(mut found: ValidationErrors, errors: &mut ValidationErrors) {
         found.reword(name, Code::Type, "must be a number, such as 29.4");
     }
     for field_error in found {
-        let cell = field_error.path.split(['[', '.']).next().unwrap_or_default();
-        errors.push_with(cell, field_error.code, field_error.message, field_error.data.into());
+        let column = field_error.path.split(['[', '.']).next().unwrap_or_default();
+        errors.push_with(column, field_error.code, field_error.message, field_error.data.into());
     }
 }
 
 impl BatchRow {
-    /// The load that is meant, and what is wrong with the row; nothing if that is something. `nameless` is set when
-    /// the form's organiser is the row's and has no name. The caller's own organisation needs no name if the token has
-    /// it.
-    pub fn into_new(
+    /// Converts the row. If it is invalid, adds the reasons to `errors` and returns `None`; also if `errors` has
+    /// entries before.
+    ///
+    /// # Errors
+    /// 500 if the row was not validated by its schema.
+    pub fn into_load(
         mut self,
-        organiser: &Organiser,
-        caller: &Caller,
-        catalogue: &Catalogue,
+        context: &mut RowContext<'_>,
         errors: &mut ValidationErrors,
-        nameless: &mut bool,
-    ) -> Option<NewLoad> {
-        let commodity_id = self.commodity(catalogue, errors);
+    ) -> Result<Option<Load>, Error> {
+        let commodity_id = self.commodity_id(context.catalogue, errors);
         if self.weight_unit.as_ref().is_some_and(|unit| !unit.eq_ignore_ascii_case("tonne")) {
             errors.push_with("weightUnit", Code::Enum, "must be tonne", json!({ "allowed": ["tonne"] }));
         }
-        let parties = self.parties(organiser, caller, errors, nameless);
-        let goods = SharedFields {
+        let (organiser, carrier) = self.parties(context, errors);
+        if !errors.is_empty() {
+            return Ok(None);
+        }
+        let fields = SharedFields {
             commodity_id: commodity_id.unwrap_or_default(),
             reference: self.reference,
             delivery_date: self.delivery_date,
@@ -84,21 +96,22 @@ impl BatchRow {
             dropoff_postcode: self.dropoff_postcode,
             tags: self.tags,
         };
-        if errors.is_empty() { goods.into_new(catalogue, parties, self.weight_net, None) } else { None }
+        let load = fields.into_load(context.catalogue, context.caller, self.weight_net)?;
+        Ok(Some(Load { organiser, carrier, ..load }))
     }
 
-    fn commodity(&self, catalogue: &Catalogue, errors: &mut ValidationErrors) -> Option<f64> {
+    /// Returns the id of the commodity that id or name, or both, name.
+    fn commodity_id(&self, catalogue: &Catalogue, errors: &mut ValidationErrors) -> Option<f64> {
         let by_name = self.commodity_name.as_ref().map(|name| catalogue.find_name(name));
         let by_id = self.commodity_id.map(|id| catalogue.find(id));
-        let unknown = "names no commodity: see GET /v1/commodities";
         if let (Some(None), Some(None)) = (by_id, by_name) {
-            errors.push("commodityName", Code::UnknownReference, unknown);
+            errors.push("commodityName", Code::UnknownReference, UNKNOWN_COMMODITY);
         }
         match (by_id, by_name) {
-            (Some(None), _) => errors.push("commodityId", Code::UnknownReference, unknown),
-            (_, Some(None)) => errors.push("commodityName", Code::UnknownReference, unknown),
+            (Some(None), _) => errors.push("commodityId", Code::UnknownReference, UNKNOWN_COMMODITY),
+            (_, Some(None)) => errors.push("commodityName", Code::UnknownReference, UNKNOWN_COMMODITY),
             (Some(Some(id)), Some(Some(name))) if id.id != name.id => {
-                let message = format!("is not the commodity {}, which is {}", id.id, id.name);
+                let message = format!("is not the name of commodity {}, which is {}", id.id, id.name);
                 errors.push("commodityName", Code::Inconsistent, message);
             }
             (Some(found), _) | (None, Some(found)) => return found.map(|entry| entry.id.into()),
@@ -110,30 +123,33 @@ impl BatchRow {
         None
     }
 
+    /// Returns organiser and carrier. The form supplies the organiser, or its name, if the row omits it.
     fn parties(
         &mut self,
-        form: &Organiser,
-        caller: &Caller,
+        context: &mut RowContext<'_>,
         errors: &mut ValidationErrors,
-        nameless: &mut bool,
     ) -> (Option<Party>, Option<Party>) {
+        let (caller, default) = (context.caller, &context.organiser);
         let (mut id, mut name) = (self.organiser_id.take(), self.organiser_name.take());
         let (carrier_id, carrier_name) = (self.carrier_id.take(), self.carrier_name.take());
-        let refused = ["organiserId", "organiserName"].iter().any(|field| errors.failed(field));
-        let is_forms = id.is_none() && name.is_none() && !refused;
-        if is_forms {
-            id.clone_from(&form.id);
+        let is_invalid = ["organiserId", "organiserName"].iter().any(|field| errors.failed(field));
+        let is_default = id.is_none() && name.is_none() && !is_invalid;
+        if is_default {
+            id.clone_from(&default.id);
         }
-        // Another organisation's name is not this one's.
-        if is_forms || (name.is_none() && form.id.as_ref().is_none_or(|own| id.as_ref() == Some(own))) {
-            name = name.or_else(|| form.name.clone());
+        // The default name does not apply to a row with another organiser.
+        if is_default
+            || (name.is_none()
+                && default.id.as_ref().is_none_or(|default_id| id.as_ref() == Some(default_id)))
+        {
+            name = name.or_else(|| default.name.clone());
         }
         let lacks_name = |id: &Option<Name>, name: &Option<Name>| {
             name.is_none() && id.as_ref().is_some_and(|id| caller.own_name(id).is_none())
         };
         if lacks_name(&id, &name) {
-            if is_forms {
-                *nameless = true;
+            if is_default {
+                context.lacks_organiser_name = true;
             } else {
                 errors.push("organiserName", Code::Required, REQUIRED);
             }
@@ -147,6 +163,6 @@ impl BatchRow {
         if id.is_none() && carrier_id.is_none() && !errors.failed("carrierId") {
             errors.push("organiserId", Code::Required, "is required: organiserId or carrierId");
         }
-        (party(id, name), party(carrier_id, carrier_name))
+        (Party::new(id, name, caller), Party::new(carrier_id, carrier_name, caller))
     }
 }

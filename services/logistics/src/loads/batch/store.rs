@@ -1,4 +1,4 @@
-//! Which contents were imported.
+//! Queries on the contents that were imported.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,13 @@ use common::Error;
 use database::{AnyConnection, Timestamp};
 use diesel::prelude::*;
 
-use super::plan::Import;
+use super::model::Import;
 use crate::schema::imports::dsl as i;
 
-/// 409 for the first file that was imported before, unless it may be again.
+/// Returns an error if a file was imported before and the import is not a permitted repeat.
+///
+/// # Errors
+/// 409 for the first such file.
 pub fn refuse_repeat(c: &mut AnyConnection, import: &Import) -> Result<(), Error> {
     if import.repeat {
         return Ok(());
@@ -21,19 +24,22 @@ pub fn refuse_repeat(c: &mut AnyConnection, import: &Import) -> Result<(), Error
     let known: HashMap<String, Timestamp> = known.load(c)?.into_iter().collect();
     for file in &import.files {
         let Some(at) = known.get(&file.content_hash).or(known.get(&import.combined_hash)) else { continue };
-        let message = "The same content was imported before: send repeat=true to import it once more.";
+        let message = "The same content was imported before: send repeat=true to import it again.";
         let conflict = Error::conflict(message).with("importedAtUTC", at.to_string());
         return Err(conflict.with("file", file.name.as_str()));
     }
     Ok(())
 }
 
-/// Records an import. If another transaction does so with the same content, this one waits for it; what comes of it
-/// PostgreSQL cannot serialise, so the write runs again and finds the other's row.
+/// Records the contents of an import. Waits if another transaction records the same content. When that one commits,
+/// PostgreSQL reports a serialization failure, and the retried write finds its row in [`refuse_repeat`].
+///
+/// # Errors
+/// 409 if the wait for another transaction times out.
 pub fn record(c: &mut AnyConnection, import: &Import) -> Result<(), Error> {
     let now = Timestamp::now();
     let mut hashes: Vec<_> = import.files.iter().map(|file| &file.content_hash).collect();
-    // In one order, or two transactions with the same files could wait for each other.
+    // In the same order in all transactions, to avoid deadlocks.
     hashes.sort_unstable();
     for hash in hashes {
         let row = (
@@ -50,7 +56,7 @@ pub fn record(c: &mut AnyConnection, import: &Import) -> Result<(), Error> {
         match recorded.map_err(database::Error::from) {
             Ok(_) => {}
             Err(error) if error.is_lock_timeout() => {
-                let message = "The same content is being imported by another request: try again later.";
+                let message = "Another request is importing the same content: try again later.";
                 return Err(Error::conflict(message));
             }
             Err(error) => return Err(error.into()),

@@ -1,7 +1,6 @@
-//! The form that a batch comes in.
+//! The multipart form of a batch.
 
 use std::fs::File;
-use std::io;
 
 use actix_web::HttpRequest;
 use common::Error;
@@ -17,23 +16,25 @@ use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, 
 use utoipa::{PartialSchema, ToSchema};
 
 use super::Batches;
+use super::disk::disk_error;
 
-const TEXTS: [&str; 4] = ["organisationId", "organisationName", "dryRun", "repeat"];
+const TEXT_FIELDS: [&str; 4] = ["organisationId", "organisationName", "dryRun", "repeat"];
 
 /// A batch of loads.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct LoadBatchForm {
-    /// CSV or XLSX, with a header row of the names of columns.
+    /// CSV or XLSX files with a header row of column names.
     #[schema(required = true, value_type = Vec<UploadedTable>, min_items = 1, max_items = 10)]
     file: Vec<String>,
     /// The organiser of rows that name none.
     organisation_id: Option<Name>,
-    /// Its name. Not needed for the caller's own organisation if the token has it, neither here nor in rows.
+    /// The name of that organiser. For the caller's own organisation, the form and the rows can omit it if the token
+    /// has it.
     organisation_name: Option<Name>,
-    /// `true`: the very same checks, and nothing is stored.
+    /// `true`: runs all checks and stores nothing.
     pub dry_run: bool,
-    /// `true`: stored even if the same content was before.
+    /// `true`: accepts content that was imported before.
     pub repeat: bool,
 }
 
@@ -48,64 +49,59 @@ impl PartialSchema for UploadedTable {
 }
 impl ToSchema for UploadedTable {}
 
-/// A file that came in; it has no name on the disk and goes with this.
+/// An uploaded file, stored as an unnamed temporary file that is deleted when it is dropped.
 pub struct UploadedFile {
-    /// The name it came with.
+    /// The file name from the form.
     pub name: Option<String>,
-    /// Its SHA-256.
+    /// The SHA-256 of the content.
     pub hash: [u8; 32],
     pub file: File,
     size: usize,
 }
 
 impl UploadedFile {
-    /// True for a file without content.
+    /// Returns true if the file has no content.
     pub fn is_empty(&self) -> bool {
         self.size == 0
     }
 }
 
-/// The organiser of rows that name none.
+/// The organiser of rows that name none, from the form.
 #[derive(Debug, Default)]
-pub struct Organiser {
+pub struct DefaultOrganiser {
     pub id: Option<Name>,
     pub name: Option<Name>,
 }
 
-/// Reads the whole form.
+/// Reads the whole form and stores its files in the temporary folder.
 ///
 /// # Errors
-/// 400 for a body that is no whole form or has too many files, 413, 415, 503.
+/// 400 for an incomplete form or too many files, 413, 415, 503.
 pub async fn receive(
     request: &HttpRequest,
     form: Payload,
     batches: &Batches,
 ) -> Result<Form<UploadedFile>, Error> {
-    let limits = Limits { texts: &TEXTS, files: batches.files_max, file_bytes: batches.limits.bytes };
-    multipart::receive(request, form, limits, keep).await
+    let limits = Limits { texts: &TEXT_FIELDS, files: batches.max_files, file_bytes: batches.limits.bytes };
+    multipart::receive(request, form, limits, store_file).await
 }
 
-async fn keep(mut part: FilePart<'_>) -> Result<UploadedFile, Error> {
-    let mut file = tokio::fs::File::from_std(tempfile::tempfile().map_err(disk)?);
+async fn store_file(mut part: FilePart<'_>) -> Result<UploadedFile, Error> {
+    let mut file = tokio::fs::File::from_std(tempfile::tempfile().map_err(disk_error)?);
     let (mut hash, mut size) = (Sha256::new(), 0);
     while let Some(chunk) = part.next().await? {
         hash.update(&chunk);
         size += chunk.len();
-        file.write_all(&chunk).await.map_err(disk)?;
+        file.write_all(&chunk).await.map_err(disk_error)?;
     }
-    file.flush().await.map_err(disk)?;
+    file.flush().await.map_err(disk_error)?;
     Ok(UploadedFile { name: part.name, hash: hash.finalize().into(), file: file.into_std().await, size })
 }
 
-/// The temporary folder is full or away.
-pub fn disk(error: io::Error) -> Error {
-    Error::Unavailable(error.into(), "The temporary folder")
-}
-
-/// The fields of a form, and what is wrong with them.
-pub fn parse(form: &Form<UploadedFile>, batches: &Batches) -> (LoadBatchForm, ValidationErrors) {
+/// Parses the fields of a form. Returns their errors too. An invalid field has its default value.
+pub fn parse_form(form: &Form<UploadedFile>, batches: &Batches) -> (LoadBatchForm, ValidationErrors) {
     let mut value = json!({});
-    for name in TEXTS {
+    for name in TEXT_FIELDS {
         if let Some(text) = form.last(name) {
             value[name] = match text.trim() {
                 "true" | "false" if matches!(name, "dryRun" | "repeat") => json!(text.trim() == "true"),
@@ -125,13 +121,13 @@ pub fn parse(form: &Form<UploadedFile>, batches: &Batches) -> (LoadBatchForm, Va
 }
 
 impl LoadBatchForm {
-    /// The organiser of rows that name none. One that was refused stands in for what it will be, so that no row is
-    /// said to lack it.
-    pub fn organiser(&mut self, errors: &ValidationErrors) -> Organiser {
+    /// Takes the default organiser out of the form. An invalid field gets a placeholder, so that rows without an
+    /// organiser are not reported as well.
+    pub fn take_organiser(&mut self, errors: &ValidationErrors) -> DefaultOrganiser {
         let field = |name: &str, value: Option<Name>| {
             if errors.failed(name) { Some(Name("-".into())) } else { value }
         };
-        Organiser {
+        DefaultOrganiser {
             id: field("organisationId", self.organisation_id.take()),
             name: field("organisationName", self.organisation_name.take()),
         }

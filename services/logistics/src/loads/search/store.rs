@@ -7,7 +7,7 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Text};
 
-use super::super::store::{Query as LoadQuery, Role, visible};
+use super::super::store::{LoadQuery, Role, visible};
 use super::{LoadSearch, words};
 use crate::schema::loads::dsl as l;
 

@@ -15,7 +15,7 @@ testkit::on_both! {
         let table = table.replace("harvest; wheat ;", "\"harvest; wheat ;\"");
         let answer = send_file(&app, table).await.ok();
         assert_eq!((&answer["status"], &answer["count"]), (&json!("success"), &json!(2)));
-        assert_eq!(answer["message"], "2 loads are created.");
+        assert_eq!(answer["message"], "2 loads were created.");
         let mut made = loads(&app, &User::of("grain"), &answer).await;
         for load in &mut made {
             for member in ["id", "createdAtUTC"] {

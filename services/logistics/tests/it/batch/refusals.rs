@@ -51,7 +51,7 @@ testkit::on_both! {
             assert_eq!(reply.errors(), ["file format"]);
         }
         let latin: &[u8] = b"reference,tags\nA,B\nC,\xe9\n";
-        for (content, hint) in [(latin, "line 3"), (b"\xff\xfea\0", "UTF-16"), (b"PK\x03\x04rest", "cut off")] {
+        for (content, hint) in [(latin, "line 3"), (b"\xff\xfea\0", "UTF-16"), (b"PK\x03\x04rest", "truncated")] {
             let reply = send_file(&app, content).await;
             assert!(reply.text().contains(hint), "{}", reply.text());
             assert_eq!(reply.error(400), "malformed_body");

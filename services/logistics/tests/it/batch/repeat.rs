@@ -70,7 +70,7 @@ testkit::on_both! {
         for _ in 0..2 {
             let answer = send(&app, &User::of("grain"), dry()).await.ok();
             assert_eq!((&answer["count"], &answer["ids"], &answer["status"]), (&json!(2), &json!([]), &json!("success")));
-            assert!(answer["message"].as_str().unwrap().contains("nothing is stored"));
+            assert!(answer["message"].as_str().unwrap().contains("nothing was stored"));
         }
         assert_eq!(send(&app, &User::of("other"), dry()).await.error(403), "forbidden");
         let bad = form(&[GOOD.replace("2026-03-02", "2026-13-02").as_bytes()]).text("dryRun", "true");

@@ -1,127 +1,130 @@
-//! CSV (RFC 4180, and what spreadsheets make of it): it knows on which line a record begins, blank lines and line
-//! breaks in quotes counted, and that a quote was left open, which would swallow the rows that follow.
+//! Reads CSV (RFC 4180 and the variants of spreadsheet applications). Unlike the `csv` crate, counts the line where
+//! each record begins, including blank lines and line breaks in quotes, and reports an unclosed quote, which would
+//! otherwise swallow the following rows.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 
 use common::validation::Code;
 
-use super::{Budget, Cell, MAX_COLUMNS, Row, TableError};
+use super::budget::{Budget, MAX_COLUMNS};
+use super::cell::{Cell, TableRow};
+use super::error::TableError;
 
-/// No record is longer: it is more than all columns may have together.
+/// The maximum length of a record. All columns together accept less.
 const MAX_RECORD_BYTES: usize = 1 << 20;
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-pub struct Csv {
+/// A reader for the records of a CSV file.
+pub struct CsvReader {
     input: BufReader<File>,
     delimiter: u8,
-    /// The line that comes next.
+    /// The number of the next line, from 1.
     line: u64,
-    /// A `\n` that comes next is of the same line break.
+    /// The last byte was `\r`. A `\n` then belongs to the same line break.
     after_cr: bool,
 }
 
-/// Where the reader is within a record.
+/// The position of the parser in a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ParserState {
     /// Before the first byte of a cell.
-    Begin,
-    Plain,
+    CellStart,
+    Unquoted,
     Quoted,
-    /// After a quote within quotes: the end of it, or the first of two.
-    Quote,
+    /// After a quote in a quoted cell: the closing quote, or the first of an escaped pair.
+    QuoteInQuoted,
 }
 
-impl Csv {
+impl CsvReader {
+    /// Skips a byte order mark and detects the delimiter.
     pub fn new(file: File) -> Result<Self, TableError> {
         let mut input = BufReader::with_capacity(64 << 10, file);
         if input.fill_buf()?.starts_with(BOM) {
             input.consume(BOM.len());
         }
-        let delimiter = delimiter(input.fill_buf()?);
+        let delimiter = detect_delimiter(input.fill_buf()?);
         Ok(Self { input, delimiter, line: 1, after_cr: false })
     }
 
-    /// The next record, blank or not.
-    pub fn next(&mut self, budget: &mut Budget) -> Result<Option<Row>, TableError> {
-        let row = self.record()?;
+    /// Returns the next record, which may be blank.
+    pub fn next(&mut self, budget: &mut Budget) -> Result<Option<TableRow>, TableError> {
+        let row = self.read_record()?;
         let cells = row.as_ref().map_or(&[][..], |row| &row.cells);
         budget.take_cells(cells.len())?;
         budget.take_text(cells.iter().map(Cell::text_bytes).sum())?;
         Ok(row)
     }
 
-    fn record(&mut self) -> Result<Option<Row>, TableError> {
-        let begin = self.line;
-        let (mut cells, mut cell, mut state, mut size) = (Vec::new(), Vec::new(), State::Begin, 0);
-        let mut any = false;
-        while let Some(byte) = self.byte()? {
-            let half = byte == b'\n' && self.after_cr;
+    fn read_record(&mut self) -> Result<Option<TableRow>, TableError> {
+        let start = self.line;
+        let (mut cells, mut cell, mut state, mut size) = (Vec::new(), Vec::new(), ParserState::CellStart, 0);
+        while let Some(byte) = self.read_byte()? {
+            let ends_crlf = byte == b'\n' && self.after_cr;
             self.after_cr = byte == b'\r';
-            if half && !any {
-                // Of the line break that ended the last record.
+            if ends_crlf && size == 0 {
+                // Belongs to the line break after the previous record.
                 continue;
             }
-            any = true;
             size += 1;
             if size > MAX_RECORD_BYTES {
-                return Err(open_quote(begin));
+                return Err(unclosed_quote(start));
             }
-            if (byte == b'\n' && !half) || byte == b'\r' {
+            if (byte == b'\n' && !ends_crlf) || byte == b'\r' {
                 self.line += 1;
             }
             state = match (state, byte) {
-                (State::Begin, b'"') => State::Quoted,
-                (State::Quoted, b'"') => State::Quote,
-                (State::Quote, b'"') | (State::Quoted, _) => {
+                (ParserState::CellStart, b'"') => ParserState::Quoted,
+                (ParserState::Quoted, b'"') => ParserState::QuoteInQuoted,
+                (ParserState::QuoteInQuoted, b'"') | (ParserState::Quoted, _) => {
                     cell.push(byte);
-                    State::Quoted
+                    ParserState::Quoted
                 }
-                (_, b'\n' | b'\r') => return finish(cells, cell, begin),
+                (_, b'\n' | b'\r') => return finish_record(cells, cell, start),
                 (_, byte) if byte == self.delimiter => {
-                    cells.push(text(std::mem::take(&mut cell), begin)?);
+                    cells.push(parse_text(std::mem::take(&mut cell), start)?);
                     if cells.len() == MAX_COLUMNS {
-                        return Err(TableError::too_many("columns", MAX_COLUMNS).with("line", begin));
+                        return Err(TableError::too_many("columns", MAX_COLUMNS).with("line", start));
                     }
-                    State::Begin
+                    ParserState::CellStart
                 }
                 _ => {
                     cell.push(byte);
-                    State::Plain
+                    ParserState::Unquoted
                 }
             };
         }
         match state {
-            State::Quoted => Err(open_quote(begin)),
-            _ if any => finish(cells, cell, begin),
+            ParserState::Quoted => Err(unclosed_quote(start)),
+            _ if size > 0 => finish_record(cells, cell, start),
             _ => Ok(None),
         }
     }
 
-    fn byte(&mut self) -> Result<Option<u8>, TableError> {
+    fn read_byte(&mut self) -> Result<Option<u8>, TableError> {
         let byte = self.input.fill_buf()?.first().copied();
         self.input.consume(usize::from(byte.is_some()));
         Ok(byte)
     }
 }
 
-fn finish(mut cells: Vec<Cell>, last: Vec<u8>, line: u64) -> Result<Option<Row>, TableError> {
-    cells.push(text(last, line)?);
-    Ok(Some(Row { line, cells }))
+fn finish_record(mut cells: Vec<Cell>, last: Vec<u8>, line: u64) -> Result<Option<TableRow>, TableError> {
+    cells.push(parse_text(last, line)?);
+    Ok(Some(TableRow { line, cells }))
 }
 
-fn text(bytes: Vec<u8>, line: u64) -> Result<Cell, TableError> {
+fn parse_text(bytes: Vec<u8>, line: u64) -> Result<Cell, TableError> {
     let text = String::from_utf8(bytes);
     text.map(Cell::Text).map_err(|_| TableError::unreadable("is not UTF-8: save it as CSV UTF-8", Some(line)))
 }
 
-fn open_quote(line: u64) -> TableError {
-    let message = "has a row that does not end: is a quote missing that should close a cell?";
+fn unclosed_quote(line: u64) -> TableError {
+    let message = "has a row that does not end: a closing quote may be missing";
     TableError::refused(Code::Format, message).with("line", line)
 }
 
-/// What the first line has most of, outside of quotes.
-fn delimiter(head: &[u8]) -> u8 {
+/// Returns the most frequent delimiter outside quotes in the first line that is not empty, or the first of equals.
+fn detect_delimiter(head: &[u8]) -> u8 {
     let mut quoted = false;
     let mut counts = [(b',', 0), (b';', 0), (b'\t', 0)];
     let bytes = head.iter().copied().skip_while(|byte| matches!(byte, b'\n' | b'\r'));
@@ -129,7 +132,7 @@ fn delimiter(head: &[u8]) -> u8 {
         quoted ^= byte == b'"';
         counts.iter_mut().filter(|(delimiter, _)| *delimiter == byte && !quoted).for_each(|(_, n)| *n += 1);
     }
-    // Of equals the first.
+    // `max_by_key` returns the last maximum.
     counts.iter().rev().max_by_key(|(_, n)| n).map_or(b',', |(delimiter, _)| *delimiter)
 }
 
@@ -143,9 +146,9 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(content).unwrap();
         file.rewind().unwrap();
-        let mut csv = Csv::new(file)?;
+        let mut csv = CsvReader::new(file)?;
         let mut rows = Vec::new();
-        while let Some(row) = csv.record()? {
+        while let Some(row) = csv.read_record()? {
             let text = |cell| if let Cell::Text(text) = cell { text } else { panic!() };
             rows.push((row.line, row.cells.into_iter().map(text).collect()));
         }
@@ -157,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn records_and_their_lines() {
+    fn reads_records_with_their_lines() {
         for end in ["\n", "\r\n", "\r"] {
             let content =
                 ["\u{feff}a;\"b\";c,d", "", "\"1\"\"2", ";3\";;\u{e9}", "4\"5;6;\" 7 \"x", ""].join(end);
@@ -181,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_csv() {
+    fn rejects_invalid_csv_with_its_line() {
         let line = |content: &[u8]| match read(content).unwrap_err() {
             TableError::Unreadable(_, line) => line,
             TableError::Refused { data, .. } => data["line"].as_u64(),

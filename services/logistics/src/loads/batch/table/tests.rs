@@ -1,26 +1,30 @@
-//! Whatever is in a file: no panic, and nothing that goes beyond the limits.
+//! Files with arbitrary and damaged content: no panic, and no limit is exceeded.
 
-use std::io::{Seek, Write};
+use std::io::Write;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use rust_xlsxwriter::{Formula, Workbook};
 
+use super::budget::{MAX_COLUMNS, MAX_TEXT_BYTES};
 use super::*;
 
-const LIMITS: Limits = Limits { rows: 50, bytes: 1 << 20 };
+const LIMITS: TableLimits = TableLimits { rows: 50, bytes: 1 << 20 };
 
-/// Reads a file as a batch does, and checks each row.
-fn is_sane(content: &[u8]) -> bool {
+fn file(content: &[u8]) -> File {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(content).unwrap();
-    file.rewind().unwrap();
+    file
+}
+
+/// Reads a file to its end or its first error. Returns true if all rows are within the limits.
+fn stays_within_limits(content: &[u8]) -> bool {
     let mut budget = Budget::new(LIMITS);
-    let Ok(mut table) = TableReader::open(file, &mut budget) else { return true };
+    let Ok(mut table) = TableReader::open(file(content), &mut budget) else { return true };
     let is_bounded =
         |cell: &Cell| !matches!(cell, Cell::Text(text) if text.len() > content.len().max(MAX_TEXT_BYTES));
-    // Every row of these files takes some of their bytes.
+    // More iterations than rows, since every row takes some bytes of the file.
     for _ in 0..=content.len() * 20 {
         match table.next(&mut budget) {
             Ok(Some(row)) if row.cells.len() <= MAX_COLUMNS && row.cells.iter().all(is_bounded) => {}
@@ -44,7 +48,7 @@ fn workbook() -> Vec<u8> {
     book.save_to_buffer().unwrap()
 }
 
-/// The parts of a workbook, unpacked, so that what is changed is read.
+/// Unpacks the parts of a workbook, so that tests can change XML instead of compressed bytes.
 fn parts(book: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut archive = zip::ZipArchive::new(std::io::Cursor::new(book)).unwrap();
     let mut parts = Vec::new();
@@ -57,7 +61,7 @@ fn parts(book: &[u8]) -> Vec<(String, Vec<u8>)> {
     parts
 }
 
-fn packed(parts: &[(String, Vec<u8>)]) -> Vec<u8> {
+fn pack(parts: &[(String, Vec<u8>)]) -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, content) in parts {
         archive.start_file(name.as_str(), zip::write::SimpleFileOptions::default()).unwrap();
@@ -67,25 +71,21 @@ fn packed(parts: &[(String, Vec<u8>)]) -> Vec<u8> {
 }
 
 #[test]
-fn a_workbook_is_read_with_the_largest_limits() {
-    let mut file = tempfile::tempfile().unwrap();
-    file.write_all(&workbook()).unwrap();
-    let mut budget = Budget::new(Limits { rows: usize::MAX, bytes: usize::MAX });
-    let mut table = TableReader::open(file, &mut budget).unwrap();
+fn reads_workbooks_with_the_largest_limits() {
+    let mut budget = Budget::new(TableLimits { rows: usize::MAX, bytes: usize::MAX });
+    let mut table = TableReader::open(file(&workbook()), &mut budget).unwrap();
     assert!(table.next(&mut budget).unwrap().is_some());
 }
 
 #[test]
-fn rows_after_the_largest_number_are_read() {
+fn reads_rows_after_the_largest_row_number() {
     let mut parts = parts(&workbook());
     let (_, sheet) = parts.iter_mut().find(|(name, _)| name.ends_with("sheet1.xml")).unwrap();
     let cell = "<c t='str'><v>a</v></c>";
     let rows = format!("<row r='{}'>{cell}</row><row>{cell}</row>", u64::MAX);
     *sheet = format!("<worksheet><sheetData>{rows}</sheetData></worksheet>").into_bytes();
-    let mut file = tempfile::tempfile().unwrap();
-    file.write_all(&packed(&parts)).unwrap();
     let mut budget = Budget::new(LIMITS);
-    let mut table = TableReader::open(file, &mut budget).unwrap();
+    let mut table = TableReader::open(file(&pack(&parts)), &mut budget).unwrap();
     let lines = [0; 2].map(|_| table.next(&mut budget).unwrap().unwrap().line);
     assert_eq!(lines, [u64::MAX; 2]);
 }
@@ -94,16 +94,16 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_bytes_are_a_table_or_refused(
+    fn reads_or_rejects_arbitrary_bytes(
         bytes in vec(any::<u8>(), 0..400), cells in "([\"',;\t\r\n=a-c\u{e9}]{0,9}){0,30}", zipped in any::<bool>(),
     ) {
-        prop_assert!(is_sane(cells.as_bytes()));
+        prop_assert!(stays_within_limits(cells.as_bytes()));
         let head: &[u8] = if zipped { b"PK\x03\x04" } else { b"\xef\xbb\xbf" };
-        prop_assert!(is_sane(&[head, &bytes].concat()));
+        prop_assert!(stays_within_limits(&[head, &bytes].concat()));
     }
 
     #[test]
-    fn a_damaged_archive_is_read_or_refused(
+    fn reads_or_rejects_damaged_archives(
         changes in vec((any::<Index>(), any::<u8>()), 1..6), end in prop::option::of(any::<Index>()),
     ) {
         let mut book = workbook();
@@ -112,12 +112,13 @@ proptest! {
             book[at] = *byte;
         }
         book.truncate(end.map_or(book.len(), |end| end.index(book.len())));
-        prop_assert!(is_sane(&book));
+        prop_assert!(stays_within_limits(&book));
     }
 
     #[test]
-    fn damaged_parts_are_read_or_refused(
-        which in any::<Index>(), changes in vec((any::<Index>(), "[<>/&;\"=0-9A-Zrstv]{0,4}|-1|99999999999999999999"), 1..4),
+    fn reads_or_rejects_damaged_parts(
+        which in any::<Index>(),
+        changes in vec((any::<Index>(), "[<>/&;\"=0-9A-Zrstv]{0,4}|-1|99999999999999999999"), 1..4),
     ) {
         let mut parts = parts(&workbook());
         let which = which.index(parts.len());
@@ -126,18 +127,17 @@ proptest! {
             let at = at.index(content.len());
             content.splice(at..(at + put.len()).min(content.len()), put.bytes());
         }
-        prop_assert!(is_sane(&packed(&parts)));
+        prop_assert!(stays_within_limits(&pack(&parts)));
     }
 }
 
 #[test]
-fn the_workbook_itself_is_read() {
-    let mut file = tempfile::tempfile().unwrap();
-    file.write_all(&packed(&parts(&workbook()))).unwrap();
+fn reads_the_undamaged_workbook() {
+    let content = pack(&parts(&workbook()));
     let mut budget = Budget::new(LIMITS);
-    let mut table = TableReader::open(file, &mut budget).map_err(|_| "no table").unwrap();
+    let mut table = TableReader::open(file(&content), &mut budget).map_err(|_| "not a table").unwrap();
     let mut rows = 0;
-    while table.next(&mut budget).map_err(|_| "no row").unwrap().is_some() {
+    while table.next(&mut budget).map_err(|_| "not a row").unwrap().is_some() {
         rows += 1;
     }
     assert_eq!(rows, 3);

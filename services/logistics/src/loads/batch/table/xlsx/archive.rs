@@ -1,5 +1,5 @@
-//! The ZIP archive that a workbook is: parts are unpacked into temporary files, each only as far as its limit, and read
-//! from there once their checksum is known to be right.
+//! The ZIP archive of a workbook. Each part is unpacked into a temporary file up to its limit, and parsed only after
+//! its checksum was verified.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -8,36 +8,41 @@ use std::io::{self, Read, Seek};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::super::{Budget, TableError};
+use super::super::budget::Budget;
+use super::super::error::TableError;
 
+/// An open archive.
 pub struct Archive(ZipArchive<File>);
 
 impl Archive {
+    /// Reads the directory of the archive.
     pub fn open(file: File) -> Result<Self, TableError> {
         ZipArchive::new(file).map(Self).map_err(damaged)
     }
 
-    /// The part of this name, without regard to case, `/` at the beginning or not. More than `limit` bytes are an error,
-    /// and more than are left of the budget.
+    /// Unpacks the part with this name, compared without case and leading `/`. Returns `None` if there is none.
+    ///
+    /// # Errors
+    /// [`TableError::TooLarge`] if the part has more than `limit` bytes, or more than remain in the budget.
     pub fn part(
         &mut self,
         name: &str,
         limit: usize,
         budget: &mut Budget,
     ) -> Result<Option<File>, TableError> {
-        let left = limit.min(budget.unpacked_bytes);
+        let max_bytes = limit.min(budget.unpacked_bytes()) as u64;
         let name = name.trim_start_matches('/');
-        let same = |known: Cow<'_, str>| known.replace('\\', "/").eq_ignore_ascii_case(name);
-        let Some(index) = self.0.file_names().position(|known| known.is_ok_and(same)) else {
+        let is_same = |known: Cow<'_, str>| known.replace('\\', "/").eq_ignore_ascii_case(name);
+        let Some(index) = self.0.file_names().position(|known| known.is_ok_and(is_same)) else {
             return Ok(None);
         };
         let mut part = self.0.by_index(index).map_err(damaged)?;
         let mut unpacked = tempfile::tempfile()?;
-        let size = io::copy(&mut part.by_ref().take((left as u64).saturating_add(1)), &mut unpacked)?;
-        if size > left as u64 {
+        let size = io::copy(&mut part.by_ref().take(max_bytes.saturating_add(1)), &mut unpacked)?;
+        if size > max_bytes {
             return Err(TableError::TooLarge(limit));
         }
-        budget.unpacked_bytes -= usize::try_from(size).unwrap_or(left);
+        budget.take_unpacked(usize::try_from(size).unwrap_or(usize::MAX));
         unpacked.rewind()?;
         Ok(Some(unpacked))
     }
@@ -46,7 +51,7 @@ impl Archive {
 fn damaged(error: ZipError) -> TableError {
     match error {
         ZipError::Io(error) => error.into(),
-        _ => TableError::unreadable("is a damaged or encrypted archive, or cut off", None),
+        _ => TableError::unreadable("is a damaged, encrypted or truncated archive", None),
     }
 }
 
@@ -57,18 +62,18 @@ mod tests {
     use zip::ZipWriter;
     use zip::write::SimpleFileOptions;
 
-    use super::super::super::Limits;
+    use super::super::super::budget::TableLimits;
     use super::*;
 
     #[test]
-    fn a_part_that_exceeds_the_rest_of_the_budget_names_its_limit() {
+    fn reports_the_limit_of_the_part_when_the_budget_is_exceeded() {
         let mut writer = ZipWriter::new(tempfile::tempfile().unwrap());
         writer.start_file("part", SimpleFileOptions::default()).unwrap();
         writer.write_all(&[b'x'; 40]).unwrap();
         let mut archive = Archive::open(writer.finish().unwrap()).unwrap();
-        let mut budget = Budget::new(Limits { rows: 10, bytes: 10 });
+        let mut budget = Budget::new(TableLimits { rows: 10, bytes: 10 });
         let mut part = |limit| archive.part("part", limit, &mut budget);
         assert!(part(50).unwrap().is_some());
-        assert!(matches!(part(50), Err(TableError::TooLarge(50))), "30 of 70 bytes are left");
+        assert!(matches!(part(50), Err(TableError::TooLarge(50))), "30 of 70 bytes remain");
     }
 }

@@ -1,11 +1,12 @@
-//! XLSX: the first sheet of a workbook, row by row (ECMA-376). Read here and not by a library, since those that there
-//! are believe what a file says of itself: memory for as many strings as it announces, a copy of a font for each
-//! style. Of the parts only those that are needed are unpacked, each within its limit, and nothing is kept of them but
-//! the shared strings and which number formats are dates.
+//! Reads the first worksheet of an XLSX workbook (ECMA-376) row by row.
+//!
+//! Existing libraries trust what a file announces: they allocate memory for the announced number of strings, or copy a
+//! font for each style. This reader unpacks only the parts that it needs, each within its limit. It holds only the
+//! shared strings and the date styles in memory.
 
 mod archive;
 mod cell;
-mod styles;
+mod date_styles;
 mod workbook;
 mod xml;
 
@@ -14,63 +15,66 @@ use std::fs::File;
 use common::validation::Code;
 use quick_xml::events::{BytesStart, Event};
 
-use super::{Budget, Cell, MAX_COLUMNS, Row, TableError};
-use cell::{Kind, column_of, reference};
+use super::budget::{Budget, MAX_COLUMNS};
+use super::cell::{Cell, TableRow};
+use super::error::TableError;
+use cell::{CellType, parse_column, parse_reference};
 use workbook::Workbook;
-use xml::{Text, Xml, attributes};
+use xml::{TextCollector, XmlReader, attribute, attributes, parse_number};
 
-pub struct Xlsx {
-    sheet: Xml,
+/// A reader for the rows of the first worksheet.
+pub struct XlsxReader {
+    sheet: XmlReader,
     workbook: Workbook,
-    /// Of the row that was read last.
+    /// The number of the last row.
     line: u64,
     /// All rows were read.
     done: bool,
 }
 
-impl Xlsx {
+impl XlsxReader {
+    /// Reads the workbook up to the first row.
     pub fn open(file: File, budget: &mut Budget) -> Result<Self, TableError> {
         let (workbook, mut sheet) = Workbook::open(file, budget)?;
-        let max_rows = budget.limits.rows as u64;
+        let max_rows = budget.limits().rows as u64;
         loop {
             match sheet.next(budget)? {
-                Event::Start(e) if e.local_name().as_ref() == b"dimension" => {
-                    dimension(&e, max_rows)?;
-                }
+                Event::Start(e) if e.local_name().as_ref() == b"dimension" => check_dimension(&e, max_rows)?,
                 Event::Start(e) if e.local_name().as_ref() == b"sheetData" => break,
-                Event::Eof => return Err(TableError::unreadable("has no sheet with cells first", None)),
+                Event::Eof => {
+                    return Err(TableError::unreadable("has a first sheet without cells", None));
+                }
                 _ => {}
             }
         }
         Ok(Self { sheet, workbook, line: 0, done: false })
     }
 
-    /// The next row, blank or not. Blank cells are left out behind the last other one.
-    pub fn next(&mut self, budget: &mut Budget) -> Result<Option<Row>, TableError> {
+    /// Returns the next row, which may be blank, without trailing blank cells.
+    pub fn next(&mut self, budget: &mut Budget) -> Result<Option<TableRow>, TableError> {
         let (mut cells, mut next_column): (Vec<Cell>, usize) = (Vec::new(), 0);
         while !self.done {
             match self.sheet.next(budget)? {
                 Event::Start(e) if e.local_name().as_ref() == b"row" => {
-                    let number = attributes(&e).find(|(name, _)| *name == b"r").and_then(|(_, v)| number(&v));
+                    let number = attribute(&e, b"r").and_then(|value| parse_number(&value));
                     self.line = number.unwrap_or(self.line.saturating_add(1));
                 }
                 Event::Start(e) if e.local_name().as_ref() == b"c" => {
                     budget.take_cells(1)?;
-                    let (mut column, mut style, mut kind) = (Some(next_column), None, Kind::Number);
+                    let (mut column, mut style, mut cell_type) = (Some(next_column), None, CellType::Number);
                     for (name, value) in attributes(&e) {
                         match name {
-                            b"r" => column = column_of(&value),
-                            b"s" => style = number(&value),
-                            b"t" => kind = Kind::of(&value),
+                            b"r" => column = parse_column(&value),
+                            b"s" => style = parse_number(&value),
+                            b"t" => cell_type = CellType::parse(&value),
                             _ => {}
                         }
                     }
-                    let text = text(&mut self.sheet, kind, budget)?;
-                    let cell = match text {
-                        Some(text) => self.workbook.cell(kind, style, text)?,
-                        None => Cell::Refused(
+                    let cell = match read_value(&mut self.sheet, cell_type, budget)? {
+                        Some(value) => self.workbook.cell(cell_type, style, value)?,
+                        None => Cell::Invalid(
                             Code::Type,
-                            "is a formula without a result: save it in a spreadsheet",
+                            "is a formula without a result: save the file in a spreadsheet application",
                         ),
                     };
                     budget.take_text(cell.text_bytes())?;
@@ -87,10 +91,10 @@ impl Xlsx {
                     cells[column] = cell;
                 }
                 Event::End(e) if e.local_name().as_ref() == b"row" => {
-                    return Ok(Some(Row { line: self.line, cells }));
+                    return Ok(Some(TableRow { line: self.line, cells }));
                 }
                 Event::End(e) if e.local_name().as_ref() == b"sheetData" => self.done = true,
-                Event::Eof => return Err(TableError::unreadable("is cut off", Some(self.line))),
+                Event::Eof => return Err(TableError::unreadable("is truncated", Some(self.line))),
                 _ => {}
             }
         }
@@ -98,40 +102,37 @@ impl Xlsx {
     }
 }
 
-/// The text of a cell: its value, or its own string. Nothing if it is a formula whose value was not stored.
-fn text(sheet: &mut Xml, kind: Kind, budget: &mut Budget) -> Result<Option<String>, TableError> {
-    let wanted: &[u8] = if kind == Kind::Inline { b"t" } else { b"v" };
-    let (mut text, mut formula) = (Text::new(wanted), false);
+/// Reads a cell up to its end. Returns its value or inline string, or `None` for a formula whose result was not stored.
+fn read_value(
+    sheet: &mut XmlReader,
+    cell_type: CellType,
+    budget: &mut Budget,
+) -> Result<Option<String>, TableError> {
+    let element: &[u8] = if cell_type == CellType::Inline { b"t" } else { b"v" };
+    let (mut text, mut is_formula) = (TextCollector::new(element), false);
     loop {
         match sheet.next(budget)? {
             Event::End(e) if e.local_name().as_ref() == b"c" => {
-                let has_value = |text: &String| !formula || kind == Kind::Text || !text.is_empty();
+                let has_value =
+                    |text: &String| !is_formula || cell_type == CellType::FormulaText || !text.is_empty();
                 return Ok(Some(text.take()).filter(has_value));
             }
-            Event::Start(e) if e.local_name().as_ref() == b"f" => formula = true,
-            Event::Eof => return Err(TableError::unreadable("is cut off", None)),
-            event => text.see(&event)?,
+            Event::Start(e) if e.local_name().as_ref() == b"f" => is_formula = true,
+            Event::Eof => return Err(TableError::unreadable("is truncated", None)),
+            event => text.add(&event)?,
         }
     }
 }
 
-/// What the sheet says of its size, as `A1:T50001`: refused where that is absurd. A cell far out that is only formatted
-/// is not.
-fn dimension(e: &BytesStart<'_>, rows_max: u64) -> Result<(), TableError> {
-    let value = attributes(e).find(|(name, _)| *name == b"ref").map(|(_, value)| value);
-    let size = value.and_then(|value| reference(value.rsplit(|b| *b == b':').next()?));
-    match size {
-        Some((column, row))
-            if row.saturating_mul((column as u64).saturating_add(1))
-                > rows_max.saturating_add(1).saturating_mul(MAX_COLUMNS as u64) =>
-        {
-            let message = "must have fewer rows and columns: delete those that are empty too";
-            Err(TableError::refused(Code::Length, message).with("maximum", rows_max))
-        }
-        _ => Ok(()),
+/// Checks the size that the sheet announces, such as `A1:T50001`. Returns an error for an absurd area. A single
+/// formatted cell far from the others is accepted.
+fn check_dimension(e: &BytesStart<'_>, max_rows: u64) -> Result<(), TableError> {
+    let last = attribute(e, b"ref").and_then(|value| parse_reference(value.rsplit(|b| *b == b':').next()?));
+    let Some((column, row)) = last else { return Ok(()) };
+    let area = row.saturating_mul((column as u64).saturating_add(1));
+    if area > max_rows.saturating_add(1).saturating_mul(MAX_COLUMNS as u64) {
+        let message = "must have fewer rows and columns: delete those that are empty too";
+        return Err(TableError::refused(Code::Length, message).with("maximum", max_rows));
     }
-}
-
-fn number(digits: &[u8]) -> Option<u64> {
-    std::str::from_utf8(digits).ok()?.parse().ok()
+    Ok(())
 }

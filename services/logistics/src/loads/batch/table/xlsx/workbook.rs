@@ -1,140 +1,151 @@
-//! What a workbook says about its sheets: which one is first, its strings, its dates.
+//! The workbook part and its relations: the first worksheet, the shared strings and the date styles.
 
+use std::borrow::Cow;
 use std::fs::File;
 
 use common::validation::Code;
 use quick_xml::events::Event;
 
-use super::super::{Budget, Cell, TableError};
+use super::super::budget::Budget;
+use super::super::cell::Cell;
+use super::super::error::TableError;
 use super::archive::Archive;
-use super::cell::{self, Kind};
-use super::styles;
-use super::xml::{Text, Xml, attributes};
+use super::cell::{CellType, parse_iso_date, parse_numeric};
+use super::date_styles::read_date_styles;
+use super::xml::{TextCollector, XmlReader, attribute, attributes};
 
-/// The most bytes of each part but the sheet and the shared strings.
+/// The maximum size of each part except worksheet and shared strings.
 const MAX_PART_BYTES: usize = 8 << 20;
+/// The maximum size of the shared strings, per byte of the file limit.
+const STRINGS_FACTOR: usize = 2;
+/// The maximum size of the worksheet, per byte of the file limit.
+const SHEET_FACTOR: usize = 5;
 
+/// The parts of a workbook that its cells refer to.
 pub struct Workbook {
-    strings: Strings,
-    dates: Vec<bool>,
+    strings: SharedStrings,
+    /// For each style: it shows numbers as dates.
+    date_styles: Vec<bool>,
+    /// Dates count from 1904 instead of 1900.
     is_1904: bool,
 }
 
-/// All strings in one text, and where each ends: many small ones cost no more than large ones.
+/// The shared strings in one text, and where each ends. Avoids an allocation per string.
 #[derive(Default)]
-struct Strings {
+struct SharedStrings {
     text: String,
     ends: Vec<u32>,
 }
 
-/// What a part says of another.
+/// A relation from one part to another.
 struct Relation {
     id: Vec<u8>,
-    /// The last component of its type: `worksheet`, `styles`.
+    /// The last component of the type, such as `worksheet` or `styles`.
     kind: Vec<u8>,
     part: String,
 }
 
 impl Workbook {
-    /// The workbook, and where its first sheet is.
-    pub fn open(file: File, budget: &mut Budget) -> Result<(Self, Xml), TableError> {
-        let (mut archive, bytes) = (Archive::open(file)?, budget.limits.bytes);
+    /// Opens a workbook. Returns it with a reader for its first worksheet.
+    pub fn open(file: File, budget: &mut Budget) -> Result<(Self, XmlReader), TableError> {
+        let (mut archive, bytes) = (Archive::open(file)?, budget.limits().bytes);
         let mut xml = |name: &str, limit, budget: &mut Budget| {
-            archive.part(name, limit, budget).map(|part| part.map(Xml::new))
+            archive.part(name, limit, budget).map(|part| part.map(XmlReader::new))
         };
-        let root = xml("_rels/.rels", MAX_PART_BYTES, budget)?.ok_or_else(no_workbook)?;
-        let root = relations(root, "", budget)?;
+        let root = xml("_rels/.rels", MAX_PART_BYTES, budget)?.ok_or_else(not_a_workbook)?;
+        let root = read_relations(root, "", budget)?;
         let root = root.into_iter().find(|relation| relation.kind == b"officeDocument");
-        let name = root.ok_or_else(no_workbook)?.part;
-        let book = xml(&name, MAX_PART_BYTES, budget)?.ok_or_else(no_workbook)?;
-        let (first, is_1904) = sheet(book, budget)?;
-        let (folder, own) = name.rsplit_once('/').unwrap_or(("", &name));
-        let related = xml(&format!("{folder}/_rels/{own}.rels"), MAX_PART_BYTES, budget)?;
-        let related = relations(related.ok_or_else(no_workbook)?, folder, budget)?;
+        let name = root.ok_or_else(not_a_workbook)?.part;
+        let book = xml(&name, MAX_PART_BYTES, budget)?.ok_or_else(not_a_workbook)?;
+        let (sheet_id, is_1904) = read_book(book, budget)?;
+        let (folder, file_name) = name.rsplit_once('/').unwrap_or(("", &name));
+        let relations = xml(&format!("{folder}/_rels/{file_name}.rels"), MAX_PART_BYTES, budget)?;
+        let relations = read_relations(relations.ok_or_else(not_a_workbook)?, folder, budget)?;
         let mut part = |kind: &[u8], id: Option<&[u8]>, limit, budget: &mut Budget| {
-            let is_it = |r: &&Relation| r.kind == kind && id.is_none_or(|id| r.id == id);
-            related.iter().find(is_it).map_or(Ok(None), |relation| xml(&relation.part, limit, budget))
+            let matches = |r: &&Relation| r.kind == kind && id.is_none_or(|id| r.id == id);
+            relations.iter().find(matches).map_or(Ok(None), |relation| xml(&relation.part, limit, budget))
         };
-        let strings = part(b"sharedStrings", None, bytes.saturating_mul(2), budget)?;
-        let strings = strings.map(|xml| Strings::read(xml, budget)).transpose()?;
-        let dates = part(b"styles", None, MAX_PART_BYTES, budget)?;
-        let dates = dates.map(|xml| styles::dates(xml, budget)).transpose()?;
-        let sheet =
-            part(b"worksheet", Some(&first), bytes.saturating_mul(5), budget)?.ok_or_else(no_workbook)?;
-        Ok((Self { strings: strings.unwrap_or_default(), dates: dates.unwrap_or_default(), is_1904 }, sheet))
+        let strings = part(b"sharedStrings", None, bytes.saturating_mul(STRINGS_FACTOR), budget)?;
+        let strings = strings.map(|xml| SharedStrings::read(xml, budget)).transpose()?.unwrap_or_default();
+        let styles = part(b"styles", None, MAX_PART_BYTES, budget)?;
+        let date_styles = styles.map(|xml| read_date_styles(xml, budget)).transpose()?.unwrap_or_default();
+        let sheet = part(b"worksheet", Some(&sheet_id), bytes.saturating_mul(SHEET_FACTOR), budget)?;
+        Ok((Self { strings, date_styles, is_1904 }, sheet.ok_or_else(not_a_workbook)?))
     }
 
-    /// What stands in a cell with this value.
-    pub fn cell(&self, kind: Kind, style: Option<u64>, text: String) -> Result<Cell, TableError> {
-        Ok(match kind {
-            Kind::Shared if text.is_empty() => Cell::Text(text),
-            Kind::Shared => {
-                let string = text.trim().parse().ok().and_then(|index| self.strings.get(index));
-                Cell::Text(
-                    string
-                        .ok_or_else(|| TableError::unreadable("names a string that it has not", None))?
-                        .to_owned(),
-                )
+    /// Converts the value of a cell. `style` is an index into the styles, by default 0.
+    ///
+    /// # Errors
+    /// If the value is the index of a missing shared string.
+    pub fn cell(&self, cell_type: CellType, style: Option<u64>, value: String) -> Result<Cell, TableError> {
+        Ok(match cell_type {
+            CellType::Shared if value.is_empty() => Cell::Text(value),
+            CellType::Shared => {
+                let string = value.trim().parse().ok().and_then(|index| self.strings.get(index));
+                let missing = || TableError::unreadable("refers to a missing shared string", None);
+                Cell::Text(string.ok_or_else(missing)?.to_owned())
             }
-            Kind::Inline | Kind::Text => Cell::Text(text),
-            Kind::Boolean => Cell::Text(match text.trim() {
+            CellType::Inline | CellType::FormulaText => Cell::Text(value),
+            CellType::Boolean => Cell::Text(match value.trim() {
                 "1" | "true" => "TRUE".into(),
-                "" => text,
+                "" => value,
                 _ => "FALSE".into(),
             }),
-            Kind::Error => Cell::Refused(Code::Type, "is an error of the spreadsheet, such as #N/A or #REF!"),
-            Kind::Date => cell::iso(text.trim()),
-            Kind::Number => {
+            CellType::Error => Cell::Invalid(Code::Type, "is a spreadsheet error, such as #N/A or #REF!"),
+            CellType::Date => parse_iso_date(value.trim()),
+            CellType::Number => {
                 let style = usize::try_from(style.unwrap_or_default()).unwrap_or(usize::MAX);
-                cell::number(text, self.dates.get(style).copied().unwrap_or_default(), self.is_1904)
+                let is_date = self.date_styles.get(style).copied().unwrap_or_default();
+                parse_numeric(value, is_date, self.is_1904)
             }
         })
     }
 }
 
-impl Strings {
-    fn read(mut xml: Xml, budget: &mut Budget) -> Result<Self, TableError> {
-        let (mut strings, mut text) = (Self::default(), Text::new(b"t"));
+impl SharedStrings {
+    fn read(mut xml: XmlReader, budget: &mut Budget) -> Result<Self, TableError> {
+        let (mut strings, mut text) = (Self::default(), TextCollector::new(b"t"));
         loop {
             match xml.next(budget)? {
                 Event::End(e) if e.local_name().as_ref() == b"si" => {
                     strings.text.push_str(&text.take());
-                    strings.ends.push(
-                        u32::try_from(strings.text.len())
-                            .map_err(|_| TableError::TooLarge(u32::MAX as usize))?,
-                    );
+                    let end = u32::try_from(strings.text.len());
+                    strings.ends.push(end.map_err(|_| TableError::TooLarge(u32::MAX as usize))?);
                 }
                 Event::Eof => return Ok(strings),
-                event => text.see(&event)?,
+                event => text.add(&event)?,
             }
         }
     }
 
     fn get(&self, index: usize) -> Option<&str> {
-        let begin = if index == 0 { 0 } else { *self.ends.get(index - 1)? as usize };
-        self.text.get(begin..*self.ends.get(index)? as usize)
+        let start = if index == 0 { 0 } else { *self.ends.get(index - 1)? as usize };
+        self.text.get(start..*self.ends.get(index)? as usize)
     }
 }
 
-/// The relation of the first sheet, and whether dates count from 1904.
-fn sheet(mut xml: Xml, budget: &mut Budget) -> Result<(Vec<u8>, bool), TableError> {
-    let (mut first, mut is_1904) = (None, false);
+/// Returns the relation id of the first sheet, and whether dates count from 1904.
+fn read_book(mut xml: XmlReader, budget: &mut Budget) -> Result<(Vec<u8>, bool), TableError> {
+    let (mut sheet_id, mut is_1904) = (None, false);
     loop {
         match xml.next(budget)? {
-            Event::Start(e) if e.local_name().as_ref() == b"sheet" && first.is_none() => {
-                first = attributes(&e).find(|(name, _)| *name == b"id").map(|(_, id)| id.into_owned());
+            Event::Start(e) if e.local_name().as_ref() == b"sheet" && sheet_id.is_none() => {
+                sheet_id = attribute(&e, b"id").map(Cow::into_owned);
             }
             Event::Start(e) if e.local_name().as_ref() == b"workbookPr" => {
-                let date1904 = attributes(&e).find(|(name, _)| *name == b"date1904");
-                is_1904 = date1904.is_some_and(|(_, value)| matches!(&*value, b"1" | b"true"));
+                is_1904 = attribute(&e, b"date1904").is_some_and(|value| matches!(&*value, b"1" | b"true"));
             }
-            Event::Eof => return first.map(|first| (first, is_1904)).ok_or_else(no_workbook),
+            Event::Eof => return sheet_id.map(|id| (id, is_1904)).ok_or_else(not_a_workbook),
             _ => {}
         }
     }
 }
 
-fn relations(mut xml: Xml, folder: &str, budget: &mut Budget) -> Result<Vec<Relation>, TableError> {
+fn read_relations(
+    mut xml: XmlReader,
+    folder: &str,
+    budget: &mut Budget,
+) -> Result<Vec<Relation>, TableError> {
     let mut relations = Vec::new();
     loop {
         match xml.next(budget)? {
@@ -158,7 +169,7 @@ fn relations(mut xml: Xml, folder: &str, budget: &mut Budget) -> Result<Vec<Rela
     }
 }
 
-/// A target as a path from the root of the archive.
+/// Resolves a target to a path from the root of the archive.
 fn resolve(folder: &str, target: &str) -> String {
     let folder = if target.starts_with('/') { "" } else { folder };
     let mut path: Vec<_> = folder.split('/').filter(|part| !part.is_empty()).collect();
@@ -172,8 +183,8 @@ fn resolve(folder: &str, target: &str) -> String {
     path.join("/")
 }
 
-fn no_workbook() -> TableError {
-    TableError::refused(Code::Format, "must be CSV or XLSX; this is an archive, but no workbook with a sheet")
+fn not_a_workbook() -> TableError {
+    TableError::refused(Code::Format, "must be CSV or XLSX; this is an archive without a worksheet")
 }
 
 #[cfg(test)]
@@ -181,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn targets() {
+    fn resolves_targets_from_folder_or_root() {
         assert_eq!(resolve("xl", "worksheets/sheet1.xml"), "xl/worksheets/sheet1.xml");
         assert_eq!(resolve("xl", "/xl/a.xml"), "xl/a.xml");
         assert_eq!(resolve("xl/b", "../../../a.xml"), "a.xml");

@@ -1,4 +1,4 @@
-//! XML, event by event, none of which may be large, nor deep.
+//! Reads XML event by event, with limits for the size of an event and the depth of elements.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -9,52 +9,55 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
 
-use super::super::{Budget, MAX_TEXT_BYTES, TableError};
+use super::super::budget::{Budget, MAX_TEXT_BYTES};
+use super::super::error::TableError;
 
-/// The most bytes of a tag or a text.
+/// The maximum length of a tag or a text.
 const MAX_EVENT_BYTES: usize = 1 << 20;
-/// No workbook nests its elements deeper.
+/// The maximum depth of elements. Workbooks need less.
 const MAX_DEPTH: usize = 64;
 
-/// A part that is being read.
-pub struct Xml {
-    reader: Reader<BufReader<Bounded>>,
+/// A reader for a part of the workbook.
+pub struct XmlReader {
+    reader: Reader<BufReader<BoundedFile>>,
     buffer: Vec<u8>,
     depth: usize,
 }
 
-/// Gives out no more than an event may have before it is asked for the next.
-struct Bounded {
+/// Fails after [`MAX_EVENT_BYTES`] bytes without a new event.
+struct BoundedFile {
     part: File,
-    left: usize,
+    remaining: usize,
 }
 
-impl Read for Bounded {
+impl Read for BoundedFile {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let read = self.part.read(buffer)?;
-        self.left = self.left.checked_sub(read).ok_or(ErrorKind::QuotaExceeded)?;
+        self.remaining = self.remaining.checked_sub(read).ok_or(ErrorKind::QuotaExceeded)?;
         Ok(read)
     }
 }
 
-impl Xml {
+impl XmlReader {
+    /// Returns a reader for an unpacked part.
     pub fn new(part: File) -> Self {
-        let mut reader = Reader::from_reader(BufReader::new(Bounded { part, left: MAX_EVENT_BYTES }));
+        let part = BoundedFile { part, remaining: MAX_EVENT_BYTES };
+        let mut reader = Reader::from_reader(BufReader::new(part));
         reader.config_mut().expand_empty_elements = true;
         Self { reader, buffer: Vec::new(), depth: 0 }
     }
 
-    /// The next event; empty elements begin and end.
+    /// Returns the next event. An empty element yields a start and an end.
     pub fn next(&mut self, budget: &mut Budget) -> Result<Event<'_>, TableError> {
-        budget.take_event()?;
+        budget.take_xml_event()?;
         self.buffer.clear();
-        self.reader.get_mut().get_mut().left = MAX_EVENT_BYTES;
+        self.reader.get_mut().get_mut().remaining = MAX_EVENT_BYTES;
         let event = self.reader.read_event_into(&mut self.buffer).map_err(|error| match error {
             quick_xml::Error::Io(error) => match error.kind() {
                 ErrorKind::QuotaExceeded => TableError::TooLarge(MAX_EVENT_BYTES),
                 kind => TableError::from(std::io::Error::new(kind, error)),
             },
-            _ => TableError::unreadable("has parts that are no XML, or is cut off", None),
+            _ => TableError::unreadable("has invalid XML or is truncated", None),
         })?;
         match &event {
             Event::Start(_) => self.depth += 1,
@@ -64,16 +67,16 @@ impl Xml {
         if self.depth > MAX_DEPTH {
             return Err(TableError::refused(
                 Code::Format,
-                "must be a workbook; its elements are nested too deep",
+                "must be a workbook; its XML elements are nested too deeply",
             ));
         }
         Ok(event)
     }
 }
 
-/// Attributes by their local names, with entities resolved; what cannot be read is left out.
+/// Returns the attributes by local name, with entities resolved. Skips invalid attributes.
 pub fn attributes<'a>(e: &'a BytesStart<'_>) -> impl Iterator<Item = (&'a [u8], Cow<'a, [u8]>)> {
-    // Without checks: they compare each with all others.
+    // The checks for duplicates take quadratic time.
     let mut attributes = e.attributes();
     attributes.with_checks(false);
     attributes.flatten().filter_map(|attribute| {
@@ -86,30 +89,45 @@ pub fn attributes<'a>(e: &'a BytesStart<'_>) -> impl Iterator<Item = (&'a [u8], 
     })
 }
 
-/// The text of certain elements within another, phonetic hints left out.
-pub struct Text {
-    seen: String,
-    wanted: &'static [u8],
-    within: bool,
-    phonetic: bool,
+/// Returns the value of the first attribute with this local name.
+pub fn attribute<'a>(e: &'a BytesStart<'_>, name: &[u8]) -> Option<Cow<'a, [u8]>> {
+    attributes(e).find(|(known, _)| *known == name).map(|(_, value)| value)
 }
 
-impl Text {
-    pub fn new(wanted: &'static [u8]) -> Self {
-        Self { seen: String::new(), wanted, within: false, phonetic: false }
+/// Parses a decimal number.
+pub fn parse_number(digits: &[u8]) -> Option<u64> {
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// Collects the text of elements with one name, without phonetic hints. Cuts it off after [`MAX_TEXT_BYTES`].
+pub struct TextCollector {
+    text: String,
+    element: &'static [u8],
+    in_element: bool,
+    in_phonetic: bool,
+}
+
+impl TextCollector {
+    /// Returns an empty collector for elements with this local name.
+    pub fn new(element: &'static [u8]) -> Self {
+        Self { text: String::new(), element, in_element: false, in_phonetic: false }
     }
 
-    pub fn see(&mut self, event: &Event<'_>) -> Result<(), TableError> {
+    /// Adds the text of an event, if it is in such an element.
+    ///
+    /// # Errors
+    /// If the text has an unknown entity or encoding.
+    pub fn add(&mut self, event: &Event<'_>) -> Result<(), TableError> {
         match event {
-            Event::Start(e) => self.enter(e.local_name().as_ref(), true),
-            Event::End(e) => self.enter(e.local_name().as_ref(), false),
-            Event::Text(text) if self.within => self.push(&text.xml10_content().map_err(unknown)?),
-            Event::CData(text) if self.within => self.push(&text.xml10_content().map_err(unknown)?),
-            Event::GeneralRef(entity) if self.within => {
-                let name = entity.decode().map_err(unknown)?;
+            Event::Start(e) => self.track(e.local_name().as_ref(), true),
+            Event::End(e) => self.track(e.local_name().as_ref(), false),
+            Event::Text(text) if self.in_element => self.push(&text.xml10_content().map_err(invalid_text)?),
+            Event::CData(text) if self.in_element => self.push(&text.xml10_content().map_err(invalid_text)?),
+            Event::GeneralRef(entity) if self.in_element => {
+                let name = entity.decode().map_err(invalid_text)?;
                 match entity.resolve_char_ref() {
                     Ok(Some(character)) => self.push(character.encode_utf8(&mut [0; 4])),
-                    _ => self.push(resolve_predefined_entity(&name).ok_or_else(|| unknown(()))?),
+                    _ => self.push(resolve_predefined_entity(&name).ok_or_else(|| invalid_text(()))?),
                 }
             }
             _ => {}
@@ -117,26 +135,26 @@ impl Text {
         Ok(())
     }
 
-    /// What was seen.
+    /// Removes and returns the collected text.
     pub fn take(&mut self) -> String {
-        std::mem::take(&mut self.seen)
+        std::mem::take(&mut self.text)
     }
 
-    fn enter(&mut self, name: &[u8], begins: bool) {
+    fn track(&mut self, name: &[u8], is_start: bool) {
         if name == b"rPh" {
-            self.phonetic = begins;
-        } else if name == self.wanted {
-            self.within = begins && !self.phonetic;
+            self.in_phonetic = is_start;
+        } else if name == self.element {
+            self.in_element = is_start && !self.in_phonetic;
         }
     }
 
     fn push(&mut self, text: &str) {
-        let left = (MAX_TEXT_BYTES - self.seen.len()).min(text.len());
-        let end = (0..=left).rfind(|end| text.is_char_boundary(*end)).unwrap_or_default();
-        self.seen.push_str(&text[..end]);
+        let remaining = (MAX_TEXT_BYTES - self.text.len()).min(text.len());
+        let end = (0..=remaining).rfind(|end| text.is_char_boundary(*end)).unwrap_or_default();
+        self.text.push_str(&text[..end]);
     }
 }
 
-fn unknown<E>(_: E) -> TableError {
-    TableError::unreadable("has texts that are no XML", None)
+fn invalid_text<E>(_: E) -> TableError {
+    TableError::unreadable("has invalid XML text", None)
 }

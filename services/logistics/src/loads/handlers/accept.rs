@@ -1,17 +1,17 @@
-//! Accepting a load that its carrier entered.
+//! `POST /v1/loads/{id}/accept`.
 
 use actix_web::post;
 use actix_web::web::Data;
 use common::wire::ActionResult;
 use common::{Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, PathId};
 
-use super::store;
 use crate::Logistics;
+use crate::loads::store;
 
 /// Accept a load
 ///
-/// A load that its carrier entered for an organiser is in the organiser's completed export once the organiser accepted
-/// it. Accepting it again, or a load that needs no acceptance, succeeds and changes nothing.
+/// A load that a carrier entered for an organiser is not part of that organiser's completed export until the organiser
+/// accepts it. Accepting again, or accepting a load that needs no acceptance, succeeds and changes nothing.
 #[utoipa::path(operation_id = "accept_load", tag = "loads", security(("bearer" = [])),
     params(("id" = String, Path, description = "The load's id")),
     responses((status = 200, body = ActionResult), ErrorResponses))]

@@ -1,16 +1,16 @@
-//! Which styles show a number as a date.
+//! The cell styles that show a number as a date.
 
 use std::collections::HashMap;
 
 use quick_xml::events::Event;
 
-use super::super::{Budget, TableError};
-use super::number;
-use super::xml::{Xml, attributes};
+use super::super::budget::Budget;
+use super::super::error::TableError;
+use super::xml::{XmlReader, attribute, attributes, parse_number};
 
-/// For each style of cells, in their order.
-pub fn dates(mut xml: Xml, budget: &mut Budget) -> Result<Vec<bool>, TableError> {
-    let (mut own, mut dates, mut within) = (HashMap::new(), Vec::new(), false);
+/// Reads the styles part. Returns for each cell style whether it shows a number as a date.
+pub fn read_date_styles(mut xml: XmlReader, budget: &mut Budget) -> Result<Vec<bool>, TableError> {
+    let (mut custom_formats, mut is_date_style, mut in_cell_styles) = (HashMap::new(), Vec::new(), false);
     loop {
         match xml.next(budget)? {
             Event::Start(e) => match e.local_name().as_ref() {
@@ -18,34 +18,35 @@ pub fn dates(mut xml: Xml, budget: &mut Budget) -> Result<Vec<bool>, TableError>
                     let (mut id, mut is_date) = (None, false);
                     for (name, value) in attributes(&e) {
                         match name {
-                            b"numFmtId" => id = number(&value),
+                            b"numFmtId" => id = parse_number(&value),
                             b"formatCode" => is_date = is_date_format(&value),
                             _ => {}
                         }
                     }
-                    own.extend(id.map(|id| (id, is_date)));
+                    custom_formats.extend(id.map(|id| (id, is_date)));
                 }
-                b"cellXfs" => within = true,
-                b"xf" if within => {
-                    let id =
-                        attributes(&e).find(|(name, _)| *name == b"numFmtId").and_then(|(_, v)| number(&v));
-                    dates.push(id.is_some_and(|id| own.get(&id).copied().unwrap_or_else(|| is_built_in(id))));
+                b"cellXfs" => in_cell_styles = true,
+                b"xf" if in_cell_styles => {
+                    let id = attribute(&e, b"numFmtId").and_then(|value| parse_number(&value));
+                    let is_date =
+                        |id| custom_formats.get(&id).copied().unwrap_or_else(|| is_built_in_date_format(id));
+                    is_date_style.push(id.is_some_and(is_date));
                 }
                 _ => {}
             },
-            Event::End(e) if e.local_name().as_ref() == b"cellXfs" => within = false,
-            Event::Eof => return Ok(dates),
+            Event::End(e) if e.local_name().as_ref() == b"cellXfs" => in_cell_styles = false,
+            Event::Eof => return Ok(is_date_style),
             _ => {}
         }
     }
 }
 
-/// The formats of dates and times that every spreadsheet has (ECMA-376, 18.8.30), those of East Asia among them.
-fn is_built_in(id: u64) -> bool {
+/// Returns true for the built-in formats of dates and times (ECMA-376, 18.8.30), including those of East Asian locales.
+fn is_built_in_date_format(id: u64) -> bool {
     matches!(id, 14..=22 | 27..=36 | 45..=47 | 50..=58)
 }
 
-/// True for a format code with a part of a date or time outside of quoted, escaped and bracketed text.
+/// Returns true for a format code with a part of a date or time outside quoted, escaped and bracketed text.
 fn is_date_format(code: &[u8]) -> bool {
     let mut bytes = code.iter();
     while let Some(byte) = bytes.next() {
@@ -54,7 +55,7 @@ fn is_date_format(code: &[u8]) -> bool {
                 let _ = bytes.find(|byte| **byte == b'"');
             }
             b'[' => {
-                // Elapsed time, as `[h]`; others are colours and languages.
+                // Elapsed time such as `[h]`. Other brackets contain colours and locales.
                 let elapsed = bytes.clone().next().is_some_and(|byte| b"hHmMsS".contains(byte));
                 let length = bytes.clone().take_while(|byte| **byte != b']').count();
                 if elapsed && length <= 2 {
@@ -65,7 +66,7 @@ fn is_date_format(code: &[u8]) -> bool {
             b'\\' | b'_' | b'*' => {
                 bytes.next();
             }
-            // What follows is for other numbers.
+            // The next section is for negative numbers.
             b';' => return false,
             byte if b"dDmMyYhHsS".contains(byte) => return true,
             _ => {}
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn date_formats() {
+    fn detects_date_formats() {
         for code in ["yyyy-mm-dd", "d/m/yy", "[$-409]mmmm\\ d", "h:mm AM/PM", "[h]:mm", "[Red]dd.mm"] {
             assert!(is_date_format(code.as_bytes()), "{code}");
         }

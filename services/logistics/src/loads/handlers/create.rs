@@ -1,4 +1,4 @@
-//! Creating a load, by its organiser or by its carrier.
+//! `POST /v1/loads/organiser` and `POST /v1/loads/carrier`.
 
 use actix_web::post;
 use actix_web::web::Data;
@@ -7,14 +7,15 @@ use common::{
     Authorized, Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, MemberOrAdmin, files,
 };
 
-use super::form::{CarrierForm, Form, OrganiserForm};
-use super::model::{Creator, Load};
-use super::store;
 use crate::Logistics;
+use crate::loads::form::{CarrierForm, FOREIGN_LOAD, LoadForm, OrganiserForm};
+use crate::loads::model::Load;
+use crate::loads::store;
 
 /// Create a new load (organiser form)
 #[utoipa::path(operation_id = "create_load_as_organiser", tag = "loads", security(("bearer" = [])),
-    request_body = OrganiserForm, extensions(("x-one-or-array" = json!(true))), responses((status = 200, body = Load), ErrorResponses))]
+    request_body = OrganiserForm, extensions(("x-one-or-array" = json!(true))),
+    responses((status = 200, body = Load), ErrorResponses))]
 #[post("/loads/organiser")]
 pub(super) async fn create_as_organiser(
     caller: Authorized<MemberOrAdmin>,
@@ -27,7 +28,8 @@ pub(super) async fn create_as_organiser(
 
 /// Create a new load (carrier form)
 #[utoipa::path(operation_id = "create_load_as_carrier", tag = "loads", security(("bearer" = [])),
-    request_body = CarrierForm, extensions(("x-one-or-array" = json!(true))), responses((status = 200, body = Load), ErrorResponses))]
+    request_body = CarrierForm, extensions(("x-one-or-array" = json!(true))),
+    responses((status = 200, body = Load), ErrorResponses))]
 #[post("/loads/carrier")]
 pub(super) async fn create_as_carrier(
     caller: Authorized<MemberOrAdmin>,
@@ -38,34 +40,31 @@ pub(super) async fn create_as_carrier(
     create(&app, &caller, idempotency, body).await
 }
 
-async fn create<F: Form>(
+async fn create<F: LoadForm>(
     app: &Logistics,
     caller: &Caller,
     idempotency: Idempotency,
     body: Body<F>,
 ) -> Result<JsonResponse, Error> {
-    let rules = |form: &F, errors: &mut ValidationErrors| form.rules(&app.commodities, errors);
+    let rules = |form: &F, errors: &mut ValidationErrors| form.validate(&app.commodities, errors);
     let (form, fingerprint) = body.check_with_files(rules, &app.files, caller, F::files).await?;
-    if !caller.admin && !caller.acts_for(form.owner()) {
+    if !caller.admin && !caller.acts_for(form.owner_id()) {
         let mut errors = ValidationErrors::default();
         app.files.report_unknown(caller, form.files(), &mut errors).await;
         errors.check()?;
-        return Err(Error::Forbidden("Loads are created for one's own organisation only."));
+        return Err(FOREIGN_LOAD);
     }
-    let new = form.into_new(&app.commodities);
-    let new = new.ok_or_else(|| Error::Internal(anyhow::anyhow!("a form that was not checked")))?;
     let run = idempotency.run_with_output(&app.db, fingerprint, async || {
-        let found = app.files.look_up(caller, &new.files).await?;
-        let creator = Creator::of(caller);
-        let load = new.into_load(&creator, found.references()?);
+        let found = app.files.look_up(caller, form.files()).await?;
+        let load = form.into_load(&app.commodities, caller, found.references()?)?;
         let share = found.share(caller, load.id, &load.parties(), &load.parties());
         Ok(move |c: &mut _| {
-            let answer = store::create(c, &load, &creator)?;
+            let response = store::create(c, &load)?;
             files::record(c, share.as_ref())?;
-            Ok((answer, share.clone()))
+            Ok((response, share.clone()))
         })
     });
-    let (answer, share) = run.await?;
+    let (response, share) = run.await?;
     app.shares.share(share.flatten()).await;
-    Ok(answer)
+    Ok(response)
 }

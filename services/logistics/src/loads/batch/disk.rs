@@ -1,0 +1,10 @@
+//! Errors of the temporary folder.
+
+use std::io;
+
+use common::Error;
+
+/// Returns 503 for an error of the temporary folder, which may be full or missing.
+pub fn disk_error(error: io::Error) -> Error {
+    Error::Unavailable(error.into(), "The temporary folder")
+}

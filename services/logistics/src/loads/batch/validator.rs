@@ -1,0 +1,214 @@
+//! Validates all rows of a batch in one pass: collects errors, and stages valid loads.
+
+use common::multipart::Form;
+use common::validation::{Code, FieldError, ValidationErrors};
+use common::{Caller, Error};
+use serde_json::json;
+
+use super::Batches;
+use super::header::HeaderRow;
+use super::model::Import;
+use super::row::{RowContext, reword_errors};
+use super::staged_import::StagedImport;
+use super::table::{Budget, TableError, TableReader, TableRow};
+use super::upload::{LoadBatchForm, UploadedFile, parse_form};
+use crate::commodities::Catalogue;
+use crate::loads::form::FOREIGN_LOAD;
+use crate::loads::model::Load;
+
+/// The number of errors in a response (docs/api/batches.md, "Import").
+const MAX_ERRORS: usize = 1000;
+/// The number of rows that are validated after the first one for another organisation. An invalid cell in them takes
+/// precedence over the 403.
+const MAX_ROWS_AFTER_FOREIGN: usize = 1000;
+
+struct BatchValidator<'a> {
+    batches: &'a Batches,
+    context: RowContext<'a>,
+    /// The number of rows read so far, of all files.
+    rows: usize,
+    errors: ValidationErrors,
+    failed_rows: usize,
+    /// The index of the first row for another organisation than the caller's.
+    first_foreign_row: Option<usize>,
+    budget: Budget,
+    import: StagedImport,
+}
+
+/// Why a file was not read to its end.
+enum FileError {
+    /// The file is invalid. If it is refused, the next files are still validated.
+    Table(TableError),
+    /// The whole batch fails.
+    Batch(Error),
+}
+
+impl From<TableError> for FileError {
+    fn from(error: TableError) -> Self {
+        Self::Table(error)
+    }
+}
+
+/// Validates a batch. Blocks the thread.
+///
+/// # Errors
+/// 400 with all invalid cells, or else 403 if a row is for another organisation. 413 and 503.
+pub fn validate(
+    batches: &Batches,
+    catalogue: &Catalogue,
+    caller: &Caller,
+    form: Form<UploadedFile>,
+) -> Result<StagedImport, Error> {
+    let (mut fields, mut errors) = parse_form(&form, batches);
+    let organiser = fields.take_organiser(&errors);
+    let LoadBatchForm { dry_run, repeat, .. } = fields;
+    let files = form.files.iter().map(|file| (&file.hash, file.name.as_deref()));
+    let import = Import::new(caller.organisation_id(), files, repeat);
+    errors.extend(duplicate_files(&form.files));
+    let mut validator = BatchValidator {
+        batches,
+        context: RowContext { caller, catalogue, organiser, lacks_organiser_name: false },
+        rows: 0,
+        errors,
+        failed_rows: 0,
+        first_foreign_row: None,
+        budget: Budget::new(batches.limits),
+        import: StagedImport::new(import, dry_run)?,
+    };
+    let has_several_files = form.files.len() > 1;
+    // An empty file already has an error.
+    for upload in form.files.into_iter().filter(|file| !file.is_empty()) {
+        let name = upload.name.unwrap_or_default();
+        let name = has_several_files.then_some(&*name);
+        match validator.file(upload.file, name) {
+            Ok(()) => {}
+            Err(FileError::Table(error @ TableError::Refused { .. })) => {
+                if let Error::Validation(errors) = error.into_error(name) {
+                    validator.errors.extend(errors);
+                }
+            }
+            Err(FileError::Table(error)) => return Err(error.into_error(name)),
+            Err(FileError::Batch(error)) => return Err(error),
+        }
+    }
+    validator.finish()
+}
+
+/// Returns an error for each file with the same content as an earlier one.
+fn duplicate_files(files: &[UploadedFile]) -> ValidationErrors {
+    let mut errors = ValidationErrors::default();
+    for (index, file) in files.iter().enumerate().filter(|(_, file)| !file.is_empty()) {
+        if files[..index].iter().any(|earlier| earlier.hash == file.hash) {
+            let message = "has the same content as an earlier file: send each content once";
+            let data = json!({ "file": file.name.as_deref().unwrap_or_default(), "index": index });
+            // `push_with` would drop a second error with the same path.
+            let mut error = ValidationErrors::default();
+            error.push_with("file", Code::Inconsistent, message, data);
+            errors.extend(error);
+        }
+    }
+    errors
+}
+
+impl BatchValidator<'_> {
+    fn file(&mut self, file: std::fs::File, name: Option<&str>) -> Result<(), FileError> {
+        let max_rows = self.batches.limits.rows;
+        let mut table = TableReader::open(file, &mut self.budget)?;
+        let first = table.next(&mut self.budget)?.unwrap_or(TableRow { line: 1, cells: Vec::new() });
+        let mut errors = ValidationErrors::default();
+        let header = HeaderRow::parse(&first.cells, self.context.organiser.id.is_some(), &mut errors);
+        self.add_errors(errors, |path| path, first.line, name);
+        while let Some(row) = table.next(&mut self.budget)? {
+            if self.rows == max_rows {
+                let error = TableError::too_many("rows in all", max_rows);
+                return Err(FileError::Batch(error.into_error(None)));
+            }
+            if let Some(header) = &header {
+                self.row(header, row, name).map_err(FileError::Batch)?;
+            }
+            self.rows += 1;
+            if self.errors.is_empty()
+                && self.first_foreign_row.is_some_and(|first| self.rows - first > MAX_ROWS_AFTER_FOREIGN)
+            {
+                return Err(FileError::Batch(FOREIGN_LOAD));
+            }
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, header: &HeaderRow, row: TableRow, file: Option<&str>) -> Result<(), Error> {
+        let mut errors = ValidationErrors::default();
+        let (object, has_unnamed) = header.to_object(row.cells, &mut errors);
+        let schema = &self.batches.row;
+        let parsed = if self.errors.len() < MAX_ERRORS {
+            let (parsed, schema_errors) = schema.check(object);
+            reword_errors(schema_errors, &mut errors);
+            parsed
+        } else {
+            // The response has no room for more errors: an invalid row is only counted.
+            let is_valid = errors.is_empty() && !has_unnamed;
+            let Some(parsed) = is_valid.then(|| schema.valid(object)).flatten() else {
+                self.failed_rows += 1;
+                return Ok(());
+            };
+            parsed
+        };
+        let load = parsed.into_load(&mut self.context, &mut errors)?;
+        if has_unnamed {
+            errors.push("", Code::Length, "has a cell in a column without a name");
+        } else if let Some(load) = load {
+            if !self.is_own(&load) {
+                self.first_foreign_row.get_or_insert(self.rows);
+            }
+            // After an error nothing will be stored.
+            let is_valid_so_far = self.errors.is_empty() && self.first_foreign_row.is_none();
+            return if is_valid_so_far { self.import.add(&load) } else { Ok(()) };
+        }
+        self.failed_rows += 1;
+        let index = self.rows;
+        let row_path = |path: String| {
+            if path.is_empty() { format!("rows[{index}]") } else { format!("rows[{index}].{path}") }
+        };
+        self.add_errors(errors, row_path, row.line, file);
+        Ok(())
+    }
+
+    /// Returns true if the caller may create the load by one of the JSON forms.
+    fn is_own(&self, load: &Load) -> bool {
+        let caller = self.context.caller;
+        let parties = [&load.organiser, &load.carrier].into_iter().flatten();
+        caller.admin || parties.filter_map(|party| party.id.as_deref()).any(|id| caller.acts_for(id))
+    }
+
+    /// Adds errors up to [`MAX_ERRORS`], with the line and the name of their file.
+    fn add_errors(
+        &mut self,
+        errors: ValidationErrors,
+        path: impl Fn(String) -> String,
+        line: u64,
+        file: Option<&str>,
+    ) {
+        let left = MAX_ERRORS.saturating_sub(self.errors.len());
+        self.errors.extend(errors.into_iter().take(left).map(|mut error: FieldError| {
+            error.path = path(error.path);
+            error.data.insert("line".into(), json!(line));
+            error.data.extend(file.map(|file| ("file".into(), json!(file))));
+            error
+        }));
+    }
+
+    fn finish(mut self) -> Result<StagedImport, Error> {
+        if self.context.lacks_organiser_name {
+            self.errors.push("organisationName", Code::Required, "is required with organisationId");
+        }
+        if self.rows == 0 && self.errors.is_empty() {
+            self.errors.push_with("file", Code::Length, "must have rows", json!({ "minimum": 1 }));
+        }
+        let failed = |errors| Error::Validation(errors).with("failedRows", self.failed_rows);
+        self.errors.check().map_err(failed)?;
+        if self.first_foreign_row.is_some() {
+            return Err(FOREIGN_LOAD);
+        }
+        Ok(self.import)
+    }
+}

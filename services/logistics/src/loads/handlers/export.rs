@@ -1,0 +1,65 @@
+//! `GET /v1/loads/completed`.
+
+use actix_web::web::Data;
+use actix_web::{HttpRequest, get};
+use common::validation::ValidationErrors;
+use common::wire::{DateOrDateTime, QueryText};
+use common::{Caller, Error, ErrorResponses, Format, Query, StreamingResponse};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::Logistics;
+use crate::loads::export;
+use crate::loads::model::Load;
+use crate::loads::search::{LoadSearch, date_range};
+
+/// Query parameters of the completed export.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default, rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+struct ExportParameters {
+    /// The first day or instant of completion.
+    #[serde(rename = "startDateISO")]
+    start_date: Option<DateOrDateTime>,
+    /// The last day or instant of completion. A date covers the whole day.
+    #[serde(rename = "endDateISO")]
+    end_date: Option<DateOrDateTime>,
+    /// `CSV` or `JSON`, in any case; by default the format that the `Accept` header prefers, else CSV.
+    format: Option<QueryText>,
+}
+
+impl ExportParameters {
+    fn parse(&self, accepted: Format, errors: &mut ValidationErrors) -> LoadSearch {
+        let range = date_range(self.start_date.as_ref(), self.end_date.as_ref(), errors);
+        LoadSearch::completed_in(range, Format::named(self.format.as_deref(), accepted, errors))
+    }
+
+    /// Returns the name of the attachment, with the days of the given dates.
+    fn file_name(&self) -> String {
+        let dates = [&self.start_date, &self.end_date].into_iter().flatten();
+        let days: Vec<_> = dates.filter_map(|date| date.0.get(..10)).collect();
+        ["loads-completed"].into_iter().chain(days).collect::<Vec<_>>().join("-") + ".csv"
+    }
+}
+
+/// Download loads that have completed
+///
+/// All loads of the caller's organisation that were completed in the range, oldest first. A load that a carrier entered
+/// is not part of its organiser's export until the organiser accepts it. Loads are read in blocks: a load that is
+/// completed meanwhile may be missing.
+#[utoipa::path(operation_id = "export_completed_loads", tag = "loads", security(("bearer" = [])),
+    params(ExportParameters),
+    responses((status = 200, content((String = "text/csv"), ([Load] = "application/json"))), ErrorResponses))]
+#[get("/loads/completed")]
+pub(super) async fn export_completed(
+    caller: Caller,
+    query: Query<ExportParameters>,
+    request: HttpRequest,
+    app: Data<Logistics>,
+) -> Result<StreamingResponse, Error> {
+    let accepted = Format::accepted(&request, Format::Csv);
+    let parse =
+        |p: &ExportParameters, errors: &mut ValidationErrors| (p.parse(accepted, errors), p.file_name());
+    let (search, file_name) = query.check(parse)?;
+    export::stream(&app.db, caller, search, &file_name).await
+}

@@ -1,0 +1,27 @@
+//! The operations on loads: one module each.
+
+mod accept;
+mod batch;
+mod create;
+mod export;
+mod find;
+mod list_by_ids;
+mod prove;
+mod search;
+
+use utoipa_actix_web::service_config::ServiceConfig;
+
+/// Registers the routes. The fixed paths come before `/loads/{id}`.
+pub(crate) fn routes(v1: &mut ServiceConfig) {
+    v1.service(search::search)
+        .service(create::create_as_organiser)
+        .service(create::create_as_carrier)
+        .service(list_by_ids::list_by_ids)
+        .service(export::export_completed)
+        .service(batch::create)
+        .service(batch::template)
+        .service(prove::prove_in_body)
+        .service(prove::prove)
+        .service(accept::accept)
+        .service(find::find);
+}

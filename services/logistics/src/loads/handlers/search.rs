@@ -1,0 +1,34 @@
+//! `GET /v1/loads`.
+
+use actix_web::web::Data;
+use actix_web::{Either, HttpRequest, get};
+use common::{Caller, Error, ErrorResponses, Format, JsonResponse, PageParams, Query, StreamingResponse};
+
+use crate::Logistics;
+use crate::loads::export;
+use crate::loads::model::Load;
+use crate::loads::search::{LoadSearchParams, store};
+
+/// Search for loads (by organisation, carrier and date range)
+///
+/// As CSV (`format=CSV` or `Accept: text/csv`) the response has all matches, unless there is a `limit`. Rows are read
+/// in blocks: a load that is created or changed meanwhile may be missing or in its old place.
+#[utoipa::path(operation_id = "search_loads", tag = "loads", security(("bearer" = [])),
+    params(LoadSearchParams, PageParams),
+    responses((status = 200, content(([Load] = "application/json"), (String = "text/csv"))), ErrorResponses))]
+#[get("/loads")]
+pub(super) async fn search(
+    caller: Caller,
+    query: Query<LoadSearchParams>,
+    request: HttpRequest,
+    app: Data<Logistics>,
+) -> Result<Either<JsonResponse, StreamingResponse>, Error> {
+    let accepted = Format::accepted(&request, Format::Json);
+    let search = query.check(|parameters, errors| parameters.parse(accepted, errors))?;
+    if search.format == Format::Csv {
+        return export::stream(&app.db, caller, search, "loads.csv").await.map(Either::Right);
+    }
+    let page = search.page.clone();
+    let rows = app.db.read(move |c| store::search(c, &caller, &search, &search.page)).await?;
+    Ok(Either::Left(rows.response(&request, &app.public_url, &page)))
+}

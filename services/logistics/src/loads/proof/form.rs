@@ -1,0 +1,119 @@
+//! The request bodies that prove a delivery.
+
+use chrono::TimeDelta;
+use common::Error;
+use common::validation::{Code, ValidationErrors};
+use common::wire::{DateOrDateTime, FileReference, QueryText, Reference, Registration};
+use database::{Amount, Id, Timestamp};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::model::Proof;
+use crate::loads::form::reword_tonnes;
+
+/// Message for a `loadId` that names no load.
+pub const UNKNOWN_LOAD: &str = "is not a known load";
+
+/// How far in the future `capturedAtUTC` may be, since clocks differ.
+const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
+
+/// The fields of a proof of delivery.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Delivery {
+    /// In tonnes.
+    #[schema(required = true, minimum = 0, maximum = 1000)]
+    weight_net: f64,
+    #[schema(required = true)]
+    ticket_number: Reference,
+    #[schema(required = true)]
+    vehicle_registration: Registration,
+    #[schema(required = true, max_items = 50)]
+    files: Option<Vec<FileReference>>,
+    /// When the ticket was signed, for a driver who was offline; by default the present time. At most 366 days before
+    /// the creation or the delivery date of the load, whichever is earlier.
+    #[serde(rename = "capturedAtUTC")]
+    captured_at: Option<DateOrDateTime>,
+}
+
+/// A proof of delivery of the load in the path.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+pub struct ProofOfDelivery {
+    /// The load in the path. Optional.
+    #[serde(default, rename = "loadId")]
+    load_id: Option<QueryText>,
+    #[serde(flatten)]
+    pub delivery: Delivery,
+}
+
+/// A proof of delivery that names its load.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+pub struct ProofOfDeliveryOfLoad {
+    /// The id of the load.
+    #[serde(default, rename = "loadId")]
+    #[schema(required = true, min_length = 1, extensions(("x-text" = json!("line"))))]
+    load_id: String,
+    #[serde(flatten)]
+    pub delivery: Delivery,
+}
+
+impl ProofOfDelivery {
+    /// Validates the rules that the schema cannot state. `path_id` is the load in the path, if it is an id.
+    pub fn validate(&self, path_id: Option<Id>, errors: &mut ValidationErrors) {
+        self.delivery.validate(errors);
+        if self.load_id.as_deref().is_some_and(|id| Id::parse(id) != path_id) {
+            errors.push("loadId", Code::Inconsistent, "must match the load in the path, or be omitted");
+        }
+    }
+}
+
+impl ProofOfDeliveryOfLoad {
+    /// Validates the rules that the schema cannot state.
+    pub fn validate(&self, errors: &mut ValidationErrors) {
+        self.delivery.validate(errors);
+        if self.load_id().is_none() {
+            errors.push("loadId", Code::UnknownReference, UNKNOWN_LOAD);
+        }
+    }
+
+    /// Returns the id of the load.
+    pub fn load_id(&self) -> Option<Id> {
+        Id::parse(&self.load_id)
+    }
+}
+
+impl Delivery {
+    fn validate(&self, errors: &mut ValidationErrors) {
+        reword_tonnes("weightNet", errors);
+        let latest = Timestamp::now().plus(MAX_CLOCK_SKEW);
+        if self.captured_at().is_some_and(|at| at > latest) {
+            errors.push("capturedAtUTC", Code::Range, "must not be in the future");
+        }
+    }
+
+    /// Returns when the ticket was signed.
+    pub fn captured_at(&self) -> Option<Timestamp> {
+        self.captured_at.as_ref().and_then(DateOrDateTime::start)
+    }
+
+    /// Returns the files to add to the load.
+    pub fn files(&self) -> &[FileReference] {
+        self.files.as_deref().unwrap_or_default()
+    }
+
+    /// Returns the values that distinguish this proof from others.
+    ///
+    /// # Errors
+    /// 500 if the weight was not validated.
+    pub fn proof(&self) -> Result<Proof, Error> {
+        let mut files: Vec<_> = self.files().iter().map(|file| file.id.to_ascii_lowercase()).collect();
+        files.sort();
+        files.dedup();
+        Ok(Proof {
+            weight_net: Amount::from_f64(self.weight_net).map_err(|e| Error::Internal(e.into()))?,
+            ticket_number: self.ticket_number.0.clone(),
+            vehicle_registration: self.vehicle_registration.0.clone(),
+            files,
+        })
+    }
+}
