@@ -1,25 +1,27 @@
-//! Counting, each filter's values under all the other filters: a listing that all let pass counts for every filter, one
-//! that a single filter keeps out counts for that one.
+//! Counts of the values of each filter under all other filters. A listing that passes all filters counts for every filter.
+//! A listing that exactly one filter rejects counts for that filter only.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use super::super::search::StatusFilter;
-use super::super::terms::{AdditionalInfo, Sex};
-use super::exact::{Filters, stop};
-use super::index::FacetRow;
-use super::terms::NONE;
+use strum::VariantNames;
 
-/// Counts by the numbers of terms. Counts wrap, so changes can be applied in any order.
+use super::interner::NONE;
+use super::masks::{Filters, rejected};
+use super::row::FacetRow;
+use crate::listings::attributes::{AdditionalInfo, Sex};
+use crate::listings::search::StatusFilter;
+
+/// Counts by number of term. Counts wrap around, so changes can be applied in any order.
 pub trait TermCounts {
     /// Adds to the count of a term.
     fn add(&mut self, term: u32, times: i32);
 
-    /// Returns the terms whose count is above zero, without [`NONE`].
+    /// Returns the terms with a count above zero, without [`NONE`].
     fn counted(&self) -> impl Iterator<Item = (u32, u32)>;
 }
 
-/// Counts of all terms, including those that only private listings have. For scans over many listings.
+/// Counts of all terms, including those of private listings only. For scans over many listings.
 #[derive(Debug)]
 pub struct DenseTermCounts(Vec<u32>);
 
@@ -35,7 +37,7 @@ impl TermCounts for DenseTermCounts {
     }
 }
 
-/// Counts above zero only: as large as what was counted, however many terms there are.
+/// Counts above zero only. The size does not depend on the number of terms in the index.
 #[derive(Debug, Default)]
 pub struct SparseTermCounts(HashMap<u32, u32>);
 
@@ -72,12 +74,12 @@ impl From<DenseTermCounts> for SparseTermCounts {
     }
 }
 
-/// What was counted.
+/// The counts of all filters.
 #[derive(Debug)]
 pub struct Counts<T> {
     statuses: [u32; 8],
     categories: [u32; 8],
-    /// By all flags of a listing together: one count each instead of eight.
+    /// By all flags of a listing together: one increment per listing instead of up to eight.
     sexes: [u32; 256],
     additional_info: [u32; 256],
     /// Breeds and breed types.
@@ -87,12 +89,12 @@ pub struct Counts<T> {
 }
 
 impl Counts<DenseTermCounts> {
-    /// Nothing yet, of so many terms.
+    /// Creates counts of 0 for terms with numbers below `terms`.
     pub fn dense(terms: usize) -> Self {
         Self::new(DenseTermCounts(vec![0; terms]), DenseTermCounts(vec![0; terms]))
     }
 
-    /// Returns the same counts in the form that is kept.
+    /// Converts the counts to the form that is cached.
     pub fn into_sparse(self) -> Counts<SparseTermCounts> {
         Counts {
             statuses: self.statuses,
@@ -107,17 +109,18 @@ impl Counts<DenseTermCounts> {
 }
 
 impl Counts<SparseTermCounts> {
-    /// Nothing yet.
+    /// Creates counts of 0.
     pub fn sparse() -> Self {
         Self::new(SparseTermCounts::default(), SparseTermCounts::default())
     }
 
-    /// How many values of breeds and societies are counted.
+    /// Returns the number of terms with a count above zero.
     pub fn counted_terms(&self) -> usize {
         self.breeds.0.len() + self.societies.0.len()
     }
 
-    /// How much memory it takes, about: a bucket of a hash table has a byte besides its entry, and some are free.
+    /// Returns the approximate memory use in bytes. A bucket of a hash table has one byte besides its entry, and an eighth
+    /// of the buckets is free.
     pub fn bytes(&self) -> usize {
         let buckets = self.breeds.0.capacity() + self.societies.0.capacity();
         size_of::<Self>() + buckets * (size_of::<(u32, u32)>() + 1) / 7 * 8
@@ -137,72 +140,73 @@ impl<T: TermCounts> Counts<T> {
         }
     }
 
-    /// Counts those of these listings that count somewhere.
+    /// Counts listings once each.
     pub fn add_all<'a>(&mut self, listings: impl Iterator<Item = &'a FacetRow>, filters: &impl Filters) {
         for listing in listings {
             self.add(listing, filters, 1);
         }
     }
 
-    /// Counts a listing; -1 times, if it was counted and is no more. False if two filters stop it: it counts nowhere.
+    /// Counts a listing. `times` is -1 to remove a listing that was counted. Returns `false` if two filters reject the
+    /// listing, so that it counts for none.
     #[inline]
     pub fn add(&mut self, listing: &FacetRow, filters: &impl Filters, times: i32) -> bool {
-        let stopped = filters.stop(listing);
-        if stopped & stopped.wrapping_sub(1) != 0 {
+        let rejected_by = filters.rejected_by(listing);
+        if rejected_by & rejected_by.wrapping_sub(1) != 0 {
             return false;
         }
         let add = |count: &mut u32| *count = count.wrapping_add_signed(times);
-        // For a filter it counts if no other one stops it.
-        let counts_for = |filter: u8| stopped & !filter == 0;
-        if stopped == 0 {
+        // A listing counts for a filter if no other filter rejects it.
+        let counts_for = |filter: u8| rejected_by & !filter == 0;
+        if rejected_by == 0 {
             add(&mut self.total);
         }
-        if counts_for(stop::STATUS) {
+        if counts_for(rejected::STATUS) {
             add(&mut self.statuses[usize::from(listing.status & 7)]);
         }
-        if counts_for(stop::KIND) {
+        if counts_for(rejected::COMMODITY_TYPE) {
             add(&mut self.categories[usize::from(listing.category & 7)]);
         }
-        if counts_for(stop::BREED) {
+        if counts_for(rejected::BREED) {
             self.breeds.add(listing.breed, times);
             if listing.breed_type != listing.breed {
                 self.breeds.add(listing.breed_type, times);
             }
         }
-        if counts_for(stop::SOCIETY) {
+        if counts_for(rejected::SOCIETY) {
             self.societies.add(listing.society, times);
         }
-        if counts_for(stop::SEX) {
+        if counts_for(rejected::SEX) {
             add(&mut self.sexes[usize::from(listing.sexes)]);
         }
-        if counts_for(stop::INFO) {
+        if counts_for(rejected::ADDITIONAL_INFO) {
             add(&mut self.additional_info[usize::from(listing.additional_info)]);
         }
         true
     }
 
-    /// Values of `f:status`.
+    /// Returns the counts of `f:status`.
     pub fn statuses(&self) -> impl Iterator<Item = (&'static str, u32)> {
         StatusFilter::COUNTED.map(StatusFilter::as_str).into_iter().zip(self.statuses)
     }
 
-    /// Main categories.
+    /// Returns the counts of main categories.
     pub fn categories(&self) -> impl Iterator<Item = (i32, u32)> {
         (0..).zip(self.categories)
     }
 
-    /// Values of `f:commoditySexes`.
+    /// Returns the counts of `f:commoditySexes`.
     pub fn sexes(&self) -> impl Iterator<Item = (&'static str, u32)> {
-        Sex::ALL.map(Sex::as_str).into_iter().zip(by_flag(&self.sexes))
+        Sex::VARIANTS.iter().copied().zip(by_flag(&self.sexes))
     }
 
-    /// Values of `f:commodityAdditionalInfo`.
+    /// Returns the counts of `f:commodityAdditionalInfo`.
     pub fn additional_info(&self) -> impl Iterator<Item = (&'static str, u32)> {
-        AdditionalInfo::ALL.map(AdditionalInfo::as_str).into_iter().zip(by_flag(&self.additional_info))
+        AdditionalInfo::VARIANTS.iter().copied().zip(by_flag(&self.additional_info))
     }
 }
 
-/// What each flag counts, of counts by all flags together.
+/// Converts counts by all flags together to counts by single flag.
 fn by_flag(counts: &[u32; 256]) -> [u32; 8] {
     let with = |bit: u8| counts.iter().enumerate().filter(move |(flags, _)| *flags >> bit & 1 == 1);
     [0, 1, 2, 3, 4, 5, 6, 7].map(|bit| with(bit).map(|(_, count)| count).sum())

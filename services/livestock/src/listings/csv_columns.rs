@@ -1,6 +1,7 @@
-//! The columns of listings as CSV (contract, section 5).
+//! The CSV columns of listings (`docs/api/listings.md`, "Search").
 
-use actix_web::web::Data;
+use std::sync::Arc;
+
 use common::csv::{CsvCell, CsvWriter};
 use common::{CsvLayout, Error};
 use database::{Json, Timestamp};
@@ -8,10 +9,9 @@ use serde_json::Value;
 
 use super::model::Listing;
 use super::search_fields::months_since;
-use crate::Livestock;
 use crate::categories::Categories;
 
-/// In the order that they are written.
+/// The header row.
 const COLUMNS: [&str; 24] = [
     "id",
     "type",
@@ -39,13 +39,13 @@ const COLUMNS: [&str; 24] = [
     "createdAtUTC",
 ];
 
-/// Listings as a table, dogs as old as they are at this time.
-pub(super) fn table(
-    app: Data<Livestock>,
+/// Returns the layout of an export. `now` is the time for which the ages of dogs are computed.
+pub fn csv_layout(
+    categories: Arc<Categories>,
     now: Timestamp,
 ) -> CsvLayout<impl Fn(&Json, &mut CsvWriter) -> Result<(), Error> + use<>> {
-    let write = move |document: &Json, lines: &mut CsvWriter| {
-        lines.row(cells(document, &app.categories, now)?);
+    let write = move |document: &Json, writer: &mut CsvWriter| {
+        writer.row(cells(document, &categories, now)?);
         Ok(())
     };
     CsvLayout { columns: &COLUMNS, write }
@@ -56,7 +56,7 @@ type Cells = [CsvCell<'static>; COLUMNS.len()];
 fn cells(document: &Json, categories: &Categories, now: Timestamp) -> Result<Cells, Error> {
     let listing: Listing = document.parse()?;
     let dog = listing.search_fields().born.map(|born| months_since(born, now).to_string());
-    let property = |name: &str| listing.properties.as_ref()?.get(name).map(plain);
+    let property = |name: &str| listing.properties.as_ref()?.get(name).map(to_plain_text);
     let price = listing.price;
     let monies = [price.per_unit, price.min, price.max];
     let [per_unit, min, max] = monies.each_ref().map(|money| Some(money.as_ref()?.amount.to_string()));
@@ -93,8 +93,8 @@ fn cells(document: &Json, categories: &Categories, now: Timestamp) -> Result<Cel
     ])
 }
 
-/// A text or a number as it was given.
-fn plain(value: &Value) -> String {
+/// Returns a text without quotes, or a number with the digits of the request.
+fn to_plain_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
@@ -104,8 +104,8 @@ mod tests {
 
     use super::*;
 
-    /// The filled cells of a listing with these members, `column=cell`.
-    fn filled(members: &Value) -> Vec<String> {
+    /// Returns the non-empty cells of a listing with these members, as `column=cell`.
+    fn non_empty_cells(members: &Value) -> Vec<String> {
         let mut listing = json!({
             "id": "018f0000-0000-7000-8000-000000000001", "userId": "u", "organisationId": "farm",
             "organisationName": "Farm", "type": "selling", "status": "active", "categoryIds": [2],
@@ -123,9 +123,9 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_that_says_everything() {
+    fn writes_all_members_of_a_complete_listing() {
         let money = |amount: f64| json!({"amount": amount, "currency": "EUR"});
-        let row = filled(&json!({
+        let row = non_empty_cells(&json!({
             "categoryIds": [206, 208], "description": "Twelve,\nquiet", "organisationName": "=Farm", "tags": ["a", "=b"],
             "properties": {"quantity": 12, "breed": "Hereford", "sexes": "heifers, steers", "minAge": 14, "maxAge": 18.5},
             "price": {"type": "range", "pricePerUnit": money(9.0), "minPrice": money(8.5), "maxPrice": money(10.0)},
@@ -141,10 +141,10 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_that_says_least() {
-        let row = filled(&json!({"location": {}}));
+    fn leaves_cells_of_absent_members_empty() {
+        let row = non_empty_cells(&json!({"location": {}}));
         assert_eq!(row.len(), 8, "{row:?}");
-        let row = filled(&json!({"categoryIds": [5], "price": {"type": "range", "minPrice":
+        let row = non_empty_cells(&json!({"categoryIds": [5], "price": {"type": "range", "minPrice":
             {"amount": 1, "currency": "GBP"}}}));
         for cell in ["category=bedding", "minPrice=1", "currency=GBP"] {
             assert!(row.iter().any(|other| other == cell), "{row:?}");
@@ -152,15 +152,15 @@ mod tests {
     }
 
     #[test]
-    fn a_dogs_age_follows_from_its_birth() {
+    fn computes_the_age_of_dogs_from_their_date_of_birth() {
         let registration = json!({"dateOfBirth": "2024-02-16T00:00:00Z", "isRegistered": true});
-        let row = filled(
+        let row = non_empty_cells(
             &json!({"categoryIds": [303], "properties": {"sex": "male", "registration": registration}}),
         );
         for cell in ["category=working dog", "sexes=male", "minAge=24", "maxAge=24"] {
             assert!(row.iter().any(|other| other == cell), "{row:?}");
         }
         let newborn = json!({"sex": "female", "registration": {"dateOfBirth": "2026-03-16"}});
-        assert!(filled(&json!({"properties": newborn})).contains(&"minAge=0".to_owned()));
+        assert!(non_empty_cells(&json!({"properties": newborn})).contains(&"minAge=0".to_owned()));
     }
 }

@@ -1,17 +1,17 @@
-//! Sets of the numbers that texts have.
+//! Sets of the numbers of texts.
 
-/// The numbers that a filter lets pass.
+/// The numbers that pass a filter.
 #[derive(Debug)]
-pub enum Numbers {
-    /// There is no filter.
+pub enum NumberSet {
+    /// All numbers: there is no filter.
     All,
-    /// In ascending order: for few numbers of many.
+    /// A list in ascending order, for a few of many numbers.
     Listed(Vec<u32>),
-    /// A bit for each of the first `len` numbers: for many.
+    /// One bit for each of the first `len` numbers, for sets of any size.
     Bits { words: Vec<u64>, len: usize },
 }
 
-impl Numbers {
+impl NumberSet {
     /// Returns the set of these numbers, in any order.
     pub fn listed(numbers: impl Iterator<Item = u32>) -> Self {
         let mut numbers: Vec<_> = numbers.collect();
@@ -21,12 +21,12 @@ impl Numbers {
         Self::Listed(numbers)
     }
 
-    /// Returns how many numbers are listed; `None` if they are not kept as a list.
+    /// Returns the length of a list; `None` for the other kinds of sets.
     pub fn listed_len(&self) -> Option<usize> {
         if let Self::Listed(numbers) = self { Some(numbers.len()) } else { None }
     }
 
-    /// Decides the numbers below `len` that are not decided yet. Turns the set into bits.
+    /// Converts the set to bits and decides the numbers below `len` that are not decided yet.
     pub fn extend(&mut self, len: usize, passes: impl Fn(usize) -> bool) {
         if !matches!(self, Self::Bits { .. }) {
             *self = Self::Bits { words: Vec::new(), len: 0 };
@@ -40,9 +40,9 @@ impl Numbers {
         }
     }
 
-    /// Whether a number passes.
+    /// Returns whether a number is in the set.
     #[inline]
-    pub fn has(&self, number: u32) -> bool {
+    pub fn contains(&self, number: u32) -> bool {
         match self {
             Self::All => true,
             Self::Listed(numbers) => numbers.binary_search(&number).is_ok(),
@@ -52,7 +52,7 @@ impl Numbers {
         }
     }
 
-    /// Sets these bits for each number that does not pass. Must only have numbers of the table.
+    /// Sets bits in the table for each number that is not in the set. All listed numbers must be indexes of the table.
     pub fn mark_others(&self, table: &mut [u8], bits: u8) {
         match self {
             Self::All => {}
@@ -66,13 +66,13 @@ impl Numbers {
             }
             Self::Bits { .. } => {
                 for (number, marks) in (0..).zip(table) {
-                    *marks |= if self.has(number) { 0 } else { bits };
+                    *marks |= if self.contains(number) { 0 } else { bits };
                 }
             }
         }
     }
 
-    /// Returns the memory it takes besides itself, in bytes.
+    /// Returns the heap memory use in bytes.
     pub fn bytes(&self) -> usize {
         match self {
             Self::All => 0,
@@ -87,28 +87,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn has_what_it_was_made_of() {
-        let has = |numbers: &Numbers| [0, 1, 63, 64, 65, 130, u32::MAX].map(|number| numbers.has(number));
-        assert_eq!(has(&Numbers::All), [true; 7]);
-        let listed = Numbers::listed([65, 1, 65].into_iter());
+    fn contains_exactly_its_numbers() {
+        let contains =
+            |numbers: &NumberSet| [0, 1, 63, 64, 65, 130, u32::MAX].map(|number| numbers.contains(number));
+        assert_eq!(contains(&NumberSet::All), [true; 7]);
+        let listed = NumberSet::listed([65, 1, 65].into_iter());
         assert_eq!(
-            (has(&listed), listed.listed_len()),
+            (contains(&listed), listed.listed_len()),
             ([false, true, false, false, true, false, false], Some(2))
         );
-        let mut bits = Numbers::All;
+        let mut bits = NumberSet::All;
         bits.extend(65, |number| number == 1 || number == 64);
-        assert_eq!(has(&bits), [false, true, false, true, false, false, false]);
+        assert_eq!(contains(&bits), [false, true, false, true, false, false, false]);
         let mut table = [0_u8; 66];
-        for (numbers, others) in [(&Numbers::All, 0), (&listed, 64), (&bits, 64)] {
+        for (numbers, others) in [(&NumberSet::All, 0), (&listed, 64), (&bits, 64)] {
             table.fill(0b10);
             numbers.mark_others(&mut table, 1);
             let marked: u32 = table.iter().map(|marks| u32::from(marks & 1)).sum();
             assert_eq!(marked, others);
             assert_eq!(table[1], 0b10);
         }
-        // What is decided stays so.
+        // Decided numbers are not decided again.
         bits.extend(131, |number| number != 63);
-        assert_eq!(has(&bits), [false, true, false, true, true, true, false]);
-        assert_eq!((bits.bytes() >= 24, listed.bytes(), Numbers::All.bytes()), (true, 8, 0));
+        assert_eq!(contains(&bits), [false, true, false, true, true, true, false]);
+        assert_eq!((bits.bytes() >= 24, listed.bytes(), NumberSet::All.bytes()), (true, 8, 0));
     }
 }
