@@ -60,9 +60,12 @@ async fn export(
     caller: Caller,
     search: ListingSearch,
 ) -> Result<StreamingResponse, Error> {
-    let (counter, counted) = (caller.clone(), search.clone());
-    let total = service.db.read(move |c| store::count(c, &counter, &counted)).await?;
-    let (page, now, reader) = (search.page.clone(), search.now, caller.clone());
+    let (page, now) = (search.page.clone(), search.now);
+    let total = {
+        let (caller, search) = (caller.clone(), search.clone());
+        service.db.read(move |c| store::count(c, &caller, &search)).await?
+    };
+    let reader = caller.clone();
     let listings = stream_by_ids(
         &service.db,
         page,

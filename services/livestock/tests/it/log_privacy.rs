@@ -1,4 +1,4 @@
-//! No log line tells of people, whatever becomes of what they send.
+//! Logs contain no personal data, whether requests succeed or fail.
 
 use livestock::Livestock;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use testkit::{Backend, PERSONAL_DATA, Process, TestDatabase, user_with_personal_
 use crate::sample::{CATTLE, full};
 
 testkit::on_both! {
-    async fn no_log_tells_of_people(backend) {
+    async fn logs_contain_no_personal_data(backend) {
         let database = TestDatabase::new::<Livestock>(backend).await;
         let service = Process::start(
             env!("CARGO_BIN_EXE_livestock"),

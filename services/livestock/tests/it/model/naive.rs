@@ -1,4 +1,4 @@
-//! What a search must find, said as plainly as the contract says it.
+//! A naive model of the search (`docs/api/listings.md`, "Search" and "Facets").
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashSet};
@@ -21,16 +21,16 @@ const FACETS: [&str; 6] = [
     "f:commodityAdditionalInfo",
 ];
 
-/// A search.
-pub struct Asked {
+/// A random search.
+pub struct RandomSearch {
     filters: Filters,
     pub point: Option<(f64, f64)>,
     sort: &'static str,
     desc: bool,
 }
 
-impl Asked {
-    pub fn any(rng: &mut StdRng) -> Self {
+impl RandomSearch {
+    pub fn new(rng: &mut StdRng) -> Self {
         let several =
             |rng: &mut StdRng| format!("{},{}", one(rng, &BREEDS), one(rng, &BREEDS).to_uppercase());
         let statuses = ["active-selling", "active-buying", "sold", "found", "cancelled", "draft"];
@@ -81,7 +81,7 @@ impl Asked {
     }
 }
 
-/// The distance in km, if both are somewhere.
+/// Returns the distance in km if the listing has coordinates and the search a point.
 pub fn haversine(listing: &Value, point: Option<(f64, f64)>) -> Option<f64> {
     let at = |name: &str| Some(listing.pointer("/location/coordinates")?[name].as_f64()?.to_radians());
     let (lat, lon) = (at("lat")?, at("lon")?);
@@ -91,27 +91,27 @@ pub fn haversine(listing: &Value, point: Option<(f64, f64)>) -> Option<f64> {
     Some(2.0 * 6_371.008_8 * sum.sqrt().min(1.0).asin())
 }
 
-/// The months that a dog has completed.
+/// Returns the age of a dog in completed months.
 fn dogs_age(listing: &Value) -> Option<f64> {
     let born = listing.pointer("/properties/registration/dateOfBirth")?.as_str()?;
     let today = database::Timestamp::now().to_string();
     let part = |date: &str, range: std::ops::Range<usize>| date[range].parse::<i32>().unwrap();
     let months = |date: &str| part(date, 0..4) * 12 + part(date, 5..7);
-    let short = part(&today, 8..10) < part(born, 8..10);
-    Some(f64::from(months(&today) - months(born) - i32::from(short)))
+    let is_incomplete = part(&today, 8..10) < part(born, 8..10);
+    Some(f64::from(months(&today) - months(born) - i32::from(is_incomplete)))
 }
 
-fn number(listing: &Value, asked: &Asked) -> Option<f64> {
+fn number(listing: &Value, search: &RandomSearch) -> Option<f64> {
     let of = |pointer: &str| listing.pointer(pointer).and_then(Value::as_f64);
-    match asked.sort {
+    match search.sort {
         "price" => of("/price/pricePerUnit/amount").or(of("/price/minPrice/amount")),
         "age" => of("/properties/minAge").or(of("/properties/maxAge")).or(dogs_age(listing)),
         "quantity" => of("/properties/quantity"),
-        _ => haversine(listing, asked.point),
+        _ => haversine(listing, search.point),
     }
 }
 
-/// The words of a text in lower case, or of several.
+/// Returns a text, or the texts of an array, in lower case.
 fn words(value: &Value) -> Vec<String> {
     let texts = value.as_array().map_or_else(|| vec![value.clone()], Clone::clone);
     texts.iter().filter_map(Value::as_str).map(str::to_lowercase).collect()
@@ -134,11 +134,17 @@ fn status(listing: &Value) -> String {
     }
 }
 
-fn matches(listing: &Value, wishlist: &HashSet<String>, asked: &Asked, name: &str, value: &str) -> bool {
+fn matches(
+    listing: &Value,
+    wishlist: &HashSet<String>,
+    search: &RandomSearch,
+    name: &str,
+    value: &str,
+) -> bool {
     let properties = &listing["properties"];
     let any = |members: &[&str]| {
-        let wanted: Vec<_> = value.split(',').map(str::to_lowercase).collect();
-        members.iter().flat_map(|member| words(&properties[*member])).any(|word| wanted.contains(&word))
+        let allowed: Vec<_> = value.split(',').map(str::to_lowercase).collect();
+        members.iter().flat_map(|member| words(&properties[*member])).any(|word| allowed.contains(&word))
     };
     let number = || value.parse::<f64>().unwrap();
     let age = |name: &str| properties[name].as_f64().or_else(|| dogs_age(listing));
@@ -155,48 +161,53 @@ fn matches(listing: &Value, wishlist: &HashSet<String>, asked: &Asked, name: &st
         "maxAge" => age("maxAge").is_some_and(|age| age <= number()),
         "f:organisationId" => listing["organisationId"] == *value,
         "isWishlisted" => wishlist.contains(listing["id"].as_str().unwrap()),
-        "distanceKm" => haversine(listing, asked.point).is_some_and(|km| km <= number()),
+        "distanceKm" => haversine(listing, search.point).is_some_and(|km| km <= number()),
         other => panic!("{other}"),
     }
 }
 
-/// A listing, and the filters that keep it out; without `f:status` the usual one does what that would.
-pub struct Judged<'a> {
+/// A listing with the filters that reject it. Without `f:status`, the default status counts as that filter.
+pub struct FilteredListing<'a> {
     listing: &'a Value,
-    stopped_by: Vec<&'static str>,
+    rejected_by: Vec<&'static str>,
 }
 
-/// What a search makes of each listing.
-pub fn judge<'a>(all: &'a [Value], wishlist: &HashSet<String>, asked: &Asked) -> Vec<Judged<'a>> {
-    let usual = |listing: &Value| match asked.filter("isWishlisted") {
-        _ if asked.filter("f:status").is_some() => true,
+/// Applies the filters of a search to each listing.
+pub fn filter_listings<'a>(
+    all: &'a [Value],
+    wishlist: &HashSet<String>,
+    search: &RandomSearch,
+) -> Vec<FilteredListing<'a>> {
+    let has_default_status = |listing: &Value| match search.filter("isWishlisted") {
+        _ if search.filter("f:status").is_some() => true,
         Some(_) => listing["status"] != "draft",
         None => listing["status"] == "active",
     };
-    let judged = all.iter().map(|listing| {
-        let stops = |(name, value): &&(&'static str, String)| !matches(listing, wishlist, asked, name, value);
-        let given = asked.filters.iter().filter(stops).map(|(name, _)| *name);
-        let stopped_by = given.chain((!usual(listing)).then_some("f:status")).collect();
-        Judged { listing, stopped_by }
+    let filtered = all.iter().map(|listing| {
+        let rejects =
+            |(name, value): &&(&'static str, String)| !matches(listing, wishlist, search, name, value);
+        let given = search.filters.iter().filter(rejects).map(|(name, _)| *name);
+        let rejected_by = given.chain((!has_default_status(listing)).then_some("f:status")).collect();
+        FilteredListing { listing, rejected_by }
     });
-    judged.collect()
+    filtered.collect()
 }
 
-fn compare(a: &Value, b: &Value, asked: &Asked) -> Ordering {
-    let turn = |order: Ordering| if asked.desc { order.reverse() } else { order };
+fn compare(a: &Value, b: &Value, search: &RandomSearch) -> Ordering {
+    let directed = |order: Ordering| if search.desc { order.reverse() } else { order };
     let text = |l: &Value, name: &str| l[name].as_str().unwrap().to_lowercase();
-    let order = match asked.sort {
-        "createdAt" => turn(text(a, "createdAtUTC").cmp(&text(b, "createdAtUTC"))),
-        "organisationName" => turn(text(a, asked.sort).cmp(&text(b, asked.sort))),
-        _ => match (number(a, asked), number(b, asked)) {
-            (Some(a), Some(b)) => turn(a.total_cmp(&b)),
+    let order = match search.sort {
+        "createdAt" => directed(text(a, "createdAtUTC").cmp(&text(b, "createdAtUTC"))),
+        "organisationName" => directed(text(a, search.sort).cmp(&text(b, search.sort))),
+        _ => match (number(a, search), number(b, search)) {
+            (Some(a), Some(b)) => directed(a.total_cmp(&b)),
             (a, b) => b.is_some().cmp(&a.is_some()),
         },
     };
-    order.then(turn(text(a, "id").cmp(&text(b, "id"))))
+    order.then(directed(text(a, "id").cmp(&text(b, "id"))))
 }
 
-/// Who searches.
+/// The caller of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Viewer<'a> {
     pub org: &'a str,
@@ -204,7 +215,8 @@ pub struct Viewer<'a> {
 }
 
 impl Viewer<'_> {
-    /// Whether a search may show this listing: drafts to their organisation, cancelled ones to `admin` too.
+    /// Returns whether a search may return a listing. Drafts are visible to their organisation, cancelled drafts also to
+    /// `admin`.
     fn may_find(&self, listing: &Value) -> bool {
         listing[PUBLISHED] == true
             || listing["organisationId"] == self.org
@@ -212,16 +224,16 @@ impl Viewer<'_> {
     }
 }
 
-/// The ids that a search must find, all of them in order.
-pub fn expected(judged: &[Judged], viewer: Viewer, asked: &Asked) -> Vec<String> {
+/// Returns the ids of all listings that a search must find, in order.
+pub fn expected(listings: &[FilteredListing], viewer: Viewer, search: &RandomSearch) -> Vec<String> {
     let visible = |l: &&Value| viewer.may_find(l);
-    let passed = judged.iter().filter(|judged| judged.stopped_by.is_empty());
-    let mut found: Vec<_> = passed.map(|judged| judged.listing).filter(visible).collect();
-    found.sort_by(|a, b| compare(a, b, asked));
+    let passed = listings.iter().filter(|filtered| filtered.rejected_by.is_empty());
+    let mut found: Vec<_> = passed.map(|filtered| filtered.listing).filter(visible).collect();
+    found.sort_by(|a, b| compare(a, b, search));
     crate::sample::ids(&json!(found))
 }
 
-/// What a listing counts for in a facet.
+/// Returns the values of a listing in a facet.
 fn values(listing: &Value, facet: &str) -> Vec<String> {
     let text = |member: &str| listing["properties"][member].as_str().map(str::to_owned);
     match facet {
@@ -239,13 +251,13 @@ fn values(listing: &Value, facet: &str) -> Vec<String> {
     }
 }
 
-/// The counts of the filters: each under all the others. Drafts and cancelled ones have no value of `f:status`.
-pub fn facets(judged: &[Judged], viewer: Viewer) -> Value {
-    let counted: Vec<_> = judged.iter().filter(|judged| viewer.may_find(judged.listing)).collect();
+/// Returns the counts of each filter under all other filters. Drafts and cancelled listings have no value of `f:status`.
+pub fn facets(listings: &[FilteredListing], viewer: Viewer) -> Value {
+    let counted: Vec<_> = listings.iter().filter(|filtered| viewer.may_find(filtered.listing)).collect();
     let filters = FACETS.map(|facet| {
         let mut counts = BTreeMap::<String, u32>::new();
-        let found = counted.iter().filter(|judged| judged.stopped_by.iter().all(|name| *name == facet));
-        for value in found.flat_map(|judged| values(judged.listing, facet)) {
+        let found = counted.iter().filter(|filtered| filtered.rejected_by.iter().all(|name| *name == facet));
+        for value in found.flat_map(|filtered| values(filtered.listing, facet)) {
             *counts.entry(value).or_default() += 1;
         }
         let mut counts: Vec<_> = counts.into_iter().collect();
@@ -253,6 +265,6 @@ pub fn facets(judged: &[Judged], viewer: Viewer) -> Value {
         let counts = counts.into_iter().map(|(value, count)| json!({"value": value, "count": count}));
         (facet, json!(counts.collect::<Vec<_>>()))
     });
-    let total = counted.iter().filter(|judged| judged.stopped_by.is_empty()).count();
+    let total = counted.iter().filter(|filtered| filtered.rejected_by.is_empty()).count();
     json!({"filters": BTreeMap::from(filters), "total": total})
 }
