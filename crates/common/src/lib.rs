@@ -4,6 +4,7 @@
 //! ([`Caller`], [`Authorized`], [`Body`], [`Query`], [`Idempotency`]) and return a [`JsonResponse`] or an [`Error`].
 
 mod auth;
+pub mod catalogue;
 pub mod clients;
 pub mod config;
 mod extract;

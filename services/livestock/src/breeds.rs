@@ -1,65 +1,75 @@
-//! The breeds and breed societies that are well known, so that each has one spelling, however listings write it.
+//! Well-known breeds and breed societies, each with its usual spelling.
 //!
-//! Only names are known, not what else a breed is called: a listing is found by the words that its farmer chose.
+//! The catalogue has no synonyms: a search finds a listing by the name that its farmer chose.
 
 use std::collections::HashMap;
 
 use anyhow::Context;
+use common::catalogue;
 use serde::Deserialize;
 
 use crate::categories::{CATTLE, SHEEP, WORKING_DOG};
 
 const EMBEDDED: [&str; 2] = [include_str!("../data/breeds.csv"), include_str!("../data/breed_societies.csv")];
 
-/// The names of breeds and of societies, by main category and name in lower case.
+/// The usual spellings of breeds and breed societies.
 pub struct Breeds {
-    names: HashMap<(i32, String), String>,
-    /// The same names of all categories, by name in lower case.
+    /// By main category and lower-case name.
+    by_category: HashMap<(i32, String), String>,
+    /// The names of all categories, by lower-case name.
     of_any_category: HashMap<String, String>,
 }
 
 #[derive(Deserialize)]
-struct Row {
+struct BreedEntry {
     species: String,
     #[serde(alias = "society")]
     name: String,
 }
 
 impl Breeds {
-    /// The embedded catalogue.
+    /// Parses the embedded tables.
     ///
     /// # Errors
-    /// If it is of other species than there are categories, which is a mistake in it.
+    /// If a table is invalid or names a species that is no category.
     pub fn embedded() -> anyhow::Result<Self> {
-        let (mut names, mut of_any_category) = (HashMap::new(), HashMap::new());
+        let (mut by_category, mut of_any_category) = (HashMap::new(), HashMap::new());
         for table in EMBEDDED {
-            for row in csv::Reader::from_reader(table.as_bytes()).into_deserialize() {
-                let Row { species, name } = row.context("the breeds are not as expected")?;
-                let categories = match species.as_str() {
-                    "sheep" => &[SHEEP][..],
-                    "cattle" => &[CATTLE],
-                    "working dog" => &[WORKING_DOG],
-                    "multi" => &[SHEEP, CATTLE, WORKING_DOG],
-                    other => anyhow::bail!("{name} is of the unknown species {other}"),
-                };
-                names.extend(
-                    categories.iter().map(|category| ((*category, name.to_lowercase()), name.clone())),
-                );
-                of_any_category.entry(name.to_lowercase()).or_insert(name);
+            let entries: Vec<BreedEntry> =
+                catalogue::parse(table).context("the table of breeds is invalid")?;
+            for BreedEntry { species, name } in entries {
+                let key = name.to_lowercase();
+                for category in categories_of(&species).with_context(|| format!("breed {name}"))? {
+                    by_category.insert((*category, key.clone()), name.clone());
+                }
+                of_any_category.entry(key).or_insert(name);
             }
         }
-        Ok(Self { names, of_any_category })
+        Ok(Self { by_category, of_any_category })
     }
 
-    /// Returns the breed or society of this main category as the catalogue writes it; else the name that another
-    /// category has in the catalogue; else the text, trimmed. Facets have one spelling for all categories, that of the
-    /// first listing: so a listing of one category cannot change how a breed of another is written.
+    /// Returns the spelling of a breed or society that a listing of this main category names: that of the category in
+    /// the catalogue, else that of another category, else the text itself, trimmed.
+    ///
+    /// Facets show one spelling for all categories, that of the first listing. The names of other categories are
+    /// looked up too, so that a listing of one category cannot change how facets show a breed of another.
     pub fn spelling<'a>(&'a self, category: i32, text: &'a str) -> &'a str {
         let text = text.trim();
         let key = (category, text.to_lowercase());
-        let name = self.names.get(&key).or_else(|| self.of_any_category.get(&key.1));
+        let name = self.by_category.get(&key).or_else(|| self.of_any_category.get(&key.1));
         name.map_or(text, String::as_str)
     }
+}
+
+/// Returns the main categories of a species of the tables.
+fn categories_of(species: &str) -> anyhow::Result<&'static [i32]> {
+    Ok(match species {
+        "sheep" => &[SHEEP],
+        "cattle" => &[CATTLE],
+        "working dog" => &[WORKING_DOG],
+        "multi" => &[SHEEP, CATTLE, WORKING_DOG],
+        _ => anyhow::bail!("unknown species {species}"),
+    })
 }
 
 #[cfg(test)]
@@ -67,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_have_one_spelling_and_all_else_is_kept() {
+    fn known_names_get_their_usual_spelling_and_others_are_only_trimmed() {
         let breeds = Breeds::embedded().unwrap();
         for (category, text, spelling) in [
             (CATTLE, "hereford", "Hereford"),
@@ -88,18 +98,18 @@ mod tests {
         }
     }
 
-    /// Otherwise the facets' spelling of it would depend on which category was listed first.
+    /// Otherwise the spelling in facets would depend on which category was listed first.
     #[test]
-    fn a_name_has_the_same_spelling_in_all_categories() {
+    fn names_have_the_same_spelling_in_all_categories() {
         let breeds = Breeds::embedded().unwrap();
-        for ((category, key), name) in &breeds.names {
+        for ((category, key), name) in &breeds.by_category {
             assert_eq!(breeds.of_any_category.get(key), Some(name), "{category}");
         }
     }
 
     #[test]
-    fn every_name_may_be_the_breed_of_a_listing() {
-        for name in Breeds::embedded().unwrap().names.values() {
+    fn listings_accept_every_name_as_a_breed() {
+        for name in Breeds::embedded().unwrap().by_category.values() {
             assert!(name.trim() == name && name.chars().count() <= 60 && !name.contains(','), "{name}");
         }
     }

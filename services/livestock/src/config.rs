@@ -1,17 +1,17 @@
-//! What the livestock service is told beyond what all services are.
+//! The settings of the livestock service, besides those of all services.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Section `service`.
+/// The section `service` of the configuration.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Base URL of the system service, which knows the files.
+    /// Base URL of the system service, which stores the files.
     #[serde(serialize_with = "common::config::redact::url_text")]
     pub system_url: String,
-    /// A CSV file with columns `id`, `parent_id` and `name` that replaces the embedded categories.
+    /// CSV file with the columns `id`, `parent_id` and `name` that replaces the embedded categories.
     pub categories_file: Option<PathBuf>,
 }
 

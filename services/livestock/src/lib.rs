@@ -1,10 +1,9 @@
-//! Listings of animals and supplies, offered or wanted: created, found, read.
+//! The livestock service: listings of animals and supplies that are offered or wanted.
 
 mod breeds;
 mod categories;
 mod config;
 mod listings;
-mod metrics;
 mod reports;
 mod schema;
 mod wishlist;
@@ -18,20 +17,25 @@ use database::{Database, Migrations};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use utoipa_actix_web::service_config::ServiceConfig;
 
+use breeds::Breeds;
+use categories::Categories;
+use listings::FacetService;
+
 pub use config::Settings;
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
 
-/// What the handlers share.
+/// The state that all handlers share.
 pub struct Livestock {
     db: Database,
+    /// Base URL that clients use, without a slash at the end.
     public_url: String,
     files: Arc<FileClient>,
     shares: Shares,
-    categories: categories::Categories,
-    breeds: breeds::Breeds,
-    follower: Arc<listings::FacetService>,
+    categories: Arc<Categories>,
+    breeds: Breeds,
+    facets: Arc<FacetService>,
 }
 
 impl Service for Livestock {
@@ -53,12 +57,13 @@ impl Service for Livestock {
     }
 
     fn register_metrics() {
-        metrics::register_metrics();
+        listings::register_metrics();
+        reports::register_metrics();
     }
 
     async fn check(settings: &Settings, _: Data<Verifier>) -> anyhow::Result<()> {
         FileClient::new(&settings.system_url)?;
-        categories::Categories::open(settings.categories_file.as_deref())?;
+        Categories::open(settings.categories_file.as_deref())?;
         Ok(())
     }
 
@@ -70,9 +75,9 @@ impl Service for Livestock {
             public_url: context.public_url.clone(),
             shares: Shares::new(&context.db, &context.traces, files.clone()),
             files,
-            categories: categories::Categories::open(settings.categories_file.as_deref())?,
-            breeds: breeds::Breeds::embedded()?,
-            follower: Arc::default(),
+            categories: Arc::new(Categories::open(settings.categories_file.as_deref())?),
+            breeds: Breeds::embedded()?,
+            facets: Arc::default(),
         })
     }
 
@@ -80,7 +85,7 @@ impl Service for Livestock {
         vec![("system", self.files.is_reachable().await)]
     }
 
-    async fn background(livestock: Data<Self>) {
-        tokio::join!(listings::keep(livestock.clone()), livestock.shares.run());
+    async fn background(service: Data<Self>) {
+        tokio::join!(listings::run_background(&service.db, &service.facets), service.shares.run());
     }
 }

@@ -1,8 +1,8 @@
-//! The program of the livestock service.
+//! The binary of the livestock service.
 
 use std::process::ExitCode;
 
-/// glibc's allocator takes a tenth more time per request and keeps more freed memory.
+/// Requests take a tenth less time than with the allocator of glibc, and less freed memory stays reserved.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,51 +1,75 @@
-//! The tables of the livestock service; the migrations say what the columns mean.
+//! The tables of the livestock service.
+//!
+//! All `kind`, `status` and `reason` columns contain the lower-case names that the API uses.
 
 diesel::table! {
     listings (id) {
         id -> database::IdSql,
         organisation_id -> Text,
+        // `selling` or `buying`.
         kind -> Text,
         status -> Text,
+        // The main category, whichever of its parts the listing names.
         category -> Integer,
         created_at -> database::TimestampSql,
+        // The organisation's name in lower case, for sorting.
         organisation_key -> Text,
+        // Sort key: ten-thousandths of the currency's unit.
         price -> Nullable<BigInt>,
+        // Sort key: ten-thousandths of a month, `min_age` or else `max_age`.
         age -> Nullable<BigInt>,
+        // Ten-thousandths of a month.
         min_age -> Nullable<BigInt>,
+        // Ten-thousandths of a month.
         max_age -> Nullable<BigInt>,
+        // Ten-thousandths of a head.
         quantity -> Nullable<BigInt>,
+        // Day of birth of a dog: `(year * 12 + month) * 32 + day`, months from 0. See `search_fields::day`.
         born -> Nullable<BigInt>,
+        // Lower case, as are the next two columns.
         breed -> Nullable<Text>,
         breed_type -> Nullable<Text>,
         breed_society -> Nullable<Text>,
+        // Lower case, one per line, with line breaks around each. Also the next two columns. See `search_fields::lines`.
         types -> Text,
         sexes -> Text,
         additional_info -> Text,
+        // Tenths of a degree of latitude, rounded down.
         band -> Nullable<Integer>,
+        // Degrees east.
         lon -> Nullable<Double>,
+        // The point on the sphere of radius 1, with `y` and `z`. See `geo::Point::unit`.
         x -> Nullable<Double>,
         y -> Nullable<Double>,
         z -> Nullable<Double>,
+        // The version of the code that derived the columns from the document. See `store::ROW_VERSION`.
         derived -> Integer,
+        // The listing as JSON, as the API sends it.
         document -> database::JsonSql,
+        // Whether the listing was cancelled before it was published.
         cancelled_as_draft -> Bool,
     }
 }
 
 diesel::table! {
     spellings (term) {
+        // A breed or society in lower case; or `type`, a line break and a value of `properties.type`.
         term -> Text,
+        // The spelling of the first published listing that has the term.
         spelling -> Text,
     }
 }
 
 diesel::table! {
-    // The database gives the number and, on PostgreSQL only, the position.
+    // The database assigns `n` and, on PostgreSQL only, `position`.
     listing_events (n) {
+        // Ascending number of the event.
         n -> BigInt,
+        // The id of the transaction that wrote the event.
         position -> BigInt,
         listing_id -> database::IdSql,
         user_id -> Text,
+        // NULL: the listing was created.
         from_status -> Nullable<Text>,
         to_status -> Text,
         reason -> Nullable<Text>,

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use actix_web::get;
 use actix_web::web::Data;
-use anyhow::Context;
-use common::{Caller, Error, ErrorResponses, JsonResponse};
+use common::{Caller, Error, ErrorResponses, JsonResponse, catalogue};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -39,22 +38,14 @@ impl Catalogue {
     /// # Errors
     /// If the file cannot be read or lacks a column.
     pub fn open(file: Option<&Path>) -> anyhow::Result<Self> {
-        let text = match file {
-            None => EMBEDDED.to_owned(),
-            Some(path) => std::fs::read_to_string(path)
-                .with_context(|| format!("cannot read {} (service.commodities_file)", path.display()))?,
-        };
-        let rows = csv::Reader::from_reader(text.as_bytes()).into_deserialize::<CatalogueEntry>();
-        let entries = rows.collect::<Result<Vec<_>, _>>().context("the commodities are not as expected")?;
+        let entries: Vec<CatalogueEntry> = catalogue::load(EMBEDDED, file, "service.commodities_file")?;
         let by_name = entries.iter().map(|entry| (entry.name.to_lowercase(), entry.id)).collect();
         Ok(Self { by_id: entries.into_iter().map(|entry| (entry.id, entry)).collect(), by_name })
     }
 
     /// The commodity with this id, which clients give as a JSON number.
     pub fn find(&self, id: f64) -> Option<&CatalogueEntry> {
-        #[expect(clippy::cast_possible_truncation, reason = "checked by the comparison")]
-        let whole = id as i32;
-        (f64::from(whole) - id == 0.0).then(|| self.by_id.get(&whole)).flatten()
+        self.by_id.get(&catalogue::whole_id(id)?)
     }
 
     /// The commodity with this name, without regard to case.

@@ -1,6 +1,6 @@
-//! Currencies that money is paid in, by their ISO 4217 codes (without funds, metals and test codes).
+//! ISO 4217 codes of currencies, without funds, metals and test codes.
 
-/// In order. ANG and BGN, which have just been replaced, are still asked for.
+/// All codes in ascending order, including ANG and BGN, which were replaced recently and are still in use.
 const CODES: &str = "\
     AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF \
     CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG \
@@ -9,7 +9,7 @@ const CODES: &str = "\
     RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX \
     USD UYU UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG";
 
-/// The code that is meant, written in any case.
+/// Returns the code that equals a text without regard to case and surrounding white space.
 pub fn find(code: &str) -> Option<&'static str> {
     CODES.split(' ').find(|known| known.eq_ignore_ascii_case(code.trim()))
 }
@@ -19,12 +19,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes() {
+    fn finds_codes_in_any_case() {
         assert!(CODES.split(' ').all(|code| code.len() == 3));
         assert!(CODES.split(' ').is_sorted());
         assert_eq!(find("gbp"), Some("GBP"));
-        for wrong in ["", "GB", "GBP EUR", "POUND", "XXX", "£"] {
-            assert_eq!(find(wrong), None, "{wrong}");
+        for unknown in ["", "GB", "GBP EUR", "POUND", "XXX", "£"] {
+            assert_eq!(find(unknown), None, "{unknown}");
         }
     }
 }

@@ -1,30 +1,27 @@
-//! The forms that listings are created by: what all categories ask, and what each asks besides.
+//! Requests that create and close listings: the members that all categories share.
 
-use common::Error;
 use common::validation::{Code, ValidationErrors};
 use common::wire::{FileReference, LongText, Tag};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::location::Location;
-use super::model::{Kind, NewListing};
+use super::model::{Kind, NewListing, Status};
 use super::price::Price;
-use super::properties::{CattleProperties, Properties, SheepProperties, WorkingDogProperties};
-use crate::Livestock;
-use crate::categories::{BEDDING, CATTLE, Categories, FEED, SHEEP, WORKING_DOG};
+use crate::categories::Categories;
 
-/// What a listing of any category is created by (interface.md, 4.3).
+/// The members of a new listing that all categories share (`docs/api/listings.md`, "Create").
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ListingForm {
     #[serde(rename = "type")]
     #[schema(required = true)]
     kind: Kind,
-    /// A draft is seen by its organisation only.
+    /// `true`: only the caller's organisation sees the listing.
     #[schema(required = true)]
     is_draft: bool,
-    /// The operation's own category or parts of it; none means the category itself.
+    /// The category of the operation or parts of it; an empty array means that category.
     #[schema(required = true, max_items = 50)]
     category_ids: Vec<f64>,
     #[schema(required = true)]
@@ -39,81 +36,25 @@ pub struct ListingForm {
     tags: Vec<Tag>,
 }
 
-/// A listing of one category as it is created.
-pub trait Form {
-    /// What the schema cannot state.
-    fn rules(&self, app: &Livestock, errors: &mut ValidationErrors);
-    /// The files that the listing names.
-    fn files(&self) -> &[FileReference];
-    /// The listing that is meant.
-    fn into_new(self, app: &Livestock) -> Result<NewListing, Error>;
-}
-
-/// The form of a category: `ListingForm` and, where it has some, its `properties`.
-macro_rules! form {
-    ($(#[$doc:meta])* $form:ident, $category:ident, $(#[$attribute:meta])* $properties:ty) => {
-        $(#[$doc])*
-        #[derive(Debug, Deserialize, ToSchema)]
-        pub struct $form {
-            #[serde(flatten)]
-            listing: ListingForm,
-            $(#[$attribute])*
-            properties: $properties,
-        }
-
-        impl Form for $form {
-            fn rules(&self, app: &Livestock, errors: &mut ValidationErrors) {
-                self.listing.rules($category, &app.categories, errors);
-                self.properties.rules(errors);
-            }
-
-            fn files(&self) -> &[FileReference] {
-                self.listing.files.as_deref().unwrap_or_default()
-            }
-
-            fn into_new(mut self, app: &Livestock) -> Result<NewListing, Error> {
-                self.properties.spell($category, &app.breeds);
-                let properties = serde_json::from_value(serde_json::to_value(self.properties)?)?;
-                Ok(self.listing.into_new($category, &app.categories, properties))
-            }
-        }
-    };
-}
-
-form!(
-    /// A listing of sheep as it is created.
-    SheepForm, SHEEP, #[serde(default)] #[schema(required = true)] SheepProperties
-);
-form!(
-    /// A listing of cattle as it is created.
-    CattleForm, CATTLE, #[serde(default)] #[schema(required = true)] CattleProperties
-);
-form!(
-    /// A listing of a working dog as it is created.
-    WorkingDogForm, WORKING_DOG, #[serde(default)] #[schema(required = true)] WorkingDogProperties
-);
-form!(
-    /// A listing of feed as it is created.
-    FeedForm, FEED, #[serde(skip)] ()
-);
-form!(
-    /// A listing of bedding as it is created.
-    BeddingForm, BEDDING, #[serde(skip)] ()
-);
-
 impl ListingForm {
-    /// What the schema cannot state of a listing of this main category.
-    fn rules(&self, category: i32, categories: &Categories, errors: &mut ValidationErrors) {
+    /// Checks the rules that the schema cannot express, for a listing of this main category.
+    pub fn validate(&self, category: i32, categories: &Categories, errors: &mut ValidationErrors) {
         for (i, id) in self.category_ids.iter().enumerate() {
             if categories.find_within(*id, category).is_none() {
-                let message = "names no category of this operation: see GET /v1/categories";
+                let message = "is not a category of this operation: see GET /v1/categories";
                 errors.push(format!("categoryIds[{i}]"), Code::UnknownReference, message);
             }
         }
-        self.price.rules(errors);
+        self.price.validate(errors);
     }
 
-    fn into_new(
+    /// Returns the files that the listing references.
+    pub fn files(&self) -> &[FileReference] {
+        self.files.as_deref().unwrap_or_default()
+    }
+
+    /// Converts the form into a listing of this main category.
+    pub fn into_new_listing(
         self,
         category: i32,
         categories: &Categories,
@@ -130,11 +71,40 @@ impl ListingForm {
             category,
             category_ids,
             location: self.location,
-            price: self.price.normalised(),
+            price: self.price.normalized(),
             files: self.files.unwrap_or_default(),
             description: self.description.0,
             tags: self.tags.into_iter().map(|tag| tag.0).collect(),
             properties,
+        }
+    }
+}
+
+/// The request that closes a listing (`docs/api/listings.md`, "Lifecycle").
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(as = CloseListing)]
+pub struct CloseForm {
+    #[schema(required = true)]
+    pub status: ListingOutcome,
+}
+
+/// The status of a closed listing.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ListingOutcome {
+    #[default]
+    Sold,
+    Found,
+    Cancelled,
+}
+
+impl From<ListingOutcome> for Status {
+    fn from(outcome: ListingOutcome) -> Self {
+        match outcome {
+            ListingOutcome::Sold => Self::Sold,
+            ListingOutcome::Found => Self::Found,
+            ListingOutcome::Cancelled => Self::Cancelled,
         }
     }
 }

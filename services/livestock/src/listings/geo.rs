@@ -1,18 +1,18 @@
-//! Distances between places, on a sphere of 6,371.0088 km (contract, section 6).
+//! Great-circle distances on a sphere with a radius of 6,371.0088 km (`docs/api/listings.md`, "Search").
 //!
-//! A place is a point on the sphere of radius 1. The straight line through the sphere between two such points grows with
-//! the distance along it, and its square takes no more than multiplication: both databases compare it alike, to the bit.
+//! Queries compare the squared chord: the square of the straight line between two points on the sphere of radius 1. It
+//! grows with the distance and needs only multiplication, so both databases compute the same bits.
 
 use std::ops::RangeInclusive;
 
 const RADIUS_KM: f64 = 6_371.008_8;
-/// Parts of the radius: 2^40.
+/// Steps per radius to which coordinates on the sphere are rounded: 2^40.
 const GRID: f64 = 1_099_511_627_776.0;
-/// Up to so many bands are named one by one, each with its range of longitudes; of more the index is read from end to end.
-/// Few numbers of them make few statements.
-const NAMED_BANDS: [usize; 2] = [16, 64];
+/// Lengths of the list of bands in a statement. A search that covers more bands uses a range of bands. With a list the
+/// index is read by range of longitudes in each band, and few lengths lead to few different statements.
+const BAND_LIST_LENGTHS: [usize; 2] = [16, 64];
 
-/// A place on the globe.
+/// A point on the globe (WGS 84).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// Degrees north.
@@ -22,27 +22,29 @@ pub struct Point {
 }
 
 impl Point {
-    /// On the sphere of radius 1, to some micrometres: what remains of zero after rounding is zero, so that no product of
-    /// differences is too small for PostgreSQL, and what is equally far is so to the bit.
+    /// Returns the point on the sphere of radius 1, rounded to some micrometres on the globe.
+    ///
+    /// The rounding turns the smallest values into zero, so that PostgreSQL does not fail with an underflow when it
+    /// multiplies differences. Equal distances are then equal to the bit.
     pub fn unit(self) -> [f64; 3] {
         let (lat, lon) = (self.lat.to_radians(), self.lon.to_radians());
         [lat.cos() * lon.cos(), lat.cos() * lon.sin(), lat.sin()].map(|part| (part * GRID).round() / GRID)
     }
 
-    /// Tenths of a degree of latitude, rounded down.
+    /// Returns the latitude in tenths of a degree, rounded down.
     pub fn band(self) -> i32 {
         band(self.lat)
     }
 
-    /// What holds every place so near.
+    /// Returns an area that contains every point within `km` kilometres.
     pub fn around(self, km: f64) -> BoundingArea {
-        // A little more: what is at the very edge must not be lost to rounding.
+        // The margin keeps points on the edge despite rounding.
         let angle = (km / RADIUS_KM + 1e-9).min(std::f64::consts::PI);
         let reach = angle.to_degrees();
         let (south, north) = (self.lat - reach, self.lat + reach);
         let bands = band(south.max(-90.0))..=band(north.min(90.0));
         let ratio = angle.sin() / self.lat.to_radians().cos();
-        // With a pole inside, all longitudes are.
+        // An area with a pole contains all longitudes.
         let all = south <= -90.0 || north >= 90.0 || ratio.is_nan() || ratio >= 1.0;
         let width = ratio.asin().to_degrees() + 1e-9;
         let (west, east) = (self.lon - width, self.lon + width);
@@ -56,20 +58,21 @@ impl Point {
     }
 }
 
-/// A part of the globe that an index finds.
+/// An area that an index can find: bands of latitude and ranges of longitude.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BoundingArea {
-    /// Of latitude, as [`Point::band`] gives them.
+    /// Tenths of a degree of latitude, see [`Point::band`].
     pub bands: RangeInclusive<i32>,
-    /// Degrees east; two ranges across the 180th meridian, which have nothing in common.
+    /// Degrees east. Two disjoint ranges if the area crosses the 180th meridian.
     pub longitudes: Vec<RangeInclusive<f64>>,
 }
 
 impl BoundingArea {
-    /// Each of the bands, if they are few; and such as there are none, until there are as many as there may be.
+    /// Returns all bands if they are few, padded with bands that do not exist to one of two lengths. Returns `None` for
+    /// more bands.
     pub fn few_bands(&self) -> Option<Vec<i32>> {
         let mut bands: Vec<_> = self.bands.clone().collect();
-        let count = NAMED_BANDS.into_iter().find(|count| bands.len() <= *count)?;
+        let count = BAND_LIST_LENGTHS.into_iter().find(|count| bands.len() <= *count)?;
         bands.extend((1_000..).take(count - bands.len()));
         Some(bands)
     }
@@ -80,19 +83,19 @@ fn band(lat: f64) -> i32 {
     (lat * 10.0).floor() as i32
 }
 
-/// The square of the straight line between two points; the very sum that the queries write.
+/// Returns the squared chord between two points on the sphere of radius 1, in the order of operations of the queries.
 pub fn chord2(from: [f64; 3], to: [f64; 3]) -> f64 {
     let [x, y, z] = [0, 1, 2].map(|i| from[i] - to[i]);
     x * x + y * y + z * z
 }
 
-/// What [`chord2`] is at this distance.
+/// Converts a distance in kilometres to the squared chord.
 pub fn chord2_of(km: f64) -> f64 {
     let half = (km / RADIUS_KM / 2.0).min(std::f64::consts::FRAC_PI_2);
     4.0 * half.sin() * half.sin()
 }
 
-/// The distance that this square of a straight line spans.
+/// Converts a squared chord to a distance in kilometres.
 pub fn km_of(chord2: f64) -> f64 {
     2.0 * RADIUS_KM * (chord2.sqrt() / 2.0).min(1.0).asin()
 }
@@ -103,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    /// The formula of the textbooks.
+    /// Returns the distance in kilometres by the haversine formula.
     fn haversine(a: Point, b: Point) -> f64 {
         let [from, to] = [a, b].map(|point| point.lat.to_radians());
         let half = |angle: f64| (angle / 2.0).sin().powi(2);
@@ -117,18 +120,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn distances_are_those_of_the_haversine(a in point(), b in point()) {
+        fn distances_equal_the_haversine_formula(a in point(), b in point()) {
             let km = km_of(chord2(a.unit(), b.unit()));
             prop_assert!((km - haversine(a, b)).abs() < 0.01, "{km}");
         }
 
         #[test]
-        fn a_distance_and_its_chord(km in 0.0..20_000.0) {
+        fn chords_convert_back_to_their_distance(km in 0.0..20_000.0) {
             prop_assert!((km_of(chord2_of(km)) - km).abs() < 0.001);
         }
 
         #[test]
-        fn what_is_near_is_in_the_surroundings(a in point(), b in point(), more in 1.0..1.5) {
+        fn bounding_areas_contain_all_points_within_the_distance(a in point(), b in point(), more in 1.0..1.5) {
             let around = a.around(haversine(a, b) * more);
             prop_assert!(around.bands.contains(&b.band()));
             let within: Vec<_> = around.longitudes.iter().filter(|range| range.contains(&b.lon)).collect();
@@ -137,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_too_small_to_be_squared() {
+    fn tiny_differences_do_not_underflow() {
         let between = |[lat, lon]: [f64; 2], [to_lat, to_lon]: [f64; 2]| {
             km_of(chord2(Point { lat, lon }.unit(), Point { lat: to_lat, lon: to_lon }.unit()))
         };
@@ -151,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn across_the_meridian_and_at_the_poles() {
+    fn bounding_areas_cross_the_180th_meridian_and_the_poles() {
         let fiji = Point { lat: -17.0, lon: 179.9 }.around(50.0);
         assert_eq!(fiji.longitudes.len(), 2);
         assert_eq!(fiji.bands, -175..=-166);

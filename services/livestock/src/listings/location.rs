@@ -1,5 +1,5 @@
-//! Where animals or goods stand (interface.md, 2.7): kept as the lister gave it, but for the postcode, which is
-//! normalised.
+//! The location of animals or goods (`docs/api/listings.md`, "Create"). It is stored as it was sent, except that the
+//! postcode is normalized.
 
 use common::wire::{Name, Postcode};
 use serde::{Deserialize, Serialize};
@@ -8,19 +8,19 @@ use utoipa::ToSchema;
 
 use super::geo::Point;
 
-/// A place.
+/// The location of animals or goods.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Location {
-    /// Its three-word address.
+    /// The three-word address.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub three_words: Option<Name>,
-    /// Its postal address.
+    /// The postal address.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub address: Option<Address>,
-    /// Where it is on the globe; without, no search by distance finds it.
+    /// The coordinates. A search by distance does not find a listing without them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub coordinates: Option<Coordinates>,
@@ -62,27 +62,27 @@ pub struct Address {
     country_iso: Option<Name>,
 }
 
-/// Degrees, WGS 84.
+/// Coordinates in degrees, WGS 84.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Coordinates {
-    /// North positive.
+    /// Degrees north.
     #[schema(required = true, value_type = f64, minimum = -90, maximum = 90)]
     pub lat: Number,
-    /// East positive.
+    /// Degrees east.
     #[schema(required = true, value_type = f64, minimum = -180, maximum = 180)]
     pub lon: Number,
 }
 
 impl Location {
-    /// Where it is on the globe.
+    /// Returns the point of the coordinates.
     pub fn point(&self) -> Option<Point> {
         self.coordinates.as_ref()?.point()
     }
 }
 
 impl Coordinates {
-    /// The point that they name.
+    /// Returns the point.
     pub fn point(&self) -> Option<Point> {
         Some(Point { lat: self.lat.as_f64()?, lon: self.lon.as_f64()? })
     }

@@ -1,8 +1,8 @@
-//! What a listing is.
+//! A listing, its states and their transitions.
 
-use common::Error;
 use std::collections::BTreeMap;
 
+use common::Error;
 use common::wire::FileReference;
 use database::{Id, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -14,23 +14,23 @@ use super::location::{Coordinates, Location};
 use super::price::Price;
 use super::search_fields::SearchFields;
 
-/// Animals or supplies offered or wanted (interface.md, 2.11).
+/// Animals or supplies that are offered or wanted (`docs/api/listings.md`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Listing {
-    /// UUIDv7.
+    /// UUID, version 7.
     #[schema(value_type = String, format = Uuid)]
     pub id: Id,
-    /// Who created it.
+    /// The user who created the listing.
     pub user_id: String,
-    /// For which organisation.
+    /// The organisation that the listing belongs to.
     pub organisation_id: String,
-    /// The organisation's name at that time.
+    /// The organisation's name when the listing was created.
     pub organisation_name: String,
     #[serde(rename = "type")]
     pub kind: Kind,
     pub status: Status,
-    /// A main category or parts of it: see `GET /v1/categories`.
+    /// A main category or parts of one: see `GET /v1/categories`.
     pub category_ids: Vec<i32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -38,24 +38,27 @@ pub struct Listing {
     pub price: Price,
     pub files: Vec<FileReference>,
     pub description: String,
-    /// Free labels.
+    /// Labels.
     pub tags: Vec<String>,
-    /// What the category asks besides.
+    /// The properties of the category.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Object, required = false)]
     pub properties: Option<Map<String, Value>>,
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
-    /// From the point that a search gave, to the metre; shown only then.
+    /// The distance from the point of the search, rounded to metres; absent without a point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub distance_km: Option<f64>,
 }
 
-/// Offered or wanted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// Whether something is offered or wanted.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, strum::IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 #[schema(as = ListingType)]
 pub enum Kind {
     #[default]
@@ -64,113 +67,117 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As stored and shown.
+    /// Returns the name that is stored and sent.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Selling => "selling",
-            Self::Buying => "buying",
-        }
+        self.into()
     }
 }
 
-/// How far a listing has come (contract, section 5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// The status of a listing (`docs/api/listings.md`, "Lifecycle").
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    ToSchema,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 #[schema(as = ListingStatus)]
 pub enum Status {
-    /// For its organisation only.
+    /// Visible to its organisation only.
     Draft,
-    /// On the market.
+    /// Visible to everybody.
     Active,
-    /// Closed: what was offered is sold.
+    /// Closed: the offered animals or goods are sold.
     Sold,
-    /// Closed: what was wanted is found.
+    /// Closed: the wanted animals or goods are found.
     Found,
-    /// Closed: neither.
+    /// Closed without a sale or a find.
     Cancelled,
 }
 
 impl Status {
-    /// As stored and shown.
+    /// Returns the name that is stored and sent.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Draft => "draft",
-            Self::Active => "active",
-            Self::Sold => "sold",
-            Self::Found => "found",
-            Self::Cancelled => "cancelled",
-        }
+        self.into()
     }
 
-    /// Whether a listing changes by becoming this; what it is already it stays.
+    /// Returns whether the transition to a status is a change. A transition to the current status is none.
     ///
     /// # Errors
-    /// 409 for a way that the contract does not know.
+    /// 409 if the lifecycle does not have the transition.
     pub fn changes_to(self, to: Self) -> Result<bool, Error> {
         match (self, to) {
             (Self::Draft, Self::Active | Self::Cancelled)
             | (Self::Active, Self::Sold | Self::Found | Self::Cancelled) => Ok(true),
             (from, to) if from == to => Ok(false),
             _ => {
-                let (is, to) = (self.as_str(), to.as_str());
-                Err(Error::conflict(format!("The listing's status is {is}: it cannot become {to}.")))
+                let (from, to) = (self.as_str(), to.as_str());
+                Err(Error::conflict(format!("The listing's status is {from}: it cannot become {to}.")))
             }
         }
     }
 }
 
 impl Listing {
-    /// What a search compares of its properties.
+    /// Returns the parts of the properties that searches compare.
     pub fn search_fields(&self) -> SearchFields {
         SearchFields::of(self.properties.as_ref())
     }
 
-    /// The organisations that its files are shared with: everybody while it is on the market.
+    /// Returns the organisations that the files of the listing are shared with: `*` (everybody) while it is active.
     pub fn audience(&self) -> &'static [&'static str] {
         if self.status == Status::Active { &["*"] } else { &[] }
     }
 
-    /// Its breeds and society in lower case, each with how it is written; and its types, after [`TYPE`].
+    /// Returns the terms of the listing with their spellings: its breeds and society by lower-case name, and its types by
+    /// lower-case name after the prefix [`TYPE`].
     pub fn terms(&self) -> BTreeMap<String, String> {
         let text = |name| self.properties.as_ref()?.get(name)?.as_str().map(str::trim);
-        let written = ["breed", "breedType", "breedSociety"].into_iter().filter_map(text);
-        let breeds = written.map(|text| (text.to_lowercase(), text.to_owned()));
+        let spellings = ["breed", "breedType", "breedSociety"].into_iter().filter_map(text);
+        let breeds = spellings.map(|text| (text.to_lowercase(), text.to_owned()));
         let types = self.search_fields().types.into_iter().map(|name| (format!("{TYPE}{name}"), name));
         breeds.chain(types).collect()
     }
 }
 
-/// What types are told from breeds by among the terms: no text has a line break.
+/// The prefix of types among the terms. No breed or society starts with it, because they have no line breaks.
 pub const TYPE: &str = "type\n";
 
-/// Adds to a listing's document its distance from a point, which comes last, if it has a place.
+/// Appends `distanceKm`, the distance from a point, to the document of a listing that has coordinates.
 ///
 /// # Errors
-/// If it is no listing's document.
+/// If the document is not that of a listing.
 pub fn append_distance(document: &mut String, point: Point) -> Result<(), serde_json::Error> {
     #[derive(Deserialize)]
-    struct Placed {
-        location: Option<Located>,
+    struct DocumentLocation {
+        location: Option<LocationCoordinates>,
     }
     #[derive(Deserialize)]
-    struct Located {
+    struct LocationCoordinates {
         coordinates: Option<Coordinates>,
     }
-    let placed: Placed = serde_json::from_str(document)?;
-    let location = placed.location.and_then(|location| location.coordinates);
-    if let Some(place) = location.and_then(|coordinates| coordinates.point()) {
-        let km = km_of(chord2(place.unit(), point.unit()));
-        let shown = serde_json::to_string(&((km * 1000.0).round() / 1000.0))?;
+    let document_location: DocumentLocation = serde_json::from_str(document)?;
+    let coordinates = document_location.location.and_then(|location| location.coordinates);
+    if let Some(listing_point) = coordinates.and_then(|coordinates| coordinates.point()) {
+        let km = km_of(chord2(listing_point.unit(), point.unit()));
+        let km = serde_json::to_string(&((km * 1000.0).round() / 1000.0))?;
         document.truncate(document.trim_end().len() - 1);
-        document.extend([",\"distanceKm\":", &shown, "}"]);
+        document.extend([",\"distanceKm\":", &km, "}"]);
     }
     Ok(())
 }
 
-/// What a listing begins with; its files are only references yet.
+/// A listing that is not stored yet. Its files are the references of the request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewListing {
-    /// See [`Listing`].
+    /// The fields without a comment are those of [`Listing`].
     pub kind: Kind,
     pub is_draft: bool,
     /// The main category.
@@ -185,7 +192,7 @@ pub struct NewListing {
 }
 
 impl NewListing {
-    /// The listing, as it is stored and shown.
+    /// Creates the listing with a new id and the current time. `files` are the references that system has completed.
     pub fn into_listing(
         self,
         user_id: &str,
@@ -214,37 +221,40 @@ impl NewListing {
 
 #[cfg(test)]
 mod tests {
-    use super::Status::{self, Active, Cancelled, Draft, Found, Sold};
+    use strum::VariantArray;
+
+    use super::Status::{Active, Cancelled, Draft, Found, Sold};
     use super::*;
 
     #[test]
-    fn the_ways_of_a_listing() {
+    fn only_the_transitions_of_the_lifecycle_succeed() {
         let all = [Draft, Active, Sold, Found, Cancelled];
+        assert_eq!(Status::VARIANTS, all);
         let changes =
             [(Draft, Active), (Draft, Cancelled), (Active, Sold), (Active, Found), (Active, Cancelled)];
         for (from, to) in all.into_iter().flat_map(|from| all.map(|to| (from, to))) {
-            let answer = Status::changes_to(from, to);
+            let result = Status::changes_to(from, to);
             if from == to || changes.contains(&(from, to)) {
-                assert_eq!(answer.unwrap(), from != to, "{from:?} {to:?}");
+                assert_eq!(result.unwrap(), from != to, "{from:?} {to:?}");
             } else {
-                let told = answer.unwrap_err().to_string();
-                assert!(told.contains(from.as_str()), "{from:?} {to:?}: {told}");
+                let message = result.unwrap_err().to_string();
+                assert!(message.contains(from.as_str()), "{from:?} {to:?}: {message}");
             }
         }
     }
 
     #[test]
-    fn a_distance_comes_last_if_there_is_one() {
+    fn appends_the_distance_if_there_are_coordinates() {
         let point = Point { lat: 51.0, lon: -3.0 };
         let near =
             r#"{"id":"1","location":{"threeWords":"a.b.c","coordinates":{"lat":52,"lon":-3}},"tags":["}"]}"#;
-        let mut seen = near.to_owned();
-        append_distance(&mut seen, point).unwrap();
-        assert_eq!(seen, near.replace(r#""tags":["}"]}"#, r#""tags":["}"],"distanceKm":111.195}"#));
-        for unplaced in [r#"{"id":"1"}"#, r#"{"id":"1","location":{"address":{"city":"Hay"}}}"#] {
-            let mut seen = unplaced.to_owned();
-            append_distance(&mut seen, point).unwrap();
-            assert_eq!(seen, unplaced);
+        let mut document = near.to_owned();
+        append_distance(&mut document, point).unwrap();
+        assert_eq!(document, near.replace(r#""tags":["}"]}"#, r#""tags":["}"],"distanceKm":111.195}"#));
+        for without in [r#"{"id":"1"}"#, r#"{"id":"1","location":{"address":{"city":"Hay"}}}"#] {
+            let mut document = without.to_owned();
+            append_distance(&mut document, point).unwrap();
+            assert_eq!(document, without);
         }
         assert!(append_distance(&mut String::new(), point).is_err());
     }

@@ -1,4 +1,4 @@
-//! What is asked or offered (interface.md, 2.11).
+//! Prices (`docs/api/listings.md`, "Create").
 
 use common::validation::{Code, ValidationErrors};
 use database::Amount;
@@ -11,29 +11,32 @@ use super::currency;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Price {
-    /// How it is meant.
+    /// The type of the price.
     #[serde(rename = "type")]
     #[schema(required = true)]
     pub kind: PriceType,
-    /// The price; `fixed` needs it.
+    /// The price; required for `fixed`.
     #[serde(rename = "pricePerUnit", skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub per_unit: Option<Money>,
-    /// The lower end; `range` needs it.
+    /// The lower end; required for `range`.
     #[serde(rename = "minPrice", skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub min: Option<Money>,
-    /// The upper end; `range` needs it.
+    /// The upper end; required for `range`.
     #[serde(rename = "maxPrice", skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub max: Option<Money>,
 }
 
-/// How a price is meant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// The type of a price.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, strum::IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum PriceType {
-    /// `pricePerUnit` it is.
+    /// `pricePerUnit`.
     #[default]
     Fixed,
     /// Between `minPrice` and `maxPrice`.
@@ -43,13 +46,9 @@ pub enum PriceType {
 }
 
 impl PriceType {
-    /// As written in requests and answers.
+    /// Returns the name that requests and responses use.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Fixed => "fixed",
-            Self::Range => "range",
-            Self::Poa => "poa",
-        }
+        self.into()
     }
 }
 
@@ -57,20 +56,21 @@ impl PriceType {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Money {
-    /// Exact to four decimals; what is finer is rounded half up.
+    /// The amount; rounded half up to four decimals.
     #[schema(required = true, value_type = f64, minimum = 0, maximum = 99_999_999_999.999_9)]
     pub amount: Amount,
-    /// ISO 4217 code.
+    /// The ISO 4217 code of the currency.
     #[schema(required = true, min_length = 1, example = "GBP")]
     pub currency: String,
 }
 
 impl Price {
-    /// What a price is sorted by.
+    /// Returns the amount that listings are sorted by: the price per unit, else the lower end.
     pub fn sort_amount(&self) -> Option<Amount> {
         self.per_unit.as_ref().or(self.min.as_ref()).map(|money| money.amount)
     }
 
+    /// Returns all amounts with their paths.
     fn parts(&self) -> [(&'static str, Option<&Money>); 3] {
         [
             ("price.pricePerUnit", self.per_unit.as_ref()),
@@ -79,38 +79,38 @@ impl Price {
         ]
     }
 
-    /// What the schema cannot state. A member that the schema refused has its default value here, so nothing is
-    /// concluded from it.
-    pub fn rules(&self, errors: &mut ValidationErrors) {
-        self.needed(errors);
-        self.currencies(errors);
+    /// Checks the rules that the schema cannot express. A member that the schema rejected has its default value here, so
+    /// the rules ignore it.
+    pub fn validate(&self, errors: &mut ValidationErrors) {
+        self.validate_required(errors);
+        self.validate_currencies(errors);
         if let (PriceType::Range, Some(min), Some(max)) = (self.kind, &self.min, &self.max) {
             let members = ["minPrice.amount", "maxPrice.amount", "minPrice.currency", "maxPrice.currency"];
-            let refused = members.iter().any(|member| errors.failed(&format!("price.{member}")));
-            if min.amount > max.amount && !refused {
+            let rejected = members.iter().any(|member| errors.failed(&format!("price.{member}")));
+            if min.amount > max.amount && !rejected {
                 let message = "must not be more than price.maxPrice.amount";
                 errors.push("price.minPrice.amount", Code::Inconsistent, message);
             }
         }
     }
 
-    fn needed(&self, errors: &mut ValidationErrors) {
+    fn validate_required(&self, errors: &mut ValidationErrors) {
         if errors.failed("price.type") {
             return;
         }
-        let needed = match self.kind {
+        let required = match self.kind {
             PriceType::Fixed => &["price.pricePerUnit"][..],
             PriceType::Range => &["price.minPrice", "price.maxPrice"],
             PriceType::Poa => &[],
         };
         for (path, money) in self.parts() {
-            if money.is_none() && needed.contains(&path) {
+            if money.is_none() && required.contains(&path) {
                 errors.push(path, Code::Required, "is required for a price of this type");
             }
         }
     }
 
-    fn currencies(&self, errors: &mut ValidationErrors) {
+    fn validate_currencies(&self, errors: &mut ValidationErrors) {
         let mut first = None;
         for (path, money) in self.parts() {
             let path = format!("{path}.currency");
@@ -126,8 +126,8 @@ impl Price {
         }
     }
 
-    /// The price with its currencies in upper case.
-    pub fn normalised(mut self) -> Self {
+    /// Converts the currencies to upper case.
+    pub fn normalized(mut self) -> Self {
         for money in [&mut self.per_unit, &mut self.min, &mut self.max] {
             if let Some(money) = money
                 && let Some(code) = currency::find(&money.currency)
@@ -145,14 +145,15 @@ mod tests {
 
     use super::*;
 
-    fn found(price: Value, refused: &[&str]) -> Vec<(String, Code)> {
+    /// Returns the errors of a price, some of whose members the schema has rejected.
+    fn errors_of(price: Value, rejected: &[&str]) -> Vec<(String, Code)> {
         let price: Price = serde_json::from_value(price).unwrap();
         let mut errors = ValidationErrors::default();
-        for path in refused {
-            errors.push(*path, Code::Type, "refused by the schema");
+        for path in rejected {
+            errors.push(*path, Code::Type, "rejected by the schema");
         }
-        price.rules(&mut errors);
-        errors.iter().skip(refused.len()).map(|p| (p.path.clone(), p.code)).collect()
+        price.validate(&mut errors);
+        errors.iter().skip(rejected.len()).map(|p| (p.path.clone(), p.code)).collect()
     }
 
     fn money(amount: f64, currency: &str) -> Value {
@@ -160,35 +161,35 @@ mod tests {
     }
 
     #[test]
-    fn each_type_needs_its_members() {
+    fn each_type_requires_its_members() {
         let one = |path: &str| vec![(path.to_owned(), Code::Required)];
-        assert_eq!(found(json!({"type": "poa"}), &[]), []);
-        assert_eq!(found(json!({"type": "fixed"}), &[]), one("price.pricePerUnit"));
+        assert_eq!(errors_of(json!({"type": "poa"}), &[]), []);
+        assert_eq!(errors_of(json!({"type": "fixed"}), &[]), one("price.pricePerUnit"));
         let min = json!({"type": "range", "minPrice": money(1.0, "GBP")});
-        assert_eq!(found(min, &[]), one("price.maxPrice"));
+        assert_eq!(errors_of(min, &[]), one("price.maxPrice"));
         let more = json!({"type": "fixed", "pricePerUnit": money(5.0, "GBP"), "minPrice": money(9.0, "GBP")});
-        assert_eq!(found(more, &[]), [], "members beyond its type's own may be there");
+        assert_eq!(errors_of(more, &[]), [], "other members are allowed");
     }
 
     #[test]
-    fn one_currency_and_a_range_that_ascends() {
+    fn amounts_need_one_currency_and_ascending_order() {
         let range = |min, max| json!({"type": "range", "minPrice": min, "maxPrice": max});
-        assert_eq!(found(range(money(1.0, "GBP"), money(1.0, "gbp")), &[]), []);
+        assert_eq!(errors_of(range(money(1.0, "GBP"), money(1.0, "gbp")), &[]), []);
         let other = vec![("price.maxPrice.currency".to_owned(), Code::Inconsistent)];
-        assert_eq!(found(range(money(1.0, "GBP"), money(2.0, "EUR")), &[]), other);
+        assert_eq!(errors_of(range(money(1.0, "GBP"), money(2.0, "EUR")), &[]), other);
         let unknown = vec![("price.minPrice.currency".to_owned(), Code::Enum)];
-        assert_eq!(found(range(money(1.0, "QQQ"), money(2.0, "EUR")), &[]), unknown);
+        assert_eq!(errors_of(range(money(1.0, "QQQ"), money(2.0, "EUR")), &[]), unknown);
         let wrong = vec![("price.minPrice.amount".to_owned(), Code::Inconsistent)];
-        assert_eq!(found(range(money(2.0, "GBP"), money(1.0, "GBP")), &[]), wrong);
+        assert_eq!(errors_of(range(money(2.0, "GBP"), money(1.0, "GBP")), &[]), wrong);
     }
 
     #[test]
-    fn nothing_is_concluded_from_what_was_refused() {
-        assert_eq!(found(json!({}), &["price.type"]), []);
-        assert_eq!(found(json!({}), &["price"]), []);
+    fn ignores_members_that_the_schema_rejected() {
+        assert_eq!(errors_of(json!({}), &["price.type"]), []);
+        assert_eq!(errors_of(json!({}), &["price"]), []);
         let half = json!({"type": "range", "minPrice": money(2.0, "GBP"), "maxPrice": {"currency": "GBP"}});
-        assert_eq!(found(half, &["price.maxPrice.amount"]), []);
+        assert_eq!(errors_of(half, &["price.maxPrice.amount"]), []);
         let half = json!({"type": "fixed", "pricePerUnit": {"amount": 1}, "minPrice": money(2.0, "EUR")});
-        assert_eq!(found(half, &["price.pricePerUnit.currency"]), []);
+        assert_eq!(errors_of(half, &["price.pricePerUnit.currency"]), []);
     }
 }

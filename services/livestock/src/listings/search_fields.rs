@@ -1,14 +1,14 @@
-//! What a search compares of a listing's properties, whatever its category.
+//! The parts of a listing's properties that searches compare, for all categories.
 
 use database::{Amount, Timestamp};
 use serde_json::{Map, Value};
 
-use super::terms::entries;
+use super::attributes::split_entries;
 
-/// Read from the stored properties. Texts are trimmed and in lower case.
+/// The searchable parts of a listing's properties. Texts are trimmed and in lower case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchFields {
-    /// `store`, `calves`
+    /// Values of `type`, for example `store` and `calves`.
     pub types: Vec<String>,
     pub breed: Option<String>,
     pub breed_type: Option<String>,
@@ -21,29 +21,29 @@ pub struct SearchFields {
     pub min_age: Option<Amount>,
     /// Months.
     pub max_age: Option<Amount>,
-    /// The day of birth, see [`day`].
+    /// Day of birth, see [`day`].
     pub born: Option<i64>,
 }
 
 impl SearchFields {
-    /// What these properties say; nothing where a category has none.
+    /// Reads the properties of a listing. All fields are empty without properties.
     pub fn of(properties: Option<&Map<String, Value>>) -> Self {
         let Some(properties) = properties else { return Self::default() };
-        let plain = |text: &str| text.trim().to_lowercase();
-        let text = |name| properties.get(name).and_then(Value::as_str).map(plain);
+        let normalize = |text: &str| text.trim().to_lowercase();
+        let text = |name| properties.get(name).and_then(Value::as_str).map(normalize);
         let number = |name| Amount::from_f64(properties.get(name)?.as_f64()?).ok();
         let texts = |name| {
-            // One category gives one text where another gives several.
-            let several = properties.get(name).and_then(Value::as_array);
-            let several = several.into_iter().flatten().filter_map(Value::as_str).map(plain);
-            text(name).into_iter().chain(several).collect()
+            // A text in some categories, an array of texts in others.
+            let array = properties.get(name).and_then(Value::as_array);
+            let array = array.into_iter().flatten().filter_map(Value::as_str).map(normalize);
+            text(name).into_iter().chain(array).collect()
         };
         Self {
             types: texts("type"),
             breed: text("breed"),
             breed_type: text("breedType"),
             breed_society: text("breedSociety"),
-            sexes: entries(&text("sexes").unwrap_or_default()).map(str::to_owned).collect(),
+            sexes: split_entries(&text("sexes").unwrap_or_default()).map(str::to_owned).collect(),
             additional_info: texts("additionalInfo"),
             quantity: number("quantity"),
             min_age: number("minAge"),
@@ -56,14 +56,16 @@ impl SearchFields {
         }
     }
 
-    /// What an age is sorted by.
+    /// Returns the age in months that listings are sorted by: the lower end, else the upper end.
     pub fn age(&self) -> Option<Amount> {
         self.min_age.or(self.max_age)
     }
 }
 
-/// A day as a number: the difference of two, divided by 32 without its remainder, is the months completed between
-/// them, since no month has more days.
+/// Returns the number of a day: `(year * 12 + month) * 32 + day`, months from 0.
+///
+/// The difference of two days, divided by 32 and rounded down, is the number of completed months between them, because
+/// no month has more than 31 days.
 pub fn day(at: Timestamp) -> i64 {
     let text = at.to_string();
     let part =
@@ -71,18 +73,19 @@ pub fn day(at: Timestamp) -> i64 {
     (part(0..4) * 12 + part(5..7) - 1) * 32 + part(8..10)
 }
 
-/// Months completed since a day of birth.
+/// Returns the number of completed months since a day of birth.
 pub fn months_since(born: i64, now: Timestamp) -> i64 {
     (day(now) - born) / 32
 }
 
-/// Several texts as one column: a line for each, with line breaks around them, which none of them can have. So
-/// a text is among them exactly if the column contains [`line`] of it.
+/// Joins texts into the value of one column: one line each, with line breaks around them.
+///
+/// No text has a line break, so a column contains [`line`] of a text exactly if the text is one of its lines.
 pub fn lines(texts: &[String]) -> String {
     if texts.is_empty() { String::new() } else { format!("\n{}\n", texts.join("\n")) }
 }
 
-/// What a column of [`lines`] contains if it has this text.
+/// Returns the substring that a column of [`lines`] contains if the text is one of its lines.
 pub fn line(text: &str) -> String {
     format!("\n{text}\n")
 }
@@ -94,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_or_several() {
+    fn reads_one_value_or_an_array() {
         let of = |value: Value| SearchFields::of(value.as_object());
         assert_eq!(of(json!({"type": " Store"})).types, ["store"]);
         assert_eq!(of(json!({"type": ["store", "Calves, weaned"]})).types, ["store", "calves, weaned"]);
@@ -104,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dog_by_its_birth() {
+    fn reads_the_day_of_birth_of_dogs() {
         let of =
             |registration| SearchFields::of(json!({"sex": "male", "registration": registration}).as_object());
         let day_of = |text| Timestamp::parse(text).map(day);
@@ -119,11 +122,11 @@ mod tests {
         ] {
             assert_eq!(of(born), SearchFields { born: day, ..SearchFields::default() });
         }
-        assert_eq!(day_of("2024-02-29T23:30:00Z"), day_of("2024-02-29"), "hours make no day older");
+        assert_eq!(day_of("2024-02-29T23:30:00Z"), day_of("2024-02-29"), "the time of day is ignored");
     }
 
     #[test]
-    fn months_are_completed_on_the_day_of_birth() {
+    fn months_end_on_the_day_of_birth() {
         let between =
             |born, now| months_since(day(Timestamp::parse(born).unwrap()), Timestamp::parse(now).unwrap());
         for (born, now, months) in [
@@ -142,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_among_others_or_not() {
+    fn lines_contain_whole_texts_only() {
         let column = lines(&["store".into(), "bulling heifers".into()]);
         for (text, there) in [("store", true), ("bulling heifers", true), ("heifers", false), ("", false)] {
             assert_eq!(column.contains(&line(text)), there, "{text}");

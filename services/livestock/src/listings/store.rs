@@ -1,5 +1,5 @@
-//! Queries on listings by their ids. What a caller reads begins from [`visible`]; what is changed was read before, in the
-//! same transaction.
+//! Queries on single listings. Reads for a caller start from [`visible`]. Every change follows a read in the same
+//! transaction.
 
 use common::{Caller, Error};
 use database::{Amount, AnyConnection, Id, Json, MultiBackend, Timestamp};
@@ -17,8 +17,8 @@ use crate::schema::spellings::{self, dsl as s};
 
 pub(super) type Query<'a> = listings::BoxedQuery<'a, MultiBackend>;
 
-/// The listings that a caller may see: all for `admin`; for others those that were published, and the drafts of their own
-/// organisation, cancelled or not.
+/// Selects the listings that a caller may see: all for `admin`; for others the published ones, and the drafts and
+/// cancelled drafts of their own organisation.
 pub(super) fn visible(caller: &Caller) -> Query<'_> {
     let all = listings::table.into_boxed();
     if caller.admin {
@@ -28,8 +28,8 @@ pub(super) fn visible(caller: &Caller) -> Query<'_> {
     all.filter(published.or(l::organisation_id.eq(caller.organisation_id())))
 }
 
-/// The listings of a status, or of all but drafts, that a caller may see. A search for drafts finds those of the caller's
-/// own organisation only, although an admin may read others by their ids.
+/// Selects the listings with a status, or with any status but draft, that a caller may see. Drafts are those of the
+/// caller's organisation, even for an admin, who can read other drafts only by id.
 pub(super) fn visible_with(caller: &Caller, status: Option<Status>) -> Query<'_> {
     let all = listings::table.into_boxed();
     match status {
@@ -37,13 +37,13 @@ pub(super) fn visible_with(caller: &Caller, status: Option<Status>) -> Query<'_>
         Some(Status::Draft) => all
             .filter(l::status.eq(Status::Draft.as_str()))
             .filter(l::organisation_id.eq(caller.organisation_id())),
-        // A literal: with a bound value SQLite uses no partial index.
+        // A literal, because SQLite does not use a partial index with a bound value.
         Some(Status::Cancelled) => published_or_own(all.filter(sql::<Bool>("status = 'cancelled'")), caller),
         Some(status) => all.filter(l::status.eq(status.as_str())),
     }
 }
 
-/// Leaves out listings of other organisations that were cancelled as drafts, except for `admin`.
+/// Excludes the cancelled drafts of other organisations, unless the caller is `admin`.
 fn published_or_own<'a>(query: Query<'a>, caller: &'a Caller) -> Query<'a> {
     if caller.admin {
         return query;
@@ -51,14 +51,17 @@ fn published_or_own<'a>(query: Query<'a>, caller: &'a Caller) -> Query<'a> {
     query.filter(l::cancelled_as_draft.eq(false).or(l::organisation_id.eq(caller.organisation_id())))
 }
 
-/// What [`Row::of`] makes of a document. To be counted up with each change of it, so that [`derive`] mends the rows
-/// that an older one made.
+/// The version of the columns that [`ListingRow::of`] derives from a document. Increment it with each change there, so
+/// that [`rebuild_stale_rows`] rebuilds the rows of older versions.
 pub(super) const ROW_VERSION: i32 = 1;
 
-/// A row: what is searched or sorted by, and the document.
+/// Rows that are rebuilt in one transaction.
+const MAX_REBUILT_ROWS: i64 = 500;
+
+/// A row of a listing: the columns that searches filter and sort by, and the document. `schema.rs` has the units.
 #[derive(Insertable, AsChangeset)]
 #[diesel(table_name = listings, treat_none_as_default_value = false, treat_none_as_null = true)]
-struct Row {
+struct ListingRow {
     id: Id,
     organisation_id: String,
     kind: &'static str,
@@ -87,9 +90,9 @@ struct Row {
     document: Json,
 }
 
-impl Row {
+impl ListingRow {
     fn of(listing: &Listing, category: i32) -> Result<Self, Error> {
-        let particulars = listing.search_fields();
+        let fields = listing.search_fields();
         let point = listing.location.as_ref().and_then(Location::point);
         let [x, y, z] = point.map(Point::unit).map_or([None; 3], |unit| unit.map(Some));
         let scaled = |amount: Option<Amount>| amount.map(Amount::scaled);
@@ -102,17 +105,17 @@ impl Row {
             created_at: listing.created_at,
             organisation_key: listing.organisation_name.to_lowercase(),
             price: scaled(listing.price.sort_amount()),
-            age: scaled(particulars.age()),
-            min_age: scaled(particulars.min_age),
-            max_age: scaled(particulars.max_age),
-            quantity: scaled(particulars.quantity),
-            born: particulars.born,
-            types: lines(&particulars.types),
-            sexes: lines(&particulars.sexes),
-            additional_info: lines(&particulars.additional_info),
-            breed: particulars.breed,
-            breed_type: particulars.breed_type,
-            breed_society: particulars.breed_society,
+            age: scaled(fields.age()),
+            min_age: scaled(fields.min_age),
+            max_age: scaled(fields.max_age),
+            quantity: scaled(fields.quantity),
+            born: fields.born,
+            types: lines(&fields.types),
+            sexes: lines(&fields.sexes),
+            additional_info: lines(&fields.additional_info),
+            breed: fields.breed,
+            breed_type: fields.breed_type,
+            breed_society: fields.breed_society,
             band: point.map(Point::band),
             lon: point.map(|point| point.lon),
             x,
@@ -124,34 +127,53 @@ impl Row {
     }
 }
 
-/// Stores a new listing of this main category.
+/// Stores a new listing of a main category, with its first event.
 pub fn create(c: &mut AnyConnection, listing: &Listing, category: i32) -> Result<(), Error> {
-    diesel::insert_into(listings::table).values(Row::of(listing, category)?).execute(c)?;
-    record(c, listing, &listing.user_id, None, None)?;
+    diesel::insert_into(listings::table).values(ListingRow::of(listing, category)?).execute(c)?;
+    record_event(c, listing, &listing.user_id, None, None)?;
     record_spellings(c, listing)
 }
 
-/// Stores that a listing, read in this transaction, went from this status to the one that it has now.
+/// Changes the status of a listing. Returns the listing and whether its status has changed.
+///
+/// # Errors
+/// 404 if the listing does not exist, 403 if it belongs to another organisation, 409 if the lifecycle does not have the
+/// transition.
 pub fn change_status(
     c: &mut AnyConnection,
-    listing: &Listing,
     caller: &Caller,
-    from: Status,
-    reason: Option<&str>,
-) -> Result<(), Error> {
-    let cancelled_as_draft = from == Status::Draft && listing.status == Status::Cancelled;
+    id: Id,
+    to: Status,
+) -> Result<(Listing, bool), Error> {
+    let mut listing = find_own(c, caller, id)?;
+    let from = listing.status;
+    if !from.changes_to(to)? {
+        return Ok((listing, false));
+    }
+    listing.status = to;
     let changes = (
-        l::status.eq(listing.status.as_str()),
-        l::document.eq(Json::of(listing)?),
-        l::cancelled_as_draft.eq(cancelled_as_draft),
+        l::status.eq(to.as_str()),
+        l::document.eq(Json::of(&listing)?),
+        l::cancelled_as_draft.eq(from == Status::Draft && to == Status::Cancelled),
     );
-    diesel::update(listings::table.find(listing.id)).set(changes).execute(c)?;
-    record(c, listing, &caller.user_id, Some(from), reason)?;
-    record_spellings(c, listing)
+    diesel::update(listings::table.find(id)).set(changes).execute(c)?;
+    let reason = (to != Status::Active).then_some(to.as_str());
+    record_event(c, &listing, &caller.user_id, Some(from), reason)?;
+    record_spellings(c, &listing)?;
+    Ok((listing, true))
 }
 
-/// Writes down who made a listing what it is now. The database gives the position.
-fn record(
+/// Returns a draft that the caller may publish; `None` if the listing is active already.
+///
+/// # Errors
+/// As [`change_status`].
+pub fn find_publishable(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Option<Listing>, Error> {
+    let listing = find_own(c, caller, id)?;
+    Ok(listing.status.changes_to(Status::Active)?.then_some(listing))
+}
+
+/// Records the event that gave a listing its current status. The database assigns the event's position.
+fn record_event(
     c: &mut AnyConnection,
     listing: &Listing,
     user_id: &str,
@@ -170,8 +192,8 @@ fn record(
     Ok(())
 }
 
-/// Keeps how breeds and societies are written by the first on the market that names them, and which types there were.
-/// Always in the same order, so that two who name the same ones never wait for each other.
+/// Records the terms of a published listing. The first listing with a breed or society determines its spelling in facets.
+/// The terms are written in ascending order, so that concurrent transactions cannot deadlock.
 fn record_spellings(c: &mut AnyConnection, listing: &Listing) -> Result<(), Error> {
     if matches!(listing.status, Status::Draft | Status::Cancelled) {
         return Ok(());
@@ -186,20 +208,20 @@ fn record_spellings(c: &mut AnyConnection, listing: &Listing) -> Result<(), Erro
     Ok(())
 }
 
-/// The document of a listing.
+/// Returns the document of a listing.
 ///
 /// # Errors
-/// 404 if there is none, 403 if it is another organisation's and was never published.
+/// 404 if the listing does not exist, 403 if it belongs to another organisation and was never published.
 pub fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Json, Error> {
-    let found = visible(caller).filter(l::id.eq(id)).select(l::document).first(c).optional()?;
-    found.map_or_else(|| Err(missing(c, id)), Ok)
+    let document = visible(caller).filter(l::id.eq(id)).select(l::document).first(c).optional()?;
+    document.map_or_else(|| Err(not_visible(c, id)), Ok)
 }
 
-/// A listing that is to be changed.
+/// Returns a listing that the caller may change.
 ///
 /// # Errors
-/// 404 if there is none, 403 if it is another organisation's.
-pub fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Listing, Error> {
+/// 404 if the listing does not exist, 403 if it belongs to another organisation.
+fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Listing, Error> {
     let listing: Listing = find(c, caller, id)?.parse()?;
     if caller.admin || caller.acts_for(&listing.organisation_id) {
         Ok(listing)
@@ -208,8 +230,8 @@ pub fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Listin
     }
 }
 
-/// Why a caller does not see a listing.
-fn missing(c: &mut AnyConnection, id: Id) -> Error {
+/// Returns the error for a listing that the caller cannot see.
+fn not_visible(c: &mut AnyConnection, id: Id) -> Error {
     match diesel::select(diesel::dsl::exists(listings::table.find(id))).get_result(c) {
         Ok(true) => Error::Forbidden("This listing is another organisation's and was never published."),
         Ok(false) => Error::NotFound,
@@ -217,30 +239,30 @@ fn missing(c: &mut AnyConnection, id: Id) -> Error {
     }
 }
 
-/// Mends some of the rows that an older state of the code made, and says whether there may be more; nothing while another
-/// replica is at it.
+/// Rebuilds up to 500 rows that an older version of the code wrote. Returns whether there may be more, or `None` while
+/// another replica holds the lock.
 pub fn rebuild_stale_rows(c: &mut AnyConnection) -> Result<Option<bool>, Error> {
     if let AnyConnection::Postgres(c) = c {
-        let turn = sql::<Bool>("pg_try_advisory_xact_lock(hashtext('drover listings derive'))");
-        if !diesel::select(turn).get_result::<bool>(c)? {
+        let lock = sql::<Bool>("pg_try_advisory_xact_lock(hashtext('drover listings derive'))");
+        if !diesel::select(lock).get_result::<bool>(c)? {
             return Ok(None);
         }
     }
-    let stale = l::listings.filter(l::derived.lt(ROW_VERSION)).limit(500);
+    let stale = l::listings.filter(l::derived.lt(ROW_VERSION)).limit(MAX_REBUILT_ROWS);
     let rows: Vec<(Id, i32, Json)> = stale.select((l::id, l::category, l::document)).load(c)?;
     for (id, category, document) in &rows {
         let row = diesel::update(listings::table.find(id));
         let Ok(listing) = document.parse::<Listing>() else {
-            tracing::error!(listing = %id, "this listing's document is not understood: it is found as it was");
+            tracing::error!(listing = %id, "the document of a listing cannot be parsed; its columns stay as they are");
             row.set(l::derived.eq(ROW_VERSION)).execute(c)?;
             continue;
         };
-        row.set(Row::of(&listing, *category)?).execute(c)?;
+        row.set(ListingRow::of(&listing, *category)?).execute(c)?;
         record_spellings(c, &listing)?;
-        // That state told nobody of it either.
-        let told = e::listing_events.filter(e::listing_id.eq(id)).select(e::n);
-        if !diesel::select(diesel::dsl::exists(told)).get_result::<bool>(c)? {
-            record(c, &listing, &listing.user_id, None, None)?;
+        // The oldest version wrote no events.
+        let events = e::listing_events.filter(e::listing_id.eq(id)).select(e::n);
+        if !diesel::select(diesel::dsl::exists(events)).get_result::<bool>(c)? {
+            record_event(c, &listing, &listing.user_id, None, None)?;
         }
     }
     Ok(Some(!rows.is_empty()))

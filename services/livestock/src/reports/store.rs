@@ -1,22 +1,22 @@
-//! Every query on reports.
+//! Queries on reports.
 
 use common::{Caller, Error};
 use database::{AnyConnection, Id, Timestamp};
 use diesel::prelude::*;
 
-use super::{Form, Report};
+use super::form::ReportForm;
+use super::model::Report;
 use crate::listings::{self, Listing};
 use crate::schema::reports::dsl as r;
 
-/// So many are shown.
-const MOST_LISTED: i64 = 1000;
+/// Reports of one listing that an admin can read.
+const MAX_LISTED: i64 = 1_000;
 
-/// Stores what a caller says of a listing.
+/// Stores a report of a listing.
 ///
 /// # Errors
-/// 404 if there is none, 403 if it is another organisation's and was never published; 409 if it is the caller's own
-/// organisation's, or was reported by the caller before.
-pub fn create(c: &mut AnyConnection, caller: &Caller, id: Id, form: &Form) -> Result<(), Error> {
+/// As [`listings::find`]; 409 if the listing belongs to the caller's organisation, or the caller has reported it before.
+pub fn create(c: &mut AnyConnection, caller: &Caller, id: Id, form: &ReportForm) -> Result<(), Error> {
     let listing: Listing = listings::find(c, caller, id)?.parse()?;
     if caller.acts_for(&listing.organisation_id) {
         return Err(Error::conflict("This listing is your own organisation's."));
@@ -37,18 +37,22 @@ pub fn create(c: &mut AnyConnection, caller: &Caller, id: Id, form: &Form) -> Re
     })
 }
 
-/// How many reports there are of a listing.
+/// Counts the reports of a listing.
 pub fn count(c: &mut AnyConnection, listing: Id) -> Result<i64, Error> {
     Ok(r::reports.filter(r::listing_id.eq(listing)).count().get_result(c)?)
 }
 
-/// The newest reports of a listing, newest first.
-pub fn list(c: &mut AnyConnection, listing: Id) -> Result<Vec<Report>, Error> {
-    type Row = (Id, String, String, Option<String>, Timestamp);
-    let rows: Vec<Row> = r::reports
+/// Returns the newest reports of a listing, newest first.
+///
+/// # Errors
+/// As [`listings::find`].
+pub fn list(c: &mut AnyConnection, caller: &Caller, listing: Id) -> Result<Vec<Report>, Error> {
+    type Columns = (Id, String, String, Option<String>, Timestamp);
+    listings::find(c, caller, listing)?;
+    let rows: Vec<Columns> = r::reports
         .filter(r::listing_id.eq(listing))
         .order((r::created_at.desc(), r::id.desc()))
-        .limit(MOST_LISTED)
+        .limit(MAX_LISTED)
         .select((r::id, r::user_id, r::reason, r::message, r::created_at))
         .load(c)?;
     let report =

@@ -1,14 +1,19 @@
-//! Queries on wishlists; searches and facets look at them too.
+//! Writes to wishlists. The search and the facets read them in their own queries.
 
-use common::Error;
+use common::{Caller, Error};
 use database::{AnyConnection, Id, Timestamp};
 use diesel::prelude::*;
 
+use crate::listings;
 use crate::schema::wishlists::{self, dsl as w};
 
-/// Puts a listing on a user's wishlist, if it is not there.
-pub fn add(c: &mut AnyConnection, user_id: &str, listing: Id) -> Result<(), Error> {
-    let row = (w::user_id.eq(user_id), w::listing_id.eq(listing), w::added_at.eq(Timestamp::now()));
+/// Adds a listing to the caller's wishlist, unless it is there already.
+///
+/// # Errors
+/// As [`listings::find`].
+pub fn add(c: &mut AnyConnection, caller: &Caller, listing: Id) -> Result<(), Error> {
+    listings::find(c, caller, listing)?;
+    let row = (w::user_id.eq(&caller.user_id), w::listing_id.eq(listing), w::added_at.eq(Timestamp::now()));
     database::dispatch!(c, c => diesel::insert_into(wishlists::table)
         .values(row)
         .on_conflict_do_nothing()
@@ -16,8 +21,12 @@ pub fn add(c: &mut AnyConnection, user_id: &str, listing: Id) -> Result<(), Erro
     Ok(())
 }
 
-/// Takes a listing from a user's wishlist, if it is there.
-pub fn remove(c: &mut AnyConnection, user_id: &str, listing: Id) -> Result<(), Error> {
-    diesel::delete(wishlists::table.find((user_id, listing))).execute(c)?;
+/// Removes a listing from the caller's wishlist, if it is there.
+///
+/// # Errors
+/// As [`listings::find`].
+pub fn remove(c: &mut AnyConnection, caller: &Caller, listing: Id) -> Result<(), Error> {
+    listings::find(c, caller, listing)?;
+    diesel::delete(wishlists::table.find((&caller.user_id, listing))).execute(c)?;
     Ok(())
 }

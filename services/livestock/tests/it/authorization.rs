@@ -1,4 +1,4 @@
-//! Who may do what with listings: one row for each operation.
+//! The authorization matrix: one entry for each operation.
 
 use serde_json::json;
 use testkit::{AccessCase, AccessRule, User};
@@ -10,7 +10,7 @@ testkit::on_both! {
     async fn operations_enforce_access_rules(backend) {
         let app = start(backend).await;
         let (farm, colleague, admin) = (User::of("farm"), User::of("farm").with("sub", "ann"), User::admin());
-        // Acting for another organisation, or none, whoever made it owns it no more.
+        // The user who created the listings, acting for another organisation or for none, has no access.
         let (elsewhere, alone) = (User::of("other").with("sub", "user-of-farm"), User::individual("user-of-farm"));
         let mut drafts = Vec::new();
         for _ in 0..4 {
@@ -29,7 +29,7 @@ testkit::on_both! {
         let cancelled_draft = |query: &str| AccessCase::new(format!("/v1/listings?{query}"), &[&farm, &colleague, &admin])
             .denies(&elsewhere).denies(&alone).discloses(hidden);
         testkit::assert_access_rules(&app, vec![
-            // A search for drafts is for one's own, an admin's too.
+            // A search for drafts returns those of the caller's organisation, even for an admin.
             ("search_listings", AccessRule::Scoped(vec![
                 search("f:status=draft"), search("f:status=draft&f:organisationId=farm"), search("f:status=draft&format=CSV"),
                 search("f:status=draft&sortBy=price&f:commodityType=cattle"),
@@ -47,7 +47,7 @@ testkit::on_both! {
                 change(cancelled, "close").json(json!({"status": "cancelled"})),
                 change(&sold, "close").json(json!({"status": "sold"})),
             ])),
-            // Any listing that is no draft; of one's own there is nothing to report.
+            // Everybody may report a published listing, except its own organisation.
             ("report_listing", AccessRule::Restricted(vec![
                 AccessCase::new(format!("{reported}/report"), &[&admin]).denies(&elsewhere).denies(&alone)
                     .json(json!({"reason": "other", "message": null})).leaves_unchanged(format!("{reported}/reports")),
@@ -56,7 +56,7 @@ testkit::on_both! {
             ("list_events_of_listing", AccessRule::Admin),
             ("add_listing_to_wishlist", AccessRule::Restricted(vec![change(secret, "wishlist"), change(&never_published, "wishlist")])),
             ("remove_listing_from_wishlist", AccessRule::Restricted(vec![change(secret, "wishlist"), change(&never_published, "wishlist")])),
-            ("list_categories", AccessRule::AnyCaller("the catalogue is nobody's own")),
+            ("list_categories", AccessRule::AnyCaller("the catalogue belongs to no organisation")),
             ("find_settings", AccessRule::Admin),
             ("update_settings", AccessRule::Admin),
         ])

@@ -1,3 +1,5 @@
+//! The list of categories, embedded and from a file.
+
 use livestock::{Livestock, Settings};
 use testkit::{App, Backend, User};
 
@@ -5,7 +7,7 @@ use crate::sample::{CATTLE, plain, start, with};
 use serde_json::json;
 
 testkit::on_both! {
-    async fn all_are_listed_for_any_caller(backend) {
+    async fn any_caller_can_list_the_categories(backend) {
         let app = start(backend).await;
         assert_eq!(app.get("/v1/categories").send().await.error(401), "unauthenticated");
         let all = app.get("/v1/categories").by(&User::individual("u")).send().await.ok();
@@ -18,7 +20,7 @@ testkit::on_both! {
 }
 
 #[test]
-fn a_table_of_ones_own_replaces_them() {
+fn a_file_replaces_the_embedded_categories() {
     testkit::block_on(async {
         let file = std::env::temp_dir().join(format!("categories-{}.csv", std::process::id()));
         std::fs::write(

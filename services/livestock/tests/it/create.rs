@@ -1,3 +1,5 @@
+//! Creating listings and reading them.
+
 use serde_json::{Value, json};
 use testkit::User;
 
@@ -6,7 +8,7 @@ use crate::sample::{
 };
 
 testkit::on_both! {
-    async fn a_listing_is_created_and_read(backend) {
+    async fn creates_a_listing_that_everybody_can_read(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let reply = app.post(CATTLE).by(&farm).json(&full()).send().await;
         let location = reply.header("location").to_owned();
@@ -35,7 +37,7 @@ testkit::on_both! {
         assert_eq!(found, json!([read]));
     }
 
-    async fn every_property_of_each_category_is_kept(backend) {
+    async fn stores_all_properties_of_each_category(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         for (path, _, part, properties) in categories() {
             let sent = full_of(part, properties);
@@ -50,9 +52,9 @@ testkit::on_both! {
         }
     }
 
-    async fn what_is_absent_stays_away_and_arrays_stay(backend) {
+    async fn omits_absent_members_except_arrays(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
-        let said = json!({"breed": " ", "sexes": null, "sex": " ", "colour": "red", "health": {}, "registration": {}});
+        let sent = json!({"breed": " ", "sexes": null, "sex": " ", "colour": "red", "health": {}, "registration": {}});
         for ((path, category, ..), properties) in categories().into_iter().zip([
             Some(json!({"additionalInfo": [], "type": [], "health": {}})),
             Some(json!({"additionalInfo": [], "health": {}})),
@@ -60,7 +62,7 @@ testkit::on_both! {
             None,
             None,
         ]) {
-            let mut read = create_and_read(&app, &farm, path, &with(plain(&said), "/vat", json!(true))).await;
+            let mut read = create_and_read(&app, &farm, path, &with(plain(&sent), "/vat", json!(true))).await;
             for member in ["id", "userId", "organisationId", "organisationName", "createdAtUTC"] {
                 read.as_object_mut().unwrap().remove(member).unwrap();
             }
@@ -73,7 +75,7 @@ testkit::on_both! {
         }
     }
 
-    async fn goods_have_no_properties(backend) {
+    async fn ignores_properties_of_feed_and_bedding(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         for (path, _, part, _) in &categories()[3..] {
             for properties in [json!(null), json!(5), json!({"breed": 7, "quantity": -1})] {
@@ -83,10 +85,10 @@ testkit::on_both! {
         }
     }
 
-    async fn breeds_and_societies_have_one_spelling(backend) {
+    async fn stores_breeds_and_societies_in_the_spelling_of_the_catalogue(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let [(sheep, ..), (cattle, ..), (dog, ..), ..] = categories();
-        for (path, member, sent, kept) in [
+        for (path, member, sent, stored) in [
             (cattle, "breed", "hereford", "Hereford"),
             (cattle, "breed", "ANGUS", "ANGUS"),
             (cattle, "breed", " Longhorn of  our own ", "Longhorn of  our own"),
@@ -99,11 +101,11 @@ testkit::on_both! {
             (dog, "breed", "border collie", "Border Collie"),
         ] {
             let read = create_and_read(&app, &farm, path, &plain(&json!({member: sent}))).await;
-            assert_eq!(read["properties"][member], kept, "{path} {sent}");
+            assert_eq!(read["properties"][member], stored, "{path} {sent}");
         }
     }
 
-    async fn a_dog_is_as_old_as_its_birth_says(backend) {
+    async fn finds_dogs_by_the_age_from_their_date_of_birth(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let born = |day: &str| plain(&json!({"registration": {"dateOfBirth": day}}));
         let old = create_and_read(&app, &farm, WORKING_DOG, &born("2010-03-01T07:30:00+02:00")).await;
@@ -115,9 +117,9 @@ testkit::on_both! {
         assert_eq!(search(&app, &farm, "minAge=1").await, [id(&old)]);
     }
 
-    async fn amounts_are_exact_and_currencies_in_upper_case(backend) {
+    async fn stores_exact_amounts_and_upper_case_currencies(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
-        for (sent, kept) in [
+        for (sent, stored) in [
             ("29.400000000000002", "29.4"), ("0.00005", "0.0001"), ("0", "0"), ("12.0", "12"),
             ("99999999999.9999", "99999999999.9999"), ("0.1", "0.1"), ("1e3", "1000"),
         ] {
@@ -128,12 +130,12 @@ testkit::on_both! {
             let made = app.post(CATTLE).by(&farm).body("application/json", listing).send().await.ok();
             let path = format!("/v1/listings/{}", made["id"].as_str().unwrap());
             let read = app.get(&path).by(&farm).send().await.text();
-            let price = format!(r#""pricePerUnit":{{"amount":{kept},"currency":"GBP"}}"#);
+            let price = format!(r#""pricePerUnit":{{"amount":{stored},"currency":"GBP"}}"#);
             assert!(read.contains(&price), "{sent}: {read}");
         }
     }
 
-    async fn a_draft_is_its_organisations_own(backend) {
+    async fn only_its_organisation_and_admins_can_read_a_draft(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let (colleague, stranger) = (User::of("farm").with("sub", "colleague"), User::of("other"));
         let reply = app.post(CATTLE).by(&farm).json(&with(full(), "/isDraft", json!(true))).send().await.ok();
@@ -156,13 +158,13 @@ testkit::on_both! {
         }
     }
 
-    async fn who_may(backend) {
+    async fn only_members_of_an_organisation_can_create_listings(backend) {
         let app = start(backend).await;
         let create = |user: Option<User>| {
             let call = app.post(CATTLE).json(&json!({}));
             async move { if let Some(user) = user { call.by(&user) } else { call }.send().await }
         };
-        // 401 and 403 come before anything that is wrong with the body.
+        // 401 and 403 precede errors of the body.
         assert_eq!(create(None).await.error(401), "unauthenticated");
         assert_eq!(create(Some(User::individual("u"))).await.error(403), "forbidden");
         assert_eq!(create(Some(User::admin())).await.error(403), "forbidden");
@@ -180,7 +182,7 @@ testkit::on_both! {
         }
     }
 
-    async fn a_repeat_is_answered_as_the_first(backend) {
+    async fn a_repeat_with_the_same_key_gets_the_first_response(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let post = |user: &User, listing: Value| {
             app.post(CATTLE).by(user).header("idempotency-key", "k-1").json(&listing).send()
@@ -195,7 +197,7 @@ testkit::on_both! {
         let other = post(&farm, with(full(), "/description", json!("other"))).await;
         assert_eq!(other.error(409), "idempotency_key_reused");
         post(&User::of("other"), full()).await.ok();
-        // A key is of one operation.
+        // A key belongs to one operation.
         for (path, category, _, properties) in categories().into_iter().filter(|(path, ..)| *path != CATTLE) {
             let listing = full_of(category, properties);
             let post = || app.post(path).by(&farm).header("idempotency-key", "k-1").json(&listing).send();
@@ -206,7 +208,7 @@ testkit::on_both! {
         assert_eq!(search(&app, &farm, "").await.len(), 6);
     }
 
-    async fn somebody_of_two_farms_is_two_callers(backend) {
+    async fn idempotency_keys_belong_to_user_and_organisation(backend) {
         let app = start(backend).await;
         let post = |farm: &User| app.post(CATTLE).by(farm).header("idempotency-key", "k").json(&full()).send();
         let (one, two) = (User::of("one").with("sub", "ann"), User::of("two").with("sub", "ann"));
@@ -215,14 +217,14 @@ testkit::on_both! {
         assert_ne!(first.ok()["id"], second.ok()["id"]);
     }
 
-    async fn a_postcode_is_normalised(backend) {
+    async fn normalizes_postcodes(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let id = create(&app, &farm, &with(full(), "/location/address/postcode", json!("ld37eg"))).await;
         let read = app.get(&format!("/v1/listings/{id}")).by(&farm).send().await.ok();
         assert_eq!(read["location"]["address"]["postcode"], "LD3 7EG");
     }
 
-    async fn a_refused_request_leaves_the_key_free(backend) {
+    async fn a_rejected_request_does_not_use_up_its_key(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let post = |listing: Value| app.post(CATTLE).by(&farm).header("idempotency-key", "k").json(&listing).send();
         assert_eq!(post(with(full(), "/type", json!("lending"))).await.error(400), "validation_failed");

@@ -1,7 +1,7 @@
-//! What is checked in beside the code: the OpenAPI document and the sample configuration.
+//! The files of the repository that must match the code: the OpenAPI document and the sample configuration.
 
 #[test]
-fn the_document_says_what_the_code_says() {
+fn the_openapi_document_is_up_to_date() {
     let current = serde_json::to_string_pretty(&common::openapi::<livestock::Livestock>().unwrap()).unwrap();
     assert!(
         include_str!("../../openapi.json").trim() == current,
@@ -10,7 +10,7 @@ fn the_document_says_what_the_code_says() {
 }
 
 #[test]
-fn the_sample_configuration_is_understood() {
+fn the_sample_configuration_loads() {
     let sample = std::path::Path::new("../../deploy/livestock.toml");
     let config =
         common::Config::<livestock::Settings>::load(common::Config::default(), Some(sample)).unwrap();

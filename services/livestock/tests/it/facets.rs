@@ -1,3 +1,5 @@
+//! Facets: the values of the filters and their counts.
+
 use livestock::{Livestock, Settings};
 use serde_json::{Value, json};
 use testkit::{App, Backend, User};
@@ -9,14 +11,14 @@ async fn facets(app: &App, query: &str) -> Value {
     app.get(&format!("/v1/listings?docs=false&{query}")).by(&User::of("anybody")).send().await.ok()
 }
 
-/// `value count` of a filter, in order.
+/// Returns the values of a filter as `value count`, in the order of the response.
 fn counts(facets: &Value, filter: &str) -> Vec<String> {
     let values = facets["filters"][filter].as_array().unwrap().iter();
     values.map(|value| format!("{} {}", value["value"].as_str().unwrap(), value["count"])).collect()
 }
 
 testkit::on_both! {
-    async fn without_listings(backend) {
+    async fn all_facets_are_empty_without_listings(backend) {
         let empty = json!({"f:status": [], "f:commodityType": [], "f:commodityBreed": [], "f:commodityBreedSociety": [],
             "f:commoditySexes": [], "f:commodityAdditionalInfo": []});
         let app = start(backend).await;
@@ -25,8 +27,8 @@ testkit::on_both! {
         assert_eq!((head.status, head.bytes.len()), (200, 0));
     }
 
-    /// As the first that named it wrote it, the catalogue's breeds as the catalogue does; commonest first.
-    async fn values_have_one_spelling(backend) {
+    /// The spelling is that of the catalogue, else that of the first listing. The most frequent value comes first.
+    async fn values_that_differ_in_case_are_one_value(backend) {
         let (app, a) = (start(backend).await, User::of("a"));
         for breed in ["Hill Cross", "HEREFORD", "hill CROSS", "Hereford", "hill cross", "Zwartbles"] {
             create(&app, &a, &plain(&json!({"breed": breed, "breedSociety": breed}))).await;
@@ -40,8 +42,8 @@ testkit::on_both! {
         assert_eq!((&found["total"], counts(&found, "f:status").len()), (&json!(0), 0));
     }
 
-    /// The spelling of the first listing is shown to everybody: a listing of another category must not deface it.
-    async fn names_of_the_catalogue_win_in_every_category(backend) {
+    /// Everybody sees the spelling of the first listing, so a listing of another category must not change it.
+    async fn the_spelling_of_the_catalogue_applies_in_every_category(backend) {
         let (app, a) = (start(backend).await, User::of("a"));
         let properties = json!({"breed": "cHaRoLaIs", "breedSociety": "bRiTiSh texel sheep society"});
         for path in ["/v1/listings/sheep", "/v1/listings/cattle"] {
@@ -52,7 +54,7 @@ testkit::on_both! {
         assert_eq!(counts(&found, "f:commodityBreedSociety"), ["British Texel Sheep Society 2"]);
     }
 
-    async fn each_filter_under_all_the_others(backend) {
+    async fn each_facet_is_counted_under_all_other_filters(backend) {
         let (app, a) = (start(backend).await, User::of("a"));
         let id = create(&app, &a, &full()).await;
         create(&app, &a, &with(full(), "/type", json!("buying"))).await;
@@ -72,8 +74,8 @@ testkit::on_both! {
         }
     }
 
-    /// Each caller's counts are those of the same search by that caller.
-    async fn drafts_and_cancelled_listings_count_for_those_who_find_them(backend) {
+    /// The counts of a caller equal those of the same search by the caller.
+    async fn drafts_and_cancelled_listings_count_only_for_callers_who_find_them(backend) {
         let (app, a) = (start(backend).await, User::of("a"));
         let breed = |name: &str, draft: bool| with(plain(&json!({"breed": name})), "/isDraft", json!(draft));
         create(&app, &a, &breed("Texel", false)).await;
@@ -92,11 +94,11 @@ testkit::on_both! {
             (&User::admin(), "f:status=draft", none),
             (&a, "f:status=cancelled", &["Hereford 1", "Published 1"]),
             (&b, "f:status=cancelled", &["Published 1"]),
-            // A breed that was never on the market is written as it is compared, but for its own organisation.
+            // Other organisations see a breed that was never published in lower case.
             (&User::admin(), "f:status=cancelled", &["Published 1", "hereford 1"]),
             (&b, "f:status=cancelled&f:organisationId=a&f:commodityBreed=hereford", &["Published 1"]),
             (&a, "isWishlisted=true", &["Hereford 1", "Published 1"]),
-            // The wishlist is the user's; the draft was the organisation's.
+            // The wishlist belongs to the user, the draft to the organisation.
             (&elsewhere, "isWishlisted=true", &["Published 1"]),
             (&a, "f:organisationId=a", &["Texel 1"]),
         ] {
@@ -112,11 +114,11 @@ testkit::on_both! {
         }
     }
 
-    async fn many_breeds(backend) {
+    async fn lists_the_500_most_frequent_breeds(backend) {
         let (app, a) = (start(backend).await, User::of("a"));
         let breeds: Vec<_> = (0..502).map(|n| plain(&json!({"breed": format!("Breed {n}")}))).collect();
-        for some in breeds.chunks(50) {
-            futures_util::future::join_all(some.iter().map(|listing| create(&app, &a, listing))).await;
+        for chunk in breeds.chunks(50) {
+            futures_util::future::join_all(chunk.iter().map(|listing| create(&app, &a, listing))).await;
         }
         create(&app, &a, &breeds[501]).await;
         let found = facets(&app, "").await;
@@ -125,16 +127,16 @@ testkit::on_both! {
         assert_eq!((&found["total"], &found["truncated"]), (&json!(503), &json!(true)));
         let found = facets(&app, "f:commodityType=sheep").await;
         assert_eq!((&found["total"], found.get("truncated")), (&json!(0), None));
-        assert_eq!(facets(&app, "f:commodityBreed=breed%20499").await["total"], 1, "also those that are not listed");
+        assert_eq!(facets(&app, "f:commodityBreed=breed%20499").await["total"], 1, "unlisted values are counted too");
     }
 
-    /// Of every change that was answered the next count knows, whoever made it, whatever else is under way.
-    async fn another_replicas_changes_count_at_once(backend) {
+    /// A count includes every change that was answered before, on any replica, also beside an open transaction.
+    async fn counts_include_changes_of_other_replicas_at_once(backend) {
         let (one, a) = (start(backend).await, User::of("a"));
         let other = App::start_replica::<Livestock>(&one, Settings::default()).await;
-        // A transaction that began earlier and ends later.
+        // A transaction that starts before the changes and ends after them.
         let long = "BEGIN; SELECT pg_current_xact_id(); SELECT pg_sleep(1); COMMIT";
-        let held = (backend == Backend::Postgres).then(|| tokio::task::spawn_blocking(|| testkit::execute_on_server(long)));
+        let transaction = (backend == Backend::Postgres).then(|| tokio::task::spawn_blocking(|| testkit::execute_on_server(long)));
         let before = facets(&other, "").await["total"].as_u64().unwrap();
         for round in 1..=20 {
             let several = [full(), full(), full()];
@@ -144,36 +146,36 @@ testkit::on_both! {
             to(&other, &a, &made[0], "cancelled").send().await.ok();
             assert_eq!(facets(&one, "").await["total"].as_u64().unwrap(), before + round * 2);
         }
-        if let Some(held) = held {
-            held.await.unwrap();
+        if let Some(transaction) = transaction {
+            transaction.await.unwrap();
         }
     }
 
-    /// An answer that was given before is not given again when it is no longer true, on either replica.
-    async fn every_kind_of_change_changes_the_answer(backend) {
+    /// No replica returns outdated facets from its cache.
+    async fn every_kind_of_change_updates_cached_facets(backend) {
         let (one, a) = (start(backend).await, User::of("a"));
         let other = App::start_replica::<Livestock>(&one, Settings::default()).await;
-        let seen = async |want: &[&str], statuses: &[&str]| {
+        let assert_facets = async |breeds: &[&str], statuses: &[&str]| {
             for app in [&one, &other, &one, &other] {
                 let found = facets(app, "f:commodityType=cattle").await;
-                assert_eq!(counts(&found, "f:commodityBreed"), want);
+                assert_eq!(counts(&found, "f:commodityBreed"), breeds);
                 assert_eq!(counts(&found, "f:status"), statuses);
             }
         };
-        seen(&[], &[]).await;
+        assert_facets(&[], &[]).await;
         let breed = |name: &str, draft: bool| with(plain(&json!({"breed": name})), "/isDraft", json!(draft));
         let first = create(&one, &a, &breed("OUR OWN", false)).await;
-        seen(&["OUR OWN 1"], &["active-selling 1"]).await;
+        assert_facets(&["OUR OWN 1"], &["active-selling 1"]).await;
         let draft = create(&other, &a, &breed("our own", true)).await;
         let named = create(&other, &a, &breed("Other", true)).await;
-        seen(&["OUR OWN 1"], &["active-selling 1"]).await;
+        assert_facets(&["OUR OWN 1"], &["active-selling 1"]).await;
         for id in [&draft, &named] {
             to(&one, &a, id, "active").send().await.ok();
         }
-        seen(&["OUR OWN 2", "Other 1"], &["active-selling 3"]).await;
+        assert_facets(&["OUR OWN 2", "Other 1"], &["active-selling 3"]).await;
         to(&other, &a, &first, "sold").send().await.ok();
-        seen(&["OUR OWN 1", "Other 1"], &["active-selling 2", "sold 1"]).await;
+        assert_facets(&["OUR OWN 1", "Other 1"], &["active-selling 2", "sold 1"]).await;
         to(&one, &a, &draft, "cancelled").send().await.ok();
-        seen(&["Other 1"], &["active-selling 1", "sold 1"]).await;
+        assert_facets(&["Other 1"], &["active-selling 1", "sold 1"]).await;
     }
 }

@@ -1,3 +1,5 @@
+//! Files of listings.
+
 use livestock::{Livestock, Settings};
 use serde_json::json;
 use testkit::{App, Backend, SystemStub, User};
@@ -11,7 +13,7 @@ async fn start_with(backend: Backend, system: &SystemStub) -> App {
 }
 
 testkit::on_both! {
-    async fn files_are_completed_and_shared_with_everybody(backend) {
+    async fn completes_file_references_and_shares_them_with_everybody(backend) {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
         let (front, side) = (system.add("front.jpg", &farm), system.add("side.jpg", &farm));
@@ -28,7 +30,7 @@ testkit::on_both! {
         ]);
     }
 
-    async fn every_category_has_files(backend) {
+    async fn listings_of_every_category_can_have_files(backend) {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
         let photo = system.add("front.jpg", &farm);
@@ -40,7 +42,7 @@ testkit::on_both! {
         assert_eq!(system.shares().await, vec![json!({"ids": [photo], "shareWith": ["*"]}); 5]);
     }
 
-    async fn a_drafts_files_are_shared_with_nobody(backend) {
+    async fn does_not_share_the_files_of_a_draft(backend) {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
         let photo = system.add("front.jpg", &farm);
@@ -49,19 +51,19 @@ testkit::on_both! {
         assert_eq!(system.calls().await, [json!({"ids": [photo]})]);
     }
 
-    async fn publishing_shares_with_everybody(backend) {
+    async fn publishing_shares_the_files_with_everybody(backend) {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
         let photo = system.add("front.jpg", &farm);
         let draft = with(with(full(), "/isDraft", json!(true)), "/files", json!([{"id": photo}]));
         let (first, second) = (create(&app, &farm, &draft).await, create(&app, &farm, &draft).await);
         let stored = system.calls().await.len();
-        // Whoever may not, and a draft that is cancelled, share nothing.
+        // A rejected publication and a cancelled draft share nothing.
         assert_eq!(to(&app, &User::of("other"), &first, "active").send().await.status, 403);
         to(&app, &farm, &second, "cancelled").send().await.ok();
         assert_eq!(to(&app, &farm, &second, "active").send().await.status, 409);
         assert_eq!(system.calls().await.len(), stored);
-        // A repeat changes nothing and calls nobody.
+        // A repeat changes nothing and does not call system.
         for _ in 0..2 {
             to(&app, &farm, &first, "active").send().await.ok();
             let lookup_and_share = [json!({"ids": [photo]}), json!({"ids": [photo], "shareWith": ["*"]})];
@@ -70,7 +72,7 @@ testkit::on_both! {
         assert_eq!(statuses(&app, &first).await, ["draft", "active"]);
     }
 
-    async fn without_system_a_draft_stays_one(backend) {
+    async fn publishing_a_draft_with_files_needs_system(backend) {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
         let draft = with(full(), "/isDraft", json!(true));
@@ -82,14 +84,14 @@ testkit::on_both! {
         assert_eq!(statuses(&app, &id).await, ["draft"]);
         publish(&app).await.ok();
         assert_eq!(statuses(&app, &id).await, ["draft", "active"]);
-        // A repeat needs no system: nothing changes.
+        // A repeat does not need system, because it changes nothing.
         to(&alone, &farm, &id, "active").send().await.ok();
         assert_eq!(statuses(&app, &id).await, ["draft", "active"]);
-        // What has no files needs no system.
+        // A draft without files does not need system.
         to(&alone, &farm, &create(&alone, &farm, &draft).await, "active").send().await.ok();
     }
 
-    async fn without_files_nobody_is_asked(backend) {
+    async fn listings_without_files_do_not_call_system(backend) {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
         create(&app, &farm, &full()).await;
@@ -98,7 +100,7 @@ testkit::on_both! {
         assert!(system.calls().await.is_empty());
     }
 
-    async fn an_unknown_file(backend) {
+    async fn rejects_unknown_files(backend) {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
         let files = json!([{"id": "gone"}, {"id": system.add("front.jpg", &farm)}, {"id": "no uuid"}, {"id": "gone"}]);
@@ -107,7 +109,7 @@ testkit::on_both! {
         assert!(search(&app, &farm, "").await.is_empty());
     }
 
-    async fn a_system_service_out_of_reach(backend) {
+    async fn listings_with_files_need_system(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let listing = with(full(), "/files", json!([{"id": "018f0000-0000-7000-8000-000000000000"}]));
         let post = || app.post(CATTLE).by(&farm).header("idempotency-key", "k").json(&listing).send();
@@ -115,7 +117,7 @@ testkit::on_both! {
         assert!(!reply.header("retry-after").is_empty());
         assert_eq!(reply.error(503), "dependency_unavailable");
         assert!(search(&app, &farm, "").await.is_empty());
-        // The key stays free, and listings without files are none of system's business.
+        // The key stays unused. Listings without files do not need system.
         assert_eq!(post().await.status, 503);
         create(&app, &farm, &full()).await;
     }

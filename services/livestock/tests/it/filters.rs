@@ -1,11 +1,13 @@
+//! Filters and sort orders of the search.
+
 use serde_json::{Value, json};
 use testkit::User;
 
 use crate::sample::{create, plain, search, start, with};
 
 testkit::on_both! {
-    /// Differences that no database could square.
-    async fn the_smallest_distance(backend) {
+    /// The squares of these differences would underflow.
+    async fn finds_listings_at_tiny_distances(backend) {
         let (app, a) = (start(backend).await, User::of("a"));
         let tiny = json!({"coordinates": {"lat": 1e-200, "lon": 1e-320}});
         let id = create(&app, &a, &with(plain(&json!({})), "/location", tiny)).await;
@@ -14,8 +16,8 @@ testkit::on_both! {
         }
     }
 
-    /// Each query, and which of the listings (in the order of their making) it finds.
-    async fn each_filter(backend) {
+    /// Each query with the indexes of the listings that it finds, in the order of creation.
+    async fn each_filter_finds_exactly_its_listings(backend) {
         let (app, a, b) = (start(backend).await, User::of("a"), User::of("b"));
         let buying = with(plain(&json!({"type": "100%_wool"})), "/type", json!("buying"));
         let listings = [
@@ -29,7 +31,7 @@ testkit::on_both! {
         for (user, listing) in &listings {
             made.push(create(&app, user, listing).await);
         }
-        for (query, found) in [
+        for (query, indexes) in [
             ("", &[0, 1, 2, 3, 4][..]),
             ("f:status=active-selling", &[0, 1, 2, 3]),
             ("f:status=active-buying", &[4]),
@@ -70,12 +72,12 @@ testkit::on_both! {
             ("f:organisationId=B", &[]),
             ("f:organisationId=b&f:commoditySexes=bulls&f:commodityBreed=hereford", &[2]),
         ] {
-            let expected: Vec<_> = found.iter().map(|i: &usize| made[*i].clone()).collect();
+            let expected: Vec<_> = indexes.iter().map(|i: &usize| made[*i].clone()).collect();
             assert_eq!(search(&app, &a, &format!("sortDesc=false&{query}")).await, expected, "{query}");
         }
     }
 
-    async fn each_order_both_ways_with_missing_values_last(backend) {
+    async fn each_sort_order_puts_missing_values_last(backend) {
         let app = start(backend).await;
         let price = |amount: i32| json!({"type": "fixed", "pricePerUnit": {"amount": amount, "currency": "GBP"}});
         let range = json!({"type": "range", "minPrice": {"amount": 9.5, "currency": "GBP"},

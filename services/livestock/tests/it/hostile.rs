@@ -1,4 +1,4 @@
-//! What somebody would rather have taken for something else: statements and formulas; and what errors tell.
+//! Hostile input: SQL in parameters, formulas in CSV; and errors that reveal no internals.
 
 use serde_json::json;
 use testkit::{Backend, User};
@@ -12,7 +12,7 @@ testkit::on_both! {
         for _ in 0..2 {
             create(&app, &farm, &full()).await;
         }
-        // A draft is all that others may not see.
+        // The draft of another organisation is the only hidden listing.
         let foreign = draft(&app, &other).await;
         testkit::assert_parameters_resist_injection(&app, &farm, &foreign).await;
         for (status, user, count) in [("active-selling", &farm, 2), ("draft", &other, 1)] {
@@ -28,10 +28,10 @@ testkit::on_both! {
         testkit::assert_errors_hide_internals(&start(backend).await, broken).await;
     }
 
-    async fn every_text_column_is_a_text(backend) {
+    async fn no_csv_cell_is_a_formula(backend) {
         let app = start(backend).await;
         for begin in ["=", "+", "-", "@", "\r"] {
-            // Line ends are taken in descriptions alone.
+            // Only descriptions accept line breaks.
             let text = |name: &str| json!(format!("{}1+{name}", if begin < " " { "=" } else { begin }));
             let user = User::of(text("org").as_str().unwrap()).with("orgName", text("name").as_str().unwrap());
             let listing = with(full(), "/description", json!(format!("{begin}=1+description")));

@@ -1,4 +1,4 @@
-//! The way of a listing from draft to closed: which steps there are, who may take them, and who sees what.
+//! The lifecycle of a listing: its transitions, who may make them, and who sees the listing.
 
 use livestock::{Livestock, Settings};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::sample::{create, full, ids, search, start, with};
 
 const UNKNOWN: &str = "0190f5fe-0000-7000-8000-000000000000";
 
-/// Publishes a listing (`active`), or closes it so.
+/// Publishes a listing (`active`), or closes it with a status.
 pub fn to(app: &App, user: &User, id: &str, status: &str) -> TestRequest {
     let path = format!("/v1/listings/{id}");
     match status {
@@ -30,17 +30,17 @@ pub async fn events(app: &App, id: &str) -> Vec<Value> {
     listed.as_array().unwrap().clone()
 }
 
-/// What a listing has been, as its events tell.
+/// Returns all statuses that a listing has had, from its events.
 pub async fn statuses(app: &App, id: &str) -> Vec<String> {
     events(app, id).await.iter().map(|event| event["to"].as_str().unwrap().to_owned()).collect()
 }
 
 testkit::on_both! {
-    async fn every_way(backend) {
+    async fn only_the_transitions_of_the_lifecycle_succeed(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
-        // Counting begins when somebody asks.
+        // Metrics are recorded from the first request for them on.
         app.get("/metrics").send().await;
-        let ways = [
+        let transitions = [
             ("draft", "active"), ("draft", "cancelled"), ("active", "sold"), ("active", "found"), ("active", "cancelled"),
         ];
         for from in ["draft", "active", "sold", "found", "cancelled"] {
@@ -49,13 +49,13 @@ testkit::on_both! {
                 if !matches!(from, "draft" | "active") {
                     to(&app, &farm, &id, from).send().await.ok();
                 }
-                let (before, known) = (read(&app, &farm, &id).await, statuses(&app, &id).await);
+                let (before, statuses_before) = (read(&app, &farm, &id).await, statuses(&app, &id).await);
                 let reply = to(&app, &farm, &id, goal).send().await;
-                let (after, now_known) = (read(&app, &farm, &id).await, statuses(&app, &id).await);
-                if ways.contains(&(from, goal)) {
+                let (after, statuses_after) = (read(&app, &farm, &id).await, statuses(&app, &id).await);
+                if transitions.contains(&(from, goal)) {
                     assert_eq!(reply.ok()["status"], "success");
                     assert_eq!(after, with(before, "/status", json!(goal)), "{from} {goal}");
-                    assert_eq!(now_known[..], [&known[..], &[goal.to_owned()]].concat(), "{from} {goal}");
+                    assert_eq!(statuses_after[..], [&statuses_before[..], &[goal.to_owned()]].concat(), "{from} {goal}");
                     continue;
                 }
                 if from == goal {
@@ -65,7 +65,7 @@ testkit::on_both! {
                     assert!(message.contains(from), "{message}");
                     assert_eq!(reply.error(409), "conflict");
                 }
-                assert_eq!((after, now_known), (before, known), "{from} {goal}");
+                assert_eq!((after, statuses_after), (before, statuses_before), "{from} {goal}");
             }
         }
         let metrics = app.get("/metrics").send().await.text();
@@ -75,7 +75,7 @@ testkit::on_both! {
         }
     }
 
-    async fn who_may(backend) {
+    async fn only_its_organisation_and_admins_can_change_a_listing(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let (secret, public) = (draft(&app, &farm).await, create(&app, &farm, &full()).await);
         for stranger in [User::of("other"), User::individual("user-of-farm")] {
@@ -87,7 +87,7 @@ testkit::on_both! {
         }
         to(&app, &farm.clone().with("sub", "colleague"), &secret, "active").send().await.ok();
         to(&app, &User::admin(), &secret, "sold").send().await.ok();
-        // Rights come before the state, and what is wrong with the body before either.
+        // 403 precedes 409, and errors of the body precede both.
         assert_eq!(to(&app, &User::of("other"), &secret, "found").send().await.error(403), "forbidden");
         assert_eq!(to(&app, &farm, &secret, "found").send().await.error(409), "conflict");
         for nothing in [UNKNOWN, "nonsense"] {
@@ -104,7 +104,7 @@ testkit::on_both! {
         assert_eq!(statuses(&app, &public).await, ["active"]);
     }
 
-    async fn a_draft_comes_to_the_market(backend) {
+    async fn everybody_finds_a_published_draft(backend) {
         let (app, farm, other) = (start(backend).await, User::of("farm"), User::of("other"));
         let id = draft(&app, &farm).await;
         assert_eq!(app.get(&format!("/v1/listings/{id}")).by(&other).send().await.error(403), "forbidden");
@@ -121,7 +121,7 @@ testkit::on_both! {
         assert_eq!(read(&app, &other, &id).await["status"], "found");
     }
 
-    async fn a_cancelled_draft_stays_its_organisations(backend) {
+    async fn a_cancelled_draft_stays_visible_to_its_organisation_only(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let (secret, published) = (draft(&app, &farm).await, draft(&app, &farm).await);
         to(&app, &farm, &published, "active").send().await.ok();
@@ -161,15 +161,15 @@ testkit::on_both! {
         assert_eq!(search(&app, &farm, "isWishlisted=true").await.len(), 2);
     }
 
-    async fn a_repeat_is_answered_as_the_first(backend) {
+    async fn a_repeat_with_the_same_key_gets_the_first_response(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let id = draft(&app, &farm).await;
         let call = |status: &str| to(&app, &farm, &id, status).header("idempotency-key", "k").send();
-        // What was refused leaves the key free.
+        // A rejected request does not use up the key.
         assert_eq!(call("sold").await.error(409), "conflict");
         call("active").await.ok();
         assert_eq!(call("sold").await.header("idempotency-replayed"), "");
-        // A replay is the first answer, whatever became of the listing.
+        // A replay is the first response, whatever the listing's status is by then.
         for status in ["active", "sold"] {
             let again = call(status).await;
             assert_eq!(again.header("idempotency-replayed"), "true");
@@ -179,7 +179,7 @@ testkit::on_both! {
         assert_eq!(statuses(&app, &id).await, ["draft", "active", "sold"]);
     }
 
-    async fn of_many_closers_at_once_one_is_first(backend) {
+    async fn one_of_many_concurrent_closings_wins(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let id = create(&app, &farm, &full()).await;
         let mut calls = tokio::task::JoinSet::new();
@@ -198,7 +198,7 @@ testkit::on_both! {
 }
 
 #[test]
-fn of_two_closers_on_two_replicas_one_reason_is_stored() {
+fn one_of_two_concurrent_closings_on_two_replicas_wins() {
     testkit::block_on(async {
         let first = start(Backend::Postgres).await;
         let second = App::start_replica::<Livestock>(&first, Settings::default()).await;
@@ -212,8 +212,8 @@ fn of_two_closers_on_two_replicas_one_reason_is_stored() {
             for (reason, reply) in reasons.iter().zip([one, two]) {
                 assert_eq!(reply.status, if stored == *reason { 200 } else { 409 }, "{reasons:?} {stored}");
             }
-            let told = events(&second, &id).await;
-            assert_eq!((told.len(), &told[1]["to"], &told[1]["reason"]), (2, &stored, &stored));
+            let listed = events(&second, &id).await;
+            assert_eq!((listed.len(), &listed[1]["to"], &listed[1]["reason"]), (2, &stored, &stored));
         }
     });
 }

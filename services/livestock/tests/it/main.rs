@@ -1,4 +1,4 @@
-//! The livestock service over HTTP, on both databases.
+//! Tests of the livestock service over HTTP, on both databases.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "a test fails by panicking")]
 
 mod authorization;
@@ -11,10 +11,10 @@ mod files;
 mod filters;
 mod hostile;
 mod lifecycle;
+mod log_privacy;
 mod model;
 mod pages;
 mod plans;
-mod private;
 mod refusals;
 mod reports;
 mod sample;

@@ -1,3 +1,5 @@
+//! Paging by offset and by cursor.
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
@@ -5,8 +7,8 @@ use testkit::{App, TestResponse, User};
 
 use crate::sample::{create, ids, link, plain, start};
 
-/// Seven listings: two with quantity 1, two with 2, three without.
-async fn seven(app: &App) -> Vec<String> {
+/// Creates seven listings: two with quantity 1, two with 2, three without.
+async fn create_seven(app: &App) -> Vec<String> {
     let mut made = Vec::new();
     for quantity in [json!(2), json!(null), json!(1), json!(2), json!(null), json!(1), json!(null)] {
         made.push(create(app, &User::of("farm"), &plain(&json!({ "quantity": quantity }))).await);
@@ -19,9 +21,9 @@ async fn get(app: &App, path: &str) -> TestResponse {
 }
 
 testkit::on_both! {
-    async fn by_cursor_without_overlap_or_gap(backend) {
+    async fn cursors_neither_repeat_nor_skip_listings(backend) {
         let app = start(backend).await;
-        let made = seven(&app).await;
+        let made = create_seven(&app).await;
         for (query, order) in [
             ("sortBy=quantity", [2, 5, 0, 3, 1, 4, 6]),
             ("sortBy=quantity&sortDesc=true", [3, 0, 5, 2, 6, 4, 1]),
@@ -46,9 +48,9 @@ testkit::on_both! {
         }
     }
 
-    async fn by_offset_with_its_links(backend) {
+    async fn offset_pages_have_links(backend) {
         let app = start(backend).await;
-        let made = seven(&app).await;
+        let made = create_seven(&app).await;
         let reply = get(&app, "/v1/listings?sortDesc=false&offset=2&limit=3&f:status=active-selling").await;
         let links = reply.header("link").to_owned();
         assert_eq!(reply.header("x-total-count"), "");
@@ -63,9 +65,9 @@ testkit::on_both! {
         assert_eq!(past.ok(), json!([]));
     }
 
-    async fn a_count_only_where_it_is_asked_for(backend) {
+    async fn counts_only_on_request(backend) {
         let app = start(backend).await;
-        seven(&app).await;
+        create_seven(&app).await;
         for (query, total) in [
             ("count=true&limit=2", "7"), ("count=true&f:status=sold", "0"), ("count=false", ""), ("", ""),
         ] {
@@ -74,10 +76,10 @@ testkit::on_both! {
         }
     }
 
-    /// Of the right order, but with a value that no row has there, or that is no value of it at all.
-    async fn a_cursor_that_was_made_up_does_no_harm(backend) {
+    /// The cursors have the right order, but a value that no row has, or a value of the wrong type.
+    async fn forged_cursors_do_no_harm(backend) {
         let app = start(backend).await;
-        let made = seven(&app).await;
+        let made = create_seven(&app).await;
         for order in ["-createdAt", "price", "age", "quantity", "organisationName", "distance@1,2"] {
             let sort = order.trim_start_matches('-').split('@').next().unwrap();
             let desc = order.starts_with('-');
@@ -104,9 +106,9 @@ testkit::on_both! {
         }
     }
 
-    async fn a_cursor_is_of_no_use_in_another_order(backend) {
+    async fn rejects_a_cursor_of_another_order(backend) {
         let app = start(backend).await;
-        seven(&app).await;
+        create_seven(&app).await;
         let first = get(&app, "/v1/listings?limit=2&sortBy=quantity").await;
         let next = link(first.header("link"), "next").unwrap();
         let reply = get(&app, &next.replace("quantity", "price")).await;

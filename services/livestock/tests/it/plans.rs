@@ -1,11 +1,11 @@
-//! How SQLite goes about the search's own statements, and how many there are.
+//! The query plans of searches on SQLite, and the number of their statements.
 
 use serde_json::json;
 use testkit::{App, Backend, User};
 
 use crate::sample::{create, full, plain, start};
 
-/// Of each search: what its plan must have, and whether anything is sorted.
+/// For each search the parts that its plan must contain, and whether the plan sorts.
 const SEARCHES: [(&str, &[&str], bool); 29] = [
     ("", &["listings_status_created (status=?)"], false),
     ("f:status=active-selling", &["COVERING INDEX listings_status_created (status=?)"], false),
@@ -57,7 +57,7 @@ const SEARCHES: [(&str, &[&str], bool); 29] = [
          distanceKm=50&sortBy=createdAt&sortDesc=true",
         &[
             "COVERING INDEX listings_breed_place (breed=? AND status=? AND band=? AND lon>? AND lon<?)",
-            // First of all, since it is mostly no type.
+            // Checked first, because most breeds are no breed type of any listing.
             "SEARCH breed_types EXISTS USING COVERING INDEX listings_breed_type",
         ],
         true,
@@ -99,18 +99,19 @@ const SEARCHES: [(&str, &[&str], bool); 29] = [
     ("format=CSV", &["COVERING INDEX listings_status_created (status=?)"], false),
 ];
 
-/// The statements of searches: others prepare a connection, follow the events, or count due shares.
-fn searches(app: &App) -> Vec<String> {
-    let said = app.take_statements().into_iter();
-    said.filter(|said| {
-        said.starts_with("SELECT")
-            && (said.contains("sort_key") || said.contains("COUNT(*)") && !said.contains("due_shares"))
-    })
-    .collect()
+/// Returns the statements of searches. Other statements configure a connection, read events, or count due shares.
+fn search_statements(app: &App) -> Vec<String> {
+    let statements = app.take_statements().into_iter();
+    statements
+        .filter(|sql| {
+            sql.starts_with("SELECT")
+                && (sql.contains("sort_key") || sql.contains("COUNT(*)") && !sql.contains("due_shares"))
+        })
+        .collect()
 }
 
 #[test]
-fn statements_begin_at_an_index() {
+fn searches_use_the_expected_indexes() {
     testkit::block_on(async {
         let (app, user) = (start(Backend::Sqlite).await, User::of("a"));
         create(&app, &user, &full()).await;
@@ -118,10 +119,10 @@ fn statements_begin_at_an_index() {
         for (query, indexes, sorts) in SEARCHES {
             let reply = app.get(&format!("/v1/listings?{query}")).by(&user).send().await;
             assert_eq!(reply.status, 200, "{}", reply.text());
-            let said = searches(&app);
-            let plan = app.query_plan(&said[0]);
+            let statements = search_statements(&app);
+            let plan = app.query_plan(&statements[0]);
             for index in indexes {
-                assert!(plan.contains(index), "{query}\n{plan}\n{}", said[0]);
+                assert!(plan.contains(index), "{query}\n{plan}\n{}", statements[0]);
             }
             assert!(!plan.contains("SCAN listings\n"), "{query}\n{plan}");
             assert_eq!(plan.contains("TEMP B-TREE FOR ORDER BY"), sorts, "{query}\n{plan}");
@@ -129,14 +130,14 @@ fn statements_begin_at_an_index() {
     });
 }
 
-/// Cancelled drafts of other organisations are left out of a count without reading their rows.
+/// A count excludes the cancelled drafts of other organisations without reading their rows.
 #[test]
 fn cancelled_listings_are_counted_from_an_index_alone() {
     testkit::block_on(async {
         let (app, user) = (start(Backend::Sqlite).await, User::of("a"));
         app.record_statements();
         app.get("/v1/listings?f:status=cancelled&count=true").by(&user).send().await.ok();
-        let statements = searches(&app);
+        let statements = search_statements(&app);
         assert_eq!(statements.len(), 2, "a page and its count: {statements:?}");
         for statement in &statements {
             let plan = app.query_plan(statement);
@@ -145,15 +146,15 @@ fn cancelled_listings_are_counted_from_an_index_alone() {
     });
 }
 
-/// A search that is asked all day is not prepared each time; what could make any number of statements is.
+/// Statements of common searches stay prepared. Searches with an unlimited number of different statements do not.
 #[test]
-fn usual_statements_are_kept() {
+fn statements_of_common_searches_are_cached() {
     testkit::block_on(async {
         for backend in [Backend::Sqlite, Backend::Postgres] {
             let (app, user) = (start(backend).await, User::of("a"));
             app.record_statements();
             let all = "f:commodityType=cattle&f:status=active-selling&f:commodityBreed=hereford";
-            for (query, kept) in [
+            for (query, cached) in [
                 (String::new(), true),
                 (format!("{all}&sortBy=price"), true),
                 (format!("{all}&latitude=52&longitude=-3&distanceKm=50&sortBy=createdAt"), true),
@@ -162,16 +163,17 @@ fn usual_statements_are_kept() {
                 ("f:commoditySexes=ewes".into(), false),
             ] {
                 app.get(&format!("/v1/listings?{query}")).by(&user).send().await.ok();
-                let said = app.take_statements();
-                let is_kept = said.iter().any(|said| said.starts_with("cached: SELECT (SELECT document"));
-                assert_eq!(is_kept, kept, "{query} {said:#?}");
+                let statements = app.take_statements();
+                let is_cached =
+                    statements.iter().any(|sql| sql.starts_with("cached: SELECT (SELECT document"));
+                assert_eq!(is_cached, cached, "{query} {statements:#?}");
             }
         }
     });
 }
 
 testkit::on_both! {
-    /// However many rows there are, and whatever they show.
+    /// The number of statements depends neither on the number of rows nor on their members.
     async fn a_page_is_one_query(backend) {
         let (app, user) = (start(backend).await, User::of("a"));
         for n in 0..30 {
@@ -180,19 +182,19 @@ testkit::on_both! {
             assert_eq!(put.status, 200, "{}", put.text());
         }
         app.record_statements();
-        for (query, rows, statements) in [
+        for (query, rows, count) in [
             ("limit=100", 30, 1),
             ("limit=100&isWishlisted=true", 30, 1),
             ("limit=2&isWishlisted=true", 2, 1),
             ("limit=100&isWishlisted=true&latitude=51.9&longitude=-3&distanceKm=25", 15, 1),
             ("limit=100&isWishlisted=true&count=true", 30, 2),
-            // Nothing near is left out, so the surroundings are widened.
+            // The page is not full of near listings, so the search widens its area twice.
             ("limit=100&latitude=51.9&longitude=-3", 30, 3),
         ] {
             let found = app.get(&format!("/v1/listings?{query}")).by(&user).send().await.ok();
             assert_eq!(found.as_array().unwrap().len(), rows, "{query}");
-            let said = searches(&app);
-            assert_eq!(said.len(), statements, "{query} {said:#?}");
+            let statements = search_statements(&app);
+            assert_eq!(statements.len(), count, "{query} {statements:#?}");
         }
     }
 }

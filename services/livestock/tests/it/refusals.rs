@@ -1,13 +1,15 @@
+//! Requests that are rejected, and the errors of each field.
+
 use serde_json::{Value, json};
 use testkit::User;
 
 use crate::sample::{CATTLE, WORKING_DOG, categories, full, full_of, search, start, with, without};
 
-/// `pointer`, a value that is refused there (`null` where absence is), the field_error.
-type AccessRule = (&'static str, Value, &'static str);
+/// A pointer, a value that is invalid there (`null` where the member is required), and the field error.
+type InvalidValue = (&'static str, Value, &'static str);
 
-/// Of all categories, and of cattle.
-fn rules() -> Vec<AccessRule> {
+/// Returns the rules of all categories and of cattle.
+fn rules() -> Vec<InvalidValue> {
     let (long, many) = ("x".repeat(201), vec!["t"; 51]);
     vec![
         ("/type", json!("lending"), "type enum"),
@@ -91,8 +93,8 @@ fn rules() -> Vec<AccessRule> {
     ]
 }
 
-/// Of the other categories, by their place in [`categories`].
-fn other_rules() -> [(usize, Vec<AccessRule>); 4] {
+/// Returns the rules of the other categories, by their index in [`categories`].
+fn other_rules() -> [(usize, Vec<InvalidValue>); 4] {
     let (long, many) = ("x".repeat(201), vec!["t"; 51]);
     let sheep = vec![
         ("/categoryIds", json!([103, 206]), "categoryIds[1] unknown_reference"),
@@ -165,7 +167,7 @@ fn other_rules() -> [(usize, Vec<AccessRule>); 4] {
 }
 
 testkit::on_both! {
-    async fn an_entry_that_is_no_number_hides_no_other(backend) {
+    async fn an_entry_of_the_wrong_type_does_not_hide_errors_of_others(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let listing = with(full(), "/categoryIds", json!(["2", 101, 206]));
         let call = app.post(CATTLE).by(&farm).header("idempotency-key", "").json(&listing);
@@ -173,7 +175,7 @@ testkit::on_both! {
         assert_eq!(call.send().await.errors(), expected);
     }
 
-    async fn every_rule_by_its_path_and_code(backend) {
+    async fn reports_every_violation_by_path_and_code(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         for (pointer, value, field_error) in rules() {
             let listing = with(full(), pointer, value.clone());
@@ -195,10 +197,10 @@ testkit::on_both! {
                 assert_eq!(reply.errors(), [format!("{member} required")], "{path}");
             }
         }
-        assert!(search(&app, &farm, "").await.is_empty(), "nothing of it is stored");
+        assert!(search(&app, &farm, "").await.is_empty(), "rejected listings are not stored");
     }
 
-    async fn all_failed_fields_at_once(backend) {
+    async fn reports_all_failed_fields_at_once(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let listing = with(full(), "/price/minPrice/amount", json!("cheap"));
         let listing = with(listing, "/properties/sexes", json!("unicorns"));
@@ -225,7 +227,7 @@ testkit::on_both! {
         assert_eq!(reply.errors(), expected);
     }
 
-    async fn bodies_that_are_none(backend) {
+    async fn rejects_malformed_bodies(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let post = |kind: &str, body: &str| app.post(CATTLE).by(&farm).body(kind, body.to_owned()).send();
         assert_eq!(post("application/json", "{").await.error(400), "malformed_body");
@@ -234,7 +236,7 @@ testkit::on_both! {
         assert_eq!(post("application/json", "[]").await.errors(), [" type"]);
     }
 
-    async fn searches(backend) {
+    async fn rejects_invalid_search_parameters(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         for (query, errors) in [
             ("limit=0", &["limit range"][..]),

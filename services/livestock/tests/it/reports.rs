@@ -1,4 +1,4 @@
-//! Reports: once by each user, for moderators' eyes.
+//! Reports: once per user and listing, readable for moderators only.
 
 use livestock::{Livestock, Settings};
 use serde_json::{Value, json};
@@ -19,31 +19,31 @@ async fn reports(app: &App, id: &str) -> Vec<Value> {
 }
 
 testkit::on_both! {
-    async fn what_users_say_is_for_moderators(backend) {
+    async fn only_moderators_read_reports(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
-        // Counting begins when somebody asks.
+        // Metrics are recorded from the first request for them on.
         app.get("/metrics").send().await;
-        let (id, unspoken) = (create(&app, &farm, &full()).await, create(&app, &farm, &full()).await);
+        let (id, unreported) = (create(&app, &farm, &full()).await, create(&app, &farm, &full()).await);
         let shown = read(&app, &farm, &id).await;
         let form = json!({"reason": "other", "message": "The photographs\nare mine."});
-        let said = app.post(&format!("/v1/listings/{id}/report")).by(&User::of("other")).json(&form).send().await.ok();
-        assert_eq!(said, json!({"message": "The report is stored; thank you.", "status": "success"}));
+        let response = app.post(&format!("/v1/listings/{id}/report")).by(&User::of("other")).json(&form).send().await.ok();
+        assert_eq!(response, json!({"message": "The report is stored; thank you.", "status": "success"}));
         report(&app, &User::individual("ann"), &id, "suspicious").send().await.ok();
         let blank = json!({"reason": "misleading", "message": " "});
         app.post(&format!("/v1/listings/{id}/report")).by(&User::admin()).json(&blank).send().await.ok();
 
-        let mut told = reports(&app, &id).await;
-        let times: Vec<_> = told.iter_mut().map(|r| r.as_object_mut().unwrap().remove("createdAtUTC").unwrap()).collect();
+        let mut listed = reports(&app, &id).await;
+        let times: Vec<_> = listed.iter_mut().map(|r| r.as_object_mut().unwrap().remove("createdAtUTC").unwrap()).collect();
         assert!(times.is_sorted_by(|a, b| a.as_str() >= b.as_str()), "newest first: {times:?}");
-        let ids: Vec<_> = told.iter_mut().map(|r| r.as_object_mut().unwrap().remove("id").unwrap()).collect();
+        let ids: Vec<_> = listed.iter_mut().map(|r| r.as_object_mut().unwrap().remove("id").unwrap()).collect();
         assert!(ids.iter().all(|id| id.as_str().is_some_and(|id| id.len() == 36)), "{ids:?}");
-        assert_eq!(told, [
+        assert_eq!(listed, [
             json!({"userId": "admin", "reason": "misleading"}),
             json!({"userId": "ann", "reason": "suspicious"}),
             json!({"userId": "user-of-other", "reason": "other", "message": "The photographs\nare mine."}),
         ]);
-        assert_eq!(reports(&app, &unspoken).await, Vec::<Value>::new());
-        // Nothing of it shows in the listing, and its owner may not look.
+        assert_eq!(reports(&app, &unreported).await, Vec::<Value>::new());
+        // The listing does not show them, and its owner may not read them.
         assert_eq!(read(&app, &farm, &id).await, shown);
         for anybody in [farm, User::of("other"), User::individual("ann")] {
             let path = format!("/v1/listings/{id}/reports");
@@ -56,7 +56,7 @@ testkit::on_both! {
         }
     }
 
-    async fn what_is_refused(backend) {
+    async fn rejects_invalid_and_repeated_reports(backend) {
         let (app, farm, other) = (start(backend).await, User::of("farm"), User::of("other"));
         let (id, secret) = (create(&app, &farm, &full()).await, draft(&app, &farm).await);
         for (form, errors) in [
@@ -81,7 +81,7 @@ testkit::on_both! {
             assert_eq!(report(&app, &colleague, own, "other").send().await.error(409), "conflict");
         }
         report(&app, &other, &id, "other").send().await.ok();
-        // Whoever works for two organisations is one user; and a closed listing can be reported.
+        // A member of two organisations is one user. A closed listing can be reported.
         let elsewhere = User::of("third").with("sub", "user-of-other");
         assert_eq!(report(&app, &elsewhere, &id, "misleading").send().await.error(409), "conflict");
         to(&app, &farm, &id, "sold").send().await.ok();
@@ -90,7 +90,7 @@ testkit::on_both! {
         assert_eq!(reports(&app, &secret).await.len(), 0);
     }
 
-    async fn a_repeat_with_the_same_key_is_no_second_report(backend) {
+    async fn a_repeat_with_the_same_key_stores_no_second_report(backend) {
         let app = start(backend).await;
         let id = create(&app, &User::of("farm"), &full()).await;
         let call = || report(&app, &User::of("other"), &id, "other").header("idempotency-key", "k").send();
@@ -100,7 +100,7 @@ testkit::on_both! {
         assert_eq!(reports(&app, &id).await.len(), 1);
     }
 
-    async fn many_users_report_at_once_each_once(backend) {
+    async fn concurrent_reports_are_stored_once_per_user(backend) {
         let app = start(backend).await;
         let id = create(&app, &User::of("farm"), &full()).await;
         let mut calls = tokio::task::JoinSet::new();
@@ -116,7 +116,7 @@ testkit::on_both! {
 }
 
 #[test]
-fn of_two_reports_of_a_user_on_two_replicas_one_is_stored() {
+fn one_of_two_concurrent_reports_on_two_replicas_is_stored() {
     testkit::block_on(async {
         let first = start(Backend::Postgres).await;
         let second = App::start_replica::<Livestock>(&first, Settings::default()).await;

@@ -1,4 +1,4 @@
-//! Listings to send, and what many tests do with them.
+//! Fixtures of listings, and helpers to create and find them.
 
 use livestock::{Livestock, Settings};
 use serde_json::{Value, json};
@@ -7,13 +7,13 @@ use testkit::{App, Backend, User};
 pub const CATTLE: &str = "/v1/listings/cattle";
 pub const WORKING_DOG: &str = "/v1/listings/working-dog";
 
-/// A service whose system service is nowhere: without files nobody asks it.
+/// Starts a service whose system service is unreachable. Requests without files do not call it.
 pub async fn start(backend: Backend) -> App {
     let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
     App::start::<Livestock>(backend, settings).await
 }
 
-/// Everything that a cattle listing may say, but files.
+/// Returns a cattle listing with all members except files.
 pub fn full() -> Value {
     json!({
         "type": "selling",
@@ -58,8 +58,7 @@ pub fn full() -> Value {
     })
 }
 
-/// Where listings of each category are created, the category, one that is part of it, and everything that is said of
-/// its animals.
+/// Returns for each category the path of its operation, its id, the id of a part of it, and all properties.
 pub fn categories() -> [(&'static str, i32, i32, Option<Value>); 5] {
     let sheep = json!({
         "title": "Texel ewes", "type": ["store", "in-lamb ewes"], "breed": "Texel", "breedType": "cross",
@@ -81,13 +80,13 @@ pub fn categories() -> [(&'static str, i32, i32, Option<Value>); 5] {
     ]
 }
 
-/// Everything that a listing of this category may say.
+/// Returns a listing of a category with all members except files.
 pub fn full_of(category: i32, properties: Option<Value>) -> Value {
     let listing = with(without(full(), "/properties"), "/categoryIds", json!([category]));
     properties.into_iter().fold(listing, |listing, properties| with(listing, "/properties", properties))
 }
 
-/// The least that a cattle listing must say, with these properties.
+/// Returns a cattle listing with the required members only and these properties.
 pub fn plain(properties: &Value) -> Value {
     json!({
         "type": "selling", "isDraft": false, "categoryIds": [], "location": null, "price": {"type": "poa"},
@@ -95,27 +94,27 @@ pub fn plain(properties: &Value) -> Value {
     })
 }
 
-/// The same with another value at this pointer.
+/// Replaces the value at a JSON pointer.
 pub fn with(mut listing: Value, pointer: &str, value: Value) -> Value {
     let (parent, member) = pointer.rsplit_once('/').unwrap();
     listing.pointer_mut(parent).unwrap()[member] = value;
     listing
 }
 
-/// The same without the member at this pointer.
+/// Removes the member at a JSON pointer.
 pub fn without(mut listing: Value, pointer: &str) -> Value {
     let (parent, member) = pointer.rsplit_once('/').unwrap();
     listing.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(member).unwrap();
     listing
 }
 
-/// Creates a cattle listing and gives its id.
+/// Creates a cattle listing and returns its id.
 pub async fn create(app: &App, user: &User, listing: &Value) -> String {
     let made = app.post(CATTLE).by(user).json(listing).send().await.ok();
     made["id"].as_str().unwrap().to_owned()
 }
 
-/// Creates a listing at this path and reads it.
+/// Creates a listing with the operation of a path and reads it.
 pub async fn create_and_read(app: &App, user: &User, path: &str, listing: &Value) -> Value {
     let reply = app.post(path).by(user).json(listing).send().await;
     let location = reply.header("location").to_owned();
@@ -124,7 +123,7 @@ pub async fn create_and_read(app: &App, user: &User, path: &str, listing: &Value
     app.get(&format!("/v1/listings/{id}")).by(user).send().await.ok()
 }
 
-/// What a search for this query finds, as ids.
+/// Returns the ids that a search finds.
 pub async fn search(app: &App, user: &User, query: &str) -> Vec<String> {
     ids(&app.get(&format!("/v1/listings?{query}")).by(user).send().await.ok())
 }
@@ -133,7 +132,7 @@ pub fn ids(listings: &Value) -> Vec<String> {
     listings.as_array().unwrap().iter().map(|l| l["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Path and query of the link with this relation, if there is one.
+/// Returns path and query of the link with a relation.
 pub fn link(header: &str, relation: &str) -> Option<String> {
     let rel = format!("; rel=\"{relation}\"");
     let link = header.split(", ").find_map(|link| link.strip_suffix(rel.as_str()))?;

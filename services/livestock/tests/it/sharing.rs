@@ -1,4 +1,4 @@
-//! When files of listings are shared with everybody, and which.
+//! Which files of listings are shared with everybody, and when.
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ fn due(app: &App, backend: Backend) -> i64 {
 }
 
 testkit::on_both! {
-    async fn publishing_that_loses_against_cancelling_opens_no_files(backend) {
+    async fn publishing_that_loses_against_cancelling_shares_no_files(backend) {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
         let mut lost = 0;
@@ -48,7 +48,7 @@ testkit::on_both! {
         assert_eq!(due(&app, backend), 0);
     }
 
-    async fn a_draft_whose_file_is_archived_stays_a_draft(backend) {
+    async fn a_draft_with_an_archived_file_cannot_be_published(backend) {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
         let files = [&system.add("front.jpg", &farm), &system.add("side.jpg", &farm)];
@@ -58,13 +58,13 @@ testkit::on_both! {
         assert_eq!(statuses(&app, &first).await, ["draft"]);
         assert!(system.shares().await.is_empty());
         to(&app, &farm, &second, "active").send().await.ok();
-        // An active listing is published already, whatever became of its files.
+        // Publishing an active listing succeeds even if a file was archived since.
         system.archive(files[0]);
         to(&app, &farm, &second, "active").send().await.ok();
         assert_eq!(system.shares().await, [json!({"ids": [files[0]], "shareWith": ["*"]})]);
     }
 
-    async fn an_admin_shares_only_files_of_the_listings_organisation(backend) {
+    async fn an_admin_shares_only_files_of_the_organisation_of_the_listing(backend) {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
         let office = User::admin().with("org", "office");
@@ -75,12 +75,12 @@ testkit::on_both! {
             to(&app, &admin, &id, "active").send().await.ok();
             assert_eq!(system.shares().await[before..], [json!({"ids": [files[0]], "shareWith": ["*"]})]);
         }
-        // Nor does somebody of the organisation share files of others.
+        // A member of the organisation does not share files of others either.
         create(&app, &farm, &with_files(full(), &[&files[1]])).await;
         assert_eq!(system.shares().await.len(), 2);
     }
 
-    async fn a_share_that_fails_is_retried(backend) {
+    async fn retries_failed_shares(backend) {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
         let photo = system.add("front.jpg", &farm);
@@ -93,14 +93,14 @@ testkit::on_both! {
         system.set_share_status(None);
         let started = Instant::now();
         while due(&app, backend) > 0 {
-            assert!(started.elapsed() < Duration::from_secs(60), "it is never done");
+            assert!(started.elapsed() < Duration::from_secs(60), "shares are still due after 60 s");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         let shares = system.shares().await;
         assert!(shares.len() >= 4 && shares.iter().all(|call| *call == shares[0]), "{shares:?}");
     }
 
-    async fn unknown_files_are_reported_with_all_other_faults(backend) {
+    async fn reports_unknown_files_with_all_other_errors(backend) {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
         let known = system.add("front.jpg", &farm);
@@ -112,7 +112,7 @@ testkit::on_both! {
             assert_eq!(app.post(path).by(&farm).json(&listing).send().await.errors(), expected, "{path}");
             assert_eq!(system.calls().await.len(), before + 1, "{path}: one call");
         }
-        // Who may not create listings causes no call.
+        // A caller who may not create listings causes no call.
         let listing = with_files(full(), &[&known]);
         let calls = system.calls().await.len();
         assert_eq!(app.post(CATTLE).by(&User::individual("nobody")).json(&listing).send().await.error(403), "forbidden");

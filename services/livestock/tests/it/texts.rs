@@ -1,4 +1,4 @@
-//! Texts are stored trimmed and in NFC, and found however they are written.
+//! Normalization of texts: stored trimmed and in NFC, found in any form.
 
 use serde_json::{Value, json};
 use testkit::User;
@@ -6,7 +6,7 @@ use testkit::User;
 use crate::sample::{CATTLE, create, create_and_read, full, search, start, with};
 
 testkit::on_both! {
-    async fn texts_are_stored_normalized_and_found(backend) {
+    async fn stores_normalized_texts_and_finds_them_in_any_form(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let untidy = with(full(), "/tags", json!([" store ", "cafe\u{301}", "=a"]));
         let untidy = with(untidy, "/description", json!("Cafe\u{301},\n quiet\u{200d} "));
@@ -29,7 +29,7 @@ testkit::on_both! {
         assert_eq!(search(&app, &farm, "f:organisationId=fe%CC%81rme").await.len(), 1);
     }
 
-    async fn invisible_characters_are_refused_in_names(backend) {
+    async fn rejects_invisible_characters_in_names(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         for c in ['\u{200b}', '\u{200f}', '\u{202e}', '\u{2069}', '\u{feff}'] {
             let bad = json!(format!("a{c}b"));
@@ -44,7 +44,7 @@ testkit::on_both! {
         }
     }
 
-    async fn a_refused_date_says_what_is_expected(backend) {
+    async fn the_error_of_a_date_states_the_expected_formats(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let registration = json!({"properties": {"registration": {"dateOfBirth": "4 May 2021"}}});
         let reply = app.post("/v1/listings/working-dog").by(&farm).json(&registration).send().await.json();

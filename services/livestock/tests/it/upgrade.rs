@@ -1,4 +1,4 @@
-//! Listings that an older version wrote, before this one or beside it.
+//! Listings that an older version of the service wrote, before this version or beside it.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use testkit::{App, Backend, User};
 use crate::lifecycle::{draft, to};
 use crate::sample::{create, full, plain, search, start};
 
-/// As migration 20261121000300 knew listings: no place, no spelling, no event.
+/// Inserts a listing as after migration 20261121000300: without coordinates, spellings and events.
 fn insert_as_before(app: &App, backend: Backend, id: &str, status: &str) {
     let document = json!({
         "id": id, "userId": "u", "organisationId": "a", "organisationName": "A", "type": "selling", "status": status,
@@ -30,7 +30,7 @@ fn insert_as_before(app: &App, backend: Backend, id: &str, status: &str) {
     ));
 }
 
-/// Takes a listing to a status as the previous version did, which knew no `cancelled_as_draft`.
+/// Changes the status of a listing as the previous version did, which did not set `cancelled_as_draft`.
 fn change_as_before(app: &App, backend: Backend, id: &str, from: &str, to: &str) {
     let (change, quoted) = (format!("'\"{from}\"', '\"{to}\"'"), id.replace('-', ""));
     let (schema, key, document, at) = match backend {
@@ -46,7 +46,7 @@ fn change_as_before(app: &App, backend: Backend, id: &str, from: &str, to: &str)
     ));
 }
 
-/// Runs the scripts of a migration.
+/// Runs scripts of migrations.
 fn run_scripts(app: &App, backend: Backend, scripts: [[&str; 2]; 2]) {
     for [sqlite, postgres] in scripts {
         match backend {
@@ -58,7 +58,7 @@ fn run_scripts(app: &App, backend: Backend, scripts: [[&str; 2]; 2]) {
     }
 }
 
-/// Undoes and repeats the migration that marks cancelled drafts.
+/// The scripts that revert and repeat the migration that marks cancelled drafts.
 const MARK_CANCELLED_DRAFTS: [[&str; 2]; 2] = [
     [
         include_str!("../../migrations/sqlite/20261123020000_mark_cancelled_drafts/down.sql"),
@@ -99,19 +99,19 @@ testkit::on_both! {
         }
     }
 
-    async fn are_soon_found_by_everything_that_is_new(backend) {
+    async fn listings_of_older_versions_are_rebuilt_in_the_background(backend) {
         let (app, a) = (start(backend).await, User::of("a"));
         create(&app, &a, &full()).await;
         create(&app, &a, &plain(&json!({"type": "oxen"}))).await;
         let id = "019ad000-0000-7000-8000-000000000001";
         insert_as_before(&app, backend, id, "active");
-        // Published by this replica before it was mended, and counted before that too.
+        // Published and counted before the row is rebuilt.
         let draft = "019ad000-0000-7000-8000-000000000002";
         insert_as_before(&app, backend, draft, "draft");
         app.post(&format!("/v1/listings/{draft}/publish")).by(&a).send().await.ok();
         app.get("/v1/listings?docs=false").by(&a).send().await.ok();
         let near = "latitude=-33&longitude=151&distanceKm=1&f:commodityType=oxen&f:commodityBreed=old%20breed";
-        // What else writes meanwhile makes no difference.
+        // Waits up to 30 s for the background work.
         for _ in 0..60 {
             if search(&app, &a, near).await.len() == 2 {
                 break;

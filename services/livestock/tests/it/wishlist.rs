@@ -1,4 +1,4 @@
-//! Wishlists: each user's own, and whatever becomes of the listings.
+//! Wishlists: one per user, with listings of any status.
 
 use testkit::{App, User};
 
@@ -12,14 +12,14 @@ async fn call(app: &App, method: &str, user: &User, id: &str) -> testkit::TestRe
 }
 
 testkit::on_both! {
-    async fn each_user_has_their_own(backend) {
+    async fn wishlists_belong_to_users(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let (ann, bob) = (User::of("other").with("sub", "ann"), User::individual("bob"));
         let first = create(&app, &farm, &full()).await;
         let second = create(&app, &farm, &full()).await;
         let third = create(&app, &farm, &full()).await;
         for (user, id) in [(&ann, &first), (&ann, &third), (&bob, &second), (&farm, &first)] {
-            // Twice is once, and so is taking off what is not there.
+            // Both operations can be repeated.
             for _ in 0..2 {
                 assert_eq!(call(&app, "DELETE", user, id).await.ok()["status"], "success");
             }
@@ -31,7 +31,7 @@ testkit::on_both! {
         assert_eq!(search(&app, &bob, MINE).await, [second.as_str()]);
         assert_eq!(search(&app, &farm, MINE).await, [first.as_str()]);
         assert_eq!(search(&app, &ann, "isWishlisted=false").await.len(), 3);
-        // It is the user's, whomever they act for.
+        // The wishlist belongs to the user, for whichever organisation they act.
         assert_eq!(search(&app, &User::individual("ann"), MINE).await.len(), 2);
 
         call(&app, "DELETE", &ann, &third).await.ok();
@@ -39,7 +39,7 @@ testkit::on_both! {
         assert_eq!(search(&app, &farm, MINE).await, [first.as_str()]);
     }
 
-    async fn what_is_closed_stays_and_shows_its_status(backend) {
+    async fn closed_listings_stay_on_the_wishlist(backend) {
         let (app, farm, ann) = (start(backend).await, User::of("farm"), User::individual("ann"));
         let mut ids = Vec::new();
         for status in ["active", "sold", "found", "cancelled"] {
@@ -55,14 +55,14 @@ testkit::on_both! {
         for (filter, id) in [("active-selling", &ids[0]), ("sold", &ids[1]), ("cancelled", &ids[3])] {
             assert_eq!(search(&app, &ann, &format!("{MINE}&f:status={filter}")).await, [id.as_str()]);
         }
-        // A closed one can be added, and taken off.
+        // A closed listing can be added and removed.
         call(&app, "DELETE", &ann, &ids[1]).await.ok();
         call(&app, "PUT", &User::individual("bob"), &ids[1]).await.ok();
         assert_eq!(search(&app, &ann, MINE).await.len(), 3);
         assert_eq!(search(&app, &User::individual("bob"), MINE).await, [ids[1].as_str()]);
     }
 
-    async fn drafts_and_what_is_not_there(backend) {
+    async fn rejects_drafts_of_others_and_unknown_listings(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let secret = draft(&app, &farm).await;
         for method in ["PUT", "DELETE"] {
@@ -73,7 +73,7 @@ testkit::on_both! {
                 assert_eq!(call(&app, method, &User::admin(), nothing).await.error(404), "not_found");
             }
         }
-        // One's own draft shows on the wishlist when it is published, or asked for.
+        // A draft of the caller's organisation is found once it is published, or with its status.
         call(&app, "PUT", &farm, &secret).await.ok();
         assert!(search(&app, &farm, MINE).await.is_empty());
         assert_eq!(search(&app, &farm, "isWishlisted=true&f:status=draft").await, [secret.as_str()]);
@@ -81,7 +81,7 @@ testkit::on_both! {
         assert_eq!(search(&app, &farm, MINE).await, [secret.as_str()]);
     }
 
-    async fn a_user_in_a_hurry(backend) {
+    async fn concurrent_changes_all_succeed(backend) {
         let (app, ann) = (start(backend).await, User::individual("ann"));
         let id = create(&app, &User::of("farm"), &full()).await;
         let mut calls = tokio::task::JoinSet::new();

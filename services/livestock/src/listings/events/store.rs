@@ -1,23 +1,25 @@
-//! Reading events; `listings/store.rs` writes them, with the change.
+//! Queries on the events of listings.
 
-use common::Error;
+use common::{Caller, Error};
 use database::{AnyConnection, Id, Timestamp};
 use diesel::prelude::*;
 
-use super::Event;
+use super::ListingEvent;
+use crate::listings;
 use crate::schema::listing_events::dsl as e;
 
-type Row = (Option<String>, String, Option<String>, String, Timestamp);
-
-/// All events of a listing, oldest first.
-pub fn list(c: &mut AnyConnection, listing: Id) -> Result<Vec<Event>, Error> {
-    let rows: Vec<Row> = e::listing_events
+/// Returns all events of a listing, oldest first.
+///
+/// # Errors
+/// As [`listings::find`].
+pub fn list(c: &mut AnyConnection, caller: &Caller, listing: Id) -> Result<Vec<ListingEvent>, Error> {
+    type Columns = (Option<String>, String, Option<String>, String, Timestamp);
+    listings::find(c, caller, listing)?;
+    let rows: Vec<Columns> = e::listing_events
         .filter(e::listing_id.eq(listing))
         .order(e::n)
         .select((e::from_status, e::to_status, e::reason, e::user_id, e::at))
         .load(c)?;
-    Ok(rows
-        .into_iter()
-        .map(|(from, to, reason, user_id, at)| Event { from, to, reason, user_id, at })
-        .collect())
+    let event = |(from, to, reason, user_id, at)| ListingEvent { from, to, reason, user_id, at };
+    Ok(rows.into_iter().map(event).collect())
 }

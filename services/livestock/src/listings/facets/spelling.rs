@@ -1,37 +1,37 @@
-//! How a breed or society is written, stored in few bytes: most spellings differ from the term, which is in lower case,
-//! only in which letters are capitals.
+//! Spellings of breeds and societies in few bytes. Most spellings differ from the term, which is in lower case, only in
+//! their capital letters.
 
 use std::borrow::Cow;
 
 /// A spelling of a term.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Spelling {
-    /// A bit for each character of the term that is a capital.
+    /// One bit for each of the first 64 characters of the term: whether it is a capital.
     Capitals(u64),
-    /// Anything else.
+    /// Any other spelling.
     Text(Box<str>),
 }
 
 impl Spelling {
-    /// Returns how to write `term` so that it is `spelling`.
+    /// Encodes a spelling of a term.
     pub fn of(term: &str, spelling: &str) -> Self {
         Self::capitals(term, spelling).map_or_else(|| Self::Text(spelling.into()), Self::Capitals)
     }
 
     fn capitals(term: &str, spelling: &str) -> Option<u64> {
-        let (mut capitals, mut written) = (0, spelling.chars());
+        let (mut capitals, mut spelled) = (0, spelling.chars());
         for (at, letter) in term.chars().enumerate() {
-            let written = written.next()?;
-            if written != letter {
-                let is_capital = at < 64 && upper(letter) == written;
+            let spelled_letter = spelled.next()?;
+            if spelled_letter != letter {
+                let is_capital = at < 64 && upper(letter) == spelled_letter;
                 capitals |= is_capital.then(|| 1 << at)?;
             }
         }
-        written.next().is_none().then_some(capitals)
+        spelled.next().is_none().then_some(capitals)
     }
 
-    /// Returns the spelling; `term` is what it was made of.
-    pub fn write<'a>(&'a self, term: &'a str) -> Cow<'a, str> {
+    /// Decodes the spelling. `term` must be the term that was encoded.
+    pub fn decode<'a>(&'a self, term: &'a str) -> Cow<'a, str> {
         match self {
             Self::Capitals(0) => term.into(),
             Self::Capitals(capitals) if term.is_ascii() => {
@@ -55,7 +55,7 @@ impl Spelling {
     }
 }
 
-/// The capital of a letter; the letter if it has none of one character.
+/// Returns the capital of a letter, or the letter itself if its capital is not one character.
 fn upper(letter: char) -> char {
     let mut upper = letter.to_uppercase();
     upper.next().filter(|_| upper.next().is_none()).unwrap_or(letter)
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn capitals_need_no_text() {
+    fn capitals_are_stored_as_bits() {
         for (term, spelling, capitals) in [
             ("texel", "texel", Some(0)),
             ("aberdeen angus", "Aberdeen Angus", Some(1 << 9 | 1)),
@@ -88,10 +88,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_stored_is_what_was_written(text in "(?s).{0,70}", term in proptest::option::of("[a-z]{0,9}")) {
+        fn decodes_what_was_encoded(text in "(?s).{0,70}", term in proptest::option::of("[a-z]{0,9}")) {
             let term = term.unwrap_or_else(|| text.to_lowercase());
             let spelling = Spelling::of(&term, &text);
-            prop_assert_eq!(spelling.write(&term), text);
+            prop_assert_eq!(spelling.decode(&term), text);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the table of counts is read from.
+//! Queries that fill and update the index.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -10,17 +10,17 @@ use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::BigInt;
 
-use super::super::model::{Listing, Status, TYPE};
-use super::super::store::ROW_VERSION;
+use crate::listings::model::{Listing, Status, TYPE};
+use crate::listings::store::ROW_VERSION;
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::dsl as l;
 use crate::schema::spellings::dsl as s;
 use crate::schema::wishlists::dsl as w;
 
-/// What is read of a listing; see the migrations.
+/// The columns of a listing that the index uses. `schema.rs` has the units.
 #[derive(Clone, Debug, Queryable, Selectable)]
 #[diesel(table_name = crate::schema::listings)]
-pub struct Row {
+pub struct FacetColumns {
     pub id: Id,
     pub organisation_id: String,
     pub kind: String,
@@ -42,19 +42,20 @@ pub struct Row {
     pub cancelled_as_draft: bool,
 }
 
-/// What happened since.
+/// The listings that changed after an [`EventCursor`].
 #[derive(Debug)]
 pub struct Changes {
+    /// The position to read from the next time.
     pub position: i64,
-    /// The events that were read, which the next reading may meet again.
-    pub known: HashSet<i64>,
-    pub rows: Vec<Row>,
-    /// Of the terms in the rows, and how they are written.
+    /// The numbers of the events that were read. The next read may find them again.
+    pub seen: HashSet<i64>,
+    pub rows: Vec<FacetColumns>,
+    /// The public spellings of the terms in the rows.
     pub spellings: Vec<(String, String)>,
     pub private_spellings: Vec<PrivateSpelling>,
 }
 
-/// How an organisation writes a breed or society in a listing that was never published: shown to that organisation only.
+/// The spelling of a breed or society in a listing that was never published. Only its organisation sees it.
 #[derive(Clone, Debug)]
 pub struct PrivateSpelling {
     pub organisation_id: String,
@@ -62,21 +63,22 @@ pub struct PrivateSpelling {
     pub spelling: String,
 }
 
-/// Up to where the events were read.
+/// The position up to which the events of listings were read.
 #[derive(Clone, Debug, Default)]
-pub struct Place {
-    /// Which reading it was.
-    pub reading: u64,
+pub struct EventCursor {
+    /// The number of the read that set the cursor.
+    pub read: u64,
+    /// All events before this position were read; 0 before the first read.
     pub position: i64,
-    /// Events after it that were read already.
-    pub known: HashSet<i64>,
-    /// Listings that an older version of the code wrote, and nobody has mended yet.
+    /// The numbers of later events that were read too.
+    pub seen: HashSet<i64>,
+    /// Listings with columns of an older version of the code.
     pub stale: HashSet<Id>,
 }
 
-impl Place {
-    /// Takes which of these rows wait to be mended.
-    pub fn note(&mut self, rows: &[Row]) {
+impl EventCursor {
+    /// Updates the set of stale listings from rows that were read.
+    pub fn track_stale(&mut self, rows: &[FacetColumns]) {
         for row in rows {
             if row.derived < ROW_VERSION {
                 self.stale.insert(row.id);
@@ -87,87 +89,92 @@ impl Place {
     }
 }
 
-/// Rows read at once. Each may have 40 kB of types.
+/// Rows that one query returns. Each may have 40 kB of types.
 const MAX_ROWS: i64 = 2_000;
-/// Documents read at once.
+/// Documents that one query returns.
 const MAX_DOCUMENTS: usize = 200;
-/// So many are asked for by name, which either database takes in a statement.
-const AT_ONCE: usize = 1_000;
+/// Values in one `IN` list. Both databases accept as many in a statement.
+const MAX_LIST_VALUES: usize = 1_000;
 
-/// SQL that never changes: unlike `diesel::dsl::sql`, it is prepared once on each connection, not each time.
+/// A constant SQL expression. Unlike with `diesel::dsl::sql`, its statement is prepared once on each connection.
 #[derive(Clone, Copy, ValidGrouping)]
-struct Fixed(&'static str);
+struct ConstantSql(&'static str);
 
-impl Expression for Fixed {
+impl Expression for ConstantSql {
     type SqlType = BigInt;
 }
 
-impl<Q> AppearsOnTable<Q> for Fixed {}
+impl<Q> AppearsOnTable<Q> for ConstantSql {}
 
-impl<Q> SelectableExpression<Q> for Fixed {}
+impl<Q> SelectableExpression<Q> for ConstantSql {}
 
-impl QueryId for Fixed {
+impl QueryId for ConstantSql {
     type QueryId = ();
-    /// Statements are told apart by their text.
+    /// The cache of statements uses the text as the key.
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
-impl QueryFragment<MultiBackend> for Fixed {
+impl QueryFragment<MultiBackend> for ConstantSql {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
         out.push_sql(self.0);
         Ok(())
     }
 }
 
-/// Where the events are: none before this position is still to come. On SQLite they are numbered as they are committed; on
-/// PostgreSQL a transaction may be seen later than one that began after it, but those below xmin have all ended.
-pub fn position(c: &mut AnyConnection) -> Result<i64, Error> {
+/// Returns the position before which no event can appear any more.
+///
+/// SQLite numbers events in the order of their commits. On PostgreSQL a transaction may commit after one that began later,
+/// but all transactions below xmin have ended.
+pub fn current_position(c: &mut AnyConnection) -> Result<i64, Error> {
     Ok(match c {
         AnyConnection::Sqlite(_) => {
             let last: Option<i64> = e::listing_events.select(max(e::n)).get_result(c)?;
             last.unwrap_or_default() + 1
         }
         AnyConnection::Postgres(_) => {
-            diesel::select(Fixed("pg_snapshot_xmin(pg_current_snapshot())::text::bigint")).get_result(c)?
+            diesel::select(ConstantSql("pg_snapshot_xmin(pg_current_snapshot())::text::bigint"))
+                .get_result(c)?
         }
     })
 }
 
-/// What happened since a place, but for the events that are known there: while an older transaction is under way, those
-/// after it are read again and again. Rows that wait to be mended are read again too: no event tells of that.
-pub fn changes(c: &mut AnyConnection, place: &Place) -> Result<Changes, Error> {
-    let since = place.position;
-    // First: what is written after this is told again the next time.
-    let position = position(c)?;
+/// Returns the listings of the events after a cursor, without the events that the cursor has seen.
+///
+/// While an older transaction is open, the events after it are found by every read. Stale listings are read again too,
+/// because rebuilding a row writes no event.
+pub fn changes_since(c: &mut AnyConnection, cursor: &EventCursor) -> Result<Changes, Error> {
+    let since = cursor.position;
+    // Read before the events: the next read finds the events that are written meanwhile.
+    let position = current_position(c)?;
     let events = e::listing_events.select((e::n, e::listing_id)).into_boxed();
     let events: Vec<(i64, Id)> = match c {
         AnyConnection::Sqlite(_) => events.filter(e::n.ge(since)).load(c)?,
-        // Greater ones are from another cluster, where this database was before.
+        // Greater positions come from another cluster, from which the database was moved.
         AnyConnection::Postgres(_) => {
-            let end = Fixed("pg_snapshot_xmax(pg_current_snapshot())::text::bigint");
+            let end = ConstantSql("pg_snapshot_xmax(pg_current_snapshot())::text::bigint");
             events.filter(e::position.ge(since)).filter(e::position.lt(end)).load(c)?
         }
     };
-    let new = events.iter().filter(|(n, _)| !place.known.contains(n)).map(|(_, id)| *id);
-    let ids: Vec<_> = new.chain(place.stale.iter().copied()).collect::<BTreeSet<_>>().into_iter().collect();
+    let new = events.iter().filter(|(n, _)| !cursor.seen.contains(n)).map(|(_, id)| *id);
+    let ids: Vec<_> = new.chain(cursor.stale.iter().copied()).collect::<BTreeSet<_>>().into_iter().collect();
     let mut rows = Vec::new();
-    for ids in ids.chunks(AT_ONCE) {
-        rows.extend(l::listings.filter(l::id.eq_any(ids)).select(Row::as_select()).load(c)?);
+    for ids in ids.chunks(MAX_LIST_VALUES) {
+        rows.extend(l::listings.filter(l::id.eq_any(ids)).select(FacetColumns::as_select()).load(c)?);
     }
-    let named = |row: &Row| [row.breed.clone(), row.breed_type.clone(), row.breed_society.clone()];
-    let terms: Vec<_> = rows.iter().flat_map(named).flatten().collect::<BTreeSet<_>>().into_iter().collect();
+    let terms = |row: &FacetColumns| [row.breed.clone(), row.breed_type.clone(), row.breed_society.clone()];
+    let terms: Vec<_> = rows.iter().flat_map(terms).flatten().collect::<BTreeSet<_>>().into_iter().collect();
     let mut spellings = Vec::new();
-    for terms in terms.chunks(AT_ONCE) {
+    for terms in terms.chunks(MAX_LIST_VALUES) {
         spellings.extend(s::spellings.filter(s::term.eq_any(terms)).load::<(String, String)>(c)?);
     }
     let private_spellings = private_spellings(c, &rows)?;
-    let known = events.into_iter().map(|(n, _)| n).collect();
-    Ok(Changes { position, known, rows, spellings, private_spellings })
+    let seen = events.into_iter().map(|(n, _)| n).collect();
+    Ok(Changes { position, seen, rows, spellings, private_spellings })
 }
 
-/// How those of these listings that were never published write their breeds and societies.
-fn private_spellings(c: &mut AnyConnection, rows: &[Row]) -> Result<Vec<PrivateSpelling>, Error> {
-    let is_private = |row: &&Row| row.cancelled_as_draft || row.status == Status::Draft.as_str();
+/// Returns the spellings of breeds and societies in those of these listings that were never published.
+fn private_spellings(c: &mut AnyConnection, rows: &[FacetColumns]) -> Result<Vec<PrivateSpelling>, Error> {
+    let is_private = |row: &&FacetColumns| row.cancelled_as_draft || row.status == Status::Draft.as_str();
     let ids: Vec<_> = rows.iter().filter(is_private).map(|row| row.id).collect();
     let mut spellings = Vec::new();
     for ids in ids.chunks(MAX_DOCUMENTS) {
@@ -175,9 +182,9 @@ fn private_spellings(c: &mut AnyConnection, rows: &[Row]) -> Result<Vec<PrivateS
         for document in documents.load::<Json>(c)? {
             let Ok(listing) = document.parse::<Listing>() else { continue };
             let terms = listing.terms().into_iter();
-            let differ = terms.filter(|(term, spelling)| term != spelling && !term.starts_with(TYPE));
+            let changed = terms.filter(|(term, spelling)| term != spelling && !term.starts_with(TYPE));
             let organisation_id = listing.organisation_id;
-            spellings.extend(differ.map(|(term, spelling)| PrivateSpelling {
+            spellings.extend(changed.map(|(term, spelling)| PrivateSpelling {
                 organisation_id: organisation_id.clone(),
                 term,
                 spelling,
@@ -187,9 +194,12 @@ fn private_spellings(c: &mut AnyConnection, rows: &[Row]) -> Result<Vec<PrivateS
     Ok(spellings)
 }
 
-/// Some thousand listings, those with the next ids.
-pub fn some(c: &mut AnyConnection, after: Option<Id>) -> Result<(Vec<Row>, Vec<PrivateSpelling>), Error> {
-    let query = l::listings.order(l::id).limit(MAX_ROWS).select(Row::as_select()).into_boxed();
+/// Returns up to 2,000 listings in the order of their ids, after an id or from the start.
+pub fn list_after(
+    c: &mut AnyConnection,
+    after: Option<Id>,
+) -> Result<(Vec<FacetColumns>, Vec<PrivateSpelling>), Error> {
+    let query = l::listings.order(l::id).limit(MAX_ROWS).select(FacetColumns::as_select()).into_boxed();
     let rows = match after {
         Some(id) => query.filter(l::id.gt(id)).load(c)?,
         None => query.load(c)?,
@@ -198,13 +208,13 @@ pub fn some(c: &mut AnyConnection, after: Option<Id>) -> Result<(Vec<Row>, Vec<P
     Ok((rows, spellings))
 }
 
-/// How some thousand breeds and societies are written, those after a term.
-pub fn spellings(c: &mut AnyConnection, after: &str) -> Result<Vec<(String, String)>, Error> {
+/// Returns up to 2,000 terms of breeds and societies with their spellings, in ascending order after a term.
+pub fn spellings_after(c: &mut AnyConnection, after: &str) -> Result<Vec<(String, String)>, Error> {
     let next = s::spellings.filter(s::term.gt(after)).filter(s::term.not_like(format!("{TYPE}%")));
     Ok(next.order(s::term).limit(MAX_ROWS).load(c)?)
 }
 
-/// What the caller has on the wishlist.
+/// Returns the ids of the listings on the caller's wishlist.
 pub fn wishlist(c: &mut AnyConnection, caller: &Caller) -> Result<Vec<Id>, Error> {
     Ok(w::wishlists.filter(w::user_id.eq(&caller.user_id)).select(w::listing_id).load(c)?)
 }

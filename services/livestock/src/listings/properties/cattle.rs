@@ -11,16 +11,16 @@ use super::Properties;
 use super::animals::HerdProperties;
 use crate::breeds::Breeds;
 
-/// What is said of cattle.
+/// Properties of cattle.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CattleProperties {
     #[serde(flatten)]
     herd: HerdProperties,
-    /// Such as `store` or `calves`.
+    /// The type, for example `store` or `calves`.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     kind: Option<Name>,
-    /// The herd's number at the society.
+    /// The number of the herd at the breed society.
     #[serde(skip_serializing_if = "Option::is_none")]
     society_number: Option<Name>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,19 +33,19 @@ pub struct CattleProperties {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct CattleHealth {
-    /// Tuberculosis, such as `clear` or `restricted`.
+    /// The tuberculosis status, for example `clear` or `restricted`.
     #[serde(skip_serializing_if = "Option::is_none")]
     tb_status: Option<Name>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tb_details: Option<QueryText>,
-    /// Between tests, such as `12 months`.
+    /// The interval of tuberculosis tests, for example `12 months`.
     #[serde(skip_serializing_if = "Option::is_none")]
     tb_interval: Option<Name>,
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<QueryText>,
 }
 
-/// How animals do.
+/// Weights of the animals.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Performance {
@@ -55,30 +55,30 @@ pub struct Performance {
     daily_live_weight_gain: Option<GivenWeight>,
 }
 
-/// A weight measure (interface.md, 2.5) in whatever unit it was given.
+/// A weight in the unit of the request (`docs/api/conventions.md`, "Numbers, money and weights").
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct GivenWeight {
-    /// The unit, such as `kilogram`.
+    /// The unit, for example `kilogram`.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<Name>,
-    /// Kilograms in one of it.
+    /// The number of kilograms in one unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<f64>)]
     conversion: Option<Number>,
-    /// The weight in that unit.
+    /// The weight in this unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<f64>, minimum = 0, maximum = 99_999_999_999.999_9)]
     weight: Option<Amount>,
 }
 
 impl Properties for CattleProperties {
-    fn rules(&self, errors: &mut ValidationErrors) {
-        self.herd.rules(errors);
+    fn validate(&self, errors: &mut ValidationErrors) {
+        self.herd.validate(errors);
     }
 
-    fn spell(&mut self, category: i32, breeds: &Breeds) {
-        self.herd.spell(category, breeds);
+    fn normalize_breeds(&mut self, category: i32, breeds: &Breeds) {
+        self.herd.normalize_breeds(category, breeds);
     }
 }
 
@@ -89,13 +89,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_given_is_kept() {
-        let given = json!({
+    fn keeps_all_members_as_sent() {
+        let sent = json!({
             "additionalInfo": ["in-calf"], "quantity": 12, "minAge": 14.5, "sexes": "heifers, cows",
             "performance": {"averageWeight": {"name": "stone", "conversion": 6.350_293_18, "weight": 64}},
         });
-        let properties: CattleProperties = serde_json::from_value(given.clone()).unwrap();
-        assert_eq!(json!(properties), given);
+        let properties: CattleProperties = serde_json::from_value(sent.clone()).unwrap();
+        assert_eq!(json!(properties), sent);
         assert_eq!(json!(CattleProperties::default()), json!({"additionalInfo": []}));
     }
 }

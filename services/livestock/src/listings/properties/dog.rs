@@ -1,4 +1,4 @@
-//! The properties of a working dog's listing. How old it is follows from its day of birth.
+//! The properties of a working dog. Its age is computed from its date of birth.
 
 use common::validation::{Code, ValidationErrors};
 use common::wire::{DateOrDateTime, Name};
@@ -11,7 +11,7 @@ use super::animals::AnimalProperties;
 use crate::breeds::Breeds;
 use crate::listings::search_fields::{day, months_since};
 
-/// What is said of a working dog.
+/// Properties of a working dog.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct WorkingDogProperties {
     #[serde(flatten)]
@@ -22,7 +22,7 @@ pub struct WorkingDogProperties {
     registration: Option<DogRegistration>,
 }
 
-/// Dog or bitch.
+/// The sex of a dog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DogSex {
@@ -30,48 +30,52 @@ pub enum DogSex {
     Female,
 }
 
-/// What a dog's papers say.
+/// The registration of a dog.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DogRegistration {
-    /// At most 600 months ago.
+    /// The date of birth, at most 600 months ago.
     #[serde(skip_serializing_if = "Option::is_none")]
     date_of_birth: Option<DateOrDateTime>,
     #[serde(skip_serializing_if = "Option::is_none")]
     is_registered: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     registration_number: Option<Name>,
-    /// The name that it is registered by.
+    /// The registered name.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<Name>,
 }
 
-/// Somewhere it is tomorrow already.
-const DAY_MILLIS: i64 = 24 * 3_600_000;
+/// The oldest age of a dog, in months.
+const MAX_AGE_MONTHS: i64 = 600;
+/// Tolerance for dates of birth, in milliseconds: in some time zones it is already tomorrow.
+const FUTURE_TOLERANCE_MS: i64 = 24 * 3_600_000;
 
 impl WorkingDogProperties {
     fn born(&self) -> Option<Timestamp> {
         self.registration.as_ref()?.date_of_birth.as_ref()?.start()
     }
 
-    fn check_birth(&self, now: Timestamp, errors: &mut ValidationErrors) {
-        let wrong =
-            |born: Timestamp| born.millis() > now.millis() + DAY_MILLIS || months_since(day(born), now) > 600;
-        if self.born().is_some_and(wrong) {
-            let message = "must be a day that has been, at most 600 months ago";
+    fn validate_date_of_birth(&self, now: Timestamp, errors: &mut ValidationErrors) {
+        let out_of_range = |born: Timestamp| {
+            born.millis() > now.millis() + FUTURE_TOLERANCE_MS
+                || months_since(day(born), now) > MAX_AGE_MONTHS
+        };
+        if self.born().is_some_and(out_of_range) {
+            let message = "must not be in the future, nor more than 600 months ago";
             errors.push("properties.registration.dateOfBirth", Code::Range, message);
         }
     }
 }
 
 impl Properties for WorkingDogProperties {
-    fn rules(&self, errors: &mut ValidationErrors) {
-        self.animals.rules(errors);
-        self.check_birth(Timestamp::now(), errors);
+    fn validate(&self, errors: &mut ValidationErrors) {
+        self.animals.validate(errors);
+        self.validate_date_of_birth(Timestamp::now(), errors);
     }
 
-    fn spell(&mut self, category: i32, breeds: &Breeds) {
-        self.animals.spell(category, breeds);
+    fn normalize_breeds(&mut self, category: i32, breeds: &Breeds) {
+        self.animals.normalize_breeds(category, breeds);
     }
 }
 
@@ -82,9 +86,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn born_within_600_months_and_not_in_the_future() {
+    fn rejects_dates_of_birth_in_the_future_or_over_600_months_ago() {
         let now = Timestamp::parse("2026-03-15T10:00:00Z").unwrap();
-        for (born, good) in [
+        for (born, valid) in [
             ("2026-03-15", true),
             ("2026-03-16", true),
             ("2026-03-16T10:00:00+00:00", true),
@@ -99,8 +103,8 @@ mod tests {
             let properties = json!({"registration": {"dateOfBirth": born}});
             let properties: WorkingDogProperties = serde_json::from_value(properties).unwrap();
             let mut errors = ValidationErrors::default();
-            properties.check_birth(now, &mut errors);
-            assert_eq!(errors.is_empty(), good, "{born}");
+            properties.validate_date_of_birth(now, &mut errors);
+            assert_eq!(errors.is_empty(), valid, "{born}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What categories ask besides (interface.md, 2.12; contract, section 5, "Create").
+//! The properties of each category (`docs/api/listings.md`, "Create").
 
 mod animals;
 mod cattle;
@@ -14,13 +14,13 @@ pub use cattle::CattleProperties;
 pub use dog::WorkingDogProperties;
 pub use sheep::SheepProperties;
 
-/// What is said of the animals or goods of one category.
+/// The properties of the animals or goods of one category.
 pub trait Properties: Serialize {
-    /// What the schema cannot state.
-    fn rules(&self, _problems: &mut ValidationErrors) {}
-    /// Writes breeds and societies of this main category as the catalogue does.
-    fn spell(&mut self, _category: i32, _breeds: &Breeds) {}
+    /// Checks the rules that the schema cannot express.
+    fn validate(&self, _errors: &mut ValidationErrors) {}
+    /// Gives breeds and societies the spelling that the catalogue has for this main category.
+    fn normalize_breeds(&mut self, _category: i32, _breeds: &Breeds) {}
 }
 
-/// Goods have none.
+/// Goods have no properties.
 impl Properties for () {}

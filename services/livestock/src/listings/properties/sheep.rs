@@ -9,13 +9,13 @@ use super::Properties;
 use super::animals::HerdProperties;
 use crate::breeds::Breeds;
 
-/// What is said of sheep.
+/// Properties of sheep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SheepProperties {
     #[serde(flatten)]
     flock: HerdProperties,
-    /// Such as `store`.
+    /// The types, for example `store`.
     #[serde(default, rename = "type")]
     #[schema(max_items = 50)]
     kinds: Vec<Name>,
@@ -32,11 +32,11 @@ pub struct SheepHealth {
 }
 
 impl Properties for SheepProperties {
-    fn rules(&self, errors: &mut ValidationErrors) {
-        self.flock.rules(errors);
+    fn validate(&self, errors: &mut ValidationErrors) {
+        self.flock.validate(errors);
     }
 
-    fn spell(&mut self, category: i32, breeds: &Breeds) {
-        self.flock.spell(category, breeds);
+    fn normalize_breeds(&mut self, category: i32, breeds: &Breeds) {
+        self.flock.normalize_breeds(category, breeds);
     }
 }

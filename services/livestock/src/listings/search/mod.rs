@@ -11,16 +11,13 @@ use database::{Amount, Timestamp};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use super::attributes::{AdditionalInfo, Sex};
 use super::geo::{BoundingArea, Point, chord2_of};
 use super::model::{Kind, Status};
 use super::search_fields::day;
-use super::terms::{AdditionalInfo, Sex};
 
 pub use parameters::ListingSearchParams;
 pub use sorts::ListingSortKey;
-
-// Old names, until their users are renamed.
-pub use ListingSearch as Search;
 
 /// The value of `f:status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]

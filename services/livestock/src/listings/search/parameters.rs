@@ -8,8 +8,8 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa::openapi::Object;
 
+use super::super::attributes::{AdditionalInfo, Sex};
 use super::super::geo::Point;
-use super::super::terms::{AdditionalInfo, Sex};
 use super::sorts::{ListingSortKey, SORTS, by_creation, by_distance};
 use super::{CommodityType, ListingSearch, Near, StatusFilter};
 use crate::categories::Categories;

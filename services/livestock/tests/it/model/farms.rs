@@ -1,4 +1,4 @@
-//! Two thousand listings of three farms, in all categories and states.
+//! Random listings of three farms, in all categories and states.
 
 use std::collections::HashSet;
 
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use testkit::{App, User};
 
 const LISTINGS: usize = 2_000;
-/// So many requests are under way at once.
-const AT_ONCE: usize = 16;
-/// Whose wishlist is looked at.
+/// Concurrent requests.
+const CONCURRENCY: usize = 16;
+/// The user whose wishlist is searched.
 pub const WISHER: &str = "a wisher";
-/// The member of a listing that says whether it was ever published; the model's own.
+/// A member that the model adds to a listing: whether it was ever published.
 pub const PUBLISHED: &str = "wasPublished";
 pub const FARMS: [&str; 3] = ["a", "b", "c"];
 const NAMES: [&str; 4] = ["Acorn", "acorn", "Birch", "élan"];
@@ -23,7 +23,7 @@ pub const TYPES: [&str; 4] = ["store", "Calves", "bulling_heifers", "100%"];
 pub const BREEDS: [&str; 5] = ["Hereford", "Texel", "Our Own", "Cross", "Border Collie"];
 pub const SEXES: [&str; 8] = ["ewes", "rams", "lambs", "shearlings", "heifers", "steers", "bulls", "cows"];
 pub const INFO: [&str; 6] = ["crossbred", "in-lamb", "pedigree", "organic", "in-calf", "named-sire"];
-/// Around the Bristol channel, across the world, at a pole and at the 180th meridian.
+/// Points around the Bristol Channel, across the world, at a pole and at the 180th meridian.
 pub const PLACES: [(f64, f64); 12] = [
     (51.9469, -3.3915),
     (51.95, -3.39),
@@ -39,11 +39,12 @@ pub const PLACES: [(f64, f64); 12] = [
     (-33.0, 151.0),
 ];
 
+/// Returns a random entry.
 pub fn one<'a>(rng: &mut StdRng, of: &[&'a str]) -> &'a str {
     of.choose(rng).unwrap()
 }
 
-/// Properties of a category; about half of everything is left out.
+/// Returns random properties of a category, each present with a probability of about a half.
 fn properties(rng: &mut StdRng, category: &str) -> Value {
     let mut properties = json!({});
     for name in ["breed", "breedType", "breedSociety"] {
@@ -79,7 +80,7 @@ fn properties(rng: &mut StdRng, category: &str) -> Value {
     properties
 }
 
-/// A listing as it is sent.
+/// Returns the request of a random listing.
 fn listing(rng: &mut StdRng, category: &str) -> Value {
     let money = |amount: i32| json!({"amount": f64::from(amount) / 10.0, "currency": "GBP"});
     let low = rng.random_range(0..30);
@@ -100,8 +101,8 @@ fn listing(rng: &mut StdRng, category: &str) -> Value {
     listing
 }
 
-/// Creates one, closes and wishes for some, and gives what it is then.
-async fn make(
+/// Creates a listing, closes it and adds it to the wishlist as requested, and returns its final state.
+async fn create(
     app: &App,
     user: &User,
     category: &str,
@@ -123,21 +124,21 @@ async fn make(
     stored
 }
 
-/// All listings, and the ids of those that the wisher has on the wishlist.
+/// Creates all listings. Returns them, and the ids of those on the wishlist.
 pub async fn fill(app: &App, rng: &mut StdRng) -> (Vec<Value>, HashSet<String>) {
-    let mut plans = Vec::new();
+    let mut requests = Vec::new();
     for _ in 0..LISTINGS {
         let user = User::of(one(rng, &FARMS)).with("orgName", one(rng, &NAMES));
         let category = one(rng, &CATEGORIES);
         let listing = listing(rng, category);
         let closed = ["sold", "found", "cancelled"].choose(rng).filter(|_| rng.random_bool(0.3)).copied();
         let closed = if listing["isDraft"] == true { closed.filter(|c| *c == "cancelled") } else { closed };
-        plans.push((user, category, listing, closed, rng.random_bool(0.2)));
+        requests.push((user, category, listing, closed, rng.random_bool(0.2)));
     }
-    let made = stream::iter(plans).map(|(user, category, listing, closed, wished)| async move {
-        (make(app, &user, category, listing, closed, wished).await, wished)
+    let made = stream::iter(requests).map(|(user, category, listing, closed, wished)| async move {
+        (create(app, &user, category, listing, closed, wished).await, wished)
     });
-    let made: Vec<_> = made.buffer_unordered(AT_ONCE).collect().await;
+    let made: Vec<_> = made.buffer_unordered(CONCURRENCY).collect().await;
     let id = |listing: &Value| listing["id"].as_str().unwrap().to_owned();
     let wishlist = made.iter().filter(|(_, wished)| *wished).map(|(listing, _)| id(listing)).collect();
     (made.into_iter().map(|(listing, _)| listing).collect(), wishlist)

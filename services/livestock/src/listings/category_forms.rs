@@ -1,0 +1,155 @@
+//! The requests that create listings of each category: [`ListingForm`] and the properties of the category.
+
+use common::Error;
+use common::validation::ValidationErrors;
+use common::wire::FileReference;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::form::ListingForm;
+use super::model::NewListing;
+use super::properties::{CattleProperties, Properties, SheepProperties, WorkingDogProperties};
+use crate::breeds::Breeds;
+use crate::categories::{BEDDING, CATTLE, Categories, FEED, SHEEP, WORKING_DOG};
+
+/// A request that creates a listing of one main category.
+pub trait CategoryForm: Sized {
+    /// The main category.
+    const CATEGORY: i32;
+    /// The properties of the category; `()` if it has none.
+    type Properties: Properties;
+
+    /// Returns the members that all categories share, and the properties.
+    fn parts(&self) -> (&ListingForm, &Self::Properties);
+    /// Splits the form into the members that all categories share, and the properties.
+    fn into_parts(self) -> (ListingForm, Self::Properties);
+
+    /// Checks the rules that the schema cannot express.
+    fn validate(&self, categories: &Categories, errors: &mut ValidationErrors) {
+        let (listing, properties) = self.parts();
+        listing.validate(Self::CATEGORY, categories, errors);
+        properties.validate(errors);
+    }
+
+    /// Returns the files that the listing references.
+    fn files(&self) -> &[FileReference] {
+        self.parts().0.files()
+    }
+
+    /// Converts the form into a listing. Breeds and societies get the spelling of the catalogue.
+    fn into_new_listing(self, categories: &Categories, breeds: &Breeds) -> Result<NewListing, Error> {
+        let (listing, mut properties) = self.into_parts();
+        properties.normalize_breeds(Self::CATEGORY, breeds);
+        let properties = serde_json::from_value(serde_json::to_value(properties)?)?;
+        Ok(listing.into_new_listing(Self::CATEGORY, categories, properties))
+    }
+}
+
+/// A new listing of sheep.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct SheepForm {
+    #[serde(flatten)]
+    listing: ListingForm,
+    #[serde(default)]
+    #[schema(required = true)]
+    properties: SheepProperties,
+}
+
+impl CategoryForm for SheepForm {
+    const CATEGORY: i32 = SHEEP;
+    type Properties = SheepProperties;
+
+    fn parts(&self) -> (&ListingForm, &SheepProperties) {
+        (&self.listing, &self.properties)
+    }
+
+    fn into_parts(self) -> (ListingForm, SheepProperties) {
+        (self.listing, self.properties)
+    }
+}
+
+/// A new listing of cattle.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct CattleForm {
+    #[serde(flatten)]
+    listing: ListingForm,
+    #[serde(default)]
+    #[schema(required = true)]
+    properties: CattleProperties,
+}
+
+impl CategoryForm for CattleForm {
+    const CATEGORY: i32 = CATTLE;
+    type Properties = CattleProperties;
+
+    fn parts(&self) -> (&ListingForm, &CattleProperties) {
+        (&self.listing, &self.properties)
+    }
+
+    fn into_parts(self) -> (ListingForm, CattleProperties) {
+        (self.listing, self.properties)
+    }
+}
+
+/// A new listing of a working dog.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct WorkingDogForm {
+    #[serde(flatten)]
+    listing: ListingForm,
+    #[serde(default)]
+    #[schema(required = true)]
+    properties: WorkingDogProperties,
+}
+
+impl CategoryForm for WorkingDogForm {
+    const CATEGORY: i32 = WORKING_DOG;
+    type Properties = WorkingDogProperties;
+
+    fn parts(&self) -> (&ListingForm, &WorkingDogProperties) {
+        (&self.listing, &self.properties)
+    }
+
+    fn into_parts(self) -> (ListingForm, WorkingDogProperties) {
+        (self.listing, self.properties)
+    }
+}
+
+/// A new listing of feed.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct FeedForm {
+    #[serde(flatten)]
+    listing: ListingForm,
+}
+
+impl CategoryForm for FeedForm {
+    const CATEGORY: i32 = FEED;
+    type Properties = ();
+
+    fn parts(&self) -> (&ListingForm, &()) {
+        (&self.listing, &())
+    }
+
+    fn into_parts(self) -> (ListingForm, ()) {
+        (self.listing, ())
+    }
+}
+
+/// A new listing of bedding.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct BeddingForm {
+    #[serde(flatten)]
+    listing: ListingForm,
+}
+
+impl CategoryForm for BeddingForm {
+    const CATEGORY: i32 = BEDDING;
+    type Properties = ();
+
+    fn parts(&self) -> (&ListingForm, &()) {
+        (&self.listing, &())
+    }
+
+    fn into_parts(self) -> (ListingForm, ()) {
+        (self.listing, ())
+    }
+}

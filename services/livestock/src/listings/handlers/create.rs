@@ -1,0 +1,127 @@
+//! `POST /v1/listings/{category}`: one operation for each main category.
+
+use actix_web::post;
+use actix_web::web::Data;
+use common::validation::ValidationErrors;
+use common::wire::ActionResult;
+use common::{
+    Authorized, Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, Member, Policy, files,
+};
+
+use crate::Livestock;
+use crate::listings::category_forms::{
+    BeddingForm, CategoryForm, CattleForm, FeedForm, SheepForm, WorkingDogForm,
+};
+use crate::listings::model::{Listing, Status};
+use crate::listings::store;
+
+/// Create sheep listing
+///
+/// The header `Location` and the member `id` identify the new listing.
+#[utoipa::path(operation_id = "create_sheep_listing", tag = "listings", security(("bearer" = [])),
+    request_body = SheepForm, responses((status = 200, body = ActionResult), ErrorResponses))]
+#[post("/listings/sheep")]
+pub(super) async fn create_sheep_listing(
+    caller: Authorized<Member>,
+    idempotency: Idempotency,
+    body: Body<SheepForm>,
+    service: Data<Livestock>,
+) -> Result<JsonResponse, Error> {
+    create(&service, &caller, idempotency, body).await
+}
+
+/// Create cattle listing
+///
+/// The header `Location` and the member `id` identify the new listing.
+#[utoipa::path(operation_id = "create_cattle_listing", tag = "listings", security(("bearer" = [])),
+    request_body = CattleForm, responses((status = 200, body = ActionResult), ErrorResponses))]
+#[post("/listings/cattle")]
+pub(super) async fn create_cattle_listing(
+    caller: Authorized<Member>,
+    idempotency: Idempotency,
+    body: Body<CattleForm>,
+    service: Data<Livestock>,
+) -> Result<JsonResponse, Error> {
+    create(&service, &caller, idempotency, body).await
+}
+
+/// Create working dog listing
+///
+/// The header `Location` and the member `id` identify the new listing.
+#[utoipa::path(operation_id = "create_working_dog_listing", tag = "listings", security(("bearer" = [])),
+    request_body = WorkingDogForm, responses((status = 200, body = ActionResult), ErrorResponses))]
+#[post("/listings/working-dog")]
+pub(super) async fn create_working_dog_listing(
+    caller: Authorized<Member>,
+    idempotency: Idempotency,
+    body: Body<WorkingDogForm>,
+    service: Data<Livestock>,
+) -> Result<JsonResponse, Error> {
+    create(&service, &caller, idempotency, body).await
+}
+
+/// Create feed listing
+///
+/// The header `Location` and the member `id` identify the new listing.
+#[utoipa::path(operation_id = "create_feed_listing", tag = "listings", security(("bearer" = [])),
+    request_body = FeedForm, responses((status = 200, body = ActionResult), ErrorResponses))]
+#[post("/listings/feed")]
+pub(super) async fn create_feed_listing(
+    caller: Authorized<Member>,
+    idempotency: Idempotency,
+    body: Body<FeedForm>,
+    service: Data<Livestock>,
+) -> Result<JsonResponse, Error> {
+    create(&service, &caller, idempotency, body).await
+}
+
+/// Create bedding listing
+///
+/// The header `Location` and the member `id` identify the new listing.
+#[utoipa::path(operation_id = "create_bedding_listing", tag = "listings", security(("bearer" = [])),
+    request_body = BeddingForm, responses((status = 200, body = ActionResult), ErrorResponses))]
+#[post("/listings/bedding")]
+pub(super) async fn create_bedding_listing(
+    caller: Authorized<Member>,
+    idempotency: Idempotency,
+    body: Body<BeddingForm>,
+    service: Data<Livestock>,
+) -> Result<JsonResponse, Error> {
+    create(&service, &caller, idempotency, body).await
+}
+
+async fn create<F: CategoryForm>(
+    service: &Livestock,
+    caller: &Caller,
+    idempotency: Idempotency,
+    body: Body<F>,
+) -> Result<JsonResponse, Error> {
+    let rules = |form: &F, errors: &mut ValidationErrors| form.validate(&service.categories, errors);
+    let (form, fingerprint) = body.check_with_files(rules, &service.files, caller, F::files).await?;
+    let new = form.into_new_listing(&service.categories, &service.breeds)?;
+    let organisation = caller.organisation.as_ref().ok_or(Error::Forbidden(Member::DENIED_MESSAGE))?;
+    let run = idempotency.run_with_output(&service.db, fingerprint, async || {
+        let files = service.files.look_up(caller, &new.files).await?;
+        let category = new.category;
+        let listing = new.into_listing(&caller.user_id, organisation, files.references()?);
+        let share = files.share(caller, listing.id, &[&listing.organisation_id], listing.audience());
+        let response = created(&listing, &service.public_url)?;
+        Ok(move |c: &mut _| {
+            store::create(c, &listing, category)?;
+            files::record(c, share.as_ref())?;
+            Ok((response.clone(), share.clone()))
+        })
+    });
+    let (response, share) = run.await?;
+    service.shares.share(share.flatten()).await;
+    Ok(response)
+}
+
+fn created(listing: &Listing, public_url: &str) -> Result<JsonResponse, Error> {
+    let message = match listing.status {
+        Status::Draft => "The draft is stored; only your organisation sees it.",
+        _ => "The listing is published.",
+    };
+    let response = JsonResponse::json(&ActionResult::created(message, listing.id))?;
+    Ok(response.header("Location", format!("{public_url}/v1/listings/{}", listing.id)))
+}

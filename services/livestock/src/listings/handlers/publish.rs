@@ -1,0 +1,69 @@
+//! `POST /v1/listings/{id}/publish`.
+
+use actix_web::post;
+use actix_web::web::Data;
+use common::files::{self, FileClient, FoundFiles};
+use common::wire::ActionResult;
+use common::{Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, PathId};
+use database::{Database, Id};
+
+use crate::Livestock;
+use crate::listings::model::Status;
+use crate::listings::{metrics, store};
+
+/// Publish a draft
+///
+/// Everybody can then find the listing and read those of its files that belong to its organisation. A draft with a file
+/// that is archived or not readable is not published. Publishing an active listing changes nothing.
+#[utoipa::path(operation_id = "publish_listing", tag = "listings", security(("bearer" = [])),
+    params(("id" = String, Path, description = "The listing's id")),
+    responses((status = 200, body = ActionResult), ErrorResponses))]
+#[post("/listings/{id}/publish")]
+pub(super) async fn publish_listing(
+    caller: Caller,
+    path: PathId,
+    idempotency: Idempotency,
+    fingerprint: Fingerprint,
+    service: Data<Livestock>,
+) -> Result<JsonResponse, Error> {
+    let id = path.id()?;
+    let response = JsonResponse::json(&ActionResult::new("The listing is published."))?;
+    let run = idempotency.run_with_output(&service.db, fingerprint, async || {
+        let files = look_up_files(&service.db, &service.files, &caller, id).await?;
+        let caller = caller.clone();
+        Ok(move |c: &mut _| {
+            let (listing, changed) = store::change_status(c, &caller, id, Status::Active)?;
+            let share = || files.share(&caller, id, &[&listing.organisation_id], listing.audience());
+            let share = if changed { share() } else { None };
+            files::record(c, share.as_ref())?;
+            Ok((response.clone(), (changed, share)))
+        })
+    });
+    let (response, output) = run.await?;
+    if let Some((changed, share)) = output {
+        if changed {
+            metrics::changed(Status::Active).increment(1);
+        }
+        service.shares.share(share).await;
+    }
+    Ok(response)
+}
+
+/// Looks up the files of a draft. Returns none for an active listing without calling system: the outbox retries the
+/// shares of its files that have failed.
+///
+/// # Errors
+/// If system is unavailable, or a file is archived or not readable for the caller.
+async fn look_up_files(
+    db: &Database,
+    client: &FileClient,
+    caller: &Caller,
+    id: Id,
+) -> Result<FoundFiles, Error> {
+    let reader = caller.clone();
+    let draft = db.read(move |c| store::find_publishable(c, &reader, id)).await?;
+    let Some(draft) = draft else { return Ok(FoundFiles::default()) };
+    let files = client.look_up(caller, &draft.files).await?;
+    files.references()?;
+    Ok(files)
+}

@@ -1,0 +1,77 @@
+//! `GET /v1/listings`.
+
+use actix_web::web::Data;
+use actix_web::{Either, HttpRequest, get};
+use common::{
+    Caller, Error, ErrorResponses, Format, JsonResponse, PageParams, Query, StreamingResponse, stream_by_ids,
+};
+
+use crate::Livestock;
+use crate::listings::csv_columns::csv_layout;
+use crate::listings::facets::Facets;
+use crate::listings::model::{Listing, append_distance};
+use crate::listings::search::{ListingSearch, ListingSearchParams, store};
+
+/// The response of a search: listings, or facets with `docs=false`.
+#[derive(serde::Serialize, utoipa::ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "exists for the OpenAPI document")]
+enum SearchAnswer {
+    #[schema(title = "Listings")]
+    Listings(Vec<Listing>),
+    Facets(Facets<'static>),
+}
+
+/// Search listings
+///
+/// As CSV (`format=CSV` or `Accept: text/csv`) the response contains all matches, unless `limit` is present. The rows are
+/// read in blocks: a listing that is created or changed meanwhile may be missing or in its old place.
+#[utoipa::path(operation_id = "search_listings", tag = "listings", security(("bearer" = [])), params(ListingSearchParams, PageParams),
+    responses((status = 200, content((SearchAnswer = "application/json"), (String = "text/csv"))), ErrorResponses))]
+#[get("/listings")]
+pub(super) async fn search_listings(
+    caller: Caller,
+    query: Query<ListingSearchParams>,
+    request: HttpRequest,
+    service: Data<Livestock>,
+) -> Result<Either<JsonResponse, StreamingResponse>, Error> {
+    let accepted = Format::accepted(&request, Format::Json);
+    let search = query.check(|p, errors| p.parse(accepted, &service.categories, errors))?;
+    if !search.documents {
+        let facets = service.facets.facets(&service.db, service.categories.clone(), caller, search).await?;
+        return Ok(Either::Left(JsonResponse::raw(facets)));
+    }
+    if search.format == Format::Csv {
+        return export(&service, caller, search).await.map(Either::Right);
+    }
+    let (page, near) = (search.page.clone(), search.near);
+    let mut rows = service.db.read(move |c| store::search(c, &caller, &search)).await?;
+    if let Some(near) = near {
+        for document in &mut rows.documents {
+            append_distance(document, near.point)?;
+        }
+    }
+    Ok(Either::Left(rows.response(&request, &service.public_url, &page)))
+}
+
+/// Streams all listings of a search as CSV, from the offset or cursor of its page up to its limit.
+async fn export(
+    service: &Livestock,
+    caller: Caller,
+    search: ListingSearch,
+) -> Result<StreamingResponse, Error> {
+    let (page, now) = (search.page.clone(), search.now);
+    let total = {
+        let (caller, search) = (caller.clone(), search.clone());
+        service.db.read(move |c| store::count(c, &caller, &search)).await?
+    };
+    let reader = caller.clone();
+    let listings = stream_by_ids(
+        &service.db,
+        page,
+        move |c, page| store::id_batch(c, &caller, &search, page),
+        move |c, ids| store::list_by_ids(c, &reader, ids),
+    );
+    let layout = csv_layout(service.categories.clone(), now);
+    Ok(StreamingResponse::new(Format::Csv, layout, "listings.csv", listings).await?.total(total))
+}

@@ -1,0 +1,54 @@
+//! A stored report and its reasons.
+
+use database::{Id, Timestamp};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The reason of a report.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    ToSchema,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum ReportReason {
+    #[default]
+    Misleading,
+    Suspicious,
+    Other,
+}
+
+impl ReportReason {
+    /// Returns the name that is stored and sent.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// A report as moderators read it (`docs/api/listings.md`, "Reports").
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// UUID, version 7.
+    #[schema(value_type = String, format = Uuid)]
+    pub id: Id,
+    /// The user who sent the report.
+    pub user_id: String,
+    #[schema(value_type = ReportReason)]
+    pub reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub message: Option<String>,
+    #[serde(rename = "createdAtUTC")]
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+}
