@@ -9,7 +9,6 @@ mod places;
 mod schema;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix_web::web::Data;
 use clap::{ArgMatches, Command};
@@ -24,7 +23,7 @@ use cache::Secrets;
 pub use config::{AddressProvider, Settings, WordsProvider};
 use countries::Countries;
 use files::content::ContentStore;
-use files::large::LargeAnswers;
+use files::large_responses::LargeResponses;
 use files::scan::Scanner;
 use files::sweep;
 use places::Places;
@@ -38,21 +37,15 @@ pub struct System {
     /// Begins every URL that answers show.
     public_url: String,
     store: ContentStore,
-    large_answers: LargeAnswers,
-    /// Calls to resolve files that run, of each tenant.
-    resolving: TenantLimits,
+    large_responses: LargeResponses,
+    /// Limits the calls to resolve files of each tenant.
+    resolve_limits: TenantLimits,
     scanner: Option<Scanner>,
     cache: Cache,
     secrets: Arc<Secrets>,
     places: Places,
     countries: Countries,
     settings: Settings,
-}
-
-impl System {
-    fn grace(&self) -> Duration {
-        self.settings.grace()
-    }
 }
 
 impl Service for System {
@@ -105,8 +98,8 @@ impl Service for System {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
             store: ContentStore::open(settings).await?,
-            large_answers: LargeAnswers::default(),
-            resolving: TenantLimits::new(files::MAX_TENANT_RESOLVES),
+            large_responses: LargeResponses::default(),
+            resolve_limits: TenantLimits::new(files::MAX_TENANT_RESOLVES),
             scanner: Scanner::open(settings)?,
             places: Places::open(settings, &enabled, cache.clone(), &secrets)?,
             countries: Countries::open(&enabled)?,
@@ -129,7 +122,8 @@ impl Service for System {
     }
 
     async fn background(system: Data<Self>) {
-        tokio::join!(system.secrets.watch(&system.cache), sweep::regularly(&system));
+        let sweep = sweep::run_periodically(&system.db, &system.store, system.settings.grace());
+        tokio::join!(system.secrets.watch(&system.cache), sweep);
     }
 }
 

@@ -82,7 +82,8 @@ fn drill(trial: &Trial<'_>, postgres: bool) -> Result<()> {
     trial.pause(Duration::from_secs(2))?;
     let swept = stage.services[SYSTEM]
         .command(&["sweep-files"], &[("DROVER_SERVICE__SWEEP_GRACE_SECONDS", GRACE)])?;
-    let swept = swept.lines().find(|line| line.contains("looked at")).context("sweep-files says nothing")?;
+    let swept =
+        swept.lines().find(|line| line.contains("contents checked")).context("sweep-files says nothing")?;
     GoingOn::look(&stage, least)?;
     note("sweep-files", swept.to_owned(), "every file of a load is still there");
     if let Some(server) = &stage.server {

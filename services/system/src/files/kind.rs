@@ -1,31 +1,51 @@
-//! The words that a file is filed under.
+//! The classifications of a file. Requests, responses and the database use the same words.
 
-use std::fmt;
-
-use serde::de::IntoDeserializer;
-use serde::de::value::Error as WordError;
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, ParseError, VariantNames};
 use utoipa::ToSchema;
 
-/// What kind of store a file belongs in; `images` takes images only.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// The bucket of a file. `images` takes images only.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Display,
+    EnumString,
+    VariantNames,
+    Serialize,
+    Deserialize,
+    ToSchema,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Bucket {
     /// JPEG, PNG, GIF, WebP, AVIF or HEIC.
     Images,
-    /// Anything.
+    /// Any content.
     #[default]
     Files,
 }
 
-impl Bucket {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Images, Self::Files];
-}
-
-/// What a file is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// What a file is used for.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Display,
+    EnumString,
+    VariantNames,
+    Serialize,
+    Deserialize,
+    ToSchema,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum FileType {
     Sample,
     Avatar,
@@ -41,53 +61,53 @@ pub enum FileType {
 }
 
 impl FileType {
-    /// All of them, as interface.md lists them.
-    pub const ALL: [Self; 10] = [
-        Self::Sample,
-        Self::Avatar,
-        Self::Weighbridge,
-        Self::Contract,
-        Self::Image,
-        Self::Logo,
-        Self::Misc,
-        Self::Vehicle,
-        Self::TermsConditions,
-        Self::TradeContract,
-    ];
-
-    /// True for what anybody with a token may read; the others are papers of a trade (contract, section 2).
+    /// Returns true if every caller may read files of this type (`docs/api/authentication.md`, "Permissions").
     pub fn is_open(self) -> bool {
         !matches!(self, Self::Weighbridge | Self::Contract | Self::TradeContract | Self::Misc)
     }
 }
 
-/// Both are stored and sent as the one word that serde knows them by.
-macro_rules! as_word {
-    ($($word:ty),+) => { $(
-        impl fmt::Display for $word {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.serialize(f)
-            }
-        }
-        impl TryFrom<String> for $word {
-            type Error = WordError;
-            fn try_from(word: String) -> Result<Self, WordError> {
-                Self::deserialize(word.into_deserializer())
-            }
-        }
-    )+ };
+/// Parses a database column.
+impl TryFrom<String> for Bucket {
+    type Error = ParseError;
+
+    fn try_from(text: String) -> Result<Self, ParseError> {
+        text.parse()
+    }
 }
-as_word!(Bucket, FileType);
+
+/// Parses a database column.
+impl TryFrom<String> for FileType {
+    type Error = ParseError;
+
+    fn try_from(text: String) -> Result<Self, ParseError> {
+        text.parse()
+    }
+}
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Debug;
+    use std::str::FromStr;
+
     use super::*;
 
-    #[test]
-    fn words_come_back_as_they_went() {
-        for kind in FileType::ALL {
-            assert_eq!(FileType::try_from(kind.to_string()), Ok(kind));
+    /// The database stores the word of strum, and JSON has the word of serde.
+    fn assert_words_round_trip<T>()
+    where
+        T: Serialize + ToString + FromStr<Err: Debug> + PartialEq + Debug + VariantNames,
+    {
+        for word in T::VARIANTS {
+            let value: T = word.parse().unwrap();
+            assert_eq!(value.to_string(), *word);
+            assert_eq!(serde_json::to_value(&value).unwrap(), *word);
         }
+    }
+
+    #[test]
+    fn words_round_trip() {
+        assert_words_round_trip::<Bucket>();
+        assert_words_round_trip::<FileType>();
         assert_eq!(FileType::TermsConditions.to_string(), "terms-conditions");
         assert_eq!(Bucket::try_from("images".to_owned()), Ok(Bucket::Images));
         assert!(Bucket::try_from("Images".to_owned()).is_err());

@@ -1,35 +1,22 @@
-//! A file: content that somebody uploaded for an organisation, and who may use it. It is never changed; deleting
-//! archives it, since loads and listings go on naming it.
+//! Files that users upload for an organisation, and the organisations that may read them. A file never changes.
+//! Deleting a file archives it, because loads and listings keep referring to it.
 //!
-//! The content lies in the [content store](content), the rest in one row. The row is written last, so that whatever
-//! has a row has its whole content; content without a row is [swept](sweep) away.
+//! The [content store](content) has the content of a file; a database row has everything else. The row is written last,
+//! so that every row has its complete content. The [sweep] removes content without a row.
 
-mod answer;
-mod api;
 pub(crate) mod content;
-mod download;
 mod form;
-mod kept;
+mod handlers;
 mod kind;
-pub(crate) mod large;
+pub(crate) mod large_responses;
 mod model;
 mod resolve;
+mod responses;
 pub(crate) mod scan;
+mod sharing;
 mod sniff;
 mod store;
+mod stored_contents;
 pub(crate) mod sweep;
-mod upload;
 
-use utoipa_actix_web::service_config::ServiceConfig;
-
-/// Calls to resolve files that a tenant may run at once: half of the connections of the smallest pool.
-pub(crate) const MAX_TENANT_RESOLVES: usize = 2;
-
-pub(crate) fn routes(v1: &mut ServiceConfig) {
-    // Before the paths with an id, which `resolve` would be taken for.
-    v1.service(api::resolve);
-    v1.service(api::upload);
-    v1.service(api::download);
-    v1.service(api::info);
-    v1.service(api::archive);
-}
+pub(crate) use handlers::{MAX_TENANT_RESOLVES, routes};

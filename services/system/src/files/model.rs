@@ -1,4 +1,4 @@
-//! What a file is and who may do what with it.
+//! A file, and the callers who may read, share and archive it.
 
 use common::Caller;
 use common::wire::normalize_line;
@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 
 use super::kind::{Bucket, FileType};
 
-/// The most organisations that a file is shared with; `*` counts as one.
+/// The maximum number of organisations that a file is shared with. `*` counts as one.
 pub const MAX_ORGANISATIONS: usize = 200;
-/// The entry that stands for every organisation.
+/// The entry that means every organisation.
 const EVERYBODY: &str = "*";
 
-/// The organisations that a file is shared with, each once; `*` among them is everybody.
+/// The organisations that a file is shared with, without duplicates. `*` means everybody.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Organisations(pub Vec<String>);
 
 impl Organisations {
-    /// Adds those that are missing; true if any was.
+    /// Adds organisations that are not in the list yet. Returns true if it added any.
     pub fn add(&mut self, others: &[String]) -> bool {
         let before = self.0.len();
         for other in others {
@@ -30,13 +30,13 @@ impl Organisations {
         self.0.len() > before
     }
 
-    /// Removes those that are there, as they are written or else normalized; true if any was.
+    /// Removes organisations. Compares each id as it is written, then normalized. Returns true if it removed any.
     pub fn remove(&mut self, others: &[String]) -> bool {
         let before = self.0.len();
         for other in others {
             let position = |id: &str| self.0.iter().position(|organisation| organisation == id);
-            if let Some(found) = position(other).or_else(|| position(&normalize_line(other))) {
-                self.0.remove(found);
+            if let Some(index) = position(other).or_else(|| position(&normalize_line(other))) {
+                self.0.remove(index);
             }
         }
         self.0.len() < before
@@ -50,46 +50,46 @@ impl TryFrom<Json> for Organisations {
     }
 }
 
-/// A stored file.
+/// A row of the table `files`.
 #[derive(Clone, Debug, Queryable, Selectable)]
 #[diesel(table_name = crate::schema::files)]
 pub struct File {
-    /// Its id.
     pub id: Id,
     /// `images` or `files`.
     #[diesel(deserialize_as = String)]
     pub bucket: Bucket,
-    /// What it is for.
+    /// What the file is used for.
     #[diesel(deserialize_as = String)]
     pub kind: FileType,
-    /// Its owner; none if the uploader acted for no organisation.
+    /// The owner. `None` if the uploader acted for no organisation.
     pub organisation_id: Option<String>,
-    /// 1..200 characters, no folder.
+    /// The file name without a path, 1 to 200 characters.
     pub name: String,
-    /// SHA-256 of the content, 64 hex digits.
+    /// SHA-256 of the content, 64 hexadecimal digits.
     pub hash: String,
-    /// Media type.
+    /// The media type.
     pub content_type: String,
-    /// Bytes of the content, at least 1.
+    /// Size of the content in bytes, at least 1.
     pub size: i64,
-    /// Who uploaded it.
+    /// The id of the user who uploaded the file.
     pub user_id: String,
-    /// The name of who uploaded it.
+    /// The name of the user who uploaded the file.
     pub user_name: String,
-    /// Who may read it too.
+    /// The organisations that the file is shared with.
     #[diesel(deserialize_as = Json)]
     pub organisations: Organisations,
-    /// When it was uploaded.
+    /// When the file was uploaded.
     pub created_at: Timestamp,
-    /// When it was archived, if it was.
+    /// When the file was archived.
     pub archived_at: Option<Timestamp>,
 }
 
 impl File {
-    /// True for callers who may share and archive the file: its organisation and `admin`.
+    /// Returns true if the caller may share and archive the file: its organisation, and `admin`.
     ///
-    /// The uploader's rights hold only while acting for the organisation that the file was uploaded for. So they add
-    /// something only to a file without an organisation: its uploader may, while acting for none.
+    /// The uploader's rights apply only while acting for the organisation that the file was uploaded for
+    /// (`docs/api/authentication.md`, "Permissions"). So the uploader needs a check only for a file without an
+    /// organisation, which belongs to its uploader while acting for no organisation.
     pub fn is_own_of(&self, caller: &Caller) -> bool {
         let is_owner = match (&self.organisation_id, &caller.organisation) {
             (Some(owner), Some(organisation)) => *owner == organisation.id,
@@ -99,38 +99,38 @@ impl File {
         caller.admin || is_owner
     }
 
-    /// True for callers who may download the file and read its information.
+    /// Returns true if the caller may download the file and read its information.
     pub fn is_readable_by(&self, caller: &Caller) -> bool {
-        self.kind.is_open() || self.is_own_of(caller) || self.organisations.0.iter().any(reaches(caller))
+        self.kind.is_open() || self.is_own_of(caller) || self.organisations.0.iter().any(includes(caller))
     }
 
-    /// The same file as this caller sees it. Those who may share it see all organisations (a file from before the limit
-    /// may have more than [`MAX_ORGANISATIONS`]); others only the entries that let them read it.
+    /// Returns the file as the caller sees it. A caller who may share the file sees all organisations. A file from before
+    /// the limit may have more than [`MAX_ORGANISATIONS`]. Other callers see their own organisation and `*`.
     #[must_use]
     pub fn seen_by(mut self, caller: &Caller) -> Self {
         if !self.is_own_of(caller) {
-            self.organisations.0.retain(reaches(caller));
+            self.organisations.0.retain(includes(caller));
         }
         self
     }
 }
 
-/// Whether an entry of a file's organisations is the caller's own or everybody.
-fn reaches(caller: &Caller) -> impl Fn(&String) -> bool {
+/// Returns a predicate for the entries of a file's organisations that include the caller.
+fn includes(caller: &Caller) -> impl Fn(&String) -> bool {
     |organisation| organisation == EVERYBODY || caller.acts_for(organisation)
 }
 
 /// The files of one upload.
 #[derive(Debug)]
 pub struct Upload {
-    /// Of the first part.
+    /// The file of the first part.
     pub first: File,
-    /// Of the other parts, in their order.
+    /// The files of the other parts, in the order of the parts.
     pub additional: Vec<File>,
 }
 
 impl Upload {
-    /// All of them.
+    /// Returns all files.
     pub fn files(&self) -> impl Iterator<Item = &File> {
         std::iter::once(&self.first).chain(&self.additional)
     }
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sharing_twice_changes_nothing() {
+    fn add_ignores_duplicates() {
         let mut organisations = Organisations(vec!["a".into()]);
         assert!(organisations.add(&["b".into(), "a".into(), "b".into()]));
         assert_eq!(organisations.0, ["a", "b"]);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn unsharing_twice_changes_nothing() {
+    fn remove_ignores_unknown_ids() {
         let mut organisations = Organisations(vec!["a".into(), "*".into(), "b".into()]);
         assert!(organisations.remove(&["b".into(), "c".into(), "a".into()]));
         assert_eq!(organisations.0, ["*"]);

@@ -1,8 +1,10 @@
-//! The virus scanner: clamd over its socket, which gets every upload before anything of it is kept.
+//! Scans uploads with clamd before they are stored.
 
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use actix_web::web::Bytes;
 use anyhow::{Context, anyhow, bail};
 use common::Error;
 use common::validation::{Code, ValidationErrors};
@@ -13,21 +15,23 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::time::timeout;
 use url::Url;
 
-use super::form::Part;
-use crate::{Settings, System};
+use super::form::UploadedPart;
+use crate::Settings;
 
-const WHAT: &str = "The virus scanner";
-const CONNECT: Duration = Duration::from_secs(2);
-/// Those who ask whether it is there wait no longer than a second themselves.
-const PROBE: Duration = Duration::from_millis(700);
-/// A reply is one line; whatever is longer is not clamd's.
-const REPLY: u64 = 4096;
+/// The name of the scanner in error messages.
+const SCANNER: &str = "The virus scanner";
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Shorter than the 1 s that callers of the readiness probe wait.
+const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
+/// clamd replies with one short line.
+const MAX_REPLY_BYTES: u64 = 4096;
 
-/// Where clamd listens.
+/// A client of clamd.
 #[derive(Clone, Debug)]
 pub struct Scanner {
     address: Address,
-    patience: Duration,
+    /// Limits the scan of one file.
+    scan_timeout: Duration,
 }
 
 #[derive(Clone, Debug)]
@@ -39,18 +43,16 @@ enum Address {
 trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Socket for T {}
 
-/// Refuses an upload with parts in which the scanner finds something; each is named.
+/// Refuses an upload with infected parts and reports each of them. Without a scanner accepts every upload.
 ///
 /// # Errors
-/// 400 `infected`; 503 when the scanner does not say what it found.
-pub(super) async fn refuse_infected(system: &System, parts: &[Part]) -> Result<(), Error> {
-    let Some(scanner) = &system.scanner else { return Ok(()) };
+/// 400 `infected`; 503 if the scanner returns no verdict.
+pub(super) async fn refuse_infected(scanner: Option<&Scanner>, parts: &[UploadedPart]) -> Result<(), Error> {
+    let Some(scanner) = scanner else { return Ok(()) };
     let mut errors = ValidationErrors::default();
     for (i, part) in parts.iter().enumerate() {
-        let found = timeout(scanner.patience, scanner.scan(part.content.chunks())).await;
-        let late = || anyhow!("no verdict within {:?}", scanner.patience);
-        let found = found.map_err(|_| late()).flatten().map_err(|e| Error::Unavailable(e, WHAT))?;
-        if let Some(signature) = found {
+        let verdict = scanner.scan(part.content.chunks()).await;
+        if let Some(signature) = verdict.map_err(|e| Error::Unavailable(e, SCANNER))? {
             let message = format!("is infected: {signature}");
             errors.push_with("file", Code::Infected, message, json!({ "index": i, "signature": signature }));
         }
@@ -59,95 +61,106 @@ pub(super) async fn refuse_infected(system: &System, parts: &[Part]) -> Result<(
 }
 
 impl Scanner {
-    /// The scanner that the settings name, if they name one.
+    /// Returns the scanner of `service.scan_url`, if it is set. Does not connect.
     ///
     /// # Errors
-    /// One sentence that says what to change.
+    /// One sentence that says which setting to change.
     pub fn open(settings: &Settings) -> anyhow::Result<Option<Self>> {
         let Some(url) = &settings.scan_url else { return Ok(None) };
         let expected = "service.scan_url must be tcp://HOST:3310 or unix:///run/clamav/clamd.ctl";
         let address = Self::address(url).context(expected)?;
-        Ok(Some(Self { address, patience: Duration::from_secs(settings.scan_seconds) }))
+        Ok(Some(Self { address, scan_timeout: Duration::from_secs(settings.scan_seconds) }))
     }
 
     fn address(url: &Url) -> anyhow::Result<Address> {
         match (url.scheme(), url.host_str(), url.port()) {
-            // An IPv6 address has brackets in a URL only.
+            // IPv6 addresses have brackets in URLs only.
             ("tcp", Some(host), Some(port)) => {
                 Ok(Address::Tcp(host.trim_matches(['[', ']']).to_owned(), port))
             }
             ("unix", None | Some(""), None) if url.path().len() > 1 => Ok(Address::Unix(url.path().into())),
-            _ => bail!("it names no socket"),
+            _ => bail!("the URL is not the address of a socket"),
         }
     }
 
-    /// True when it answers.
+    /// Returns true if clamd replies to `PING`.
     pub async fn is_reachable(&self) -> bool {
-        let asked = async {
+        let ping = async {
             let mut socket = self.connect().await?;
             socket.write_all(b"zPING\0").await?;
-            reply(socket).await
+            read_reply(socket).await
         };
-        timeout(PROBE, asked).await.is_ok_and(|said| said.is_ok_and(|said| said == "PONG"))
+        matches!(timeout(PROBE_TIMEOUT, ping).await, Ok(Ok(reply)) if reply == "PONG")
     }
 
     async fn connect(&self) -> anyhow::Result<Box<dyn Socket>> {
-        let connected = async {
-            Ok::<Box<dyn Socket>, std::io::Error>(match &self.address {
+        let connecting = async {
+            Ok::<Box<dyn Socket>, io::Error>(match &self.address {
                 Address::Tcp(host, port) => Box::new(TcpStream::connect((host.as_str(), *port)).await?),
                 Address::Unix(path) => Box::new(UnixStream::connect(path).await?),
             })
         };
-        let connected = timeout(CONNECT, connected).await.context("it does not answer")?;
+        let connected = timeout(CONNECT_TIMEOUT, connecting).await;
+        let connected = connected.with_context(|| format!("no connection within {CONNECT_TIMEOUT:?}"))?;
         connected.with_context(|| format!("cannot connect to {:?}", self.address))
     }
 
-    /// The name of what is found in the content, if something is.
+    /// Returns the name of the signature that matches the content, or `None` if the content is clean.
+    ///
+    /// # Errors
+    /// If clamd cannot be reached, is too slow, or does not return a verdict on the complete content.
     async fn scan(
         &self,
-        content: impl Stream<Item = Result<actix_web::web::Bytes, Error>>,
+        content: impl Stream<Item = Result<Bytes, Error>>,
+    ) -> anyhow::Result<Option<String>> {
+        let late = |_| anyhow!("no verdict within {:?}", self.scan_timeout);
+        timeout(self.scan_timeout, self.instream(content)).await.map_err(late).flatten()
+    }
+
+    async fn instream(
+        &self,
+        content: impl Stream<Item = Result<Bytes, Error>>,
     ) -> anyhow::Result<Option<String>> {
         let mut socket = self.connect().await?;
         let sent = send(&mut socket, content).await;
-        // When it takes no more it has said why.
-        let said = reply(socket).await;
-        let (said, sent) = match (said, sent) {
-            (Ok(said), sent) if !said.is_empty() => (said, sent),
-            (_, Err(e)) => return Err(e),
-            (said, sent) => (said?, sent),
+        // clamd stops reading after an error and replies with the reason. So the reply counts even if sending failed.
+        let reply = match (read_reply(socket).await, &sent) {
+            (Ok(reply), _) if !reply.is_empty() => reply,
+            (_, Err(_)) => return sent.map(|()| None),
+            (reply, Ok(())) => reply?,
         };
-        match said.strip_prefix("stream: ") {
-            // Of what it has not seen whole it cannot say so.
+        match reply.strip_prefix("stream: ") {
+            // The verdict holds only for complete content.
             Some("OK") => sent.map(|()| None),
             Some(found) if found.ends_with(" FOUND") => {
-                let name = found.trim_end_matches(" FOUND");
-                Ok(Some(name.chars().filter(|c| !c.is_control()).collect()))
+                let signature = found.trim_end_matches(" FOUND");
+                Ok(Some(signature.chars().filter(|c| !c.is_control()).collect()))
             }
-            _ => {
-                bail!("it says {said:?} (StreamMaxLength of clamd.conf must be service.file_bytes at least)")
-            }
+            _ => bail!(
+                "clamd replied {reply:?} (StreamMaxLength of clamd.conf must be at least service.file_bytes)"
+            ),
         }
     }
 }
 
-/// `INSTREAM`: pieces, each after its length in four bytes, and an empty one at the end.
+/// Sends the command `INSTREAM`: chunks with their length in four bytes, and an empty chunk at the end.
 async fn send(
     socket: &mut Box<dyn Socket>,
-    content: impl Stream<Item = Result<actix_web::web::Bytes, Error>>,
+    content: impl Stream<Item = Result<Bytes, Error>>,
 ) -> anyhow::Result<()> {
     let mut content = std::pin::pin!(content);
     socket.write_all(b"zINSTREAM\0").await?;
-    while let Some(piece) = content.next().await {
-        let piece = piece?;
-        socket.write_u32(u32::try_from(piece.len())?).await?;
-        socket.write_all(&piece).await?;
+    while let Some(chunk) = content.next().await {
+        let chunk = chunk?;
+        socket.write_u32(u32::try_from(chunk.len())?).await?;
+        socket.write_all(&chunk).await?;
     }
     socket.write_u32(0).await?;
     Ok(())
 }
 
-async fn reply(socket: Box<dyn Socket>) -> anyhow::Result<String> {
-    let mut said = Vec::new();
-    BufReader::new(socket.take(REPLY)).read_until(0, &mut said).await?;
-    Ok(String::from_utf8_lossy(&said).trim_end_matches(['\0', '\n']).to_owned())
+async fn read_reply(socket: Box<dyn Socket>) -> anyhow::Result<String> {
+    let mut reply = Vec::new();
+    BufReader::new(socket.take(MAX_REPLY_BYTES)).read_until(0, &mut reply).await?;
+    Ok(String::from_utf8_lossy(&reply).trim_end_matches(['\0', '\n']).to_owned())
 }

@@ -1,6 +1,8 @@
-//! Removing content that no file has: what a crash, or a database that was out of reach, left between a content and
-//! its record. Why this takes nothing from anybody is said in [`content`](super::content).
+//! Removes orphans from the content store: contents that no file has. A crash, or an unavailable database, leaves an orphan
+//! between storing the content and creating its row. [`content`](super::content) explains why this removes no content in
+//! use.
 
+use std::iter;
 use std::time::{Duration, SystemTime};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -8,129 +10,134 @@ use common::Error;
 use database::Database;
 use futures_util::TryStreamExt;
 
-use super::content::{ContentStore, Found, Name};
+use super::content::{ContentEntry, ContentName, ContentStore};
 use super::store;
-use crate::{Settings, System};
+use crate::Settings;
 
 /// The name of the command.
 pub(crate) const COMMAND: &str = "sweep-files";
 const DRY_RUN: &str = "dry-run";
-/// How many contents are looked at between two lines of progress.
-const PROGRESS: u64 = 100_000;
-/// As many contents without a file are nothing strange, nor is one in fifty.
+/// Contents between two lines of progress of the command.
+const PROGRESS_INTERVAL: u64 = 100_000;
+/// The background sweep removes up to this many orphans, or one in [`ORPHAN_RATIO`] contents if that is more.
 const MAX_ORPHANS: u64 = 20;
-const DAY: Duration = Duration::from_secs(24 * 3600);
+const ORPHAN_RATIO: u64 = 50;
+const SWEEP_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 
-/// What a sweep came to.
+/// The outcome of a sweep.
 #[derive(Debug, Default)]
 struct Swept {
-    looked_at: u64,
-    removed: u64,
+    /// Number of contents in the store.
+    checked: u64,
+    /// Number of orphans older than the grace period.
+    orphans: u64,
+    /// Size of the orphans in bytes.
     bytes: u64,
 }
 
-/// `system sweep-files`
+/// Returns the command `sweep-files`.
 pub(crate) fn command() -> Command {
     let dry_run = Arg::new(DRY_RUN).long(DRY_RUN).action(ArgAction::SetTrue);
     common::cli::command(
         COMMAND,
-        "Removes file contents that no file has, once they are older than service.sweep_grace_seconds",
+        "Removes contents that no file has, once they are older than service.sweep_grace_seconds",
         [
             "database.url and service.store_url; it may run beside the service",
-            "when all were looked at",
+            "when all contents were checked",
             "sweep-files --dry-run",
         ],
     )
-    .arg(dry_run.help("Lists them and removes nothing"))
+    .arg(dry_run.help("Lists the contents and removes none"))
 }
 
-/// Runs the command.
+/// Runs the command `sweep-files`.
 pub(crate) async fn run(arguments: &ArgMatches, settings: &Settings, db: Database) -> anyhow::Result<()> {
     let store = ContentStore::open(settings).await?;
-    let (dry_run, mut told) = (arguments.get_flag(DRY_RUN), 0);
-    let swept = sweep(&db, &store, settings.grace(), !dry_run, |swept, forgotten| {
-        for Found { name, size, .. } in forgotten {
+    let (dry_run, mut reported) = (arguments.get_flag(DRY_RUN), 0);
+    let swept = sweep(&db, &store, settings.grace(), !dry_run, |swept, orphans| {
+        for ContentEntry { name, size, .. } in orphans {
             println!("{} {size}", name.as_str());
         }
-        if swept.looked_at >= told + PROGRESS {
-            told = swept.looked_at;
-            eprintln!("{told} contents looked at so far");
+        if swept.checked >= reported + PROGRESS_INTERVAL {
+            reported = swept.checked;
+            eprintln!("{reported} contents checked so far");
         }
     });
-    let Swept { looked_at, removed, bytes } = swept.await?;
-    let done = if dry_run { "would be removed" } else { "removed" };
-    println!("{looked_at} contents looked at, {removed} of them {done}: {bytes} bytes");
+    let Swept { checked, orphans, bytes } = swept.await?;
+    let removed = if dry_run { "would be removed" } else { "removed" };
+    println!("{checked} contents checked, {orphans} of them {removed}: {bytes} bytes");
     if !dry_run {
-        println!("{} uploads that a crash had cut off removed", store.tidy().await?);
+        println!("{} interrupted uploads removed", store.remove_stale_uploads().await?);
     }
     Ok(())
 }
 
-/// Sweeps when the service starts, again when what was left behind right before that has come of age, and then once
-/// a day.
-pub(crate) async fn regularly(system: &System) {
-    for wait in [Duration::ZERO, system.grace()].into_iter().chain(std::iter::repeat(DAY)) {
+/// Sweeps when the service starts, again after the grace period, and then once a day. The second sweep finds the orphans
+/// that were too young at the start.
+pub(crate) async fn run_periodically(db: &Database, store: &ContentStore, grace: Duration) {
+    for wait in [Duration::ZERO, grace].into_iter().chain(iter::repeat(SWEEP_INTERVAL)) {
         tokio::time::sleep(wait).await;
-        match sweep_unless_strange(system).await {
-            Ok(Swept { looked_at, removed, bytes }) => {
-                tracing::info!(looked_at, removed, bytes, "file contents without a file are removed");
+        match sweep_if_few_orphans(db, store, grace).await {
+            Ok(Swept { checked, orphans, bytes }) => {
+                tracing::info!(checked, removed = orphans, bytes, "orphaned contents of files were removed");
             }
             Err(error) => tracing::warn!(
                 error = format!("{:#}", anyhow::Error::from(error)),
-                "file contents could not be swept; system sweep-files does so too"
+                "orphaned contents of files could not be removed; the command system {COMMAND} removes them too"
             ),
         }
     }
 }
 
-/// Crashes leave little behind. Where much has no file this is more likely the wrong database or somebody else's
-/// store: then only the command, which somebody gives, removes it.
-async fn sweep_unless_strange(system: &System) -> Result<Swept, Error> {
-    if let Err(error) = system.store.tidy().await {
+/// Removes the orphans if they are few. Crashes leave few. Many orphans mean that this is probably the wrong database, or
+/// the store of another deployment. Only the command, which an operator runs, removes those.
+async fn sweep_if_few_orphans(db: &Database, store: &ContentStore, grace: Duration) -> Result<Swept, Error> {
+    if let Err(error) = store.remove_stale_uploads().await {
         tracing::warn!(
             error = format!("{:#}", anyhow::Error::from(error)),
-            "staged files could not be removed"
+            "interrupted uploads could not be removed"
         );
     }
-    let sweep = |removing| sweep(&system.db, &system.store, system.grace(), removing, |_, _| {});
-    let swept = sweep(false).await?;
-    let Swept { looked_at, removed, .. } = swept;
-    if removed == 0 {
-        return Ok(swept);
+    let sweep = |remove| sweep(db, store, grace, remove, |_, _| {});
+    let dry_run = sweep(false).await?;
+    let Swept { checked, orphans, .. } = dry_run;
+    if orphans == 0 {
+        return Ok(dry_run);
     }
-    if removed > MAX_ORPHANS.max(looked_at / 50) || system.db.read(store::is_empty).await? {
+    if orphans > MAX_ORPHANS.max(checked / ORPHAN_RATIO) || db.read(store::is_empty).await? {
         tracing::warn!(
-            looked_at,
-            forgotten = removed,
-            "more contents than crashes leave have no file here: is service.store_url this deployment's own? \
-             They stay until somebody runs system sweep-files"
+            checked,
+            orphans,
+            "more orphaned contents than crashes leave: check that service.store_url belongs to this deployment. \
+             They are not removed until an operator runs system {COMMAND}"
         );
-        return Ok(Swept { looked_at, ..Swept::default() });
+        return Ok(Swept { checked, ..Swept::default() });
     }
     sweep(true).await
 }
 
-/// Looks at every content; memory holds one batch of them, and the database is asked once for each.
+/// Checks every content, and removes the orphans if `remove` is true. Holds one batch of contents in memory and runs one
+/// query for each batch. Calls `report` with the totals so far and the orphans of the batch.
 async fn sweep(
     db: &Database,
     store: &ContentStore,
     grace: Duration,
-    removing: bool,
-    mut tell: impl FnMut(&Swept, &[Found]),
+    remove: bool,
+    mut report: impl FnMut(&Swept, &[ContentEntry]),
 ) -> Result<Swept, Error> {
     let (mut swept, mut batches) = (Swept::default(), store.list());
     while let Some(mut batch) = batches.try_next().await? {
-        swept.looked_at += batch.len() as u64;
+        swept.checked += batch.len() as u64;
         let now = SystemTime::now();
-        batch.retain(|found| now.duration_since(found.modified).is_ok_and(|age| age > grace));
-        let hashes: Vec<_> = batch.iter().map(|found| found.name.hash().to_owned()).collect();
-        let used = db.read(move |c| store::names(c, &hashes)).await?;
-        batch.retain(|found| used.get(found.name.hash()) != Some(&found.name));
-        swept.removed += batch.len() as u64;
-        swept.bytes += batch.iter().map(|found| found.size).sum::<u64>();
-        tell(&swept, &batch);
-        if removing && !batch.is_empty() {
-            let names: Vec<Name> = batch.into_iter().map(|found| found.name).collect();
+        batch.retain(|entry| now.duration_since(entry.modified).is_ok_and(|age| age > grace));
+        let hashes: Vec<_> = batch.iter().map(|entry| entry.name.hash().to_owned()).collect();
+        let in_use = db.read(move |c| store::find_content_names(c, &hashes)).await?;
+        batch.retain(|entry| in_use.get(entry.name.hash()) != Some(&entry.name));
+        swept.orphans += batch.len() as u64;
+        swept.bytes += batch.iter().map(|entry| entry.size).sum::<u64>();
+        report(&swept, &batch);
+        if remove && !batch.is_empty() {
+            let names: Vec<ContentName> = batch.into_iter().map(|entry| entry.name).collect();
             store.remove(names).await?;
         }
     }

@@ -1,7 +1,7 @@
-//! A bucket: S3 and its like, Google Cloud Storage, Azure Blob Storage.
+//! A store in a bucket: S3 and compatible servers, Google Cloud Storage, Azure Blob Storage.
 //!
-//! Everything has a limit of its own here instead of the one limit that the client library has for a request and its
-//! whole answer: a dead store is found out within seconds, and a download may still take as long as its reader needs.
+//! Every call has its own timeout here. The client library only has one timeout for a request and its whole response. So a
+//! dead store is detected within seconds, and a download may still take as long as its reader needs.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,126 +19,129 @@ use object_store::{
 };
 use tokio::time::timeout;
 
-use super::{BATCH, Found, Name, Staged, lost, unavailable};
+use super::error::{missing, unavailable};
+use super::name::ContentName;
+use super::staging::Staged;
+use super::{ContentEntry, LIST_BATCH};
 
-/// Content is sent in parts of this size, one after the other; the least that S3 takes.
-const PART: u64 = 5 << 20;
-/// How long the store may take to answer, and how much longer for each MiB that is sent to it.
-const CALL_TIMEOUT: Duration = Duration::from_secs(4);
-const PER_MIB: Duration = Duration::from_secs(1);
-/// How long the next piece of a download may take.
-const STALLED: Duration = Duration::from_secs(15);
-/// Those who ask whether it is there wait no longer than a second themselves.
-const PROBE: Duration = Duration::from_millis(700);
+/// Bytes of a part of a multipart upload: the minimum of S3. Parts are sent one after the other.
+const PART_BYTES: u64 = 5 << 20;
+/// How long the store may take to respond, without the time to send content to it.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(4);
+/// How much longer the store may take for each MiB that is sent to it.
+const SEND_TIMEOUT_PER_MIB: Duration = Duration::from_secs(1);
+/// How long the next chunk of a download, or the next page of a list, may take.
+const CHUNK_TIMEOUT: Duration = Duration::from_secs(15);
+/// Shorter than the 1 s that callers of the readiness probe wait.
+const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
 
-/// A bucket, and the folder in it.
+/// A store in a folder of a bucket.
 #[derive(Clone, Debug)]
-pub struct Cloud {
+pub struct CloudStore {
     store: Arc<dyn ObjectStore>,
     folder: Path,
 }
 
 /// Why a bucket cannot be used.
 #[derive(Debug)]
-pub(super) enum Unusable {
-    /// It did not answer; it may later.
-    Down(String),
-    /// It is not there, or the credentials are refused: somebody must change something.
+pub(super) enum ProbeError {
+    /// The store does not respond, or responds with a temporary error.
+    Unavailable(String),
+    /// The bucket does not exist, or the credentials are refused. An operator must change the settings.
     Refused(String),
 }
 
-impl Cloud {
+impl CloudStore {
     pub(super) fn new(store: Arc<dyn ObjectStore>, folder: Path) -> Self {
         Self { store, folder }
     }
 
-    fn path(&self, name: &Name) -> Path {
-        self.folder.clone().join(name.folder()).join(name.as_str())
+    fn path(&self, name: &ContentName) -> Path {
+        self.folder.clone().join(name.shard()).join(name.as_str())
     }
 
-    pub(super) async fn keep(&self, staged: &Staged, name: &Name) -> Result<(), Error> {
+    pub(super) async fn put(&self, staged: &Staged, name: &ContentName) -> Result<(), Error> {
         let path = self.path(name);
-        if staged.size <= PART {
-            let all = staged.piece(0, staged.size).await?;
-            limited(staged.size, self.store.put(&path, all.into())).await?;
+        if staged.size <= PART_BYTES {
+            let content = staged.read(0, staged.size).await?;
+            sending(staged.size, self.store.put(&path, content.into())).await?;
             return Ok(());
         }
-        let mut upload = limited(0, self.store.put_multipart(&path)).await?;
-        let sent = send(&mut *upload, staged).await;
-        if sent.is_err() {
-            // What it does not come to is for the bucket's rule.
-            let _ = limited(0, upload.abort()).await;
+        let mut upload = sending(0, self.store.put_multipart(&path)).await?;
+        let result = send_parts(&mut *upload, staged).await;
+        if result.is_err() {
+            // If this fails too, a rule of the bucket aborts the upload.
+            let _ = sending(0, upload.abort()).await;
         }
-        sent
+        result
     }
 
-    pub(super) async fn size(&self, name: &Name) -> Result<Option<u64>, Error> {
-        match within(CALL_TIMEOUT, self.store.head(&self.path(name))).await? {
-            Err(e) if is_missing(&e) => Ok(None),
-            found => Ok(Some(found.map_err(failed)?.size)),
+    pub(super) async fn size(&self, name: &ContentName) -> Result<Option<u64>, Error> {
+        match within(REQUEST_TIMEOUT, self.store.head(&self.path(name))).await? {
+            Err(e) if is_missing_object(&e) => Ok(None),
+            result => Ok(Some(result.map_err(failed)?.size)),
         }
     }
 
-    pub(super) async fn read(&self, name: &Name, bytes: Range<u64>) -> Result<BoxBody, Error> {
-        let range = Some(bytes.clone().into());
+    pub(super) async fn read(&self, name: &ContentName, range: Range<u64>) -> Result<BoxBody, Error> {
+        let options = GetOptions { range: Some(range.clone().into()), ..GetOptions::default() };
         let path = self.path(name);
-        let asked = self.store.get_opts(&path, GetOptions { range, ..GetOptions::default() });
-        let found = match within(CALL_TIMEOUT, asked).await? {
-            Err(e) if is_missing(&e) => return Err(lost(anyhow!(e.to_string()))),
-            found => found.map_err(failed)?,
+        let object = match within(REQUEST_TIMEOUT, self.store.get_opts(&path, options)).await? {
+            Err(e) if is_missing_object(&e) => return Err(missing(anyhow!(e.to_string()))),
+            result => result.map_err(failed)?,
         };
-        if found.range != bytes {
-            return Err(lost(anyhow!("the store has bytes {:?} of {bytes:?}", found.range)));
+        if object.range != range {
+            return Err(missing(anyhow!("the store has bytes {:?} of {range:?}", object.range)));
         }
-        let pieces = stream::try_unfold(found.into_stream(), next);
-        Ok(BoxBody::new(SizedStream::new(bytes.end - bytes.start, Box::pin(pieces))))
+        let chunks = stream::try_unfold(object.into_stream(), next_chunk);
+        Ok(BoxBody::new(SizedStream::new(range.end - range.start, Box::pin(chunks))))
     }
 
     pub(super) async fn is_reachable(&self) -> bool {
-        self.probe(PROBE).await.is_ok()
+        self.probe(PROBE_TIMEOUT).await.is_ok()
     }
 
-    /// Asks for something that is not there: the bucket that says so is there, and lets us in.
-    pub(super) async fn probe(&self, patience: Duration) -> Result<(), Unusable> {
+    /// Requests an object that does not exist. The response shows whether the bucket exists and accepts the credentials.
+    pub(super) async fn probe(&self, probe_timeout: Duration) -> Result<(), ProbeError> {
         let path = self.folder.clone().join(".probe");
-        match timeout(patience, self.store.get(&path)).await {
-            Err(_) => Err(Unusable::Down(format!("no answer within {patience:?}"))),
-            Ok(Err(e)) if is_missing(&e) => Ok(()),
+        match timeout(probe_timeout, self.store.get(&path)).await {
+            Err(_) => Err(ProbeError::Unavailable(format!("no response within {probe_timeout:?}"))),
+            Ok(Err(e)) if is_missing_object(&e) => Ok(()),
             Ok(Err(e)) => Err(match &e {
                 StoreError::NotFound { .. }
                 | StoreError::PermissionDenied { .. }
-                | StoreError::Unauthenticated { .. } => Unusable::Refused(e.to_string()),
-                _ => Unusable::Down(e.to_string()),
+                | StoreError::Unauthenticated { .. } => ProbeError::Refused(e.to_string()),
+                _ => ProbeError::Unavailable(e.to_string()),
             }),
             Ok(Ok(_)) => Ok(()),
         }
     }
 
-    pub(super) fn list(&self) -> impl Stream<Item = Result<Vec<Found>, Error>> + Send + '_ {
-        // The library asks for the next thousand when these are used up.
-        let batches = self.store.list(Some(&self.folder)).ready_chunks(BATCH);
+    pub(super) fn list(&self) -> impl Stream<Item = Result<Vec<ContentEntry>, Error>> + Send + '_ {
+        // The library requests the next page of 1000 objects after these are consumed.
+        let batches = self.store.list(Some(&self.folder)).ready_chunks(LIST_BATCH);
         stream::try_unfold(batches, async |mut batches| {
-            let some = async { batches.next().await.map(|batch| batch.into_iter().collect()).transpose() };
-            let some: Option<Vec<_>> = within(STALLED, some).await?.map_err(failed)?;
-            let Some(batch) = some else { return Ok(None) };
-            Ok(Some((batch.iter().filter_map(|object| self.content(object)).collect(), batches)))
+            let next = async { batches.next().await.map(|batch| batch.into_iter().collect()).transpose() };
+            let batch: Option<Vec<_>> = within(CHUNK_TIMEOUT, next).await?.map_err(failed)?;
+            let Some(batch) = batch else { return Ok(None) };
+            Ok(Some((batch.iter().filter_map(|object| self.content_entry(object)).collect(), batches)))
         })
     }
 
-    /// The content that an object is, if it is one.
-    fn content(&self, object: &ObjectMeta) -> Option<Found> {
+    /// Returns the content for an object, or `None` if the object is not a content.
+    fn content_entry(&self, object: &ObjectMeta) -> Option<ContentEntry> {
         let mut rest = object.location.prefix_match(&self.folder)?;
-        let (folder, name) = (rest.next()?, rest.next()?);
-        let name = Name::at(folder.as_ref(), name.as_ref()).filter(|_| rest.next().is_none())?;
-        Some(Found { name, size: object.size, modified: object.last_modified.into() })
+        let (shard, name) = (rest.next()?, rest.next()?);
+        let name = ContentName::parse(shard.as_ref(), name.as_ref()).filter(|_| rest.next().is_none())?;
+        Some(ContentEntry { name, size: object.size, modified: object.last_modified.into() })
     }
 
-    pub(super) async fn remove(&self, names: &[Name]) -> Result<(), Error> {
+    pub(super) async fn remove(&self, names: &[ContentName]) -> Result<(), Error> {
         let paths: Vec<_> = names.iter().map(|name| Ok(self.path(name))).collect();
-        let mut removed = self.store.delete_stream(stream::iter(paths).boxed());
+        let mut removals = self.store.delete_stream(stream::iter(paths).boxed());
         loop {
-            match within(STALLED, async { removed.next().await.transpose() }).await? {
-                Err(e) if !is_missing(&e) => return Err(failed(e)),
+            match within(CHUNK_TIMEOUT, async { removals.next().await.transpose() }).await? {
+                Err(e) if !is_missing_object(&e) => return Err(failed(e)),
                 Ok(None) => return Ok(()),
                 _ => {}
             }
@@ -146,55 +149,56 @@ impl Cloud {
     }
 }
 
-async fn send(upload: &mut dyn MultipartUpload, staged: &Staged) -> Result<(), Error> {
+async fn send_parts(upload: &mut dyn MultipartUpload, staged: &Staged) -> Result<(), Error> {
     let mut start = 0;
     while start < staged.size {
-        let size = PART.min(staged.size - start);
-        let part = staged.piece(start, size).await?;
-        limited(size, upload.put_part(part.into())).await?;
+        let size = PART_BYTES.min(staged.size - start);
+        let part = staged.read(start, size).await?;
+        sending(size, upload.put_part(part.into())).await?;
         start += size;
     }
-    limited(staged.size, upload.complete()).await?;
+    sending(staged.size, upload.complete()).await?;
     Ok(())
 }
 
-type Pieces = BoxStream<'static, object_store::Result<Bytes>>;
+type Chunks = BoxStream<'static, object_store::Result<Bytes>>;
 
-async fn next(mut pieces: Pieces) -> Result<Option<(Bytes, Pieces)>, Error> {
-    let piece = within(STALLED, async { pieces.next().await.transpose() }).await?;
-    Ok(piece.map_err(failed)?.map(|piece| (piece, pieces)))
+async fn next_chunk(mut chunks: Chunks) -> Result<Option<(Bytes, Chunks)>, Error> {
+    let chunk = within(CHUNK_TIMEOUT, async { chunks.next().await.transpose() }).await?;
+    Ok(chunk.map_err(failed)?.map(|chunk| (chunk, chunks)))
 }
 
-/// What is asked of the store with so many bytes.
-async fn limited<T>(size: u64, asked: impl Future<Output = object_store::Result<T>>) -> Result<T, Error> {
+/// Runs a call that sends `size` bytes to the store.
+async fn sending<T>(size: u64, call: impl Future<Output = object_store::Result<T>>) -> Result<T, Error> {
     let mib = u32::try_from(size >> 20).unwrap_or(u32::MAX);
-    within(CALL_TIMEOUT + PER_MIB * mib, asked).await?.map_err(failed)
+    within(REQUEST_TIMEOUT + SEND_TIMEOUT_PER_MIB * mib, call).await?.map_err(failed)
 }
 
+/// Runs a call with a timeout, in a span.
 async fn within<T>(
-    patience: Duration,
-    asked: impl Future<Output = object_store::Result<T>>,
+    call_timeout: Duration,
+    call: impl Future<Output = object_store::Result<T>>,
 ) -> Result<object_store::Result<T>, Error> {
     let mut span = client_span("object store", || []);
-    let answered = timeout(patience, asked).await.map_err(|_| {
+    let result = timeout(call_timeout, call).await.map_err(|_| {
         traces::failed(&mut span, "no_answer");
-        unavailable(anyhow!("no answer within {patience:?}"))
+        unavailable(anyhow!("no response within {call_timeout:?}"))
     })?;
-    if answered.as_ref().is_err_and(|error| !is_missing(error)) {
+    if result.as_ref().is_err_and(|error| !is_missing_object(error)) {
         traces::failed(&mut span, "refused");
     }
-    Ok(answered)
+    Ok(result)
 }
 
-/// With its causes, which the library's own errors say already.
+/// Returns 503. Keeps only the message, because the library's messages already include their causes.
 fn failed(error: StoreError) -> Error {
     unavailable(anyhow!(error.to_string()))
 }
 
-/// True when the object is not there; a bucket that is not there is another matter.
-fn is_missing(error: &StoreError) -> bool {
+/// Returns true if the object does not exist. Returns false if the whole bucket does not exist.
+fn is_missing_object(error: &StoreError) -> bool {
     let StoreError::NotFound { source, .. } = error else { return false };
-    let said = format!("{source:?}");
-    // S3, Azure, Google.
-    !["NoSuchBucket", "ContainerNotFound", "bucket does not exist"].iter().any(|word| said.contains(word))
+    let source = format!("{source:?}");
+    // The errors of S3, Azure and Google.
+    !["NoSuchBucket", "ContainerNotFound", "bucket does not exist"].iter().any(|text| source.contains(text))
 }

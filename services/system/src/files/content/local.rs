@@ -1,149 +1,152 @@
-//! A folder with `ab/<name>` for each content and `.staging` for what is not complete. Its files and folders are
-//! synced before a content counts as kept; it takes its place by a rename, so it is there whole or not at all.
+//! A store in a folder: `ab/<name>` for each content, and `.staging` for incomplete content. Content is synced and then
+//! renamed into its shard, so that it appears completely or not at all. Then the shard is synced.
 
 use std::collections::HashSet;
 use std::fs::{self, DirEntry, File, Metadata};
 use std::io;
+use std::iter;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
+use std::time::Duration;
 
 use actix_web::body::BoxBody;
 use anyhow::{Context, ensure};
 use common::Error;
 use futures_util::stream::{self, Stream};
+use parking_lot::Mutex;
 
-use super::{BATCH, Found, Name, Staged, blocking, lost, reading};
+use super::error::{blocking, missing};
+use super::name::ContentName;
+use super::staging::Staged;
+use super::{ContentEntry, LIST_BATCH, reading};
 
-/// A staged file that nobody has locked and that is older was left behind by a crash. On a file system whose locks other
-/// machines do not see, an upload that comes in may look so too, if it brings less than a MiB in this time.
-const STALE: Duration = Duration::from_secs(600);
-/// So was one that is older than this, locked or not: not every file system has locks.
-const LONG_STALE: Duration = Duration::from_secs(24 * 3600);
+/// An unlocked staged file that was not written for longer is left from a crash. On a file system whose locks other
+/// machines do not see, this also holds for an upload that sends less than a MiB in this time.
+const STALE_UNLOCKED_AGE: Duration = Duration::from_secs(600);
+/// A staged file that was not written for longer is left from a crash, locked or not: some file systems have no locks.
+const STALE_AGE: Duration = Duration::from_secs(24 * 3600);
 
-/// The folder.
+/// A store in a folder.
 #[derive(Clone, Debug)]
-pub struct Local {
+pub struct LocalStore {
     folder: PathBuf,
-    /// The shards whose own names this process knows to be durable.
-    durable: Arc<Mutex<HashSet<String>>>,
+    /// Shards that this process knows to be durable in `folder`.
+    durable_shards: Arc<Mutex<HashSet<String>>>,
 }
 
-impl Local {
-    /// Opens the folder, and makes it if it is missing.
+impl LocalStore {
+    /// Opens the folder. Creates it if it does not exist.
     pub(super) fn open(folder: &str) -> anyhow::Result<Self> {
         ensure!(
             !folder.is_empty(),
-            "service.store_url names no folder: write it as in file:///var/lib/drover/files"
+            "service.store_url has no folder: write it as in file:///var/lib/drover/files"
         );
-        let local = Self { folder: folder.into(), durable: Arc::default() };
+        let local = Self { folder: folder.into(), durable_shards: Arc::default() };
         local.prepare().with_context(|| {
             format!(
-                "the folder {folder} of service.store_url cannot be used: make it writable, or name another"
+                "the folder {folder} of service.store_url cannot be used: make it writable, or use another one"
             )
         })?;
         Ok(local)
     }
 
     fn prepare(&self) -> io::Result<()> {
-        fs::create_dir_all(self.staging())?;
-        tempfile::tempfile_in(self.staging())?;
+        fs::create_dir_all(self.staging_folder())?;
+        tempfile::tempfile_in(self.staging_folder())?;
         sync_folder(&self.folder)
     }
 
-    pub(super) fn staging(&self) -> PathBuf {
+    pub(super) fn staging_folder(&self) -> PathBuf {
         self.folder.join(".staging")
     }
 
-    fn path(&self, name: &Name) -> PathBuf {
-        self.folder.join(name.folder()).join(name.as_str())
+    fn path(&self, name: &ContentName) -> PathBuf {
+        self.folder.join(name.shard()).join(name.as_str())
     }
 
-    pub(super) async fn keep(&self, staged: Staged, name: &Name) -> Result<(), Error> {
+    pub(super) async fn put(&self, staged: Staged, name: &ContentName) -> Result<(), Error> {
         let (local, name) = (self.clone(), name.clone());
         blocking(move || {
-            let shard = local.shard(&name)?;
+            let shard = local.create_shard(&name)?;
             staged.persist(&shard.join(name.as_str()))?;
             sync_folder(&shard)
         })
         .await
     }
 
-    /// The folder of a content, there for good.
-    fn shard(&self, name: &Name) -> io::Result<PathBuf> {
-        let shard = self.folder.join(name.folder());
-        let made = match fs::create_dir(&shard) {
+    /// Creates the shard of a content durably, and returns its path.
+    fn create_shard(&self, name: &ContentName) -> io::Result<PathBuf> {
+        let shard = self.folder.join(name.shard());
+        let created = match fs::create_dir(&shard) {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => false,
-            made => made.map(|()| true)?,
+            result => result.map(|()| true)?,
         };
-        let durable = || self.durable.lock().unwrap_or_else(PoisonError::into_inner);
-        if made {
-            durable().remove(name.folder());
+        if created {
+            self.durable_shards.lock().remove(name.shard());
         }
-        // Another replica, or an earlier process, may have made it and not come to the next line.
-        if !durable().contains(name.folder()) {
+        // Another replica or an earlier process may have created the shard and crashed before syncing it.
+        if !self.durable_shards.lock().contains(name.shard()) {
             sync_folder(&self.folder)?;
-            durable().insert(name.folder().to_owned());
+            self.durable_shards.lock().insert(name.shard().to_owned());
         }
         Ok(shard)
     }
 
-    pub(super) async fn size(&self, name: &Name) -> Result<Option<u64>, Error> {
+    pub(super) async fn size(&self, name: &ContentName) -> Result<Option<u64>, Error> {
         let path = self.path(name);
-        blocking(move || unless_gone(fs::metadata(path).map(|found| found.len()))).await
+        blocking(move || if_exists(fs::metadata(path).map(|metadata| metadata.len()))).await
     }
 
-    pub(super) async fn read(&self, name: &Name, bytes: Range<u64>) -> Result<BoxBody, Error> {
+    pub(super) async fn read(&self, name: &ContentName, range: Range<u64>) -> Result<BoxBody, Error> {
         match reading::open(self.path(name)).await {
-            Ok(file) => reading::body(file, bytes).await.map_err(missing),
-            // With the whole folder gone, the content is out of reach and not lost.
-            Err(error) if self.is_reachable().await => Err(missing(error)),
+            Ok(file) => reading::body(file, range).await.map_err(missing_if_not_found),
+            // Without the whole folder, the store is unavailable and the content is not missing.
+            Err(error) if self.is_reachable().await => Err(missing_if_not_found(error)),
             Err(error) => Err(error),
         }
     }
 
     pub(super) async fn is_reachable(&self) -> bool {
-        let staging = self.staging();
-        blocking(move || fs::metadata(staging)).await.is_ok_and(|found| found.is_dir())
+        let staging = self.staging_folder();
+        blocking(move || fs::metadata(staging)).await.is_ok_and(|metadata| metadata.is_dir())
     }
 
-    pub(super) fn list(&self) -> impl Stream<Item = Result<Vec<Found>, Error>> + Send + use<> {
+    pub(super) fn list(&self) -> impl Stream<Item = Result<Vec<ContentEntry>, Error>> + Send + use<> {
         let entries = entries(&self.folder).flat_map(|shard| match shard {
             Ok(shard) if is_shard(&shard) => entries(&shard.path()),
-            // Others may have put their own beside ours, for themselves alone.
-            Ok(_) => Box::new(std::iter::empty()),
-            Err(e) => Box::new(std::iter::once(Err(e))),
+            // Other entries are not ours, and may be unreadable.
+            Ok(_) => Box::new(iter::empty()),
+            Err(e) => Box::new(iter::once(Err(e))),
         });
         stream::try_unfold(entries, async |mut entries| {
             let next = blocking(move || {
                 let contents =
-                    entries.by_ref().filter_map(|entry| entry.and_then(|e| content(&e)).transpose());
-                Ok((contents.take(BATCH).collect::<io::Result<Vec<_>>>()?, entries))
+                    entries.by_ref().filter_map(|entry| entry.and_then(|e| content_entry(&e)).transpose());
+                Ok((contents.take(LIST_BATCH).collect::<io::Result<Vec<_>>>()?, entries))
             });
             let (batch, entries) = next.await?;
             Ok(if batch.is_empty() { None } else { Some((batch, entries)) })
         })
     }
 
-    pub(super) async fn remove(&self, names: Vec<Name>) -> Result<(), Error> {
+    pub(super) async fn remove(&self, names: Vec<ContentName>) -> Result<(), Error> {
         let paths: Vec<_> = names.iter().map(|name| self.path(name)).collect();
-        blocking(move || paths.iter().try_for_each(|path| unless_gone(fs::remove_file(path)).map(|_| ())))
-            .await
+        blocking(move || paths.iter().try_for_each(|path| if_exists(fs::remove_file(path)).map(|_| ()))).await
     }
 
-    pub(super) async fn tidy(&self) -> Result<usize, Error> {
-        let staging = self.staging();
+    pub(super) async fn remove_stale_uploads(&self) -> Result<usize, Error> {
+        let staging = self.staging_folder();
         blocking(move || {
             let mut removed = 0;
             for entry in fs::read_dir(&staging)? {
                 let entry = entry?;
-                // Others may be uploads that are coming in, here or at another replica.
-                let found = unless_gone(entry.metadata())?.filter(Metadata::is_file);
-                let modified = found.map(|found| found.modified()).transpose()?;
+                // Uploads in progress, of this or another replica, can disappear at any time.
+                let metadata = if_exists(entry.metadata())?.filter(Metadata::is_file);
+                let modified = metadata.map(|metadata| metadata.modified()).transpose()?;
                 let age = modified.and_then(|at| at.elapsed().ok()).unwrap_or_default();
-                if age > LONG_STALE || (age > STALE && is_nobodys(&entry.path())) {
-                    removed += usize::from(unless_gone(fs::remove_file(entry.path()))?.is_some());
+                if age > STALE_AGE || (age > STALE_UNLOCKED_AGE && is_unlocked(&entry.path())) {
+                    removed += usize::from(if_exists(fs::remove_file(entry.path()))?.is_some());
                 }
             }
             Ok(removed)
@@ -154,14 +157,14 @@ impl Local {
 
 type Entries = Box<dyn Iterator<Item = io::Result<DirEntry>> + Send>;
 
-/// What is in a folder; nothing in what is none.
+/// Returns the entries of a folder, and none if the path is not a folder.
 fn entries(folder: &Path) -> Entries {
     match fs::read_dir(folder) {
         Ok(entries) => Box::new(entries),
         Err(e) if matches!(e.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::NotFound) => {
-            Box::new(std::iter::empty())
+            Box::new(iter::empty())
         }
-        Err(e) => Box::new(std::iter::once(Err(e))),
+        Err(e) => Box::new(iter::once(Err(e))),
     }
 }
 
@@ -170,25 +173,26 @@ fn is_shard(entry: &DirEntry) -> bool {
     name.len() == 2 && name.as_encoded_bytes().iter().all(u8::is_ascii_hexdigit)
 }
 
-/// The content that an entry of a shard is, if it is one.
-fn content(entry: &DirEntry) -> io::Result<Option<Found>> {
+/// Returns the content for an entry of a shard, or `None` if the entry is not a content.
+fn content_entry(entry: &DirEntry) -> io::Result<Option<ContentEntry>> {
     let (path, file) = (entry.path(), entry.file_name());
     let shard = path.parent().and_then(Path::file_name).and_then(|shard| shard.to_str());
-    let Some(name) = shard.zip(file.to_str()).and_then(|(shard, name)| Name::at(shard, name)) else {
+    let Some(name) = shard.zip(file.to_str()).and_then(|(shard, name)| ContentName::parse(shard, name))
+    else {
         return Ok(None);
     };
-    let Some(found) = unless_gone(entry.metadata())? else { return Ok(None) };
-    let modified: SystemTime = found.modified()?;
-    Ok(found.is_file().then_some(Found { name, size: found.len(), modified }))
+    let Some(metadata) = if_exists(entry.metadata())? else { return Ok(None) };
+    let modified = metadata.modified()?;
+    Ok(metadata.is_file().then_some(ContentEntry { name, size: metadata.len(), modified }))
 }
 
-/// Whether nobody has a staged file locked; if that cannot be told, no.
-fn is_nobodys(staged: &Path) -> bool {
+/// Returns true if no process has the staged file locked. Returns false if this is unknown.
+fn is_unlocked(staged: &Path) -> bool {
     File::open(staged).is_ok_and(|file| file.try_lock().is_ok())
 }
 
-/// Nothing where the file is not there, or not any more.
-fn unless_gone<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+/// Returns `None` if the file does not exist.
+fn if_exists<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
         other => other.map(Some),
@@ -200,12 +204,12 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// [`lost`] if the error says that the content, or a part of it, is not there.
-fn missing(error: Error) -> Error {
+/// Turns the error into [`missing`] if the content, or a part of it, does not exist.
+fn missing_if_not_found(error: Error) -> Error {
     match error {
-        Error::Unavailable(cause, what) => match cause.downcast_ref().map(io::Error::kind) {
-            Some(io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) => lost(cause),
-            _ => Error::Unavailable(cause, what),
+        Error::Unavailable(cause, dependency) => match cause.downcast_ref().map(io::Error::kind) {
+            Some(io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) => missing(cause),
+            _ => Error::Unavailable(cause, dependency),
         },
         other => other,
     }

@@ -1,25 +1,25 @@
-//! Where the content of files is kept: below one URL, which is a folder or a bucket.
+//! The content store: the contents of files, in a folder or a bucket.
 //!
-//! Content is first [staged](Staging) in a local file while it streams in, whatever the store: its hash, by which the
-//! same content is found again, is known at its end only, and what turns out to be bad never gets further. Once
-//! [kept](ContentStore::keep) it is there for good, and only then anything refers to it.
+//! Uploaded content is first [staged](Staging) in a local file, whatever the store is. Its hash, which identifies equal
+//! content, is known only at the end, and content that fails validation never reaches the store. [`ContentStore::put`] stores
+//! content durably. Rows refer to content only after that.
 //!
-//! **What may be removed.** Content gets a [name](Name) that was never used before each time it is kept. The table
-//! `contents` says which name is in use for a hash; its rows are added with the record of a file and never removed. A
-//! row whose content was kept longer ago than half the grace is refused. So content that is older than the grace and
-//! has no row will never get one, and the [sweep](super::sweep) takes nothing from anybody: an upload of the same
-//! content at that very moment finds no row and keeps its own, under another name.
+//! **What may be removed.** Each time content is stored, it gets a [name](ContentName) that was never used before. The
+//! table `contents` has the name that is in use for each hash. Its rows are inserted together with the rows of files and
+//! are never deleted. A row for content that was stored longer ago than half of the grace period is refused. So content
+//! that is older than the grace period and has no row will never have one, and the [sweep](super::sweep) can remove it. A
+//! concurrent upload of the same content finds no row and stores its own content under another name.
 
+mod builder;
 mod cloud;
+mod error;
 mod local;
 mod name;
-mod open;
 mod reading;
 mod staging;
 #[cfg(test)]
 mod tests;
 
-use std::io;
 use std::ops::Range;
 use std::time::SystemTime;
 
@@ -27,92 +27,91 @@ use actix_web::body::BoxBody;
 use common::Error;
 use futures_util::stream::BoxStream;
 
-pub use name::Name;
+pub use name::ContentName;
 pub use staging::{Staged, Staging};
 
 use crate::Settings;
-use cloud::Cloud;
-use local::Local;
+use cloud::CloudStore;
+use local::LocalStore;
 
-/// How many names are listed and looked up at once.
-const BATCH: usize = 1000;
-const WHAT: &str = "The store of file contents";
+/// Contents per batch of [`ContentStore::list`].
+const LIST_BATCH: usize = 1000;
 
-/// A store of contents. Cheap to clone.
+/// A store of contents. Clones are cheap and share the store.
 #[derive(Clone, Debug)]
 pub enum ContentStore {
     /// A folder of this machine.
-    Local(Local),
+    Local(LocalStore),
     /// A bucket.
-    Cloud(Cloud),
+    Cloud(CloudStore),
 }
 
 /// A content in the store.
 #[derive(Debug)]
-pub struct Found {
-    /// What it is called there.
-    pub name: Name,
-    /// Bytes.
+pub struct ContentEntry {
+    /// Its name in the store.
+    pub name: ContentName,
+    /// Size in bytes.
     pub size: u64,
-    /// When it was kept.
+    /// When the content was stored.
     pub modified: SystemTime,
 }
 
 impl ContentStore {
-    /// Opens the store; a bucket that is out of reach is waited for, one that is not there is not.
+    /// Opens the store of `service.store_url`. Tolerates a bucket that does not respond yet.
     ///
     /// # Errors
-    /// One sentence that says what to change.
+    /// One sentence that says which setting to change.
     pub async fn open(settings: &Settings) -> anyhow::Result<Self> {
         match settings.store_url.strip_prefix("file://") {
-            Some(folder) => Ok(Self::Local(Local::open(folder)?)),
-            None => Ok(Self::Cloud(open::cloud(settings).await?)),
+            Some(folder) => Ok(Self::Local(LocalStore::open(folder)?)),
+            None => Ok(Self::Cloud(builder::open_bucket(settings).await?)),
         }
     }
 
-    /// Begins to take in content; nothing is written yet.
-    pub fn begin(&self) -> Staging {
+    /// Starts staging new content. Writes nothing yet.
+    pub fn stage(&self) -> Staging {
         match self {
-            Self::Local(local) => Staging::new(Some(local.staging())),
+            Self::Local(local) => Staging::new(Some(local.staging_folder())),
             Self::Cloud(_) => Staging::new(None),
         }
     }
 
-    /// Keeps content for good: a crash after this does not lose it.
+    /// Stores content durably.
     ///
     /// # Errors
-    /// 503 when the store does not take it; nothing, or nothing that anybody refers to, is there then.
-    pub async fn keep(&self, staged: Staged, name: &Name) -> Result<(), Error> {
+    /// 503 if the store does not accept the content. It may then have an orphan, which nothing refers to.
+    pub async fn put(&self, staged: Staged, name: &ContentName) -> Result<(), Error> {
         match self {
-            Self::Local(local) => local.keep(staged, name).await,
-            Self::Cloud(cloud) => cloud.keep(&staged, name).await,
+            Self::Local(local) => local.put(staged, name).await,
+            Self::Cloud(cloud) => cloud.put(&staged, name).await,
         }
     }
 
-    /// True when the content is there, all of it.
+    /// Returns true if the store has the complete content of `size` bytes.
     ///
     /// # Errors
-    /// 503 when nobody can tell.
-    pub async fn has(&self, name: &Name, size: u64) -> Result<bool, Error> {
-        let found = match self {
+    /// 503 if the store is unavailable.
+    pub async fn contains(&self, name: &ContentName, size: u64) -> Result<bool, Error> {
+        let stored = match self {
             Self::Local(local) => local.size(name).await?,
             Self::Cloud(cloud) => cloud.size(name).await?,
         };
-        Ok(found == Some(size))
+        Ok(stored == Some(size))
     }
 
-    /// Bytes of a content, as the body of an answer; more than a few are read as they are sent.
+    /// Returns a range of bytes of a content as a response body. A long range is read while it is sent.
     ///
     /// # Errors
-    /// 500 when the content is not there, 503 when it cannot be read or the whole store is not there.
-    pub async fn read(&self, name: &Name, bytes: Range<u64>) -> Result<BoxBody, Error> {
+    /// 500 if the content is missing, 503 if it cannot be read or the store is unavailable.
+    pub async fn read(&self, name: &ContentName, range: Range<u64>) -> Result<BoxBody, Error> {
         match self {
-            Self::Local(local) => local.read(name, bytes).await,
-            Self::Cloud(cloud) => cloud.read(name, bytes).await,
+            Self::Local(local) => local.read(name, range).await,
+            Self::Cloud(cloud) => cloud.read(name, range).await,
         }
     }
 
-    /// True when the store answers.
+    /// Returns true if the store responds.
     pub async fn is_reachable(&self) -> bool {
         match self {
             Self::Local(local) => local.is_reachable().await,
@@ -120,49 +119,34 @@ impl ContentStore {
         }
     }
 
-    /// Every content, [`BATCH`] at a time. What is called otherwise than contents are is not ours and not listed.
-    pub fn list(&self) -> BoxStream<'_, Result<Vec<Found>, Error>> {
+    /// Lists all contents in batches of up to [`LIST_BATCH`]. Skips everything whose name is not that of a content.
+    pub fn list(&self) -> BoxStream<'_, Result<Vec<ContentEntry>, Error>> {
         match self {
             Self::Local(local) => Box::pin(local.list()),
             Self::Cloud(cloud) => Box::pin(cloud.list()),
         }
     }
 
-    /// Removes contents; those that are gone already are gone.
+    /// Removes contents. Ignores those that do not exist.
     ///
     /// # Errors
-    /// 503 when some could not be removed.
-    pub async fn remove(&self, names: Vec<Name>) -> Result<(), Error> {
+    /// 503 if some could not be removed.
+    pub async fn remove(&self, names: Vec<ContentName>) -> Result<(), Error> {
         match self {
             Self::Local(local) => local.remove(names).await,
             Self::Cloud(cloud) => cloud.remove(&names).await,
         }
     }
 
-    /// Removes what a crash left behind of uploads, and tells how many that were.
+    /// Removes the staged files of uploads that a crash interrupted, and returns their number.
     ///
     /// # Errors
-    /// 503 when some could not be removed.
-    pub async fn tidy(&self) -> Result<usize, Error> {
+    /// 503 if some could not be removed.
+    pub async fn remove_stale_uploads(&self) -> Result<usize, Error> {
         match self {
-            Self::Local(local) => local.tidy().await,
-            // Its uploads have no names here; parts of them in the bucket go by the bucket's rule.
+            Self::Local(local) => local.remove_stale_uploads().await,
+            // Staged files of uploads to a bucket have no names. A rule of the bucket aborts multipart uploads.
             Self::Cloud(_) => Ok(0),
         }
     }
-}
-
-/// Runs file operations where they do not keep other requests waiting.
-async fn blocking<T: Send + 'static>(f: impl FnOnce() -> io::Result<T> + Send + 'static) -> Result<T, Error> {
-    let done = tokio::task::spawn_blocking(f).await.map_err(|e| Error::Internal(e.into()))?;
-    done.map_err(unavailable)
-}
-
-fn unavailable(cause: impl Into<anyhow::Error>) -> Error {
-    Error::Unavailable(cause.into(), WHAT)
-}
-
-/// Content that a file has and the store has not will not come back by trying again.
-fn lost(cause: impl Into<anyhow::Error>) -> Error {
-    Error::Internal(cause.into().context("content is missing in the store"))
 }

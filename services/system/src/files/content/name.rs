@@ -1,48 +1,51 @@
-//! What contents are called in a store.
+//! The names of contents in the content store.
 
 use database::Id;
 
-/// The length of a hash in hex.
-const HASH: usize = 64;
+/// Length of a SHA-256 in hexadecimal digits.
+const HASH_DIGITS: usize = 64;
+/// Length of a shard's name in hexadecimal digits.
+const SHARD_DIGITS: usize = 2;
 
-/// The hash of a content, and an id that makes the name one that was never used before.
+/// The unique name of a content: its SHA-256 in hexadecimal, `-`, and an id that was never used before.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Name(String);
+pub struct ContentName(String);
 
-impl Name {
-    /// A new name for content with this hash.
+impl ContentName {
+    /// Creates a new name for content with this hash.
     pub fn new(hash: &str) -> Self {
         Self(format!("{hash}-{}", Id::new()))
     }
 
-    /// The content that lies in a folder under a name; none for what is not ours.
-    pub(super) fn at(folder: &str, name: &str) -> Option<Self> {
-        let (hash, rest) = name.split_at_checked(HASH)?;
-        let hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-        // Before names were used once, they were the hash alone.
-        let id = rest.is_empty() || rest.strip_prefix('-').and_then(Id::parse).is_some();
-        (hash.bytes().all(hex) && hash.starts_with(folder) && folder.len() == 2 && id)
-            .then(|| Self(name.to_owned()))
+    /// Parses the name of a content in a shard. Returns `None` for the names of other files.
+    pub(super) fn parse(shard: &str, name: &str) -> Option<Self> {
+        let (hash, suffix) = name.split_at_checked(HASH_DIGITS)?;
+        let is_lower_hex = hash.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        // Names from before names were unique are the hash alone.
+        let is_suffix = suffix.is_empty() || suffix.strip_prefix('-').and_then(Id::parse).is_some();
+        let is_in_shard = shard.len() == SHARD_DIGITS && hash.starts_with(shard);
+        (is_lower_hex && is_suffix && is_in_shard).then(|| Self(name.to_owned()))
     }
 
-    /// SHA-256 in hex.
+    /// Returns the SHA-256 of the content in hexadecimal.
     pub fn hash(&self) -> &str {
-        self.0.get(..HASH).unwrap_or_default()
+        self.0.get(..HASH_DIGITS).unwrap_or_default()
     }
 
-    /// The folder it lies in: so many contents in one would be slow to list on some file systems.
-    pub(super) fn folder(&self) -> &str {
-        self.0.get(..2).unwrap_or_default()
+    /// Returns the name of the folder that has the content. Shards keep folders small, since some file systems list large
+    /// folders slowly.
+    pub(super) fn shard(&self) -> &str {
+        self.0.get(..SHARD_DIGITS).unwrap_or_default()
     }
 
-    /// The whole name.
+    /// Returns the whole name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// As the database has it.
-impl From<String> for Name {
+/// Wraps a name from the database.
+impl From<String> for ContentName {
     fn from(name: String) -> Self {
         Self(name)
     }

@@ -1,5 +1,5 @@
-//! Reading files. What the machine has in memory is read there and then: a thread of its own, and the way there and
-//! back, cost more than such a piece does. Only where a disk would be waited for, a thread waits for it.
+//! Reads files. Bytes in the page cache are read on the current thread, because a switch to another thread costs more than
+//! reading them. Only reads that wait for a disk run on a blocking thread.
 
 use std::fs::File;
 use std::ops::Range;
@@ -12,13 +12,13 @@ use actix_web::web::{Bytes, BytesMut};
 use common::Error;
 use futures_util::stream::{self, Stream};
 
-use super::blocking;
+use super::error::blocking;
 
-/// A piece of what is in memory. The server copies it into a buffer of its own, and keeps that for the next one if no
-/// more than 128 KiB came to lie there.
-const WARM: usize = 64 << 10;
-/// A piece of what is on a disk, and as much as one reader ever holds.
-const COLD: usize = 256 << 10;
+/// Bytes of a chunk from the page cache. The server copies a chunk into its own buffer, and reuses that buffer if it has
+/// held at most 128 KiB.
+const CACHED_CHUNK_BYTES: usize = 64 << 10;
+/// Bytes of a chunk from a disk, and the memory limit of one reader.
+const DISK_CHUNK_BYTES: usize = 256 << 10;
 
 /// Opens a file.
 pub(super) async fn open(path: PathBuf) -> Result<Arc<File>, Error> {
@@ -29,43 +29,50 @@ pub(super) async fn open(path: PathBuf) -> Result<Arc<File>, Error> {
     Ok(Arc::new(file))
 }
 
-/// Bytes of a file, as the body of an answer: a few at once, more as they are sent.
-pub(super) async fn body(file: Arc<File>, bytes: Range<u64>) -> Result<BoxBody, Error> {
-    let size = bytes.end - bytes.start;
-    let few = fit(size, COLD);
-    if size > few as u64 {
-        return Ok(BoxBody::new(SizedStream::new(size, Box::pin(pieces(file, bytes)))));
+/// Returns a range of a file as a response body. Reads a short range at once, a longer one while it is sent.
+pub(super) async fn body(file: Arc<File>, range: Range<u64>) -> Result<BoxBody, Error> {
+    let size = range.end - range.start;
+    let first = fit(size, DISK_CHUNK_BYTES);
+    if size > first as u64 {
+        return Ok(BoxBody::new(SizedStream::new(size, Box::pin(chunks(file, range)))));
     }
-    Ok(BoxBody::new(match warm(&file, bytes.start, few, BytesMut::new()) {
+    Ok(BoxBody::new(match read_cached(&file, range.start, first, BytesMut::new()) {
         Ok(content) => content,
-        Err(buffer) => cold(file, bytes.start, few, buffer).await?,
+        Err(buffer) => read_blocking(file, range.start, first, buffer).await?,
     }))
 }
 
-/// Bytes of a file, piece by piece.
-pub(super) fn pieces(file: Arc<File>, bytes: Range<u64>) -> impl Stream<Item = Result<Bytes, Error>> + Send {
-    stream::try_unfold((file, bytes, Bytes::new()), async |(file, rest, sent)| {
+/// Reads a range of a file in chunks.
+pub(super) fn chunks(file: Arc<File>, range: Range<u64>) -> impl Stream<Item = Result<Bytes, Error>> + Send {
+    stream::try_unfold((file, range, Bytes::new()), async |(file, rest, previous)| {
         if rest.is_empty() {
             return Ok(None);
         }
         let left = rest.end - rest.start;
-        // Whoever took the last piece has done with it by now: its memory takes the next one.
-        let buffer = sent.try_into_mut().unwrap_or_default();
-        let piece = match warm(&file, rest.start, fit(left, WARM), buffer) {
-            Ok(piece) => piece,
-            Err(buffer) => cold(file.clone(), rest.start, fit(left, COLD), buffer).await?,
+        // The consumer usually has dropped the previous chunk by now, so that its memory can be reused.
+        let buffer = previous.try_into_mut().unwrap_or_default();
+        let chunk = match read_cached(&file, rest.start, fit(left, CACHED_CHUNK_BYTES), buffer) {
+            Ok(chunk) => chunk,
+            Err(buffer) => {
+                read_blocking(file.clone(), rest.start, fit(left, DISK_CHUNK_BYTES), buffer).await?
+            }
         };
-        let next = rest.start + piece.len() as u64..rest.end;
-        Ok(Some((piece.clone(), (file, next, piece))))
+        let rest = rest.start + chunk.len() as u64..rest.end;
+        Ok(Some((chunk.clone(), (file, rest, chunk))))
     })
 }
 
-/// Some bytes, wherever they are.
-pub(super) async fn piece(file: Arc<File>, start: u64, size: u64) -> Result<Bytes, Error> {
-    cold(file, start, fit(size, usize::MAX), BytesMut::new()).await
+/// Reads `size` bytes at an offset into memory.
+pub(super) async fn read(file: Arc<File>, start: u64, size: u64) -> Result<Bytes, Error> {
+    read_blocking(file, start, fit(size, usize::MAX), BytesMut::new()).await
 }
 
-async fn cold(file: Arc<File>, start: u64, size: usize, mut buffer: BytesMut) -> Result<Bytes, Error> {
+async fn read_blocking(
+    file: Arc<File>,
+    start: u64,
+    size: usize,
+    mut buffer: BytesMut,
+) -> Result<Bytes, Error> {
     blocking(move || {
         buffer.resize(size, 0);
         file.read_exact_at(&mut buffer, start)?;
@@ -74,17 +81,18 @@ async fn cold(file: Arc<File>, start: u64, size: usize, mut buffer: BytesMut) ->
     .await
 }
 
-/// Bytes that are in memory; else the buffer back.
-fn warm(file: &File, start: u64, size: usize, mut buffer: BytesMut) -> Result<Bytes, BytesMut> {
+/// Reads bytes from the page cache. Returns the buffer as the error if they are not there.
+fn read_cached(file: &File, start: u64, size: usize, mut buffer: BytesMut) -> Result<Bytes, BytesMut> {
     buffer.resize(size, 0);
     if cached::read(file, &mut buffer, start) { Ok(buffer.freeze()) } else { Err(buffer) }
 }
 
-fn fit(size: u64, most: usize) -> usize {
-    usize::try_from(size).map_or(most, |size| size.min(most))
+fn fit(size: u64, max: usize) -> usize {
+    usize::try_from(size).map_or(max, |size| size.min(max))
 }
 
-/// What Linux does only as far as it need not wait. Where it cannot tell, or something is wrong, nothing is done.
+/// Operations of Linux that fail instead of waiting for a disk. The caller falls back to blocking operations after any
+/// error.
 #[cfg(target_os = "linux")]
 mod cached {
     use std::fs::File;
@@ -99,7 +107,7 @@ mod cached {
         openat2(CWD, path, flags, Mode::empty(), ResolveFlags::CACHED).ok().map(File::from)
     }
 
-    /// True when the whole buffer is filled.
+    /// Fills the buffer. Returns false if it could not be filled completely.
     pub fn read(file: &File, buffer: &mut [u8], start: u64) -> bool {
         let size = buffer.len();
         preadv2(file, &mut [IoSliceMut::new(buffer)], start, ReadWriteFlags::NOWAIT) == Ok(size)

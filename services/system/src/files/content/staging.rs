@@ -1,4 +1,4 @@
-//! Content on its way in: written to a temporary file and hashed in pieces, never whole in memory.
+//! Staging: incoming content is hashed and written to a temporary file in chunks.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -12,25 +12,27 @@ use futures_util::stream::Stream;
 use sha2::{Digest, Sha256};
 use tempfile::{NamedTempFile, TempPath};
 
-use super::{blocking, reading};
+use super::error::blocking;
+use super::reading;
 
-/// As much of the beginning as is needed to tell what the content is.
-const HEAD: usize = 8 << 10;
-/// Content is written and hashed in pieces of this size.
-const CHUNK: usize = 1 << 20;
+/// Bytes from the beginning of the content that suffice to detect its type.
+const HEAD_BYTES: usize = 8 << 10;
+/// Bytes that are hashed and written at once.
+const BUFFER_BYTES: usize = 1 << 20;
 
-/// Content that is being taken in.
+/// Content that is being received.
 pub struct Staging {
-    /// Where the file can take its final name from; without one it has no name, and not even a crash leaves it.
+    /// The folder of the temporary file, from which it can be renamed. `None` for a file without a name, which does not
+    /// survive a crash.
     folder: Option<PathBuf>,
     head: Vec<u8>,
     size: u64,
-    /// What came since the last piece was written.
+    /// Bytes that are not written yet.
     buffer: Vec<u8>,
     written: Written,
 }
 
-/// What has left memory. The temporary file goes when this is dropped.
+/// The bytes that are written. Dropping this removes the temporary file.
 #[derive(Default)]
 struct Written {
     file: Option<(File, Option<TempPath>)>,
@@ -42,30 +44,30 @@ impl Staging {
         Self { folder, head: Vec::new(), size: 0, buffer: Vec::new(), written: Written::default() }
     }
 
-    /// Takes in more.
+    /// Appends a chunk.
     ///
     /// # Errors
-    /// 503 when the disk does not take it.
+    /// 503 if the disk cannot be written.
     pub async fn push(&mut self, chunk: &[u8]) -> Result<(), Error> {
-        if self.buffer.len() + chunk.len() > CHUNK {
+        if self.buffer.len() + chunk.len() > BUFFER_BYTES {
             self.flush().await?;
         }
-        let missing = HEAD - self.head.len();
-        self.head.extend_from_slice(&chunk[..missing.min(chunk.len())]);
+        let head_left = HEAD_BYTES - self.head.len();
+        self.head.extend_from_slice(&chunk[..head_left.min(chunk.len())]);
         self.size += chunk.len() as u64;
         self.buffer.extend_from_slice(chunk);
         Ok(())
     }
 
-    /// That was all.
+    /// Completes the content.
     ///
     /// # Errors
-    /// As [`Staging::push`].
+    /// 503 if the disk cannot be written.
     pub async fn finish(mut self) -> Result<Staged, Error> {
         self.flush().await?;
         let hash = base16ct::lower::encode_string(&self.written.hash.finalize());
-        let missing = || Error::Internal(anyhow::anyhow!("nothing was staged"));
-        let (file, path) = self.written.file.ok_or_else(missing)?;
+        let no_file = || Error::Internal(anyhow::anyhow!("nothing was staged"));
+        let (file, path) = self.written.file.ok_or_else(no_file)?;
         Ok(Staged { head: self.head, size: self.size, hash, file: Arc::new(file), path })
     }
 
@@ -90,39 +92,42 @@ impl Staging {
 fn create(folder: Option<PathBuf>) -> io::Result<(File, Option<TempPath>)> {
     let Some(folder) = folder else { return Ok((tempfile::tempfile()?, None)) };
     let (file, path) = NamedTempFile::new_in(folder)?.into_parts();
-    // For as long as somebody has it. Where nothing can be locked, its age alone says so.
+    // The lock marks the file as in use until it is closed. On file systems without locks, only its age does.
     let _ = file.try_lock();
     Ok((file, Some(path)))
 }
 
-/// Content that is complete but not kept yet: gone when this is dropped.
+/// Complete content that is not in the store yet. Dropping this removes the content.
 #[derive(Debug)]
 pub struct Staged {
-    /// The first bytes.
+    /// The first bytes, up to 8 KiB.
     pub head: Vec<u8>,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// SHA-256 in hex.
+    /// SHA-256 in hexadecimal.
     pub hash: String,
     file: Arc<File>,
     path: Option<TempPath>,
 }
 
 impl Staged {
-    /// All of it, piece by piece.
+    /// Reads the content in chunks.
     pub fn chunks(&self) -> impl Stream<Item = Result<Bytes, Error>> + Send + use<> {
-        reading::pieces(self.file.clone(), 0..self.size)
+        reading::chunks(self.file.clone(), 0..self.size)
     }
 
-    /// Some of it.
-    pub(super) async fn piece(&self, start: u64, size: u64) -> Result<Bytes, Error> {
-        reading::piece(self.file.clone(), start, size).await
+    /// Reads a range of the content into memory.
+    pub(super) async fn read(&self, start: u64, size: u64) -> Result<Bytes, Error> {
+        reading::read(self.file.clone(), start, size).await
     }
 
-    /// Puts the content on the disk under this path, in one step.
+    /// Moves the content to this path atomically.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the temporary file has no name.
     pub(super) fn persist(self, path: &Path) -> io::Result<()> {
         let Some(staged) = self.path else { return Err(io::ErrorKind::InvalidInput.into()) };
-        // It may have waited for the parts that came after it; its age counts from now.
+        // The grace period of the sweep starts now. Later parts of the same upload may have delayed this one.
         self.file.set_modified(SystemTime::now())?;
         self.file.sync_all()?;
         Ok(staged.persist(path)?)

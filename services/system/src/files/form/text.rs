@@ -1,4 +1,4 @@
-//! Texts of a form, field by field: what is kept of them and why one is refused.
+//! Normalizes and validates the text fields of the upload form.
 
 use common::validation::{Code, ValidationErrors};
 use common::wire::{INVISIBLE_MESSAGE, is_plain_line, normalize_line};
@@ -6,23 +6,22 @@ use serde_json::{Value, json};
 
 const MAX_NAME_CHARS: usize = 200;
 
-/// What is wrong with a text, and what helps to mend it.
-pub(super) type Refusal = (Code, String, Value);
+/// The code, message and data of a validation entry.
+pub(super) type Invalid = (Code, String, Value);
 
-/// What was kept; nothing, and an entry for the field, if it was refused.
-pub(super) fn accept<T>(result: Result<T, Refusal>, path: &str, errors: &mut ValidationErrors) -> Option<T> {
-    let refused = |(code, message, data)| errors.push_with(path, code, message, data);
-    result.map_err(refused).ok()
+/// Returns the value. On an error adds an entry for the field to `errors` and returns `None`.
+pub(super) fn accept<T>(result: Result<T, Invalid>, path: &str, errors: &mut ValidationErrors) -> Option<T> {
+    result.map_err(|(code, message, data)| errors.push_with(path, code, message, data)).ok()
 }
 
-/// Too few or too many.
-pub(super) fn length(minimum: usize, maximum: usize, what: &str) -> Refusal {
-    let message = format!("must have {minimum} to {maximum} {what}");
+/// Returns the entry for too few or too many of `unit`.
+pub(super) fn length(minimum: usize, maximum: usize, unit: &str) -> Invalid {
+    let message = format!("must have {minimum} to {maximum} {unit}");
     (Code::Length, message, json!({ "minimum": minimum, "maximum": maximum }))
 }
 
-/// A name or an id: one line, normalized.
-pub(super) fn line(text: &str) -> Result<String, Refusal> {
+/// Normalizes a name or an id, which is a single line of 1 to 200 characters.
+pub(super) fn line(text: &str) -> Result<String, Invalid> {
     let line = normalize_line(text);
     if !is_plain_line(&line) {
         return Err((Code::Format, INVISIBLE_MESSAGE.into(), json!({})));
@@ -33,11 +32,10 @@ pub(super) fn line(text: &str) -> Result<String, Refusal> {
     Ok(line.into_owned())
 }
 
-/// The name itself, where a client sent the path to it.
-pub(super) fn base_name(path: &str) -> Result<String, Refusal> {
-    line(
-        path.rsplit(['/', '\\']).next().filter(|name| !matches!(name.trim(), "." | "..")).unwrap_or_default(),
-    )
+/// Normalizes a file name. Keeps only the last component of a path.
+pub(super) fn base_name(path: &str) -> Result<String, Invalid> {
+    let name = path.rsplit(['/', '\\']).next().filter(|name| !matches!(name.trim(), "." | ".."));
+    line(name.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -45,20 +43,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_last_components() {
-        let kept = |path: &str| base_name(path).ok();
-        assert_eq!(kept("C:\\tickets\\ 7.pdf "), Some("7.pdf".into()));
-        assert_eq!(kept("../../etc/passwd"), Some("passwd".into()));
-        assert_eq!(kept("Wiegeschein \u{1f411} \"7\".pdf"), Some("Wiegeschein \u{1f411} \"7\".pdf".into()));
-        for refused in ["", " ", "a/", "..", "a\\.", "a\nb", "a\u{0}", "\u{85}"] {
-            assert_eq!(kept(refused), None, "{refused:?}");
+    fn base_name_keeps_the_last_component() {
+        let base_name = |path: &str| base_name(path).ok();
+        assert_eq!(base_name("C:\\tickets\\ 7.pdf "), Some("7.pdf".into()));
+        assert_eq!(base_name("../../etc/passwd"), Some("passwd".into()));
+        assert_eq!(
+            base_name("Wiegeschein \u{1f411} \"7\".pdf"),
+            Some("Wiegeschein \u{1f411} \"7\".pdf".into())
+        );
+        for invalid in ["", " ", "a/", "..", "a\\.", "a\nb", "a\u{0}", "\u{85}"] {
+            assert_eq!(base_name(invalid), None, "{invalid:?}");
         }
         for invisible in ["a\u{200b}", "\u{202e}gpj.exe", "\u{feff}a"] {
-            assert_eq!(kept(invisible), None, "{invisible:?}");
+            assert_eq!(base_name(invisible), None, "{invisible:?}");
         }
-        assert_eq!(kept("e\u{301}.pdf "), Some("\u{e9}.pdf".into()));
-        assert_eq!(kept(&"e\u{301}".repeat(200)).map(|n| n.chars().count()), Some(200));
-        assert_eq!(kept(&"\u{e9}".repeat(200)).map(|n| n.chars().count()), Some(200));
-        assert_eq!(kept(&"x".repeat(201)), None);
+        assert_eq!(base_name("e\u{301}.pdf "), Some("\u{e9}.pdf".into()));
+        assert_eq!(base_name(&"e\u{301}".repeat(200)).map(|n| n.chars().count()), Some(200));
+        assert_eq!(base_name(&"\u{e9}".repeat(200)).map(|n| n.chars().count()), Some(200));
+        assert_eq!(base_name(&"x".repeat(201)), None);
     }
 }

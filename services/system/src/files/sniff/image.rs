@@ -1,18 +1,18 @@
-//! Signatures of the images that are served as such. Each is checked whole, with the header that the format begins
-//! with: content that merely starts like an image is none.
+//! The signatures of images. Each check covers the complete signature and the header that follows it, so that content that
+//! only starts like an image is not taken for one.
 
-/// Media types of the images.
+/// The media types of images.
 pub(in crate::files) const IMAGES: [&str; 6] =
     ["image/jpeg", "image/png", "image/gif", "image/webp", "image/avif", "image/heic"];
 
-/// Signature, then the header of the chunk that comes first: 13 bytes of `IHDR`.
+/// The signature and the header of the first chunk, `IHDR` with 13 bytes.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
-/// The least that an ISO base media file begins with: size, `ftyp`, major brand and minor version.
-const MIN_FTYP: usize = 16;
+/// Minimum size of the first box of an ISO base media file: size, `ftyp`, major brand and minor version.
+const MIN_FTYP_BYTES: usize = 16;
 const AVIF_BRANDS: [&[u8; 4]; 2] = [b"avif", b"avis"];
 const HEIC_BRANDS: [&[u8; 4]; 8] = [b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs"];
 
-/// The media type of an image, from the first bytes of the content; `None` for other content.
+/// Returns the media type of an image from the first bytes of the content, or `None` for other content.
 pub(in crate::files) fn image(head: &[u8]) -> Option<&'static str> {
     if head.starts_with(PNG) {
         Some("image/png")
@@ -27,38 +27,38 @@ pub(in crate::files) fn image(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// `FF D8`, then a segment: `FF` (more of them may fill in), a marker that may come first, and a length, which counts
-/// its own two bytes (content may end before it).
+/// Checks for `FF D8` and a segment: one or more `FF`, a marker that may come first, and a length, which includes its own
+/// two bytes. The content may end before the length.
 fn is_jpeg(head: &[u8]) -> bool {
     let Some(segment) = head.strip_prefix(b"\xff\xd8\xff") else { return false };
     let fill = segment.iter().take_while(|byte| **byte == 0xff).count();
     let [marker, length @ ..] = &segment[fill..] else { return false };
-    // Frames (but for the reserved C8), tables, restart interval, application data, comments.
+    // Frames (except the reserved C8), tables, restart interval, application data, comments.
     let is_marker = matches!(marker, 0xc0..=0xc7 | 0xc9..=0xcf | 0xdb | 0xdd | 0xe0..=0xef | 0xfe);
     is_marker && length.first_chunk().is_none_or(|length| u16::from_be_bytes(*length) >= 2)
 }
 
-/// The version, then width and height in two bytes each.
+/// Checks for the version, followed by width and height in two bytes each.
 fn is_gif(head: &[u8]) -> bool {
     let screen = head.strip_prefix(b"GIF87a").or_else(|| head.strip_prefix(b"GIF89a"));
     screen.is_some_and(|screen| screen.len() >= 4) && is_binary(head)
 }
 
-/// `RIFF`, the size of what follows, `WEBP`, and a chunk of one of three kinds.
+/// Checks for `RIFF`, a size, `WEBP`, and one of three kinds of chunk.
 fn is_webp(head: &[u8]) -> bool {
     let Some(rest) = head.strip_prefix(b"RIFF").and_then(|rest| rest.get(4..)) else { return false };
     let chunk = rest.strip_prefix(b"WEBP").and_then(|chunk| chunk.get(..4));
     matches!(chunk, Some(b"VP8 " | b"VP8L" | b"VP8X")) && is_binary(head)
 }
 
-/// The first brand of an ISO base media file that is one of an image decides; the major brand comes before the
-/// compatible ones.
+/// Returns the type of the first brand of an ISO base media file that is an image brand. The major brand precedes the
+/// compatible brands.
 fn iso_media(head: &[u8]) -> Option<&'static str> {
     let size = u32::from_be_bytes(*head.first_chunk()?);
-    let box_ = head.get(..usize::try_from(size).ok()?).filter(|found| found.len() >= MIN_FTYP)?;
+    let box_ = head.get(..usize::try_from(size).ok()?).filter(|box_| box_.len() >= MIN_FTYP_BYTES)?;
     let brands = box_[4..].strip_prefix(b"ftyp")?;
     let (words, rest) = brands.as_chunks::<4>();
-    // The second word is the minor version.
+    // Skips the second word, the minor version.
     let mut brands = words.iter().take(1).chain(words.iter().skip(2)).filter(|_| rest.is_empty());
     brands.find_map(|brand| {
         if AVIF_BRANDS.contains(&brand) {
@@ -69,7 +69,7 @@ fn iso_media(head: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// True if it has control characters that no text has: the signatures of GIF and WebP could be words.
+/// Returns true if the bytes are not text. The signatures of GIF and WebP also occur as words in text.
 fn is_binary(head: &[u8]) -> bool {
     !super::is_text(head)
 }
@@ -81,7 +81,7 @@ mod tests {
     const HEIC: &[u8] = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic";
 
     #[test]
-    fn whole_signatures() {
+    fn detects_complete_signatures() {
         for (content, expected) in [
             (PNG, "image/png"),
             (b"\xff\xd8\xff\xe0\0\x10JFIF\0", "image/jpeg"),
@@ -100,7 +100,7 @@ mod tests {
             (b"\0\0\0\x1cftypmif1\0\0\0\0mif1avifmiafmore", "image/avif"),
         ] {
             assert_eq!(image(content), Some(expected), "{}", String::from_utf8_lossy(content));
-            // One byte less than the signature has is no image, nor is one that is another.
+            // Every shorter prefix is not an image.
             let needed = (0..=content.len()).find(|n| image(&content[..*n]).is_some()).unwrap();
             assert!(needed >= 4, "{}: {needed} bytes are enough", String::from_utf8_lossy(content));
             assert!((0..needed).all(|n| image(&content[..n]).is_none()));
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_begins_like_an_image() {
+    fn rejects_incomplete_and_wrong_signatures() {
         for content in [
             &b"\x89PNG but not really"[..],
             b"\x89PNG\r\n\x1a\n",

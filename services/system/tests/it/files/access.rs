@@ -1,4 +1,4 @@
-//! Who may read what (contract, section 2).
+//! Who may read which files (`docs/api/authentication.md`, "Permissions").
 
 use serde_json::json;
 use testkit::User;
@@ -6,7 +6,7 @@ use testkit::User;
 use super::{PNG, form, id, part, start};
 
 testkit::on_both! {
-    async fn open_types_are_for_every_caller(backend) {
+    async fn every_caller_may_read_open_types(backend) {
         let files = start(backend).await;
         let (owner, stranger) = (User::of("farm"), User::of("stranger"));
         for kind in ["sample", "avatar", "image", "logo", "vehicle", "terms-conditions"] {
@@ -18,7 +18,7 @@ testkit::on_both! {
         }
     }
 
-    async fn papers_are_for_those_concerned(backend) {
+    async fn restricted_types_are_readable_by_owner_and_shared_organisations(backend) {
         let files = start(backend).await;
         for kind in ["weighbridge", "contract", "trade-contract", "misc"] {
             let uploader = User::of("farm").with("sub", "ann");
@@ -35,7 +35,7 @@ testkit::on_both! {
         }
     }
 
-    async fn an_uploader_acts_for_the_organisation_of_the_file(backend) {
+    async fn uploader_rights_require_the_organisation_of_the_file(backend) {
         let files = start(backend).await;
         let ann = User::of("farm").with("sub", "ann");
         let (elsewhere, alone) = (User::of("other").with("sub", "ann"), User::individual("ann"));
@@ -53,20 +53,20 @@ testkit::on_both! {
             assert_eq!(files.info(may, id).await.ok()["organisations"], json!([]));
             assert_eq!(files.get(may, id).await.status, 200);
         }
-        // An open type is readable by all, and not theirs to share or archive.
+        // Every caller may read an open type, but not share or archive it.
         for user in [&elsewhere, &alone] {
             assert_eq!(files.get(user, &open).await.status, 200);
             files.resolve(user, json!({"ids": [open], "shareWith": ["other"]})).await.ok();
             assert_eq!(files.archive(user, &open).await.error(403), "forbidden");
         }
         assert_eq!(files.info(&ann, &open).await.ok()["organisations"], json!([]));
-        // Somebody else without organisation has nothing to do with it.
+        // Another caller without an organisation has no rights to it.
         assert_eq!(files.archive(&User::individual("bob"), &own).await.error(403), "forbidden");
         assert_eq!(files.archive(&alone, &own).await.status, 200);
         assert_eq!(files.archive(&ann, &farms).await.status, 200);
     }
 
-    async fn others_see_their_own_entry_and_everybody(backend) {
+    async fn other_callers_see_only_their_own_organisation_and_star(backend) {
         let files = start(backend).await;
         let ann = User::of("farm").with("sub", "ann");
         let upload = async |kind, organisations: &'static str| {
@@ -93,12 +93,12 @@ testkit::on_both! {
         assert_eq!(shown(&ann, &picture).await, json!(["haulier", "mart"]));
         assert_eq!(shown(&haulier, &picture).await, json!(["haulier"]));
         assert_eq!(shown(&stranger, &picture).await, json!([]));
-        // A change that is not theirs to make shows them nothing either.
+        // A change that the caller may not make shows no more.
         let share = files.resolve(&stranger, json!({"ids": [picture], "shareWith": ["stranger"]})).await;
         assert_eq!(share.ok()[0]["organisations"], json!([]));
     }
 
-    async fn a_star_is_everybody(backend) {
+    async fn star_means_everybody(backend) {
         let files = start(backend).await;
         let form = form("files", "contract", "x").text("organisations", "*").part("file", part(PNG));
         let id = id(&files.upload(&User::of("farm"), form).await.ok());
@@ -107,7 +107,7 @@ testkit::on_both! {
         assert_eq!(files.archive(&User::of("stranger"), &id).await.error(403), "forbidden");
     }
 
-    async fn what_does_not_exist_is_not_found(backend) {
+    async fn unknown_ids_are_not_found(backend) {
         let files = start(backend).await;
         let user = User::of("farm");
         for id in ["0198c0de-0000-7000-8000-000000000000", "7", "%00", "{id}"] {

@@ -1,4 +1,4 @@
-//! Deleting archives.
+//! Archiving files.
 
 use serde_json::json;
 use testkit::User;
@@ -6,14 +6,14 @@ use testkit::User;
 use super::{PNG, on_all, start};
 
 on_all! {
-    async fn an_archived_file_has_information_but_no_content(place) {
-        let files = start(place).await;
+    async fn archived_file_has_information_but_no_content(storage) {
+        let files = start(storage).await;
         let (user, admin) = (User::of("farm"), User::admin());
         let id = files.make(&user, "image", PNG).await;
         let before = files.info(&user, &id).await.ok();
         assert_eq!(before["status"], "active");
-        let answer = files.archive(&user, &id).await.ok();
-        assert_eq!(answer, json!({"message": "The file is archived.", "status": "success"}));
+        let reply = files.archive(&user, &id).await.ok();
+        assert_eq!(reply, json!({"message": "The file is archived.", "status": "success"}));
         let mut archived = before;
         archived["status"] = json!("archived");
         assert_eq!(files.info(&user, &id).await.ok(), archived);
@@ -26,11 +26,11 @@ on_all! {
         assert_eq!(files.get(&User::of("stranger"), &closed).await.error(404), "not_found");
         assert_eq!(files.archive(&user, &id).await.error(409), "conflict");
         assert_eq!(files.archive(&admin, &id).await.error(409), "conflict");
-        assert_eq!(files.stored().await.len(), 1, "the same content is stored once");
+        assert_eq!(files.stored().await.len(), 1, "equal content is stored once");
     }
 
-    async fn only_its_own_may(place) {
-        let files = start(place).await;
+    async fn only_owner_and_admin_may_archive(storage) {
+        let files = start(storage).await;
         let uploader = User::of("farm").with("sub", "ann");
         for allowed in [&uploader, &User::of("farm"), &User::admin()] {
             let id = files.make(&uploader, "image", PNG).await;
@@ -39,13 +39,13 @@ on_all! {
                 assert_eq!(files.archive(&refused, &id).await.error(403), "forbidden");
             }
             assert_eq!(files.archive(allowed, &id).await.status, 200);
-            // Whose it is comes before the state it is in.
+            // 403 takes precedence over 409.
             assert_eq!(files.archive(&User::of("stranger"), &id).await.error(403), "forbidden");
         }
     }
 
-    async fn two_at_once_archive_it_once(place) {
-        let files = start(place).await;
+    async fn concurrent_calls_archive_once(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
         let id = files.make(&user, "image", PNG).await;
         let (a, b) = tokio::join!(files.archive(&user, &id), files.archive(&user, &id));

@@ -1,12 +1,12 @@
-//! The headers of a download, and what makes it empty.
+//! Downloads: headers and conditional requests.
 
 use testkit::User;
 
 use super::{PDF, PNG, form, id, noise, on_all, part, start};
 
 on_all! {
-    async fn an_image_is_shown(place) {
-        let files = start(place).await;
+    async fn images_are_inline(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
         let name = "Wägeschein \"7\"; 100%.png";
         let record = files.upload(&user, form("images", "image", name).part("file", part(PNG))).await.ok();
@@ -33,8 +33,8 @@ on_all! {
         assert!(reply.header("last-modified").ends_with(" GMT"));
     }
 
-    async fn a_pdf_is_shown_without_sandbox_and_the_rest_is_saved(place) {
-        let files = start(place).await;
+    async fn pdfs_are_inline_without_sandbox_and_other_types_are_attachments(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
         let pdf = files.get(&user, &files.make(&user, "misc", PDF).await).await;
         assert_eq!(pdf.header("content-type"), "application/pdf");
@@ -46,8 +46,8 @@ on_all! {
         assert_eq!(text.header("content-security-policy"), "sandbox");
     }
 
-    async fn head_is_get_without_content(place) {
-        let files = start(place).await;
+    async fn head_has_the_headers_of_get(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
         for content in [PNG.to_vec(), noise(700_000)] {
             let id = files.make(&user, "misc", &content).await;
@@ -62,13 +62,13 @@ on_all! {
         }
     }
 
-    async fn what_the_client_has_is_not_sent(place) {
-        let files = start(place).await;
+    async fn current_copies_are_not_modified(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
         let id = files.make(&user, "misc", PNG).await;
         let first = files.get(&user, &id).await;
         let (tag, modified) = (first.header("etag"), first.header("last-modified"));
-        let ask = async |headers: &[(&str, &str)]| {
+        let get = async |headers: &[(&str, &str)]| {
             let call = files.app.get(&format!("/v1/files/{id}")).by(&user);
             headers.iter().fold(call, |call, (name, value)| call.header(name, value)).send().await
         };
@@ -81,7 +81,7 @@ on_all! {
             &[("if-modified-since", modified)],
             &[("if-none-match", tag), ("range", "bytes=0-1")],
         ] {
-            let reply = ask(headers).await;
+            let reply = get(headers).await;
             assert_eq!(reply.status, 304, "{headers:?}");
             assert_eq!(reply.header("etag"), tag);
             assert_eq!(reply.header("cache-control"), "private, no-cache");
@@ -93,12 +93,12 @@ on_all! {
             &[("if-modified-since", old)],
             &[("if-modified-since", "yesterday")],
         ] {
-            assert_eq!(ask(headers).await.status, 200, "{headers:?}");
+            assert_eq!(get(headers).await.status, 200, "{headers:?}");
         }
     }
 
-    async fn accept_and_compression_do_not_touch_content(place) {
-        let files = start(place).await;
+    async fn accept_and_accept_encoding_do_not_change_content(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
         let text = "a line of text\n".repeat(50_000);
         let id = files.make(&user, "misc", text.as_bytes()).await;
@@ -113,11 +113,11 @@ on_all! {
         assert_eq!(call.send().await.error(406), "not_acceptable");
     }
 
-    async fn content_that_is_lost_is_no_success(place) {
-        let files = start(place).await;
+    async fn missing_content_is_internal_error(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
         let id = files.make(&user, "misc", PNG).await;
-        files.store.lose(&files.stored().await[0]).await;
+        files.store.remove(&files.stored().await[0]).await;
         assert_eq!(files.get(&user, &id).await.error(500), "internal");
         assert_eq!(files.info(&user, &id).await.status, 200);
     }

@@ -1,4 +1,4 @@
-//! Uploads and shares that are sent again.
+//! Repeated uploads and resolve calls.
 
 use serde_json::json;
 use testkit::{TestResponse, User};
@@ -20,26 +20,26 @@ async fn send(files: &Files, user: &User, key: &str, boundary: &str, content: &[
 }
 
 on_all! {
-    async fn an_upload_is_replayed(place) {
-        let files = start(place).await;
+    async fn replays_uploads(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
         let first = send(&files, &user, "key", "x", PNG).await;
         assert_eq!(first.header("idempotency-replayed"), "");
         let first = first.ok();
-        // The boundary is no part of what was asked for.
-        let again = send(&files, &user, "key", "another", PNG).await;
-        assert_eq!(again.header("idempotency-replayed"), "true");
-        assert_eq!(again.ok(), first);
+        // The boundary is not part of the fingerprint.
+        let repeat = send(&files, &user, "key", "another", PNG).await;
+        assert_eq!(repeat.header("idempotency-replayed"), "true");
+        assert_eq!(repeat.ok(), first);
         let other = send(&files, &user, "key", "x", b"other").await;
         assert_eq!(other.error(409), "idempotency_key_reused");
         assert_eq!(files.stored().await.len(), 1);
-        // Another key, another caller: other files.
+        // Another key or another caller creates another file.
         assert_ne!(send(&files, &user, "key 2", "x", PNG).await.ok()["id"], first["id"]);
         assert_ne!(send(&files, &User::of("mart"), "key", "x", PNG).await.ok()["id"], first["id"]);
     }
 
-    async fn a_refused_upload_leaves_the_key_free(place) {
-        let files = start(place).await;
+    async fn failed_upload_releases_the_key(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
         assert_eq!(send(&files, &user, "key", "x", b"").await.errors(), ["file length"]);
         let stored = send(&files, &user, "key", "x", PNG).await;
@@ -47,16 +47,16 @@ on_all! {
         assert_eq!(stored.status, 200);
     }
 
-    async fn two_at_once_make_one_file(place) {
-        let files = start(place).await;
+    async fn concurrent_repeats_create_one_file(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
         let send = || send(&files, &user, "key", "x", PNG);
         let (a, b) = tokio::join!(send(), send());
         assert_eq!(a.ok()["id"], b.ok()["id"]);
     }
 
-    async fn resolving_is_never_replayed(place) {
-        let files = start(place).await;
+    async fn resolve_ignores_the_key(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
         let (id, other) = (files.make(&user, "misc", b"x").await, files.make(&user, "misc", b"y").await);
         let share = async |key: &str, with: &'static str| {
@@ -64,15 +64,15 @@ on_all! {
             call.json(&json!({"ids": [id, other], "shareWith": [with]})).send().await
         };
         assert_eq!(share("key", "haulier").await.ok()[1]["organisations"], json!(["haulier"]));
-        // The key is ignored, whatever it is: another request under it, and one that no other operation takes.
+        // Ignores the key even if another request had it, and if it is invalid.
         assert_eq!(share("key", "mart").await.ok()[1]["organisations"], json!(["haulier", "mart"]));
         assert_eq!(share(&"k".repeat(300), "mart").await.status, 200);
         files.archive(&user, &id).await.ok();
-        let again = share("key", "haulier").await;
-        assert_eq!(again.header("idempotency-replayed"), "");
-        assert_eq!(again.header("x-missing-ids"), id);
-        let found = again.ok();
-        assert_eq!(found.as_array().unwrap().len(), 1);
-        assert_eq!(found[0]["organisations"], json!(["haulier", "mart"]));
+        let repeat = share("key", "haulier").await;
+        assert_eq!(repeat.header("idempotency-replayed"), "");
+        assert_eq!(repeat.header("x-missing-ids"), id);
+        let resolved = repeat.ok();
+        assert_eq!(resolved.as_array().unwrap().len(), 1);
+        assert_eq!(resolved[0]["organisations"], json!(["haulier", "mart"]));
     }
 }

@@ -1,26 +1,26 @@
-//! Files: one module for each operation.
+//! Tests of the operations on files, and their fixtures.
 
 mod access;
 mod archive;
-mod clouds;
 mod download;
-mod hostile;
+mod google_azure;
+mod hostile_input;
 mod idempotency;
-mod large;
-mod limits;
-mod malformed;
-mod memory;
+mod large_responses;
+mod malformed_forms;
+mod memory_usage;
 mod ranges;
-mod refusals;
 mod resolve;
-mod scan;
-mod store;
-mod stored;
+mod slow_uploads;
+mod store_fixture;
+mod store_outages;
 mod sweep;
-mod texts;
-mod trickling;
+mod text_normalization;
 mod unshare;
 mod upload;
+mod upload_limits;
+mod upload_validation;
+mod virus_scan;
 
 use std::path::PathBuf;
 
@@ -29,34 +29,34 @@ use serde_json::Value;
 use system::{Settings, System};
 use testkit::{App, Backend, S3, TestResponse, User};
 
-use stored::{Store, bucket};
+use store_fixture::{StoreFixture, bucket};
 
 pub const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01";
 pub const PDF: &[u8] = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n";
 
-/// Where a service keeps its things.
+/// The storage of a service under test.
 #[derive(Clone, Copy, Debug)]
-pub enum Place {
-    /// Its files in a folder.
+pub enum Storage {
+    /// This database, and a folder for contents.
     Folder(Backend),
-    /// Its files in a bucket of the S3 server, the rest in SQLite.
+    /// SQLite, and a bucket of the S3 server for contents.
     Bucket,
 }
 
-impl From<Backend> for Place {
+impl From<Backend> for Storage {
     fn from(backend: Backend) -> Self {
         Self::Folder(backend)
     }
 }
 
-/// Runs a test as `testkit::on_both!` does, and on a bucket as `name::s3`.
+/// Runs a test like `testkit::on_both!`, and with a bucket as `name::s3`.
 macro_rules! on_all {
-    ($($(#[$meta:meta])* async fn $name:ident($place:ident) $body:block)+) => { $(
+    ($($(#[$meta:meta])* async fn $name:ident($storage:ident) $body:block)+) => { $(
         $(#[$meta])*
         mod $name {
             #[allow(unused_imports)]
             use super::*;
-            async fn run($place: $crate::files::Place) $body
+            async fn run($storage: $crate::files::Storage) $body
             #[test]
             fn sqlite() {
                 testkit::block_on(run(testkit::Backend::Sqlite.into()));
@@ -67,57 +67,57 @@ macro_rules! on_all {
             }
             #[test]
             fn s3() {
-                testkit::block_on(run($crate::files::Place::Bucket));
+                testkit::block_on(run($crate::files::Storage::Bucket));
             }
         }
     )+ };
 }
 pub(crate) use on_all;
 
-/// A service with a store of its own.
+/// A service with its own content store.
 pub struct Files {
     pub app: App,
-    pub store: Store,
+    pub store: StoreFixture,
     pub settings: Settings,
 }
 
-pub async fn start(place: impl Into<Place>) -> Files {
-    start_with(place, Settings::default()).await
+pub async fn start(storage: impl Into<Storage>) -> Files {
+    start_with(storage, Settings::default()).await
 }
 
-pub async fn start_with(place: impl Into<Place>, settings: Settings) -> Files {
-    let (backend, store, settings) = match place.into() {
-        Place::Folder(backend) => {
+pub async fn start_with(storage: impl Into<Storage>, settings: Settings) -> Files {
+    let (backend, store, settings) = match storage.into() {
+        Storage::Folder(backend) => {
             let folder = tempfile::tempdir().unwrap();
             let store_url = format!("file://{}/store", folder.path().display());
-            (backend, Store::Folder(folder), Settings { store_url, ..settings })
+            (backend, StoreFixture::Folder(folder), Settings { store_url, ..settings })
         }
-        Place::Bucket => {
+        Storage::Bucket => {
             let s3 = S3::with_unique_prefix();
-            (Backend::Sqlite, Store::of(&s3), bucket(&s3, settings))
+            (Backend::Sqlite, StoreFixture::of(&s3), bucket(&s3, settings))
         }
     };
     Files { app: App::start::<System>(backend, settings.clone()).await, store, settings }
 }
 
 impl Files {
-    /// Everything in the store.
+    /// Returns the paths of all files in the store, including staged ones.
     pub async fn stored(&self) -> Vec<PathBuf> {
         self.store.list().await
     }
 
-    /// Waits until the store has so many files.
-    pub async fn wait_for(&self, count: usize) {
+    /// Waits until the store has this number of files.
+    pub async fn wait_for_stored(&self, count: usize) {
         for _ in 0..500 {
             if self.stored().await.len() == count {
                 return;
             }
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
-        panic!("not {count}: {:?}", self.stored().await);
+        panic!("the store does not have {count} files: {:?}", self.stored().await);
     }
 
-    /// Shares every file with these organisations, past the limits.
+    /// Shares every file with these organisations. Bypasses validation and limits.
     pub fn set_organisations(&self, backend: Backend, organisations: &[String]) {
         let table = match backend {
             Backend::Sqlite => "files",
@@ -131,7 +131,7 @@ impl Files {
         self.app.post("/v1/files").by(user).form(form).send().await
     }
 
-    /// Uploads a file of this type and returns its id.
+    /// Uploads a file of this type. Returns its id.
     pub async fn make(&self, user: &User, kind: &str, content: &[u8]) -> String {
         id(&self.upload(user, form("files", kind, "a name").part("file", part(content))).await.ok())
     }
@@ -153,7 +153,7 @@ impl Files {
     }
 }
 
-/// The required text fields.
+/// Returns a form with the required text fields.
 pub fn form(bucket: &str, kind: &str, name: &str) -> Form {
     Form::new().text("bucket", bucket.to_owned()).text("type", kind.to_owned()).text("name", name.to_owned())
 }
@@ -166,7 +166,7 @@ pub fn id(record: &Value) -> String {
     record["id"].as_str().unwrap().to_owned()
 }
 
-/// A form as it goes over the wire: `(disposition parameters, content)`.
+/// Encodes a form. Each part is `(disposition parameters, content)`.
 pub fn encode(boundary: &str, parts: &[(&str, &[u8])]) -> Vec<u8> {
     let mut body = Vec::new();
     for (parameters, content) in parts {
@@ -178,13 +178,13 @@ pub fn encode(boundary: &str, parts: &[(&str, &[u8])]) -> Vec<u8> {
     body
 }
 
-/// SHA-256 in hex.
+/// Returns the SHA-256 in hexadecimal.
 pub fn hash(content: &[u8]) -> String {
     use sha2::Digest;
     base16ct::lower::encode_string(&sha2::Sha256::digest(content))
 }
 
-/// Bytes that no compression and no pattern matching makes easier.
+/// Returns pseudorandom bytes, which do not compress.
 pub fn noise(size: usize) -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut next = || {

@@ -1,18 +1,18 @@
-//! Parts of content.
+//! Downloads of ranges.
 
 use testkit::{TestResponse, User};
 
 use super::{Files, noise, on_all, start};
 
-async fn ask(files: &Files, id: &str, headers: &[(&str, &str)]) -> TestResponse {
+async fn get_with(files: &Files, id: &str, headers: &[(&str, &str)]) -> TestResponse {
     let call = files.app.get(&format!("/v1/files/{id}")).by(&User::of("farm"));
     headers.iter().fold(call, |call, (name, value)| call.header(name, value)).send().await
 }
 
 on_all! {
-    async fn one_range(place) {
-        let files = start(place).await;
-        // Read in one piece, in several, and across the border of two.
+    async fn returns_one_range(storage) {
+        let files = start(storage).await;
+        // Ranges within one chunk, over several chunks, and across a chunk boundary.
         let content = noise(3_000_000);
         let id = files.make(&User::of("farm"), "misc", &content).await;
         for (range, first, last) in [
@@ -25,7 +25,7 @@ on_all! {
             ("bytes=-500", 2_999_500, 2_999_999),
             ("bytes=-99999999", 0, 2_999_999),
         ] {
-            let reply = ask(&files, &id, &[("range", range)]).await;
+            let reply = get_with(&files, &id, &[("range", range)]).await;
             assert_eq!(reply.status, 206, "{range}");
             assert_eq!(reply.header("content-range"), format!("bytes {first}-{last}/3000000"));
             assert_eq!(reply.header("content-length"), (last - first + 1).to_string());
@@ -34,8 +34,8 @@ on_all! {
         }
     }
 
-    async fn head_knows_no_ranges(place) {
-        let files = start(place).await;
+    async fn head_ignores_ranges(storage) {
+        let files = start(storage).await;
         let id = files.make(&User::of("farm"), "misc", b"0123456789").await;
         let head = files.app.call("HEAD", &format!("/v1/files/{id}")).by(&User::of("farm")).header("range", "bytes=0-1");
         let reply = head.send().await;
@@ -43,30 +43,30 @@ on_all! {
         assert_eq!(reply.header("content-encoding"), "");
     }
 
-    async fn ranges_outside(place) {
-        let files = start(place).await;
+    async fn rejects_ranges_outside_the_content(storage) {
+        let files = start(storage).await;
         let id = files.make(&User::of("farm"), "misc", b"0123456789").await;
         for range in ["bytes=10-", "bytes=10-12", "bytes=-0"] {
-            let reply = ask(&files, &id, &[("range", range)]).await;
+            let reply = get_with(&files, &id, &[("range", range)]).await;
             assert_eq!(reply.header("content-range"), "bytes */10");
             assert_eq!(reply.error(416), "range_not_satisfiable", "{range}");
         }
     }
 
-    async fn ranges_that_are_ignored(place) {
-        let files = start(place).await;
+    async fn ignores_lists_and_invalid_ranges(storage) {
+        let files = start(storage).await;
         let id = files.make(&User::of("farm"), "misc", b"0123456789").await;
         for range in ["bytes=0-1,3-4", "bytes=0-1,x", "bytes=5-2", "bytes=a-b", "bytes=", "lines=1-2", "0-1"] {
-            let reply = ask(&files, &id, &[("range", range)]).await;
+            let reply = get_with(&files, &id, &[("range", range)]).await;
             assert_eq!((reply.status, reply.text().as_str()), (200, "0123456789"), "{range}");
             assert_eq!(reply.header("content-range"), "");
         }
     }
 
-    async fn a_range_continues_the_same_version_only(place) {
-        let files = start(place).await;
+    async fn if_range_requires_the_same_version(storage) {
+        let files = start(storage).await;
         let id = files.make(&User::of("farm"), "misc", b"0123456789").await;
-        let whole = ask(&files, &id, &[]).await;
+        let whole = get_with(&files, &id, &[]).await;
         let (tag, modified) = (whole.header("etag"), whole.header("last-modified"));
         for (condition, status) in [
             (tag, 206),
@@ -76,7 +76,7 @@ on_all! {
             ("Mon, 01 Jan 2024 00:00:00 GMT", 200),
             ("nonsense", 200),
         ] {
-            let reply = ask(&files, &id, &[("range", "bytes=2-3"), ("if-range", condition)]).await;
+            let reply = get_with(&files, &id, &[("range", "bytes=2-3"), ("if-range", condition)]).await;
             assert_eq!(reply.status, status, "{condition}");
         }
     }

@@ -1,4 +1,4 @@
-//! Content that no file has goes, and none that a file has.
+//! The sweep removes orphaned contents and no others.
 
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -6,19 +6,19 @@ use std::time::Duration;
 use system::System;
 use testkit::{App, Process, User};
 
-use super::stored::Store;
-use super::{Files, Place, hash, on_all, start};
+use super::store_fixture::StoreFixture;
+use super::{Files, Storage, hash, on_all, start};
 
 const ID: &str = "0198c0de-0000-7000-8000-000000000000";
 
-/// A service that sweeps after an hour, and a command that does so after seconds.
-async fn start_soon(place: impl Into<Place>) -> Files {
-    let mut files = start(place).await;
+/// Starts a service with the default grace period of an hour. The command [`sweep`] has one of 4 s.
+async fn start_with_short_grace(storage: impl Into<Storage>) -> Files {
+    let mut files = start(storage).await;
     files.settings.sweep_grace_seconds = 4;
     files
 }
 
-/// Runs `system sweep-files` beside the service.
+/// Runs the command `sweep-files` while the service runs. Returns its output.
 async fn sweep(files: &Files, arguments: &'static [&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_system"));
     let settings = files.settings.clone();
@@ -41,44 +41,44 @@ async fn sweep(files: &Files, arguments: &'static [&str]) -> String {
 }
 
 on_all! {
-    async fn what_a_crash_left_is_swept_after_its_grace(place) {
-        let files = start_soon(place).await;
+    async fn removes_orphans_after_the_grace_period(storage) {
+        let files = start_with_short_grace(storage).await;
         let user = User::of("farm");
         let active = files.make(&user, "misc", b"active").await;
         let archived = files.make(&user, "misc", b"archived").await;
         files.archive(&user, &archived).await.ok();
-        let forgotten = [hash(b"forgotten"), format!("{}-{ID}", hash(b"active"))];
-        for name in &forgotten {
-            files.store.forget(name, b"forgotten").await;
+        let orphans = [hash(b"abandoned"), format!("{}-{ID}", hash(b"active"))];
+        for name in &orphans {
+            files.store.put_orphan(name, b"abandoned").await;
         }
-        files.store.forget("somebody-elses.txt", b"not ours").await;
-        if matches!(files.store, Store::Bucket(..)) {
-            assert!(sweep(&files, &[]).await.starts_with("4 contents looked at, 0 of them removed: 0 bytes\n"));
+        files.store.put_orphan("not-ours.txt", b"not ours").await;
+        if matches!(files.store, StoreFixture::Bucket(..)) {
+            assert!(sweep(&files, &[]).await.starts_with("4 contents checked, 0 of them removed: 0 bytes\n"));
             tokio::time::sleep(Duration::from_secs(5)).await;
         }
-        let dry = sweep(&files, &["--dry-run"]).await;
-        assert!(dry.ends_with("4 contents looked at, 2 of them would be removed: 18 bytes\n"), "{dry}");
-        assert!(forgotten.iter().all(|name| dry.contains(&format!("{name} 9\n"))), "{dry}");
+        let output = sweep(&files, &["--dry-run"]).await;
+        assert!(output.ends_with("4 contents checked, 2 of them would be removed: 18 bytes\n"), "{output}");
+        assert!(orphans.iter().all(|name| output.contains(&format!("{name} 9\n"))), "{output}");
         assert_eq!(files.stored().await.len(), 5);
-        let done = sweep(&files, &[]).await;
-        assert!(done.contains("4 contents looked at, 2 of them removed: 18 bytes\n"), "{done}");
+        let output = sweep(&files, &[]).await;
+        assert!(output.contains("4 contents checked, 2 of them removed: 18 bytes\n"), "{output}");
         assert_eq!(files.stored().await.len(), 3);
         assert_eq!(files.get(&user, &active).await.bytes, b"active");
         assert_eq!(files.get(&User::admin(), &archived).await.bytes, b"archived");
-        assert!(sweep(&files, &[]).await.contains("2 contents looked at, 0 of them removed"));
+        assert!(sweep(&files, &[]).await.contains("2 contents checked, 0 of them removed"));
     }
 
-    async fn sweeping_and_uploading_the_same_content_loses_nothing(place) {
-        let files = start_soon(place).await;
+    async fn concurrent_sweeps_and_uploads_of_equal_content_lose_nothing(storage) {
+        let files = start_with_short_grace(storage).await;
         let user = User::of("farm");
         let mut made = Vec::new();
         for round in 0..6 {
-            // Each content lies there already, forgotten, and is taken away while it comes back.
+            // Each content exists as an orphan, which is removed while the content is uploaded.
             let contents: Vec<_> = (0..8).map(|i| format!("{round} {i}").into_bytes()).collect();
             for content in &contents {
-                files.store.forget(&format!("{}-{ID}", hash(content)), content).await;
+                files.store.put_orphan(&format!("{}-{ID}", hash(content)), content).await;
             }
-            if round == 0 && matches!(files.store, Store::Bucket(..)) {
+            if round == 0 && matches!(files.store, StoreFixture::Bucket(..)) {
                 tokio::time::sleep(Duration::from_secs(5)).await;
             }
             let uploads = async {
@@ -88,7 +88,7 @@ on_all! {
             };
             tokio::join!(uploads, sweep(&files, &[]), sweep(&files, &[]));
         }
-        if matches!(files.store, Store::Bucket(..)) {
+        if matches!(files.store, StoreFixture::Bucket(..)) {
             tokio::time::sleep(Duration::from_secs(5)).await;
         }
         sweep(&files, &[]).await;
@@ -100,46 +100,46 @@ on_all! {
 }
 
 testkit::on_both! {
-    async fn a_start_sweeps(backend) {
+    async fn service_sweeps_when_it_starts(backend) {
         let files = start(backend).await;
         let user = User::of("farm");
         let id = files.make(&user, "misc", b"active").await;
-        files.store.forget(&hash(b"forgotten"), b"forgotten").await;
+        files.store.put_orphan(&hash(b"abandoned"), b"abandoned").await;
         let beside = App::start_replica::<System>(&files.app, files.settings.clone()).await;
-        files.wait_for(1).await;
+        files.wait_for_stored(1).await;
         assert_eq!(files.get(&user, &id).await.bytes, b"active");
         beside.stop().await;
     }
 
-    async fn a_start_with_an_empty_database_removes_nothing(backend) {
+    async fn service_removes_nothing_with_an_empty_database(backend) {
         let files = start(backend).await;
-        files.store.forget(&hash(b"forgotten"), b"forgotten").await;
+        files.store.put_orphan(&hash(b"abandoned"), b"abandoned").await;
         let beside = App::start_replica::<System>(&files.app, files.settings.clone()).await;
         tokio::time::sleep(Duration::from_millis(300)).await;
         assert_eq!(files.stored().await.len(), 1);
-        // Who says so himself means it.
+        // The command removes it.
         sweep(&files, &[]).await;
         assert_eq!(files.stored().await.len(), 0);
         beside.stop().await;
     }
 
-    async fn many_are_swept_in_batches(backend) {
-        let files = start_soon(backend).await;
+    async fn removes_many_orphans_in_batches(backend) {
+        let files = start_with_short_grace(backend).await;
         let user = User::of("farm");
-        let kept = files.make(&user, "misc", b"kept").await;
+        let id = files.make(&user, "misc", b"active").await;
         for i in 0..2500 {
-            files.store.forget(&hash(format!("{i}").as_bytes()), b"x").await;
+            files.store.put_orphan(&hash(format!("{i}").as_bytes()), b"x").await;
         }
-        let done = sweep(&files, &[]).await;
-        assert!(done.contains("\n2501 contents looked at, 2500 of them removed: 2500 bytes\n"), "{done}");
-        assert_eq!(files.get(&user, &kept).await.bytes, b"kept");
+        let output = sweep(&files, &[]).await;
+        assert!(output.contains("\n2501 contents checked, 2500 of them removed: 2500 bytes\n"), "{output}");
+        assert_eq!(files.get(&user, &id).await.bytes, b"active");
     }
 
-    async fn a_start_leaves_much_to_somebody_who_says_so(backend) {
+    async fn service_leaves_many_orphans_to_the_command(backend) {
         let files = start(backend).await;
-        files.make(&User::of("farm"), "misc", b"kept").await;
+        files.make(&User::of("farm"), "misc", b"active").await;
         for i in 0..21 {
-            files.store.forget(&hash(format!("{i}").as_bytes()), b"x").await;
+            files.store.put_orphan(&hash(format!("{i}").as_bytes()), b"x").await;
         }
         let beside = App::start_replica::<System>(&files.app, files.settings.clone()).await;
         tokio::time::sleep(Duration::from_millis(300)).await;
@@ -151,20 +151,20 @@ testkit::on_both! {
 }
 
 #[test]
-fn a_first_start_warns_of_nothing() {
+fn first_start_logs_no_warnings() {
     for seconds in [1, 5, 20] {
         let folder = tempfile::tempdir().unwrap();
-        let place = folder.path().display();
-        let (database, store) = (format!("sqlite://{place}/system.sqlite"), format!("file://{place}/files"));
+        let path = folder.path().display();
+        let (database, store) = (format!("sqlite://{path}/system.sqlite"), format!("file://{path}/files"));
         let settings = [("DATABASE__URL", database.as_str()), ("SERVICE__STORE_URL", &store)];
         let process = Process::start(env!("CARGO_BIN_EXE_system"), &settings);
-        // Its log is read at the end: has it swept by then?
+        // The log can only be read after the end of the process, so the test waits until the sweep has probably run.
         std::thread::sleep(Duration::from_secs(seconds));
         let log = process.log();
-        if log.contains("file contents without a file are removed") {
+        if log.contains("orphaned contents of files were removed") {
             assert!(!log.contains(r#""level":"WARN""#), "{log}");
             return;
         }
     }
-    panic!("it does not sweep");
+    panic!("no sweep within 20 s");
 }

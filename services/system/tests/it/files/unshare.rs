@@ -1,4 +1,4 @@
-//! Taking organisations off files, and how many organisations a file has at most.
+//! Unsharing files, and the maximum number of organisations of a file.
 
 use serde_json::{Value, json};
 use testkit::{TestResponse, User};
@@ -13,41 +13,41 @@ fn names(range: std::ops::Range<usize>) -> Vec<String> {
     range.map(|i| format!("org-{i}")).collect()
 }
 
-/// Shares a file in as many calls as it takes.
+/// Shares a file with these organisations, up to 50 per call.
 async fn share(files: &Files, user: &User, id: &str, names: &[String]) {
-    for some in names.chunks(50) {
-        files.resolve(user, json!({"ids": [id], "shareWith": some})).await.ok();
+    for batch in names.chunks(50) {
+        files.resolve(user, json!({"ids": [id], "shareWith": batch})).await.ok();
     }
 }
 
-/// Shares a file that is shared with one organisation with as many others as it may be.
-async fn share_all(files: &Files, user: &User, id: &str) {
+/// Shares a file that is shared with one organisation with 199 others, up to the limit.
+async fn share_up_to_the_limit(files: &Files, user: &User, id: &str) {
     share(files, user, id, &names(0..199)).await;
 }
 
-/// The one error of a call that shares with too many; these files have no room.
-fn refused(reply: TestResponse, ids: &[&str]) {
+/// Checks that the only error is that these files have too many organisations.
+fn assert_too_many(reply: TestResponse, ids: &[&str]) {
     let data = json!({"maximum": 200, "ids": ids});
     assert_eq!(reply.json()["validation"][0]["data"], data, "{}", reply.text());
     assert_eq!(reply.errors(), ["shareWith length"]);
 }
 
 on_all! {
-    async fn organisations_are_taken_off(place) {
-        let files = start(place).await;
+    async fn unsharing_removes_organisations(storage) {
+        let files = start(storage).await;
         let (farm, haulier) = (User::of("farm"), User::of("haulier"));
         let (a, b) = (files.make(&farm, "contract", b"a").await, files.make(&farm, "misc", b"b").await);
         files.resolve(&farm, json!({"ids": [a, b], "shareWith": ["haulier", "mart", "*"]})).await.ok();
         let unshare = json!({"ids": [a, b], "unshareWith": ["haulier", "unknown", "haulier"]});
-        let left = files.resolve(&farm, unshare.clone()).await.ok();
-        assert_eq!(left[0]["organisations"], json!(["mart", "*"]));
-        assert_eq!(files.resolve(&farm, unshare).await.ok(), left);
+        let remaining = files.resolve(&farm, unshare.clone()).await.ok();
+        assert_eq!(remaining[0]["organisations"], json!(["mart", "*"]));
+        assert_eq!(files.resolve(&farm, unshare).await.ok(), remaining);
         assert_eq!(files.get(&haulier, &a).await.status, 200);
         files.resolve(&farm, json!({"ids": [a], "unshareWith": "*"})).await.ok();
         assert_eq!(files.get(&haulier, &a).await.error(403), "forbidden");
         assert_eq!(files.get(&User::of("mart"), &a).await.status, 200);
         assert_eq!(shared(&files, &b).await, json!(["mart", "*"]));
-        // Both ways in one call.
+        // Shares and unshares in one call.
         let both = json!({"ids": [a, b], "shareWith": ["haulier"], "unshareWith": ["mart", "*"]});
         let swapped = files.resolve(&farm, both).await.ok();
         assert_eq!([&swapped[0]["organisations"], &swapped[1]["organisations"]], [&json!(["haulier"]); 2]);
@@ -55,8 +55,8 @@ on_all! {
         assert_eq!(files.resolve(&farm, nothing).await.ok()[0]["organisations"], json!(["haulier"]));
     }
 
-    async fn only_ones_own_files_are_unshared(place) {
-        let files = start(place).await;
+    async fn unshares_only_own_files(storage) {
+        let files = start(storage).await;
         let (farm, mart) = (User::of("farm"), User::of("mart"));
         let all = json!(["mart", "haulier", "*"]);
         let (paper, picture) = (files.make(&farm, "misc", b"x").await, files.make(&farm, "image", PNG).await);
@@ -69,7 +69,7 @@ on_all! {
         assert_eq!(seen[2]["organisations"], json!([]));
         assert_eq!(shared(&files, &paper).await, all);
         assert_eq!(shared(&files, &picture).await, all);
-        // Archived files are missing, and stay as they are.
+        // Archived files are missing and unchanged.
         files.archive(&farm, &picture).await.ok();
         let reply = files.resolve(&User::admin(), body).await;
         assert_eq!(reply.header("x-missing-ids"), picture);
@@ -77,8 +77,8 @@ on_all! {
         assert_eq!(shared(&files, &picture).await, all);
     }
 
-    async fn all_are_changed_or_none(place) {
-        let files = start(place).await;
+    async fn all_or_nothing_changes_nothing_if_a_file_is_missing(storage) {
+        let files = start(storage).await;
         let mart = User::of("mart");
         let own = files.make(&mart, "misc", b"own").await;
         let foreign = files.make(&User::of("farm"), "misc", b"foreign").await;
@@ -93,8 +93,8 @@ on_all! {
         assert_eq!(files.resolve(&mart, body).await.ok()[0]["organisations"], json!(["b"]));
     }
 
-    async fn what_cannot_be_unshared(place) {
-        let files = start(place).await;
+    async fn rejects_invalid_unshare_requests(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
         let id = files.make(&user, "misc", b"x").await;
         files.resolve(&user, json!({"ids": [id], "shareWith": ["a"]})).await.ok();
@@ -115,8 +115,8 @@ on_all! {
         assert_eq!(shared(&files, &id).await, json!(["a"]));
     }
 
-    async fn a_late_retry_does_not_share_again(place) {
-        let files = start(place).await;
+    async fn late_retries_do_not_share_again(storage) {
+        let files = start(storage).await;
         let (farm, mart) = (User::of("farm"), User::of("mart"));
         let (id, own) = (files.make(&farm, "misc", b"x").await, files.make(&mart, "misc", b"y").await);
         let share = |share_id: &str| json!({"ids": [id, own], "shareWith": ["haulier"], "shareId": share_id});
@@ -126,51 +126,51 @@ on_all! {
         assert_eq!(sharing(&farm, swap.clone()).await, json!(["auction"]));
         assert_eq!(sharing(&farm, share("s-1")).await, json!(["auction"]));
         assert_eq!(sharing(&farm, share("s-3")).await, json!(["auction", "haulier"]));
-        // What it takes off it takes off again.
+        // A retry unshares again.
         assert_eq!(sharing(&farm, swap).await, json!(["auction"]));
         // Of another caller it is another id.
         assert_eq!(sharing(&mart, share("s-1")).await, json!(["haulier"]));
         assert_eq!(shared(&files, &own).await, json!(["haulier"]));
-        // What was refused was not carried out.
-        share_all(&files, &farm, &id).await;
-        refused(files.resolve(&farm, share("s-4")).await, &[&id]);
+        // A refused call does not use up its `shareId`.
+        share_up_to_the_limit(&files, &farm, &id).await;
+        assert_too_many(files.resolve(&farm, share("s-4")).await, &[&id]);
         files.resolve(&farm, json!({"ids": [id], "unshareWith": names(0..10)})).await.ok();
         let organisations = sharing(&farm, share("s-4")).await;
         assert!(organisations.as_array().unwrap().contains(&json!("haulier")), "{organisations}");
     }
 
-    async fn at_most_200_organisations(place) {
-        let files = start(place).await;
+    async fn limits_a_file_to_200_organisations(storage) {
+        let files = start(storage).await;
         let farm = User::of("farm");
         let (full, other) = (files.make(&farm, "misc", b"x").await, files.make(&farm, "misc", b"y").await);
         let open = files.make(&User::of("mart"), "image", PNG).await;
         share(&files, &farm, &full, &names(0..199)).await;
         share(&files, &farm, &full, &["*".to_owned()]).await;
         share(&files, &User::of("mart"), &open, &names(0..200)).await;
-        // One too many for one file changes none, and what is shared already counts once.
+        // One file over the limit: no file changes. Organisations that have access already count once.
         for (with, without) in [(json!(["more"]), json!([])), (json!(["org-0", "more"]), json!(["unknown"]))] {
             let body = json!({"ids": [other, full], "shareWith": with, "unshareWith": without});
-            refused(files.resolve(&farm, body).await, &[&full]);
+            assert_too_many(files.resolve(&farm, body).await, &[&full]);
         }
-        // All files without room are named, in the order of the call.
+        // The error lists all files over the limit, in request order.
         let second = files.make(&farm, "misc", b"z").await;
         share(&files, &farm, &second, &names(0..200)).await;
         let body = json!({"ids": [second, other, open, full], "shareWith": ["more"]});
-        refused(files.resolve(&farm, body).await, &[&second, &full]);
+        assert_too_many(files.resolve(&farm, body).await, &[&second, &full]);
         assert_eq!(shared(&files, &other).await, json!([]));
         assert_eq!(shared(&files, &full).await.as_array().unwrap().len(), 200);
         share(&files, &farm, &full, &names(0..199)).await;
-        // Others' files do not count.
+        // Files of others do not count.
         files.resolve(&farm, json!({"ids": [open, other], "shareWith": ["more"]})).await.ok();
         assert_eq!(shared(&files, &other).await, json!(["more"]));
-        // What the same call takes off makes room.
+        // Unsharing in the same call makes room.
         let room = json!({"ids": [full], "shareWith": ["more"], "unshareWith": "*"});
         assert_eq!(files.resolve(&farm, room).await.ok()[0]["organisations"][199], "more");
-        refused(files.resolve(&User::admin(), json!({"ids": [full], "shareWith": "*"})).await, &[&full]);
+        assert_too_many(files.resolve(&User::admin(), json!({"ids": [full], "shareWith": "*"})).await, &[&full]);
     }
 
-    async fn calls_at_once_keep_the_limit_together(place) {
-        let files = start(place).await;
+    async fn concurrent_calls_respect_the_limit(storage) {
+        let files = start(storage).await;
         let farm = User::of("farm");
         let id = files.make(&farm, "misc", b"x").await;
         share(&files, &farm, &id, &names(0..160)).await;
@@ -183,14 +183,14 @@ on_all! {
         let (stored, others): (Vec<_>, Vec<_>) = replies.into_iter().partition(|reply| reply.status == 200);
         assert_eq!(stored.len(), 1);
         for reply in others {
-            refused(reply, &[&id]);
+            assert_too_many(reply, &[&id]);
         }
         assert_eq!(shared(&files, &id).await.as_array().unwrap().len(), 190);
     }
 }
 
 testkit::on_both! {
-    async fn ids_from_before_normalization_are_taken_off(backend) {
+    async fn unshares_ids_that_were_stored_without_normalization(backend) {
         let files = start(backend).await;
         let farm = User::of("farm");
         let id = files.make(&farm, "misc", b"x").await;
@@ -199,41 +199,41 @@ testkit::on_both! {
         let all: Vec<_> = old.into_iter().chain(["mart", "coop", "\u{e9}"]).map(str::to_owned).collect();
         files.set_organisations(backend, &all);
         for (i, old) in old.iter().enumerate() {
-            let left = files.resolve(&farm, json!({"ids": [id], "unshareWith": [old]})).await.ok();
-            assert_eq!(left[0]["organisations"], json!(all[i + 1..]), "{old:?}");
+            let remaining = files.resolve(&farm, json!({"ids": [id], "unshareWith": [old]})).await.ok();
+            assert_eq!(remaining[0]["organisations"], json!(all[i + 1..]), "{old:?}");
         }
-        // Of ids that are stored normalized only the normal form is needed.
-        for (other, left) in [("co\u{200b}op", vec!["mart", "coop", "\u{e9}"]), ("coop ", vec!["mart", "\u{e9}"]), ("e\u{301}", vec!["mart"])] {
+        // An id that is stored normalized matches any form of the id.
+        for (other, remaining) in [("co\u{200b}op", vec!["mart", "coop", "\u{e9}"]), ("coop ", vec!["mart", "\u{e9}"]), ("e\u{301}", vec!["mart"])] {
             let reply = files.resolve(&farm, json!({"ids": [id], "unshareWith": [other]})).await.ok();
-            assert_eq!(reply[0]["organisations"], json!(left), "{other:?}");
+            assert_eq!(reply[0]["organisations"], json!(remaining), "{other:?}");
         }
-        // An id of then becomes one of now in one call.
+        // One call replaces an id that was stored without normalization.
         files.set_organisations(backend, &[" mart ".to_owned()]);
-        let mended = json!({"ids": [id], "shareWith": [" mart "], "unshareWith": [" mart "]});
-        assert_eq!(files.resolve(&farm, mended).await.ok()[0]["organisations"], json!(["mart"]));
+        let replace = json!({"ids": [id], "shareWith": [" mart "], "unshareWith": [" mart "]});
+        assert_eq!(files.resolve(&farm, replace).await.ok()[0]["organisations"], json!(["mart"]));
     }
 
-    async fn files_from_before_the_limit(backend) {
+    async fn files_from_before_the_limit_keep_their_organisations(backend) {
         let files = start(backend).await;
-        let (farm, late) = (User::of("farm"), User::of("org-249"));
+        let (farm, last) = (User::of("farm"), User::of("org-249"));
         let id = files.make(&farm, "misc", b"x").await;
         let all = names(0..250);
         files.set_organisations(backend, &names(0..3000));
         assert_eq!(shared(&files, &id).await, json!(names(0..3000)));
         files.set_organisations(backend, &all);
-        // Everybody keeps what they may. All are shown, and the first 200 where files are resolved.
+        // All organisations keep their access. The info operation lists all, the resolve operation the first 200.
         assert_eq!(files.info(&farm, &id).await.ok()["organisations"], json!(all));
         assert_eq!(files.resolve(&farm, json!({"ids": [id]})).await.ok()[0]["organisations"], json!(all[..200]));
-        assert_eq!(files.info(&late, &id).await.ok()["organisations"], json!(["org-249"]));
-        // Nothing is added to it, whatever else is taken off, until it has room.
-        refused(files.resolve(&farm, json!({"ids": [id], "shareWith": ["more"], "unshareWith": ["org-1"]})).await, &[&id]);
+        assert_eq!(files.info(&last, &id).await.ok()["organisations"], json!(["org-249"]));
+        // The file cannot be shared with more organisations until it has fewer than 200.
+        assert_too_many(files.resolve(&farm, json!({"ids": [id], "shareWith": ["more"], "unshareWith": ["org-1"]})).await, &[&id]);
         files.resolve(&farm, json!({"ids": [id], "shareWith": ["org-249"]})).await.ok();
-        for some in [&all[200..], &all[..1]] {
-            files.resolve(&farm, json!({"ids": [id], "unshareWith": some})).await.ok();
+        for batch in [&all[200..], &all[..1]] {
+            files.resolve(&farm, json!({"ids": [id], "unshareWith": batch})).await.ok();
         }
-        assert_eq!(files.info(&late, &id).await.error(403), "forbidden");
+        assert_eq!(files.info(&last, &id).await.error(403), "forbidden");
         files.resolve(&farm, json!({"ids": [id], "shareWith": ["more"]})).await.ok();
-        let left = [&all[1..200], &["more".to_owned()]].concat();
-        assert_eq!(files.info(&farm, &id).await.ok()["organisations"], json!(left));
+        let remaining = [&all[1..200], &["more".to_owned()]].concat();
+        assert_eq!(files.info(&farm, &id).await.ok()["organisations"], json!(remaining));
     }
 }

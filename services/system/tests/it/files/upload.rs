@@ -1,4 +1,4 @@
-//! What an upload stores and answers.
+//! Successful uploads: responses and stored contents.
 
 use serde_json::{Value, json};
 use testkit::User;
@@ -6,8 +6,8 @@ use testkit::User;
 use super::{PDF, PNG, encode, form, hash, id, on_all, part, start};
 
 on_all! {
-    async fn a_file_is_described(place) {
-        let files = start(place).await;
+    async fn response_describes_the_file(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
         let form = form("images", "weighbridge", "Ticket 7").text("organisations", "haulier, mart,haulier");
         let record = files.upload(&user, form.text("organisations", "*").part("file", part(PNG))).await.ok();
@@ -39,8 +39,8 @@ on_all! {
         assert_eq!(files.info(&user, &upper).await.ok(), info);
     }
 
-    async fn several_parts_are_several_files(place) {
-        let files = start(place).await;
+    async fn each_part_becomes_a_file(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
         let form = form("files", "misc", "the first")
             .part("file", part(PNG))
@@ -56,8 +56,8 @@ on_all! {
         assert_eq!(files.get(&user, &id(&additional[1])).await.bytes, b"third");
     }
 
-    async fn fields_come_in_any_order(place) {
-        let files = start(place).await;
+    async fn accepts_fields_in_any_order(storage) {
+        let files = start(storage).await;
         let body = encode("x", &[
             ("name=\"file\"; filename=\"a.bin\"", b"content\r\n--y"),
             ("name=\"colour\"", b"ignored"),
@@ -72,8 +72,8 @@ on_all! {
         assert_eq!(files.get(&User::of("farm"), &id(&record)).await.bytes, b"content\r\n--y");
     }
 
-    async fn the_owner_is_the_callers_organisation(place) {
-        let files = start(place).await;
+    async fn owner_is_the_organisation_of_the_caller(storage) {
+        let files = start(storage).await;
         let upload = async |user: User, owner: &'static str| {
             let form = form("files", "misc", "x").text("organisationId", owner).part("file", part(b"x"));
             files.upload(&user, form).await
@@ -92,8 +92,8 @@ on_all! {
         assert_eq!(files.info(&User::individual("ann"), &id).await.status, 200);
     }
 
-    async fn the_same_content_is_kept_once(place) {
-        let files = start(place).await;
+    async fn equal_content_is_stored_once(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
         let first = files.make(&user, "misc", b"same").await;
         let second = files.make(&user, "misc", b"same").await;
@@ -110,27 +110,27 @@ on_all! {
         assert_eq!(files.get(&user, &second).await.bytes, b"same");
     }
 
-    async fn names_are_kept_as_people_write_them(place) {
-        let files = start(place).await;
+    async fn keeps_the_last_component_of_names(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
-        for (sent, kept) in [
+        for (sent, stored) in [
             ("../../etc/passwd", "passwd"),
             ("C:\\scans\\ticket \"7\".png ", "ticket \"7\".png"),
             ("Wägeschein 秤量 🐑; a=b.pdf", "Wägeschein 秤量 🐑; a=b.pdf"),
             ("%0d%0aSet-Cookie: a=b", "%0d%0aSet-Cookie: a=b"),
         ] {
             let record = files.upload(&user, form("files", "misc", sent).part("file", part(b"x"))).await.ok();
-            assert_eq!(record["info"]["name"], kept);
+            assert_eq!(record["info"]["name"], stored);
             let reply = files.get(&user, &id(&record)).await;
             assert_eq!(reply.status, 200);
             assert!(reply.headers.get("set-cookie").is_none());
         }
     }
 
-    async fn the_type_is_found_in_the_content(place) {
-        let files = start(place).await;
+    async fn detects_the_content_type(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
-        for (content, declared, found) in [
+        for (content, declared, expected) in [
             (PNG, "text/html", "image/png"),
             (b"\xff\xd8\xff\xe0\0\x10JFIF\0", "application/octet-stream", "image/jpeg"),
             (b"<!DOCTYPE html><script>alert(1)</script>", "image/png", "text/html"),
@@ -140,17 +140,17 @@ on_all! {
         ] {
             let part = part(content).mime_str(declared).unwrap();
             let record = files.upload(&user, form("files", "misc", "x").part("file", part)).await.ok();
-            assert_eq!(record["info"]["contentType"], found, "{declared}");
+            assert_eq!(record["info"]["contentType"], expected, "{declared}");
             let reply = files.get(&user, &id(&record)).await;
-            assert_eq!(reply.header("content-type"), found);
-            let disposition = if found.starts_with("image/") && found != "image/svg+xml" { "inline" } else { "attachment" };
-            assert!(reply.header("content-disposition").starts_with(disposition), "{found}");
+            assert_eq!(reply.header("content-type"), expected);
+            let disposition = if expected.starts_with("image/") && expected != "image/svg+xml" { "inline" } else { "attachment" };
+            assert!(reply.header("content-disposition").starts_with(disposition), "{expected}");
         }
     }
 }
 
 #[test]
-fn the_document_says_what_is_sent() {
+fn openapi_document_describes_the_form() {
     let document = common::openapi::<system::System>().unwrap();
     let upload = &document["paths"]["/v1/files"]["post"];
     assert_eq!(upload["summary"], "Upload a file");

@@ -1,4 +1,4 @@
-//! Limits cut off there and then, and nothing of what came before stays.
+//! Uploads that exceed a limit are refused and store nothing.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -9,8 +9,8 @@ use testkit::User;
 use super::{PNG, encode, form, noise, on_all, part, start, start_with};
 
 on_all! {
-    async fn a_part_that_is_too_large(place) {
-        let files = start_with(place, Settings { file_bytes: 100_000, ..Settings::default() }).await;
+    async fn refuses_parts_over_the_size_limit(storage) {
+        let files = start_with(storage, Settings { file_bytes: 100_000, ..Settings::default() }).await;
         let user = User::of("farm");
         let fits = form("files", "misc", "x").part("file", part(&noise(100_000)));
         assert_eq!(files.upload(&user, fits).await.status, 200);
@@ -23,8 +23,8 @@ on_all! {
         assert_eq!(files.stored().await.len(), 1);
     }
 
-    async fn more_than_25_mib(place) {
-        let files = start(place).await;
+    async fn refuses_files_over_25_mib_by_default(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
         let mib = 25 << 20;
         let content = noise(mib + 1);
@@ -35,8 +35,8 @@ on_all! {
         assert!(files.get(&user, &fits).await.bytes == content[..mib]);
     }
 
-    async fn more_than_ten_parts(place) {
-        let files = start(place).await;
+    async fn refuses_more_than_ten_parts_by_default(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
         let parts = |n| (0..n).fold(form("files", "misc", "x"), |form, i| form.part("file", part(&[i])));
         let reply = files.upload(&user, parts(11)).await;
@@ -49,8 +49,8 @@ on_all! {
         assert_eq!(files.stored().await.len(), 10);
     }
 
-    async fn text_fields_that_are_too_large(place) {
-        let files = start(place).await;
+    async fn refuses_text_fields_over_the_limits(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
         let long = form("files", "misc", &"x".repeat(65_537)).part("file", part(PNG));
         assert_eq!(files.upload(&user, long).await.error(413), "payload_too_large");
@@ -71,8 +71,8 @@ on_all! {
         assert_eq!(fits["info"]["organisations"], serde_json::json!(names[..200]));
     }
 
-    async fn a_refusal_reaches_a_client_that_is_still_sending(place) {
-        let files = start(place).await;
+    async fn responds_with_errors_while_the_client_sends(storage) {
+        let files = start(storage).await;
         let content = noise(25 << 20);
         let form = || form("files", "misc", "x").part("file", part(&content));
         assert_eq!(files.app.post("/v1/files").form(form()).send().await.error(401), "unauthenticated");
@@ -84,7 +84,7 @@ on_all! {
 }
 
 testkit::on_both! {
-    async fn a_client_that_goes_away_leaves_nothing(backend) {
+    async fn disconnect_removes_staged_content(backend) {
         let files = start(backend).await;
         let body = encode("x", &[("name=\"file\"", &noise(3 << 20))]);
         let head = format!(
@@ -96,8 +96,8 @@ testkit::on_both! {
         let mut client = TcpStream::connect(files.app.url.strip_prefix("http://").unwrap()).unwrap();
         client.write_all(head.as_bytes()).unwrap();
         client.write_all(&body[..2 << 20]).unwrap();
-        files.wait_for(1).await;
+        files.wait_for_stored(1).await;
         drop(client);
-        files.wait_for(0).await;
+        files.wait_for_stored(0).await;
     }
 }

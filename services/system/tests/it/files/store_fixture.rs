@@ -1,4 +1,4 @@
-//! What lies in a store, past the service.
+//! Direct access to the store of a service under test.
 
 use std::path::{Path, PathBuf};
 
@@ -8,13 +8,13 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use system::Settings;
 use testkit::S3;
 
-/// A store as a test sees it.
-pub enum Store {
+/// The store of a service, accessed without the service.
+pub enum StoreFixture {
     Folder(tempfile::TempDir),
     Bucket(AmazonS3, object_store::path::Path),
 }
 
-/// These settings, with a bucket as the store.
+/// Returns the settings with a bucket as the store.
 pub fn bucket(s3: &S3, settings: Settings) -> Settings {
     Settings {
         store_url: s3.url.clone(),
@@ -25,7 +25,7 @@ pub fn bucket(s3: &S3, settings: Settings) -> Settings {
     }
 }
 
-impl Store {
+impl StoreFixture {
     pub fn of(s3: &S3) -> Self {
         let (bucket, prefix) = s3.url.strip_prefix("s3://").unwrap().split_once('/').unwrap();
         let client = AmazonS3Builder::new().with_endpoint(&s3.endpoint).with_allow_http(true);
@@ -33,23 +33,23 @@ impl Store {
         Self::Bucket(client.with_bucket_name(bucket).build().unwrap(), prefix.into())
     }
 
-    /// Everything in it.
+    /// Returns the paths of all files or objects.
     pub async fn list(&self) -> Vec<PathBuf> {
         match self {
             Self::Folder(folder) => {
-                let mut found = Vec::new();
-                walk(&folder.path().join("store"), &mut found);
-                found
+                let mut paths = Vec::new();
+                collect_paths(&folder.path().join("store"), &mut paths);
+                paths
             }
             Self::Bucket(client, prefix) => {
-                let found = client.list(Some(prefix)).map_ok(|object| object.location.to_string().into());
-                found.try_collect().await.unwrap()
+                let paths = client.list(Some(prefix)).map_ok(|object| object.location.to_string().into());
+                paths.try_collect().await.unwrap()
             }
         }
     }
 
-    /// Puts content there that no file has, as a crash would leave it.
-    pub async fn forget(&self, name: &str, content: &[u8]) {
+    /// Stores content without a row, as after a crash. In a folder the content is a day old.
+    pub async fn put_orphan(&self, name: &str, content: &[u8]) {
         let path = format!("{}/{name}", &name[..2]);
         match self {
             Self::Folder(folder) => {
@@ -67,8 +67,8 @@ impl Store {
         }
     }
 
-    /// Loses something.
-    pub async fn lose(&self, path: &Path) {
+    /// Removes a file or object.
+    pub async fn remove(&self, path: &Path) {
         match self {
             Self::Folder(_) => std::fs::remove_file(path).unwrap(),
             Self::Bucket(client, _) => client.delete(&path.to_str().unwrap().into()).await.unwrap(),
@@ -76,9 +76,9 @@ impl Store {
     }
 }
 
-fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+fn collect_paths(folder: &Path, paths: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() { walk(&path, found) } else { found.push(path) }
+        if path.is_dir() { collect_paths(&path, paths) } else { paths.push(path) }
     }
 }

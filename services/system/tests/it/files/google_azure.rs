@@ -1,5 +1,5 @@
-//! Google's and Azure's stores, as far as stand-ins go that know the requests which those document: no emulator of
-//! either runs here.
+//! Google Cloud Storage and Azure Blob Storage, with stubs of the requests that they document, since no emulator of either
+//! runs here.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -8,17 +8,17 @@ use system::{Settings, System};
 use testkit::{App, Backend, User};
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate, matchers};
 
-use super::memory::Process;
+use super::memory_usage::Process;
 use super::{PNG, form, id, noise, part};
 
-/// Keeps what is put under each path.
+/// Stores objects by path.
 #[derive(Default)]
 struct Objects(Mutex<HashMap<String, Vec<u8>>>);
 
 impl Respond for Objects {
     fn respond(&self, request: &Request) -> ResponseTemplate {
         let (mut objects, path) = (self.0.lock().unwrap(), request.url.path().to_owned());
-        let answer = |status| {
+        let response = |status| {
             ResponseTemplate::new(status)
                 .insert_header("etag", "\"1\"")
                 .insert_header("last-modified", "Sun, 22 Nov 2026 10:00:00 GMT")
@@ -27,7 +27,7 @@ impl Respond for Objects {
         match (request.method.as_str(), objects.get(&path)) {
             ("PUT", _) => {
                 objects.insert(path, request.body.clone());
-                answer(201)
+                response(201)
             }
             (_, None) => ResponseTemplate::new(404),
             ("GET", Some(content)) => {
@@ -35,22 +35,22 @@ impl Respond for Objects {
                 let (first, last) = range.split_once('-').unwrap();
                 let (first, last): (usize, usize) = (first.parse().unwrap(), last.parse().unwrap());
                 let spec = format!("bytes {first}-{last}/{}", content.len());
-                answer(206).insert_header("content-range", spec).set_body_bytes(&content[first..=last])
+                response(206).insert_header("content-range", spec).set_body_bytes(&content[first..=last])
             }
-            ("HEAD", Some(content)) => answer(200).set_body_bytes(content.clone()),
+            ("HEAD", Some(content)) => response(200).set_body_bytes(content.clone()),
             (method, _) => panic!("{method} {path}"),
         }
     }
 }
 
-async fn stand_in() -> MockServer {
+async fn stub() -> MockServer {
     let server = MockServer::start().await;
     Mock::given(matchers::any()).respond_with(Objects::default()).mount(&server).await;
     server
 }
 
-/// Up and down, whole and in part; the path of what was stored is below this one.
-async fn works(url: &str, server: &MockServer, below: &str) {
+/// Uploads and downloads files and ranges. Checks that the paths of the objects begin with `prefix`.
+async fn assert_round_trip(url: &str, server: &MockServer, prefix: &str) {
     let (client, token) = (reqwest::Client::new(), User::of("farm").token());
     let content = noise(900_000);
     let upload = || form("files", "misc", "x").part("file", part(&content)).part("file", part(PNG));
@@ -65,14 +65,14 @@ async fn works(url: &str, server: &MockServer, below: &str) {
     }
     let requests = server.received_requests().await.unwrap();
     let puts: Vec<_> = requests.iter().filter(|request| request.method.as_str() == "PUT").collect();
-    assert_eq!(puts.len(), 2, "the same content is stored once");
-    assert!(puts.iter().all(|put| put.url.path().starts_with(below)), "{puts:?}");
+    assert_eq!(puts.len(), 2, "equal content is stored once");
+    assert!(puts.iter().all(|put| put.url.path().starts_with(prefix)), "{puts:?}");
 }
 
 #[test]
-fn azure() {
+fn stores_contents_in_azure() {
     testkit::block_on(async {
-        let server = stand_in().await;
+        let server = stub().await;
         let settings = Settings {
             store_url: "az://container/some/folder".into(),
             store_endpoint: Some(server.uri().parse().unwrap()),
@@ -82,7 +82,7 @@ fn azure() {
         };
         let app = App::start::<System>(Backend::Sqlite, settings).await;
         assert_eq!(app.get("/readyz").send().await.ok()["store"], "ok");
-        works(&app.url, &server, "/container/some/folder/").await;
+        assert_round_trip(&app.url, &server, "/container/some/folder/").await;
         let put = server.received_requests().await.unwrap().into_iter().find(|r| r.method.as_str() == "PUT");
         let put = put.unwrap();
         assert_eq!(put.headers["x-ms-blob-type"], "BlockBlob");
@@ -91,11 +91,11 @@ fn azure() {
 }
 
 #[test]
-fn google() {
+fn stores_contents_in_google() {
     testkit::block_on(async {
-        let (server, folder) = (stand_in().await, tempfile::tempdir().unwrap());
+        let (server, folder) = (stub().await, tempfile::tempdir().unwrap());
         let (uri, path) = (server.uri(), folder.path().to_owned());
-        // Its credentials come from variables only, and those are a process's own.
+        // Google's credentials come from environment variables only, which need a separate process.
         let key = r#"{"disable_oauth": true, "private_key": "", "private_key_id": "", "client_email": ""}"#;
         let start = move || {
             let settings = [
@@ -106,6 +106,6 @@ fn google() {
             Process::start(&path, &settings)
         };
         let service = tokio::task::spawn_blocking(start).await.unwrap();
-        works(&service.url, &server, "/bucket/folder%2F").await;
+        assert_round_trip(&service.url, &server, "/bucket/folder%2F").await;
     });
 }

@@ -1,4 +1,4 @@
-//! Large answers, and clients that do not read them.
+//! Limits of large responses to clients that do not read them.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use tokio::net::TcpStream;
 
 use super::{Files, start};
 
-/// Files with an answer of 4 MB.
-async fn make(files: &Files, user: &User) -> Vec<String> {
+/// Creates 25 files, whose resolve response has 4 MB with [`long_names`].
+async fn make_large(files: &Files, user: &User) -> Vec<String> {
     let mut ids = Vec::new();
     for _ in 0..25 {
         ids.push(files.make(user, "misc", b"x").await);
@@ -22,8 +22,8 @@ fn long_names() -> Vec<String> {
     (0..200).map(|i| format!("{i:03}{}", "\u{20000}".repeat(197))).collect()
 }
 
-/// Reads the status of an answer and no more.
-async fn ask(files: &Files, user: &User, body: &Value) -> (TcpStream, String) {
+/// Sends a resolve request and reads only the status of the response.
+async fn resolve_without_reading(files: &Files, user: &User, body: &Value) -> (TcpStream, String) {
     let body = body.to_string();
     let mut stream = TcpStream::connect(files.app.url.trim_start_matches("http://")).await.unwrap();
     let request = format!(
@@ -39,42 +39,42 @@ async fn ask(files: &Files, user: &User, body: &Value) -> (TcpStream, String) {
 }
 
 testkit::on_both! {
-    async fn only_a_few_large_answers_are_held(backend) {
+    async fn limits_large_responses_in_memory(backend) {
         let files = start(backend).await;
         let farms = ["farm", "mart", "haulier", "mill"].map(User::of);
         let mut large = Vec::new();
         for farm in &farms {
-            large.push(json!({"ids": make(&files, farm).await}));
+            large.push(json!({"ids": make_large(&files, farm).await}));
         }
-        let late = User::of("late");
-        let late_large = json!({"ids": make(&files, &late).await});
+        let other = User::of("other");
+        let other_large = json!({"ids": make_large(&files, &other).await});
         files.set_organisations(backend, &long_names());
-        let whole = files.resolve(&late, late_large.clone()).await.ok();
+        let whole = files.resolve(&other, other_large.clone()).await.ok();
         assert_eq!(whole[24]["organisations"], json!(long_names()));
         let mut held = Vec::new();
         for (farm, large) in farms.iter().zip(&large) {
             for _ in 0..2 {
-                let (stream, status) = ask(&files, farm, large).await;
+                let (stream, status) = resolve_without_reading(&files, farm, large).await;
                 assert_eq!(status, "200");
                 held.push(stream);
             }
         }
-        let reply = files.resolve(&late, late_large.clone()).await;
+        let reply = files.resolve(&other, other_large.clone()).await;
         assert!(reply.text().contains("with fewer ids"), "{}", reply.text());
         assert_eq!(reply.header("retry-after"), "2");
         assert_eq!(reply.error(503), "dependency_unavailable");
-        // Nothing is changed then.
-        let ids = &late_large["ids"];
+        // A refused call changes nothing.
+        let ids = &other_large["ids"];
         let unshare = json!({"ids": ids, "unshareWith": [long_names()[7]]});
-        assert_eq!(files.resolve(&late, unshare).await.error(503), "dependency_unavailable");
-        assert_eq!(files.info(&late, ids[0].as_str().unwrap()).await.ok()["organisations"], json!(long_names()));
-        // Small answers need no permit.
-        let one = files.resolve(&late, json!({"ids": [ids[0]]})).await.ok();
+        assert_eq!(files.resolve(&other, unshare).await.error(503), "dependency_unavailable");
+        assert_eq!(files.info(&other, ids[0].as_str().unwrap()).await.ok()["organisations"], json!(long_names()));
+        // Small responses need no permit.
+        let one = files.resolve(&other, json!({"ids": [ids[0]]})).await.ok();
         assert_eq!(one[0], whole[0]);
-        let brief = files.resolve(&late, json!({"ids": ids, "brief": true})).await.ok();
+        let brief = files.resolve(&other, json!({"ids": ids, "brief": true})).await.ok();
         assert_eq!(brief.as_array().unwrap().len(), 25);
-        // An answer that is given up, or read, makes room.
-        let waiting = ask(&files, &late, &late_large);
+        // An aborted or completely read response releases its permit.
+        let waiting = resolve_without_reading(&files, &other, &other_large);
         let dropping = async {
             tokio::time::sleep(Duration::from_millis(200)).await;
             held.pop();
@@ -86,23 +86,23 @@ testkit::on_both! {
             let mut buffer = vec![0; 65_536];
             read += stream.read(&mut buffer).await.unwrap();
         }
-        assert_eq!(files.resolve(&late, late_large).await.ok(), whole);
+        assert_eq!(files.resolve(&other, other_large).await.ok(), whole);
     }
 
-    async fn one_caller_holds_two_large_answers(backend) {
+    async fn limits_large_responses_per_tenant(backend) {
         let files = start(backend).await;
         let (farm, colleague) = (User::of("farm"), User::of("farm").with("sub", "colleague"));
         let alone = [User::individual("a"), User::individual("b")];
         let mut ids = Vec::new();
         for user in [&farm, &alone[0], &alone[1]] {
-            ids.push(json!({"ids": make(&files, user).await}));
+            ids.push(json!({"ids": make_large(&files, user).await}));
         }
         files.set_organisations(backend, &long_names());
         let mut held = Vec::new();
-        // An organisation is one caller, whoever acts for it; a user without one is one too.
-        for (user, other, large) in [(&farm, &colleague, &ids[0]), (&alone[0], &alone[0], &ids[1])] {
-            for user in [user, other] {
-                let (stream, status) = ask(&files, user, large).await;
+        // A tenant is an organisation, or a user without an organisation.
+        for (user, second, large) in [(&farm, &colleague, &ids[0]), (&alone[0], &alone[0], &ids[1])] {
+            for user in [user, second] {
+                let (stream, status) = resolve_without_reading(&files, user, large).await;
                 assert_eq!(status, "200");
                 held.push(stream);
             }
@@ -116,19 +116,19 @@ testkit::on_both! {
         assert_eq!(files.resolve(&colleague, ids[0].clone()).await.status, 200);
     }
 
-    async fn files_are_loaded_with_a_permit(backend) {
+    async fn loads_files_only_with_a_permit(backend) {
         let files = start(backend).await;
         let farm = User::of("farm");
-        let large = json!({"ids": make(&files, &farm).await});
+        let large = json!({"ids": make_large(&files, &farm).await});
         files.set_organisations(backend, &long_names());
         let mut held = Vec::new();
         for _ in 0..2 {
-            held.push(ask(&files, &farm, &large).await);
+            held.push(resolve_without_reading(&files, &farm, &large).await);
         }
-        // Rows that cannot be read: 500 if they are loaded. Those of a brief answer are.
+        // Makes the rows invalid: loading them is 500. A brief response loads them without a permit.
         let table = if backend == Backend::Postgres { "system.files" } else { "files" };
-        let wrong = format!("UPDATE {table} SET organisations = '[5, \"{}\"]'", "x".repeat(60_000));
-        files.app.database.execute(&wrong);
+        let update = format!("UPDATE {table} SET organisations = '[5, \"{}\"]'", "x".repeat(60_000));
+        files.app.database.execute(&update);
         let unshare = json!({"ids": large["ids"], "unshareWith": ["x"]});
         for body in [&large, &unshare] {
             assert_eq!(files.resolve(&farm, body.clone()).await.error(429), "rate_limited");
@@ -139,7 +139,7 @@ testkit::on_both! {
         assert_eq!(files.resolve(&farm, large).await.error(500), "internal");
     }
 
-    async fn brief_answers_have_no_organisations(backend) {
+    async fn brief_responses_have_no_organisations(backend) {
         let files = start(backend).await;
         let farm = User::of("farm");
         let id = files.make(&farm, "misc", b"x").await;
@@ -149,13 +149,13 @@ testkit::on_both! {
         assert_eq!(files.resolve(&farm, json!({"ids": [id], "brief": true})).await.ok(), brief);
         brief[0]["organisations"] = json!(["mart"]);
         assert_eq!(files.resolve(&farm, json!({"ids": [id], "brief": false})).await.ok(), brief);
-        let wrong = files.resolve(&farm, json!({"ids": [id], "brief": "yes"})).await;
-        assert_eq!(wrong.errors(), ["brief type"]);
+        let invalid = files.resolve(&farm, json!({"ids": [id], "brief": "yes"})).await;
+        assert_eq!(invalid.errors(), ["brief type"]);
     }
 }
 
 #[test]
-fn a_tenant_resolves_two_lists_at_a_time() {
+fn limits_concurrent_resolve_calls_per_tenant() {
     testkit::block_on(async {
         let files = start(Backend::Postgres).await;
         let (farm, other) = (User::of("farm"), User::of("mart"));

@@ -1,4 +1,4 @@
-//! Uploads that come too slowly, or go on for too long.
+//! Uploads that are too slow or have no end.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use super::Settings;
 
 const PART: &str = "--x\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n";
 
-/// What is answered to an upload that begins so and goes on with a piece each time, as often as it is taken.
-async fn upload(begin: &str, piece: &[u8], pause: Duration) -> String {
+/// Sends the beginning of a form, and then the same chunk again and again with a pause. Returns the status of the response.
+async fn upload(beginning: &str, chunk: &[u8], pause: Duration) -> String {
     let folder = tempfile::tempdir().unwrap();
     let store_url = format!("file://{}", folder.path().display());
     let database = TestDatabase::new::<System>(Backend::Sqlite).await;
@@ -22,39 +22,39 @@ async fn upload(begin: &str, piece: &[u8], pause: Duration) -> String {
     config.server = Server { workers: 1, stalled_seconds: 1, ..Server::default() };
     let app = App::start_with::<System>(database, config).await;
     let stream = TcpStream::connect(app.url.trim_start_matches("http://")).await.unwrap();
-    let (mut from, mut to) = stream.into_split();
+    let (mut read, mut write) = stream.into_split();
     let head = format!(
         "POST /v1/files HTTP/1.1\r\nhost: h\r\nauthorization: Bearer {}\r\ncontent-length: 1000000000\r\n\
-         content-type: multipart/form-data; boundary=x\r\n\r\n{begin}",
+         content-type: multipart/form-data; boundary=x\r\n\r\n{beginning}",
         User::of("farm").token()
     );
-    to.write_all(head.as_bytes()).await.unwrap();
+    write.write_all(head.as_bytes()).await.unwrap();
     let sending = async {
-        while to.write_all(piece).await.is_ok() {
+        while write.write_all(chunk).await.is_ok() {
             tokio::time::sleep(pause).await;
         }
         std::future::pending::<()>().await;
     };
     let mut status = [0; 12];
     tokio::select! {
-        read = from.read_exact(&mut status) => { read.unwrap(); }
+        result = read.read_exact(&mut status) => { result.unwrap(); }
         () = sending => {}
-        () = tokio::time::sleep(Duration::from_secs(20)) => panic!("no answer"),
+        () = tokio::time::sleep(Duration::from_secs(20)) => panic!("no response"),
     }
     String::from_utf8_lossy(&status[9..]).into_owned()
 }
 
 #[test]
-fn an_upload_that_trickles_is_given_up() {
+fn aborts_uploads_that_are_too_slow() {
     testkit::block_on(async {
-        // Never a second without a byte, but far fewer than any line carries.
+        // Sends bytes in every second, but less than 16 KiB.
         assert_eq!(upload(PART, b"a", Duration::from_millis(50)).await, "400");
         assert_eq!(upload("", b"no boundary\r\n", Duration::from_millis(50)).await, "400");
     });
 }
 
 #[test]
-fn a_form_that_has_no_end_is_cut_off() {
+fn refuses_endless_forms() {
     testkit::block_on(async {
         assert_eq!(upload("", &b"no boundary\r\n".repeat(1000), Duration::ZERO).await, "413");
     });

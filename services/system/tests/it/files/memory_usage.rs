@@ -1,4 +1,4 @@
-//! Content never passes through memory whole: measured on the program itself.
+//! The service never holds a whole file in memory. Measures a service process.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -9,24 +9,24 @@ use testkit::{S3, User};
 
 use super::{form, id, noise, part};
 
-/// Growth allowed with local files. A content held whole would add its 25 MiB.
+/// Allowed growth in bytes with a local store. Holding a whole file in memory would add its 25 MiB.
 const MAX_GROWTH: u64 = 32 << 20;
-/// Growth allowed with S3, whose client takes 24 to 41 MiB for connections and parts in flight. A content held whole would add
-/// its 25 MiB to that.
+/// Allowed growth in bytes with S3, whose client takes 24 to 41 MiB for connections and parts in flight. Holding a whole
+/// file in memory would add its 25 MiB.
 const MAX_GROWTH_S3: u64 = 46 << 20;
 
-/// The service as a process, killed when this is dropped.
+/// A service process, with environment variables that are not settings of the service. Dropping this kills the process.
 pub struct Process {
     child: Child,
     pub url: String,
 }
 
 impl Process {
-    pub fn start(folder: &Path, store: &[(&str, &str)]) -> Self {
+    pub fn start(folder: &Path, environment: &[(&str, &str)]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_system"))
             .env("DROVER_SERVER__PORT", "0")
             .env("DROVER_DATABASE__URL", format!("sqlite://{}/system.sqlite", folder.display()))
-            .envs(store.iter().copied())
+            .envs(environment.iter().copied())
             .env("DROVER_AUTH__JWKS_FILE", testkit::jwks_file())
             .env("DROVER_AUTH__ISSUER", testkit::ISSUER)
             .env("DROVER_AUTH__AUDIENCE", testkit::AUDIENCE)
@@ -35,14 +35,14 @@ impl Process {
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let ready = lines.by_ref().map(|line| line.unwrap()).find(|line| line.contains("\"ready\"")).unwrap();
-        // Somebody must read the log, or the service would wait for ever to write it.
+        // Reads the rest of the log, since the service would block on a full pipe.
         std::thread::spawn(move || lines.for_each(drop));
         let ready: Value = serde_json::from_str(&ready).unwrap();
         let url = format!("http://{}", ready["address"].as_str().unwrap());
         Self { child, url }
     }
 
-    /// Resident memory in bytes.
+    /// Returns the resident memory in bytes.
     fn memory(&self) -> u64 {
         let pages = std::fs::read_to_string(format!("/proc/{}/statm", self.child.id())).unwrap();
         pages.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
@@ -57,26 +57,30 @@ impl Drop for Process {
 }
 
 #[test]
-fn large_files_up_and_down_take_little_memory() {
+fn streams_files_with_a_local_store() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("file://{}/files", folder.path().display());
-    measure(&Process::start(folder.path(), &[("DROVER_SERVICE__STORE_URL", &url)]), 50, MAX_GROWTH);
+    assert_memory_bounded(
+        &Process::start(folder.path(), &[("DROVER_SERVICE__STORE_URL", &url)]),
+        50,
+        MAX_GROWTH,
+    );
 }
 
 #[test]
-fn and_on_s3() {
+fn streams_files_with_s3() {
     let (folder, s3) = (tempfile::tempdir().unwrap(), S3::with_unique_prefix());
-    let store = [
+    let environment = [
         ("DROVER_SERVICE__STORE_URL", s3.url.as_str()),
         ("AWS_ENDPOINT_URL", &s3.endpoint),
         ("AWS_ACCESS_KEY_ID", &s3.key),
         ("AWS_SECRET_ACCESS_KEY", &s3.secret),
         ("AWS_REGION", "eu-west-1"),
     ];
-    measure(&Process::start(folder.path(), &store), 12, MAX_GROWTH_S3);
+    assert_memory_bounded(&Process::start(folder.path(), &environment), 12, MAX_GROWTH_S3);
 }
 
-fn measure(service: &Process, rounds: usize, max_growth: u64) {
+fn assert_memory_bounded(service: &Process, rounds: usize, max_growth: u64) {
     testkit::block_on(async {
         let (client, token) = (reqwest::Client::new(), User::of("farm").token());
         let files = format!("{}/v1/files", service.url);
@@ -84,11 +88,11 @@ fn measure(service: &Process, rounds: usize, max_growth: u64) {
         let mut round = async || {
             content[0] = content[0].wrapping_add(1);
             let form = form("files", "misc", "large").part("file", part(&content));
-            let sent = client.post(&files).bearer_auth(&token).multipart(form).send().await.unwrap();
-            let id = id(&sent.json().await.unwrap());
-            let mut answer = client.get(format!("{files}/{id}")).bearer_auth(&token).send().await.unwrap();
+            let uploaded = client.post(&files).bearer_auth(&token).multipart(form).send().await.unwrap();
+            let id = id(&uploaded.json().await.unwrap());
+            let mut response = client.get(format!("{files}/{id}")).bearer_auth(&token).send().await.unwrap();
             let mut read = 0;
-            while let Some(chunk) = answer.chunk().await.unwrap() {
+            while let Some(chunk) = response.chunk().await.unwrap() {
                 assert!(chunk == content[read..read + chunk.len()]);
                 read += chunk.len();
             }
@@ -99,7 +103,7 @@ fn measure(service: &Process, rounds: usize, max_growth: u64) {
             round().await;
         }
         let after = service.memory();
-        println!("{} KiB, then {} KiB", before >> 10, after >> 10);
+        println!("{} KiB before, {} KiB after", before >> 10, after >> 10);
         assert!(after < before + max_growth, "from {before} to {after}");
     });
 }

@@ -1,4 +1,4 @@
-//! Stores that are out of reach, and what is said of them.
+//! Stores that are unavailable, incomplete or wrongly configured.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -11,10 +11,10 @@ use system::{Settings, System};
 use testkit::{App, Backend, S3, TestDatabase, User};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use super::stored::{Store, bucket};
+use super::store_fixture::{StoreFixture, bucket};
 use super::{Files, form, noise, on_all, part, start, start_with};
 
-async fn is_refused(files: &Files, content: &[u8]) {
+async fn assert_unavailable(files: &Files, content: &[u8]) {
     let form = form("files", "misc", "x").part("file", part(content));
     let reply = files.upload(&User::of("farm"), form).await;
     assert_eq!(reply.header("retry-after"), "2");
@@ -22,47 +22,47 @@ async fn is_refused(files: &Files, content: &[u8]) {
 }
 
 testkit::on_both! {
-    async fn a_folder_that_is_gone(backend) {
+    async fn missing_folder_is_unavailable_and_recovers(backend) {
         let files = start(backend).await;
         let user = User::of("farm");
-        let kept = files.make(&user, "misc", b"kept").await;
+        let id = files.make(&user, "misc", b"stored").await;
         assert_eq!(files.app.get("/readyz").send().await.ok()["store"], "ok");
-        let Store::Folder(folder) = &files.store else { panic!() };
+        let StoreFixture::Folder(folder) = &files.store else { panic!() };
         let (store, aside) = (folder.path().join("store"), folder.path().join("aside"));
         fs::rename(&store, &aside).unwrap();
-        // The second time an empty folder is there, as where a disk was unmounted.
+        // In the second round the folder is empty, like the mount point of an unmounted disk.
         for _ in 0..2 {
             assert_eq!(files.app.get("/readyz").send().await.ok()["store"], "degraded");
-            is_refused(&files, b"x").await;
-            let reply = files.get(&user, &kept).await;
+            assert_unavailable(&files, b"x").await;
+            let reply = files.get(&user, &id).await;
             assert_eq!(reply.header("retry-after"), "2");
             assert_eq!(reply.error(503), "dependency_unavailable");
-            assert_eq!(files.info(&user, &kept).await.status, 200);
+            assert_eq!(files.info(&user, &id).await.status, 200);
             fs::create_dir_all(&store).unwrap();
         }
         fs::remove_dir(&store).unwrap();
         fs::rename(&aside, &store).unwrap();
-        assert_eq!(files.get(&user, &kept).await.bytes, b"kept");
-        files.store.lose(&files.stored().await[0]).await;
-        assert_eq!(files.get(&user, &kept).await.error(500), "internal");
+        assert_eq!(files.get(&user, &id).await.bytes, b"stored");
+        files.store.remove(&files.stored().await[0]).await;
+        assert_eq!(files.get(&user, &id).await.error(500), "internal");
     }
 }
 
 on_all! {
-    async fn content_that_the_store_lost_is_mended(place) {
-        let files = start(place).await;
+    async fn uploading_lost_content_again_restores_it(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
         let content = noise(300_000);
         let first = files.make(&user, "misc", &content).await;
-        files.store.lose(&files.stored().await[0]).await;
+        files.store.remove(&files.stored().await[0]).await;
         assert_eq!(files.get(&user, &first).await.error(500), "internal");
         files.make(&user, "misc", &content).await;
         assert!(files.get(&user, &first).await.bytes == content);
         assert_eq!(files.stored().await.len(), 1);
     }
 
-    async fn the_same_content_at_once_is_found_once(place) {
-        let files = start(place).await;
+    async fn concurrent_uploads_of_equal_content_are_all_readable(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
         let content = noise(20_000);
         let make = || files.make(&user, "misc", &content);
@@ -73,31 +73,31 @@ on_all! {
     }
 }
 
-/// A store at this address, which may be none.
-async fn at(endpoint: &str) -> Files {
+/// Starts a service whose S3 endpoint is this address.
+async fn start_at(endpoint: &str) -> Files {
     let s3 = S3 { endpoint: endpoint.to_owned(), ..S3::with_unique_prefix() };
     let settings = bucket(&s3, Settings::default());
     let app = App::start::<System>(Backend::Sqlite, settings.clone()).await;
-    Files { app, store: Store::of(&s3), settings }
+    Files { app, store: StoreFixture::of(&s3), settings }
 }
 
 #[test]
-fn a_bucket_that_is_down_or_silent_is_waited_for() {
+fn starts_without_the_bucket_and_times_out_calls() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let small = Duration::from_secs(6);
+    let limit = Duration::from_secs(6);
     testkit::block_on(async {
         for address in [closed, silent.local_addr().unwrap()] {
             let began = Instant::now();
-            let files = at(&format!("http://{address}")).await;
-            assert!(began.elapsed() < small, "start took {:?}", began.elapsed());
+            let files = start_at(&format!("http://{address}")).await;
+            assert!(began.elapsed() < limit, "start took {:?}", began.elapsed());
             let began = Instant::now();
             assert_eq!(files.app.get("/readyz").send().await.ok()["store"], "degraded");
             assert!(began.elapsed() < Duration::from_millis(900));
             let began = Instant::now();
-            is_refused(&files, b"x").await;
-            assert!(began.elapsed() < small, "{:?}", began.elapsed());
-            is_refused(&files, &noise(6 << 20)).await;
+            assert_unavailable(&files, b"x").await;
+            assert!(began.elapsed() < limit, "{:?}", began.elapsed());
+            assert_unavailable(&files, &noise(6 << 20)).await;
             let key = files.app.post("/v1/files/resolve").by(&User::of("farm"));
             let none = key.json(&serde_json::json!({"ids": ["0198c0de-0000-7000-8000-000000000000"]}));
             assert_eq!(none.send().await.ok(), serde_json::json!([]));
@@ -105,22 +105,22 @@ fn a_bucket_that_is_down_or_silent_is_waited_for() {
     });
 }
 
-/// The way to a server, which takes so many bytes and then none.
+/// A TCP proxy that passes a number of bytes and then closes all connections.
 #[derive(Clone)]
-struct Gate(Arc<AtomicI64>);
+struct LimitedProxy(Arc<AtomicI64>);
 
-impl Gate {
+impl LimitedProxy {
     fn set(&self, bytes: i64) {
         self.0.store(bytes, Relaxed);
     }
 
-    async fn closed(&self) {
+    async fn exhausted(&self) {
         while self.0.load(Relaxed) > 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 
-    async fn pass(&self, mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) {
+    async fn forward(&self, mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) {
         let mut buffer = vec![0; 64 << 10];
         while let Ok(size @ 1..) = from.read(&mut buffer).await {
             let left = self.0.fetch_sub(i64::try_from(size).unwrap(), Relaxed);
@@ -130,19 +130,20 @@ impl Gate {
         }
     }
 
-    async fn open(&self, server: String) -> String {
+    async fn start(&self, server: String) -> String {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let (address, gate) = (listener.local_addr().unwrap(), self.clone());
+        let (address, proxy) = (listener.local_addr().unwrap(), self.clone());
         tokio::spawn(async move {
             while let Ok((from, _)) = listener.accept().await {
                 let to = tokio::net::TcpStream::connect(&server).await.unwrap();
-                let gate = gate.clone();
+                let proxy = proxy.clone();
                 tokio::spawn(async move {
-                    let ((read, write), (answer, ask)) = (from.into_split(), to.into_split());
+                    let ((client_read, client_write), (server_read, server_write)) =
+                        (from.into_split(), to.into_split());
                     tokio::select! {
-                        () = gate.pass(read, ask) => {}
-                        () = gate.pass(answer, write) => {}
-                        () = gate.closed() => {}
+                        () = proxy.forward(client_read, server_write) => {}
+                        () = proxy.forward(server_read, client_write) => {}
+                        () = proxy.exhausted() => {}
                     }
                 });
             }
@@ -152,46 +153,46 @@ impl Gate {
 }
 
 #[test]
-fn a_bucket_that_dies_and_comes_back() {
+fn bucket_outages_store_nothing_and_recover() {
     testkit::block_on(async {
-        let gate = Gate(Arc::new(AtomicI64::new(i64::MAX)));
+        let proxy = LimitedProxy(Arc::new(AtomicI64::new(i64::MAX)));
         let server = S3::with_unique_prefix().endpoint.strip_prefix("http://").unwrap().to_owned();
-        let files = at(&gate.open(server).await).await;
+        let files = start_at(&proxy.start(server).await).await;
         let user = User::of("farm");
         let content = noise(12 << 20);
-        let kept = files.make(&user, "misc", &content).await;
-        gate.set(0);
+        let id = files.make(&user, "misc", &content).await;
+        proxy.set(0);
         assert_eq!(files.app.get("/readyz").send().await.ok()["store"], "degraded");
-        is_refused(&files, b"new").await;
-        assert_eq!(files.get(&user, &kept).await.error(503), "dependency_unavailable");
-        assert_eq!(files.info(&user, &kept).await.status, 200);
-        gate.set(i64::MAX);
+        assert_unavailable(&files, b"new").await;
+        assert_eq!(files.get(&user, &id).await.error(503), "dependency_unavailable");
+        assert_eq!(files.info(&user, &id).await.status, 200);
+        proxy.set(i64::MAX);
         assert_eq!(files.app.get("/readyz").send().await.ok()["store"], "ok");
-        assert!(files.get(&user, &kept).await.bytes == content);
-        // It dies while the third of five parts is on its way, and while a download is.
-        gate.set(12 << 20);
-        is_refused(&files, &noise(25 << 20)).await;
-        gate.set(6 << 20);
-        let call = reqwest::Client::new().get(format!("{}/v1/files/{kept}", files.app.url));
-        let answer = call.bearer_auth(user.token()).send().await.unwrap();
-        assert!(answer.bytes().await.is_err(), "a client can tell that it is not all");
-        gate.set(i64::MAX);
+        assert!(files.get(&user, &id).await.bytes == content);
+        // Connections break while the third of five parts is sent, and during a download.
+        proxy.set(12 << 20);
+        assert_unavailable(&files, &noise(25 << 20)).await;
+        proxy.set(6 << 20);
+        let call = reqwest::Client::new().get(format!("{}/v1/files/{id}", files.app.url));
+        let response = call.bearer_auth(user.token()).send().await.unwrap();
+        assert!(response.bytes().await.is_err(), "the client detects the truncation");
+        proxy.set(i64::MAX);
         assert_eq!(files.stored().await.len(), 1);
-        assert!(files.get(&user, &kept).await.bytes == content);
+        assert!(files.get(&user, &id).await.bytes == content);
     });
 }
 
 #[test]
-fn a_bucket_that_is_not_there_or_not_ours_is_no_start() {
+fn refuses_to_start_with_a_missing_bucket_or_wrong_credentials() {
     testkit::block_on(async {
         let (s3, database) = (S3::with_unique_prefix(), TestDatabase::empty(Backend::Sqlite).await);
-        let right = bucket(&s3, Settings::default());
-        for wrong in [
-            Settings { store_url: "s3://drover-nowhere/x".into(), ..right.clone() },
-            Settings { store_secret_key: Some("guess".to_owned().into()), ..right.clone() },
-            Settings { store_access_key: Some("nobody".into()), ..right },
+        let valid = bucket(&s3, Settings::default());
+        for invalid in [
+            Settings { store_url: "s3://drover-nowhere/x".into(), ..valid.clone() },
+            Settings { store_secret_key: Some("guess".to_owned().into()), ..valid.clone() },
+            Settings { store_access_key: Some("nobody".into()), ..valid },
         ] {
-            let config = testkit::config::<System>(&database, wrong);
+            let config = testkit::config::<System>(&database, invalid);
             let error = format!("{:#}", common::start::<System>(config).await.err().unwrap());
             assert!(error.starts_with("the bucket of service.store_url (s3://drover-"), "{error}");
             assert!(error.contains("service.store_secret_key") && !error.contains('\n'), "{error}");
@@ -201,16 +202,16 @@ fn a_bucket_that_is_not_there_or_not_ours_is_no_start() {
 }
 
 #[test]
-fn a_download_that_nobody_reads_does_not_time_out() {
+fn slowly_read_downloads_do_not_time_out() {
     testkit::block_on(async {
-        let files = start_with(super::Place::Bucket, Settings::default()).await;
+        let files = start_with(super::Storage::Bucket, Settings::default()).await;
         let user = User::of("farm");
         let content = noise(25 << 20);
-        let kept = files.make(&user, "misc", &content).await;
+        let id = files.make(&user, "misc", &content).await;
         let mut client =
             std::net::TcpStream::connect(files.app.url.strip_prefix("http://").unwrap()).unwrap();
         let head = format!(
-            "GET /v1/files/{kept} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {}\r\n\r\n",
+            "GET /v1/files/{id} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {}\r\n\r\n",
             user.token()
         );
         client.write_all(head.as_bytes()).unwrap();

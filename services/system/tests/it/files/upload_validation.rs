@@ -1,4 +1,4 @@
-//! What an upload refuses, and that it says so field by field and leaves nothing behind.
+//! Validation of uploads. A refused upload stores nothing.
 
 use reqwest::multipart::Form;
 use testkit::User;
@@ -6,7 +6,7 @@ use testkit::User;
 use super::{PNG, form, part, start};
 
 testkit::on_both! {
-    async fn every_failed_field_at_once(backend) {
+    async fn reports_all_invalid_fields_at_once(backend) {
         let files = start(backend).await;
         let user = User::of("farm");
         let all = ["bucket required", "file required", "name required", "type required"];
@@ -14,17 +14,17 @@ testkit::on_both! {
         let long = "x".repeat(201);
         let form = form("pictures", "invoice", " ").part("file", part(b""));
         let form = form.text("organisationId", long.clone()).text("organisations", format!("a,{long}"));
-        let bad = ["bucket enum", "file length", "name length", "organisationId length", "organisations length", "type enum"];
+        let invalid = ["bucket enum", "file length", "name length", "organisationId length", "organisations length", "type enum"];
         let reply = files.upload(&user, form).await;
         assert_eq!(reply.json()["code"], "validation_failed");
         let validation = reply.json()["validation"].clone();
         let bucket = validation.as_array().unwrap().iter().find(|e| e["path"] == "bucket").unwrap().clone();
         assert_eq!(bucket["data"]["allowed"], serde_json::json!(["images", "files"]));
-        assert_eq!(reply.errors(), bad);
+        assert_eq!(reply.errors(), invalid);
         assert_eq!(files.stored().await, [""; 0].map(std::path::PathBuf::from));
     }
 
-    async fn names_with_control_characters(backend) {
+    async fn rejects_control_characters_and_long_names(backend) {
         let files = start(backend).await;
         let user = User::of("farm");
         for name in ["a\r\nSet-Cookie: b", "a\0b", "a\u{85}b"] {
@@ -36,12 +36,12 @@ testkit::on_both! {
         assert_eq!(reply.errors(), ["name length"]);
         let fits = "é".repeat(200);
         assert_eq!(files.upload(&user, form("files", "misc", &fits).part("file", part(b"x"))).await.status, 200);
-        // The names of further parts become names too.
+        // The file names of further parts are validated too.
         let two = form("files", "misc", "x").part("file", part(b"x")).part("file", part(b"x").file_name(long));
         assert_eq!(files.upload(&user, two).await.errors(), ["file length"]);
     }
 
-    async fn images_must_be_images(backend) {
+    async fn bucket_images_requires_images(backend) {
         let files = start(backend).await;
         let user = User::of("farm");
         for content in [
@@ -61,15 +61,15 @@ testkit::on_both! {
             let reply = files.upload(&user, form("images", "image", "x.png").part("file", part)).await;
             assert_eq!(reply.errors(), ["file format"]);
         }
-        let info = files.make(&user, "misc", b"\x89PNG but not really").await;
-        assert_eq!(files.info(&user, &info).await.ok()["contentType"], "application/octet-stream");
-        files.archive(&user, &info).await.ok();
-        let kept = files.stored().await.len();
+        let text = files.make(&user, "misc", b"\x89PNG but not really").await;
+        assert_eq!(files.info(&user, &text).await.ok()["contentType"], "application/octet-stream");
+        files.archive(&user, &text).await.ok();
+        let stored = files.stored().await.len();
         let second = form("images", "image", "x").part("file", part(PNG)).part("file", part(b"text"));
         let reply = files.upload(&user, second).await;
         assert_eq!(reply.json()["validation"][0]["data"]["index"], 1);
         assert_eq!(reply.errors(), ["file format"]);
-        assert_eq!(files.stored().await.len(), kept);
+        assert_eq!(files.stored().await.len(), stored);
         for (content, media_type) in [
             (PNG, "image/png"),
             (b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01", "image/jpeg"),
@@ -83,25 +83,25 @@ testkit::on_both! {
         }
     }
 
-    async fn checks_come_in_order(backend) {
+    async fn checks_run_in_the_documented_order(backend) {
         let files = start(backend).await;
-        let bad = || form("pictures", "misc", "x").text("organisationId", "mart").part("file", part(b"x"));
-        let reply = files.app.post("/v1/files").form(bad()).send().await;
+        let invalid = || form("pictures", "misc", "x").text("organisationId", "mart").part("file", part(b"x"));
+        let reply = files.app.post("/v1/files").form(invalid()).send().await;
         assert_eq!(reply.header("www-authenticate"), "Bearer realm=\"drover\"");
         assert_eq!(reply.error(401), "unauthenticated");
-        // What is wrong with the form comes before whose it is.
-        assert_eq!(files.upload(&User::of("farm"), bad()).await.errors(), ["bucket enum"]);
-        let good = form("files", "misc", "x").text("organisationId", "mart").part("file", part(b"x"));
-        assert_eq!(files.upload(&User::of("farm"), good).await.error(403), "forbidden");
+        // 400 for the form takes precedence over 403 for the organisation.
+        assert_eq!(files.upload(&User::of("farm"), invalid()).await.errors(), ["bucket enum"]);
+        let valid = form("files", "misc", "x").text("organisationId", "mart").part("file", part(b"x"));
+        assert_eq!(files.upload(&User::of("farm"), valid).await.error(403), "forbidden");
         assert_eq!(files.stored().await.len(), 0);
         let key = files.app.post("/v1/files").by(&User::of("farm")).header("idempotency-key", "");
-        let good = form("files", "misc", "x").part("file", part(b"x"));
-        assert_eq!(key.form(good).send().await.errors(), ["Idempotency-Key length"]);
+        let valid = form("files", "misc", "x").part("file", part(b"x"));
+        assert_eq!(key.form(valid).send().await.errors(), ["Idempotency-Key length"]);
         let key = files.app.post("/v1/files").by(&User::of("farm")).header("idempotency-key", "");
-        assert_eq!(key.form(bad()).send().await.errors(), ["Idempotency-Key length", "bucket enum"]);
+        assert_eq!(key.form(invalid()).send().await.errors(), ["Idempotency-Key length", "bucket enum"]);
     }
 
-    async fn without_a_token_nothing(backend) {
+    async fn head_requires_a_token_and_unknown_paths_are_refused(backend) {
         let files = start(backend).await;
         let id = files.make(&User::of("farm"), "image", PNG).await;
         for path in [format!("/v1/files/{id}"), format!("/v1/files/{id}/info")] {

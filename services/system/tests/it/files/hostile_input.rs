@@ -1,30 +1,30 @@
-//! Names and ids that want to lead elsewhere, and what errors tell.
+//! Hostile file names, ids and parameters, and the text of errors.
 
 use testkit::{Backend, User};
 
-use super::stored::Store;
+use super::store_fixture::StoreFixture;
 use super::{encode, start};
 
 const TYPE: &str = "multipart/form-data; boundary=x";
 
-/// Everything below a folder, with what is in it.
-fn tree(folder: &std::path::Path, below: &mut Vec<(String, Vec<u8>)>) {
+/// Collects all files below a folder, with their contents.
+fn collect_files(folder: &std::path::Path, files: &mut Vec<(String, Vec<u8>)>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            tree(&path, below);
+            collect_files(&path, files);
         } else {
-            below.push((path.display().to_string(), std::fs::read(&path).unwrap()));
+            files.push((path.display().to_string(), std::fs::read(&path).unwrap()));
         }
     }
 }
 
 testkit::on_both! {
-    /// File names are words about a file: nothing is written or read by them.
-    async fn names_lead_nowhere(backend) {
+    /// The service never uses the names of files as paths.
+    async fn file_names_do_not_traverse_paths(backend) {
         let files = start(backend).await;
         let user = User::of("farm");
-        let Store::Folder(folder) = &files.store else { unreachable!() };
+        let StoreFixture::Folder(folder) = &files.store else { unreachable!() };
         std::fs::write(folder.path().join("secret"), b"not yours").unwrap();
         for (n, name) in [
             "../../etc/passwd", "..\\\\..\\\\secret", "/etc/passwd", "....//....//secret", "%2e%2e%2fsecret", "..%2f..%2fsecret",
@@ -46,8 +46,8 @@ testkit::on_both! {
                 }
                 let record = reply.ok();
                 for file in [&record, &record["additional"][0]] {
-                    let kept = file["info"]["name"].as_str().unwrap();
-                    assert!(!kept.contains(['/', '\\', '\r', '\n', '\0']) && kept != "..", "{name}: {kept}");
+                    let stored = file["info"]["name"].as_str().unwrap();
+                    assert!(!stored.contains(['/', '\\', '\r', '\n', '\0']) && stored != "..", "{name}: {stored}");
                     let reply = files.get(&user, file["id"].as_str().unwrap()).await;
                     assert!(reply.bytes == b"first" || reply.bytes == own.as_bytes(), "{name}");
                     assert!(!reply.headers.contains_key("x-injected"), "{name}");
@@ -56,31 +56,31 @@ testkit::on_both! {
                 }
             }
         }
-        let mut below = Vec::new();
-        tree(folder.path(), &mut below);
+        let mut paths = Vec::new();
+        collect_files(folder.path(), &mut paths);
         let store = format!("{}/store/", folder.path().display());
-        let outside: Vec<_> = below.iter().filter(|(path, _)| !path.starts_with(&store)).collect();
+        let outside: Vec<_> = paths.iter().filter(|(path, _)| !path.starts_with(&store)).collect();
         assert_eq!(outside.len(), 1, "{outside:?}");
-        for (path, _) in below.iter().filter(|(path, _)| path.starts_with(&store)) {
+        for (path, _) in paths.iter().filter(|(path, _)| path.starts_with(&store)) {
             let name = &path[store.len()..];
             let hash = name.split_once('/').unwrap().1;
             assert!(hash.starts_with(&name[..2]) && hash.len() == 101, "{name}");
         }
     }
 
-    async fn ids_lead_nowhere(backend) {
+    async fn ids_do_not_traverse_paths(backend) {
         let files = start(backend).await;
         let (user, admin) = (User::of("farm"), User::admin());
-        let made = files.make(&user, "misc", b"mine").await;
-        let Store::Folder(folder) = &files.store else { unreachable!() };
+        let own = files.make(&user, "misc", b"mine").await;
+        let StoreFixture::Folder(folder) = &files.store else { unreachable!() };
         std::fs::write(folder.path().join("secret"), b"not yours").unwrap();
         let content = files.stored().await[0].display().to_string();
         let name = content.rsplit('/').next().unwrap();
-        let below = format!("{}%2f{name}", &name[..2]);
+        let encoded_path = format!("{}%2f{name}", &name[..2]);
         for id in [
             "..%2fsecret", "..%2f..%2fsecret", "%2e%2e%2fsecret", "..%5csecret", "%2fetc%2fpasswd", ".staging", "%00", "..",
-            &format!("{made}%00"), &format!("{made}%2f..%2f..%2fsecret"), &format!("{made}%20"), &format!("%7b{made}%7d"),
-            name, &below, "..%252f..%252fsecret", "..%c0%afsecret",
+            &format!("{own}%00"), &format!("{own}%2f..%2f..%2fsecret"), &format!("{own}%20"), &format!("%7b{own}%7d"),
+            name, &encoded_path, "..%252f..%252fsecret", "..%c0%afsecret",
         ] {
             for (method, rest) in [("GET", ""), ("HEAD", ""), ("GET", "/info"), ("DELETE", "")] {
                 let reply = files.app.call(method, &format!("/v1/files/{id}{rest}")).by(&admin).send().await;
@@ -89,7 +89,7 @@ testkit::on_both! {
             }
         }
         assert_eq!(std::fs::read(folder.path().join("secret")).unwrap(), b"not yours");
-        assert_eq!(files.get(&user, &made).await.bytes, b"mine");
+        assert_eq!(files.get(&user, &own).await.bytes, b"mine");
     }
 
     async fn parameters_resist_injection(backend) {

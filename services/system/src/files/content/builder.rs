@@ -1,4 +1,4 @@
-//! From `service.store_url` and what belongs to it to a bucket.
+//! Builds the client of a bucket from the settings `service.store_…`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,33 +12,36 @@ use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig, Stati
 use secrecy::ExposeSecret;
 use url::Url;
 
-use super::cloud::{Cloud, Unusable};
+use super::cloud::{CloudStore, ProbeError};
 use crate::Settings;
 
 const EXPECTED: &str = "service.store_url must be file:// and a folder, as in file:///var/lib/drover/files, or \
-                        s3://BUCKET, gs://BUCKET or az://CONTAINER, each with a folder if you like";
-/// How long a start waits for the bucket.
+                        s3://BUCKET, gs://BUCKET or az://CONTAINER, optionally followed by a folder";
+/// How long the service waits for the bucket when it starts.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// Opens a bucket. One that does not answer may do so later; the service starts meanwhile.
-pub(super) async fn cloud(settings: &Settings) -> anyhow::Result<Cloud> {
-    let cloud = connect(settings)?;
-    match cloud.probe(OPEN_TIMEOUT).await {
+/// Opens a bucket. The service also starts if the bucket does not respond yet.
+///
+/// # Errors
+/// One sentence that says which setting to change, if the settings are invalid or the bucket refuses them.
+pub(super) async fn open_bucket(settings: &Settings) -> anyhow::Result<CloudStore> {
+    let store = build(settings)?;
+    match store.probe(OPEN_TIMEOUT).await {
         Ok(()) => {}
-        Err(Unusable::Down(cause)) => {
-            tracing::warn!(store = settings.store_url, error = cause, "the store does not answer yet");
+        Err(ProbeError::Unavailable(cause)) => {
+            tracing::warn!(store = settings.store_url, error = cause, "the file store does not respond yet");
         }
-        Err(Unusable::Refused(cause)) => bail!(
+        Err(ProbeError::Refused(cause)) => bail!(
             "the bucket of service.store_url ({}) cannot be used: check its name and the credentials \
              (service.store_access_key, service.store_secret_key, or the provider's own variables): {}",
             settings.store_url,
             cause.replace('\n', " ")
         ),
     }
-    Ok(cloud)
+    Ok(store)
 }
 
-fn connect(settings: &Settings) -> anyhow::Result<Cloud> {
+fn build(settings: &Settings) -> anyhow::Result<CloudStore> {
     let Ok(url) = Url::parse(&settings.store_url) else { bail!(EXPECTED) };
     let Some(bucket) = url.host_str().filter(|bucket| !bucket.is_empty()) else { bail!(EXPECTED) };
     ensure!(
@@ -47,8 +50,8 @@ fn connect(settings: &Settings) -> anyhow::Result<Cloud> {
             && url.port().is_none()
             && url.query().is_none()
             && url.fragment().is_none(),
-        "service.store_url is a bucket and a folder, nothing else: credentials go into service.store_access_key and \
-         service.store_secret_key, another address into service.store_endpoint"
+        "service.store_url must have a bucket and a folder only: put credentials into service.store_access_key and \
+         service.store_secret_key, and another address into service.store_endpoint"
     );
     let folder = Path::from_url_path(url.path()).context("the folder of service.store_url")?;
     let store = match url.scheme() {
@@ -57,13 +60,14 @@ fn connect(settings: &Settings) -> anyhow::Result<Cloud> {
         "az" => azure(bucket, settings),
         _ => bail!(EXPECTED),
     };
-    let wrong = || format!("service.store_url ({}) and what belongs to it do not fit", settings.store_url);
-    Ok(Cloud::new(store.with_context(wrong)?, folder))
+    let context =
+        || format!("service.store_url ({}) or a setting of the store is invalid", settings.store_url);
+    Ok(CloudStore::new(store.with_context(context)?, folder))
 }
 
-type Opened = anyhow::Result<Arc<dyn ObjectStore>>;
+type ClientResult = anyhow::Result<Arc<dyn ObjectStore>>;
 
-fn s3(bucket: &str, settings: &Settings) -> Opened {
+fn s3(bucket: &str, settings: &Settings) -> ClientResult {
     let mut builder = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retries());
     if let Some(endpoint) = &settings.store_endpoint {
         let endpoint = endpoint.as_str().trim_end_matches('/');
@@ -79,15 +83,15 @@ fn s3(bucket: &str, settings: &Settings) -> Opened {
     let endpoint = [AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::Endpoint]
         .iter()
         .find_map(|key| builder.get_config_value(key));
-    // Every S3-compatible server knows the deletion of one object, not all that of many.
+    // Every S3-compatible server can delete one object, but some cannot delete several at once.
     Ok(Arc::new(builder.with_disable_bulk_delete(true).with_client_options(client(endpoint)).build()?))
 }
 
-fn google(bucket: &str, settings: &Settings) -> Opened {
+fn google(bucket: &str, settings: &Settings) -> ClientResult {
     ensure!(
         credentials(settings)?.is_none(),
-        "gs:// takes its credentials from GOOGLE_APPLICATION_CREDENTIALS, GOOGLE_SERVICE_ACCOUNT or the machine: leave \
-         service.store_access_key and service.store_secret_key out"
+        "gs:// takes its credentials from GOOGLE_APPLICATION_CREDENTIALS, GOOGLE_SERVICE_ACCOUNT or the machine: \
+         remove service.store_access_key and service.store_secret_key"
     );
     let mut builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket).with_retry(retries());
     if let Some(endpoint) = &settings.store_endpoint {
@@ -97,7 +101,7 @@ fn google(bucket: &str, settings: &Settings) -> Opened {
     Ok(Arc::new(builder.with_client_options(client(endpoint)).build()?))
 }
 
-fn azure(container: &str, settings: &Settings) -> Opened {
+fn azure(container: &str, settings: &Settings) -> ClientResult {
     let mut builder = MicrosoftAzureBuilder::from_env().with_container_name(container).with_retry(retries());
     if let Some(endpoint) = &settings.store_endpoint {
         builder = builder.with_endpoint(endpoint.as_str().trim_end_matches('/').to_owned());
@@ -114,13 +118,14 @@ fn credentials(settings: &Settings) -> anyhow::Result<Option<(&str, &str)>> {
         (Some(key), Some(secret)) => Ok(Some((key, secret.expose_secret()))),
         (None, None) => Ok(None),
         _ => bail!(
-            "service.store_access_key and service.store_secret_key go together: set both, or neither and the \
+            "service.store_access_key and service.store_secret_key go together: set both, or set neither and use the \
              provider's own variables"
         ),
     }
 }
 
-/// [`Cloud`] has its own limits; encryption is off only where the address says so.
+/// Returns the options of the HTTP client. Disables its timeouts, since [`CloudStore`] has its own. Only an endpoint with
+/// `http://` turns encryption off.
 fn client(endpoint: Option<String>) -> ClientOptions {
     ClientOptions::new()
         .with_timeout_disabled()
@@ -129,7 +134,7 @@ fn client(endpoint: Option<String>) -> ClientOptions {
         .with_allow_http(endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")))
 }
 
-/// Enough for a connection that broke; whoever asks tries again too.
+/// Retries enough to replace a broken connection. The callers of this service retry too.
 fn retries() -> RetryConfig {
     let backoff = BackoffConfig { max_backoff: Duration::from_millis(500), ..BackoffConfig::default() };
     RetryConfig { backoff, max_retries: 2, retry_timeout: Duration::from_secs(3) }

@@ -1,5 +1,4 @@
-//! Texts of the upload form are normalized as those of JSON bodies are; answers vary by encoding only where they may be
-//! compressed.
+//! Normalization of the text fields of uploads, and the header `Vary`.
 
 use reqwest::multipart::Part;
 use testkit::User;
@@ -7,8 +6,8 @@ use testkit::User;
 use super::{PNG, form, id, on_all, part, start};
 
 on_all! {
-    async fn names_and_ids_are_trimmed_and_in_nfc(place) {
-        let files = start(place).await;
+    async fn trims_names_and_ids_and_normalizes_them_to_nfc(storage) {
+        let files = start(storage).await;
         let user = User::of("f\u{e9}rme");
         let form = form(" images ", "weighbridge", "\u{a0} Cafe\u{301}.png ")
             .text("organisationId", " fe\u{301}rme\u{a0}")
@@ -22,8 +21,8 @@ on_all! {
         assert_eq!(record["additional"][0]["info"]["name"], "\u{e9}.png");
     }
 
-    async fn invisible_characters_are_refused(place) {
-        let files = start(place).await;
+    async fn rejects_invisible_characters(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
         for c in ['\u{200b}', '\u{202e}', '\u{2066}', '\u{feff}'] {
             let form = form("files", "misc", &format!("a{c}b"))
@@ -31,13 +30,13 @@ on_all! {
                 .text("organisations", format!("haulier,mart{c}"))
                 .part("file", part(PNG))
                 .part("file", Part::bytes(PNG.to_vec()).file_name(format!("a{c}.png")));
-            let found = files.upload(&user, form).await.errors();
-            assert_eq!(found, ["file format", "name format", "organisationId format", "organisations format"], "{c:?}");
+            let errors = files.upload(&user, form).await.errors();
+            assert_eq!(errors, ["file format", "name format", "organisationId format", "organisations format"], "{c:?}");
         }
     }
 
-    async fn contents_do_not_vary_by_encoding_and_all_else_does(place) {
-        let files = start(place).await;
+    async fn only_downloads_do_not_vary_by_accept_encoding(storage) {
+        let files = start(storage).await;
         let user = User::of("farm");
         let form = form("files", "misc", "a.txt").part("file", part(&[b'a'; 5000]));
         let id = id(&files.upload(&user, form).await.ok());

@@ -1,4 +1,4 @@
-//! Uploads and the virus scanner: a stand-in for clamd that speaks its protocol.
+//! Virus scans of uploads, with a stub that implements the protocol of clamd.
 
 use std::time::{Duration, Instant};
 
@@ -11,28 +11,31 @@ use url::Url;
 use super::{Files, PNG, form, noise, part, start_with};
 
 const EICAR: &[u8] = br"X5O!P%@AP[4\PZX54(P^)7CC)7}$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*";
-/// What the stand-in takes.
+/// Bytes that the stub accepts, like `StreamMaxLength` of clamd.
 const STREAM_MAX: usize = 2 << 20;
 
 #[derive(Clone, Copy, PartialEq)]
-enum Mood {
-    Well,
-    Babbling,
+enum StubMode {
+    /// Replies like clamd.
+    Normal,
+    /// Replies with another protocol.
+    Garbage,
+    /// Never replies.
     Silent,
 }
 
-async fn answer(socket: impl AsyncRead + AsyncWrite + Unpin, mood: Mood) -> std::io::Result<()> {
+async fn serve(socket: impl AsyncRead + AsyncWrite + Unpin, mode: StubMode) -> std::io::Result<()> {
     let mut socket = BufStream::new(socket);
     let mut command = Vec::new();
     socket.read_until(0, &mut command).await?;
-    let said = match (&command[..], mood) {
-        (_, Mood::Silent) => return std::future::pending().await,
-        (_, Mood::Babbling) => "HTTP/1.1 400 Bad Request\r\n\r\n",
+    let reply = match (&command[..], mode) {
+        (_, StubMode::Silent) => return std::future::pending().await,
+        (_, StubMode::Garbage) => "HTTP/1.1 400 Bad Request\r\n\r\n",
         (b"zPING\0", _) => "PONG\0",
         (b"zINSTREAM\0", _) => verdict(&mut socket).await?,
         _ => "UNKNOWN COMMAND\0",
     };
-    socket.write_all(said.as_bytes()).await?;
+    socket.write_all(reply.as_bytes()).await?;
     socket.flush().await
 }
 
@@ -44,8 +47,8 @@ async fn verdict(socket: &mut (impl AsyncRead + Unpin)) -> std::io::Result<&'sta
             return Ok("INSTREAM size limit exceeded. ERROR\0");
         }
         if size == 0 {
-            let found = content.windows(EICAR.len()).any(|window| window == EICAR);
-            return Ok(if found { "stream: Eicar-Signature FOUND\0" } else { "stream: OK\0" });
+            let is_infected = content.windows(EICAR.len()).any(|window| window == EICAR);
+            return Ok(if is_infected { "stream: Eicar-Signature FOUND\0" } else { "stream: OK\0" });
         }
         let start = content.len();
         content.resize(start + size, 0);
@@ -53,12 +56,12 @@ async fn verdict(socket: &mut (impl AsyncRead + Unpin)) -> std::io::Result<&'sta
     }
 }
 
-async fn clamd(mood: Mood) -> Url {
+async fn clamd(mode: StubMode) -> Url {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("tcp://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
         while let Ok((socket, _)) = listener.accept().await {
-            tokio::spawn(answer(socket, mood));
+            tokio::spawn(serve(socket, mode));
         }
     });
     url.parse().unwrap()
@@ -69,7 +72,7 @@ async fn start(backend: Backend, scan_url: Url) -> Files {
     start_with(backend, settings).await
 }
 
-async fn is_refused(files: &Files, content: &[u8]) {
+async fn assert_unavailable(files: &Files, content: &[u8]) {
     let form = form("files", "misc", "x").part("file", part(content));
     let reply = files.upload(&User::of("farm"), form).await;
     assert_eq!(reply.header("retry-after"), "2");
@@ -79,13 +82,13 @@ async fn is_refused(files: &Files, content: &[u8]) {
 }
 
 testkit::on_both! {
-    async fn what_is_infected_is_refused(backend) {
-        let files = start(backend, clamd(Mood::Well).await).await;
+    async fn refuses_infected_uploads(backend) {
+        let files = start(backend, clamd(StubMode::Normal).await).await;
         assert_eq!(files.app.get("/readyz").send().await.ok()["scanner"], "ok");
         let user = User::of("farm");
-        let mut bad = noise(1_500_000);
-        bad.extend(EICAR);
-        let upload = form("files", "misc", "x").part("file", part(PNG)).part("file", part(&bad));
+        let mut infected = noise(1_500_000);
+        infected.extend(EICAR);
+        let upload = form("files", "misc", "x").part("file", part(PNG)).part("file", part(&infected));
         let reply = files.upload(&user, upload).await;
         let entry = reply.json()["validation"][0].clone();
         assert_eq!(entry["message"], "is infected: Eicar-Signature");
@@ -100,9 +103,9 @@ testkit::on_both! {
 }
 
 #[test]
-fn a_refused_upload_leaves_its_key_free() {
+fn infected_upload_releases_the_key() {
     testkit::block_on(async {
-        let files = start(Backend::Sqlite, clamd(Mood::Well).await).await;
+        let files = start(Backend::Sqlite, clamd(StubMode::Normal).await).await;
         let upload = async |content: &[u8]| {
             let call = files.app.post("/v1/files").by(&User::of("farm")).header("idempotency-key", "key");
             call.form(form("files", "misc", "x").part("file", part(content))).send().await
@@ -113,14 +116,14 @@ fn a_refused_upload_leaves_its_key_free() {
 }
 
 #[test]
-fn a_unix_socket_does_too() {
+fn scans_over_a_unix_socket() {
     testkit::block_on(async {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("clamd.ctl");
         let listener = UnixListener::bind(&path).unwrap();
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                tokio::spawn(answer(socket, Mood::Well));
+                tokio::spawn(serve(socket, StubMode::Normal));
             }
         });
         let files = start(Backend::Sqlite, format!("unix://{}", path.display()).parse().unwrap()).await;
@@ -132,28 +135,28 @@ fn a_unix_socket_does_too() {
 }
 
 #[test]
-fn without_a_verdict_nothing_is_stored() {
+fn stores_nothing_without_a_verdict() {
     testkit::block_on(async {
-        let files = start(Backend::Sqlite, clamd(Mood::Well).await).await;
-        is_refused(&files, &noise(STREAM_MAX + 1)).await;
-        is_refused(&files, &noise(20 << 20)).await;
-        for mood in [Mood::Babbling, Mood::Silent] {
-            let files = start(Backend::Sqlite, clamd(mood).await).await;
+        let files = start(Backend::Sqlite, clamd(StubMode::Normal).await).await;
+        assert_unavailable(&files, &noise(STREAM_MAX + 1)).await;
+        assert_unavailable(&files, &noise(20 << 20)).await;
+        for mode in [StubMode::Garbage, StubMode::Silent] {
+            let files = start(Backend::Sqlite, clamd(mode).await).await;
             let began = Instant::now();
             assert_eq!(files.app.get("/readyz").send().await.ok()["scanner"], "degraded");
             assert!(began.elapsed() < Duration::from_millis(900));
-            is_refused(&files, b"x").await;
-            is_refused(&files, &noise(20 << 20)).await;
+            assert_unavailable(&files, b"x").await;
+            assert_unavailable(&files, &noise(20 << 20)).await;
         }
         let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let files = start(Backend::Sqlite, format!("tcp://{closed}").parse().unwrap()).await;
         assert_eq!(files.app.get("/readyz").send().await.ok()["scanner"], "degraded");
-        is_refused(&files, b"x").await;
+        assert_unavailable(&files, b"x").await;
     });
 }
 
 #[test]
-fn without_one_configured_none_is_named() {
+fn scanner_is_optional_and_its_url_is_validated() {
     testkit::block_on(async {
         let files = super::start(Backend::Sqlite).await;
         assert!(files.app.get("/readyz").send().await.ok().get("scanner").is_none());

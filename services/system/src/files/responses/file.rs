@@ -1,4 +1,4 @@
-//! Files as answers show them (interface.md, 2.2 and 2.3).
+//! Files as they appear in responses (`docs/api/files.md`).
 
 use database::{Id, Timestamp};
 use serde::Serialize;
@@ -6,69 +6,71 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::kind::{Bucket, FileType};
-use super::model::{File, Upload};
+use crate::files::kind::{Bucket, FileType};
+use crate::files::model::{File, Upload};
 
 /// Whether a file is in use.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Status {
-    /// It is.
+#[schema(as = Status)]
+pub enum FileStatus {
+    /// The file is in use.
     Active,
-    /// It was deleted: known still, but its content is for `admin` only.
+    /// The file was deleted. Its information stays available; its content can be downloaded by `admin` only.
     Archived,
 }
 
-impl Status {
+impl FileStatus {
     fn of(file: &File) -> Self {
         if file.archived_at.is_some() { Self::Archived } else { Self::Active }
     }
 }
 
-/// What is known of a file.
+/// Information on a file.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileInfo {
-    /// The file's id; only where files are resolved.
+    /// The file's id. Only in responses of the resolve operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, format = Uuid, nullable = false, required = false)]
     pub id: Option<Id>,
-    /// `active` or `archived`; not within a File record, which has it itself.
+    /// `active` or `archived`. Absent inside a `FileRecord`, which has its own `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub status: Option<Status>,
+    pub status: Option<FileStatus>,
     /// `images` or `files`.
     pub bucket: Bucket,
-    /// What it is for.
+    /// What the file is used for.
     #[serde(rename = "type")]
     pub kind: FileType,
-    /// The organisation that owns it; left out if it belongs to the user alone.
+    /// The organisation that owns the file. Absent if the file belongs to the user alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub organisation_id: Option<String>,
-    /// Its name.
+    /// The file name.
     pub name: String,
-    /// `sha256:` and the hash of the content in hex.
+    /// `sha256:` and the SHA-256 of the content in hexadecimal.
     pub hash: String,
-    /// Media type, found from the content where possible.
+    /// The media type. Detected from the content where possible.
     pub content_type: String,
-    /// Where its content is downloaded.
+    /// The absolute URL of the download.
     pub url: String,
-    /// Who uploaded it.
+    /// The id of the user who uploaded the file.
     pub user_id: String,
-    /// The name of who uploaded it.
+    /// The name of the user who uploaded the file.
     pub user_name: String,
-    /// Organisations that may read it too; `*` is everybody. Complete for the file's organisation, its uploader acting
-    /// for it and `admin`; others see their own organisation and `*` only. Where files are resolved, at most 200.
+    /// Organisations that may read the file too. `*` means everybody. The list is complete for the file's organisation,
+    /// its uploader acting for that organisation, and `admin`. Others see their own organisation and `*` only. Responses of
+    /// the resolve operation list at most 200.
     pub organisations: Vec<String>,
-    /// When it was uploaded.
+    /// When the file was uploaded.
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
 }
 
 impl FileInfo {
-    fn plain(file: File, public_url: &str) -> Self {
+    fn without_status(file: File, public_url: &str) -> Self {
         Self {
             id: None,
             status: None,
@@ -86,39 +88,39 @@ impl FileInfo {
         }
     }
 
-    /// As the file-information operation answers. The file is [as its caller sees it](File::seen_by).
+    /// Returns the response of the info operation. Expects the file [as its caller sees it](File::seen_by).
     pub fn of(file: File, public_url: &str) -> Self {
-        Self { status: Some(Status::of(&file)), ..Self::plain(file, public_url) }
+        Self { status: Some(FileStatus::of(&file)), ..Self::without_status(file, public_url) }
     }
 
-    /// As the resolve operation answers. The file is [as its caller sees it](File::seen_by).
+    /// Returns the entry for the resolve operation. Expects the file [as its caller sees it](File::seen_by).
     pub fn resolved(file: File, public_url: &str) -> Self {
         Self { id: Some(file.id), ..Self::of(file, public_url) }
     }
 }
 
-/// A file that was uploaded.
+/// An uploaded file.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileRecord {
-    /// Its id.
+    /// The file's id.
     #[schema(value_type = String, format = Uuid)]
     pub id: Id,
-    /// None yet.
+    /// Always empty.
     pub tags: Vec<String>,
-    /// What is known of it.
+    /// The information on the file.
     pub info: FileInfo,
-    /// The organisation that owns it; left out if it belongs to the user alone.
+    /// The organisation that owns the file. Absent if the file belongs to the user alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub organisation_id: Option<String>,
-    /// Who uploaded it.
+    /// The id of the user who uploaded the file.
     pub user_id: String,
-    /// What it is for.
+    /// What the file is used for.
     #[serde(rename = "type")]
     pub kind: FileType,
     /// `active`
-    pub status: Status,
+    pub status: FileStatus,
 }
 
 impl FileRecord {
@@ -126,34 +128,34 @@ impl FileRecord {
         Self {
             id: file.id,
             tags: Vec::new(),
-            info: FileInfo::plain(file.clone(), public_url),
+            info: FileInfo::without_status(file.clone(), public_url),
             organisation_id: file.organisation_id.clone(),
             user_id: file.user_id.clone(),
             kind: file.kind,
-            status: Status::of(file),
+            status: FileStatus::of(file),
         }
     }
 }
 
-/// The answer to an upload: the first file, and those that came with it.
+/// The response to an upload.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Uploaded {
     /// The file of the first part.
     #[serde(flatten)]
     pub first: FileRecord,
-    /// The files of the other parts, in their order.
+    /// The files of the other parts, in the order of the parts.
     pub additional: Vec<FileRecord>,
 }
 
 impl Uploaded {
-    /// Of the files of one upload.
+    /// Returns the response for the files of one upload.
     pub fn of(upload: &Upload, public_url: &str) -> Self {
         let record = |file| FileRecord::of(file, public_url);
         Self { first: record(&upload.first), additional: upload.additional.iter().map(record).collect() }
     }
 }
 
-/// Content: bytes of any kind.
+/// The schema of content: any bytes.
 pub struct Binary;
 
 impl PartialSchema for Binary {

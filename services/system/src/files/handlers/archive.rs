@@ -1,0 +1,26 @@
+//! `DELETE /v1/files/{id}`
+
+use actix_web::delete;
+use actix_web::web::Data;
+use common::wire::ActionResult;
+use common::{Caller, Error, ErrorResponses, JsonResponse, PathId};
+
+use crate::System;
+use crate::files::store;
+
+/// Delete file (archives the file)
+///
+/// The file's information stays available. Its content can then be downloaded by `admin` only.
+#[utoipa::path(operation_id = "archive_file", tag = "files", security(("bearer" = [])),
+    params(("id" = String, Path, description = "The file's id")),
+    responses((status = 200, body = ActionResult), ErrorResponses))]
+#[delete("/files/{id}")]
+pub(super) async fn archive(
+    caller: Caller,
+    path: PathId,
+    system: Data<System>,
+) -> Result<JsonResponse, Error> {
+    let id = path.id()?;
+    system.db.write(move |c| store::archive(c, &caller, id)).await?;
+    JsonResponse::json(&ActionResult::new("The file is archived."))
+}

@@ -1,0 +1,47 @@
+//! `POST /v1/files`
+
+use actix_web::web::Data;
+use actix_web::{HttpRequest, post};
+use common::multipart::Payload;
+use common::{Caller, Error, ErrorResponses, Idempotency, JsonResponse};
+use database::AnyConnection;
+
+use crate::System;
+use crate::files::form::{FileUploadForm, UploadForm};
+use crate::files::responses::Uploaded;
+use crate::files::scan::refuse_infected;
+use crate::files::store;
+use crate::files::stored_contents::StoredContents;
+
+/// Upload a file
+///
+/// Takes up to 10 `file` parts of up to 25 MiB each. None may be empty. Each part becomes a file.
+#[utoipa::path(operation_id = "upload_file", tag = "files", security(("bearer" = [])),
+    request_body(content = FileUploadForm, content_type = "multipart/form-data"),
+    responses((status = 200, body = Uploaded), ErrorResponses))]
+#[post("/files")]
+pub(super) async fn upload(
+    caller: Caller,
+    idempotency: Idempotency,
+    request: HttpRequest,
+    payload: Payload,
+    system: Data<System>,
+) -> Result<JsonResponse, Error> {
+    let form = UploadForm::receive(&request, payload, &system.settings, &system.store).await?;
+    let upload = form.check(&caller)?;
+    let fingerprint = form.fingerprint(&request)?;
+    let (grace, public_url) = (system.settings.grace(), system.public_url.clone());
+    idempotency
+        .run(&system.db, fingerprint, async || {
+            let parts = form.into_parts();
+            refuse_infected(system.scanner.as_ref(), &parts).await?;
+            let hashes: Vec<_> = parts.iter().map(|part| part.content.hash.clone()).collect();
+            let in_use = system.db.read(move |c| store::find_content_names_cached(c, &hashes)).await?;
+            let contents = StoredContents::store(&system.store, parts, in_use, grace).await?;
+            Ok(move |c: &mut AnyConnection| {
+                store::create(c, &upload, &contents)?;
+                JsonResponse::json(&Uploaded::of(&upload, &public_url))
+            })
+        })
+        .await
+}

@@ -1,0 +1,122 @@
+//! Limits how many large responses are in memory at once while clients read them slowly.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use actix_web::body::{BodySize, BoxBody, MessageBody};
+use actix_web::web::Bytes;
+use actix_web::{HttpRequest, HttpResponse, Responder};
+use common::{Error, JsonResponse, TenantLimits};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Large responses in memory at once.
+const MAX_LARGE_RESPONSES: usize = 8;
+/// Large responses of one tenant in memory at once. A tenant that does not read its responses leaves room for others.
+const MAX_PER_TENANT: usize = 2;
+/// A response of more bytes is large.
+const LARGE_BYTES: usize = 1 << 20;
+/// How long a call waits for a permit of its tenant, and then for a shared permit. The sum is shorter than the timeout of
+/// the services that call this one.
+const PERMIT_TIMEOUT: Duration = Duration::from_millis(500);
+/// Bytes that the connection gets at once. It asks for more after it has sent them. So the rest of a response that the
+/// client does not read stays here, with its permit.
+const CHUNK_BYTES: usize = 32 << 10;
+
+const BUSY: &str = "Too many large responses are being sent: try again, with fewer ids.";
+
+/// The right to hold a large response, until the last clone is dropped: one permit of the tenant and one shared permit.
+pub(super) type Permit = Arc<(OwnedSemaphorePermit, OwnedSemaphorePermit)>;
+
+/// Issues the permits to hold large responses. Clones share the permits.
+#[derive(Clone)]
+pub(crate) struct LargeResponses {
+    shared: Arc<Semaphore>,
+    tenants: Arc<TenantLimits>,
+}
+
+impl Default for LargeResponses {
+    fn default() -> Self {
+        let shared = Arc::new(Semaphore::new(MAX_LARGE_RESPONSES));
+        Self { shared, tenants: Arc::new(TenantLimits::new(MAX_PER_TENANT)) }
+    }
+}
+
+impl LargeResponses {
+    /// Returns the permit for a response of this size: `held`, or else a free one. Returns `None` if the response is not
+    /// large.
+    ///
+    /// # Errors
+    /// 503 if no permit is free.
+    pub(super) fn try_permit(
+        &self,
+        tenant: &str,
+        bytes: usize,
+        held: Option<&Permit>,
+    ) -> Result<Option<Permit>, Error> {
+        if bytes <= LARGE_BYTES {
+            return Ok(None);
+        }
+        if held.is_some() {
+            return Ok(held.cloned());
+        }
+        let of_tenant = self.tenants.try_acquire(tenant).ok_or(Error::Busy(BUSY))?;
+        let shared = self.shared.clone().try_acquire_owned().map_err(|_| Error::Busy(BUSY))?;
+        Ok(Some(Arc::new((of_tenant, shared))))
+    }
+
+    /// Waits for a permit.
+    ///
+    /// # Errors
+    /// 429 if the tenant reads its own large responses too slowly, 503 if other tenants do.
+    pub(super) async fn acquire(&self, tenant: &str) -> Result<Permit, Error> {
+        // Takes the tenant's permit first, so that few calls of one tenant wait for shared permits.
+        let of_tenant = self.tenants.acquire(tenant, PERMIT_TIMEOUT).await;
+        let of_tenant = of_tenant.ok_or(Error::TenantBusy(BUSY))?;
+        match tokio::time::timeout(PERMIT_TIMEOUT, self.shared.clone().acquire_owned()).await {
+            Ok(Ok(shared)) => Ok(Arc::new((of_tenant, shared))),
+            _ => Err(Error::Busy(BUSY)),
+        }
+    }
+}
+
+/// A response that holds its permit until its body is sent or dropped.
+pub(super) struct LimitedResponse {
+    pub response: JsonResponse,
+    /// `None` if the response is not large.
+    pub permit: Option<Permit>,
+}
+
+impl Responder for LimitedResponse {
+    type Body = BoxBody;
+
+    fn respond_to(self, request: &HttpRequest) -> HttpResponse {
+        let response = self.response.respond_to(request);
+        let Some(permit) = self.permit else { return response };
+        response.map_body(|_, body| match body.try_into_bytes() {
+            Ok(bytes) => BoxBody::new(LimitedBody { bytes, _permit: permit }),
+            Err(body) => body,
+        })
+    }
+}
+
+/// The unsent rest of a large body. Does not implement `try_into_bytes`, which would release the permit too early.
+struct LimitedBody {
+    bytes: Bytes,
+    _permit: Permit,
+}
+
+impl MessageBody for LimitedBody {
+    type Error = Infallible;
+
+    fn size(&self) -> BodySize {
+        BodySize::Sized(self.bytes.len() as u64)
+    }
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, Infallible>>> {
+        let next = self.bytes.len().min(CHUNK_BYTES);
+        Poll::Ready((next > 0).then(|| Ok(self.bytes.split_to(next))))
+    }
+}
