@@ -18,8 +18,8 @@ const MAX_LARGE_RESPONSES: usize = 8;
 const MAX_PER_TENANT: usize = 2;
 /// A response of more bytes is large.
 const LARGE_BYTES: usize = 1 << 20;
-/// How long a call waits for a permit of its tenant, and then for a shared permit. The sum is shorter than the timeout of
-/// the services that call this one.
+/// How long a call waits for a permit of its tenant, and then for a shared permit. The sum is shorter than the timeout
+/// of the services that call this one.
 const PERMIT_TIMEOUT: Duration = Duration::from_millis(500);
 /// Bytes that the connection gets at once. It asks for more after it has sent them. So the rest of a response that the
 /// client does not read stays here, with its permit.
@@ -45,8 +45,8 @@ impl Default for LargeResponses {
 }
 
 impl LargeResponses {
-    /// Returns the permit for a response of this size: `held`, or else a free one. Returns `None` if the response is not
-    /// large.
+    /// Returns the permit for a response of this size: `held`, or else a free one. Returns `None` if the response is
+    /// not large.
     ///
     /// # Errors
     /// 503 if no permit is free.

@@ -104,8 +104,8 @@ impl File {
         self.kind.is_open() || self.is_own_of(caller) || self.organisations.0.iter().any(includes(caller))
     }
 
-    /// Returns the file as the caller sees it. A caller who may share the file sees all organisations. A file from before
-    /// the limit may have more than [`MAX_ORGANISATIONS`]. Other callers see their own organisation and `*`.
+    /// Returns the file as the caller sees it. A caller who may share the file sees all organisations. A file from
+    /// before the limit may have more than [`MAX_ORGANISATIONS`]. Other callers see their own organisation and `*`.
     #[must_use]
     pub fn seen_by(mut self, caller: &Caller) -> Self {
         if !self.is_own_of(caller) {

@@ -48,9 +48,9 @@ impl ResolveJob {
         }
     }
 
-    /// Runs the job once. Queries the size of the response first: if it is large and no permit is free, loads and changes
-    /// no files. The files of a brief response are loaded without a permit, but only while a database connection works
-    /// for the call.
+    /// Runs the job once. Queries the size of the response first: if it is large and no permit is free, loads and
+    /// changes no files. The files of a brief response are loaded without a permit, but only while a database
+    /// connection works for the call.
     async fn attempt(
         self: Arc<Self>,
         db: &Database,

@@ -15,6 +15,7 @@ pub(super) struct StoredContents {
     pub new: Vec<ContentName>,
     /// A time before the first content was stored.
     started: SystemTime,
+    /// Half of the sweep's grace period.
     max_age: Duration,
 }
 

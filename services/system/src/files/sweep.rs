@@ -1,6 +1,6 @@
-//! Removes orphans from the content store: contents that no file has. A crash, or an unavailable database, leaves an orphan
-//! between storing the content and creating its row. [`content`](super::content) explains why this removes no content in
-//! use.
+//! Removes orphans from the content store: contents that no file has. A crash, or an unavailable database, leaves an
+//! orphan between storing the content and creating its row. [`content`](super::content) explains why this removes no
+//! content in use.
 
 use std::iter;
 use std::time::{Duration, SystemTime};
@@ -72,8 +72,8 @@ pub(crate) async fn run(arguments: &ArgMatches, settings: &Settings, db: Databas
     Ok(())
 }
 
-/// Sweeps when the service starts, again after the grace period, and then once a day. The second sweep finds the orphans
-/// that were too young at the start.
+/// Sweeps when the service starts, again after the grace period, and then once a day. The second sweep finds the
+/// orphans that were too young at the start.
 pub(crate) async fn run_periodically(db: &Database, store: &ContentStore, grace: Duration) {
     for wait in [Duration::ZERO, grace].into_iter().chain(iter::repeat(SWEEP_INTERVAL)) {
         tokio::time::sleep(wait).await;
@@ -89,8 +89,8 @@ pub(crate) async fn run_periodically(db: &Database, store: &ContentStore, grace:
     }
 }
 
-/// Removes the orphans if they are few. Crashes leave few. Many orphans mean that this is probably the wrong database, or
-/// the store of another deployment. Only the command, which an operator runs, removes those.
+/// Removes the orphans if they are few. Crashes leave few. Many orphans mean that this is probably the wrong database,
+/// or the store of another deployment. Only the command, which an operator runs, removes those.
 async fn sweep_if_few_orphans(db: &Database, store: &ContentStore, grace: Duration) -> Result<Swept, Error> {
     if let Err(error) = store.remove_stale_uploads().await {
         tracing::warn!(
@@ -116,8 +116,8 @@ async fn sweep_if_few_orphans(db: &Database, store: &ContentStore, grace: Durati
     sweep(true).await
 }
 
-/// Checks every content, and removes the orphans if `remove` is true. Holds one batch of contents in memory and runs one
-/// query for each batch. Calls `report` with the totals so far and the orphans of the batch.
+/// Checks every content, and removes the orphans if `remove` is true. Holds one batch of contents in memory and runs
+/// one query for each batch. Calls `report` with the totals so far and the orphans of the batch.
 async fn sweep(
     db: &Database,
     store: &ContentStore,

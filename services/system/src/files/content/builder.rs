@@ -124,8 +124,8 @@ fn credentials(settings: &Settings) -> anyhow::Result<Option<(&str, &str)>> {
     }
 }
 
-/// Returns the options of the HTTP client. Disables its timeouts, since [`CloudStore`] has its own. Only an endpoint with
-/// `http://` turns encryption off.
+/// Returns the options of the HTTP client. Disables its timeouts, since [`CloudStore`] has its own. Only an endpoint
+/// with `http://` turns encryption off.
 fn client(endpoint: Option<String>) -> ClientOptions {
     ClientOptions::new()
         .with_timeout_disabled()

@@ -1,7 +1,7 @@
 //! A store in a bucket: S3 and compatible servers, Google Cloud Storage, Azure Blob Storage.
 //!
-//! Every call has its own timeout here. The client library only has one timeout for a request and its whole response. So a
-//! dead store is detected within seconds, and a download may still take as long as its reader needs.
+//! Every call has its own timeout here. The client library only has one timeout for a request and its whole response.
+//! So a dead store is detected within seconds, and a download may still take as long as its reader needs.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -101,7 +101,8 @@ impl CloudStore {
         self.probe(PROBE_TIMEOUT).await.is_ok()
     }
 
-    /// Requests an object that does not exist. The response shows whether the bucket exists and accepts the credentials.
+    /// Requests an object that does not exist. The response shows whether the bucket exists and accepts the
+    /// credentials.
     pub(super) async fn probe(&self, probe_timeout: Duration) -> Result<(), ProbeError> {
         let path = self.folder.clone().join(".probe");
         match timeout(probe_timeout, self.store.get(&path)).await {

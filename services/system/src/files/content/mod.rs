@@ -1,14 +1,14 @@
 //! The content store: the contents of files, in a folder or a bucket.
 //!
 //! Uploaded content is first [staged](Staging) in a local file, whatever the store is. Its hash, which identifies equal
-//! content, is known only at the end, and content that fails validation never reaches the store. [`ContentStore::put`] stores
-//! content durably. Rows refer to content only after that.
+//! content, is known only at the end, and content that fails validation never reaches the store. [`ContentStore::put`]
+//! stores content durably. Rows refer to content only after that.
 //!
 //! **What may be removed.** Each time content is stored, it gets a [name](ContentName) that was never used before. The
-//! table `contents` has the name that is in use for each hash. Its rows are inserted together with the rows of files and
-//! are never deleted. A row for content that was stored longer ago than half of the grace period is refused. So content
-//! that is older than the grace period and has no row will never have one, and the [sweep](super::sweep) can remove it. A
-//! concurrent upload of the same content finds no row and stores its own content under another name.
+//! table `contents` has the name that is in use for each hash. Its rows are inserted together with the rows of files
+//! and are never deleted. A row for content that was stored longer ago than half of the grace period is refused. So
+//! content that is older than the grace period and has no row will never have one, and the [sweep](super::sweep) can
+//! remove it. A concurrent upload of the same content finds no row and stores its own content under another name.
 
 mod builder;
 mod cloud;

@@ -32,8 +32,8 @@ impl ContentName {
         self.0.get(..HASH_DIGITS).unwrap_or_default()
     }
 
-    /// Returns the name of the folder that has the content. Shards keep folders small, since some file systems list large
-    /// folders slowly.
+    /// Returns the name of the folder that has the content. Shards keep folders small, since some file systems list
+    /// large folders slowly.
     pub(super) fn shard(&self) -> &str {
         self.0.get(..SHARD_DIGITS).unwrap_or_default()
     }

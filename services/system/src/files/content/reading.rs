@@ -1,5 +1,5 @@
-//! Reads files. Bytes in the page cache are read on the current thread, because a switch to another thread costs more than
-//! reading them. Only reads that wait for a disk run on a blocking thread.
+//! Reads files. Bytes in the page cache are read on the current thread, because a switch to another thread costs more
+//! than reading them. Only reads that wait for a disk run on a blocking thread.
 
 use std::fs::File;
 use std::ops::Range;
@@ -14,8 +14,8 @@ use futures_util::stream::{self, Stream};
 
 use super::error::blocking;
 
-/// Bytes of a chunk from the page cache. The server copies a chunk into its own buffer, and reuses that buffer if it has
-/// held at most 128 KiB.
+/// Bytes of a chunk from the page cache. The server copies a chunk into its own buffer, and reuses that buffer if it
+/// has held at most 128 KiB.
 const CACHED_CHUNK_BYTES: usize = 64 << 10;
 /// Bytes of a chunk from a disk, and the memory limit of one reader.
 const DISK_CHUNK_BYTES: usize = 256 << 10;

@@ -21,12 +21,12 @@ pub(in crate::files) struct ResolveFiles {
     /// Ids of files. Texts that are not UUIDs are ignored.
     #[schema(required = true, min_items = 1, max_items = 50)]
     ids: Vec<String>,
-    /// Shares the caller's own files among these with these organisations (up to 50 in a call). A file is shared with at
-    /// most 200 organisations; if one of these files would exceed that, nothing is shared.
+    /// Shares the caller's own files among these with these organisations (up to 50 in a call). A file is shared with
+    /// at most 200 organisations; if one of these files would exceed that, nothing is shared.
     share_with: Option<ShareWith>,
     /// Ends the sharing of the caller's own files among these with these organisations (up to 50 in a call). `*` ends
-    /// sharing with everybody; organisations that are listed by id keep their access. An id is compared as it is written,
-    /// then normalized, so that ids that were stored before ids were normalized can be removed.
+    /// sharing with everybody; organisations that are listed by id keep their access. An id is compared as it is
+    /// written, then normalized, so that ids that were stored before ids were normalized can be removed.
     unshare_with: Option<UnshareWith>,
     /// Identifies the sharing for retries: of calls with the same `shareId` only the first shares (for 24 hours). So a
     /// late retry does not share again with organisations that were unshared since.

@@ -1,5 +1,5 @@
-//! The response of the download operation: conditional requests (RFC 9110, section 13), ranges (section 14), and headers
-//! that keep browsers from executing the content (`docs/api/files.md`, "Download").
+//! The response of the download operation: conditional requests (RFC 9110, section 13), ranges (section 14), and
+//! headers that keep browsers from executing the content (`docs/api/files.md`, "Download").
 
 use std::ops::Range;
 use std::time::{Duration, UNIX_EPOCH};
@@ -86,8 +86,8 @@ impl Validators {
         request.get_header().is_some_and(|IfModifiedSince(since)| self.last_modified <= since)
     }
 
-    /// Returns the range to send, or `None` for the whole content: without `Range`, with several ranges or a header that
-    /// cannot be parsed, and if `If-Range` names another version.
+    /// Returns the range to send, or `None` for the whole content: without `Range`, with several ranges or a header
+    /// that cannot be parsed, and if `If-Range` names another version.
     ///
     /// # Errors
     /// 416 if the range lies outside the content.

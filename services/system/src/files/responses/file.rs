@@ -60,8 +60,8 @@ pub struct FileInfo {
     /// The name of the user who uploaded the file.
     pub user_name: String,
     /// Organisations that may read the file too. `*` means everybody. The list is complete for the file's organisation,
-    /// its uploader acting for that organisation, and `admin`. Others see their own organisation and `*` only. Responses of
-    /// the resolve operation list at most 200.
+    /// its uploader acting for that organisation, and `admin`. Others see their own organisation and `*` only.
+    /// Responses of the resolve operation list at most 200.
     pub organisations: Vec<String>,
     /// When the file was uploaded.
     #[serde(rename = "createdAtUTC")]

@@ -7,8 +7,8 @@ use super::file::FileInfo;
 use crate::files::large_responses::{LargeResponses, LimitedResponse, Permit};
 use crate::files::model::{File, MAX_ORGANISATIONS};
 
-/// A response with at most this many files is not large. Ids that were stored before ids were normalized are an exception
-/// (see [`resolved`]).
+/// A response with at most this many files is not large. Ids that were stored before ids were normalized are an
+/// exception (see [`resolved`]).
 const MAX_SMALL_FILES: usize = 6;
 /// Bytes of the members of a file that have about the same length in every file, rounded up.
 const FIXED_FILE_BYTES: usize = 1024;

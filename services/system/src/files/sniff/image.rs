@@ -1,5 +1,5 @@
-//! The signatures of images. Each check covers the complete signature and the header that follows it, so that content that
-//! only starts like an image is not taken for one.
+//! The signatures of images. Each check covers the complete signature and the header that follows it, so that content
+//! that only starts like an image is not detected as one.
 
 /// The media types of images.
 pub(in crate::files) const IMAGES: [&str; 6] =
@@ -27,8 +27,8 @@ pub(in crate::files) fn image(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Checks for `FF D8` and a segment: one or more `FF`, a marker that may come first, and a length, which includes its own
-/// two bytes. The content may end before the length.
+/// Checks for `FF D8` and a segment: one or more `FF`, a marker that may come first, and a length, which includes its
+/// own two bytes. The content may end before the length.
 fn is_jpeg(head: &[u8]) -> bool {
     let Some(segment) = head.strip_prefix(b"\xff\xd8\xff") else { return false };
     let fill = segment.iter().take_while(|byte| **byte == 0xff).count();

@@ -1,5 +1,5 @@
-//! Google Cloud Storage and Azure Blob Storage, with stubs of the requests that they document, since no emulator of either
-//! runs here.
+//! Google Cloud Storage and Azure Blob Storage, with stubs of the requests that they document, since no emulator of
+//! either runs here.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

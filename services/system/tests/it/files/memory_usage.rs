@@ -11,8 +11,8 @@ use super::{form, id, noise, part};
 
 /// Allowed growth in bytes with a local store. Holding a whole file in memory would add its 25 MiB.
 const MAX_GROWTH: u64 = 32 << 20;
-/// Allowed growth in bytes with S3, whose client takes 24 to 41 MiB for connections and parts in flight. Holding a whole
-/// file in memory would add its 25 MiB.
+/// Allowed growth in bytes with S3, whose client takes 24 to 41 MiB for connections and parts in flight. Holding a
+/// whole file in memory would add its 25 MiB.
 const MAX_GROWTH_S3: u64 = 46 << 20;
 
 /// A service process, with environment variables that are not settings of the service. Dropping this kills the process.

@@ -12,7 +12,8 @@ use super::Settings;
 
 const PART: &str = "--x\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n";
 
-/// Sends the beginning of a form, and then the same chunk again and again with a pause. Returns the status of the response.
+/// Sends the beginning of a form, and then the same chunk again and again with a pause. Returns the status of the
+/// response.
 async fn upload(beginning: &str, chunk: &[u8], pause: Duration) -> String {
     let folder = tempfile::tempdir().unwrap();
     let store_url = format!("file://{}", folder.path().display());
