@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use actix_web::web::Data;
 use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use database::{Database, Progress};
+use database::{BackupProgress, Database};
 use secrecy::ExposeSecret;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -192,16 +192,16 @@ fn listed(what: &str, names: &[String]) {
 }
 
 /// Tells whoever waits long how far a copy is.
-fn tell(progress: Progress, told: &mut Instant) {
+fn tell(progress: BackupProgress, told: &mut Instant) {
     if told.elapsed() < PROGRESS_INTERVAL {
         return;
     }
     *told = Instant::now();
     match progress {
-        Progress::Copied(pages, all) => {
-            eprintln!("{} % copied", i64::from(pages) * 100 / i64::from(all.max(1)));
+        BackupProgress::Copying { copied, total } => {
+            eprintln!("{} % copied", i64::from(copied) * 100 / i64::from(total.max(1)));
         }
-        Progress::Checking => eprintln!("copied; the copy is checked"),
+        BackupProgress::Checking => eprintln!("copied; the copy is checked"),
     }
 }
 

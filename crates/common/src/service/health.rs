@@ -105,7 +105,7 @@ async fn ready<S: Service>(
 }
 
 async fn metrics(db: Data<Database>) -> Result<HttpResponse, Error> {
-    db.measure();
+    db.update_metrics();
     // Here: the blocking threads may all wait for a database.
     let text = telemetry::metrics();
     Ok(HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(text))

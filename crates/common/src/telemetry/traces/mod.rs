@@ -15,7 +15,7 @@ use reqwest::StatusCode;
 use url::Url;
 use uuid::Uuid;
 
-pub use database::spans::{client_span, failed};
+pub use database::spans::{client_span, record_error};
 pub(crate) use export::Export;
 use futures_util::future::Either;
 pub use opentelemetry::KeyValue;
@@ -142,12 +142,12 @@ pub fn call(method: &'static str, url: &Url) -> Option<BoxedSpan> {
 
 /// What was answered to such a call; nothing where nobody answered.
 pub fn called(span: &mut Option<BoxedSpan>, status: Option<StatusCode>) {
-    let Some(status) = status else { return failed(span, "no_answer") };
+    let Some(status) = status else { return record_error(span, "no_answer") };
     if let Some(span) = span {
         span.set_attribute(KeyValue::new("http.response.status_code", i64::from(status.as_u16())));
     }
     if status.is_client_error() || status.is_server_error() {
-        failed(span, status.as_str().to_owned());
+        record_error(span, status.as_str().to_owned());
     }
 }
 

@@ -177,11 +177,11 @@ async fn within<T>(
 ) -> Result<object_store::Result<T>, Error> {
     let mut span = client_span("object store", || []);
     let answered = timeout(patience, asked).await.map_err(|_| {
-        traces::failed(&mut span, "no_answer");
+        traces::record_error(&mut span, "no_answer");
         unavailable(anyhow!("no answer within {patience:?}"))
     })?;
     if answered.as_ref().is_err_and(|error| !is_missing(error)) {
-        traces::failed(&mut span, "refused");
+        traces::record_error(&mut span, "refused");
     }
     Ok(answered)
 }
