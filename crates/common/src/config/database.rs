@@ -25,7 +25,7 @@ impl Default for DatabaseConfig {
 }
 
 fn without_password<S: Serializer>(url: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
-    match database::Target::parse(url.expose_secret()) {
+    match database::DatabaseUrl::parse(url.expose_secret()) {
         Ok(target) => serializer.collect_str(&target),
         Err(_) => serializer.serialize_str(""),
     }
