@@ -1,6 +1,7 @@
 //! The tables that every service has.
 
 diesel::table! {
+    /// Settings that administrators change at run time: one row.
     settings (id) {
         id -> Integer,
         document -> database::JsonSql,
@@ -8,28 +9,42 @@ diesel::table! {
 }
 
 diesel::table! {
+    /// Idempotency keys, with the responses to replay.
     idempotency_keys (caller, operation, key) {
+        /// JSON array of the user id and the organisation id, which is empty for a caller without an organisation.
         caller -> Text,
+        /// Method and route pattern, or the name that `claim` was called with.
         operation -> Text,
         key -> Text,
+        /// Base64 of SHA-256; empty for a claimed key.
         fingerprint -> Text,
+        /// The response; `{}` for a claimed key.
         answer -> database::JsonSql,
         created_at -> database::TimestampSql,
     }
 }
 
 diesel::table! {
+    /// The outbox of files to share.
     due_shares (id) {
         id -> database::IdSql,
+        /// The load or listing.
         subject_id -> database::IdSql,
+        /// `organisation <id>` or `user <id>`.
         tenant -> Text,
+        /// JSON array.
         file_ids -> database::JsonSql,
+        /// JSON array of organisation ids; `*` is everybody.
         organisations -> database::JsonSql,
+        /// The token of the caller.
         token -> Text,
         token_expires_at -> database::TimestampSql,
         created_at -> database::TimestampSql,
+        /// When the next attempt is due.
         due_at -> database::TimestampSql,
+        /// End of the lease of the current attempt.
         claimed_until -> Nullable<database::TimestampSql>,
+        /// Number of attempts, including the current one.
         attempts -> Integer,
     }
 }

@@ -34,8 +34,8 @@ impl Source {
     /// Creates a source of a URL.
     ///
     /// # Errors
-    /// Refuses `http://` outside this machine and private networks, since anyone who can change the keys in transit can sign
-    /// any token.
+    /// Refuses `http://` outside this machine and private networks, since anyone who can change the keys in transit can
+    /// sign any token.
     pub(super) fn url(url: &Url) -> anyhow::Result<Self> {
         ensure!(
             url.scheme() == "https" || url.scheme() == "http" && is_private(url),

@@ -48,8 +48,8 @@ impl Caller {
         self.organisation.as_ref().filter(|own| own.id == organisation_id)?.name.as_deref()
     }
 
-    /// Returns the key of the caller's tenant: the organisation, or the user if there is none. Limits, failures and queues
-    /// are kept for each tenant separately.
+    /// Returns the key of the caller's tenant: the organisation, or the user if there is none. Limits, failures and
+    /// queues are kept for each tenant separately.
     pub fn tenant(&self) -> String {
         match &self.organisation {
             Some(organisation) => format!("organisation {}", organisation.id),

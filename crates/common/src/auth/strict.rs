@@ -12,8 +12,8 @@ use super::AuthError;
 /// The start of the error message for a duplicate member.
 const DUPLICATE: &str = "duplicate member";
 
-/// A JSON object without duplicate members. `serde_json` uses the last duplicate silently, while another parser of the same
-/// token may use the first.
+/// A JSON object without duplicate members. `serde_json` uses the last duplicate silently, while another parser of the
+/// same token may use the first.
 pub(super) struct UniqueMembers(pub(super) Map<String, Value>);
 
 impl<'de> Deserialize<'de> for UniqueMembers {
@@ -45,8 +45,8 @@ impl<'de> Visitor<'de> for Members {
 /// Checks the header of a token, before its signature.
 ///
 /// # Errors
-/// Fails if the header cannot be parsed, has a duplicate member, or has critical extensions (RFC 7515, section 4.1.11), none
-/// of which is supported.
+/// Fails if the header cannot be parsed, has a duplicate member, or has critical extensions (RFC 7515, section 4.1.11),
+/// none of which is supported.
 pub(super) fn check_header(token: &str) -> Result<(), AuthError> {
     const UNREADABLE: AuthError = AuthError::BadToken("the token cannot be read");
     let encoded = token.split('.').next().unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Verified tokens, so that each signature is verified once and not at every request.
 //!
-//! The key of an entry is a digest of the token; the token itself is not stored. Validity is checked at every use: the time,
-//! and that the verification key is still the current one of its name. Each fetch creates new keys, so that no entry outlives
-//! the keys that it was verified with.
+//! The key of an entry is a digest of the token; the token itself is not stored. Validity is checked at every use: the
+//! time, and that the verification key is still the current one of its name. Each fetch creates new keys, so that no
+//! entry outlives the keys that it was verified with.
 
 use std::collections::HashMap;
 use std::mem::take;

@@ -20,8 +20,8 @@ use crate::response::validation::{Code, ValidationErrors};
 #[derive(Clone, Copy)]
 pub struct JsonLimit(pub usize);
 
-/// A JSON body that was validated by its schema. Only [`Body::check`] and `check_with_files` give access to it, so that no
-/// handler can skip the rules that a schema cannot express.
+/// A JSON body that was validated by its schema. Only [`Body::check`] and `check_with_files` give access to it, so that
+/// no handler can skip the rules that a schema cannot express.
 pub struct Body<T> {
     value: T,
     errors: ValidationErrors,
@@ -30,7 +30,8 @@ pub struct Body<T> {
 }
 
 impl<T> Body<T> {
-    /// Applies further rules. Members that the schema refused have their default value; further errors for them are dropped.
+    /// Applies further rules. Members that the schema refused have their default value; further errors for them are
+    /// dropped.
     ///
     /// # Errors
     /// 400 with the errors of the schema and of the rules.
@@ -40,8 +41,8 @@ impl<T> Body<T> {
         Ok((self.value, self.fingerprint))
     }
 
-    /// Applies further rules as [`Body::check`] does. If there are errors, `report_more` adds to them, so that checks which
-    /// call other services are made only for a request that is refused anyway.
+    /// Applies further rules as [`Body::check`] does. If there are errors, `report_more` adds to them, so that checks
+    /// which call other services are made only for a request that is refused anyway.
     ///
     /// # Errors
     /// 400 with all errors.

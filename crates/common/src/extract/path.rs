@@ -8,8 +8,8 @@ use database::Id;
 
 use crate::Error;
 
-/// The path parameter `id`. A text that is not a UUID is extracted without an error, because errors in the query and the body
-/// precede 404 (docs/api/errors.md, "Order of checks").
+/// The path parameter `id`. A text that is not a UUID is extracted without an error, because errors in the query and
+/// the body precede 404 (docs/api/errors.md, "Order of checks").
 pub struct PathId(Option<Id>);
 
 impl PathId {

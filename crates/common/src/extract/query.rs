@@ -12,8 +12,8 @@ use crate::openapi::Api;
 use crate::openapi::validator::Schema;
 use crate::response::validation::{Code, ValidationErrors};
 
-/// Query parameters that were validated by their schema. Only [`Query::check`] gives access to them, so that no handler can
-/// skip the rules that a schema cannot express.
+/// Query parameters that were validated by their schema. Only [`Query::check`] gives access to them, so that no handler
+/// can skip the rules that a schema cannot express.
 pub struct Query<T> {
     value: T,
     errors: ValidationErrors,
@@ -63,8 +63,8 @@ fn parse<T: DeserializeOwned>(request: &HttpRequest) -> Result<Query<T>, Error> 
     }
 }
 
-/// Returns the names of parameters whose value is not UTF-8. The URL parser replaces invalid bytes by U+FFFD; a query that
-/// contains this character itself is not checked.
+/// Returns the names of parameters whose value is not UTF-8. The URL parser replaces invalid bytes by U+FFFD; a query
+/// that contains this character itself is not checked.
 fn invalid_utf8(query: &str, schema: &Schema) -> Vec<String> {
     if query.to_ascii_uppercase().contains("%EF%BF%BD") {
         return Vec::new();
@@ -74,9 +74,9 @@ fn invalid_utf8(query: &str, schema: &Schema) -> Vec<String> {
     replaced.map(|(name, _)| name.into_owned()).collect()
 }
 
-/// Converts parameters to the JSON types of their schemas. A text that cannot be converted stays a text, which the schema
-/// refuses. Blank values count as absent. The last value of a repeated parameter counts, except for an array, which takes all
-/// values and splits each at commas.
+/// Converts parameters to the JSON types of their schemas. A text that cannot be converted stays a text, which the
+/// schema refuses. Blank values count as absent. The last value of a repeated parameter counts, except for an array,
+/// which takes all values and splits each at commas.
 fn to_json(query: &str, schema: &Schema) -> Map<String, Value> {
     let mut members = Map::new();
     for (name, text) in url::form_urlencoded::parse(query.as_bytes()) {

@@ -1,5 +1,5 @@
-//! The OpenAPI document of a service and the index of its operations. Fallback routes, content negotiation and validation
-//! use the document, so that it cannot differ from what the service does.
+//! The OpenAPI document of a service and the index of its operations. Fallback routes, content negotiation and
+//! validation use the document, so that it cannot differ from what the service does.
 
 mod document;
 mod schema_validator;

@@ -39,7 +39,8 @@ impl<T: ToSchema + DeserializeOwned + Default> SchemaValidator<T> {
         (value, errors)
     }
 
-    /// Normalizes a value and returns it if it is valid. Much faster than [`SchemaValidator::check`] for an invalid value.
+    /// Normalizes a value and returns it if it is valid. Much faster than [`SchemaValidator::check`] for an invalid
+    /// value.
     pub fn valid(&self, mut value: Value) -> Option<T> {
         if self.0.is_valid(&mut value) { serde_json::from_value(value).ok() } else { None }
     }

@@ -52,8 +52,8 @@ impl From<String> for CsvCell<'_> {
     }
 }
 
-/// A buffer of CSV rows. Each row ends with CRLF. Only cells that need quotes are quoted. Cells with `;` need them, since
-/// spreadsheets in many European locales split at `;`.
+/// A buffer of CSV rows. Each row ends with CRLF. Only cells that need quotes are quoted. Cells with `;` need them,
+/// since spreadsheets in many European locales split at `;`.
 #[derive(Debug, Default)]
 pub struct CsvWriter(Vec<u8>);
 

@@ -96,7 +96,8 @@ impl Error {
         Self::Conflict(message.into(), Map::new())
     }
 
-    /// Adds a member to the `body` of a 409 `conflict` or a 400 `validation_failed`. Other errors are returned unchanged.
+    /// Adds a member to the `body` of a 409 `conflict` or a 400 `validation_failed`. Other errors are returned
+    /// unchanged.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         if let Self::Conflict(_, body) | Self::Validation(ValidationErrors { body, .. }) = &mut self {
@@ -214,8 +215,8 @@ impl From<serde_json::Error> for Error {
     }
 }
 
-/// Describes a JSON error by its kind and position. The message of serde_json is not used, since it repeats the value, which
-/// may be personal data.
+/// Describes a JSON error by its kind and position. The message of serde_json is not used, since it repeats the value,
+/// which may be personal data.
 pub fn redacted_json_error(error: &serde_json::Error) -> anyhow::Error {
     let (kind, line, column) = (error.classify(), error.line(), error.column());
     anyhow::anyhow!("unexpected JSON: {kind:?} at line {line}, column {column}")

@@ -1,4 +1,5 @@
-//! A JSON response that is serialized before it is sent, so that [`Idempotency`](crate::Idempotency) can store and replay it.
+//! A JSON response that is serialized before it is sent, so that [`Idempotency`](crate::Idempotency) can store and
+//! replay it.
 
 use actix_web::body::BoxBody;
 use actix_web::http::StatusCode;

@@ -12,8 +12,8 @@ use crate::response::validation::{Code, ValidationErrors};
 #[derive(Clone, Debug, Default)]
 pub struct Accept(Vec<QualityItem<String>>);
 
-/// How a media type matches: the quality of the most specific range that contains it, then how specific that range is. The
-/// specificity decides between types of equal quality, such as `text/csv` for `text/csv, */*`.
+/// How a media type matches: the quality of the most specific range that contains it, then how specific that range is.
+/// The specificity decides between types of equal quality, such as `text/csv` for `text/csv, */*`.
 type Preference = (Quality, u8);
 
 impl Accept {
@@ -67,7 +67,8 @@ impl Format {
         }
     }
 
-    /// Parses the parameter `format`, in any case. Returns `accepted` if it is absent, or invalid, which is added to `errors`.
+    /// Parses the parameter `format`, in any case. Returns `accepted` if it is absent, or invalid, which is added to
+    /// `errors`.
     pub fn named(name: Option<&str>, accepted: Self, errors: &mut ValidationErrors) -> Self {
         match name.map(str::trim) {
             None => accepted,
@@ -81,8 +82,8 @@ impl Format {
         }
     }
 
-    /// Validates the parameter `limit`, a number of rows: 1 to 100 and by default 20 for JSON, 1 to 1,000,000 and by default
-    /// all for CSV.
+    /// Validates the parameter `limit`, a number of rows: 1 to 100 and by default 20 for JSON, 1 to 1,000,000 and by
+    /// default all for CSV.
     pub fn limit(self, limit: Option<i64>, errors: &mut ValidationErrors) -> i64 {
         let (max, default) = match self {
             Self::Json => (100, 20),

@@ -1,7 +1,7 @@
 //! Streamed responses: JSON arrays and CSV files of any size in constant memory.
 //!
-//! The first documents are read before the status is sent, so that an early error gets a complete error response. A later
-//! error aborts the connection, so that a client cannot mistake it for the end of the file.
+//! The first documents are read before the status is sent, so that an early error gets a complete error response. A
+//! later error aborts the connection, so that a client cannot mistake it for the end of the file.
 
 use actix_web::body::BoxBody;
 use actix_web::http::header::ContentType;

@@ -1,4 +1,5 @@
-//! Streams of search results of any size in constant memory. Rows are read in blocks while the client reads the response.
+//! Streams of search results of any size in constant memory. Rows are read in blocks while the client reads the
+//! response.
 //!
 //! No connection is held while a slow client reads. After the client has disconnected, at most one more block is read.
 
@@ -13,8 +14,8 @@ use super::cursor::Cursor;
 use super::page::{PageRequest, ResultPage};
 use crate::Error;
 
-/// Maximum number of ids held in memory. Without an index for the order each batch sorts all matches again, so few large
-/// batches are better than many small ones; a million rows are ten batches.
+/// Maximum number of ids held in memory. Without an index for the order each batch sorts all matches again, so few
+/// large batches are better than many small ones; a million rows are ten batches.
 const MAX_BATCH_IDS: i64 = 100_000;
 /// Maximum number of documents held in memory.
 const MAX_CHUNK_DOCUMENTS: u16 = 500;

@@ -41,8 +41,8 @@ impl ActionResult {
     }
 }
 
-/// A file that a load, proof of delivery or listing refers to. Only `id` is read from requests; the other members come from
-/// the system service.
+/// A file that a load, proof of delivery or listing refers to. Only `id` is read from requests; the other members come
+/// from the system service.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct FileReference {

@@ -6,7 +6,8 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use super::postcode;
 
-/// How a text is normalized before its length and characters are checked. The schema of each text states it as `x-text`.
+/// How a text is normalized before its length and characters are checked. The schema of each text states it as
+/// `x-text`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "lowercase")]
 pub enum TextForm {
@@ -51,8 +52,8 @@ impl TextForm {
     }
 }
 
-/// Trims a line, including line breaks and tabs, and converts it to Unicode NFC. Control characters inside the line remain,
-/// since they are refused later.
+/// Trims a line, including line breaks and tabs, and converts it to Unicode NFC. Control characters inside the line
+/// remain, since they are refused later.
 pub fn normalize_line(text: &str) -> Cow<'_, str> {
     nfc(text.trim())
 }
@@ -65,8 +66,8 @@ fn nfc(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns true if the text is valid in a name or an id: it has no control characters or line breaks, and no characters that
-/// are invisible or change the direction of text.
+/// Returns true if the text is valid in a name or an id: it has no control characters or line breaks, and no characters
+/// that are invisible or change the direction of text.
 pub fn is_plain_line(text: &str) -> bool {
     !text.contains(|c: char| c.is_control() || is_invisible(c))
 }

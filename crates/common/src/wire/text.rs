@@ -1,8 +1,8 @@
 //! Text types with their limits, which their schemas publish (docs/api/conventions.md, "Text").
 //!
-//! Each text is normalized first ([`TextForm`]). Then blank texts count as empty. Control characters are refused, and line
-//! breaks too, except in [`LongText`]. Names and ids also refuse invisible characters. [`StoredId`] is neither normalized nor
-//! checked for these.
+//! Each text is normalized first ([`TextForm`]). Then blank texts count as empty. Control characters are refused, and
+//! line breaks too, except in [`LongText`]. Names and ids also refuse invisible characters. [`StoredId`] is neither
+//! normalized nor checked for these.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::openapi::RefOr;

@@ -1,4 +1,4 @@
-//! JSON bodies: every failed field at once, at the path the client wrote.
+//! JSON bodies: all invalid fields are reported, at the paths that the client wrote.
 
 use serde_json::{Value, json};
 use testkit::User;
@@ -6,20 +6,20 @@ use testkit::User;
 use crate::echo::{start, thing};
 
 #[test]
-fn three_bad_fields_are_three_entries() {
+fn reports_every_invalid_field() {
     testkit::block_on(async {
         let app = start().await;
         let post = |body: &Value| app.post("/v1/things").by(&User::of("a")).json(body);
         let three = json!({"name": "", "price": {"amount": "5"}, "tags": ["ok", "a;b"], "note": 5});
         let reply = post(&three).send().await;
         assert_eq!(reply.json()["message"], "5 fields were refused: see validation.");
-        let found =
+        let expected =
             ["name length", "note type", "price.amount type", "price.currency required", "tags[1] format"];
-        assert_eq!(reply.errors(), found);
+        assert_eq!(reply.errors(), expected);
         let schema_and_rule =
             json!({"name": "-", "price": {"amount": 2000, "currency": "pounds"}, "tags": []});
-        let found = ["name format", "price.amount range", "price.currency format"];
-        assert_eq!(post(&schema_and_rule).send().await.errors(), found);
+        let expected = ["name format", "price.amount range", "price.currency format"];
+        assert_eq!(post(&schema_and_rule).send().await.errors(), expected);
         assert_eq!(
             post(&json!({})).send().await.errors(),
             ["name required", "price required", "tags required"]
@@ -33,7 +33,7 @@ fn three_bad_fields_are_three_entries() {
 }
 
 #[test]
-fn entries_say_what_helps() {
+fn entries_have_a_message_and_data() {
     testkit::block_on(async {
         let app = start().await;
         let mut body = thing(&"x".repeat(201));
@@ -51,7 +51,7 @@ fn entries_say_what_helps() {
 }
 
 #[test]
-fn unknown_members_empty_texts_and_nulls() {
+fn ignores_unknown_members_and_treats_blank_and_null_as_absent() {
     testkit::block_on(async {
         let app = start().await;
         let mut body = thing("  ");
@@ -61,17 +61,17 @@ fn unknown_members_empty_texts_and_nulls() {
         body["unknown"] = json!({"a": [1, 2]});
         body["note"] = json!("  ");
         body["delayMs"] = json!(null);
-        let kept = one(&body).send().await.ok();
-        assert_eq!(kept["note"], json!(null));
-        assert_eq!(kept["delayMs"], json!(null));
-        assert!(kept.get("unknown").is_none());
+        let accepted = one(&body).send().await.ok();
+        assert_eq!(accepted["note"], json!(null));
+        assert_eq!(accepted["delayMs"], json!(null));
+        assert!(accepted.get("unknown").is_none());
         body["name"] = json!("tab\tnul\u{0}");
         assert_eq!(one(&body).send().await.errors(), ["name format"]);
     });
 }
 
 #[test]
-fn an_array_of_one_stands_for_the_object() {
+fn accepts_an_array_of_one_object() {
     testkit::block_on(async {
         let app = start().await;
         let one = |body: Value| app.post("/v1/one").json(&body);
@@ -90,7 +90,7 @@ fn an_array_of_one_stands_for_the_object() {
 }
 
 #[test]
-fn a_million_wrong_fields_are_refused_quickly() {
+fn refuses_very_many_invalid_fields_quickly() {
     testkit::block_on(async {
         let app = start().await;
         let mut body = thing("x");
@@ -104,20 +104,20 @@ fn a_million_wrong_fields_are_refused_quickly() {
 }
 
 testkit::on_both! {
-    async fn a_put_changes_and_a_path_that_is_no_id_comes_last(backend) {
+    async fn put_updates_and_reports_body_errors_before_an_unknown_path(backend) {
         let app = testkit::App::start::<crate::echo::Echo>(backend, ()).await;
         let user = User::of("a");
-        let made = app.post("/v1/things").by(&user).json(&thing("x")).send().await;
-        let place = made.header("location").to_owned();
-        assert_eq!(made.ok()["by"], "user-of-a");
-        let changed = app.call("PUT", &place).by(&user).json(&thing("y")).send().await.ok();
-        assert_eq!(app.get(&place).by(&user).send().await.ok(), changed);
+        let created = app.post("/v1/things").by(&user).json(&thing("x")).send().await;
+        let path = created.header("location").to_owned();
+        assert_eq!(created.ok()["by"], "user-of-a");
+        let changed = app.call("PUT", &path).by(&user).json(&thing("y")).send().await.ok();
+        assert_eq!(app.get(&path).by(&user).send().await.ok(), changed);
         assert_eq!(changed["name"], "y");
         let put = |path: &str, body: &Value| app.call("PUT", path).by(&user).json(body);
-        for nothing in ["/v1/things/x", "/v1/things/%00", "/v1/things/0192f0c1-0000-7000-8000-000000000000"] {
-            assert_eq!(put(nothing, &thing("x")).send().await.error(404), "not_found");
-            assert_eq!(put(nothing, &thing("")).send().await.errors(), ["name length"]);
-            assert_eq!(app.call("PUT", nothing).json(&thing("")).send().await.error(401), "unauthenticated");
+        for unknown in ["/v1/things/x", "/v1/things/%00", "/v1/things/0192f0c1-0000-7000-8000-000000000000"] {
+            assert_eq!(put(unknown, &thing("x")).send().await.error(404), "not_found");
+            assert_eq!(put(unknown, &thing("")).send().await.errors(), ["name length"]);
+            assert_eq!(app.call("PUT", unknown).json(&thing("")).send().await.error(401), "unauthenticated");
         }
     }
 }

@@ -1,12 +1,12 @@
-//! The error body, and which error it is.
+//! Error bodies and codes.
 
 use serde_json::json;
 use testkit::{App, TestRequest, User};
 
 use crate::echo::{start, thing};
 
-/// Every error has exactly the members of interface.md 2.14.
-fn members(reply: &testkit::TestResponse) {
+/// Asserts that an error body has exactly the documented members (docs/api/errors.md).
+fn assert_members(reply: &testkit::TestResponse) {
     let body = reply.json();
     let names: Vec<_> = body.as_object().unwrap().keys().cloned().collect();
     assert_eq!(names, ["body", "code", "message", "stack", "status", "validation"], "{body}");
@@ -21,14 +21,14 @@ fn members(reply: &testkit::TestResponse) {
 async fn expect(app: &App, call: testkit::TestRequest, status: u16, code: &str) -> testkit::TestResponse {
     let reply = call.send().await;
     assert_eq!(reply.status, status, "{}", reply.text());
-    members(&reply);
+    assert_members(&reply);
     assert_eq!(reply.json()["code"], code);
     assert!(app.get("/healthz").send().await.status == 200);
     reply
 }
 
 #[test]
-fn each_code_of_the_framework() {
+fn returns_the_codes_of_routing_and_negotiation() {
     testkit::block_on(async {
         let app = start().await;
         let user = User::of("a");
@@ -51,22 +51,25 @@ fn each_code_of_the_framework() {
         let refused = expect(&app, app.call("PATCH", "/v1/settings"), 405, "method_not_allowed").await;
         assert_eq!(refused.header("allow"), "GET, HEAD, PUT");
         expect(&app, app.call("OPTIONS", "/v1/things"), 405, "method_not_allowed").await;
-        let picture = |call: TestRequest| call.header("accept", "image/png");
-        expect(&app, picture(app.get("/v1/things").by(&user)), 406, "not_acceptable").await;
-        expect(&app, picture(app.get("/v1/things")), 401, "unauthenticated").await;
-        let two_lines = picture(app.get("/v1/things").by(&user)).header("accept", "application/json");
+        let as_png = |call: TestRequest| call.header("accept", "image/png");
+        expect(&app, as_png(app.get("/v1/things").by(&user)), 406, "not_acceptable").await;
+        expect(&app, as_png(app.get("/v1/things")), 401, "unauthenticated").await;
+        let two_lines = as_png(app.get("/v1/things").by(&user)).header("accept", "application/json");
         assert_eq!(two_lines.send().await.status, 200);
         for accept in ["text/csv", "application/json", "*/*", "text/html, */*;q=0.1"] {
             assert_eq!(app.get("/v1/things").by(&user).header("accept", accept).send().await.status, 200);
         }
-        expect(&app, app.get("/v1/who").by(&user).header("accept", "text/csv"), 406, "not_acceptable").await;
+        for accept in ["text/csv", "application/json;q=0, */*", "*/*;q=0"] {
+            let who = app.get("/v1/who").by(&user).header("accept", accept);
+            expect(&app, who, 406, "not_acceptable").await;
+        }
         let coding = app.get("/v1/public").header("accept-encoding", "identity;q=0, *;q=0");
         expect(&app, coding, 406, "not_acceptable").await;
     });
 }
 
 #[test]
-fn each_code_of_bodies() {
+fn returns_the_codes_of_bodies() {
     testkit::block_on(async {
         let app = start().await;
         let user = User::of("a");
@@ -82,15 +85,15 @@ fn each_code_of_bodies() {
             expect(&app, post().body(kind, json.clone()), 415, "unsupported_media_type").await;
         }
         expect(&app, post(), 415, "unsupported_media_type").await;
-        let packed = post().body("application/json", json.clone()).header("content-encoding", "gzip");
-        expect(&app, packed, 415, "unsupported_media_type").await;
+        let compressed = post().body("application/json", json.clone()).header("content-encoding", "gzip");
+        expect(&app, compressed, 415, "unsupported_media_type").await;
         for kind in ["application/json; charset=utf-8", "Application/JSON"] {
             assert_eq!(post().body(kind, json.clone()).send().await.status, 200, "{kind}");
         }
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
         let huge = json.replace("\"amount\":5", "\"amount\":1e999");
         assert_ne!(huge, json);
-        let bad: [&[u8]; 8] = [
+        let malformed: [&[u8]; 8] = [
             b"",
             b"  ",
             &json.as_bytes()[..20],
@@ -100,7 +103,7 @@ fn each_code_of_bodies() {
             huge.as_bytes(),
             b"{\"name\": \"\\ud800\"}",
         ];
-        for body in bad {
+        for body in malformed {
             let call = post().body("application/json", body.to_vec());
             let refused = expect(&app, call, 400, "malformed_body").await;
             assert_eq!(refused.json()["validation"], json!([]));
@@ -109,7 +112,7 @@ fn each_code_of_bodies() {
 }
 
 #[test]
-fn a_body_past_the_limit() {
+fn refuses_bodies_beyond_the_limit() {
     testkit::block_on(async {
         let app = start().await;
         let post = || app.post("/v1/things").by(&User::of("a"));
@@ -121,7 +124,7 @@ fn a_body_past_the_limit() {
         assert_eq!(post().json(&exact).send().await.status, 200);
         exact["note"] = json!("x".repeat(room + 1));
         expect(&app, post().json(&exact), 413, "payload_too_large").await;
-        // Without a Content-Length: found out when the limit is passed, not when it ends.
+        // Without Content-Length, the service notices this when the limit is exceeded, not at the end.
         let chunks = (0..17).map(|_| Ok::<_, std::io::Error>(vec![b' '; 64 * 1024]));
         let body = reqwest::Body::wrap_stream(futures_util::stream::iter(chunks));
         let streamed = post().body("application/json", body);
@@ -130,7 +133,7 @@ fn a_body_past_the_limit() {
 }
 
 #[test]
-fn a_bug_tells_nothing_and_the_service_lives_on() {
+fn internal_errors_disclose_nothing_and_the_service_continues() {
     testkit::block_on(async {
         let app = start().await;
         for path in ["/v1/panic", "/v1/bug"] {
@@ -147,21 +150,21 @@ fn a_bug_tells_nothing_and_the_service_lives_on() {
 }
 
 #[test]
-fn what_nobody_knows_is_not_called_unchanged() {
+fn an_unknown_commit_is_not_reported_as_unchanged() {
     testkit::block_on(async {
-        let answered = async |error: database::Error| {
+        let respond = async |error: database::Error| {
             let response = common::Error::from(error).respond("mine");
             assert_eq!(response.status(), 503);
             assert_eq!(response.headers().get("retry-after").unwrap(), "2");
             let bytes = actix_web::body::to_bytes(response.into_body()).await.unwrap();
             serde_json::from_slice::<serde_json::Value>(&bytes).unwrap()
         };
-        let refused = answered(database::Error::Unavailable("gone".into())).await;
-        assert!(refused["message"].as_str().unwrap().contains("nothing was changed"), "{refused}");
-        assert_eq!(refused["body"], json!({"requestId": "mine"}));
-        let doubt = answered(database::Error::CommitUnknown("gone".into())).await;
-        assert!(!doubt["message"].as_str().unwrap().contains("nothing was changed"), "{doubt}");
-        assert_eq!(doubt["body"], json!({"requestId": "mine", "outcome": "unknown"}));
-        assert_eq!(doubt["code"], "dependency_unavailable");
+        let unavailable = respond(database::Error::Unavailable("gone".into())).await;
+        assert!(unavailable["message"].as_str().unwrap().contains("nothing was changed"), "{unavailable}");
+        assert_eq!(unavailable["body"], json!({"requestId": "mine"}));
+        let unknown = respond(database::Error::CommitUnknown("gone".into())).await;
+        assert!(!unknown["message"].as_str().unwrap().contains("nothing was changed"), "{unknown}");
+        assert_eq!(unknown["body"], json!({"requestId": "mine", "outcome": "unknown"}));
+        assert_eq!(unknown["code"], "dependency_unavailable");
     });
 }

@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: one effect, one answer, whatever goes wrong in between.
+//! `Idempotency-Key`: one effect and one response for repeated requests (docs/api/idempotency.md).
 
 use std::time::{Duration, Instant};
 
@@ -18,12 +18,12 @@ async fn count(app: &App) -> usize {
 }
 
 testkit::on_both! {
-    async fn a_repeat_is_answered_as_the_first_and_does_nothing(backend) {
+    async fn a_repeated_request_returns_the_first_response_and_has_no_effect(backend) {
         let app = App::start::<Echo>(backend, ()).await;
         let user = User::of("a");
         let first = post(&app, &user, "k", &thing("x")).send().await;
         assert_eq!((first.status, first.header("idempotency-replayed")), (200, ""));
-        // Another token of the same user, hours later, is the same caller.
+        // A caller with another token of the same user and organisation is the same.
         let again = post(&app, &user.clone().with("name", "Renamed"), "k", &thing("x")).send().await;
         assert_eq!((again.status, again.header("idempotency-replayed")), (200, "true"));
         assert_eq!(again.bytes, first.bytes);
@@ -33,7 +33,7 @@ testkit::on_both! {
         assert_eq!(count(&app).await, 1);
         let reused = post(&app, &user, "k", &thing("y")).send().await;
         assert_eq!(reused.error(409), "idempotency_key_reused");
-        // Invalid before the key is looked at: still the body's fault.
+        // Errors of the body precede those of the key.
         assert_eq!(post(&app, &user, "k", &thing("")).send().await.errors(), ["name length"]);
         for (user, key) in [(User::of("b"), "k"), (user.clone(), "K"), (user.clone(), "k ;=/")] {
             let other = post(&app, &user, key, &thing("x")).send().await;
@@ -50,7 +50,7 @@ testkit::on_both! {
         assert_eq!((later.header("idempotency-replayed"), &later.bytes), ("true", &first.bytes));
     }
 
-    async fn twenty_at_once_have_one_effect_and_one_answer(backend) {
+    async fn concurrent_requests_have_one_effect_and_one_response(backend) {
         let app = App::start::<Echo>(backend, ()).await;
         let (user, mut body) = (User::of("a"), thing("x"));
         body["delayMs"] = json!(30);
@@ -63,7 +63,7 @@ testkit::on_both! {
         assert_eq!(count(&app).await, 1);
     }
 
-    async fn a_failure_leaves_the_key_free(backend) {
+    async fn a_failed_request_does_not_use_the_key(backend) {
         let app = App::start::<Echo>(backend, ()).await;
         let (user, mut failing) = (User::of("a"), thing("x"));
         failing["fail"] = json!(true);
@@ -75,11 +75,11 @@ testkit::on_both! {
         assert_eq!(count(&app).await, 0);
         assert_eq!(post(&app, &user, "k", &thing("x")).send().await.status, 200);
         assert_eq!(count(&app).await, 1);
-        // The failing one is another request now.
+        // The key is used now, and the failing request is a different one.
         assert_eq!(post(&app, &user, "k", &failing).send().await.error(409), "idempotency_key_reused");
     }
 
-    async fn keys_have_a_length(backend) {
+    async fn refuses_keys_of_wrong_length(backend) {
         let app = App::start::<Echo>(backend, ()).await;
         let user = User::of("a");
         let longest = "k".repeat(255);
@@ -95,7 +95,7 @@ testkit::on_both! {
         assert_eq!(nobody.send().await.error(401), "unauthenticated");
     }
 
-    async fn a_client_that_goes_away_and_comes_back_finds_one_effect(backend) {
+    async fn disconnected_and_repeated_requests_have_one_effect(backend) {
         let app = App::start::<Echo>(backend, ()).await;
         let (user, mut body) = (User::of("a"), thing("x"));
         body["delayMs"] = json!(100);
@@ -109,7 +109,7 @@ testkit::on_both! {
 }
 
 #[test]
-fn a_slow_first_request_makes_the_others_give_up() {
+fn a_repeated_request_times_out_while_the_first_is_running() {
     testkit::block_on(async {
         let app = App::start::<Echo>(Backend::Sqlite, ()).await;
         let (user, mut body) = (User::of("a"), thing("x"));
@@ -130,7 +130,7 @@ fn a_slow_first_request_makes_the_others_give_up() {
 }
 
 #[test]
-fn two_replicas_have_one_effect() {
+fn requests_at_two_replicas_have_one_effect() {
     testkit::block_on(async {
         let one = App::start::<Echo>(Backend::Postgres, ()).await;
         let two = App::start_replica::<Echo>(&one, ()).await;
@@ -151,7 +151,7 @@ fn two_replicas_have_one_effect() {
 }
 
 #[test]
-fn a_key_that_expired_is_free_again() {
+fn expired_keys_can_be_used_again() {
     testkit::block_on(async {
         for backend in [Backend::Sqlite, Backend::Postgres] {
             let app = App::start::<Echo>(backend, ()).await;

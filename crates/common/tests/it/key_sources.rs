@@ -1,4 +1,4 @@
-//! Where verification keys may come from, and what a source cannot do to a service.
+//! Sources of verification keys: allowed URLs, and misbehaving servers.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 use crate::echo::Echo;
 use crate::keys::Key;
 
-async fn told(url: &str) -> (TestDatabase, common::Config<()>) {
+async fn configure(url: &str) -> (TestDatabase, common::Config<()>) {
     let database = TestDatabase::new::<Echo>(Backend::Sqlite).await;
     let mut config = testkit::config::<Echo>(&database, ());
     config.auth.jwks_file = None;
@@ -19,9 +19,9 @@ async fn told(url: &str) -> (TestDatabase, common::Config<()>) {
 }
 
 #[test]
-fn unencrypted_from_nearby_only() {
+fn accepts_unencrypted_urls_only_in_private_networks() {
     testkit::block_on(async {
-        for far in [
+        for public in [
             "http://login.example/jwks",
             "http://8.8.8.8/jwks",
             "http://169.254.169.254/latest/meta-data",
@@ -33,56 +33,58 @@ fn unencrypted_from_nearby_only() {
             "ftp://127.0.0.1/jwks",
             "file:///etc/passwd",
         ] {
-            let (_database, config) = told(far).await;
+            let (_database, config) = configure(public).await;
             let error = format!("{:#}", common::start::<Echo>(config).await.err().unwrap());
-            assert!(error.contains("auth.jwks_url must be https://"), "{far}: {error}");
+            assert!(error.contains("auth.jwks_url must be https://"), "{public}: {error}");
         }
-        for near in [
+        for private in [
             "http://127.0.0.1:9/jwks",
             "http://[::1]:9/jwks",
             "http://localhost:9/jwks",
             "http://a.localhost:9/jwks",
         ] {
-            let (_database, config) = told(near).await;
+            let (_database, config) = configure(private).await;
             common::start::<Echo>(config).await.unwrap().stop().await;
         }
     });
 }
 
-/// The answer to a good token by keys that stand there, and how long the service took to start.
-async fn with_keys(
-    answer: impl FnOnce(ResponseTemplate, &MockServer) -> ResponseTemplate,
+/// Starts a service whose key source responds as `adjust` changes a valid response. Returns the status of a request
+/// with a valid token, the duration of the start, and how often `/good`, the target of redirects, was requested.
+async fn start_with_key_source(
+    adjust: impl FnOnce(ResponseTemplate, &MockServer) -> ResponseTemplate,
 ) -> (u16, Duration, usize) {
     let (key, server) = (Key::ed25519("k"), MockServer::start().await);
     let set = json!({"keys": [key.public()]});
-    let good = ResponseTemplate::new(200).set_body_json(&set);
-    Mock::given(path("/good")).respond_with(good.clone()).mount(&server).await;
-    let odd = answer(good, &server);
-    Mock::given(path("/jwks")).respond_with(odd).mount(&server).await;
+    let valid = ResponseTemplate::new(200).set_body_json(&set);
+    Mock::given(path("/good")).respond_with(valid.clone()).mount(&server).await;
+    let adjusted = adjust(valid, &server);
+    Mock::given(path("/jwks")).respond_with(adjusted).mount(&server).await;
     let started = Instant::now();
-    let (database, config) = told(&format!("{}/jwks", server.uri())).await;
+    let (database, config) = configure(&format!("{}/jwks", server.uri())).await;
     let app = App::start_with::<Echo>(database, config).await;
     let took = started.elapsed();
     let status = app.get("/v1/who").bearer(&key.sign(&User::of("a").claims)).send().await.status;
     assert_eq!(app.get("/healthz").send().await.status, 200);
-    let asked = server.received_requests().await.unwrap();
-    (status, took, asked.iter().filter(|request| request.url.path() == "/good").count())
+    let requests = server.received_requests().await.unwrap();
+    (status, took, requests.iter().filter(|request| request.url.path() == "/good").count())
 }
 
 #[test]
-fn a_source_leads_nowhere_and_is_bounded() {
+fn key_sources_are_bounded_and_not_redirected() {
     testkit::block_on(async {
-        assert_eq!(with_keys(|good, _| good).await.0, 200);
-        let redirect = with_keys(|_, server| {
+        assert_eq!(start_with_key_source(|valid, _| valid).await.0, 200);
+        let redirect = start_with_key_source(|_, server| {
             ResponseTemplate::new(302).insert_header("location", format!("{}/good", server.uri()))
         });
         let (status, _, followed) = redirect.await;
         assert_eq!((status, followed), (503, 0), "a redirect was followed");
-        let large = with_keys(|_, _| {
+        let large = start_with_key_source(|_, _| {
             ResponseTemplate::new(200).set_body_string(format!("{{\"keys\":[]}}{}", " ".repeat(1 << 20)))
         });
         assert_eq!(large.await.0, 503);
-        let (status, took, _) = with_keys(|good, _| good.set_delay(Duration::from_secs(3600))).await;
+        let (status, took, _) =
+            start_with_key_source(|valid, _| valid.set_delay(Duration::from_secs(3600))).await;
         assert!(status == 503 && took < Duration::from_secs(30), "{status} after {took:?}");
     });
 }

@@ -1,4 +1,4 @@
-//! Signing keys of each kind, made for the test, and their public halves.
+//! Generated signing keys of each kind, with their public keys.
 
 use aws_lc_rs::encoding::AsDer;
 use aws_lc_rs::rand::SystemRandom;
@@ -35,7 +35,7 @@ impl Key {
         Self { kid, algorithm: Algorithm::EdDSA, signing: EncodingKey::from_ed_der(key.as_ref()) }
     }
 
-    /// The public half, as a member of a JWKS document.
+    /// Returns the public key as a member of a JWKS document.
     pub(crate) fn public(&self) -> Value {
         let mut jwk = Jwk::from_encoding_key(&self.signing, self.algorithm).unwrap();
         jwk.common.key_id = Some(self.kid.to_owned());

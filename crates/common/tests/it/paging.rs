@@ -1,11 +1,11 @@
-//! Pages and the links between them.
+//! Paging and links.
 
 use serde_json::Value;
 use testkit::{App, TestResponse, User};
 
 use crate::echo::{Echo, thing};
 
-/// The address of a relation in a `Link` header, without the base URL.
+/// Returns the URL of a relation in a `Link` header, without the base URL.
 fn link(app: &App, reply: &TestResponse, relation: &str) -> Option<String> {
     reply.header("link").split(", ").find_map(|link| {
         let (address, rest) = link.strip_prefix('<')?.split_once(">; rel=\"")?;
@@ -19,31 +19,31 @@ fn names(reply: &TestResponse) -> Vec<String> {
 }
 
 testkit::on_both! {
-    async fn pages_neither_overlap_nor_skip(backend) {
+    async fn pages_neither_overlap_nor_skip_rows(backend) {
         let app = App::start::<Echo>(backend, ()).await;
         let user = User::of("a");
         let mut all = Vec::new();
         for i in 0..7 {
-            // Ties too.
+            // Equal names test ties.
             let name = format!("thing {}", i / 2);
             app.post("/v1/things").by(&user).json(&thing(&name)).send().await.ok();
             all.push(name);
         }
         let get = |path: &str| app.get(path).by(&user);
-        let mut found = Vec::new();
+        let mut listed = Vec::new();
         let mut next = Some("/v1/things?limit=3&x=%C3%A4".to_owned());
         let mut pages = 0;
         while let Some(path) = next {
             let page = get(&path).send().await;
             assert_eq!(page.status, 200, "{}", page.text());
             assert!(link(&app, &page, "prev").is_none());
-            found.extend(names(&page));
+            listed.extend(names(&page));
             assert_eq!(page.header("x-total-count"), "");
             next = link(&app, &page, "next");
             assert!(next.as_ref().is_none_or(|n| n.contains("x=%C3%A4") && n.contains("limit=3")));
             pages += 1;
         }
-        assert_eq!((found, pages), (all.clone(), 3));
+        assert_eq!((listed, pages), (all.clone(), 3));
         let second = get("/v1/things?limit=3&offset=3&count=true").send().await;
         assert_eq!(names(&second), all[3..6]);
         assert_eq!(second.header("x-total-count"), "7");

@@ -1,5 +1,5 @@
-//! What clients send and we take apart, whatever it is: no panic, and a result that makes sense. cargo-fuzz would look
-//! deeper but needs a nightly compiler.
+//! Property tests of parsers of requests: no panics, and plausible results. cargo-fuzz would search deeper, but needs a
+//! nightly compiler.
 
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::test::TestRequest;
@@ -36,7 +36,7 @@ fn form(content_type: &[u8], body: Vec<Bytes>) -> Result<Form<usize>, Error> {
     })
 }
 
-fn is_sane(form: &Result<Form<usize>, Error>) -> bool {
+fn is_plausible(form: &Result<Form<usize>, Error>) -> bool {
     match form {
         Ok(form) => {
             let known = form.texts.iter().all(|(name, _)| LIMITS.texts.contains(&&**name));
@@ -48,8 +48,8 @@ fn is_sane(form: &Result<Form<usize>, Error>) -> bool {
     }
 }
 
-/// Bytes with some of them replaced, and cut off somewhere.
-fn mutated(mut bytes: Vec<u8>, changes: &[(Index, u8)], end: Option<Index>) -> Vec<u8> {
+/// Replaces some bytes and truncates the rest.
+fn mutate(mut bytes: Vec<u8>, changes: &[(Index, u8)], end: Option<Index>) -> Vec<u8> {
     for (at, byte) in changes {
         let at = at.index(bytes.len());
         bytes[at] = *byte;
@@ -62,14 +62,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn any_bytes_are_a_form_or_refused(kind in vec(any::<u8>(), 0..90), boundary in "[!-~ ]{0,80}", body in vec(any::<u8>(), 0..300)) {
-        prop_assert!(is_sane(&form(&kind, vec![body.clone().into()])));
+    fn parses_or_refuses_any_bytes_as_a_form(kind in vec(any::<u8>(), 0..90), boundary in "[!-~ ]{0,80}", body in vec(any::<u8>(), 0..300)) {
+        prop_assert!(is_plausible(&form(&kind, vec![body.clone().into()])));
         let named = format!("multipart/form-data; boundary={boundary}");
-        prop_assert!(is_sane(&form(named.as_bytes(), vec![body.into()])));
+        prop_assert!(is_plausible(&form(named.as_bytes(), vec![body.into()])));
     }
 
     #[test]
-    fn a_damaged_form_is_read_or_refused(
+    fn parses_or_refuses_damaged_forms(
         disposition in "[ -~]{0,40}", more in "([!-~]{1,9}: ?[ -~]{0,20}\r\n){0,3}", content in vec(any::<u8>(), 0..100),
         changes in vec((any::<Index>(), any::<u8>()), 0..4), end in prop::option::of(any::<Index>()), chunk in 1usize..80,
     ) {
@@ -80,20 +80,20 @@ proptest! {
             part("Content-Disposition: form-data; name=\"file\"; filename*=UTF-8''%e2%82%ac", b"c"),
             b"--b--\r\n".to_vec(),
         ];
-        let bytes = mutated(whole.concat(), &changes, end);
+        let bytes = mutate(whole.concat(), &changes, end);
         let chunks = bytes.chunks(chunk).map(Bytes::copy_from_slice).collect();
-        prop_assert!(is_sane(&form(b"multipart/form-data; boundary=b", chunks)));
+        prop_assert!(is_plausible(&form(b"multipart/form-data; boundary=b", chunks)));
     }
 
     #[test]
-    fn any_cursor_is_a_place_or_refused(
+    fn parses_or_refuses_any_cursor(
         text in "\\PC{0,60}", key in prop::option::of(any::<i64>()), words in "\\PC{0,20}", numeric in any::<bool>(),
         changes in vec((any::<Index>(), any::<u8>()), 0..3), end in prop::option::of(any::<Index>()),
     ) {
         let value = if numeric { key.map(SortValue::Number) } else { Some(SortValue::Text(words)) };
-        let good = Cursor { sort: "reference".into(), value, id: Id::new() }.encode();
-        let bad = String::from_utf8_lossy(&mutated(good.clone().into_bytes(), &changes, end)).into_owned();
-        for text in [text, bad, good] {
+        let valid = Cursor { sort: "reference".into(), value, id: Id::new() }.encode();
+        let damaged = String::from_utf8_lossy(&mutate(valid.clone().into_bytes(), &changes, end)).into_owned();
+        for text in [text, damaged, valid] {
             let mut errors = ValidationErrors::default();
             let page = PageRequest::new(Some(5), Some(7), Some(&text), &by_reference(), &mut errors);
             prop_assert_eq!(page.after.is_none(), errors.failed("cursor"));
@@ -104,7 +104,7 @@ proptest! {
     }
 
     #[test]
-    fn any_accept_header_is_read(accept in vec(any::<u8>(), 0..60), q in "[0-9.]{0,6}|NaN|-inf|1e999") {
+    fn parses_any_accept_header(accept in vec(any::<u8>(), 0..60), q in "[0-9.]{0,6}|NaN|-inf|1e999") {
         let accepted = |value: &[u8]| {
             let request = TestRequest::default();
             let value = HeaderValue::from_bytes(value).ok();
@@ -113,7 +113,7 @@ proptest! {
         };
         accepted(&accept);
         let either = accepted(format!("text/csv;q={q}, application/json;q={q}").as_bytes());
-        prop_assert_eq!(either, Format::Json, "of equals the usual one");
+        prop_assert_eq!(either, Format::Json, "equal qualities select the default");
     }
 }
 

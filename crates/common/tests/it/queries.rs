@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::echo::start;
 
 #[test]
-fn texts_become_what_the_parameter_is() {
+fn converts_texts_to_the_types_of_parameters() {
     testkit::block_on(async {
         let app = start().await;
         let hear = async |query: &str| app.get(&format!("/v1/hear?{query}")).send().await.ok();
@@ -34,13 +34,13 @@ fn texts_become_what_the_parameter_is() {
 }
 
 #[test]
-fn every_bad_parameter_at_once() {
+fn reports_every_invalid_parameter() {
     testkit::block_on(async {
         let app = start().await;
         let hear = |query: &str| app.get(&format!("/v1/hear?{query}"));
-        let all =
+        let all_invalid =
             hear("whole=1.5&real=NaN&flag=yes&many=a,b,c,d&f:name=inconsistent&day=tomorrow&colour=blue");
-        let found = [
+        let expected = [
             "colour enum",
             "day format",
             "f:name inconsistent",
@@ -50,7 +50,7 @@ fn every_bad_parameter_at_once() {
             "real type",
             "whole type",
         ];
-        assert_eq!(all.send().await.errors(), found);
+        assert_eq!(all_invalid.send().await.errors(), expected);
         let bounds = hear("must=a&whole=6&real=-90.5").send().await.errors();
         assert_eq!(bounds, ["must length", "real range", "whole range"]);
         for number in ["inf", "-inf", "1e400", "0x10", "1,5"] {
@@ -71,7 +71,7 @@ fn every_bad_parameter_at_once() {
 }
 
 #[test]
-fn a_bad_query_comes_before_a_path_that_names_nothing() {
+fn reports_query_errors_before_an_unknown_path() {
     testkit::block_on(async {
         let app = start().await;
         assert_eq!(app.get("/v1/hear/nonsense?ms=x").send().await.errors(), ["ms type"]);

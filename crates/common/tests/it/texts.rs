@@ -1,4 +1,4 @@
-//! Texts of bodies and parameters: how they are normalized, and which are refused.
+//! Normalization and validation of texts in bodies and parameters.
 
 use serde_json::json;
 use testkit::{TestResponse, User};
@@ -6,22 +6,22 @@ use testkit::{TestResponse, User};
 use crate::echo::{start, thing};
 
 #[test]
-fn texts_are_trimmed_and_in_nfc() {
+fn trims_texts_and_converts_them_to_nfc() {
     testkit::block_on(async {
         let app = start().await;
         let mut body = thing("\t \u{2003}Cafe\u{301} \u{a0}\r\n");
         body["tags"] = json!([" a ", "e\u{301}"]);
-        let kept = app.post("/v1/one").json(&body).send().await.ok();
-        assert_eq!((&kept["name"], &kept["tags"]), (&json!("Caf\u{e9}"), &json!(["a", "\u{e9}"])));
-        let again = app.post("/v1/one").json(&kept).send().await.ok();
-        assert_eq!(again, kept, "normalizing twice changes nothing more");
+        let first = app.post("/v1/one").json(&body).send().await.ok();
+        assert_eq!((&first["name"], &first["tags"]), (&json!("Caf\u{e9}"), &json!(["a", "\u{e9}"])));
+        let second = app.post("/v1/one").json(&first).send().await.ok();
+        assert_eq!(second, first, "normalizing twice changes nothing more");
         let heard = app.get("/v1/hear?must=ab&f:name=%20Cafe%CC%81%20&many=e%CC%81,%20b").send().await.ok();
         assert_eq!((&heard["f:name"], &heard["many"]), (&json!("Caf\u{e9}"), &json!(["\u{e9}", "b"])));
         let long = thing(&format!("  {}  ", "e\u{301}".repeat(200)));
         assert_eq!(
             app.post("/v1/one").json(&long).send().await.status,
             200,
-            "200 characters as they are stored"
+            "200 characters after normalization"
         );
         let longer = thing(&"\u{958}".repeat(101));
         assert_eq!(app.post("/v1/one").json(&longer).send().await.errors(), ["name length"]);
@@ -29,7 +29,7 @@ fn texts_are_trimmed_and_in_nfc() {
 }
 
 #[test]
-fn invisible_characters_are_refused_in_names() {
+fn refuses_invisible_characters_in_names() {
     testkit::block_on(async {
         let app = start().await;
         for c in "\u{ad}\u{61c}\u{180e}\u{200b}\u{200c}\u{200d}\u{200e}\u{200f}\u{2028}\u{202a}\u{202e}\u{2060}\u{2066}\u{2069}\u{feff}".chars() {
@@ -54,7 +54,7 @@ fn invisible_characters_are_refused_in_names() {
 }
 
 #[test]
-fn a_refused_date_says_what_is_expected() {
+fn the_error_of_a_date_states_the_expected_format() {
     testkit::block_on(async {
         let app = start().await;
         let reply = app.get("/v1/hear?must=ab&day=01/03/2026").send().await.json();
@@ -65,7 +65,7 @@ fn a_refused_date_says_what_is_expected() {
 }
 
 #[test]
-fn ids_in_tokens_stay_as_they_are_and_names_are_normalized() {
+fn normalizes_names_but_not_ids_of_tokens() {
     testkit::block_on(async {
         let app = start().await;
         let user = User::of(" fe\u{301}rme ").with("orgName", " La Fe\u{301}rme ");

@@ -8,9 +8,9 @@ use crate::response::validation::ValidationErrors;
 use crate::wire::FileReference;
 
 impl<T> Body<T> {
-    /// Applies further rules as [`Body::check`] does. If there are errors, entries for unknown files are added, so that all
-    /// invalid fields are reported at once. Otherwise the system service is not called: the files are looked up when the
-    /// request is carried out.
+    /// Applies further rules as [`Body::check`] does. If there are errors, entries for unknown files are added, so that
+    /// all invalid fields are reported at once. Otherwise the system service is not called: the files are looked up
+    /// when the request is carried out.
     ///
     /// # Errors
     /// 400 with all errors.

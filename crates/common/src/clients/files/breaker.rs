@@ -1,7 +1,7 @@
 //! A circuit breaker. While the system service does not respond, calls fail at once instead of waiting for it.
 //!
-//! Failed calls of one or two tenants never open it alone, since their calls may just be large. It opens if a probe of the
-//! service fails as well, or if calls of three tenants in a row have failed.
+//! Failed calls of one or two tenants never open it alone, since their calls may just be large. It opens if a probe of
+//! the service fails as well, or if calls of three tenants in a row have failed.
 
 use std::time::{Duration, Instant};
 
@@ -12,8 +12,8 @@ use crate::telemetry;
 
 /// Number of consecutive failures after which the service is probed.
 const MAX_FAILURES: u32 = 3;
-/// Number of tenants with failed calls, without a success in between, that opens the breaker regardless of probes: a service
-/// may answer probes while its operations hang.
+/// Number of tenants with failed calls, without a success in between, that opens the breaker regardless of probes: a
+/// service may answer probes while its operations hang.
 const MAX_FAILED_TENANTS: usize = 3;
 /// How long the breaker stays open. Afterwards one call at a time is tried.
 const OPEN_TIME: Duration = Duration::from_secs(5);

@@ -37,8 +37,8 @@ impl FileClient {
         self.0.is_reachable().await
     }
 
-    /// Looks up the files that a request names, without sharing them. Texts that are not ids are not sent; without ids there
-    /// is no call.
+    /// Looks up the files that a request names, without sharing them. Texts that are not ids are not sent; without ids
+    /// there is no call.
     ///
     /// # Errors
     /// 503 if the system service is unavailable, 401 if it refuses the token.
@@ -53,8 +53,8 @@ impl FileClient {
         })
     }
 
-    /// Adds an entry for each unknown file to the errors of a request that is refused anyway. Makes one attempt and adds
-    /// nothing if the system service is unavailable.
+    /// Adds an entry for each unknown file to the errors of a request that is refused anyway. Makes one attempt and
+    /// adds nothing if the system service is unavailable.
     pub async fn report_unknown(
         &self,
         caller: &Caller,
@@ -90,7 +90,8 @@ impl FileClient {
         self.0.blocked_for()
     }
 
-    /// Makes one attempt to share. If some files are shared with too many organisations, the others are shared nevertheless.
+    /// Makes one attempt to share. If some files are shared with too many organisations, the others are shared
+    /// nevertheless.
     ///
     /// # Errors
     /// [`CallError::NoRoom`] names the files that were not shared.
@@ -120,8 +121,8 @@ impl FileClient {
             request_id: &share.request_id,
             traceparent: share.traceparent.clone(),
         };
-        // The system service shares once for each `shareId`. So the retry of an attempt whose response was lost does not undo
-        // an unsharing that happened meanwhile.
+        // The system service shares once for each `shareId`. So the retry of an attempt whose response was lost does
+        // not undo an unsharing that happened meanwhile.
         let body =
             json!({ "ids": ids, "shareWith": share.organisations, "shareId": share_id, "brief": true });
         self.0.call(&by, &body, 1).await.map(drop)

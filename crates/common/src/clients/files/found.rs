@@ -1,5 +1,5 @@
-//! The result of a look-up: the files that exist, their references, and which of them may be shared (docs/api/files.md, "File
-//! references").
+//! The result of a look-up: the files that exist, their references, and which of them may be shared (docs/api/files.md,
+//! "File references").
 
 use std::collections::HashMap;
 
@@ -29,9 +29,9 @@ impl<'a> Sharer<'a> {
         belongs_to(file, owners) && (self.admin || file.organisation_id.as_deref() == self.organisation)
     }
 
-    /// Returns true if the caller may share the file for a load or listing of the organisations `owners`: the file belongs to
-    /// one of them and the caller may share it, or the caller uploaded it for the caller's own organisation. An `admin` who
-    /// acts for others shares only files of those others.
+    /// Returns true if the caller may share the file for a load or listing of the organisations `owners`: the file
+    /// belongs to one of them and the caller may share it, or the caller uploaded it for the caller's own organisation.
+    /// An `admin` who acts for others shares only files of those others.
     fn may_share(self, file: &FileInfo, owners: &[&str]) -> bool {
         if belongs_to(file, owners) {
             return self.may_share_owned(file, owners);
@@ -81,8 +81,8 @@ impl FoundFiles {
         self.ids().into_iter().filter_map(|id| self.found.get(&id))
     }
 
-    /// Adds `unknown_reference` at `files[i].id` for each file that does not exist, is archived, or is not readable for the
-    /// caller.
+    /// Adds `unknown_reference` at `files[i].id` for each file that does not exist, is archived, or is not readable for
+    /// the caller.
     pub fn report_unknown(&self, errors: &mut ValidationErrors) {
         for (i, id) in self.requested.iter().enumerate() {
             if id.is_none_or(|id| !self.found.contains_key(&id)) {
@@ -106,17 +106,17 @@ impl FoundFiles {
         Ok(self.files().map(FileInfo::reference).collect())
     }
 
-    /// Returns the share that is due once the load or listing `subject` of the organisations `owners` is stored: the files that
-    /// the caller may share for it, with the organisations `with` (`*`: everybody). Returns `None` if there is nothing to
-    /// share.
+    /// Returns the share that is due once the load or listing `subject` of the organisations `owners` is stored: the
+    /// files that the caller may share for it, with the organisations `with` (`*`: everybody). Returns `None` if there
+    /// is nothing to share.
     pub fn share(&self, caller: &Caller, subject: Id, owners: &[&str], with: &[&str]) -> Option<DueShare> {
         let by = Sharer::of(caller);
         let shareable = self.files().filter(|file| by.may_share(file, owners));
         DueShare::new(caller, subject, shareable.map(|file| file.id).collect(), with)
     }
 
-    /// Returns a share as [`FoundFiles::share`] does, for files that another caller attached: only files of the organisations
-    /// `owners`.
+    /// Returns a share as [`FoundFiles::share`] does, for files that another caller attached: only files of the
+    /// organisations `owners`.
     pub fn share_owned(
         &self,
         caller: &Caller,

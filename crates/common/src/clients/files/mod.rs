@@ -2,9 +2,9 @@
 //! (docs/api/files.md, "File references").
 //!
 //! A request looks its files up without sharing them ([`FileClient::look_up`]), stores its effect and a [`DueShare`] in
-//! one transaction ([`record`]), and shares after the commit ([`Shares::share`]). A refused request shares nothing. A failed
-//! share is retried, after restarts and by any replica, until it succeeds, the system service refuses it, or the token of the
-//! caller expires.
+//! one transaction ([`record`]), and shares after the commit ([`Shares::share`]). A refused request shares nothing. A
+//! failed share is retried, after restarts and by any replica, until it succeeds, the system service refuses it, or the
+//! token of the caller expires.
 
 mod body;
 mod breaker;

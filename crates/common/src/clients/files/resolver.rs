@@ -1,5 +1,5 @@
-//! The operation `POST /v1/files/resolve` of the system service, with timeouts, retries, limits for each tenant, a circuit
-//! breaker and a limit on the size of responses.
+//! The operation `POST /v1/files/resolve` of the system service, with timeouts, retries, limits for each tenant, a
+//! circuit breaker and a limit on the size of responses.
 
 use std::time::Duration;
 

@@ -81,8 +81,8 @@ impl Shares {
         }
     }
 
-    /// Makes the first attempt of a share that was [recorded](super::record) and committed. A failed attempt is retried in the
-    /// background.
+    /// Makes the first attempt of a share that was [recorded](super::record) and committed. A failed attempt is retried
+    /// in the background.
     pub async fn share(&self, share: Option<DueShare>) {
         if let Some(share) = share {
             self.attempt(share).await;

@@ -12,8 +12,8 @@ use crate::schema::due_shares::{self, dsl as s};
 /// The lease of an attempt, which includes recording its result. After it ends, the attempt is made again.
 pub(super) const LEASE: Duration = Duration::from_secs(5);
 
-/// Stores a share in the transaction of its load or listing. The request itself makes the first attempt: the share is leased,
-/// so that no background task makes one before.
+/// Stores a share in the transaction of its load or listing. The request itself makes the first attempt: the share is
+/// leased, so that no background task makes one before.
 ///
 /// # Errors
 /// Fails if the database fails.
@@ -42,8 +42,8 @@ pub(super) fn remove(c: &mut AnyConnection, id: Id) -> Result<bool, Error> {
     database::with_secure_delete(c, |c| Ok(diesel::delete(s::due_shares.find(id)).execute(c)? > 0))
 }
 
-/// Ends the lease of a failed attempt. The next attempt is due after the backoff. Does nothing if another attempt has begun
-/// since.
+/// Ends the lease of a failed attempt. The next attempt is due after the backoff. Does nothing if another attempt has
+/// begun since.
 pub(super) fn postpone(c: &mut AnyConnection, id: Id, attempts: i32, backoff: Duration) -> Result<(), Error> {
     let due = shared_now(c)?.after(backoff);
     let row = s::due_shares.find(id).filter(s::attempts.eq(attempts));
@@ -73,8 +73,8 @@ pub(super) fn count_waiting(c: &mut AnyConnection) -> Result<i64, Error> {
 /// Columns of a claimed row.
 type DueShareRow = (Id, Id, String, Json, Json, String, Timestamp, i32);
 
-/// Claims up to `max` due shares. Tenants take turns, starting after the tenant `last`, which becomes the tenant of the last
-/// claimed share. On PostgreSQL several replicas can claim at once.
+/// Claims up to `max` due shares. Tenants take turns, starting after the tenant `last`, which becomes the tenant of the
+/// last claimed share. On PostgreSQL several replicas can claim at once.
 pub(super) fn claim(c: &mut AnyConnection, max: usize, last: &mut String) -> Result<Vec<DueShare>, Error> {
     let now = shared_now(c)?;
     let mut claimed = Vec::new();

@@ -7,8 +7,8 @@ use sha2::{Digest, Sha256};
 
 use super::key;
 
-/// A hash of method, path, query and body, by which a repeated request is recognized. It is empty for a request without an
-/// `Idempotency-Key`.
+/// A hash of method, path, query and body, by which a repeated request is recognized. It is empty for a request without
+/// an `Idempotency-Key`.
 #[derive(Clone, Debug, Default)]
 pub struct Fingerprint(pub(super) String);
 

@@ -1,9 +1,10 @@
 //! `Idempotency-Key`: a repeated POST returns the response of the first one and does nothing again
 //! (docs/api/idempotency.md).
 //!
-//! The key is inserted in the transaction of the effect, so that neither is ever stored without the other. If two replicas
-//! run the same request at once, the primary key makes the second insertion wait for the first transaction and then fail, and
-//! the second replica replays the response. Within a process, requests with the same key wait for each other beforehand.
+//! The key is inserted in the transaction of the effect, so that neither is ever stored without the other. If two
+//! replicas run the same request at once, the primary key makes the second insertion wait for the first transaction and
+//! then fail, and the second replica replays the response. Within a process, requests with the same key wait for each
+//! other beforehand.
 
 mod fingerprint;
 mod key;
@@ -68,8 +69,8 @@ impl Idempotency {
     /// transaction. For a repeated request, runs neither and returns the first response.
     ///
     /// # Errors
-    /// Returns the errors of both, after which the key can be used again, and 409 if the key was used for another request or
-    /// the first request is still running.
+    /// Returns the errors of both, after which the key can be used again, and 409 if the key was used for another
+    /// request or the first request is still running.
     pub async fn run<W>(
         self,
         db: &Database,
@@ -86,8 +87,8 @@ impl Idempotency {
         Ok(run.await?.0)
     }
 
-    /// Runs an action without an effect on the database, as [`Idempotency::run`] does. Uses the database only to store the
-    /// key.
+    /// Runs an action without an effect on the database, as [`Idempotency::run`] does. Uses the database only to store
+    /// the key.
     ///
     /// # Errors
     /// As [`Idempotency::run`].
@@ -107,8 +108,8 @@ impl Idempotency {
         .await
     }
 
-    /// Runs an effect that returns an output besides its response, as [`Idempotency::run`] does. The output, for example for
-    /// the log or for metrics, is returned after the commit. It is `None` for a repeated request.
+    /// Runs an effect that returns an output besides its response, as [`Idempotency::run`] does. The output, for
+    /// example for the log or for metrics, is returned after the commit. It is `None` for a repeated request.
     ///
     /// # Errors
     /// As [`Idempotency::run`].

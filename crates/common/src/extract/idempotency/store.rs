@@ -39,8 +39,8 @@ pub(super) fn find(c: &mut AnyConnection, scope: &Scope) -> Result<Option<FirstR
 /// Inserts the key, runs the effect and stores its response.
 ///
 /// # Errors
-/// Returns [`Error::IdempotencyInProgress`] if the key exists or another transaction is inserting it, and the errors of the
-/// effect.
+/// Returns [`Error::IdempotencyInProgress`] if the key exists or another transaction is inserting it, and the errors of
+/// the effect.
 pub(super) fn record<T>(
     c: &mut AnyConnection,
     scope: &Scope,
@@ -62,8 +62,8 @@ pub(super) fn record<T>(
     Ok((response, output))
 }
 
-/// Inserts a key for an effect without a response, in the transaction of that effect. Returns whether the key was free. If it
-/// was not, the effect was carried out before.
+/// Inserts a key for an effect without a response, in the transaction of that effect. Returns whether the key was free.
+/// If it was not, the effect was carried out before.
 ///
 /// # Errors
 /// 503 if the database fails, or while another transaction inserts the same key.

@@ -1,5 +1,5 @@
-//! Multipart forms, read while they arrive, with their fields in any order. Text fields are collected; files are passed on in
-//! chunks.
+//! Multipart forms, read while they arrive, with their fields in any order. Text fields are collected; files are passed
+//! on in chunks.
 
 mod paced;
 
@@ -130,8 +130,8 @@ async fn receive_parts<F>(
 }
 
 impl<F> Form<F> {
-    /// Returns the fingerprint of the form: of its fields and contents, but not of boundaries and the other bytes between
-    /// them. `identity` returns the part of a file's result that repeats have in common.
+    /// Returns the fingerprint of the form: of its fields and contents, but not of boundaries and the other bytes
+    /// between them. `identity` returns the part of a file's result that repeats have in common.
     ///
     /// # Errors
     /// 500 if a value of `identity` cannot be serialized.

@@ -12,10 +12,11 @@ use crate::Error;
 
 /// Timeout of a whole form. Ten photographs take less on any line.
 pub(super) const FORM_TIMEOUT: Duration = Duration::from_secs(3600);
-/// Minimum number of bytes that a client must send in each period of `server.stalled_seconds`. The slowest lines are faster.
+/// Minimum number of bytes that a client must send in each period of `server.stalled_seconds`. The slowest lines are
+/// faster.
 const MIN_BYTES_PER_PERIOD: usize = 16 << 10;
-/// If the end of a period is noticed later than this, the service itself was busy, for example with its disk. Then the period
-/// does not count.
+/// If the end of a period is noticed later than this, the service itself was busy, for example with its disk. Then the
+/// period does not count.
 const MAX_TIMER_DELAY: Duration = Duration::from_secs(1);
 
 /// The state of the stream.
@@ -26,8 +27,8 @@ struct Body {
     bytes_left: usize,
 }
 
-/// Returns the body as a stream that fails when the client stalls for a `period` or sends more than `max_bytes`. Its errors
-/// contain an [`Error`].
+/// Returns the body as a stream that fails when the client stalls for a `period` or sends more than `max_bytes`. Its
+/// errors contain an [`Error`].
 pub(super) fn body(
     payload: Payload,
     period: Duration,

@@ -122,8 +122,8 @@ fn describe(kind: &Kind) -> (Code, String, Value) {
     }
 }
 
-/// Returns the code, message and data for alternatives of which none matches. The message lists the expected formats if each
-/// alternative is a format.
+/// Returns the code, message and data for alternatives of which none matches. The message lists the expected formats if
+/// each alternative is a format.
 fn describe_alternatives(branches: &[&Vec<ValidationError<'_>>]) -> (Code, String, Value) {
     let format = |branch: &&Vec<ValidationError<'_>>| match branch.first()?.kind() {
         Kind::Format { format } => Some(format.clone()),

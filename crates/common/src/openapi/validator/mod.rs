@@ -18,8 +18,8 @@ use references::{referenced_components, resolve};
 /// Maximum number of validation entries. Each entry is compared with the others.
 const MAX_ERRORS: usize = 1000;
 
-/// Maximum number of entries of an array whose schema states no limit. An invalid entry takes far more memory than its byte
-/// in the body.
+/// Maximum number of entries of an array whose schema states no limit. An invalid entry takes far more memory than its
+/// byte in the body.
 const MAX_ITEMS: u64 = 10_000;
 
 /// A compiled schema and its source.

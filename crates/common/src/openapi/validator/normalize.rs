@@ -1,4 +1,5 @@
-//! Normalization before validation: texts in the form that their schemas state, and absent members (docs/api/conventions.md).
+//! Normalization before validation: texts in the form that their schemas state, and absent members
+//! (docs/api/conventions.md).
 
 use std::borrow::Cow;
 

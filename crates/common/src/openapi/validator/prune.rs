@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::errors::Failure;
 
-/// Approximate maximum memory in bytes of an array entry that replaces invalid ones: up to a thousand copies of it are made.
+/// Approximate maximum memory in bytes of an array entry that replaces invalid ones: up to a thousand copies of it are
+/// made.
 const MAX_REPLACEMENT_BYTES: usize = 16 << 10;
 /// Approximate size in bytes of a B-tree node of an object, which has room for eleven members.
 const OBJECT_NODE_BYTES: usize = 640;
@@ -18,9 +19,9 @@ type Pointer = [String];
 /// For each array with invalid entries, by its pointer, a valid entry that can replace them.
 type Replacements<'a> = HashMap<&'a Pointer, Option<Value>>;
 
-/// Removes all members that failed. An invalid entry of an array is replaced by a valid one, so that the other entries keep
-/// their indexes; errors of rules for the replacement are dropped, since its path has an entry already. An array without a
-/// valid entry is removed.
+/// Removes all members that failed. An invalid entry of an array is replaced by a valid one, so that the other entries
+/// keep their indexes; errors of rules for the replacement are dropped, since its path has an entry already. An array
+/// without a valid entry is removed.
 pub(super) fn remove_failed(value: &mut Value, failures: &[Failure]) {
     let replacements = replacements(value, failures);
     for failure in failures {

@@ -1,8 +1,8 @@
 use super::*;
 use crate::response::validation::Code;
 
-/// Checks a value against a schema with members of several kinds. Returns the rest and the paths and codes of the errors,
-/// sorted by path.
+/// Checks a value against a schema with members of several kinds. Returns the rest and the paths and codes of the
+/// errors, sorted by path.
 pub(super) fn check(value: Value) -> (Value, Vec<(String, Code)>) {
     let components = json!({"schemas": {
         "File": {"type": "object", "required": ["id"], "properties": {"id": {"type": "string", "minLength": 1}}},
