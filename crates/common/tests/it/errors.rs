@@ -60,9 +60,10 @@ fn returns_the_codes_of_routing_and_negotiation() {
             assert_eq!(app.get("/v1/things").by(&user).header("accept", accept).send().await.status, 200);
         }
         for accept in ["text/csv", "application/json;q=0, */*", "*/*;q=0"] {
-            let who = app.get("/v1/who").by(&user).header("accept", accept);
-            expect(&app, who, 406, "not_acceptable").await;
+            let find = app.get("/v1/things/x").by(&user).header("accept", accept);
+            expect(&app, find, 406, "not_acceptable").await;
         }
+        expect(&app, app.get("/v1/who").by(&user).header("accept", "text/csv"), 406, "not_acceptable").await;
         let coding = app.get("/v1/public").header("accept-encoding", "identity;q=0, *;q=0");
         expect(&app, coding, 406, "not_acceptable").await;
     });
