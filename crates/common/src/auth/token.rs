@@ -107,12 +107,11 @@ impl Verifier {
     async fn verify(&self, token: &str) -> Result<Arc<VerifiedToken>, AuthError> {
         let digest = digest(token);
         let cached = self.cache.get(&digest);
-        let kid = match &cached {
-            Some(cached) => cached.kid.clone(),
-            None => {
-                check_header(token)?;
-                decode_header(token).map_err(|_| AuthError::BadToken("the token cannot be read"))?.kid
-            }
+        let kid = if let Some(cached) = &cached {
+            cached.kid.clone()
+        } else {
+            check_header(token)?;
+            decode_header(token).map_err(|_| AuthError::BadToken("the token cannot be read"))?.kid
         };
         let Some(key) = self.keys.find(kid.as_deref()).await else {
             return Err(if self.keys.is_empty() {

@@ -52,18 +52,18 @@ fn belongs_to(file: &FileInfo, owners: &[&str]) -> bool {
 pub struct FoundFiles {
     /// The ids in the order of the request; `None` for a text that is not an id.
     requested: Vec<Option<Id>>,
-    found: HashMap<Id, FileInfo>,
+    by_id: HashMap<Id, FileInfo>,
 }
 
 impl FoundFiles {
     /// Creates an empty result for the files of a request.
     pub(super) fn of(files: &[FileReference]) -> Self {
-        Self { requested: files.iter().map(|file| Id::parse(&file.id)).collect(), found: HashMap::new() }
+        Self { requested: files.iter().map(|file| Id::parse(&file.id)).collect(), by_id: HashMap::new() }
     }
 
     /// Adds files that were found.
     pub(super) fn add(&mut self, infos: Vec<FileInfo>) {
-        self.found.extend(infos.into_iter().map(|info| (info.id, info)));
+        self.by_id.extend(infos.into_iter().map(|info| (info.id, info)));
     }
 
     /// Returns the ids in the order of the request, each once.
@@ -78,14 +78,14 @@ impl FoundFiles {
     }
 
     fn files(&self) -> impl Iterator<Item = &FileInfo> {
-        self.ids().into_iter().filter_map(|id| self.found.get(&id))
+        self.ids().into_iter().filter_map(|id| self.by_id.get(&id))
     }
 
     /// Adds `unknown_reference` at `files[i].id` for each file that does not exist, is archived, or is not readable for
     /// the caller.
     pub fn report_unknown(&self, errors: &mut ValidationErrors) {
         for (i, id) in self.requested.iter().enumerate() {
-            if id.is_none_or(|id| !self.found.contains_key(&id)) {
+            if id.is_none_or(|id| !self.by_id.contains_key(&id)) {
                 errors.push(
                     format!("files[{i}].id"),
                     Code::UnknownReference,

@@ -65,8 +65,8 @@ impl Schema {
         if self.is_valid(value) {
             return errors;
         }
-        let found = self.validator.iter_errors(value).take(MAX_ERRORS);
-        let failures: Vec<_> = found.flat_map(|error| errors::failures(&error)).collect();
+        let schema_errors = self.validator.iter_errors(value).take(MAX_ERRORS);
+        let failures: Vec<_> = schema_errors.flat_map(|error| errors::failures(&error)).collect();
         for failure in &failures {
             errors.push_with(failure.path(), failure.code, failure.message.as_str(), failure.data.clone());
         }
