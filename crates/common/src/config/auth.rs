@@ -13,8 +13,8 @@ use super::redact;
 pub struct Auth {
     /// JWKS file with the verification keys.
     pub jwks_file: Option<PathBuf>,
-    /// JWKS URL of the identity provider: `https://`, or `http://` on this machine or in a private network. Redirects are
-    /// not followed. The response must be complete within 5 s and have at most 1 MiB.
+    /// JWKS URL of the identity provider: `https://`, or `http://` on this machine or in a private network. Redirects
+    /// are not followed. The response must be complete within 5 s and have at most 1 MiB.
     #[serde(serialize_with = "redact::url")]
     pub jwks_url: Option<Url>,
     /// The issuer (`iss`) that every token must have.

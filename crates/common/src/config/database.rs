@@ -12,7 +12,7 @@ pub struct DatabaseConfig {
     pub url: SecretString,
     /// Size of the connection pool. On SQLite at most one more than there are cores, plus one connection that writes.
     pub pool_size: u32,
-    /// Whether the service applies pending migrations when it starts. Otherwise it refuses to start while there are any.
+    /// Whether the service applies pending migrations when it starts. Otherwise it does not start while there are any.
     pub migrate: bool,
     /// How long a request waits for a free connection, and for a database that does not respond, in milliseconds.
     pub wait_ms: u64,

@@ -11,9 +11,9 @@ const PREFIX: &str = "DROVER_";
 /// Suffix of a variable that names a file with the value, as containers receive secrets.
 const FILE_SUFFIX: &str = "_FILE";
 
-/// Overrides settings with the variables: `DROVER_SERVER__CORS_ORIGINS` sets `server.cors_origins`, which is a list because
-/// its default is. Values are passed on as text, because only the field's type decides whether digits are a number or a
-/// password.
+/// Overrides settings with the variables: `DROVER_SERVER__CORS_ORIGINS` sets `server.cors_origins`, which is a list
+/// because its default is. Values are passed on as text, because only the field's type decides whether digits are a
+/// number or a password.
 ///
 /// # Errors
 /// Fails if a setting is given both as a value and as a file, or if a file cannot be read.
@@ -61,8 +61,8 @@ fn default_of<'a>(defaults: &'a Value, name: &str) -> Option<&'a Value> {
     key_path(name).iter().try_fold(defaults, |value, part| value.get(part))
 }
 
-/// Reads a value from a file, without one newline at its end. An empty file is an error, because an empty value would mean
-/// the default: for `database.url`, another database.
+/// Reads a value from a file, without one newline at its end. An empty file is an error, because an empty value would
+/// mean the default: for `database.url`, another database.
 fn read_file(name: &str, path: &str) -> Result<String, ConfigError> {
     let error = |reason: &str| ConfigError::Message(format!("{name} names {path}, which {reason}"));
     let text = fs::read_to_string(path).map_err(|cause| error(&format!("cannot be read: {cause}")))?;

@@ -1,5 +1,5 @@
-//! Configuration: defaults, then a TOML file, then environment variables (`DROVER_SERVER__PORT` sets `server.port`). Read
-//! once at start.
+//! Configuration: defaults, then a TOML file, then environment variables (`DROVER_SERVER__PORT` sets `server.port`).
+//! Read once at start.
 
 mod auth;
 mod database;

@@ -11,7 +11,7 @@ pub fn secret<S: Serializer>(secret: &Option<SecretString>, serializer: S) -> Re
     secret.as_ref().map(|_| REDACTED).serialize(serializer)
 }
 
-/// Serializes the number of secrets, as so many redacted items.
+/// Serializes one redacted item per secret.
 pub fn secrets<S: Serializer>(secrets: &[SecretString], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(secrets.iter().map(|_| REDACTED))
 }

@@ -33,15 +33,15 @@ pub struct Server {
     #[serde(deserialize_with = "range::within::<1, 86_400, _, _>")]
     pub stalled_seconds: u64,
     /// How long the service still accepts requests after a signal to stop, in seconds. Meanwhile `/readyz` is 503 and
-    /// every response closes its connection, so that proxies switch to other replicas. A second signal ends the drain, but
-    /// not the requests in flight. 10 behind a proxy, 0 for development.
+    /// every response closes its connection, so that proxies switch to other replicas. A second signal ends the drain,
+    /// but not the requests in flight. 10 behind a proxy, 0 for development.
     pub drain_seconds: u64,
     /// Time for requests in flight to finish at shutdown, after `drain_seconds`, in seconds.
     pub shutdown_seconds: u64,
     /// Maximum size of a JSON body, in bytes.
     pub json_bytes: usize,
-    /// Origins that browsers may call from; `*` allows every origin. Without origins only the public route group has CORS
-    /// headers.
+    /// Origins that browsers may call from; `*` allows every origin. Without origins only the public route group has
+    /// CORS headers.
     #[serde(serialize_with = "redact::origins")]
     pub cors_origins: Vec<String>,
     /// Requests per second of one address to operations without authorization; 0: no limit.

@@ -1,4 +1,4 @@
-//! Whether the service drains: it still answers, but proxies shall send their requests elsewhere.
+//! Whether the service drains: it still answers, but proxies should use another replica.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -65,9 +65,9 @@ impl RateLimiter {
         })
     }
 
-    /// Returns the client's address according to `Forwarded` or `X-Forwarded-For` of trusted proxies. Most proxies write
-    /// only one of the two headers and pass the other on as the client sent it. So if both are present and disagree,
-    /// neither is used.
+    /// Returns the client's address according to `Forwarded` or `X-Forwarded-For` of trusted proxies. Most proxies
+    /// write only one of the two headers and pass the other on as the client sent it. So if both are present and
+    /// disagree, neither is used.
     fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let peer = peer.to_canonical();
         let parsers = [("x-forwarded-for", parse_address as fn(&str) -> _), ("forwarded", parse_element)];
@@ -105,8 +105,8 @@ impl RateLimiter {
     }
 }
 
-/// Returns the addresses of a forwarding header, the client's first; `None` for elements without an address. Clients may
-/// send bytes that are not ASCII in front of the elements that proxies add.
+/// Returns the addresses of a forwarding header, the client's first; `None` for elements without an address. Clients
+/// may send bytes that are not ASCII in front of the elements that proxies add.
 fn hops(headers: &HeaderMap, name: &str, parse: fn(&str) -> Option<IpAddr>) -> Vec<Option<IpAddr>> {
     let lines = headers.get_all(name).map(|line| String::from_utf8_lossy(line.as_bytes()));
     lines.flat_map(|line| line.split(',').map(parse).collect::<Vec<_>>()).collect()
@@ -127,7 +127,7 @@ fn parse_address(text: &str) -> Option<IpAddr> {
     Some(ip.to_canonical())
 }
 
-/// Returns the address that the limit applies to: of an IPv6 address its /64 network, because one subscriber has them all.
+/// Returns the address that the limit applies to: for IPv6 the /64 network, which belongs to one subscriber.
 fn limited_address(ip: IpAddr) -> IpAddr {
     match ip {
         IpAddr::V4(_) => ip,

@@ -1,5 +1,5 @@
-//! A connection that times out. actix times the head of the first request and the pause before the next one. It does not
-//! time a client that reads nothing of a response, stops within a later head, or keeps sending a refused body; this
+//! A connection that times out. actix times the head of the first request and the pause before the next one. It does
+//! not time a client that reads nothing of a response, stops within a later head, or keeps sending a refused body; this
 //! stream does.
 
 use std::io::{self, ErrorKind};
@@ -28,8 +28,8 @@ pub(super) struct Connection<T> {
 }
 
 impl Connection<TcpStream> {
-    /// Wraps an accepted connection and sets `TCP_NODELAY`, which actix sets only on streams of its own types. Without it
-    /// the end of a chunked response may wait for the client's delayed acknowledgement, 40 ms.
+    /// Wraps an accepted connection and sets `TCP_NODELAY`, which actix sets only on streams of its own types. Without
+    /// it the end of a chunked response may wait for the client's delayed acknowledgement, 40 ms.
     pub(super) fn accepted(io: TcpStream, timeouts: Timeouts, unparsed: UnparsedRequests) -> Self {
         // A failure means that the connection is closed already.
         let _ = io.set_nodelay(true);
@@ -55,8 +55,8 @@ impl<T> Connection<T> {
         self.activity.clone()
     }
 
-    /// Returns whether the next request has taken too long: no request was in flight and no byte was sent, or blocked from
-    /// being sent, for the time that a request may take to arrive.
+    /// Returns whether the next request has taken too long: no request was in flight and no byte was sent, or blocked
+    /// from being sent, for the time that a request may take to arrive.
     fn is_timed_out(&mut self, cx: &mut Context<'_>) -> bool {
         while self.idle_timer.as_mut().poll(cx).is_ready() {
             let is_active = self.activity.has_requests_in_flight() || self.is_write_blocked;

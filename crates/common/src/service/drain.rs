@@ -1,9 +1,9 @@
 //! Stops accepting connections without losing requests.
 //!
-//! Senders learn late that a service stops: orchestrators request `/readyz` every few seconds, and proxies keep connections
-//! open. A proxy may send a POST on a connection that is just being closed, and will not retry it. So for
-//! `server.drain_seconds` the service reports that it stops and still answers, and every response closes its connection.
-//! Then the listener refuses new connections, and requests on accepted connections are still answered.
+//! Senders learn late that a service stops: orchestrators request `/readyz` every few seconds, and proxies keep
+//! connections open. A proxy may send a POST on a connection that is just being closed, and will not retry it. So for
+//! `server.drain_seconds` the service reports that it stops and still answers, and every response closes its
+//! connection. Then the listener refuses new connections, and requests on accepted connections are still answered.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -24,7 +24,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 pub(super) struct Acceptor(pub(super) TcpListener);
 
 impl Acceptor {
-    /// Refuses new connections, so that their clients may send their requests elsewhere. Accepted connections stay open.
+    /// Refuses new connections, so that their clients can use another replica. Accepted connections stay open.
     ///
     /// Closing a listener resets the connections in its accept queue. So this waits until the queue is empty.
     pub(super) async fn close(&self, server: &ServerHandle) {

@@ -42,8 +42,8 @@ fn at(path: &str, route: Route) -> Resource {
 pub(super) struct ServiceIndex(Value);
 
 impl ServiceIndex {
-    /// Creates the index. The path of the base URL prefixes every link, because a proxy may serve each service under its
-    /// own path.
+    /// Creates the index. The path of the base URL prefixes every link, because a proxy may serve each service under
+    /// its own path.
     pub(super) fn new<S: Service>(public_url: &str) -> Self {
         let prefix = Url::parse(public_url).map(|url| url.path().trim_end_matches('/').to_owned());
         let prefix = prefix.unwrap_or_default();

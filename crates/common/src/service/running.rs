@@ -52,7 +52,7 @@ impl Running {
         self.acceptor.close(&self.handle).await;
     }
 
-    /// Stops accepting connections, and waits up to `server.shutdown_seconds` for requests in flight and background work.
+    /// Stops the service. Waits up to `server.shutdown_seconds` for requests in flight and background work.
     pub async fn stop(mut self) {
         let _ = tokio::join!(self.handle.stop(true), timeout(self.shutdown_timeout, self.finish));
         self.background.shutdown().await;

@@ -23,10 +23,10 @@ const BACKLOG: i32 = 1024;
 /// How long the rest of a refused request is read and discarded, so that the client receives the response.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Bytes of responses that the kernel buffers for a connection; Linux doubles the number for its own needs. A full buffer
-/// accepts more once a third of it is free. By default it can hold MiBs, so a slow client that reads all the time would
-/// seem to be stalled. With this size 3 KiB/s are enough for a timeout of 60 s, and a line with 100 ms latency still gets
-/// MiBs per second.
+/// Bytes of responses that the kernel buffers for a connection; Linux doubles the number for its own needs. A full
+/// buffer accepts more once a third of it is free. By default it can hold MiBs, so a slow client that reads all the
+/// time would seem to be stalled. With this size 3 KiB/s are enough for a timeout of 60 s, and a line with 100 ms
+/// latency still gets MiBs per second.
 const SEND_BUFFER_BYTES: usize = 256 << 10;
 
 /// Serves an app on a listener. Must be called within the runtime; the returned server runs when it is polled.

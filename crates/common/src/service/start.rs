@@ -50,7 +50,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
         acceptor,
         background,
         finish: Box::pin(async move { service.finish().await }),
-        drain_state: state.drain_state.clone(),
+        drain_state: state.drain.clone(),
         drain_time: Duration::from_secs(config.server.drain_seconds),
         shutdown_timeout: Duration::from_secs(config.server.shutdown_seconds),
         settings: state.settings.clone(),

@@ -32,7 +32,7 @@ pub(super) struct State<S> {
     pub(super) service: Data<S>,
     pub(super) settings: Data<Settings>,
     pub(super) limiter: Data<RateLimiter>,
-    pub(super) drain_state: Data<DrainState>,
+    pub(super) drain: Data<DrainState>,
     db: Data<Database>,
     api: Data<Api>,
     verifier: Data<Verifier>,
@@ -59,7 +59,7 @@ impl<S: Service> State<S> {
             service: Data::new(S::open(&config.service, context).await?),
             settings,
             limiter: Data::new(RateLimiter::open(server)?),
-            drain_state: Data::default(),
+            drain: Data::default(),
             db: Data::new(context.db.clone()),
             api,
             verifier: context.verifier.clone(),
@@ -96,7 +96,7 @@ impl<S: Service> State<S> {
             .app_data(self.timeouts.clone())
             .app_data(self.locks.clone())
             .app_data(self.limiter.clone())
-            .app_data(self.drain_state.clone())
+            .app_data(self.drain.clone())
             .app_data(self.traces.clone())
             .app_data(self.index.clone())
             .app_data(self.swagger_ui.clone())

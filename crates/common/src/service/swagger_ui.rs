@@ -1,8 +1,8 @@
-//! Swagger UI under `/docs/`. Its files are embedded in the program, compressed with gzip. Clients that do not accept gzip
-//! receive them uncompressed.
+//! Swagger UI under `/docs/`. Its files are embedded in the program, compressed with gzip. Clients that do not accept
+//! gzip receive them uncompressed.
 //!
-//! The page adds a hash of the content to the URL of each file (`?v=`), so browsers may cache it for a year. URLs without
-//! the hash are revalidated by `ETag`.
+//! The page adds a hash of the content to the URL of each file (`?v=`), so browsers may cache it for a year. URLs
+//! without the hash are revalidated by `ETag`.
 
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -28,8 +28,8 @@ const INDEX: &str = "index.html";
 /// Bytes of a content hash in URLs and `ETag`s.
 const HASH_BYTES: usize = 16;
 const YEAR_SECONDS: u32 = 31_536_000;
-/// Swagger UI sets inline styles, its style sheet contains images as `data:` URLs, and it shows images of responses from
-/// `blob:` URLs.
+/// Swagger UI sets inline styles, its style sheet contains images as `data:` URLs, and it shows images of responses
+/// from `blob:` URLs.
 const CONTENT_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -87,8 +87,8 @@ pub(super) async fn find(
     if accepts_gzip(&request) {
         return Ok(response.insert_header(ContentEncoding::Gzip).body(asset.content.clone()));
     }
-    // This coding prevents the compression layer from compressing the file again for each request. `ResponseHeaders` removes
-    // it, and adds no `Vary` in this case.
+    // This coding prevents the compression layer from compressing the file again for each request. `ResponseHeaders`
+    // removes it, and adds no `Vary` in this case.
     response
         .insert_header((header::CONTENT_ENCODING, "identity"))
         .insert_header((header::VARY, "Accept-Encoding"));

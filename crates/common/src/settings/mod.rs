@@ -1,5 +1,5 @@
-//! The settings document: log level and filter (`docs/api/administration.md`). A change applies at once in the replica that
-//! stores it, and within seconds in the others.
+//! The settings document: log level and filter (`docs/api/administration.md`). A change applies at once in the replica
+//! that stores it, and within seconds in the others.
 
 mod store;
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The log format for terminals. Every event is one line, because control characters in text from clients or servers are
-//! escaped: such text can neither start another line nor control the terminal.
+//! The log format for terminals. Every event is one line, because control characters in text from clients or servers
+//! are escaped: such text can neither start another line nor control the terminal.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! Metrics of the process (`process_*`), read from `/proc`; none on other systems than Linux. Not in the recorder, because
-//! processor time is a fraction of seconds and the recorder's counters are integers.
+//! Metrics of the process (`process_*`), read from `/proc`; none on other systems than Linux. Not in the recorder,
+//! because processor time is a fraction of seconds and the recorder's counters are integers.
 
 use std::fs;
 use std::sync::OnceLock;
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use rustix::param::{clock_ticks_per_second, page_size};
 use rustix::process::{Resource, getrlimit};
 
-/// When the machine started, in seconds since 1970. Read once: it shifts with the clock, which would look like a restart.
+/// Start of the machine, in seconds since 1970. Read once: it shifts with the clock, which would look like a restart.
 static BOOT_TIME: OnceLock<Option<f64>> = OnceLock::new();
 
 /// Name, type, help text, value.
@@ -24,7 +24,8 @@ pub(super) fn render() -> String {
 #[allow(clippy::cast_precision_loss, reason = "a metric is a float")]
 fn read() -> Option<[Metric; 7]> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // proc(5) counts fields from 1. The second one is the name, which may contain anything, so parsing starts at the third.
+    // proc(5) counts fields from 1. The second one is the name, which may contain anything, so parsing starts at the
+    // third.
     let fields: Vec<f64> =
         stat.rsplit_once(')')?.1.split_whitespace().map(|field| field.parse().unwrap_or(0.0)).collect();
     let field = |number: usize| fields.get(number - 3).copied();

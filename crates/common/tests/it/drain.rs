@@ -78,8 +78,8 @@ fn a_second_signal_ends_the_drain() {
     });
 }
 
-/// Sends POSTs as a proxy does, on the last connection or on a new one, until a connection is refused. Returns the number of
-/// responses.
+/// Sends POSTs as a proxy does, on the last connection or on a new one, until a connection is refused. Returns the
+/// number of responses.
 async fn post_until_refused(address: String, token: String) -> usize {
     let head = format!(
         "POST /v1/things HTTP/1.1\r\nhost: h\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\n"

@@ -1,5 +1,5 @@
-//! Request smuggling: a proxy may see the end of these requests elsewhere than the service does. The bytes after them must
-//! never be served as a request.
+//! Request smuggling: a proxy may see the end of these requests elsewhere than the service does. The bytes after them
+//! must never be served as a request.
 
 use testkit::App;
 

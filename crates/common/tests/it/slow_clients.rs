@@ -21,7 +21,8 @@ fn short_timeouts() -> Server {
     Server { head_seconds: 1, idle_seconds: 1, stalled_seconds: 1, ..Server::default() }
 }
 
-/// Requests a large file repeatedly, for about this many bytes. Returns the size of the file and the number of requests.
+/// Requests a large file repeatedly, for about this many bytes. Returns the size of the file and the number of
+/// requests.
 async fn request_bytes(app: &App, stream: &mut TcpStream, bytes: usize) -> (usize, usize) {
     let whole = app.get("/docs/swagger-ui-bundle.js").send().await.bytes.len();
     let request = b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: h\r\n\r\n";

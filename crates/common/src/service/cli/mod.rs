@@ -96,8 +96,8 @@ async fn run<S: Service>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Fails if neither the setting nor the default SQLite file exists. The environment of a shell often lacks the service's
-/// variables; the command must not create another database then.
+/// Fails if neither the setting nor the default SQLite file exists. The environment of a shell often lacks the
+/// service's variables; the command must not create another database then.
 fn ensure_database_configured<S: Service>(database: &DatabaseConfig) -> anyhow::Result<()> {
     let file = format!("{}.sqlite", S::NAME);
     anyhow::ensure!(

@@ -13,7 +13,7 @@ use crate::telemetry::logs;
 pub(super) async fn serve<S: Service>(config: Config<S::Settings>) -> anyhow::Result<()> {
     logs::init(&config.log);
     let mut signals = Signals::new()?;
-    // The start may wait for migrations of another replica. A signal ends it at once, because no request is in flight yet.
+    // The start may wait for migrations of another replica. A signal ends it at once: no request is in flight yet.
     let mut running = tokio::select! {
         started = start::start::<S>(config) => started?,
         () = signals.received() => return Ok(()),

@@ -1,5 +1,5 @@
-//! Export of spans to the collector (OTLP over HTTP): in batches, from a bounded queue that never blocks. Spans are dropped
-//! and counted while the collector is unavailable or too slow.
+//! Export of spans to the collector (OTLP over HTTP): in batches, from a bounded queue that never blocks. Spans are
+//! dropped and counted while the collector is unavailable or too slow.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -58,8 +58,8 @@ impl Traces {
         Ok((Self(Some(Enabled { tracer, ratio: config.ratio })), export))
     }
 
-    /// Begins the span of a request if it is traced. Only operations are; the parent decides, or chance if there is none.
-    /// Returns the context that the request's work must run in.
+    /// Begins the span of a request if it is traced: an operation whose parent is sampled, or which has no parent and
+    /// is sampled itself. Returns the context that the request's work must run in.
     pub(super) fn begin_request(
         &self,
         parent: Option<&SpanContext>,
@@ -83,7 +83,7 @@ impl Traces {
         self.begin(name, SpanKind::Server, attributes, &parent)
     }
 
-    /// Begins the span of background work if chance has it traced. Returns the context that the work must run in.
+    /// Begins the span of background work if it is sampled. Returns the context that the work must run in.
     pub fn begin_background(&self, name: &'static str) -> Option<Context> {
         if !self.sample() {
             return None;
