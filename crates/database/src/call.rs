@@ -1,99 +1,105 @@
-//! One call of the database, as its thread and those who wait for it see it.
+//! The state of one database call on PostgreSQL, shared by the thread that runs it and the watchdog that may abandon
+//! it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
+use parking_lot::Mutex;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::Error;
 
-/// A call. What one side decides the other cannot overlook: whoever waits gives it up before its commit begins, after it
-/// ends, or not knowing how it ends.
+/// A database call. The thread and the watchdog change its phase under one lock, so an abandoned call never starts its
+/// commit, and a call with a known outcome is never abandoned.
 pub(crate) struct Call(Mutex<State>);
 
 struct State {
-    step: Step,
-    given_to: Option<(i32, u64)>,
-    /// Its place among those that run at once.
+    phase: Phase,
+    assignment: Option<Assignment>,
+    /// The permit to run. Other calls may run once it is dropped.
     permit: Option<OwnedSemaphorePermit>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
-    Working,
+enum Phase {
+    Running,
     Committing,
-    /// How it ended is known, and on its way to who waits.
+    /// The outcome is known, and the thread is returning it.
     Decided,
-    /// Nobody waits for it.
-    Left,
+    /// The watchdog has answered the caller. The thread still waits for the server.
+    Abandoned,
+    /// The thread has ended.
     Ended,
+}
+
+/// The connection that a call runs on.
+#[derive(Clone, Copy)]
+pub(crate) struct Assignment {
+    /// The process id of the server's backend.
+    pub backend_pid: i32,
+    /// The stall epoch in which the connection was opened.
+    pub stall_epoch: u64,
 }
 
 impl Call {
     pub(crate) fn new(permit: OwnedSemaphorePermit) -> Self {
-        Self(Mutex::new(State { step: Step::Working, given_to: None, permit: Some(permit) }))
+        Self(Mutex::new(State { phase: Phase::Running, assignment: None, permit: Some(permit) }))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Records the connection that the call runs on. Returns false if the call was abandoned and must not run.
+    pub(crate) fn assign(&self, assignment: Assignment) -> bool {
+        let mut state = self.0.lock();
+        state.assignment = Some(assignment);
+        state.phase == Phase::Running
     }
 
-    /// It has a connection. False when it was given up meanwhile: then there is nothing to do.
-    pub(crate) fn begin(&self, backend: i32, silences: u64) -> bool {
-        let mut state = self.state();
-        state.given_to = Some((backend, silences));
-        state.step == Step::Working
+    /// Returns the connection that the call runs on, or `None` while it waits for one.
+    pub(crate) fn assignment(&self) -> Option<Assignment> {
+        self.0.lock().assignment
     }
 
-    /// The server's process that it was given to, if it was, and how often the server had been silent before.
-    pub(crate) fn given_to(&self) -> Option<(i32, u64)> {
-        self.state().given_to
+    /// Marks the start of the commit. Returns false if the call was abandoned and must roll back.
+    pub(crate) fn start_commit(&self) -> bool {
+        self.advance(Phase::Running, Phase::Committing)
     }
 
-    /// The right to commit, unless it was given up: then nothing may change.
-    pub(crate) fn commit(&self) -> bool {
-        self.turn(Step::Working, Step::Committing)
+    /// Marks the end of the commit. `retries` says that the transaction failed and runs again.
+    pub(crate) fn end_commit(&self, retries: bool) {
+        self.advance(Phase::Committing, if retries { Phase::Running } else { Phase::Decided });
     }
 
-    /// The commit went one way or the other; or the transaction lost against another and is run again.
-    pub(crate) fn committed(&self, again: bool) {
-        self.turn(Step::Committing, if again { Step::Working } else { Step::Decided });
+    /// Marks a call that got no connection. Returns false if it was abandoned.
+    pub(crate) fn fail_without_connection(&self) -> bool {
+        self.advance(Phase::Running, Phase::Decided)
     }
 
-    /// It ends without a connection, unless it was given up.
-    pub(crate) fn decided(&self) -> bool {
-        self.turn(Step::Working, Step::Decided)
-    }
-
-    fn turn(&self, from: Step, to: Step) -> bool {
-        let mut state = self.state();
-        let turned = state.step == from;
-        if turned {
-            state.step = to;
+    fn advance(&self, from: Phase, to: Phase) -> bool {
+        let mut state = self.0.lock();
+        let is_allowed = state.phase == from;
+        if is_allowed {
+            state.phase = to;
         }
-        turned
+        is_allowed
     }
 
-    /// Gives it up, unless it has just ended, and says what to answer. Its place is free if there is room for another
-    /// that waits in vain.
-    pub(crate) fn leave(&self, room: impl FnOnce() -> bool) -> Option<Error> {
-        let mut state = self.state();
-        let silent = "it is silent".to_owned();
-        let error = match state.step {
-            Step::Working => Error::Unavailable(silent),
-            Step::Committing => Error::CommitUnknown(silent),
-            Step::Decided | Step::Left | Step::Ended => return None,
+    /// Abandons the call and returns the error for its caller, or `None` if its outcome is known already. The permit is
+    /// released if `may_release` returns true.
+    pub(crate) fn abandon(&self, may_release: impl FnOnce() -> bool) -> Option<Error> {
+        let mut state = self.0.lock();
+        let reason = "the server does not respond".to_owned();
+        let error = match state.phase {
+            Phase::Running => Error::Unavailable(reason),
+            Phase::Committing => Error::CommitUnknown(reason),
+            Phase::Decided | Phase::Abandoned | Phase::Ended => return None,
         };
-        state.step = Step::Left;
-        if room() {
+        state.phase = Phase::Abandoned;
+        if may_release() {
             state.permit = None;
         }
         Some(error)
     }
 
-    /// Its thread has ended. True if it had been given up.
+    /// Marks the end of the thread and releases the permit. Returns true if the call had been abandoned.
     pub(crate) fn end(&self) -> bool {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         state.permit = None;
-        std::mem::replace(&mut state.step, Step::Ended) == Step::Left
+        std::mem::replace(&mut state.phase, Phase::Ended) == Phase::Abandoned
     }
 }

@@ -1,5 +1,5 @@
-//! The connection that queries are written against, and how each kind is opened.
-#![allow(missing_docs, reason = "the MultiConnection derive makes undocumented items")]
+//! The connection type of all queries, and how connections are opened and configured.
+#![allow(missing_docs, reason = "the MultiConnection derive generates undocumented items")]
 
 use std::path::Path;
 
@@ -8,19 +8,22 @@ use diesel::pg::PgConnection;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 
-use crate::{Error, Target};
+use crate::{DatabaseUrl, Error};
 
-/// A connection to either database. Queries built with Diesel run on it unchanged.
+/// A connection to either database. Diesel queries run on it unchanged.
 #[derive(diesel::MultiConnection)]
 pub enum AnyConnection {
     /// PostgreSQL 13 or later.
     Postgres(PgConnection),
-    /// SQLite, compiled in.
+    /// SQLite, compiled into the binary.
     Sqlite(SqliteConnection),
 }
 
-/// Writes an expression once and compiles it for each database: for what the multi backend lacks
-/// (an INSERT of many rows, ON CONFLICT).
+/// Begins, commits and rolls back transactions and savepoints of [`AnyConnection`].
+pub(crate) type AnyTransactionManager = <AnyConnection as Connection>::TransactionManager;
+
+/// Compiles an expression once for each database. Needed where Diesel's multi backend has no support: INSERT of several
+/// rows, ON CONFLICT.
 #[macro_export]
 macro_rules! dispatch {
     ($connection:expr, $c:ident => $e:expr) => {
@@ -31,29 +34,30 @@ macro_rules! dispatch {
     };
 }
 
-/// What a SQLite connection is for.
+/// The purpose of a SQLite connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
-    Reader,
-    Writer,
+pub(crate) enum SqliteMode {
+    ReadOnly,
+    ReadWrite,
 }
 
-/// Opens the file; WAL, and every commit on the disk before it is answered.
-pub(crate) fn sqlite(path: &Path, role: Role) -> Result<SqliteConnection, Error> {
+/// Opens a SQLite file in WAL mode. Every commit is synced to disk before it returns.
+pub(crate) fn open_sqlite(path: &Path, mode: SqliteMode) -> Result<SqliteConnection, Error> {
     let mut connection = SqliteConnection::establish(&path.to_string_lossy()).map_err(|e| {
         Error::Setup(format!(
             "cannot open the database {}: {e}: check that the folder and the file can be written",
             path.display()
         ))
     })?;
-    // A large write remembers each page for every statement that changes it: hundreds of MB that memory is not for.
-    // Readers find what is mapped where it lies, and keep pages (KiB) only of what a file has beyond that.
-    // Deleted rows, which may hold tokens, are overwritten in the database file. FAST overwrites them in pages that stay
-    // in use, at no measurable cost. ON also overwrites pages that become free, and halves the rate of small writes where
-    // most rows are deleted again. See [`with_secure_delete`].
-    let (query_only, temp_store, cache, secure_delete) = match role {
-        Role::Reader => ("ON", "MEMORY", 8192, "OFF"),
-        Role::Writer => ("OFF", "FILE", 65536, "FAST"),
+    // - temp_store: a statement journal holds a copy of every page that a large write changes. That is hundreds of MB,
+    //   so the writer keeps it in a file.
+    // - cache_size, in KiB: readers use the memory map and cache only pages beyond it.
+    // - secure_delete: deleted rows may hold tokens and are overwritten in the database file. FAST overwrites them in
+    //   pages that remain in use, at no measurable cost. ON also overwrites pages that become free, which halves the
+    //   rate of small writes where most rows are deleted again. See [`with_secure_delete`].
+    let (query_only, temp_store, cache, secure_delete) = match mode {
+        SqliteMode::ReadOnly => ("ON", "MEMORY", 8192, "OFF"),
+        SqliteMode::ReadWrite => ("OFF", "FILE", 65536, "FAST"),
     };
     connection
         .batch_execute(&format!(
@@ -71,8 +75,11 @@ pub(crate) fn sqlite(path: &Path, role: Role) -> Result<SqliteConnection, Error>
     Ok(connection)
 }
 
-/// Deletes or changes rows with secrets. SQLite overwrites the pages that become free as well; PostgreSQL leaves that to
-/// VACUUM.
+/// Runs a closure that deletes or changes rows with secrets. On SQLite, pages that become free are overwritten too. On
+/// PostgreSQL, VACUUM removes the old rows.
+///
+/// # Errors
+/// The error of the closure, or [`Error::Query`] if the setting cannot be changed.
 pub fn with_secure_delete<T, E: From<Error>>(
     connection: &mut AnyConnection,
     f: impl FnOnce(&mut AnyConnection) -> Result<T, E>,
@@ -92,52 +99,52 @@ fn set_secure_delete(connection: &mut AnyConnection, value: &str) -> Result<(), 
     }
 }
 
-/// Connects, within 5 s, and selects the service's schema.
-pub(crate) fn postgres(url: &str, schema: &str) -> Result<PgConnection, Error> {
-    let mut connection = connect(url)?;
+/// Connects to PostgreSQL with a timeout of 5 s and configures the session.
+pub(crate) fn open_postgres(url: &str, schema: &str) -> Result<PgConnection, Error> {
+    let mut connection = connect_postgres(url)?;
     configure_session(&mut connection, schema)?;
     Ok(connection)
 }
 
-/// Connects, within 5 s, and says nothing yet. A dead network is noticed after 10 s, or 45 s where an answer is waited for.
-pub(crate) fn connect(url: &str) -> Result<PgConnection, Error> {
+/// Connects to PostgreSQL with a timeout of 5 s and sends no statement yet.
+///
+/// A dead network is detected after 10 s while data is being sent, and after 45 s while a reply is awaited.
+pub(crate) fn connect_postgres(url: &str) -> Result<PgConnection, Error> {
     PgConnection::establish(&with_timeouts(url)).map_err(|e| {
         let reason = e.to_string().replace('\n', " ");
-        let target = Target::Postgres(url.into());
-        if let Some(host) = unresolved(&reason, &target) {
+        let target = DatabaseUrl::Postgres(url.into());
+        if let Some(host) = unresolved_host(&reason, &target) {
             return Error::Setup(format!(
                 "the host {host} of database.url (DROVER_DATABASE__URL) cannot be resolved: name a host that this \
                  machine knows, as in postgres://USER:PASSWORD@HOST:5432/NAME"
             ));
         }
-        // What libpq says of a URL that it cannot read has parts of it, which may be the password's.
-        let understood =
-            ["connection to server", "query parameter"].iter().any(|known| reason.contains(known));
-        let reason =
-            if understood { reason.trim() } else { "it is not understood; is everything percent-encoded?" };
+        // libpq's other messages quote parts of a URL that it cannot parse, which may be parts of the password.
+        let is_safe = ["connection to server", "query parameter"].iter().any(|part| reason.contains(part));
+        let reason = if is_safe { reason.trim() } else { "it cannot be parsed; is everything percent-encoded?" };
         Error::Setup(format!(
             "cannot open the database {target}: {reason}: check database.url (DROVER_DATABASE__URL)"
         ))
     })
 }
 
-/// The host that libpq could not resolve. Of a URL that is not percent-encoded it may take a part of the password for
-/// the host, which is not shown.
-fn unresolved(reason: &str, target: &Target) -> Option<String> {
+/// Returns the host that libpq could not resolve, if `reason` says so. If the URL is not percent-encoded, libpq's host
+/// may be a part of the password; the result then hides it.
+fn unresolved_host(reason: &str, url: &DatabaseUrl) -> Option<String> {
     let (_, rest) = reason.split_once("could not translate host name \"")?;
     let (host, _) = rest.split_once('"')?;
-    let shown = target.to_string();
-    let (_, rest) = shown.split_once("://")?;
+    let redacted = url.to_string();
+    let (_, rest) = redacted.split_once("://")?;
     let hosts = rest.rsplit('@').next()?.split('/').next()?;
-    let known = hosts.split(',').any(|known| known.split(':').next() == Some(host));
-    Some(if known { host.to_owned() } else { "(which needs percent-encoding)".to_owned() })
+    let is_host = hosts.split(',').any(|candidate| candidate.split(':').next() == Some(host));
+    Some(if is_host { host.to_owned() } else { "(which needs percent-encoding)".to_owned() })
 }
 
-/// Selects the service's schema and says how statements are to be run.
+/// Selects the schema of the service and sets timeouts and planner options.
 pub(crate) fn configure_session(connection: &mut PgConnection, schema: &str) -> QueryResult<()> {
-    // What a client left open that is gone without a word must not keep its locks.
-    // A statement that is planned once for all values takes the same way for one row and for a million (2 s instead of
-    // 2 ms was seen); and what is compiled first (jit) is done by then.
+    // - idle_in_transaction_session_timeout: releases the locks of a client that vanished within a transaction.
+    // - plan_cache_mode: a generic plan treats one row and a million rows alike. Such plans took 2 s instead of 2 ms.
+    // - jit: most queries finish before they would be compiled.
     connection.batch_execute(&format!(
         "SET search_path TO \"{schema}\"; SET TIME ZONE 'UTC'; SET statement_timeout = '60s'; SET lock_timeout = '5s';
          SET idle_in_transaction_session_timeout = '60s';
@@ -145,6 +152,7 @@ pub(crate) fn configure_session(connection: &mut PgConnection, schema: &str) -> 
     ))
 }
 
+/// Adds parameters for timeouts that the URL does not have.
 fn with_timeouts(url: &str) -> String {
     let mut url = url.to_owned();
     for (name, value) in [

@@ -1,29 +1,34 @@
-//! What can go wrong with a database, as a service needs to tell it apart.
+//! Errors of database calls, in the classes that services distinguish.
 
-use diesel::result::{DatabaseErrorKind, Error as Diesel};
+use diesel::result::{DatabaseErrorKind, Error as DieselError};
 
 /// A failed database call.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The configuration cannot work; the text says what to change.
+    /// The configuration is unusable. The text says what to change.
     #[error("{0}")]
     Setup(String),
-    /// The database is out of reach, full, or too busy: nothing was changed and a repeat may succeed.
+    /// The database is unreachable, full or overloaded. Nothing was changed, and a retry may succeed.
     #[error("the database is unavailable: {0}")]
     Unavailable(String),
-    /// The connection was lost during COMMIT, or that was not answered: whether the transaction happened, nobody can say.
-    #[error("nobody knows how the commit ended: {0}")]
+    /// The connection failed during COMMIT, or COMMIT was not answered. The transaction may have been committed.
+    #[error("the outcome of the commit is unknown: {0}")]
     CommitUnknown(String),
-    /// The closure panicked; its transaction was rolled back.
+    /// The closure panicked. Its transaction was rolled back.
     #[error("a database closure panicked")]
     Panicked,
-    /// Any other failure, a violated constraint among them.
+    /// Any other failure, such as a violated constraint.
     #[error(transparent)]
-    Query(Diesel),
+    Query(DieselError),
 }
 
 impl Error {
-    /// Which of these it is, in a word.
+    /// Returns the error of a call that the watchdog has abandoned. Its caller has received another error.
+    pub(crate) fn abandoned() -> Self {
+        Self::Unavailable("the call was abandoned".into())
+    }
+
+    /// Returns the value of `error.type` in traces.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Setup(_) => "setup",
@@ -35,9 +40,9 @@ impl Error {
     }
 }
 
-/// An error type that closures given to [`crate::Database::write`] may return.
+/// An error type that closures of [`crate::Database::read`] and [`crate::Database::write`] may return.
 pub trait DatabaseFailure: From<Error> + Send + 'static {
-    /// The database error inside, if that is what it is; decides whether a transaction is run again.
+    /// Returns the database error inside, if any. It decides whether a transaction is retried.
     fn database(&self) -> Option<&Error>;
 }
 
@@ -47,8 +52,8 @@ impl DatabaseFailure for Error {
     }
 }
 
-/// What SQLite and PostgreSQL say when the trouble is theirs and passes (lower case, parts of the message).
-const PASSING: [&str; 13] = [
+/// Lower-case parts of the messages with which SQLite and PostgreSQL report temporary failures.
+const TEMPORARY_FAILURES: [&str; 13] = [
     "database is locked",
     "database or disk is full",
     "disk i/o error",
@@ -63,39 +68,39 @@ const PASSING: [&str; 13] = [
     "statement timeout",
     LOCK_TIMEOUT,
 ];
-/// PostgreSQL gave up waiting for a lock.
+/// Part of PostgreSQL's message when `lock_timeout` expires.
 const LOCK_TIMEOUT: &str = "lock timeout";
 
-/// PostgreSQL does not write.
+/// Part of PostgreSQL's message when a write is refused by a read-only server or transaction.
 const READ_ONLY: &str = "in a read-only transaction";
 
-impl From<Diesel> for Error {
-    fn from(error: Diesel) -> Self {
-        let passing = match &error {
-            Diesel::DatabaseError(
+impl From<DieselError> for Error {
+    fn from(error: DieselError) -> Self {
+        let is_temporary = match &error {
+            DieselError::DatabaseError(
                 DatabaseErrorKind::ClosedConnection
                 | DatabaseErrorKind::UnableToSendCommand
                 | DatabaseErrorKind::ReadOnlyTransaction,
                 _,
             )
-            | Diesel::BrokenTransactionManager => true,
-            Diesel::DatabaseError(DatabaseErrorKind::Unknown, info) => {
+            | DieselError::BrokenTransactionManager => true,
+            DieselError::DatabaseError(DatabaseErrorKind::Unknown, info) => {
                 let message = info.message().to_lowercase();
-                PASSING.iter().any(|part| message.contains(part))
+                TEMPORARY_FAILURES.iter().any(|part| message.contains(part))
             }
             _ => false,
         };
-        if passing { Self::Unavailable(error.to_string()) } else { Self::Query(error) }
+        if is_temporary { Self::Unavailable(error.to_string()) } else { Self::Query(error) }
     }
 }
 
 impl Error {
-    /// True when a UNIQUE or PRIMARY KEY constraint of this table refused a row.
+    /// Returns true if a row violates a UNIQUE or PRIMARY KEY constraint of this table.
     pub fn is_unique_violation(&self, table: &str) -> bool {
-        let Self::Query(Diesel::DatabaseError(DatabaseErrorKind::UniqueViolation, info)) = self else {
+        let Self::Query(DieselError::DatabaseError(DatabaseErrorKind::UniqueViolation, info)) = self else {
             return false;
         };
-        // PostgreSQL names the table; SQLite only writes "UNIQUE constraint failed: table.column, …".
+        // PostgreSQL reports the table. SQLite has only the message "UNIQUE constraint failed: table.column, …".
         match info.table_name() {
             Some(name) => name == table,
             None => info.message().split_once(": ").is_some_and(|(_, columns)| {
@@ -104,21 +109,21 @@ impl Error {
         }
     }
 
-    /// True when PostgreSQL gave up waiting for a lock (`lock_timeout`).
+    /// Returns true if a statement of PostgreSQL waited for a lock longer than `lock_timeout`.
     pub fn is_lock_timeout(&self) -> bool {
         matches!(self, Self::Unavailable(reason) if reason.contains(LOCK_TIMEOUT))
     }
 
-    /// True when the server has become a standby, or somebody has closed it for writing.
+    /// Returns true if the server is a standby or in read-only mode.
     pub(crate) fn is_read_only(&self) -> bool {
         matches!(self, Self::Unavailable(reason) if reason.contains(READ_ONLY))
     }
 
-    /// True when the same transaction, run again, may go through.
-    pub(crate) fn is_serialisation_failure(&self) -> bool {
+    /// Returns true if the transaction lost against a concurrent one, so that a retry may succeed.
+    pub(crate) fn is_serialization_failure(&self) -> bool {
         match self {
-            Self::Query(Diesel::DatabaseError(DatabaseErrorKind::SerializationFailure, _)) => true,
-            Self::Query(Diesel::DatabaseError(_, info)) => info.message().contains("deadlock detected"),
+            Self::Query(DieselError::DatabaseError(DatabaseErrorKind::SerializationFailure, _)) => true,
+            Self::Query(DieselError::DatabaseError(_, info)) => info.message().contains("deadlock detected"),
             _ => false,
         }
     }

@@ -1,4 +1,4 @@
-//! The connections of a pool: how one is opened, and when it is used no longer.
+//! Opening, validating and retiring the connections of the pool.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,104 +10,118 @@ use diesel::sql_types::Integer;
 use diesel::{QueryResult, RunQueryDsl};
 use secrecy::ExposeSecret;
 
-use crate::connection::{self, Role};
-use crate::file::OpenFile;
-use crate::{AnyConnection, Error, Target};
+use crate::connection::{self, SqliteMode};
+use crate::sqlite_files::SqliteFiles;
+use crate::{AnyConnection, DatabaseUrl, Error};
 
-/// Opens connections by the URL and nothing else. (Diesel's own manager tries each backend in turn: a wrong
-/// password becomes "invalid URL", a mistyped URL a new SQLite file.)
-pub(crate) struct Manager {
-    pub target: Target,
-    /// The file of SQLite. Where it is gone, opening its path would make an empty one.
-    pub file: Option<OpenFile>,
-    /// How often the server was silent. What was opened before has heard as little since, and is used no longer.
+/// Opens the connections of the pool.
+///
+/// Diesel's own manager of a multi connection tries each backend in turn: it reports a wrong password as an invalid
+/// URL, and creates a SQLite file for a mistyped URL.
+pub(crate) struct ConnectionManager {
+    pub url: DatabaseUrl,
+    /// The files of SQLite. They are checked before the path is opened, which would create a missing file.
+    pub files: Option<SqliteFiles>,
+    /// The number of stalls of the server so far. A connection of an earlier epoch may be stalled too and is not
+    /// reused.
     pub stall_epoch: Arc<AtomicU64>,
 }
 
 /// A connection of the pool.
-pub(crate) struct Pooled {
+pub(crate) struct ManagedConnection {
     pub connection: AnyConnection,
-    /// The number of the server's process, 0 before it is asked and on SQLite.
-    backend: i32,
-    /// Those of the server that it has seen.
+    /// The process id of the server's backend; 0 before the first use and on SQLite.
+    backend_pid: i32,
+    /// The stall epoch in which the connection was opened.
     pub stall_epoch: u64,
-    /// Of the manager.
-    now: Arc<AtomicU64>,
+    current_stall_epoch: Arc<AtomicU64>,
+    /// Uses since the prepared statements were last discarded.
     uses: u32,
 }
 
-/// A connection that goes back to the pool when it is dropped.
-pub(crate) type Checkout = PooledConnection<Manager>;
+/// A connection that returns to the pool when it is dropped.
+pub(crate) type Checkout = PooledConnection<ConnectionManager>;
 
-/// Statements are kept by their text, of which a search has as many as there are ways to put its filters together. After
-/// so many uses they are forgotten; those that are asked for most are prepared again soon.
+/// Uses of a connection after which its prepared statements are discarded. They are cached by their text, and a search
+/// has one text for each combination of filters. Frequent statements are soon prepared again.
 const MAX_STATEMENT_USES: u32 = 1000;
 
-impl Pooled {
-    /// Makes it ready for another use, and tells the number of the server's process. A new one is spoken to here, where a
-    /// silent server is found out, and not by r2d2's few threads.
-    pub(crate) fn ready(&mut self, schema: &str) -> QueryResult<i32> {
-        if let (0, AnyConnection::Postgres(c)) = (self.backend, &mut self.connection) {
+impl ManagedConnection {
+    /// Prepares the connection for its next use and returns the process id of the server's backend.
+    ///
+    /// A new session is configured here and not by [`ConnectionManager::connect`]: a stalled server then blocks the
+    /// thread of a call, which is watched, and not one of r2d2's few threads.
+    pub(crate) fn prepare(&mut self, schema: &str) -> QueryResult<i32> {
+        if let (0, AnyConnection::Postgres(c)) = (self.backend_pid, &mut self.connection) {
             connection::configure_session(c, schema)?;
-            self.backend = diesel::select(sql::<Integer>("pg_backend_pid()")).get_result(c)?;
+            self.backend_pid = diesel::select(sql::<Integer>("pg_backend_pid()")).get_result(c)?;
         }
         self.uses += 1;
         if self.uses >= MAX_STATEMENT_USES {
             self.uses = 0;
-            self.connection.set_prepared_statement_cache_size(CacheSize::Disabled);
-            let forgotten = match &mut self.connection {
-                AnyConnection::Postgres(c) => c.batch_execute("DEALLOCATE ALL"),
-                AnyConnection::Sqlite(_) => Ok(()),
-            };
-            self.connection.set_prepared_statement_cache_size(CacheSize::Unbounded);
-            forgotten?;
+            self.discard_statements()?;
         }
-        Ok(self.backend)
+        Ok(self.backend_pid)
     }
 
-    /// Has it closed when it goes back: the server behind it is not what it was.
+    fn discard_statements(&mut self) -> QueryResult<()> {
+        self.connection.set_prepared_statement_cache_size(CacheSize::Disabled);
+        let deallocated = match &mut self.connection {
+            AnyConnection::Postgres(c) => c.batch_execute("DEALLOCATE ALL"),
+            AnyConnection::Sqlite(_) => Ok(()),
+        };
+        self.connection.set_prepared_statement_cache_size(CacheSize::Unbounded);
+        deallocated
+    }
+
+    /// Makes the pool close the connection when it is returned.
     pub(crate) fn retire(&mut self) {
         self.stall_epoch = u64::MAX;
     }
 
-    /// True unless the server was silent since this was opened.
-    pub(crate) fn is_fresh(&self) -> bool {
-        self.stall_epoch == self.now.load(Ordering::Relaxed)
+    /// Returns true if the server has not stalled since the connection was opened.
+    pub(crate) fn is_current(&self) -> bool {
+        self.stall_epoch == self.current_stall_epoch.load(Ordering::Relaxed)
     }
 }
 
-impl ManageConnection for Manager {
-    type Connection = Pooled;
+impl ManageConnection for ConnectionManager {
+    type Connection = ManagedConnection;
     type Error = Error;
 
-    fn connect(&self) -> Result<Pooled, Error> {
-        let silences = self.stall_epoch.load(Ordering::Relaxed);
-        self.file.as_ref().map_or(Ok(()), OpenFile::check)?;
-        let connection = match &self.target {
-            Target::Sqlite(path) => AnyConnection::Sqlite(connection::sqlite(path, Role::Reader)?),
-            Target::Postgres(url) => AnyConnection::Postgres(connection::connect(url.expose_secret())?),
+    fn connect(&self) -> Result<ManagedConnection, Error> {
+        let stall_epoch = self.stall_epoch.load(Ordering::Relaxed);
+        self.files.as_ref().map_or(Ok(()), SqliteFiles::check)?;
+        let connection = match &self.url {
+            DatabaseUrl::Sqlite(path) => {
+                AnyConnection::Sqlite(connection::open_sqlite(path, SqliteMode::ReadOnly)?)
+            }
+            DatabaseUrl::Postgres(url) => {
+                AnyConnection::Postgres(connection::connect_postgres(url.expose_secret())?)
+            }
         };
-        Ok(Pooled { connection, backend: 0, stall_epoch: silences, now: self.stall_epoch.clone(), uses: 0 })
+        let current_stall_epoch = self.stall_epoch.clone();
+        Ok(ManagedConnection { connection, backend_pid: 0, stall_epoch, current_stall_epoch, uses: 0 })
     }
 
-    fn is_valid(&self, pooled: &mut Pooled) -> Result<(), Error> {
-        Ok(pooled.connection.ping()?)
+    fn is_valid(&self, managed: &mut ManagedConnection) -> Result<(), Error> {
+        Ok(managed.connection.ping()?)
     }
 
-    fn has_broken(&self, pooled: &mut Pooled) -> bool {
-        std::thread::panicking() || pooled.connection.is_broken() || !pooled.is_fresh()
+    fn has_broken(&self, managed: &mut ManagedConnection) -> bool {
+        std::thread::panicking() || managed.connection.is_broken() || !managed.is_current()
     }
 }
 
-/// Tells why a connection could not be opened. A file that is gone has logged that itself, once.
+/// Logs why a connection could not be opened. Missing SQLite files are logged by [`SqliteFiles::check`], once.
 #[derive(Debug)]
-pub(crate) struct LogFailure(pub Option<OpenFile>);
+pub(crate) struct ConnectErrorLogger(pub Option<SqliteFiles>);
 
-impl HandleError<Error> for LogFailure {
+impl HandleError<Error> for ConnectErrorLogger {
     fn handle_error(&self, error: Error) {
-        if self.0.as_ref().is_some_and(|file| file.check().is_err()) {
+        if self.0.as_ref().is_some_and(|files| files.check().is_err()) {
             return;
         }
-        tracing::warn!(%error, "a database connection could not be opened");
+        tracing::warn!(%error, "cannot open a database connection");
     }
 }

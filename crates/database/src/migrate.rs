@@ -1,4 +1,4 @@
-//! Migrations: applied at start, under a lock, so that replicas that start together apply each once.
+//! Migrations. They run under a lock, so replicas that start at the same time apply each one once.
 
 use std::collections::BTreeSet;
 
@@ -13,41 +13,43 @@ use diesel::sqlite::Sqlite;
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness};
 use secrecy::ExposeSecret;
 
-use crate::connection::{self, Role};
-use crate::{Error, Target};
+use crate::connection::{self, SqliteMode};
+use crate::{DatabaseUrl, Error};
 
-/// The same steps for each database, embedded in the binary.
+/// The same migrations for each database, embedded in the binary.
 pub struct Migrations {
-    /// `migrations/sqlite`
+    /// The folder `migrations/sqlite`.
     pub sqlite: EmbeddedMigrations,
-    /// `migrations/postgres`
+    /// The folder `migrations/postgres`.
     pub postgres: EmbeddedMigrations,
 }
 
 diesel::table! {
-    /// Diesel's own.
+    /// Diesel's table of applied migrations.
     __diesel_schema_migrations (version) {
         version -> Text,
     }
 }
 
-pub(crate) fn run(target: &Target, schema: &str, all: Vec<Migrations>) -> Result<Vec<String>, Error> {
-    match target {
-        Target::Sqlite(path) => {
-            let mut c = connection::sqlite(path, Role::Writer)?;
-            let steps = steps::<Sqlite>(all.into_iter().map(|m| m.sqlite))?;
-            // As long as on PostgreSQL: whoever is first may have much to do.
+/// Applies pending migrations and returns their names. On PostgreSQL, creates the schema if it does not exist.
+pub(crate) fn run(url: &DatabaseUrl, schema: &str, all: Vec<Migrations>) -> Result<Vec<String>, Error> {
+    match url {
+        DatabaseUrl::Sqlite(path) => {
+            let mut c = connection::open_sqlite(path, SqliteMode::ReadWrite)?;
+            let migrations = collect::<Sqlite>(all.into_iter().map(|m| m.sqlite))?;
+            // As long as `lock_timeout` below: another process may be running long migrations.
             c.batch_execute("PRAGMA busy_timeout=120000")?;
             AnsiTransactionManager::begin_transaction_sql(&mut c, "BEGIN IMMEDIATE")?;
-            let applied = apply(&mut c, &steps)?;
+            let applied = apply_pending(&mut c, &migrations)?;
             AnsiTransactionManager::commit_transaction(&mut c)?;
             Ok(applied)
         }
-        Target::Postgres(url) => {
-            let mut c = connection::postgres(url.expose_secret(), schema)?;
-            let steps = steps::<Pg>(all.into_iter().map(|m| m.postgres))?;
-            // A role that may make no schema is asked for none if its own is there (IF NOT EXISTS would be refused all the
-            // same). The lock belongs to this connection alone: closing it, however this ends, releases the lock.
+        DatabaseUrl::Postgres(url) => {
+            let mut c = connection::open_postgres(url.expose_secret(), schema)?;
+            let migrations = collect::<Pg>(all.into_iter().map(|m| m.postgres))?;
+            // CREATE SCHEMA runs only if the schema does not exist. IF NOT EXISTS would not do: PostgreSQL refuses it
+            // to a role without the right to create schemas even if the schema exists. The lock belongs to this
+            // connection. Closing the connection releases it in all cases.
             c.batch_execute(&format!(
                 "SET lock_timeout = '120s'; SET statement_timeout = 0;
                  SELECT pg_advisory_lock(hashtext('drover migrations {schema}'));
@@ -55,94 +57,99 @@ pub(crate) fn run(target: &Target, schema: &str, all: Vec<Migrations>) -> Result
                      IF to_regnamespace('\"{schema}\"') IS NULL THEN CREATE SCHEMA \"{schema}\"; END IF;
                  END $$"
             ))?;
-            apply(&mut c, &steps)
+            apply_pending(&mut c, &migrations)
         }
     }
 }
 
-/// Fails if migrations are missing that others apply.
-pub(crate) fn check(target: &Target, schema: &str, all: Vec<Migrations>) -> Result<(), Error> {
-    let missing = missing(target, schema, all)?;
-    if missing.is_empty() {
+/// Fails if migrations are pending.
+pub(crate) fn check(url: &DatabaseUrl, schema: &str, all: Vec<Migrations>) -> Result<(), Error> {
+    let pending = pending(url, schema, all)?;
+    if pending.is_empty() {
         return Ok(());
     }
-    let missing = missing.join(", ");
+    let pending = pending.join(", ");
     Err(Error::Setup(format!(
-        "the database lacks {missing}, and database.migrate is false: run `{schema} migrate` first"
+        "the database lacks {pending}, and database.migrate is false: run `{schema} migrate` first"
     )))
 }
 
-/// The names of the migrations that are still to be applied. Changes nothing, so that it needs no right to.
-pub(crate) fn missing(target: &Target, schema: &str, all: Vec<Migrations>) -> Result<Vec<String>, Error> {
+/// Returns the names of pending migrations. Only reads, so it needs no other privileges.
+pub(crate) fn pending(url: &DatabaseUrl, schema: &str, all: Vec<Migrations>) -> Result<Vec<String>, Error> {
     let applied = __diesel_schema_migrations::table.select(__diesel_schema_migrations::version);
-    match target {
-        Target::Sqlite(path) => {
-            let steps = steps::<Sqlite>(all.into_iter().map(|m| m.sqlite))?;
+    match url {
+        DatabaseUrl::Sqlite(path) => {
+            let migrations = collect::<Sqlite>(all.into_iter().map(|m| m.sqlite))?;
             if !path.exists() {
-                return Ok(absent(&steps, &[]));
+                return Ok(not_applied(&migrations, &[]));
             }
-            let mut c = connection::sqlite(path, Role::Reader)?;
-            let is_there = "EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '__diesel_schema_migrations')";
-            let is_there = diesel::select(sql::<Bool>(is_there)).get_result(&mut c)?;
-            Ok(absent(&steps, &if is_there { applied.load(&mut c)? } else { Vec::new() }))
+            let mut c = connection::open_sqlite(path, SqliteMode::ReadOnly)?;
+            let has_table = "EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '__diesel_schema_migrations')";
+            let has_table = diesel::select(sql::<Bool>(has_table)).get_result(&mut c)?;
+            Ok(not_applied(&migrations, &if has_table { applied.load(&mut c)? } else { Vec::new() }))
         }
-        Target::Postgres(url) => {
-            let steps = steps::<Pg>(all.into_iter().map(|m| m.postgres))?;
-            let mut c = connection::postgres(url.expose_secret(), schema)?;
-            // Who may not look into a schema sees nothing in it, and would take all for missing.
-            let is_shut = format!(
+        DatabaseUrl::Postgres(url) => {
+            let migrations = collect::<Pg>(all.into_iter().map(|m| m.postgres))?;
+            let mut c = connection::open_postgres(url.expose_secret(), schema)?;
+            // Without USAGE a role sees no tables in a schema, and all migrations would appear to be pending.
+            let lacks_usage = format!(
                 "EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = '{schema}' AND NOT has_schema_privilege(oid, 'USAGE'))"
             );
-            if diesel::select(sql::<Bool>(&is_shut)).get_result(&mut c)? {
+            if diesel::select(sql::<Bool>(&lacks_usage)).get_result(&mut c)? {
                 return Err(Error::Setup(format!(
                     "the role of database.url may not use the schema {schema}: GRANT USAGE ON SCHEMA {schema} TO it"
                 )));
             }
-            let is_there = "to_regclass('__diesel_schema_migrations') IS NOT NULL";
-            let is_there = diesel::select(sql::<Bool>(is_there)).get_result(&mut c)?;
-            Ok(absent(&steps, &if is_there { applied.load(&mut c)? } else { Vec::new() }))
+            let has_table = "to_regclass('__diesel_schema_migrations') IS NOT NULL";
+            let has_table = diesel::select(sql::<Bool>(has_table)).get_result(&mut c)?;
+            Ok(not_applied(&migrations, &if has_table { applied.load(&mut c)? } else { Vec::new() }))
         }
     }
 }
 
-type Step<DB> = Box<dyn Migration<DB>>;
+type BoxedMigration<DB> = Box<dyn Migration<DB>>;
 
-fn failed(error: Box<dyn std::error::Error + Send + Sync>) -> Error {
+fn migration_error(error: Box<dyn std::error::Error + Send + Sync>) -> Error {
     Error::Setup(format!("a migration failed and was rolled back: {}", error.to_string().replace('\n', " ")))
 }
 
-/// All migrations, in order.
-fn steps<DB: diesel::backend::Backend>(
+/// Returns the migrations of all sources, in order. Fails if two have the same version: the second one would appear to
+/// be applied and never run.
+fn collect<DB: diesel::backend::Backend>(
     sources: impl Iterator<Item = EmbeddedMigrations>,
-) -> Result<Vec<Step<DB>>, Error> {
-    let (mut steps, mut seen) = (Vec::new(), BTreeSet::new());
+) -> Result<Vec<BoxedMigration<DB>>, Error> {
+    let (mut all, mut versions) = (Vec::new(), BTreeSet::new());
     for source in sources {
-        let migrations: Vec<Step<DB>> = source.migrations().map_err(failed)?;
+        let migrations: Vec<BoxedMigration<DB>> = source.migrations().map_err(migration_error)?;
         for migration in migrations {
-            // The second one would be taken for applied, and be missing for ever.
-            if !seen.insert(migration.name().version().as_owned()) {
+            if !versions.insert(migration.name().version().as_owned()) {
                 return Err(Error::Setup(format!("two migrations have the version of {}", migration.name())));
             }
-            steps.push(migration);
+            all.push(migration);
         }
     }
-    Ok(steps)
+    Ok(all)
 }
 
-fn apply<DB: diesel::backend::Backend>(
+/// Runs pending migrations and returns their names.
+fn apply_pending<DB: diesel::backend::Backend>(
     c: &mut impl MigrationHarness<DB>,
-    steps: &[Step<DB>],
+    migrations: &[BoxedMigration<DB>],
 ) -> Result<Vec<String>, Error> {
-    let known = c.applied_migrations().map_err(failed)?;
+    let already_applied = c.applied_migrations().map_err(migration_error)?;
     let mut applied = Vec::new();
-    for step in steps.iter().filter(|step| !known.contains(&step.name().version())) {
-        c.run_migration(step).map_err(failed)?;
-        applied.push(step.name().to_string());
+    for migration in migrations.iter().filter(|m| !already_applied.contains(&m.name().version())) {
+        c.run_migration(migration).map_err(migration_error)?;
+        applied.push(migration.name().to_string());
     }
     Ok(applied)
 }
 
-fn absent<DB: diesel::backend::Backend>(steps: &[Step<DB>], applied: &[String]) -> Vec<String> {
-    let is_absent = |step: &&Step<DB>| !applied.contains(&step.name().version().to_string());
-    steps.iter().filter(is_absent).map(|step| step.name().to_string()).collect()
+/// Returns the names of the migrations whose versions are not in `applied`.
+fn not_applied<DB: diesel::backend::Backend>(
+    migrations: &[BoxedMigration<DB>],
+    applied: &[String],
+) -> Vec<String> {
+    let is_pending = |m: &&BoxedMigration<DB>| !applied.contains(&m.name().version().to_string());
+    migrations.iter().filter(is_pending).map(|m| m.name().to_string()).collect()
 }

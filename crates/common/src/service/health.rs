@@ -106,7 +106,7 @@ async fn ready<S: Service>(
 }
 
 async fn metrics(db: Data<Database>) -> Result<HttpResponse, Error> {
-    db.measure();
+    db.update_metrics();
     // Not on a blocking thread: all of them may be waiting for the database.
     let text = recorder::render();
     Ok(HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(text))

@@ -1,13 +1,15 @@
-//! Money and weights: exact decimals with four places.
+//! Exact decimals with four places, for money and weights.
 
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+/// Stored units in one whole.
 const SCALE: i64 = 10_000;
 
-/// A money amount or a weight, kept as whole ten-thousandths in a BIGINT on both databases.
+/// An amount of money or a weight, from 0 to [`Amount::MAX`].
 ///
-/// From 0 up to [`Amount::MAX`], so that it is exact as a JSON number too.
+/// Stored as whole ten-thousandths in a BIGINT (PostgreSQL) or INTEGER (SQLite) column. An `Amount` has no unit of its
+/// own: the column's name or its neighbours give the currency or the unit of weight.
 #[derive(
     Clone,
     Copy,
@@ -24,29 +26,31 @@ const SCALE: i64 = 10_000;
 #[diesel(sql_type = diesel::sql_types::BigInt)]
 pub struct Amount(i64);
 
-/// Why a number is no [`Amount`].
+/// The reason why a text or number is not an [`Amount`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AmountError {
-    /// Not a decimal number.
+    /// The text is not a decimal number.
     #[error("must be a number")]
     NotANumber,
-    /// Negative, or more than [`Amount::MAX`].
+    /// The number is negative or greater than [`Amount::MAX`].
     #[error("must be between 0 and 99999999999.9999")]
     OutOfRange,
 }
 
 impl Amount {
-    /// 99,999,999,999.9999: fifteen digits, which a JSON reader with binary floats still tells apart.
+    /// 99,999,999,999.9999. It has 15 digits, the most that every `f64` preserves, so amounts are exact as JSON
+    /// numbers.
     pub const MAX: Self = Self(999_999_999_999_999);
 
-    /// Reads a decimal number and rounds it half up to four places: `29.400000000000002` is `29.4`.
+    /// Parses a decimal number and rounds it half up to four places: `29.400000000000002` becomes `29.4`
+    /// (docs/api/conventions.md).
     ///
     /// # Errors
     /// [`AmountError`]
     pub fn parse(text: &str) -> Result<Self, AmountError> {
         let digits = text.trim_start_matches('-').bytes().all(|b| b.is_ascii_digit() || b == b'.');
         let decimal = Decimal::from_str_exact(text).or_else(|e| match e {
-            // More places than fit: what is cut off is far below what rounding looks at.
+            // There are more decimal places than fit. `parse` drops the last ones, which rounding to four ignores.
             rust_decimal::Error::Underflow => text.parse::<Decimal>(),
             other => Err(other),
         });
@@ -62,7 +66,7 @@ impl Amount {
         }
     }
 
-    /// As [`Amount::parse`], from the shortest decimal that names this float.
+    /// Converts a float by parsing the shortest decimal that identifies it, as [`Amount::parse`] does.
     ///
     /// # Errors
     /// [`AmountError`]
@@ -70,12 +74,13 @@ impl Amount {
         Self::parse(&number.to_string())
     }
 
-    /// The amount in ten-thousandths: what is stored, and what cursors compare.
+    /// Returns the amount in ten-thousandths, the unit of the column and of cursors.
     pub fn scaled(self) -> i64 {
         self.0
     }
 
-    /// The number for JSON; exact, since every amount has at most fifteen digits.
+    /// Returns the amount as a float for JSON. The shortest decimal of the float is the amount, since amounts have at
+    /// most 15 digits.
     #[expect(clippy::cast_precision_loss, reason = "at most 2^50")]
     pub fn to_f64(self) -> f64 {
         self.0 as f64 / SCALE as f64
@@ -131,19 +136,19 @@ mod tests {
 
     #[test]
     fn rounds_half_up_to_four_places() {
-        for (number, shown) in [
+        for (number, expected) in [
             (29.400_000_000_000_002, "29.4"),
             (0.000_05, "0.0001"),
             (0.000_049, "0"),
             (1.000_05, "1.0001"),
             (1e-300, "0"),
         ] {
-            assert_eq!(Amount::from_f64(number).unwrap().to_string(), shown);
+            assert_eq!(Amount::from_f64(number).unwrap().to_string(), expected);
         }
     }
 
     #[test]
-    fn refuses_what_is_no_amount() {
+    fn rejects_negative_large_and_malformed_numbers() {
         for number in [-1.0, -0.000_01, 1e11, 1e300] {
             assert_eq!(Amount::from_f64(number), Err(AmountError::OutOfRange), "{number}");
         }
@@ -154,7 +159,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn survives_json(scaled in 0..=Amount::MAX.0) {
+        fn round_trips_through_json_and_text(scaled in 0..=Amount::MAX.0) {
             let amount = Amount(scaled);
             let json = serde_json::to_string(&amount).unwrap();
             prop_assert_eq!(serde_json::from_str::<Amount>(&json).unwrap(), amount);

@@ -1,4 +1,4 @@
-//! How each column type is written to and read from each database.
+//! Conversion of the column types to and from each database.
 
 use std::io::Write;
 
@@ -6,32 +6,19 @@ use chrono::DateTime;
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromSql};
 use diesel::pg::Pg;
-use diesel::query_builder::QueryId;
 use diesel::serialize::{self, IsNull, Output, ToSql};
-use diesel::sql_types::{BigInt, Binary, HasSqlType, SqlType, Text, Timestamptz, Uuid as PgUuid};
+use diesel::sql_types::{BigInt, Binary, HasSqlType, Text, Timestamptz, Uuid as PgUuid};
 use diesel::sqlite::Sqlite;
 use uuid::Uuid;
 
-use super::{Id, Json, Timestamp};
+use super::id::Id;
+use super::json::Json;
+use super::sql_types::{IdSql, JsonSql, TimestampSql};
+use super::timestamp::Timestamp;
 use crate::MultiBackend;
 
-/// SQL type of [`Id`].
-#[derive(Debug, Clone, Copy, SqlType, QueryId)]
-#[diesel(postgres_type(oid = 2950, array_oid = 2951), sqlite_type(name = "Binary"))]
-pub struct IdSql;
-
-/// SQL type of [`Timestamp`].
-#[derive(Debug, Clone, Copy, SqlType, QueryId)]
-#[diesel(postgres_type(oid = 1184, array_oid = 1185), sqlite_type(name = "Long"))]
-pub struct TimestampSql;
-
-/// SQL type of [`Json`].
-#[derive(Debug, Clone, Copy, SqlType, QueryId)]
-#[diesel(postgres_type(oid = 114, array_oid = 199), sqlite_type(name = "Text"))]
-pub struct JsonSql;
-
-/// The multi backend finds the type of the connection at hand.
-macro_rules! on_both {
+/// Implements a column type for [`MultiBackend`] by delegating to the backend of the connection.
+macro_rules! impl_multi_backend {
     ($sql:ty, $rust:ty) => {
         impl HasSqlType<$sql> for MultiBackend {
             fn metadata(lookup: &mut Self::MetadataLookup) -> Self::TypeMetadata {
@@ -49,16 +36,11 @@ macro_rules! on_both {
                 Ok(IsNull::No)
             }
         }
-        impl Default for $sql {
-            fn default() -> Self {
-                Self
-            }
-        }
     };
 }
-on_both!(IdSql, Id);
-on_both!(TimestampSql, Timestamp);
-on_both!(JsonSql, Json);
+impl_multi_backend!(IdSql, Id);
+impl_multi_backend!(TimestampSql, Timestamp);
+impl_multi_backend!(JsonSql, Json);
 
 impl ToSql<IdSql, Pg> for Id {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
@@ -102,7 +84,9 @@ impl ToSql<TimestampSql, Sqlite> for Timestamp {
 impl FromSql<TimestampSql, Sqlite> for Timestamp {
     fn from_sql(value: <Sqlite as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
         let millis = <i64 as FromSql<BigInt, Sqlite>>::from_sql(value)?;
-        DateTime::from_timestamp_millis(millis).map(Self).ok_or_else(|| "a timestamp out of range".into())
+        DateTime::from_timestamp_millis(millis)
+            .map(Self)
+            .ok_or_else(|| "the timestamp is out of range".into())
     }
 }
 

@@ -1,11 +1,17 @@
-//! An instant, to the millisecond: what is stored is what is shown, and what a cursor compares.
+//! Timestamps with millisecond precision.
 
-use chrono::{DateTime, Datelike, NaiveDate, NaiveTime, SecondsFormat, SubsecRound, Utc};
+use std::time::Duration;
+
+use chrono::{DateTime, Datelike, NaiveDate, NaiveTime, SecondsFormat, SubsecRound, TimeDelta, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::TimestampSql;
+use super::sql_types::TimestampSql;
 
-/// An instant in UTC with milliseconds, years 0001 to 9999 (contract, section 1).
+/// An instant in UTC with millisecond precision, in the years 0001 to 9999
+/// (docs/api/conventions.md).
+///
+/// Stored as `timestamptz` on PostgreSQL and as Unix milliseconds on SQLite. Responses and cursors have the same
+/// precision as the column.
 #[derive(
     Clone,
     Copy,
@@ -22,51 +28,65 @@ use super::TimestampSql;
 pub struct Timestamp(pub(crate) DateTime<Utc>);
 
 impl Timestamp {
-    /// The present time.
+    /// Returns the current time of this machine, truncated to milliseconds.
     pub fn now() -> Self {
         Self(Utc::now().trunc_subsecs(3))
     }
 
-    /// A date (`2026-03-01`: midnight UTC) or a date-time with offset.
+    /// Parses a date (`2026-03-01`, midnight UTC) or an RFC 3339 date-time with an offset. Digits beyond milliseconds
+    /// are dropped.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::date(text).or_else(|| {
-            // By way of milliseconds, which have no leap seconds: what is shown is what is stored.
+        Self::parse_date(text).or_else(|| {
+            // A leap second becomes the following second here, as it does when it is stored as milliseconds.
             Self::from_millis(DateTime::parse_from_rfc3339(text).ok()?.timestamp_millis())
         })
     }
 
-    /// The last instant that an inclusive range with this end covers: all of the day when only a date is given.
+    /// Parses the end of an inclusive range. A date is the last millisecond of that day; a date-time is itself.
     pub fn parse_end(text: &str) -> Option<Self> {
-        match Self::date(text) {
-            Some(midnight) => Some(midnight.plus(chrono::TimeDelta::milliseconds(24 * 3_600_000 - 1))),
+        match Self::parse_date(text) {
+            Some(midnight) => Some(midnight.plus(TimeDelta::milliseconds(24 * 3_600_000 - 1))),
             None => Self::parse(text),
         }
     }
 
-    fn date(text: &str) -> Option<Self> {
-        let digits = text.len() == 10
+    fn parse_date(text: &str) -> Option<Self> {
+        // chrono also accepts signs, white space and months of one digit.
+        let is_canonical = text.len() == 10
             && text
                 .bytes()
                 .enumerate()
                 .all(|(i, b)| (i == 4 || i == 7) == (b == b'-') && (b == b'-' || b.is_ascii_digit()));
-        let date = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok().filter(|d| digits && d.year() >= 1)?;
+        let date =
+            NaiveDate::parse_from_str(text, "%Y-%m-%d").ok().filter(|d| is_canonical && d.year() >= 1)?;
         Some(Self(date.and_time(NaiveTime::MIN).and_utc()))
     }
 
-    /// Milliseconds since 1970-01-01T00:00:00Z.
+    /// Returns the milliseconds since 1970-01-01T00:00:00Z; negative before it.
     pub fn millis(self) -> i64 {
         self.0.timestamp_millis()
     }
 
-    /// The instant so many milliseconds after 1970-01-01T00:00:00Z.
+    /// Returns the instant `millis` milliseconds after 1970-01-01T00:00:00Z, or `None` outside the years 0001 to 9999.
     pub fn from_millis(millis: i64) -> Option<Self> {
         DateTime::from_timestamp_millis(millis).filter(|t| (1..=9999).contains(&t.year())).map(Self)
     }
 
-    /// This instant moved by so much; unchanged where that would leave the calendar.
+    /// Returns this instant moved by `delta`, or unchanged if chrono cannot represent the result.
     #[must_use]
-    pub fn plus(self, delta: chrono::TimeDelta) -> Self {
+    pub fn plus(self, delta: TimeDelta) -> Self {
         Self(self.0.checked_add_signed(delta).unwrap_or(self.0))
+    }
+
+    /// Returns the instant `delay` later, or this instant if chrono cannot represent the result.
+    #[must_use]
+    pub fn after(self, delay: Duration) -> Self {
+        self.plus(TimeDelta::from_std(delay).unwrap_or_default())
+    }
+
+    /// Returns the time until a later instant, or zero for an earlier one.
+    pub fn until(self, later: Self) -> Duration {
+        Duration::from_millis((later.millis() - self.millis()).max(0).unsigned_abs())
     }
 }
 
@@ -97,7 +117,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_an_instant_or_none(
+        fn parses_or_rejects_any_text(
             text in "\\PC{0,30}",
             date in "[0-9]{4}-[01][0-9]-[0-3][0-9](T[0-2][0-9]:[0-5][0-9]:[0-6][0-9](\\.[0-9]{0,12})?(Z|z|[+-][0-9]{2}:[0-9]{2})?)?",
         ) {
@@ -113,15 +133,15 @@ mod tests {
     }
 
     #[test]
-    fn dates_and_date_times() {
-        let shown = |text| Timestamp::parse(text).map(|t| t.to_string());
-        assert_eq!(shown("2026-03-01").as_deref(), Some("2026-03-01T00:00:00.000Z"));
-        assert_eq!(shown("2026-03-01T10:30:00.1239+01:00").as_deref(), Some("2026-03-01T09:30:00.123Z"));
+    fn parses_dates_and_date_times() {
+        let parsed = |text| Timestamp::parse(text).map(|t| t.to_string());
+        assert_eq!(parsed("2026-03-01").as_deref(), Some("2026-03-01T00:00:00.000Z"));
+        assert_eq!(parsed("2026-03-01T10:30:00.1239+01:00").as_deref(), Some("2026-03-01T09:30:00.123Z"));
         assert_eq!(Timestamp::parse_end("2026-03-01").unwrap().to_string(), "2026-03-01T23:59:59.999Z");
         for bad in
             ["", "2026-3-1", "2026-02-30", "0000-01-01", "2026-03-01T10:30:00", "+2026-03-01", "2026-03-01 "]
         {
-            assert_eq!(shown(bad), None, "{bad}");
+            assert_eq!(parsed(bad), None, "{bad}");
         }
     }
 }

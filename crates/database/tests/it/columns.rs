@@ -1,4 +1,4 @@
-//! What is stored is what comes back, on both databases.
+//! Both databases return column values as they were stored.
 
 use database::{Amount, Database, Error, Id, Json, Timestamp};
 use diesel::prelude::*;
@@ -8,14 +8,15 @@ use testkit::Backend;
 
 use crate::support::{Thing, insert, open, things};
 
-async fn back(db: &Database, thing: &Thing) -> Thing {
+/// Inserts a thing and reads it again.
+async fn round_trip(db: &Database, thing: &Thing) -> Thing {
     let (written, id) = (thing.clone(), thing.id);
     db.write(move |c| insert(c, &written)).await.unwrap();
     db.read(move |c| Ok::<_, Error>(things::table.find(id).first::<Thing>(c)?)).await.unwrap()
 }
 
 testkit::on_both! {
-    async fn extremes_come_back(backend) {
+    async fn extreme_values_round_trip(backend) {
         let (db, _test) = open(backend).await;
         let instants = [
             "0001-01-01", "1969-12-31T23:59:59.999Z", "1970-01-01", "9999-12-31T23:59:59.999Z",
@@ -27,24 +28,24 @@ testkit::on_both! {
             let document = Json(documents[i % documents.len()].to_owned());
             let amount = [Amount::default(), Amount::MAX, Amount::parse("0.0001").unwrap()][i % 3];
             let thing = Thing { at, document, amount, ..Thing::named(&format!("ä'\"\\ {i}")) };
-            let found = back(&db, &thing).await;
+            let found = round_trip(&db, &thing).await;
             assert_eq!(found, thing);
             assert_eq!(found.at.to_string(), thing.at.to_string());
         }
         for id in ["00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"] {
             let thing = Thing { id: Id::parse(id).unwrap(), ..Thing::named(id) };
-            assert_eq!(back(&db, &thing).await, thing);
+            assert_eq!(round_trip(&db, &thing).await, thing);
         }
     }
 
-    async fn ids_and_instants_sort_as_they_do_here(backend) {
+    async fn ids_and_timestamps_sort_as_in_rust(backend) {
         let (db, _test) = open(backend).await;
         let mut things: Vec<_> = (0..20).map(|i| {
             let at = Timestamp::from_millis(i64::from(i % 7) * 86_400_000 - 300_000_000).unwrap();
             Thing { at, ..Thing::named(&i.to_string()) }
         }).collect();
         for thing in &things {
-            back(&db, thing).await;
+            round_trip(&db, thing).await;
         }
         let found = db.read(|c| Ok::<_, Error>(things::table.order((things::at, things::id)).load::<Thing>(c)?));
         things.sort_by_key(|thing| (thing.at, thing.id));
@@ -53,7 +54,7 @@ testkit::on_both! {
 }
 
 #[test]
-fn any_value_comes_back() {
+fn any_value_round_trips() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let both = runtime.block_on(async { [open(Backend::Sqlite).await, open(Backend::Postgres).await] });
     let millis = -62_135_596_800_000_i64..253_402_300_800_000;
@@ -68,7 +69,7 @@ fn any_value_comes_back() {
             amount: Amount::parse(&format!("{}.{:04}", scaled / 10_000, scaled % 10_000)).unwrap(),
         };
         for (db, _) in &both {
-            prop_assert_eq!(&runtime.block_on(back(db, &thing)), &thing);
+            prop_assert_eq!(&runtime.block_on(round_trip(db, &thing)), &thing);
         }
         Ok(())
     };

@@ -1,4 +1,4 @@
-//! What makes an answered write outlive a power failure.
+//! Settings of connections, and overwriting of deleted rows.
 
 use database::{AnyConnection, Database, Error, Json};
 use diesel::connection::SimpleConnection;
@@ -32,11 +32,11 @@ fn every_sqlite_connection_has_its_pragmas() {
 }
 
 #[test]
-fn what_was_deleted_is_not_in_the_sqlite_file() {
+fn deleted_rows_are_overwritten_in_the_sqlite_file() {
     block_on(async {
         let (db, test) = open(Backend::Sqlite).await;
         let path = test.url.strip_prefix("sqlite://").unwrap().to_owned();
-        // The second and third are longer than a page, and lie on pages of their own.
+        // Documents 2 and 3 are longer than a page and use overflow pages.
         let secret = |i: usize| format!("secret {i} ").repeat([10, 600, 4000][i % 3]);
         let things: Vec<_> =
             (0..60).map(|i| Thing { document: Json(secret(i)), ..Thing::named(&i.to_string()) }).collect();
@@ -59,13 +59,13 @@ fn what_was_deleted_is_not_in_the_sqlite_file() {
     });
 }
 
-/// Moves the write-ahead log into the file.
+/// Copies the write-ahead log into the database file.
 async fn checkpoint(db: &Database) {
     db.read(|c| Ok::<_, Error>(c.batch_execute("PRAGMA wal_checkpoint")?)).await.unwrap();
 }
 
 #[test]
-fn a_reader_cannot_write() {
+fn reads_cannot_write() {
     block_on(async {
         let (db, _test) = open(Backend::Sqlite).await;
         let refused = db.read(|c| {

@@ -1,4 +1,4 @@
-//! SQLite: many writes, few commits, and nobody's failure is a neighbour's.
+//! Group commit of SQLite: concurrent writes share commits and fail one by one.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use testkit::{Backend, block_on};
 
 use crate::support::{Thing, add, insert, names, open};
 
-/// The commits that a write-ahead log holds: frames whose header tells the size of the database.
+/// Counts the commits in a write-ahead log. A frame that ends a commit has the size of the database in its header.
 fn commits(url: &str) -> usize {
     let path = format!("{}-wal", url.trim_start_matches("sqlite://"));
     let log = std::fs::read(path).unwrap();
@@ -17,12 +17,12 @@ fn commits(url: &str) -> usize {
 }
 
 #[test]
-fn waiting_writes_share_a_commit() {
+fn queued_writes_share_commits() {
     block_on(async {
         let (db, test) = open(Backend::Sqlite).await;
-        add(&db, "a first write makes the log").await.unwrap();
+        add(&db, "creates the log").await.unwrap();
         let before = commits(&test.url);
-        // While the first one is slow, the others queue up behind it.
+        // The other writes queue while the first one sleeps.
         let slow = db.write(|c| {
             std::thread::sleep(Duration::from_millis(60));
             insert(c, &Thing::named("first"))
@@ -54,16 +54,16 @@ fn waiting_writes_share_a_commit() {
             }
         }
         assert_eq!(failed.len(), 8);
-        let there = names(&db).await;
-        assert_eq!(there.len(), 58);
-        assert!(there.iter().all(|name| !name.starts_with("bad")));
+        let stored = names(&db).await;
+        assert_eq!(stored.len(), 58);
+        assert!(stored.iter().all(|name| !name.starts_with("bad")));
         let commits = commits(&test.url) - before;
         assert!((1..30).contains(&commits), "{commits} commits for 57 writes");
     });
 }
 
 #[test]
-fn waiting_writes_that_were_given_up_are_skipped() {
+fn queued_writes_of_cancelled_callers_are_skipped() {
     block_on(async {
         let (db, _test) = open(Backend::Sqlite).await;
         let slow = tokio::spawn({
@@ -78,9 +78,9 @@ fn waiting_writes_that_were_given_up_are_skipped() {
         });
         tokio::time::sleep(Duration::from_millis(50)).await;
         for i in 0..5 {
-            let name = format!("given up {i}");
+            let name = format!("cancelled {i}");
             let waiting = tokio::time::timeout(Duration::from_millis(5), add(&db, &name)).await;
-            assert!(waiting.is_err(), "the slow write is not done");
+            assert!(waiting.is_err(), "the slow write still runs");
         }
         add(&db, "last").await.unwrap();
         slow.await.unwrap().unwrap();
@@ -89,7 +89,7 @@ fn waiting_writes_that_were_given_up_are_skipped() {
 }
 
 #[test]
-fn a_write_that_nobody_else_waits_for_commits_at_once() {
+fn single_writes_commit_without_delay() {
     block_on(async {
         let (db, _test) = open(Backend::Sqlite).await;
         add(&db, "warm").await.unwrap();

@@ -1,4 +1,4 @@
-//! The database crate against a real SQLite file and a real PostgreSQL server.
+//! Tests of the database crate with real SQLite files and a real PostgreSQL server.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "a test fails by panicking")]
 
 mod backup;
@@ -6,10 +6,11 @@ mod clock;
 mod columns;
 mod durability;
 mod group_commit;
+mod invalid_options;
 mod migrations;
+mod missing_files;
 mod outages;
-mod refusals;
-mod statements;
+mod prepared_statements;
+mod stalls;
 mod support;
-mod vanished;
 mod writes;

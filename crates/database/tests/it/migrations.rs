@@ -1,4 +1,4 @@
-//! Migrations: once each, whoever starts at the same time; a broken one leaves nothing, not even its lock.
+//! Migrations run once each under concurrent starts, and failed ones are rolled back.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ fn with_broken() -> Vec<Migrations> {
 }
 
 testkit::on_both! {
-    async fn openers_at_once_apply_each_migration_once(backend) {
+    async fn concurrent_openers_apply_each_migration_once(backend) {
         let test = TestDatabase::empty(backend).await;
         let opened = join_all((0..6).map(|_| {
             let options = options(&test.url);
@@ -30,7 +30,7 @@ testkit::on_both! {
         assert_eq!(names(&db).await.len(), 6);
     }
 
-    async fn migrate_tells_what_it_applied(backend) {
+    async fn migrate_returns_applied_migrations(backend) {
         let test = TestDatabase::empty(backend).await;
         let options = options(&test.url);
         let applied = Database::migrate(&options, migrations()).unwrap();
@@ -38,7 +38,7 @@ testkit::on_both! {
         assert_eq!(Database::migrate(&options, migrations()).unwrap(), [""; 0]);
     }
 
-    async fn two_migrations_of_one_version_are_refused(backend) {
+    async fn rejects_two_migrations_with_one_version(backend) {
         let test = TestDatabase::empty(backend).await;
         let twice = || migrations().into_iter().chain(migrations()).collect();
         let Some(Error::Setup(sentence)) = Database::open(options(&test.url), twice).await.err() else {
@@ -47,7 +47,7 @@ testkit::on_both! {
         assert!(sentence.contains("20270101000000_create_things"), "{sentence}");
     }
 
-    async fn a_broken_migration_leaves_nothing_and_no_lock(backend) {
+    async fn failed_migrations_are_rolled_back_and_release_the_lock(backend) {
         let test = TestDatabase::empty(backend).await;
         let broken = Database::open(options(&test.url), with_broken).await.err();
         let Some(Error::Setup(sentence)) = broken else { panic!("{broken:?}") };
@@ -65,7 +65,7 @@ testkit::on_both! {
 }
 
 #[tokio::test]
-async fn a_role_that_may_make_no_schema_migrates_its_own() {
+async fn role_without_create_privilege_migrates_its_own_schema() {
     let test = TestDatabase::empty(testkit::Backend::Postgres).await;
     let (role, schema) = (format!("role_{}", test.name()), options(&test.url).schema);
     test.execute(&format!(
@@ -74,7 +74,7 @@ async fn a_role_that_may_make_no_schema_migrates_its_own() {
     let (_, server) = test.url.split_once('@').unwrap();
     let own = options(&format!("postgres://{role}:own@{server}"));
     let migrated = tokio::task::spawn_blocking(move || Database::migrate(&own, migrations())).await.unwrap();
-    // A role is the whole server's.
+    // Roles belong to the server, so this one is dropped before the assertion.
     test.execute(&format!("DROP OWNED BY {role} CASCADE; DROP ROLE {role}"));
     assert_eq!(migrated.unwrap(), ["20270101000000_create_things"]);
 }

@@ -1,22 +1,21 @@
-//! Connections that are busy, cut or gone.
+//! Busy connections, terminated connections and unavailable servers.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-use database::{Database, Error, Options};
+use database::{AnyConnection, Database, Error, Options};
+use diesel::{QueryResult, RunQueryDsl};
 use testkit::{Backend, TestDatabase, block_on, execute_on_server};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
 
-use crate::support::{add, migrations, names, open, options};
+use crate::support::{Thing, add, insert, migrations, names, open, options};
 
 testkit::on_both! {
-    async fn a_read_that_finds_no_connection_gives_up_in_time(backend) {
+    async fn reads_without_a_free_connection_time_out(backend) {
         let test = TestDatabase::empty(backend).await;
         let wait = Duration::from_millis(400);
-        let few = Options { pool_size: 2, wait, ..options(&test.url) };
-        let db = Database::open(few, migrations).await.unwrap();
+        let options = Options { pool_size: 2, wait, ..options(&test.url) };
+        let db = Database::open(options, migrations).await.unwrap();
         let hold = || {
             let db = db.clone();
             tokio::spawn(async move {
@@ -39,42 +38,45 @@ testkit::on_both! {
     }
 }
 
-fn cut(test: &TestDatabase) {
+fn execute(c: &mut AnyConnection, statement: &str) -> QueryResult<usize> {
+    diesel::sql_query(statement).execute(c)
+}
+
+/// Terminates all connections to a database.
+fn terminate_connections(test: &TestDatabase) {
     let name = test.name();
-    execute_on_server(&format!(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
-    ));
+    execute_on_server(&format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"));
 }
 
 #[test]
-fn cut_connections_are_replaced_unnoticed() {
+fn terminated_connections_are_replaced() {
     block_on(async {
         let (db, test) = open(Backend::Postgres).await;
         let concurrent = || futures_util::future::join_all((0..4).map(|_| names(&db)));
         concurrent().await;
-        cut(&test);
+        terminate_connections(&test);
         concurrent().await;
-        cut(&test);
-        // A write too: what was cut before COMMIT has not happened.
+        terminate_connections(&test);
+        // Writes are retried too: nothing is committed before COMMIT.
         add(&db, "after").await.unwrap();
         assert_eq!(names(&db).await, ["after"]);
     });
 }
 
 #[test]
-fn a_write_that_is_cut_runs_again_once() {
+fn interrupted_writes_are_retried_and_commit_once() {
     block_on(async {
         let (db, test) = open(Backend::Postgres).await;
         let (name, mut first) = (test.name().to_owned(), true);
-        let thing = crate::support::Thing::named("once");
+        let thing = Thing::named("once");
         let written = db.write(move |c| {
-            crate::support::insert(c, &thing)?;
+            insert(c, &thing)?;
             if std::mem::take(&mut first) {
                 let others = "pid <> pg_backend_pid()";
                 execute_on_server(&format!(
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}' AND {others}"
                 ));
-                return Err(diesel::RunQueryDsl::execute(diesel::sql_query("SELECT 1"), c).unwrap_err().into());
+                return Err(execute(c, "SELECT 1").unwrap_err().into());
             }
             Ok::<_, Error>(())
         });
@@ -84,15 +86,15 @@ fn a_write_that_is_cut_runs_again_once() {
 }
 
 #[test]
-fn a_connection_lost_in_the_commit_is_not_run_again() {
+fn writes_interrupted_during_commit_are_not_retried() {
     block_on(async {
         let (db, test) = open(Backend::Postgres).await;
         let name = test.name().to_owned();
-        let runs = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
-        let (counted, thing) = (runs.clone(), crate::support::Thing::named("maybe"));
+        let runs = Arc::new(AtomicU32::new(0));
+        let (counted, thing) = (runs.clone(), Thing::named("maybe"));
         let written = db.write(move |c| {
-            counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-            crate::support::insert(c, &thing)?;
+            counted.fetch_add(1, Ordering::SeqCst);
+            insert(c, &thing)?;
             execute_on_server(&format!(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
             ));
@@ -100,13 +102,13 @@ fn a_connection_lost_in_the_commit_is_not_run_again() {
         });
         let answer = written.await;
         assert!(matches!(answer, Err(Error::CommitUnknown(_))), "{answer:?}");
-        assert_eq!(runs.load(std::sync::atomic::Ordering::SeqCst), 1);
+        assert_eq!(runs.load(Ordering::SeqCst), 1);
         assert_eq!(names(&db).await, [""; 0]);
     });
 }
 
 #[test]
-fn a_database_that_is_gone_is_unavailable_in_time() {
+fn missing_databases_are_unavailable_within_the_timeout() {
     block_on(async {
         let test = TestDatabase::empty(Backend::Postgres).await;
         let short = Options { wait: Duration::from_millis(500), ..options(&test.url) };
@@ -114,7 +116,7 @@ fn a_database_that_is_gone_is_unavailable_in_time() {
         execute_on_server(&format!("DROP DATABASE {} WITH (FORCE)", test.name()));
         let started = Instant::now();
         let refused = db.read(|c| {
-            diesel::RunQueryDsl::execute(diesel::sql_query("SELECT 1"), c)?;
+            execute(c, "SELECT 1")?;
             Ok::<_, Error>(())
         });
         assert!(matches!(refused.await, Err(Error::Unavailable(_))));
@@ -124,16 +126,16 @@ fn a_database_that_is_gone_is_unavailable_in_time() {
 }
 
 #[test]
-fn a_row_that_stays_locked_is_unavailable() {
+fn lock_timeouts_are_unavailable() {
     block_on(async {
         let (db, test) = open(Backend::Postgres).await;
-        let (held, release) = std::sync::mpsc::channel::<()>();
-        let release = std::sync::Arc::new(std::sync::Mutex::new(release));
+        let (held, release) = mpsc::channel::<()>();
+        let release = Arc::new(Mutex::new(release));
         let holding = tokio::spawn({
             let db = db.clone();
             async move {
                 db.write(move |c| {
-                    diesel::RunQueryDsl::execute(diesel::sql_query("UPDATE counters SET n = 1"), c)?;
+                    execute(c, "UPDATE counters SET n = 1")?;
                     let _ = release.lock().unwrap().recv();
                     Ok::<_, Error>(())
                 })
@@ -142,8 +144,8 @@ fn a_row_that_stays_locked_is_unavailable() {
         });
         tokio::time::sleep(Duration::from_millis(100)).await;
         let waiting = db.write(|c| {
-            diesel::RunQueryDsl::execute(diesel::sql_query("SET LOCAL lock_timeout = '50ms'"), c)?;
-            diesel::RunQueryDsl::execute(diesel::sql_query("UPDATE counters SET n = 2"), c)?;
+            execute(c, "SET LOCAL lock_timeout = '50ms'")?;
+            execute(c, "UPDATE counters SET n = 2")?;
             Ok::<_, Error>(())
         });
         let error = waiting.await.unwrap_err();
@@ -154,106 +156,13 @@ fn a_row_that_stays_locked_is_unavailable() {
     });
 }
 
-/// A wire to the server: once it is silent it takes all and passes on nothing, on connections that it has.
-async fn wire(url: &str, silent: &Arc<AtomicBool>) -> String {
-    let address = url.rsplit_once('@').unwrap().1.split('/').next().unwrap().to_owned();
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let over = url.replace(&address, &listener.local_addr().unwrap().to_string());
-    let silent = silent.clone();
-    tokio::spawn(async move {
-        while let Ok((near, _)) = listener.accept().await {
-            let far = TcpStream::connect(&address).await.unwrap();
-            let ((near_in, near_out), (far_in, far_out)) = (near.into_split(), far.into_split());
-            for (mut from, mut to) in [(near_in, far_out), (far_in, near_out)] {
-                let silent = silent.clone();
-                tokio::spawn(async move {
-                    let (mut buffer, mut lost) = ([0; 4096], false);
-                    while let Ok(size @ 1..) = from.read(&mut buffer).await {
-                        lost |= silent.load(Ordering::SeqCst);
-                        if !lost && to.write_all(&buffer[..size]).await.is_err() {
-                            return;
-                        }
-                    }
-                    std::future::pending::<()>().await; // and nobody is told of an end
-                });
-            }
-        }
-    });
-    over
-}
-
 #[test]
-fn a_database_that_falls_silent_is_given_up_and_found_again() {
-    block_on(async {
-        let test = TestDatabase::empty(Backend::Postgres).await;
-        let silent = Arc::new(AtomicBool::new(false));
-        let url = wire(&test.url, &silent).await;
-        let few = Options { pool_size: 2, wait: Duration::from_millis(500), ..options(&url) };
-        let db = Database::open(few, migrations).await.unwrap();
-        add(&db, "before").await.unwrap();
-        silent.store(true, Ordering::SeqCst);
-        let started = Instant::now();
-        let read = db.read(|c| {
-            diesel::RunQueryDsl::execute(diesel::sql_query("SELECT 1"), c)?;
-            Ok::<_, Error>(())
-        });
-        // Before its commit a write is given up for good: whether or not the server hears of it, nothing happens.
-        let (read, written) = tokio::join!(read, add(&db, "meanwhile"));
-        assert!(matches!(read, Err(Error::Unavailable(_))), "{read:?}");
-        assert!(matches!(written, Err(Error::Unavailable(_))), "{written:?}");
-        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
-        assert!(!db.ping().await, "both connections wait in vain");
-        // The old connections stay silent: their places are others'.
-        silent.store(false, Ordering::SeqCst);
-        let mended = Instant::now();
-        while let Err(error) = add(&db, "after").await {
-            assert!(mended.elapsed() < Duration::from_secs(10), "{error:?}");
-        }
-        assert_eq!(names(&db).await, ["after", "before"]);
-        assert!(db.ping().await);
-    });
-}
-
-#[test]
-fn a_commit_that_is_not_answered_is_in_doubt() {
-    block_on(async {
-        let test = TestDatabase::empty(Backend::Postgres).await;
-        let silent = Arc::new(AtomicBool::new(false));
-        let url = wire(&test.url, &silent).await;
-        let few = Options { wait: Duration::from_millis(500), ..options(&url) };
-        let db = Database::open(few, migrations).await.unwrap();
-        let thing = crate::support::Thing::named("maybe");
-        let written = db.write(move |c| {
-            crate::support::insert(c, &thing)?;
-            silent.store(true, Ordering::SeqCst);
-            Ok::<_, Error>(())
-        });
-        let answer = written.await;
-        assert!(matches!(answer, Err(Error::CommitUnknown(_))), "{answer:?}");
-    });
-}
-
-#[test]
-fn a_long_query_is_waited_for() {
-    block_on(async {
-        let test = TestDatabase::empty(Backend::Postgres).await;
-        let short = Options { wait: Duration::from_millis(300), ..options(&test.url) };
-        let db = Database::open(short, migrations).await.unwrap();
-        let slept = db.read(|c| {
-            diesel::RunQueryDsl::execute(diesel::sql_query("SELECT pg_sleep(3)"), c)?;
-            Ok::<_, Error>(())
-        });
-        slept.await.unwrap();
-    });
-}
-
-#[test]
-fn a_server_that_is_closed_for_writing_is_unavailable() {
+fn read_only_servers_are_unavailable() {
     block_on(async {
         let (db, _test) = open(Backend::Postgres).await;
         let written = db.write(|c| {
-            diesel::RunQueryDsl::execute(diesel::sql_query("SET TRANSACTION READ ONLY"), c)?;
-            crate::support::insert(c, &crate::support::Thing::named("x"))
+            execute(c, "SET TRANSACTION READ ONLY")?;
+            insert(c, &Thing::named("x"))
         });
         let answer = written.await;
         assert!(matches!(answer, Err(Error::Unavailable(_))), "{answer:?}");

@@ -1,4 +1,4 @@
-//! A small schema, and a database that has it.
+//! A small schema and helpers for databases that have it.
 
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ pub(crate) async fn add(db: &Database, name: &str) -> Result<(), Error> {
     db.write(move |c| insert(c, &thing)).await
 }
 
-/// The names of all things, in order.
+/// Returns the names of all things, sorted.
 pub(crate) async fn names(db: &Database) -> Vec<String> {
     let read = db.read(|c| Ok::<_, Error>(things::table.select(things::name).order(things::name).load(c)?));
     read.await.unwrap()

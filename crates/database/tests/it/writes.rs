@@ -1,4 +1,4 @@
-//! What `write` promises on both databases.
+//! Guarantees of `Database::write` on both databases.
 
 use database::Error;
 use diesel::prelude::*;
@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use crate::support::{Thing, add, counters, insert, names, open};
 
 testkit::on_both! {
-    async fn what_was_answered_is_there(backend) {
+    async fn acknowledged_writes_are_visible(backend) {
         let (db, _test) = open(backend).await;
         for i in 0..20 {
             add(&db, &format!("{i:02}")).await.unwrap();
@@ -15,7 +15,7 @@ testkit::on_both! {
         }
     }
 
-    async fn an_error_leaves_nothing(backend) {
+    async fn errors_roll_back(backend) {
         let (db, _test) = open(backend).await;
         let refused = db.write(|c| -> Result<(), Error> {
             insert(c, &Thing::named("half"))?;
@@ -25,7 +25,7 @@ testkit::on_both! {
         assert_eq!(names(&db).await, [""; 0]);
     }
 
-    async fn a_failed_statement_leaves_nothing(backend) {
+    async fn failed_statements_roll_back(backend) {
         let (db, _test) = open(backend).await;
         add(&db, "taken").await.unwrap();
         let refused = db.write(|c| {
@@ -37,7 +37,7 @@ testkit::on_both! {
         add(&db, "next").await.unwrap();
     }
 
-    async fn increments_are_never_lost(backend) {
+    async fn concurrent_increments_are_not_lost(backend) {
         let (db, _test) = open(backend).await;
         let increment = |_| db.write(|c| {
             let n: i64 = counters::table.find(1).select(counters::n).first(c)?;
@@ -51,7 +51,7 @@ testkit::on_both! {
         assert_eq!(n.await.unwrap(), 100);
     }
 
-    async fn a_panic_is_an_error_and_others_go_on(backend) {
+    async fn panics_roll_back_without_affecting_other_writes(backend) {
         let (db, _test) = open(backend).await;
         let panicking = |i: usize| {
             let db = db.clone();
@@ -59,7 +59,7 @@ testkit::on_both! {
                 let name = format!("{i:02}");
                 db.write(move |c| {
                     insert(c, &Thing::named(&name))?;
-                    assert!(!i.is_multiple_of(4), "a panic that the test asks for");
+                    assert!(!i.is_multiple_of(4), "a panic of the test");
                     Ok::<_, Error>(())
                 }).await
             }
@@ -71,18 +71,18 @@ testkit::on_both! {
             }
         }
         assert_eq!(names(&db).await.len(), 9);
-        let read = db.read(|_| -> Result<(), Error> { panic!("a panic that the test asks for") });
+        let read = db.read(|_| -> Result<(), Error> { panic!("a panic of the test") });
         assert!(matches!(read.await, Err(Error::Panicked)));
         assert_eq!(names(&db).await.len(), 9);
     }
 
-    async fn a_panic_within_a_savepoint_rolls_back_all_of_its_write(backend) {
+    async fn panics_within_a_savepoint_roll_back_the_whole_write(backend) {
         let (db, test) = open(backend).await;
         let panicking = db.write(|c| {
             insert(c, &Thing::named("outer"))?;
             c.transaction(|c| -> Result<(), Error> {
                 insert(c, &Thing::named("inner"))?;
-                panic!("a panic that the test asks for")
+                panic!("a panic of the test")
             })
         });
         let good = add(&db, "good");
@@ -90,13 +90,13 @@ testkit::on_both! {
         assert!(matches!(panicked, Err(Error::Panicked)));
         good.unwrap();
         assert_eq!(names(&db).await, ["good"]);
-        // Not only in an open transaction of ours: another opener sees it too.
+        // The committed state, which a new connection reads.
         drop(db);
         let again = database::Database::open(crate::support::options(&test.url), crate::support::migrations);
         assert_eq!(names(&again.await.unwrap()).await, ["good"]);
     }
 
-    async fn unique_violations_name_their_table(backend) {
+    async fn unique_violations_identify_the_table(backend) {
         let (db, _test) = open(backend).await;
         add(&db, "taken").await.unwrap();
         let error = add(&db, "taken").await.unwrap_err();
@@ -110,7 +110,7 @@ testkit::on_both! {
         assert!(error.is_unique_violation("counters") && !error.is_unique_violation("things"), "{error:?}");
     }
 
-    async fn whoever_stops_waiting_changes_nothing_about_the_write(backend) {
+    async fn cancelled_callers_do_not_cancel_running_writes(backend) {
         let (db, _test) = open(backend).await;
         let thing = Thing::named("slow");
         let write = db.write(move |c| {

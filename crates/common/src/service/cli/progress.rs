@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use database::Progress;
+use database::BackupProgress;
 
 /// How often progress is printed.
 const PRINT_INTERVAL: Duration = Duration::from_secs(2);
@@ -18,16 +18,16 @@ impl ProgressPrinter {
         Self { last_printed: Instant::now() }
     }
 
-    pub(super) fn print(&mut self, progress: Progress) {
+    pub(super) fn print(&mut self, progress: BackupProgress) {
         if self.last_printed.elapsed() < PRINT_INTERVAL {
             return;
         }
         self.last_printed = Instant::now();
         match progress {
-            Progress::Copied(pages, total) => {
-                eprintln!("{} % copied", i64::from(pages) * 100 / i64::from(total.max(1)));
+            BackupProgress::Copying { copied, total } => {
+                eprintln!("{} % copied", i64::from(copied) * 100 / i64::from(total.max(1)));
             }
-            Progress::Checking => eprintln!("copied; checking the copy"),
+            BackupProgress::Checking => eprintln!("copied; checking the copy"),
         }
     }
 }

@@ -16,7 +16,7 @@ use reqwest::StatusCode;
 use url::Url;
 use uuid::Uuid;
 
-pub use database::spans::{client_span, failed};
+pub use database::spans::{client_span, record_error};
 pub(crate) use export::Export;
 pub use opentelemetry::KeyValue;
 
@@ -151,12 +151,12 @@ pub fn http_client_span(method: &'static str, url: &Url) -> Option<BoxedSpan> {
 
 /// Records the status of the response to an outgoing HTTP call; `None` if there was no response.
 pub fn record_response(span: &mut Option<BoxedSpan>, status: Option<StatusCode>) {
-    let Some(status) = status else { return failed(span, "no_answer") };
+    let Some(status) = status else { return record_error(span, "no_answer") };
     if let Some(span) = span {
         span.set_attribute(KeyValue::new("http.response.status_code", i64::from(status.as_u16())));
     }
     if status.is_client_error() || status.is_server_error() {
-        failed(span, status.as_str().to_owned());
+        record_error(span, status.as_str().to_owned());
     }
 }
 

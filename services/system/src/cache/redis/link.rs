@@ -7,7 +7,7 @@ use std::time::Duration;
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, RedisError, cmd};
 use anyhow::{Context, Result, bail, ensure};
-use common::traces::{KeyValue, client_span, failed};
+use common::traces::{KeyValue, client_span, record_error};
 use metrics::Counter;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -58,7 +58,7 @@ impl RedisConnection {
         let answer = answer.context("Redis is too slow").and_then(|answer| answer.context("Redis failed"));
         if let Err(error) = &answer {
             self.errors.increment(1);
-            failed(&mut span, "no_answer");
+            record_error(&mut span, "no_answer");
             let full = error.downcast_ref().and_then(RedisError::code) == Some("OOM");
             if !full && self.current.send_replace(None).is_some() {
                 tracing::warn!(error = format!("{error:#}"), "going on without the cache");

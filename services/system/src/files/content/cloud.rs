@@ -182,11 +182,11 @@ async fn within<T>(
 ) -> Result<object_store::Result<T>, Error> {
     let mut span = client_span("object store", || []);
     let result = timeout(call_timeout, call).await.map_err(|_| {
-        traces::failed(&mut span, "no_answer");
+        traces::record_error(&mut span, "no_answer");
         unavailable(anyhow!("no response within {call_timeout:?}"))
     })?;
     if result.as_ref().is_err_and(|error| !is_missing_object(error)) {
-        traces::failed(&mut span, "refused");
+        traces::record_error(&mut span, "refused");
     }
     Ok(result)
 }

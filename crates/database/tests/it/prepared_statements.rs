@@ -1,4 +1,4 @@
-//! Prepared statements: kept, but not for ever.
+//! The cache of prepared statements.
 
 use database::{Database, Error, Options};
 use diesel::dsl::sql;
@@ -8,8 +8,8 @@ use testkit::{Backend, TestDatabase};
 
 use crate::support::{migrations, options, things};
 
-/// A query with a text of its own for each number of filters.
-async fn ask(db: &Database, filters: usize) {
+/// Runs a query whose text depends on the number of filters.
+async fn run_query(db: &Database, filters: usize) {
     let read = db.read(move |c| {
         let all = things::table.select(things::name).into_boxed();
         let query = (0..filters).fold(all, |query, _| query.filter(things::name.ne("x")));
@@ -18,26 +18,26 @@ async fn ask(db: &Database, filters: usize) {
     assert_eq!(read.await.unwrap(), [""; 0]);
 }
 
-/// How many the server has; SQLite does not tell.
-async fn kept(db: &Database, backend: Backend) -> Option<i64> {
+/// Returns the number of prepared statements of the session; `None` on SQLite, which does not report it.
+async fn prepared_statements(db: &Database, backend: Backend) -> Option<i64> {
     let count = sql::<BigInt>("(SELECT count(*) FROM pg_prepared_statements)");
     let count = db.read(move |c| Ok::<_, Error>(diesel::select(count.clone()).get_result(c)?));
     if backend == Backend::Postgres { Some(count.await.unwrap()) } else { None }
 }
 
 testkit::on_both! {
-    async fn are_kept_and_forgotten_in_time(backend) {
+    async fn statements_are_cached_and_later_discarded(backend) {
         let test = TestDatabase::empty(backend).await;
         let options = Options { pool_size: 1, ..options(&test.url) };
         let db = Database::open(options, migrations).await.unwrap();
-        // Twice: a second connection, which the pool opens meanwhile, may take over once.
+        // Twice, since the pool may switch to a second connection once.
         for filters in (0..50).chain(0..50) {
-            ask(&db, filters).await;
+            run_query(&db, filters).await;
         }
-        assert!(kept(&db, backend).await.is_none_or(|kept| kept >= 50));
+        assert!(prepared_statements(&db, backend).await.is_none_or(|count| count >= 50));
         for _ in 0..1000 {
-            ask(&db, 1).await;
+            run_query(&db, 1).await;
         }
-        assert!(kept(&db, backend).await.is_none_or(|kept| kept < 10));
+        assert!(prepared_statements(&db, backend).await.is_none_or(|count| count < 10));
     }
 }

@@ -1,4 +1,4 @@
-//! Which database a URL names, and what to tell the person whose URL names none.
+//! Parsing of database URLs, with error messages for the operator.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,20 +7,21 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::Error;
 
-/// A database URL, understood.
+/// A parsed database URL.
 #[derive(Clone, Debug)]
-pub enum Target {
-    /// A SQLite file, made when it is missing and its folder can be written.
+pub enum DatabaseUrl {
+    /// The path of a SQLite file. SQLite creates a missing file.
     Sqlite(PathBuf),
-    /// A PostgreSQL server, as libpq takes it.
+    /// The URL of a PostgreSQL database in the syntax of libpq.
     Postgres(SecretString),
 }
 
-impl Target {
-    /// Reads `sqlite://PATH` (relative or absolute) or `postgres://…`.
+impl DatabaseUrl {
+    /// Parses `sqlite://PATH` (relative or absolute), `postgres://…` or `postgresql://…`.
     ///
     /// # Errors
-    /// [`Error::Setup`] with a sentence that names the two forms, or the folder that cannot be written.
+    /// [`Error::Setup`] if the URL has another form, or if the path of a SQLite file is a folder or in a folder that
+    /// does not exist.
     pub fn parse(url: &str) -> Result<Self, Error> {
         if let Some(path) = url.strip_prefix("sqlite://") {
             return sqlite_path(path).map(Self::Sqlite);
@@ -28,12 +29,12 @@ impl Target {
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
             return Ok(Self::Postgres(url.into()));
         }
-        // What has no scheme may be a password.
-        let found = url.split_once("://").map(|(scheme, _)| format!(", but starts with {scheme}://"));
+        // A text without a scheme is not shown: it may be a password.
+        let scheme = url.split_once("://").map(|(scheme, _)| format!(", but starts with {scheme}://"));
         Err(Error::Setup(format!(
             "database.url (DROVER_DATABASE__URL) must start with sqlite:// or postgres://{}: write sqlite://PATH or \
              postgres://USER:PASSWORD@HOST/NAME",
-            found.unwrap_or_default()
+            scheme.unwrap_or_default()
         )))
     }
 }
@@ -48,7 +49,7 @@ fn sqlite_path(path: &str) -> Result<PathBuf, Error> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {
         return Err(Error::Setup(format!(
-            "the folder {} of database.url (DROVER_DATABASE__URL) does not exist: make it, or name another",
+            "the folder {} of database.url (DROVER_DATABASE__URL) does not exist: create it or name another",
             folder.display()
         )));
     }
@@ -61,8 +62,8 @@ fn sqlite_path(path: &str) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
-impl fmt::Display for Target {
-    /// The URL without its password.
+impl fmt::Display for DatabaseUrl {
+    /// Writes the URL without its password and query parameters.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sqlite(path) => write!(f, "sqlite://{}", path.display()),
@@ -85,19 +86,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mistyped_url_is_no_file() {
+    fn rejects_mistyped_urls() {
         for url in
             ["", "data.sqlite", "postgress://x/y", "sqlite://", "sqlite://:memory:", "sqlite:///no/such/f"]
         {
-            assert!(matches!(Target::parse(url), Err(Error::Setup(_))), "{url}");
+            assert!(matches!(DatabaseUrl::parse(url), Err(Error::Setup(_))), "{url}");
         }
     }
 
     #[test]
-    fn a_password_is_not_shown() {
-        let target =
-            Target::parse("postgres://drover:s3cr@t@db:5432/drover?sslmode=require&password=x").unwrap();
-        assert_eq!(target.to_string(), "postgres://drover:…@db:5432/drover");
-        assert!(!format!("{target:?}").contains("s3cr"), "{target:?}");
+    fn display_omits_the_password() {
+        let url =
+            DatabaseUrl::parse("postgres://drover:s3cr@t@db:5432/drover?sslmode=require&password=x").unwrap();
+        assert_eq!(url.to_string(), "postgres://drover:…@db:5432/drover");
+        assert!(!format!("{url:?}").contains("s3cr"), "{url:?}");
     }
 }

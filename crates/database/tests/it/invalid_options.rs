@@ -1,4 +1,4 @@
-//! A configuration that cannot work is refused with one sentence, and leaves no file behind.
+//! Unusable options fail with one sentence for the operator and create no file.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
@@ -8,7 +8,8 @@ use testkit::{Backend, TestDatabase, block_on};
 
 use crate::support::{migrations, options};
 
-async fn refusal(url: &str) -> String {
+/// Opens a database and returns the text of its [`Error::Setup`].
+async fn setup_error(url: &str) -> String {
     let short = Options { wait: Duration::from_secs(2), ..options(url) };
     match Database::open(short, migrations).await.err() {
         Some(Error::Setup(sentence)) => {
@@ -20,44 +21,44 @@ async fn refusal(url: &str) -> String {
 }
 
 #[test]
-fn postgres() {
+fn rejects_postgres_urls_without_showing_passwords() {
     block_on(async {
         let test = TestDatabase::empty(Backend::Postgres).await;
         let (login, host) = test.url.trim_start_matches("postgres://").split_once('@').unwrap();
         let user = login.split(':').next().unwrap();
-        let wrong = refusal(&format!("postgres://{user}:wr0ng@{host}")).await;
+        let wrong = setup_error(&format!("postgres://{user}:wr0ng@{host}")).await;
         assert!(wrong.contains("password authentication failed"), "{wrong}");
         assert!(!wrong.contains("wr0ng"), "{wrong}");
-        let missing = refusal(&format!("{}_missing", test.url)).await;
+        let missing = setup_error(&format!("{}_missing", test.url)).await;
         assert!(missing.contains("does not exist"), "{missing}");
         let started = Instant::now();
-        let closed = refusal("postgres://u:p@127.0.0.1:1/x").await;
+        let closed = setup_error("postgres://u:p@127.0.0.1:1/x").await;
         assert!(closed.contains("postgres://u:…@127.0.0.1:1/x") && closed.contains("refused"), "{closed}");
-        let unknown = refusal("postgres://u:p@no-such-host.invalid/x").await;
+        let unknown = setup_error("postgres://u:p@no-such-host.invalid/x").await;
         let begin = "the host no-such-host.invalid of database.url (DROVER_DATABASE__URL) cannot be resolved";
         assert!(unknown.starts_with(begin), "{unknown}");
         for url in
             ["postgres://u:p@s3cret@no-such-host.invalid/x", "postgres://u:p@s3cret/x@no-such-host.invalid/x"]
         {
-            let garbled = refusal(url).await;
+            let garbled = setup_error(url).await;
             assert!(!garbled.contains("s3cret") && garbled.contains("percent-encod"), "{garbled}");
         }
         assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
-        assert!(refusal("postgres://u:p@127.0.0.1:1/x?nonsense=1").await.contains("nonsense"));
+        assert!(setup_error("postgres://u:p@127.0.0.1:1/x?nonsense=1").await.contains("nonsense"));
     });
 }
 
 #[test]
-fn sqlite() {
+fn rejects_sqlite_urls_and_creates_no_file() {
     block_on(async {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| format!("sqlite://{}", folder.path().join(name).display());
         std::fs::write(
             folder.path().join("notes.txt"),
-            "this is no database, but a text that is long enough".repeat(30),
+            "a text that is not a database and longer than a header".repeat(30),
         )
         .unwrap();
-        let other = refusal(&path("notes.txt")).await;
+        let other = setup_error(&path("notes.txt")).await;
         assert!(other.contains("not a database"), "{other}");
         for (url, part) in [
             (path(""), "folder"),
@@ -69,24 +70,24 @@ fn sqlite() {
             ("postgress://u:secret@h/d".into(), "postgress"),
             (String::new(), "must start with"),
         ] {
-            let sentence = refusal(&url).await;
+            let sentence = setup_error(&url).await;
             assert!(sentence.contains(part) && !sentence.contains("secret"), "{url}: {sentence}");
         }
-        let left: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();
-        assert_eq!(left, ["notes.txt"]);
+        let files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(files, ["notes.txt"]);
     });
 }
 
 #[test]
-fn a_folder_that_cannot_be_written() {
+fn rejects_unwritable_folders() {
     block_on(async {
         let folder = tempfile::tempdir().unwrap();
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o555)).unwrap();
         let url = format!("sqlite://{}/x.sqlite", folder.path().display());
-        // Root may write everywhere but into a file system that takes nothing.
+        // Root may write to every folder, but nobody may create files in /proc.
         let root = std::fs::File::create(folder.path().join("probe")).is_ok();
         let url = if root { "sqlite:///proc/x.sqlite".to_owned() } else { url };
-        let sentence = refusal(&url).await;
+        let sentence = setup_error(&url).await;
         assert!(sentence.contains("can be written"), "{sentence}");
     });
 }

@@ -1,4 +1,4 @@
-//! A SQLite file that is removed or replaced while it is in use.
+//! SQLite files that are removed or replaced while they are in use.
 
 use std::fs;
 use std::process::Command;
@@ -15,7 +15,7 @@ fn is_gone(written: &Result<(), Error>) -> bool {
 }
 
 #[test]
-fn nothing_is_written_to_a_file_that_is_gone() {
+fn writes_fail_while_the_database_file_is_missing() {
     block_on(async {
         let test = TestDatabase::empty(Backend::Sqlite).await;
         let path = test.url.strip_prefix("sqlite://").unwrap().to_owned();
@@ -30,7 +30,7 @@ fn nothing_is_written_to_a_file_that_is_gone() {
             let written = add(&db, "lost").await;
             assert!(is_gone(&written), "{written:?}");
         }
-        assert!(!fs::exists(&path).unwrap(), "no empty file is made");
+        assert!(!fs::exists(&path).unwrap(), "no empty file is created");
 
         fs::write(&path, "").unwrap();
         assert!(!db.ping().await, "another file is in its place");
@@ -44,7 +44,7 @@ fn nothing_is_written_to_a_file_that_is_gone() {
 }
 
 #[test]
-fn concurrent_writes_to_a_file_that_is_gone_are_all_refused() {
+fn concurrent_writes_to_a_missing_file_all_fail() {
     block_on(async {
         let test = TestDatabase::empty(Backend::Sqlite).await;
         let db = Database::open(options(&test.url), migrations).await.unwrap();
@@ -59,16 +59,16 @@ fn concurrent_writes_to_a_file_that_is_gone_are_all_refused() {
     });
 }
 
-/// The write-ahead log of a SQLite database.
-fn log_of(test: &TestDatabase) -> String {
+/// Returns the path of the write-ahead log of a SQLite database.
+fn log_path(test: &TestDatabase) -> String {
     format!("{}-wal", test.url.strip_prefix("sqlite://").unwrap())
 }
 
 #[test]
-fn nothing_is_written_to_a_log_that_is_gone() {
+fn writes_fail_while_the_log_is_missing() {
     block_on(async {
         let test = TestDatabase::empty(Backend::Sqlite).await;
-        let log = log_of(&test);
+        let log = log_path(&test);
         let aside = format!("{log}.aside");
         let db = Database::open(Options { pool_size: 1, ..options(&test.url) }, migrations).await.unwrap();
         add(&db, "before").await.unwrap();
@@ -76,7 +76,7 @@ fn nothing_is_written_to_a_log_that_is_gone() {
         fs::rename(&log, &aside).unwrap();
         assert!(!db.ping().await);
         assert!(is_gone(&add(&db, "lost").await));
-        assert!(!fs::exists(&log).unwrap(), "no empty log is made");
+        assert!(!fs::exists(&log).unwrap(), "no empty log is created");
 
         fs::write(&log, "").unwrap();
         assert!(!db.ping().await, "another log is in its place");
@@ -87,7 +87,7 @@ fn nothing_is_written_to_a_log_that_is_gone() {
         assert!(db.ping().await);
         add(&db, "later").await.unwrap();
 
-        // A stop writes what is in the log that is gone to the database.
+        // Closing the database copies the unlinked log into it.
         fs::remove_file(&log).unwrap();
         assert!(!db.ping().await);
         drop(db);
@@ -99,20 +99,20 @@ fn nothing_is_written_to_a_log_that_is_gone() {
     });
 }
 
-async fn wait_until(is_so: impl Fn() -> bool) {
+async fn wait_until(condition: impl Fn() -> bool) {
     for _ in 0..500 {
-        if is_so() {
+        if condition() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("not within 5 s");
+    panic!("the condition did not hold within 5 s");
 }
 
-/// The log is never taken for gone: not before the first write, nor while it is checkpointed, truncated or another process
-/// opens and closes the database.
+/// The log is never reported as missing: not before the first write, nor while it is checkpointed or truncated, nor
+/// while another process opens and closes the database.
 #[test]
-fn a_log_that_is_there_is_found() {
+fn existing_logs_are_never_reported_as_missing() {
     block_on(async {
         let test = TestDatabase::empty(Backend::Sqlite).await;
         let path = test.url.strip_prefix("sqlite://").unwrap().to_owned();
@@ -130,7 +130,8 @@ fn a_log_that_is_there_is_found() {
                 .unwrap();
             drop(Database::open(options(&test.url), migrations).await.unwrap());
             Database::backup(&options(&test.url), format!("{path}.{start}").as_ref(), |_| {}).unwrap();
-            // As other programs do. SQLite refuses the first while the service has the file, and does not remove the log.
+            // Other programs may do this. While the service has the file open, SQLite refuses the first statement and
+            // keeps the log.
             for sql in ["PRAGMA journal_mode=DELETE", "VACUUM"] {
                 let other = other_process(&path, sql);
                 assert!(db.ping().await, "{sql}: {other}");
@@ -141,11 +142,11 @@ fn a_log_that_is_there_is_found() {
     });
 }
 
-/// Runs a statement in another process.
+/// Runs a statement in another process and returns its error message, if any.
 fn other_process(path: &str, sql: &str) -> String {
     let program = "import sqlite3, sys\ntry: sqlite3.connect(sys.argv[1], timeout=0.2, isolation_level=None).execute(sys.argv[2])\n\
                    except sqlite3.Error as error: print(error)";
-    let ran = Command::new("python3").args(["-c", program, path, sql]).output().unwrap();
-    assert!(ran.status.success(), "{ran:?}");
-    String::from_utf8_lossy(&ran.stdout).into_owned()
+    let output = Command::new("python3").args(["-c", program, path, sql]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }

@@ -1,0 +1,113 @@
+//! Metrics of the database. The handles are stored, since looking one up by name costs more than recording a value.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use metrics::{Counter, Gauge, Histogram};
+use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+
+/// Handles of all metrics of a database. Creating them registers every metric with the value 0.
+#[derive(Clone)]
+pub(crate) struct DatabaseMetrics {
+    /// Seconds that a read took.
+    pub reads: Histogram,
+    /// Seconds that a write took.
+    pub writes: Histogram,
+    /// Seconds that a call waited for its permit to run.
+    pub connection_wait: Histogram,
+    /// Seconds that a write waited for the writer thread of SQLite.
+    pub writer_wait: Histogram,
+    /// Writes per commit of SQLite.
+    pub group_size: Histogram,
+    /// Transactions that were retried after a serialization failure.
+    pub retries: Counter,
+    /// Calls refused because all connections were busy.
+    pub busy: Counter,
+    /// Calls abandoned because the server did not respond.
+    pub stalled: Counter,
+    /// Calls that got no connection in time.
+    pub unreachable: Counter,
+    /// Writes that lost against concurrent transactions until their timeout.
+    pub conflict: Counter,
+    /// Writes refused because the queue of SQLite's writer was full.
+    pub queue_full: Counter,
+    /// Number of abandoned calls whose threads still wait for the server.
+    pub abandoned: Arc<AtomicUsize>,
+    abandoned_gauge: Gauge,
+    in_use: Gauge,
+    idle: Gauge,
+    limit: Gauge,
+    queued_writes: Gauge,
+}
+
+/// The current use of the connection pool.
+pub(crate) struct PoolUsage {
+    /// Calls that run.
+    pub in_use: usize,
+    /// Open connections that no call uses.
+    pub idle: usize,
+    /// Calls that may run at once.
+    pub limit: usize,
+}
+
+impl DatabaseMetrics {
+    /// Describes and registers all metrics.
+    pub(crate) fn new() -> Self {
+        describe();
+        let seconds = |kind| histogram!("drover_database_seconds", "kind" => kind);
+        let wait = |queue| histogram!("drover_database_wait_seconds", "queue" => queue);
+        let given_up = |reason| counter!("drover_database_given_up_total", "reason" => reason);
+        let connections = |state| gauge!("drover_database_connections", "state" => state);
+        Self {
+            reads: seconds("read"),
+            writes: seconds("write"),
+            connection_wait: wait("connections"),
+            writer_wait: wait("writer"),
+            group_size: histogram!("drover_database_group_size"),
+            retries: counter!("drover_database_retries_total"),
+            busy: given_up("busy"),
+            stalled: given_up("silent"),
+            unreachable: given_up("unreachable"),
+            conflict: given_up("conflict"),
+            queue_full: given_up("writer_full"),
+            abandoned: Arc::default(),
+            abandoned_gauge: gauge!("drover_database_calls_left"),
+            in_use: connections("in_use"),
+            idle: connections("idle"),
+            limit: gauge!("drover_database_connections_limit"),
+            queued_writes: gauge!("drover_database_writes_waiting"),
+        }
+    }
+
+    /// Sets the gauges.
+    pub(crate) fn update(&self, pool: &PoolUsage, queued_writes: usize) {
+        self.in_use.set(as_gauge_value(pool.in_use));
+        self.idle.set(as_gauge_value(pool.idle));
+        self.limit.set(as_gauge_value(pool.limit));
+        self.queued_writes.set(as_gauge_value(queued_writes));
+        self.abandoned_gauge.set(as_gauge_value(self.abandoned.load(Ordering::Relaxed)));
+    }
+}
+
+/// Records the seconds since `started`.
+pub(crate) fn record_elapsed(histogram: &Histogram, started: Instant) {
+    histogram.record(started.elapsed().as_secs_f64());
+}
+
+/// Converts a count to a metric value. Saturates at `u32::MAX`.
+pub(crate) fn as_gauge_value(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+fn describe() {
+    describe_histogram!("drover_database_seconds", "Duration of calls, including waiting and retries");
+    describe_histogram!("drover_database_wait_seconds", "Time that calls waited before they ran");
+    describe_histogram!("drover_database_group_size", "Writes per commit of SQLite");
+    describe_counter!("drover_database_retries_total", "Transactions retried after a serialization failure");
+    describe_counter!("drover_database_given_up_total", "Calls answered with 503, by reason");
+    describe_gauge!("drover_database_calls_left", "Abandoned calls whose threads still wait for the server");
+    describe_gauge!("drover_database_connections", "Connections of the pool, by state");
+    describe_gauge!("drover_database_connections_limit", "Maximum number of concurrent calls");
+    describe_gauge!("drover_database_writes_waiting", "Writes queued for the single writer of SQLite");
+}

@@ -1,0 +1,84 @@
+//! Transactions of PostgreSQL, retried after serialization failures.
+
+use std::time::{Duration, Instant};
+
+use diesel::connection::{AnsiTransactionManager, TransactionManager};
+use diesel::result::Error as DieselError;
+
+use crate::call::Call;
+use crate::connection::AnyTransactionManager;
+use crate::metrics::DatabaseMetrics;
+use crate::{AnyConnection, DatabaseFailure, Error};
+
+/// Shortest delay before a retry, in microseconds.
+const MIN_BACKOFF_US: u64 = 500;
+/// Longest delay before the first retry, in microseconds. It doubles with each retry, up to [`MAX_BACKOFF_US`].
+const INITIAL_BACKOFF_US: u64 = 1_000;
+const MAX_BACKOFF_US: u64 = 50_000;
+
+/// Runs `f` in a transaction at REPEATABLE READ. If a concurrent transaction changed a row that this one changes too,
+/// `f` runs again on the new state, until `retry_timeout` has passed.
+pub(crate) fn run_with_retries<T, E: DatabaseFailure>(
+    connection: &mut AnyConnection,
+    call: &Call,
+    retry_timeout: Duration,
+    metrics: &DatabaseMetrics,
+    f: &mut impl FnMut(&mut AnyConnection) -> Result<T, E>,
+) -> Result<T, E> {
+    let started = Instant::now();
+    let mut max_backoff = INITIAL_BACKOFF_US;
+    loop {
+        match run(connection, call, f) {
+            Err(e) if e.database().is_some_and(Error::is_serialization_failure) => {
+                if started.elapsed() > retry_timeout {
+                    metrics.conflict.increment(1);
+                    let reason = "concurrent transactions keep changing the same rows";
+                    return Err(Error::Unavailable(reason.into()).into());
+                }
+                metrics.retries.increment(1);
+                // A random delay, so that transactions that conflicted do not meet again.
+                std::thread::sleep(Duration::from_micros(rand::random_range(MIN_BACKOFF_US..=max_backoff)));
+                max_backoff = (max_backoff * 2).min(MAX_BACKOFF_US);
+            }
+            result => return result,
+        }
+    }
+}
+
+fn run<T, E: DatabaseFailure>(
+    connection: &mut AnyConnection,
+    call: &Call,
+    f: &mut impl FnMut(&mut AnyConnection) -> Result<T, E>,
+) -> Result<T, E> {
+    if let AnyConnection::Postgres(c) = connection {
+        AnsiTransactionManager::begin_transaction_sql(c, "BEGIN ISOLATION LEVEL REPEATABLE READ")
+            .map_err(|e| E::from(Error::from(e)))?;
+    }
+    let result = f(connection)
+        .and_then(|value| if call.start_commit() { Ok(value) } else { Err(Error::abandoned().into()) });
+    match result {
+        Ok(value) => {
+            let committed = AnyTransactionManager::commit_transaction(connection).map_err(commit_error);
+            call.end_commit(committed.as_ref().is_err_and(Error::is_serialization_failure));
+            committed?;
+            Ok(value)
+        }
+        Err(error) => {
+            // If the rollback fails too, the connection is broken and the pool discards it.
+            let _ = AnyTransactionManager::rollback_transaction(connection);
+            Err(error)
+        }
+    }
+}
+
+/// Converts an error of COMMIT. A failure of the connection leaves the outcome unknown, so the transaction must not be
+/// retried.
+fn commit_error(error: DieselError) -> Error {
+    match error {
+        DieselError::RollbackErrorOnCommit { .. } => Error::CommitUnknown(error.to_string()),
+        error => match Error::from(error) {
+            Error::Unavailable(reason) => Error::CommitUnknown(reason),
+            other => other,
+        },
+    }
+}

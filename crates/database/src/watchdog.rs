@@ -1,0 +1,106 @@
+//! The watchdog of PostgreSQL calls that take long.
+//!
+//! On a stalled network libpq waits for a reply without end, and nothing can wake its thread. So the watchdog asks the
+//! server whether it still works for a call. If not, it answers the caller with an error and leaves the thread behind.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use diesel::RunQueryDsl;
+use diesel::dsl::sql;
+use diesel::sql_types::Bool;
+use secrecy::{ExposeSecret, SecretString};
+use tokio::task::{JoinError, JoinHandle, spawn_blocking};
+use tokio::time::{timeout, timeout_at};
+
+use crate::call::Call;
+use crate::connection;
+use crate::metrics::DatabaseMetrics;
+use crate::{DatabaseFailure, Error};
+
+/// Timeout of the query that asks whether the server is executing a call.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Delay between two probes for the same call.
+const PROBE_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Abandons calls that the server no longer executes.
+pub(crate) struct Watchdog {
+    pub url: SecretString,
+    pub schema: &'static str,
+    /// Incremented when the server stalls. See [`crate::manager::ConnectionManager::stall_epoch`].
+    pub stall_epoch: Arc<AtomicU64>,
+    /// Abandoned calls whose permits may be released at the same time.
+    pub max_released: usize,
+    pub metrics: DatabaseMetrics,
+}
+
+impl Watchdog {
+    /// Waits for a call. After `deadline`, waits on only as long as the server executes the call.
+    ///
+    /// # Errors
+    /// The error of the call; for an abandoned call [`Error::Unavailable`], or [`Error::CommitUnknown`] if it was
+    /// committing.
+    pub(crate) async fn watch<T, E: DatabaseFailure>(
+        self: Arc<Self>,
+        call: Arc<Call>,
+        mut task: JoinHandle<Result<T, E>>,
+        deadline: Instant,
+    ) -> Result<T, E> {
+        let mut next_probe = deadline.into();
+        loop {
+            if let Ok(joined) = timeout_at(next_probe, &mut task).await {
+                return flatten(joined);
+            }
+            let assignment = call.assignment();
+            let is_executing = match assignment {
+                Some(assignment) => self.is_executing(assignment.backend_pid).await,
+                None => false,
+            };
+            if !is_executing && let Some(error) = call.abandon(|| self.count_abandoned()) {
+                tracing::warn!(%error, "abandoned a database call");
+                self.metrics.stalled.increment(1);
+                if let Some(assignment) = assignment {
+                    self.advance_stall_epoch(assignment.stall_epoch);
+                }
+                return Err(error.into());
+            }
+            next_probe = tokio::time::Instant::now() + PROBE_INTERVAL;
+        }
+    }
+
+    /// Counts an abandoned call. Returns true if its permit may be released.
+    fn count_abandoned(&self) -> bool {
+        self.metrics.abandoned.fetch_add(1, Ordering::Relaxed) < self.max_released
+    }
+
+    /// Starts a new stall epoch, once for all calls of the same epoch.
+    fn advance_stall_epoch(&self, seen: u64) {
+        let _ = self.stall_epoch.compare_exchange(seen, seen + 1, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Returns whether PostgreSQL is still executing for this backend, or finished within 4 s. Uses a new connection:
+    /// silence on the old one can't tell a slow query from a lost reply.
+    async fn is_executing(&self, backend_pid: i32) -> bool {
+        let (url, schema) = (self.url.clone(), self.schema);
+        let probe = spawn_blocking(move || {
+            let mut c = connection::open_postgres(url.expose_secret(), schema)?;
+            let is_executing = format!(
+                "EXISTS (SELECT FROM pg_stat_activity WHERE pid = {backend_pid}
+                 AND (state NOT LIKE 'idle%' OR state_change > clock_timestamp() - interval '4 s'))"
+            );
+            Ok::<_, Error>(diesel::select(sql::<Bool>(&is_executing)).get_result(&mut c)?)
+        });
+        match timeout(PROBE_TIMEOUT, probe).await {
+            Ok(Ok(Ok(is_executing))) => is_executing,
+            // The server responds, but refuses the connection, for example because it has too many.
+            Ok(Ok(Err(error))) => error.to_string().contains("FATAL"),
+            _ => false,
+        }
+    }
+}
+
+/// Returns the result of a finished task, or [`Error::Panicked`].
+pub(crate) fn flatten<T, E: DatabaseFailure>(joined: Result<Result<T, E>, JoinError>) -> Result<T, E> {
+    joined.unwrap_or_else(|_| Err(Error::Panicked.into()))
+}
