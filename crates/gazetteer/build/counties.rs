@@ -1,7 +1,7 @@
-//! Counties by which people say where a place is, though ISO 3166-2 has none of that name or only a part: the regions that
-//! cover them, roughly. Names are parted by `|`.
+//! Counties in common use that are not regions of ISO 3166-2, or larger than the region of that name, with the regions
+//! that roughly cover them. Alternative names are separated by `|`, region codes (without `GB-`) by spaces.
 
-/// With "Co" and "County" before them too.
+/// Counties of Northern Ireland, whose names may also follow "Co" or "County".
 pub const IRISH: [(&str, &str); 7] = [
     ("Antrim", "ANN BFS CCG LBC MEA"),
     ("Armagh", "ABC NMD"),
@@ -12,6 +12,7 @@ pub const IRISH: [(&str, &str); 7] = [
     ("Tyrone", "DRS FMO MUL"),
 ];
 
+/// Counties of Great Britain.
 pub const BRITISH: [(&str, &str); 65] = [
     ("Argyll|Argyllshire", "AGB HLD"),
     ("Ayrshire", "EAY NAY SAY"),

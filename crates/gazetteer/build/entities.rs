@@ -1,70 +1,73 @@
-//! What can be found by its name: places, regions that something is in, and districts whose main place is not among the
-//! places of their country. They are numbered in the order in which a
-//! search lists them, so that the library orders by comparing numbers.
+//! Entities, which can be found by name: places, regions that contain a place or district, and districts whose main
+//! place is not in the list of places.
+//!
+//! They are numbered by rank, so the library sorts hits by number.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use crate::fold::fold;
-use crate::source::{District, Place, Region, Source};
+use crate::source::{DistrictRecord, PlaceRecord, RegionRecord, SourceData};
 
-/// Inhabitants as which a district counts: all those found by name are around small towns or parts of Dublin.
-const IN_DISTRICT: u64 = 1_000;
+/// Population that ranks a district. Districts found by name are around small towns or are parts of Dublin.
+const DISTRICT_POPULATION: u64 = 1_000;
 
+/// An entity. Numbers are row numbers of the tables of regions and districts.
 #[derive(Clone, Copy)]
 pub enum Entity<'a> {
-    Place(&'a Place),
-    Region(u16, &'a Region),
-    District(u16, &'a District),
+    Place(&'a PlaceRecord),
+    Region(u16, &'a RegionRecord),
+    District(u16, &'a DistrictRecord),
 }
 
-/// Largest first; a region counts as much as the largest place in it and comes after it. Then by name, then by id.
-pub fn number(source: &Source) -> Vec<Entity<'_>> {
+/// Returns the entities by rank: by population, largest first, then by name, then by id. A region has the population of
+/// its largest place and comes after the places of that size.
+pub fn rank(source: &SourceData) -> Vec<Entity<'_>> {
     let mut largest: HashMap<u16, u64> = HashMap::new();
     let mut ranked = Vec::new();
     for place in &source.places {
-        let weight = u64::from(place.population);
-        ranked.push((weight, Entity::Place(place)));
-        for region in around(source, place.region) {
-            let most = largest.entry(region).or_default();
-            *most = weight.max(*most);
+        let population = u64::from(place.population);
+        ranked.push((population, Entity::Place(place)));
+        for region in region_and_ancestors(source, place.region) {
+            let largest = largest.entry(region).or_default();
+            *largest = population.max(*largest);
         }
     }
-    for region in source.districts.iter().flat_map(|district| around(source, district.region)) {
+    for region in source.districts.iter().flat_map(|district| region_and_ancestors(source, district.region)) {
         largest.entry(region).or_default();
     }
     for (region, number) in source.regions.iter().zip(0..) {
-        if let Some(weight) = largest.get(&number) {
-            ranked.push((*weight, Entity::Region(number, region)));
+        if let Some(population) = largest.get(&number) {
+            ranked.push((*population, Entity::Region(number, region)));
         }
     }
-    let mut places = HashSet::new();
+    let mut place_names = HashSet::new();
     for place in &source.places {
         let names = std::iter::once(&place.name).chain(&place.aliases);
-        places.extend(names.map(|name| (place.country, saint(&fold(name)))));
+        place_names.extend(names.map(|name| (place.country, expand_saint(&fold(name)))));
     }
     for (district, number) in source.districts.iter().zip(0..) {
-        if !places.contains(&(district.country, saint(&fold(&district.place)))) {
-            ranked.push((IN_DISTRICT, Entity::District(number, district)));
+        if !place_names.contains(&(district.country, expand_saint(&fold(&district.place)))) {
+            ranked.push((DISTRICT_POPULATION, Entity::District(number, district)));
         }
     }
-    ranked.sort_by_cached_key(|(weight, entity)| {
+    ranked.sort_by_cached_key(|(population, entity)| {
         let (region, name, id) = match entity {
             Entity::Place(place) => (false, &place.name, place.id),
             Entity::Region(number, region) => (true, &region.name, u32::from(*number)),
             Entity::District(number, district) => (true, &district.place, u32::from(*number)),
         };
-        (Reverse(*weight), region, fold(name), name.clone(), id)
+        (Reverse(*population), region, fold(name), name.clone(), id)
     });
     ranked.into_iter().map(|(_, entity)| entity).collect()
 }
 
-/// A region and what it is part of.
-fn around(source: &Source, region: Option<u16>) -> impl Iterator<Item = u16> {
+/// Returns a region and the regions that it is part of.
+fn region_and_ancestors(source: &SourceData, region: Option<u16>) -> impl Iterator<Item = u16> {
     std::iter::successors(region, |number| source.regions[usize::from(*number)].parent)
 }
 
-/// A folded name with "saint" for "st", so that both are the same.
-fn saint(name: &str) -> String {
+/// Replaces the word "st" of a folded name by "saint".
+fn expand_saint(name: &str) -> String {
     name.split(' ').map(|word| if word == "st" { "saint" } else { word }).collect::<Vec<_>>().join(" ")
 }

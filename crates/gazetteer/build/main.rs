@@ -1,21 +1,24 @@
-//! Turns the files of `data/` into what the library embeds: tables of fixed rows that are read where they lie, so
-//! that opening the gazetteer costs nothing and memory holds only the pages that are used. Layouts: `src/tables.rs`.
+//! Converts the files of `data/` to the tables that the library embeds (`src/tables.rs`).
+//!
+//! The tables have rows of fixed size and are read in place, so opening the gazetteer takes no time and memory holds
+//! only the pages in use.
 
-// Rows and bytes are counted in columns that are wide enough for ten times as many.
-#![allow(clippy::cast_possible_truncation)]
+#![allow(clippy::cast_possible_truncation, reason = "columns fit ten times as many rows and bytes")]
 
 mod counties;
+mod countries;
 mod entities;
 #[path = "../src/fold.rs"]
 mod fold;
+#[path = "../src/layout.rs"]
+mod layout;
 mod names;
 mod postcodes;
 mod qualifiers;
 mod source;
-#[expect(dead_code, reason = "distances are the library's")]
+#[expect(dead_code, reason = "only the library computes distances")]
 #[path = "../src/sphere.rs"]
 mod sphere;
-mod statics;
 mod tables;
 mod tree;
 mod words;
@@ -26,24 +29,22 @@ use std::{env, fs};
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
-/// "None" in a column of 16 bits.
-const NONE: u16 = u16::MAX;
-
 fn main() -> Result {
-    for path in ["build", "data", "src/fold.rs", "src/sphere.rs"] {
+    for path in ["build", "data", "src/fold.rs", "src/layout.rs", "src/sphere.rs"] {
         println!("cargo::rerun-if-changed={path}");
     }
-    let source = source::Source::read()?;
-    let entities = entities::number(&source);
+    let source = source::SourceData::read()?;
+    let entities = entities::rank(&source);
     tables::write_all(&source, &entities)?;
     names::write_all(&entities)?;
     tree::write_all(&entities)?;
     qualifiers::write_all(&source)?;
-    statics::write_all(&source)?;
+    countries::write_all(&source)?;
     postcodes::write_all(&source)?;
     words::write_all()
 }
 
-fn write(name: &str, bytes: &[u8]) -> Result {
+/// Writes a table to `OUT_DIR`.
+fn write_table(name: &str, bytes: &[u8]) -> Result {
     Ok(fs::write(PathBuf::from(env::var("OUT_DIR")?).join(name), bytes)?)
 }

@@ -1,17 +1,16 @@
-//! Names by which entities are found, folded: all of them one after another, every word's beginning in alphabetical
-//! order of what follows it, and the set of whole names in which near spellings are looked up.
+//! Writes the folded names of entities, their sorted suffixes and the set of whole names in which similar spellings are
+//! searched.
 
 use fst::SetBuilder;
 
 use crate::entities::Entity;
 use crate::fold::fold;
-use crate::{Result, write};
+use crate::layout::IS_WHOLE_NAME;
+use crate::{Result, write_table};
 
-/// Marks a suffix that is the whole name, in the entity's column.
-const WHOLE: u32 = 1 << 31;
-
+/// Writes `spellings`, `suffixes` and `folded`.
 pub fn write_all(entities: &[Entity]) -> Result {
-    // A break before every name as well, so that one reads from anywhere in it to both ends.
+    // Each name is between line breaks, so the library finds both ends from any offset within it.
     let mut pool = String::from("\n");
     let mut suffixes: Vec<(u32, u32)> = Vec::new();
     for (entity, number) in entities.iter().zip(0u32..) {
@@ -19,29 +18,29 @@ pub fn write_all(entities: &[Entity]) -> Result {
             let at = pool.len();
             pool.push_str(&name);
             pool.push('\n');
-            suffixes.push((at as u32, number | WHOLE));
+            suffixes.push((at as u32, number | IS_WHOLE_NAME));
             let breaks = name.match_indices(' ');
             suffixes.extend(breaks.map(|(space, _)| ((at + space + 1) as u32, number)));
         }
     }
     let suffix = |at: u32| pool[at as usize..].split('\n').next().unwrap_or_default();
-    suffixes.sort_by_cached_key(|(at, number)| (suffix(*at), number & !WHOLE, *at));
+    suffixes.sort_by_cached_key(|(at, number)| (suffix(*at), number & !IS_WHOLE_NAME, *at));
 
     let mut spellings = SetBuilder::memory();
-    let mut last = "";
+    let mut previous = "";
     for (at, number) in &suffixes {
-        if number & WHOLE != 0 && suffix(*at) != last {
-            last = suffix(*at);
-            spellings.insert(last)?;
+        if number & IS_WHOLE_NAME != 0 && suffix(*at) != previous {
+            previous = suffix(*at);
+            spellings.insert(previous)?;
         }
     }
-    write("spellings", &spellings.into_inner()?)?;
+    write_table("spellings", &spellings.into_inner()?)?;
     let rows = suffixes.iter().flat_map(|(at, number)| [at.to_le_bytes(), number.to_le_bytes()]);
-    write("suffixes", rows.collect::<Vec<_>>().as_flattened())?;
-    write("folded", pool.as_bytes())
+    write_table("suffixes", rows.collect::<Vec<_>>().as_flattened())?;
+    write_table("folded", pool.as_bytes())
 }
 
-/// All of an entity's names, and those with "st" once more with "saint" and the other way.
+/// Returns all folded names of an entity. Names with the word "st" are also included with "saint", and vice versa.
 fn names(entity: &Entity) -> Vec<String> {
     let (name, aliases) = match entity {
         Entity::Place(place) => (&place.name, &place.aliases[..]),
@@ -49,7 +48,7 @@ fn names(entity: &Entity) -> Vec<String> {
         Entity::District(_, district) => (&district.place, &[][..]),
     };
     let mut names: Vec<String> = std::iter::once(name).chain(aliases).map(|name| fold(name)).collect();
-    // "Dublin 04" is how the code is read.
+    // "Dublin 4" is also written "Dublin 04", as in its code.
     if let Entity::District(..) = entity
         && let Some((town, number)) = names[0].split_once(' ')
         && number.parse::<u8>().is_ok_and(|number| number < 10)

@@ -1,4 +1,4 @@
-//! The CSV files as they are, with names of countries, regions and districts resolved to their row numbers.
+//! Reads the CSV files and replaces the codes of countries, regions and districts by row numbers.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,35 +7,42 @@ use csv::{ReaderBuilder, StringRecord};
 
 use crate::Result;
 
-pub struct Source {
-    /// Rows of countries.csv, by ISO code.
+/// The contents of the CSV files.
+pub struct SourceData {
+    /// Rows of countries.csv, sorted by ISO code.
     pub countries: Vec<StringRecord>,
-    pub regions: Vec<Region>,
-    pub districts: Vec<District>,
-    pub places: Vec<Place>,
+    pub regions: Vec<RegionRecord>,
+    pub districts: Vec<DistrictRecord>,
+    pub places: Vec<PlaceRecord>,
 }
 
-pub struct Region {
+/// A row of regions.csv.
+pub struct RegionRecord {
     pub iso: String,
     pub name: String,
     pub country: u8,
     pub group: String,
     pub aliases: Vec<String>,
+    /// Months between TB tests; 0 if not known.
     pub tb_months: u32,
-    pub at: Point,
-    /// The nation, province or other region that it is part of.
+    pub coordinates: Coordinates,
+    /// Row number of the nation, province or other region that contains this region.
     pub parent: Option<u16>,
 }
 
-pub struct District {
+/// A row of postcode_districts.csv.
+pub struct DistrictRecord {
     pub code: String,
     pub country: u8,
+    /// Name of the main place.
     pub place: String,
     pub region: Option<u16>,
-    pub at: Point,
+    pub coordinates: Coordinates,
 }
 
-pub struct Place {
+/// A row of places.csv with the aliases of own_names.csv.
+pub struct PlaceRecord {
+    /// GeoNames id.
     pub id: u32,
     pub name: String,
     /// Welsh, Irish and other names.
@@ -43,44 +50,47 @@ pub struct Place {
     pub country: u8,
     pub region: Option<u16>,
     pub district: Option<u16>,
-    pub at: Point,
+    pub coordinates: Coordinates,
     pub population: u32,
 }
 
-/// WGS84 in units of 1e-5 degree, which is how the tables hold it.
+/// WGS84 coordinates in units of 1e-5 degree, as in the tables.
 #[derive(Clone, Copy)]
-pub struct Point {
+pub struct Coordinates {
     pub lat: i32,
     pub lon: i32,
 }
 
-impl Point {
+impl Coordinates {
     fn parse(lat: &str, lon: &str) -> Result<Self> {
         let parse = |text: &str| text.parse::<f64>().map(|degrees| (degrees * 1e5).round() as i32);
         Ok(Self { lat: parse(lat)?, lon: parse(lon)? })
     }
+
+    /// Returns latitude and longitude in degrees.
     pub fn degrees(self) -> (f64, f64) {
         (f64::from(self.lat) / 1e5, f64::from(self.lon) / 1e5)
     }
 }
 
-impl Source {
+impl SourceData {
+    /// Reads all files of `data/`.
     pub fn read() -> Result<Self> {
         let countries = rows("countries.csv")?;
         let country: HashMap<&str, u8> = countries.iter().zip(0..).map(|(row, i)| (&row[0], i)).collect();
 
         let mut regions = Vec::new();
         for row in rows("regions.csv")? {
-            let name = in_order(&row[1]);
-            let is_other = |alias: &&str| !alias.is_empty() && *alias != name;
-            regions.push(Region {
+            let name = natural_word_order(&row[1]);
+            let is_alias = |alias: &&str| !alias.is_empty() && *alias != name;
+            regions.push(RegionRecord {
                 iso: row[0].into(),
                 country: country[&row[2]],
                 group: row[3].into(),
-                aliases: row[4].split('|').filter(is_other).map(Into::into).collect(),
+                aliases: row[4].split('|').filter(is_alias).map(Into::into).collect(),
                 name,
                 tb_months: row[5].parse().unwrap_or(0),
-                at: Point::parse(&row[6], &row[7])?,
+                coordinates: Coordinates::parse(&row[6], &row[7])?,
                 parent: None,
             });
         }
@@ -92,16 +102,16 @@ impl Source {
 
         let mut districts = Vec::new();
         for row in rows("postcode_districts.csv")? {
-            districts.push(District {
+            districts.push(DistrictRecord {
                 code: row[0].into(),
                 country: country[&row[1]],
                 place: row[3].into(),
                 region: region.get(&row[4]).copied(),
-                at: Point::parse(&row[5], &row[6])?,
+                coordinates: Coordinates::parse(&row[5], &row[6])?,
             });
         }
-        districts.sort_by_cached_key(|district| natural(&district.code));
-        // W12 is in London and in Newbridge.
+        districts.sort_by_cached_key(|district| natural_sort_key(&district.code));
+        // W12 is a district of London and a routing key of Ireland.
         let district: HashMap<(String, bool), u16> =
             districts.iter().map(|d| (d.code.clone(), d.country == country["IE"])).zip(0..).collect();
 
@@ -112,60 +122,62 @@ impl Source {
         let mut places = Vec::new();
         for row in rows("places.csv")? {
             let id = row[0].parse()?;
-            places.push(Place {
+            places.push(PlaceRecord {
                 id,
                 name: row[1].into(),
                 aliases: aliases.remove(&id).unwrap_or_default(),
                 country: country[&row[2]],
                 region: region.get(&row[3]).copied(),
                 district: district.get(&(row[5].into(), &row[2] == "IE")).copied(),
-                at: Point::parse(&row[6], &row[7])?,
+                coordinates: Coordinates::parse(&row[6], &row[7])?,
                 population: row[8].parse().unwrap_or(0),
             });
         }
         if let Some(id) = aliases.keys().next() {
-            return Err(format!("own_names.csv has no place {id}").into());
+            return Err(format!("own_names.csv has the id {id}, which places.csv lacks").into());
         }
         Ok(Self { countries, regions, districts, places })
     }
 }
 
+/// Reads the rows of a CSV file without its header.
 fn rows(file: &str) -> Result<Vec<StringRecord>> {
     let path = Path::new("data").join(file);
     Ok(ReaderBuilder::new().from_path(path)?.into_records().collect::<std::result::Result<_, _>>()?)
 }
 
-/// The region of the country that bears the group's name, at best one that is itself in no group: Dhaka is a division of
-/// Bangladesh and a district in it. English groups are no regions of ISO 3166-2: England.
-fn parent(regions: &[Region], child: usize) -> Option<u16> {
+/// Returns the parent of a region: the region of its country that has the name of its group. A region without a group
+/// is preferred, since Dhaka is both a division of Bangladesh and a district in it. The parent of English regions is
+/// England, since their groups are not regions of ISO 3166-2.
+fn parent(regions: &[RegionRecord], child: usize) -> Option<u16> {
     let group = &regions[child].group;
     let country = regions[child].country;
-    // Codes are sorted, so a country's regions are neighbours.
+    // Regions are sorted by code, so those of a country are adjacent.
     let first = regions.partition_point(|r| r.country < country);
-    let named = |is: &dyn Fn(&Region) -> bool| {
-        let found = regions[first..].iter().take_while(|r| r.country == country).position(is)?;
-        Some(first + found)
+    let find = |is: &dyn Fn(&RegionRecord) -> bool| {
+        let index = regions[first..].iter().take_while(|r| r.country == country).position(is)?;
+        Some(first + index)
     };
-    let found = named(&|r| r.name == *group && r.group.is_empty())
-        .or_else(|| named(&|r| r.name == *group))
-        .or_else(|| named(&|r| r.iso == "GB-ENG"))
-        .or_else(|| named(&|r| r.aliases.contains(group) && r.group == *group))
-        .filter(|&found| found != child && !group.is_empty())?;
-    Some(found as u16)
+    let parent = find(&|r| r.name == *group && r.group.is_empty())
+        .or_else(|| find(&|r| r.name == *group))
+        .or_else(|| find(&|r| r.iso == "GB-ENG"))
+        .or_else(|| find(&|r| r.aliases.contains(group) && r.group == *group))
+        .filter(|&parent| parent != child && !group.is_empty())?;
+    Some(parent as u16)
 }
 
-/// "City of Bristol", which the standard lists under B.
-fn in_order(name: &str) -> String {
+/// Restores the word order of names such as "Bristol, City of".
+fn natural_word_order(name: &str) -> String {
     match name.rsplit_once(", ") {
         Some((rest, first @ ("City of" | "County" | "The"))) => format!("{first} {rest}"),
         _ => name.into(),
     }
 }
 
-/// HR2 before HR10.
-fn natural(code: &str) -> (String, u32, String) {
-    let digit = |c: char| c.is_ascii_digit();
-    let (area, rest) = code.split_at(code.find(digit).unwrap_or(code.len()));
-    let (number, suffix) = rest.split_at(rest.rfind(digit).map_or(0, |last| last + 1));
+/// Returns a sort key by which HR2 comes before HR10.
+fn natural_sort_key(code: &str) -> (String, u32, String) {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let (area, rest) = code.split_at(code.find(is_digit).unwrap_or(code.len()));
+    let (number, suffix) = rest.split_at(rest.rfind(is_digit).map_or(0, |last| last + 1));
     (area.into(), number.parse().unwrap_or(0), suffix.into())
 }

@@ -1,22 +1,23 @@
-//! The words of the three-word grid: by number, and as a map from word to number.
+//! Writes the words of the three-word grid, and a map from word to number.
 
 use std::fs;
 
 use fst::MapBuilder;
 
-use crate::{Result, write};
+use crate::{Result, write_table};
 
-/// Bytes of the longest word.
-const WIDTH: usize = 9;
+/// Length of the longest word in bytes.
+const WORD_BYTES: usize = 9;
 
+/// Writes `words` and `word_numbers`.
 pub fn write_all() -> Result {
     let list = fs::read_to_string("data/words.txt")?;
     let mut rows = Vec::new();
     let mut numbers = MapBuilder::memory();
     for (word, number) in list.lines().zip(0..) {
-        rows.extend(format!("{word:WIDTH$}").bytes());
+        rows.extend(format!("{word:WORD_BYTES$}").bytes());
         numbers.insert(word, number)?;
     }
-    write("words", &rows)?;
-    write("word_numbers", &numbers.into_inner()?)
+    write_table("words", &rows)?;
+    write_table("word_numbers", &numbers.into_inner()?)
 }

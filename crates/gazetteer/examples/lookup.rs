@@ -1,7 +1,9 @@
-//! What the gazetteer makes of a text: `cargo run -p gazetteer --example lookup -- herefrod`. An id lists what is in the
-//! container, two numbers ask for the nearest, three words with dots for their point.
+//! Looks up a text: `cargo run -p gazetteer --example lookup -- herefrod`.
+//!
+//! An id of a container lists its contents. Two numbers are a latitude and a longitude, for the nearest place. Three
+//! words with dots are decoded to their point.
 
-use gazetteer::{CountrySet, Gazetteer, Grid, Search};
+use gazetteer::{CountrySet, Gazetteer, Grid, SearchOptions};
 
 fn main() {
     let text = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
@@ -14,14 +16,14 @@ fn main() {
         println!("{:?}", grid.decode(&text));
         return;
     }
-    let search = if let Some(spot) = gazetteer.find(&text) {
-        println!("{spot:#?}");
-        Search { within: Some(&text), limit: 20, ..Search::default() }
+    let options = if let Some(address) = gazetteer.find(&text) {
+        println!("{address:#?}");
+        SearchOptions { within: Some(&text), limit: 20, ..SearchOptions::default() }
     } else {
         let preferred = CountrySet::of(["GB", "IE"]);
-        Search { text: Some(&text), preferred, limit: 20, ..Search::default() }
+        SearchOptions { text: Some(&text), preferred, limit: 20, ..SearchOptions::default() }
     };
-    for hit in gazetteer.search(&search) {
+    for hit in gazetteer.search(&options) {
         println!("{:24} {:?} {} ({})", hit.id, hit.kind, hit.text, hit.description);
     }
 }

@@ -1,16 +1,17 @@
-//! Areas that narrow a search, and what is in them.
+//! Areas that restrict a search.
 
 use fst::Map;
 
-use crate::country::{country_number, region_and_around};
+use crate::country::{country_number, region_and_ancestors};
 use crate::district;
 use crate::item::Item;
+use crate::layout::{COUNTRY_AREA, DISTRICT_AREA, REGION_AREA};
 use crate::postcodes;
 use crate::tables::{
     DISTRICT_PLACES, QUALIFIER_AREAS, QUALIFIERS, REGION_DISTRICTS, REGION_PLACES, REGION_REGIONS, list,
 };
 
-/// Numbers are rows of the tables.
+/// An area, by its row number in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Area {
     Country(u8),
@@ -19,11 +20,12 @@ pub enum Area {
 }
 
 impl Area {
+    /// Returns the country with this ISO 3166-1 alpha-2 code.
     pub fn country(iso: &str) -> Option<Self> {
         country_number(iso).map(Self::Country)
     }
 
-    /// The container of that id.
+    /// Returns the region or district with this id.
     pub fn container(id: &str) -> Option<Self> {
         match Item::parse(id)? {
             Item::Region(number) => Some(Self::Region(number)),
@@ -32,25 +34,26 @@ impl Area {
         }
     }
 
-    pub fn holds(self, item: Item) -> bool {
+    /// Returns true if the item is in this area, at any depth.
+    pub fn contains(self, item: Item) -> bool {
         match self {
             Self::Country(number) => item.country_number() == number,
-            Self::Region(number) => region_and_around(item.region()).any(|region| region == number),
+            Self::Region(number) => region_and_ancestors(item.region()).any(|region| region == number),
             Self::District(number) => item.district() == Some(number),
         }
     }
 
-    /// What is directly in a container. Of a region: its regions by name, places best first, districts in order; of a
-    /// district: places best first, then postcodes in order.
+    /// Returns the direct contents of a container. A region has regions by name, places by rank and districts by code.
+    /// A district has places by rank and postcodes by code. A country has none.
     pub fn contents(self) -> Box<dyn Iterator<Item = Item>> {
-        let districts = |districts: u32| Item::District(districts as u16);
+        let district = |number: u32| Item::District(number as u16);
         match self {
             Self::Country(_) => Box::new(std::iter::empty()),
             Self::Region(number) => {
                 let number = usize::from(number);
                 let regions = list(REGION_REGIONS, number).map(|region| Item::Region(region as u16));
                 let places = list(REGION_PLACES, number).map(Item::Place);
-                Box::new(regions.chain(places).chain(list(REGION_DISTRICTS, number).map(districts)))
+                Box::new(regions.chain(places).chain(list(REGION_DISTRICTS, number).map(district)))
             }
             Self::District(number) => {
                 let places = list(DISTRICT_PLACES, usize::from(number)).map(Item::Place);
@@ -61,22 +64,24 @@ impl Area {
     }
 }
 
-/// What areas are called where they follow a name.
+/// The names of areas that may follow the name of a place: `Wales`, `TX`, `HR1`.
 pub struct Qualifiers(Map<&'static [u8]>);
 
 impl Qualifiers {
+    /// Opens the embedded automaton.
     pub fn open() -> Self {
-        let Ok(names) = Map::new(QUALIFIERS) else { unreachable!("build/ wrote it") };
+        let Ok(names) = Map::new(QUALIFIERS) else { unreachable!("the build script wrote it") };
         Self(names)
     }
 
-    /// All areas called so, in folded text.
+    /// Returns all areas with this name, which is folded.
     pub fn areas(&self, text: &str) -> Option<Vec<Area>> {
         let number = self.0.get(text)?;
-        let areas = list(QUALIFIER_AREAS, number as usize).map(|area| match (area >> 16, area as u16) {
-            (0, number) => Area::Country(number as u8),
-            (1, number) => Area::Region(number),
-            (_, number) => Area::District(number),
+        let areas = list(QUALIFIER_AREAS, number as usize).map(|area| match (area & !0xffff, area as u16) {
+            (COUNTRY_AREA, number) => Area::Country(number as u8),
+            (REGION_AREA, number) => Area::Region(number),
+            (DISTRICT_AREA, number) => Area::District(number),
+            _ => unreachable!("the build script writes no other kind"),
         });
         Some(areas.collect())
     }

@@ -1,14 +1,16 @@
-//! One form for all ways to write a name, so that "st-helens", "St. Helens" and "ST HELENS" are the same.
-//! `build/` folds the names, the library what is asked: both with this file.
+//! Folding of names, so that "st-helens", "St. Helens" and "ST HELENS" compare equal.
+//!
+//! `build/` folds the names and the library folds the queries, both with this file.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Lower case without accents and apostrophes, words of letters and digits parted by one space.
+/// Returns the words of a text in lower case, without accents and apostrophes, separated by single spaces. Words
+/// consist of letters and digits; all other characters separate words.
 pub fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for c in text.nfd().flat_map(char::to_lowercase) {
-        let plain = match c {
+        let replacement = match c {
             '\'' | '`' | '´' | '‘' | '’' | 'ʻ' | 'ʼ' | 'ʹ' | '′' => continue,
             'ß' => "ss",
             'æ' => "ae",
@@ -26,7 +28,7 @@ pub fn fold(text: &str) -> String {
             }
             _ => " ",
         };
-        folded.push_str(if folded.ends_with(' ') { plain.trim_start() } else { plain });
+        folded.push_str(if folded.ends_with(' ') { replacement.trim_start() } else { replacement });
     }
     folded.truncate(folded.trim_end().len());
     folded.drain(..folded.len() - folded.trim_start().len());
@@ -38,7 +40,7 @@ mod tests {
     use super::fold;
 
     #[test]
-    fn ways_to_write_a_name() {
+    fn folds_case_accents_and_punctuation() {
         let cases = [
             ("Bishop's Castle", "bishops castle"),
             ("Bishop’s  Castle ", "bishops castle"),

@@ -1,16 +1,15 @@
-//! What a search can find, and what is said of it.
+//! Items: everything that has an id.
 
-use crate::country::{Country, Region, country_numbered, region_number, region_numbered};
+use crate::country::{Country, Region, country_by_number, region_by_number, region_number};
 use crate::district;
+use crate::hit::{Hit, HitKind};
+use crate::layout::{IS_DISTRICT, IS_REGION};
+use crate::place;
 use crate::postcodes::{self, Unit};
-use crate::resolved_address::city;
-use crate::search::{Hit, Kind};
-use crate::tables::{
-    BY_ID, ENTITIES, IS_DISTRICT, IS_REGION, IS_TOWN, degrees_at, name_at, some, u16_at, u32_at,
-};
+use crate::tables::{BY_ID, ENTITIES, degrees_at, optional, u16_at, u32_at};
 use crate::tree;
 
-/// Something with an id. Numbers are rows of the tables.
+/// A place, region, district or unit postcode. Numbers are row numbers of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Item {
     Place(u32),
@@ -20,8 +19,8 @@ pub enum Item {
 }
 
 impl Item {
-    /// Place, region or district of that rank.
-    pub fn ranked(entity: u32) -> Self {
+    /// Returns the item of an entity.
+    pub fn from_entity(entity: u32) -> Self {
         let row = &ENTITIES[entity as usize];
         match u32_at(row, 12) {
             marks if marks & IS_REGION != 0 => Self::Region(u32_at(row, 0) as u16),
@@ -30,28 +29,28 @@ impl Item {
         }
     }
 
-    /// Of all ways to write an id only ours is one.
+    /// Returns the item with this id. Accepts only the spelling that [`Hit::id`] has.
     pub fn parse(id: &str) -> Option<Self> {
-        Self::parse_any(id).filter(|item| item.id() == id)
+        Self::parse_any_spelling(id).filter(|item| item.id() == id)
     }
 
-    fn parse_any(id: &str) -> Option<Self> {
+    fn parse_any_spelling(id: &str) -> Option<Self> {
         match id.split_once(':')? {
             ("place", id) => {
                 let id: u32 = id.parse().ok()?;
                 let place = |row: &[u8; 4]| u32::from_le_bytes(*row);
-                let geonames = |row: &[u8; 4]| u32_at(&ENTITIES[place(row) as usize], 0);
-                Some(Self::Place(place(&BY_ID[BY_ID.binary_search_by_key(&id, geonames).ok()?])))
+                let geonames_id = |row: &[u8; 4]| u32_at(&ENTITIES[place(row) as usize], 0);
+                Some(Self::Place(place(&BY_ID[BY_ID.binary_search_by_key(&id, geonames_id).ok()?])))
             }
             ("region", iso) => region_number(iso).map(Self::Region),
             ("district", code) => match code.strip_prefix("IE-") {
-                Some(code) => district::irish(code),
-                None => district::british(code),
+                Some(code) => district::find_irish(code),
+                None => district::find_british(code),
             }
             .map(Self::District),
             ("postcode", code) => {
                 let (outward, inward) = code.split_at_checked(code.len().checked_sub(3)?)?;
-                postcodes::beginning(district::padded(outward)?, inward).next().map(Self::Unit)
+                postcodes::with_prefix(district::pad(outward)?, inward).next().map(Self::Unit)
             }
             _ => None,
         }
@@ -60,8 +59,8 @@ impl Item {
     fn id(self) -> String {
         match self {
             Self::Place(number) => format!("place:{}", u32_at(&ENTITIES[number as usize], 0)),
-            Self::Region(number) => format!("region:{}", region_numbered(number).iso()),
-            // W12 is in London and in Newbridge.
+            Self::Region(number) => format!("region:{}", region_by_number(number).iso()),
+            // W12 is a district of London and a routing key of Ireland.
             Self::District(number) if district::is_irish(number) => {
                 format!("district:IE-{}", district::code(number))
             }
@@ -70,96 +69,90 @@ impl Item {
         }
     }
 
+    /// Returns the name or code.
     pub fn text(self) -> String {
         match self {
-            Self::Place(number) => place_name(number).to_owned(),
-            Self::Region(number) => region_numbered(number).name().to_owned(),
+            Self::Place(number) => place::name(number).to_owned(),
+            Self::Region(number) => region_by_number(number).name().to_owned(),
             Self::District(number) => district::code(number).to_owned(),
             Self::Unit(unit) => unit.text(),
         }
     }
 
-    /// From the nearest around it to the country: `Herefordshire, England, United Kingdom`.
+    /// Returns the surrounding areas, smallest first: `Herefordshire, England, United Kingdom`.
     fn description(self) -> String {
-        let region = self.region().map(region_numbered);
+        let region = self.region().map(region_by_number);
         let mut parts = match self {
             Self::District(number) => vec![district::place(number)],
             Self::Unit(unit) => {
                 let (lat, lon) = unit.degrees();
-                vec![city(tree::nearest(lat, lon), self.district())]
+                vec![place::city(tree::nearest(lat, lon), self.district())]
             }
             Self::Place(_) | Self::Region(_) => vec![],
         };
         parts.extend(region.map(Region::name));
         if let (Self::Place(_), "GB") = (self, self.country().iso) {
-            parts.extend(region.and_then(Region::parent).map(|nation| region_numbered(nation).name()));
+            parts.extend(region.and_then(Region::parent).map(|nation| region_by_number(nation).name()));
         }
         parts.push(self.country().name);
         parts.dedup();
         parts.join(", ")
     }
 
+    /// Converts the item to a search result.
     pub fn hit(self) -> Hit {
         let kind = match self {
-            Self::Place(_) => Kind::Place,
-            Self::Region(_) | Self::District(_) => Kind::Container,
-            Self::Unit(_) => Kind::Postcode,
+            Self::Place(_) => HitKind::Place,
+            Self::Region(_) | Self::District(_) => HitKind::Container,
+            Self::Unit(_) => HitKind::Postcode,
         };
         Hit { id: self.id(), kind, text: self.text(), description: self.description() }
     }
 
     pub fn country(self) -> &'static Country {
-        country_numbered(self.country_number())
+        country_by_number(self.country_number())
     }
 
+    /// Returns the row number of the country.
     pub fn country_number(self) -> u8 {
         match self {
             Self::Place(number) => ENTITIES[number as usize][20],
-            Self::Region(number) => region_numbered(number).country_number(),
+            Self::Region(number) => region_by_number(number).country_number(),
             Self::District(number) => district::country(number),
-            Self::Unit(unit) => unit.region().map_or(0, |region| region_numbered(region).country_number()),
+            Self::Unit(unit) => unit.region().map_or(0, |region| region_by_number(region).country_number()),
         }
     }
 
-    /// Whether it is in the British Isles.
-    pub fn is_home(self) -> bool {
+    pub fn is_in_british_isles(self) -> bool {
         matches!(self.country().iso, "GB" | "IE" | "IM" | "GG" | "JE")
     }
 
-    /// The region that it is in: of a region its parent.
+    /// Returns the number of the region that contains the item; for a region, its parent.
     pub fn region(self) -> Option<u16> {
         match self {
-            Self::Place(number) => some(u16_at(&ENTITIES[number as usize], 16)),
-            Self::Region(number) => region_numbered(number).parent(),
+            Self::Place(number) => optional(u16_at(&ENTITIES[number as usize], 16)),
+            Self::Region(number) => region_by_number(number).parent(),
             Self::District(number) => district::region(number),
             Self::Unit(unit) => unit.region(),
         }
     }
 
-    /// The district that it is in.
+    /// Returns the number of the district that contains a place or a unit postcode.
     pub fn district(self) -> Option<u16> {
         match self {
-            Self::Place(number) => some(u16_at(&ENTITIES[number as usize], 18)),
-            Self::Unit(unit) => district::british_padded(unit.outward()),
+            Self::Place(number) => optional(u16_at(&ENTITIES[number as usize], 18)),
+            Self::Unit(unit) => district::find_british_padded(unit.outward()),
             Self::Region(_) | Self::District(_) => None,
         }
     }
 
+    /// Returns latitude and longitude in degrees.
     pub fn degrees(self) -> (f64, f64) {
         match self {
             Self::Place(number) => degrees_at(&ENTITIES[number as usize], 4),
-            Self::Region(number) => region_numbered(number).degrees(),
+            Self::Region(number) => region_by_number(number).degrees(),
             Self::District(number) => district::degrees(number),
             Self::Unit(unit) => unit.degrees(),
         }
     }
-}
-
-pub fn place_name(place: u32) -> &'static str {
-    name_at(u32_at(&ENTITIES[place as usize], 12) & !IS_TOWN)
-}
-
-/// Whether a place is large enough to stand for itself in an address.
-pub fn is_town(place: u32) -> bool {
-    u32_at(&ENTITIES[place as usize], 12) & IS_TOWN != 0
 }

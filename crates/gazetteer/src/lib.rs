@@ -1,22 +1,24 @@
-//! Embedded countries, regions, places, postcodes and the three-word grid: a library without actix or diesel, and
-//! without network. Everything is read from tables that are part of the program, so opening costs nothing.
+//! Embedded countries, regions, places, postcodes and a three-word grid.
 //!
-//! Places and regions are ranked by population.
+//! The crate has no dependency on actix or Diesel and makes no network calls. All tables are part of the binary and
+//! read in place, so opening takes microseconds. Places and regions are ranked by population.
 
-// Columns of the tables are as narrow as what `build/` put into them.
-#![allow(clippy::cast_possible_truncation)]
+#![allow(clippy::cast_possible_truncation, reason = "`build/` ensures that numbers fit their columns")]
 
 mod area;
 mod country;
 mod district;
 mod fold;
 mod grid;
+mod hit;
 mod item;
+mod layout;
 mod names;
+mod place;
 mod postcode_match;
 mod postcodes;
 mod query;
-mod resolved_address;
+mod resolve;
 mod search;
 mod spelling;
 mod sphere;
@@ -24,45 +26,50 @@ mod tables;
 mod tree;
 
 pub use country::{Country, CountrySet, Region, countries, country, regions};
-pub use grid::{Grid, Unknown};
-pub use resolved_address::{Address, ResolvedAddress};
-pub use search::{Hit, Kind, Search};
+pub use grid::{Grid, UnknownWords};
+pub use hit::{Hit, HitKind};
+pub use resolve::{Address, ResolvedAddress};
+pub use search::SearchOptions;
 
-/// Places, regions and postcodes. Cheap to open, costs no memory of its own, is shared between threads.
-pub struct Gazetteer(search::Index);
+/// Places, regions and postcodes. Opening is cheap and allocates nothing; threads can share a gazetteer.
+pub struct Gazetteer(search::SearchIndex);
 
 impl Gazetteer {
-    /// Ready at once.
+    /// Opens the embedded gazetteer.
     pub fn open() -> Self {
-        Self(search::Index::open())
+        Self(search::SearchIndex::open())
     }
 
-    /// Exact matches, then what begins so, then what has words that begin so, then near spellings; in each the preferred
-    /// countries come first, and then the largest.
-    /// A region, country or postcode after a name narrows it. Of an address, the first part that names something is taken;
-    /// then the British Isles and the preferred countries come first. Without text, what is in the container.
-    /// Returns nothing for an unknown country or container.
-    pub fn search(&self, search: &Search<'_>) -> Vec<Hit> {
-        self.0.search(search)
+    /// Searches by text, by container or both (docs/api/places.md).
+    ///
+    /// Hits come in four groups: exact matches, names that start with the text, names with words that start with the
+    /// words of the text, and similar spellings. In each group, preferred countries come first, then higher ranks.
+    ///
+    /// A region, country or postcode after a name restricts the search. Of an address with commas, the first part that
+    /// has a match is searched; the British Isles and the preferred countries then come before all others. Without
+    /// text, the hits are the contents of the container. An unknown country or container has no hits.
+    pub fn search(&self, options: &SearchOptions<'_>) -> Vec<Hit> {
+        self.0.search(options)
     }
 
-    /// The full entry of an id that [`Self::search`] gave, containers included: they lie at their centre.
+    /// Returns the address of an id from [`Self::search`]. The position of a container is its centre.
     pub fn find(&self, id: &str) -> Option<ResolvedAddress> {
-        item::Item::parse(id).map(resolved_address::of)
+        item::Item::parse(id).map(resolve::resolve)
     }
 
-    /// Whether the id is one of a region or a postcode district.
+    /// Returns true if the id is that of a region or a postcode district.
     pub fn is_container(&self, id: &str) -> bool {
         area::Area::container(id).is_some()
     }
 
-    /// The nearest place on earth and, in Great Britain, the nearest postcode, for WGS84 degrees.
+    /// Returns the nearest place on earth and, in Great Britain, the nearest postcode, for WGS84 degrees.
     pub fn nearest(&self, lat: f64, lon: f64) -> ResolvedAddress {
-        resolved_address::nearest(lat, lon)
+        resolve::nearest(lat, lon)
     }
 }
 
-/// Kilometres between two points (latitude and longitude in degrees) on a sphere of 6,371.0088 km.
+/// Returns the distance in kilometres between two points (latitude and longitude in degrees) on a sphere with a radius
+/// of 6,371.0088 km.
 pub fn distance_km(a: (f64, f64), b: (f64, f64)) -> f64 {
     sphere::kilometres(sphere::chord2(&sphere::vector(a.0, a.1), &sphere::vector(b.0, b.1)))
 }

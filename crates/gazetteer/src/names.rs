@@ -1,14 +1,16 @@
-//! Places and regions by their names.
+//! Search of places, regions and districts by name.
 
 use std::cmp::Reverse;
 use std::iter;
 
 use fst::{IntoStreamer, Set, Streamer};
 
-use crate::spelling::Near;
-use crate::tables::{ENTITIES, FOLDED, IS_WHOLE, SPELLINGS, SUFFIXES, u32_at};
+use crate::layout::IS_WHOLE_NAME;
+use crate::spelling::SpellingAutomaton;
+use crate::tables::{ENTITIES, FOLDED, SPELLINGS, SUFFIXES, u32_at};
 
-/// Numbers of entities. They come out best first, as entities are numbered so: no result is ever sorted.
+/// A set of entities. Entities are numbered by rank, so iteration in numerical order yields them by rank without
+/// sorting.
 #[derive(Clone)]
 pub struct EntitySet(Vec<u64>);
 
@@ -19,108 +21,123 @@ impl Default for EntitySet {
 }
 
 impl EntitySet {
-    fn add(&mut self, entity: u32) {
+    fn insert(&mut self, entity: u32) {
         self.0[entity as usize / 64] |= 1 << (entity % 64);
     }
 
-    /// The same but those in `other`.
-    fn without(mut self, other: &Self) -> Self {
+    /// Returns the entities that are not in `other`.
+    fn difference(mut self, other: &Self) -> Self {
         self.0.iter_mut().zip(&other.0).for_each(|(bits, other)| *bits &= !other);
         self
     }
 
+    /// Returns the entities by rank.
     pub fn iter(&self) -> impl Iterator<Item = u32> {
         self.0.iter().zip(0u32..).flat_map(|(bits, word)| {
-            let rest = iter::successors(Some(*bits), |bits| Some(bits & bits.wrapping_sub(1)))
+            // Each step clears the lowest bit.
+            let remaining = iter::successors(Some(*bits), |bits| Some(bits & bits.wrapping_sub(1)))
                 .take_while(|bits| *bits != 0);
-            rest.map(move |bits| word * 64 + bits.trailing_zeros())
+            remaining.map(move |bits| word * 64 + bits.trailing_zeros())
         })
     }
 }
 
-/// Entities by how well a name of theirs matches, each once.
+/// Entities by how well their best name matches. The sets are disjoint.
 #[derive(Clone, Default)]
-pub struct Matches {
-    /// It is what was asked.
+pub struct NameMatches {
+    /// The name is the text.
     pub exact: EntitySet,
-    /// It begins so.
+    /// The name starts with the text.
     pub prefix: EntitySet,
-    /// Every word that was asked begins a word of it, each another.
+    /// Each word of the text is the start of a word of the name, each of a different one.
     pub words: EntitySet,
 }
 
-/// Entities whose name is or begins as the folded text, or has words that do.
-pub fn matches(text: &str) -> Matches {
-    let mut found = Matches::default();
-    for (at, entity, whole) in range(text) {
-        match FOLDED[at + text.len()] {
-            b'\n' if whole => found.exact.add(entity),
-            _ if whole => found.prefix.add(entity),
-            _ => found.words.add(entity),
+/// Returns the entities that match a folded text.
+pub fn match_names(text: &str) -> NameMatches {
+    let mut matches = NameMatches::default();
+    for Suffix { offset, entity, is_whole_name } in suffixes_with_prefix(text.as_bytes()) {
+        match FOLDED[offset + text.len()] {
+            b'\n' if is_whole_name => matches.exact.insert(entity),
+            _ if is_whole_name => matches.prefix.insert(entity),
+            _ => matches.words.insert(entity),
         }
     }
     if text.contains(' ') {
-        let mut asked: Vec<&str> = text.split(' ').collect();
-        // The longest first: what it may take of a name's words a shorter one may take too, but not the other way.
-        asked.sort_by_key(|word| Reverse(word.len()));
-        let rarest = asked.iter().min_by_key(|word| range(word).len()).copied().unwrap_or_default();
-        for (at, entity, _) in range(rarest) {
-            let name = name(at);
-            let mut taken = 0u64;
-            let take = |asked: &&str| {
-                let mut words = name.split(|byte| *byte == b' ').zip(0..64);
-                let fits =
-                    |(word, i): &(&[u8], u32)| taken >> i & 1 == 0 && word.starts_with(asked.as_bytes());
-                let found = words.find(fits);
-                taken |= found.map_or(0, |(_, i)| 1 << i);
-                found.is_some()
-            };
-            if asked.iter().all(take) {
-                found.words.add(entity);
-            }
-        }
+        match_words(text, &mut matches.words);
     }
-    found.prefix = found.prefix.without(&found.exact);
-    found.words = found.words.without(&found.exact).without(&found.prefix);
-    found
+    matches.prefix = matches.prefix.difference(&matches.exact);
+    matches.words = matches.words.difference(&matches.exact).difference(&matches.prefix);
+    matches
 }
 
-/// The automaton of all names.
-pub struct Names {
+/// Adds the entities that have a name in which each word of the text is the start of a different word.
+fn match_words(text: &str, entities: &mut EntitySet) {
+    let mut query_words: Vec<&str> = text.split(' ').collect();
+    // Longest first: a shorter word matches every word of the name that a longer word with the same start matches, so
+    // the longer one must choose first.
+    query_words.sort_by_key(|word| Reverse(word.len()));
+    let rarest = query_words.iter().min_by_key(|word| suffixes_with_prefix(word.as_bytes()).len());
+    let rarest = rarest.copied().unwrap_or_default();
+    for Suffix { offset, entity, .. } in suffixes_with_prefix(rarest.as_bytes()) {
+        let name = name_around(offset);
+        let mut used_words = 0u64;
+        let match_unused_word = |query_word: &&str| {
+            let mut words = name.split(|byte| *byte == b' ').zip(0..64);
+            let is_match = |(word, i): &(&[u8], u32)| {
+                used_words >> i & 1 == 0 && word.starts_with(query_word.as_bytes())
+            };
+            let matched = words.find(is_match);
+            used_words |= matched.map_or(0, |(_, i)| 1 << i);
+            matched.is_some()
+        };
+        if query_words.iter().all(match_unused_word) {
+            entities.insert(entity);
+        }
+    }
+}
+
+/// The automaton of all folded names.
+pub struct SpellingIndex {
     spellings: Set<&'static [u8]>,
 }
 
-impl Names {
+impl SpellingIndex {
+    /// Opens the embedded automaton.
     pub fn open() -> Self {
-        let Ok(spellings) = Set::new(SPELLINGS) else { unreachable!("build/ wrote it") };
+        let Ok(spellings) = Set::new(SPELLINGS) else { unreachable!("the build script wrote it") };
         Self { spellings }
     }
 
-    /// Entities with a name spelled nearly as the folded text, by the number of edits, but those in `matches`.
-    pub fn near(&self, text: &str, matches: &Matches) -> [EntitySet; 2] {
-        let edits = edits(text);
-        let mut found = [EntitySet::default(), EntitySet::default()];
-        if edits > 0 {
-            let near = Near { word: text.as_bytes(), edits };
-            let mut spelled = self.spellings.search_with_state(&near).into_stream();
-            while let Some((name, state)) = spelled.next() {
-                let distance = near.distance(&state);
-                let Some(ranks) = usize::from(distance).checked_sub(1).and_then(|i| found.get_mut(i)) else {
+    /// Returns the entities that have a name at one edit from the folded text, and those at two, except those in
+    /// `excluded`.
+    pub fn similar(&self, text: &str, excluded: &NameMatches) -> [EntitySet; 2] {
+        let max_edits = max_edits(text);
+        let mut by_edits = [EntitySet::default(), EntitySet::default()];
+        if max_edits > 0 {
+            let automaton = SpellingAutomaton { word: text.as_bytes(), max_edits };
+            let mut names = self.spellings.search_with_state(&automaton).into_stream();
+            while let Some((name, state)) = names.next() {
+                let distance = usize::from(automaton.distance(&state));
+                let Some(entities) = distance.checked_sub(1).and_then(|i| by_edits.get_mut(i)) else {
                     continue;
                 };
-                let named = range_of(name).take_while(|(at, ..)| FOLDED[at + name.len()] == b'\n');
-                named.filter(|(.., whole)| *whole).for_each(|(_, entity, _)| ranks.add(entity));
+                let same_name =
+                    suffixes_with_prefix(name).take_while(|s| FOLDED[s.offset + name.len()] == b'\n');
+                same_name.filter(|s| s.is_whole_name).for_each(|s| entities.insert(s.entity));
             }
         }
-        let [one, two] =
-            found.map(|r| r.without(&matches.exact).without(&matches.prefix).without(&matches.words));
-        let two = two.without(&one);
+        let [one, two] = by_edits.map(|entities| {
+            entities.difference(&excluded.exact).difference(&excluded.prefix).difference(&excluded.words)
+        });
+        let two = two.difference(&one);
         [one, two]
     }
 }
 
-/// How many edits still make a near spelling: none of short texts, where all are near, nor of codes.
-fn edits(text: &str) -> u8 {
+/// Returns the number of edits up to which spellings are similar: none for short texts, which resemble too many names,
+/// and for texts with digits, which are codes.
+fn max_edits(text: &str) -> u8 {
     match text.len() {
         _ if text.contains(|c: char| c.is_ascii_digit()) => 0,
         0..4 => 0,
@@ -129,28 +146,36 @@ fn edits(text: &str) -> u8 {
     }
 }
 
-/// Where names go on so from the begin of a word: begin in `FOLDED`, entity, and whether it is the name's first word.
-fn range(start: &str) -> impl ExactSizeIterator<Item = (usize, u32, bool)> {
-    range_of(start.as_bytes())
+/// A part of a folded name from the start of a word to the end.
+struct Suffix {
+    /// Offset in `FOLDED`.
+    offset: usize,
+    entity: u32,
+    is_whole_name: bool,
 }
 
-fn range_of(start: &[u8]) -> impl ExactSizeIterator<Item = (usize, u32, bool)> + use<> {
-    let begin = |row: &[u8; 8]| {
-        let rest = &FOLDED[u32_at(row, 0) as usize..];
-        &rest[..rest.len().min(start.len())]
+/// Returns the suffixes of names that start with `prefix`.
+fn suffixes_with_prefix(prefix: &[u8]) -> impl ExactSizeIterator<Item = Suffix> + use<> {
+    let start = |row: &[u8; 8]| {
+        let suffix = &FOLDED[u32_at(row, 0) as usize..];
+        &suffix[..suffix.len().min(prefix.len())]
     };
-    let from = SUFFIXES.partition_point(|row| begin(row) < start);
-    let to = from + SUFFIXES[from..].partition_point(|row| begin(row) == start);
+    let from = SUFFIXES.partition_point(|row| start(row) < prefix);
+    let to = from + SUFFIXES[from..].partition_point(|row| start(row) == prefix);
     SUFFIXES[from..to].iter().map(|row| {
-        let number = u32_at(row, 4);
-        (u32_at(row, 0) as usize, number & !IS_WHOLE, number & IS_WHOLE != 0)
+        let entity = u32_at(row, 4);
+        Suffix {
+            offset: u32_at(row, 0) as usize,
+            entity: entity & !IS_WHOLE_NAME,
+            is_whole_name: entity & IS_WHOLE_NAME != 0,
+        }
     })
 }
 
-/// The name around that place in `FOLDED`.
-fn name(at: usize) -> &'static [u8] {
-    let is_break = |byte: &u8| *byte == b'\n';
-    let from = FOLDED[..at].iter().rposition(is_break).map_or(0, |at| at + 1);
-    let to = FOLDED[at..].iter().position(is_break).map_or(FOLDED.len(), |length| at + length);
+/// Returns the whole name that contains this offset of `FOLDED`.
+fn name_around(offset: usize) -> &'static [u8] {
+    let is_line_break = |byte: &u8| *byte == b'\n';
+    let from = FOLDED[..offset].iter().rposition(is_line_break).map_or(0, |at| at + 1);
+    let to = FOLDED[offset..].iter().position(is_line_break).map_or(FOLDED.len(), |length| offset + length);
     &FOLDED[from..to]
 }

@@ -1,52 +1,54 @@
-//! Unit postcodes of Great Britain, 1.7 million of them, decoded sector by sector as they are needed.
+//! The 1.7 million unit postcodes of Great Britain, decoded by sector on demand.
 
-use crate::sphere;
-use crate::tables::{AUTHORITIES, BLOCKS, SECTORS, UNITS, some, u16_at, u32_at};
-
-/// Sectors of a row of `BLOCKS`.
-const BLOCK: usize = 32;
+use crate::layout::SECTORS_PER_BLOCK;
+use crate::sphere::KILOMETRES_PER_DEGREE;
+use crate::tables::{AUTHORITIES, BLOCKS, SECTORS, UNITS, optional, u16_at, u32_at};
 
 /// A unit postcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unit {
     sector: u16,
-    /// 26 times the first letter and the second, counted from 0.
+    /// The two letters as a number: 26 times the first plus the second, with A as 0.
     letters: u16,
     authority: u16,
-    /// 1e-4 degree.
+    /// Latitude in units of 1e-4 degree.
     lat: i32,
+    /// Longitude in units of 1e-4 degree.
     lon: i32,
 }
 
 impl Unit {
-    /// `HR4 9AR`.
+    /// Returns the code with its space: `HR4 9AR`.
     pub fn text(self) -> String {
         let (outward, inward) = (self.outward(), self.inward());
         let text = |bytes| String::from_utf8_lossy(bytes);
         format!("{} {}", text(outward.trim_ascii_end()), text(&inward))
     }
 
-    /// Its district, padded to four.
+    /// Returns the code of the district, padded with spaces to four bytes.
     pub fn outward(self) -> [u8; 4] {
         let [a, b, c, d, ..] = SECTORS[usize::from(self.sector)];
         [a, b, c, d]
     }
 
+    /// Returns the last three characters of the code.
     fn inward(self) -> [u8; 3] {
         let [first, second] = [self.letters / 26, self.letters % 26].map(|letter| b'A' + letter as u8);
         [SECTORS[usize::from(self.sector)][4], first, second]
     }
 
+    /// Returns the number of the region.
     pub fn region(self) -> Option<u16> {
-        some(u16::from_le_bytes(AUTHORITIES[usize::from(self.authority)]))
+        optional(u16::from_le_bytes(AUTHORITIES[usize::from(self.authority)]))
     }
 
+    /// Returns latitude and longitude in degrees.
     pub fn degrees(self) -> (f64, f64) {
         (f64::from(self.lat) / 1e4, f64::from(self.lon) / 1e4)
     }
 }
 
-/// Numbers of a district's sectors: all, or the one of the digit.
+/// Returns the row numbers of all sectors of a district, or of the sector with this digit.
 pub fn sectors(district: [u8; 4], digit: Option<u8>) -> std::ops::Range<usize> {
     let range = |key: &[u8]| {
         let from = SECTORS.partition_point(|row| row[..key.len()] < *key);
@@ -58,7 +60,7 @@ pub fn sectors(district: [u8; 4], digit: Option<u8>) -> std::ops::Range<usize> {
     }
 }
 
-/// A sector's units, in order.
+/// Decodes the unit postcodes of a sector, sorted by code.
 pub fn units(sector: usize) -> impl Iterator<Item = Unit> {
     let row = &SECTORS[sector];
     let count = usize::from(u16_at(row, 6));
@@ -88,13 +90,13 @@ pub fn units(sector: usize) -> impl Iterator<Item = Unit> {
     units.into_iter()
 }
 
-/// A district's units whose inward code begins so, in order.
-pub fn beginning(district: [u8; 4], inward: &str) -> impl Iterator<Item = Unit> {
+/// Returns the unit postcodes of a district whose inward code has this prefix, sorted by code.
+pub fn with_prefix(district: [u8; 4], inward: &str) -> impl Iterator<Item = Unit> {
     let sectors = inward.bytes().next().map_or(0..0, |digit| sectors(district, Some(digit)));
     sectors.flat_map(units).filter(move |unit| unit.inward().starts_with(inward.as_bytes()))
 }
 
-/// Numbers of seven bits a byte, low first, the top bit saying that there are more.
+/// A decoder of LEB128 numbers: seven bits in each byte, low bits first. The top bit is set in all bytes but the last.
 struct Varints(&'static [u8]);
 
 impl Varints {
@@ -111,53 +113,58 @@ impl Varints {
         number
     }
 
-    /// Signs are in the lowest bit.
+    /// Decodes a zigzag number, whose sign is in the lowest bit.
     fn next_signed(&mut self) -> i32 {
         let number = self.next();
         (number >> 1).cast_signed() ^ -(number & 1).cast_signed()
     }
 }
 
-/// The unit nearest to a point, if one is within so many kilometres. Sectors are known by the boxes around their units, and
-/// by one box for a block of them: only those are looked at and decoded that are not farther off than all of another.
+/// Returns the unit postcode nearest to a point in degrees, if one is within `within_km` kilometres.
+///
+/// Sectors, and blocks of sectors, have bounding boxes. A box is skipped if its nearest point is farther than the
+/// farthest point of another box, and only the sectors that remain are decoded.
 pub fn nearest(lat: f64, lon: f64, within_km: f64) -> Option<Unit> {
-    let narrowing = lat.to_radians().cos();
-    let square = |y: f64, x: f64| y * y + (x * narrowing) * (x * narrowing);
-    // To the nearest and to the farthest point of a box.
+    // A degree of longitude is shorter than a degree of latitude by this factor.
+    let lon_scale = lat.to_radians().cos();
+    let square = |y: f64, x: f64| y * y + (x * lon_scale) * (x * lon_scale);
+    // Squared distances to the nearest and to the farthest point of a box, in square degrees of latitude.
     let distances = |[south, west, north, east]: [i32; 4]| {
         let [south, west, north, east] = [south, west, north, east].map(|n| f64::from(n) / 1e4);
         let [south, north, west, east] = [south - lat, lat - north, west - lon, lon - east];
         (square(south.max(north).max(0.0), west.max(east).max(0.0)), square(south.min(north), west.min(east)))
     };
-    let mut bound = (within_km / sphere::KILOMETRES_PER_DEGREE).powi(2);
+    let mut bound = (within_km / KILOMETRES_PER_DEGREE).powi(2);
     let mut blocks: Vec<(f64, usize)> = Vec::new();
     for (row, number) in BLOCKS.iter().zip(0..) {
-        let (distance, all) = distances(std::array::from_fn(|i| u32_at(row, 4 * i).cast_signed()));
-        bound = bound.min(all);
-        blocks.push((distance, number));
+        let (nearest, farthest) = distances(std::array::from_fn(|i| u32_at(row, 4 * i).cast_signed()));
+        bound = bound.min(farthest);
+        blocks.push((nearest, number));
     }
     blocks.retain(|(distance, _)| *distance <= bound);
-    blocks.sort_unstable_by(nearer);
-    let mut near = Vec::new();
+    blocks.sort_unstable_by(by_distance);
+    let mut candidates = Vec::new();
     for (distance, block) in blocks {
         if distance > bound {
             break;
         }
-        for sector in (block * BLOCK..).take(BLOCK).take_while(|sector| *sector < SECTORS.len()) {
+        for sector in
+            (block * SECTORS_PER_BLOCK..).take(SECTORS_PER_BLOCK).take_while(|sector| *sector < SECTORS.len())
+        {
             let row = &SECTORS[sector];
             let (south, west) = (u32_at(row, 12).cast_signed(), u32_at(row, 16).cast_signed());
             let (north, east) = (south + i32::from(u16_at(row, 20)), west + i32::from(u16_at(row, 22)));
-            let (distance, all) = distances([south, west, north, east]);
-            bound = bound.min(all);
-            if distance <= bound {
-                near.push((distance, sector));
+            let (nearest, farthest) = distances([south, west, north, east]);
+            bound = bound.min(farthest);
+            if nearest <= bound {
+                candidates.push((nearest, sector));
             }
         }
     }
-    near.sort_unstable_by(nearer);
+    candidates.sort_unstable_by(by_distance);
 
     let mut best = None;
-    for (distance, sector) in near {
+    for (distance, sector) in candidates {
         if distance > bound {
             break;
         }
@@ -172,8 +179,8 @@ pub fn nearest(lat: f64, lon: f64, within_km: f64) -> Option<Unit> {
     best
 }
 
-/// By distance, then by number.
-fn nearer(a: &(f64, usize), b: &(f64, usize)) -> std::cmp::Ordering {
+/// Compares by distance, then by number.
+fn by_distance(a: &(f64, usize), b: &(f64, usize)) -> std::cmp::Ordering {
     a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
 }
 
@@ -181,18 +188,18 @@ fn nearer(a: &(f64, usize), b: &(f64, usize)) -> std::cmp::Ordering {
 mod tests {
     use super::*;
 
-    /// Points on land, in the sea and beyond the borders, spread evenly.
+    /// Tests evenly spread points on land, in the sea and beyond the borders.
     #[test]
-    fn the_nearest_is_the_nearest_of_all() {
+    fn nearest_agrees_with_a_linear_search() {
         let all: Vec<(Unit, (f64, f64))> =
             (0..SECTORS.len()).flat_map(units).map(|unit| (unit, unit.degrees())).collect();
         let mut found = 0;
         for i in 0..48 {
             let (lat, lon) = (49.5 + f64::from(i * 29 % 48) * 0.25, -8.5 + f64::from(i) * 0.23);
-            let narrowing = lat.to_radians().cos();
-            let square = |(y, x): (f64, f64)| (y - lat).powi(2) + ((x - lon) * narrowing).powi(2);
+            let lon_scale = lat.to_radians().cos();
+            let square = |(y, x): (f64, f64)| (y - lat).powi(2) + ((x - lon) * lon_scale).powi(2);
             let least = all.iter().map(|(_, at)| square(*at)).fold(f64::INFINITY, f64::min);
-            let within = (30.0 / sphere::KILOMETRES_PER_DEGREE).powi(2);
+            let within = (30.0 / KILOMETRES_PER_DEGREE).powi(2);
             let nearest = nearest(lat, lon, 30.0).map(|unit| square(unit.degrees()));
             assert_eq!(
                 nearest.map(|d| (d - least).abs() < 1e-12),

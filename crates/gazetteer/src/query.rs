@@ -1,205 +1,225 @@
-//! What a text asks for: a name, and what follows it to say which one is meant.
+//! Parsing of a search text into a name and the areas that restrict it.
 
 use crate::CountrySet;
 use crate::area::{Area, Qualifiers};
 use crate::fold::fold;
 use crate::item::Item;
-use crate::names::{EntitySet, Matches, Names, matches};
-use crate::postcode_match::{PostcodeMatch, read};
+use crate::names::{EntitySet, NameMatches, SpellingIndex, match_names};
+use crate::postcode_match::{PostcodeMatch, match_postcode};
 
-/// Bytes, words and parts between commas beyond which a text names nothing.
-const MAX_QUERY_CHARS: usize = 500;
+/// Longest text that is searched, in bytes.
+const MAX_TEXT_BYTES: usize = 500;
+/// Maximum number of words of a text that is searched.
 const MAX_WORDS: usize = 16;
+/// Number of parts between commas that are searched.
 const MAX_PARTS: usize = 6;
-/// Country, container, and three areas after the name.
+/// Maximum number of restrictions: country, container and three areas after the name.
 const MAX_FILTERS: usize = 5;
-/// Words of a postcode with spaces where there should be none: `HR4 9 AR`.
+/// Number of words that a postcode with misplaced spaces may have: `HR4 9 AR`.
 const MAX_CODE_WORDS: usize = 3;
 
-/// What a text names, best first.
+/// The postcodes and entities that a text matches.
 #[derive(Default)]
-pub struct Found {
-    codes: PostcodeMatch,
-    pub names: Matches,
+pub struct TextMatches {
+    postcodes: PostcodeMatch,
+    pub names: NameMatches,
 }
 
-impl Found {
-    /// Kind by kind, and in each what is in the preferred countries first.
+impl TextMatches {
+    /// Returns all items, grouped by how well they match. In each group, those in the preferred countries come first.
     pub fn items(&self, preferred: CountrySet) -> impl Iterator<Item = Item> {
-        let (codes, names) = (&self.codes, &self.names);
-        let exact = || codes.exact.iter().copied().chain(names.exact.iter().map(Item::ranked));
-        let prefix = || codes.prefix.iter().copied().chain(names.prefix.iter().map(Item::ranked));
-        let words = preferred_first(preferred, || names.words.iter().map(Item::ranked));
+        let (postcodes, names) = (&self.postcodes, &self.names);
+        let exact = || postcodes.exact.iter().copied().chain(names.exact.iter().map(Item::from_entity));
+        let prefix = || postcodes.prefix.iter().copied().chain(names.prefix.iter().map(Item::from_entity));
+        let words = preferred_first(preferred, || names.words.iter().map(Item::from_entity));
         preferred_first(preferred, exact)
             .chain(preferred_first(preferred, prefix))
             .chain(words)
-            .chain(codes.near.iter().copied())
+            .chain(postcodes.district.iter().copied())
     }
 
-    fn any(&self, filter: &Filter) -> bool {
-        self.items(CountrySet::default()).any(|item| admits(filter, item))
+    /// Returns the matches, or `None` if the filter admits none of them.
+    fn admitted_by(self, filter: &Filter) -> Option<Self> {
+        let is_admitted = self.items(CountrySet::default()).any(|item| admits(filter, item));
+        is_admitted.then_some(self)
     }
 }
 
-/// What is in the preferred countries, then the others, each in the order given: two passes instead of a sort, so a
-/// search takes no more of them than its page needs.
+/// Returns the items in preferred countries, then the others, each in the given order. Two passes instead of a sort let
+/// a search stop once it has a page.
 fn preferred_first<I: Iterator<Item = Item>>(
     preferred: CountrySet,
     items: impl Fn() -> I,
 ) -> impl Iterator<Item = Item> {
-    let is_preferred = move |item: &Item| preferred.has(item.country_number());
+    let is_preferred = move |item: &Item| preferred.contains(item.country_number());
     let first = (!preferred.is_empty()).then(&items).into_iter().flatten().filter(is_preferred);
     first.chain(items().filter(move |item| !is_preferred(item)))
 }
 
-/// In each of these, in one of the areas.
+/// Restrictions of a search. An item must be in at least one area of each inner list.
 pub type Filter = Vec<Vec<Area>>;
 
 pub fn admits(filter: &Filter, item: Item) -> bool {
-    filter.iter().all(|areas| areas.iter().any(|area| area.holds(item)))
+    filter.iter().all(|areas| areas.iter().any(|area| area.contains(item)))
 }
 
-/// What a folded text names by itself, if the filter admits any of it.
-fn look_up(text: &str, filter: &Filter) -> Option<Found> {
-    let found = Found { codes: read(text), names: matches(text) };
-    found.any(filter).then_some(found)
+/// Matches a whole folded text against names and postcodes.
+fn match_text(text: &str, filter: &Filter) -> Option<TextMatches> {
+    TextMatches { postcodes: match_postcode(text), names: match_names(text) }.admitted_by(filter)
 }
 
-/// "Hay on Wye" is Hay in the data, "Galway City" Galway: the short form, and the name up to what is appended.
-fn short_form(name: &str) -> Option<(&str, &str)> {
-    if let Some(short) = name.strip_suffix(" city").or_else(|| name.strip_suffix(" town")) {
-        return Some((short, name));
-    }
-    [" by ", " in ", " le ", " on ", " under ", " upon "].iter().find_map(|appended| {
-        let (short, rest) = name.split_once(appended)?;
-        let is_one = !rest.strip_prefix("the ").unwrap_or(rest).contains(' ');
-        is_one.then(|| (short, &name[..name.len() - rest.len()]))
-    })
-}
-
-/// A postcode or district at the end of the text.
-fn coded(text: &str, filter: &Filter) -> Option<Found> {
+/// Matches a postcode or district at the end of a folded text.
+fn match_trailing_postcode(text: &str, filter: &Filter) -> Option<TextMatches> {
     let mut tails: Vec<&str> =
         text.rmatch_indices(' ').take(MAX_CODE_WORDS).map(|(space, _)| &text[space + 1..]).collect();
     tails.retain(|tail| tail.contains(|c: char| c.is_ascii_digit()));
     tails.into_iter().rev().find_map(|tail| {
-        let found = Found { codes: read(tail), names: Matches::default() };
-        found.any(filter).then_some(found)
+        TextMatches { postcodes: match_postcode(tail), names: NameMatches::default() }.admitted_by(filter)
     })
 }
 
-/// What to list for a text.
+/// Returns the short form of a name and its stem, the name up to the addition. The data has "Hay" for "Hay on Wye",
+/// whose stem is "Hay on", and "Galway" for "Galway City".
+fn short_form(name: &str) -> Option<(&str, &str)> {
+    if let Some(short) = name.strip_suffix(" city").or_else(|| name.strip_suffix(" town")) {
+        return Some((short, name));
+    }
+    [" by ", " in ", " le ", " on ", " under ", " upon "].iter().find_map(|infix| {
+        let (short, rest) = name.split_once(infix)?;
+        let is_one_word = !rest.strip_prefix("the ").unwrap_or(rest).contains(' ');
+        is_one_word.then(|| (short, &name[..name.len() - rest.len()]))
+    })
+}
+
+/// A parsed search text and its matches.
 pub struct ParsedQuery {
-    pub found: Found,
-    /// The name, if near spellings of it follow.
+    pub matches: TextMatches,
+    /// The name whose similar spellings follow the matches; empty for none.
     pub name: String,
-    /// With what follows the name.
+    /// The filter of the search and the areas after the name.
     pub filter: Filter,
-    /// Part of the text may have been passed over, so nothing says that it is about somewhere far.
-    pub home_first: bool,
+    /// Whether items in the British Isles come first. True if the text has several parts, of which some may be ignored,
+    /// so that nothing in it shows that it means a place far away.
+    pub british_isles_first: bool,
 }
 
 impl ParsedQuery {
-    fn new(found: Found, name: &str, filter: &Filter) -> Self {
-        Self { found, name: name.to_owned(), filter: filter.clone(), home_first: false }
+    fn new(matches: TextMatches, name: &str, filter: &Filter) -> Self {
+        Self { matches, name: name.to_owned(), filter: filter.clone(), british_isles_first: false }
+    }
+
+    fn without_matches(name: &str, filter: &Filter) -> Self {
+        Self::new(TextMatches::default(), name, filter)
     }
 }
 
+/// Parses search texts.
 pub struct QueryParser {
-    names: Names,
+    spellings: SpellingIndex,
     qualifiers: Qualifiers,
 }
 
 impl QueryParser {
+    /// Opens the embedded automata.
     pub fn open() -> Self {
-        Self { names: Names::open(), qualifiers: Qualifiers::open() }
+        Self { spellings: SpellingIndex::open(), qualifiers: Qualifiers::open() }
     }
 
-    /// Near spellings of the name, the nearest first, and of those as near the preferred countries first.
-    pub fn near(&self, name: &str, but: &Matches, preferred: CountrySet) -> Vec<Item> {
-        let ranks = self.names.near(name, but);
-        let by_edits = |ranks: &EntitySet| {
-            preferred_first(preferred, || ranks.iter().map(Item::ranked)).collect::<Vec<_>>()
+    /// Returns items with names similar to a folded name, except those in `excluded`. They are sorted by the number of
+    /// edits; of those with the same number, items in the preferred countries come first.
+    pub fn similar(&self, name: &str, excluded: &NameMatches, preferred: CountrySet) -> Vec<Item> {
+        let by_edits = self.spellings.similar(name, excluded);
+        let items = |entities: &EntitySet| {
+            preferred_first(preferred, || entities.iter().map(Item::from_entity)).collect::<Vec<_>>()
         };
-        ranks.iter().flat_map(by_edits).collect()
+        by_edits.iter().flat_map(items).collect()
     }
 
-    pub fn asked(&self, text: &str, filter: Filter) -> ParsedQuery {
-        let folded = if text.len() > MAX_QUERY_CHARS { String::new() } else { fold(text) };
+    /// Parses a text. `filter` holds the restrictions of the search.
+    pub fn parse(&self, text: &str, filter: Filter) -> ParsedQuery {
+        let folded = if text.len() > MAX_TEXT_BYTES { String::new() } else { fold(text) };
         if folded.is_empty() || folded.split(' ').count() > MAX_WORDS {
-            return ParsedQuery::new(Found::default(), "", &filter);
+            return ParsedQuery::without_matches("", &filter);
         }
-        if let Some(asked) = self.read(&folded, &filter) {
-            return asked;
+        if let Some(parsed) = self.parse_part(&folded, &filter) {
+            return parsed;
         }
         let parts: Vec<String> =
             text.split(',').map(fold).filter(|part| !part.is_empty()).take(MAX_PARTS).collect();
-        let [first, _, ..] = &parts[..] else { return ParsedQuery::new(Found::default(), &folded, &filter) };
-        let asked = self.in_parts(&parts, &filter);
-        let asked = asked.unwrap_or_else(|| ParsedQuery::new(Found::default(), first, &filter));
-        ParsedQuery { home_first: true, ..asked }
+        let [first, _, ..] = &parts[..] else { return ParsedQuery::without_matches(&folded, &filter) };
+        let parsed = self.parse_parts(&parts, &filter);
+        let parsed = parsed.unwrap_or_else(|| ParsedQuery::without_matches(first, &filter));
+        ParsedQuery { british_isles_first: true, ..parsed }
     }
 
-    /// The text as a name, as one with an area or a postcode after it, or as one with an addition.
-    fn read(&self, text: &str, filter: &Filter) -> Option<ParsedQuery> {
-        look_up(text, filter)
-            .map(|found| ParsedQuery::new(found, text, filter))
-            .or_else(|| self.qualified(text, filter))
-            .or_else(|| coded(text, filter).map(|found| ParsedQuery::new(found, "", filter)))
-            .or_else(|| self.shortened(text, filter).map(|found| ParsedQuery::new(found, "", filter)))
+    /// Parses a folded text as a name, a name with an area or postcode after it, or a name with an addition.
+    fn parse_part(&self, text: &str, filter: &Filter) -> Option<ParsedQuery> {
+        match_text(text, filter)
+            .map(|matches| ParsedQuery::new(matches, text, filter))
+            .or_else(|| self.parse_qualified(text, filter))
+            .or_else(|| {
+                match_trailing_postcode(text, filter).map(|matches| ParsedQuery::new(matches, "", filter))
+            })
+            .or_else(|| {
+                self.match_short_form(text, filter).map(|matches| ParsedQuery::new(matches, "", filter))
+            })
     }
 
-    /// Reads the last words as an area or a postcode and the rest as what to find there.
-    fn qualified(&self, text: &str, filter: &Filter) -> Option<ParsedQuery> {
+    /// Parses the last words as an area or a postcode, and the words before them as a name in that area.
+    fn parse_qualified(&self, text: &str, filter: &Filter) -> Option<ParsedQuery> {
         if filter.len() >= MAX_FILTERS {
             return None;
         }
         text.rmatch_indices(' ').find_map(|(space, _)| {
             let (name, tail) = (&text[..space], &text[space + 1..]);
-            let codes = read(tail);
-            if let [unit @ Item::Unit(_)] = codes.exact[..]
+            let postcodes = match_postcode(tail);
+            if let [unit @ Item::Unit(_)] = postcodes.exact[..]
                 && admits(filter, unit)
             {
-                return Some(ParsedQuery::new(Found { codes, names: Matches::default() }, "", filter));
+                let matches = TextMatches { postcodes, names: NameMatches::default() };
+                return Some(ParsedQuery::new(matches, "", filter));
             }
             let mut filter = filter.clone();
             filter.push(self.qualifiers.areas(tail)?);
-            self.read(name, &filter)
+            self.parse_part(name, &filter)
         })
     }
 
-    /// What bears the short form of the name, unless the whole is a near spelling: "Newcastle upon Tyen".
-    fn shortened(&self, name: &str, filter: &Filter) -> Option<Found> {
-        let (short, appended) = short_form(name)?;
-        let found = look_up(short, filter)?;
-        let is_exact = found.names.exact.iter().any(|entity| admits(filter, Item::ranked(entity)));
-        let is_begun = |item: Item| fold(&item.text()).starts_with(appended);
-        // Of "Cork City" all is appended, and what begins so was found before.
-        let is_near = || appended != name && self.near_in(name, filter).any(is_begun);
-        (is_exact && !is_near()).then_some(found)
+    /// Matches the short form of a name, unless the whole name is a misspelling: "Newcastle upon Tyen".
+    fn match_short_form(&self, name: &str, filter: &Filter) -> Option<TextMatches> {
+        let (short, stem) = short_form(name)?;
+        let matches = match_text(short, filter)?;
+        let is_exact = matches.names.exact.iter().any(|entity| admits(filter, Item::from_entity(entity)));
+        let has_stem = |item: Item| fold(&item.text()).starts_with(stem);
+        // The stem of "Cork City" is the whole name, whose matches were tried before.
+        let is_misspelled = || stem != name && self.similar_in(name, filter).any(has_stem);
+        (is_exact && !is_misspelled()).then_some(matches)
     }
 
-    fn near_in(&self, name: &str, filter: &Filter) -> impl Iterator<Item = Item> {
-        self.near(name, &Matches::default(), CountrySet::default())
+    /// Returns the items with similar names that the filter admits.
+    fn similar_in(&self, name: &str, filter: &Filter) -> impl Iterator<Item = Item> {
+        self.similar(name, &NameMatches::default(), CountrySet::default())
             .into_iter()
             .filter(|item| admits(filter, *item))
     }
 
-    /// The first part that names something: where the parts after it say, or anywhere, or nearly spelled so where they
-    /// say. What narrows nothing is passed over, and so is the name of a house or street.
-    fn in_parts(&self, parts: &[String], filter: &Filter) -> Option<ParsedQuery> {
-        parts.iter().zip(1..).find_map(|(name, after)| {
-            let after = &parts[after..];
-            let areas = after.iter().filter_map(|part| self.qualifiers.areas(part));
-            let narrowed: Filter = filter.iter().cloned().chain(areas).take(MAX_FILTERS).collect();
-            let areas = narrowed.len() - filter.len();
-            if areas == 0 {
-                return self.read(name, filter);
+    /// Parses the parts of an address. Returns the first part that matches: in the areas that the parts after it name,
+    /// or anywhere, or with a similar spelling in those areas. Ignores parts after it that name no area, and parts
+    /// before it, such as houses and streets.
+    fn parse_parts(&self, parts: &[String], filter: &Filter) -> Option<ParsedQuery> {
+        parts.iter().zip(1..).find_map(|(name, next)| {
+            let qualifiers = &parts[next..];
+            let areas = qualifiers.iter().filter_map(|part| self.qualifiers.areas(part));
+            let restricted: Filter = filter.iter().cloned().chain(areas).take(MAX_FILTERS).collect();
+            let area_count = restricted.len() - filter.len();
+            if area_count == 0 {
+                return self.parse_part(name, filter);
             }
-            self.read(name, &narrowed).or_else(|| self.read(name, filter)).or_else(|| {
-                // Before a part that may be a name as well, this one is a house or street.
-                let is_near = areas == after.len() && self.near_in(name, &narrowed).next().is_some();
-                is_near.then(|| ParsedQuery::new(Found::default(), name, &narrowed))
+            self.parse_part(name, &restricted).or_else(|| self.parse_part(name, filter)).or_else(|| {
+                // If a part after it is not an area, it may be the name, and this part a house or street.
+                let is_similar =
+                    area_count == qualifiers.len() && self.similar_in(name, &restricted).next().is_some();
+                is_similar.then(|| ParsedQuery::without_matches(name, &restricted))
             })
         })
     }

@@ -1,27 +1,28 @@
-//! Points on the earth as vectors of length one, in which the date line and the poles are nothing special.
-//! `build/` plants the tree of places in this space, the library searches it: both with this file.
+//! Points on the earth as unit vectors, which need no special cases at the date line and the poles.
+//!
+//! `build/` builds the tree of places with this file, and the library searches it.
 
 /// Mean radius of the earth in kilometres.
-const EARTH_KM: f64 = 6371.0088;
+const EARTH_RADIUS_KM: f64 = 6371.0088;
 
-/// Kilometres of a degree of latitude.
-pub const KILOMETRES_PER_DEGREE: f64 = EARTH_KM * std::f64::consts::PI / 180.0;
+/// Length of a degree of latitude in kilometres.
+pub const KILOMETRES_PER_DEGREE: f64 = EARTH_RADIUS_KM * std::f64::consts::PI / 180.0;
 
 /// A point on the unit sphere.
 pub type Vector = [f64; 3];
 
-/// The point at WGS84 degrees.
+/// Converts a latitude and a longitude in degrees.
 pub fn vector(lat: f64, lon: f64) -> Vector {
     let ((sin_lat, cos_lat), (sin_lon, cos_lon)) = (lat.to_radians().sin_cos(), lon.to_radians().sin_cos());
     [cos_lat * cos_lon, cos_lat * sin_lon, sin_lat]
 }
 
-/// Square of the straight line between two points: orders as the distance does.
+/// Returns the square of the chord between two points. Squared chords sort as distances do.
 pub fn chord2(a: &Vector, b: &Vector) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
 }
 
-/// Kilometres over ground of a squared chord.
+/// Converts a squared chord to the great-circle distance in kilometres.
 pub fn kilometres(chord2: f64) -> f64 {
-    2.0 * EARTH_KM * (chord2.sqrt() / 2.0).min(1.0).asin()
+    2.0 * EARTH_RADIUS_KM * (chord2.sqrt() / 2.0).min(1.0).asin()
 }

@@ -1,39 +1,40 @@
-//! The nearest place, by the tree that `build/tree.rs` planted.
+//! Search of the nearest place in the k-d tree that `build/tree.rs` writes.
 
 use crate::sphere::{Vector, chord2, vector};
 use crate::tables::{ENTITIES, TREE, degrees_at};
 
-/// The place nearest to a point; of several as near the largest.
+/// Returns the number of the place nearest to a point in degrees. Of several at the same distance, returns the largest.
 pub fn nearest(lat: f64, lon: f64) -> u32 {
-    let mut search = Search { from: vector(lat, lon), best: (f64::INFINITY, 0) };
+    let mut search = NearestSearch { from: vector(lat, lon), best: (f64::INFINITY, 0) };
     search.visit(TREE, 0);
     search.best.1
 }
 
-struct Search {
+struct NearestSearch {
     from: Vector,
-    /// Squared chord and number.
+    /// Squared chord and number of the nearest place so far.
     best: (f64, u32),
 }
 
-impl Search {
+impl NearestSearch {
     fn visit(&mut self, nodes: &[[u8; 4]], axis: usize) {
         let (left, [root, right @ ..]) = nodes.split_at(nodes.len() / 2) else { return };
         let place = u32::from_le_bytes(*root);
         let at = position(place);
-        let found = (chord2(&self.from, &at), place);
-        if found < self.best {
-            self.best = found;
+        let candidate = (chord2(&self.from, &at), place);
+        if candidate < self.best {
+            self.best = candidate;
         }
-        let beyond = self.from[axis] - at[axis];
-        let (near, far) = if beyond < 0.0 { (left, right) } else { (right, left) };
+        let offset = self.from[axis] - at[axis];
+        let (near, far) = if offset < 0.0 { (left, right) } else { (right, left) };
         self.visit(near, (axis + 1) % 3);
-        if beyond * beyond <= self.best.0 {
+        if offset * offset <= self.best.0 {
             self.visit(far, (axis + 1) % 3);
         }
     }
 }
 
+/// Returns the position of a place.
 pub fn position(place: u32) -> Vector {
     let (lat, lon) = degrees_at(&ENTITIES[place as usize], 4);
     vector(lat, lon)
@@ -47,7 +48,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_by_comparing_all(lat in -90.0..=90.0, lon in -180.0..=180.0) {
+        fn finds_the_same_place_as_a_linear_search(lat in -90.0..=90.0, lon in -180.0..=180.0) {
             let from = vector(lat, lon);
             let all = TREE.iter().map(|place| u32::from_le_bytes(*place));
             let best = all.map(|place| (chord2(&from, &position(place)), place)).min_by(|a, b| a.partial_cmp(b).unwrap());

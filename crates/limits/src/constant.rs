@@ -1,10 +1,10 @@
-//! An HTTP handler that answers with constant bytes: what the server costs that the services are built on.
+//! An HTTP server with a constant response: the cost of actix alone.
 
 use actix_web::rt::System;
 use actix_web::{App, HttpResponse, HttpServer, web};
 use anyhow::Result;
 
-/// Answers every request so until killed, on as many threads as the services have: one for each core.
+/// Serves responses of `bytes` bytes until the process is killed. Runs one thread for each core, as the services do.
 pub fn serve(port: u16, bytes: usize) -> Result<()> {
     let body = web::Bytes::from(vec![b'x'; bytes]);
     let server = HttpServer::new(move || {

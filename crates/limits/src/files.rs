@@ -1,4 +1,4 @@
-//! A file that outlives a power failure: what an upload cannot be cheaper than.
+//! Durable files: the minimum cost of an upload.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -9,11 +9,12 @@ use serde_json::Value;
 
 use crate::timed;
 
-/// Writes files of so many bytes as a careful program does. They go when all is measured.
+/// Writes files of `bytes` bytes for `seconds` seconds: each is staged, synced, renamed, and its folder synced. Removes
+/// the folder afterwards.
 pub fn write(folder: &Path, bytes: usize, seconds: f64) -> Result<Value> {
     fs::create_dir_all(folder)?;
     let (content, mut number) = (vec![b'x'; bytes], 0);
-    let timed = timed::repeat(seconds, || {
+    let result = timed::repeat(seconds, || {
         number += 1;
         let staged = folder.join("staged");
         let mut file = File::create(&staged)?;
@@ -24,7 +25,7 @@ pub fn write(folder: &Path, bytes: usize, seconds: f64) -> Result<Value> {
         Ok(1)
     });
     fs::remove_dir_all(folder)?;
-    timed
+    result
 }
 
 #[cfg(test)]
@@ -32,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_written_and_gone() {
+    fn writes_files_and_removes_them() {
         let folder = tempfile::tempdir().unwrap();
         let inner = folder.path().join("inner");
         assert_eq!(write(&inner, 1000, 0.0).unwrap()["requests"], 1);

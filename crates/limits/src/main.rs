@@ -1,5 +1,5 @@
-//! What is possible on this machine, without anything of ours: an HTTP handler that does nothing, SQLite in a loop, a
-//! file and its fsync in a loop. `cargo xtask bench` starts this beside the services and compares.
+//! Measures the limits of this machine without Drover's code: an HTTP handler that does nothing, SQLite in a loop, and
+//! durable files in a loop. `cargo xtask bench` compares the services with the results.
 
 mod constant;
 mod files;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-/// As the services have it.
+/// The allocator of the services.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -24,22 +24,23 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Limit {
-    /// Answer every request with so many constant bytes, until killed
+    /// Answer every request with the same number of bytes, until killed
     Constant { port: u16, bytes: usize },
-    /// Run the statements of a file, one a line, in a loop
+    /// Run the statements of a file, one on each line, in a loop
     SqliteRead { database: PathBuf, statements: PathBuf, seconds: f64 },
-    /// Print the first column of every row of the first so many statements, an empty line after each of them
+    /// Run the first statements of a file and print the first column of every row, with an empty line after each
+    /// statement
     SqlitePrint { database: PathBuf, statements: PathBuf, count: usize },
-    /// Copy a database, with what its log holds
+    /// Copy a database, including its write-ahead log
     SqliteCopy { from: PathBuf, to: PathBuf },
-    /// Insert rows like those that a table has, so many in a transaction
+    /// Insert rows like those of a table, in transactions of the given size
     SqliteInsert { database: PathBuf, table: String, group: usize, seconds: f64 },
-    /// Write a file of so many bytes, sync it, rename it into place and sync its folder, in a loop
+    /// Write a file of the given size, sync it, rename it and sync its folder, in a loop
     Files { folder: PathBuf, bytes: usize, seconds: f64 },
 }
 
 fn main() -> Result<()> {
-    let timed = match Cli::parse().limit {
+    let result = match Cli::parse().limit {
         Limit::Constant { port, bytes } => return constant::serve(port, bytes),
         Limit::SqlitePrint { database, statements, count } => {
             return sqlite::print(&database, &statements, count);
@@ -51,6 +52,6 @@ fn main() -> Result<()> {
         }
         Limit::Files { folder, bytes, seconds } => files::write(&folder, bytes, seconds)?,
     };
-    println!("{timed}");
+    println!("{result}");
     Ok(())
 }

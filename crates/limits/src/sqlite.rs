@@ -1,4 +1,4 @@
-//! SQLite in a loop, opened as the services open it, with statements that are prepared once.
+//! SQLite in a loop, with the settings of the services and cached statements.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::timed;
 
-/// So many rows of a table are what is inserted again and again.
-const MODELS: usize = 1000;
+/// Number of existing rows that serve as templates for inserted rows.
+const MAX_TEMPLATES: usize = 1000;
 
 fn open(database: &Path) -> Result<Connection> {
     let connection =
@@ -24,12 +24,12 @@ fn open(database: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// One statement after the other, all of its rows.
+/// Runs the statements of a file in turn and reads all of their rows.
 pub fn read(database: &Path, statements: &Path, seconds: f64) -> Result<Value> {
     let (connection, statements) = (open(database)?, lines(statements)?);
     connection.set_prepared_statement_cache_capacity(statements.len());
     let mut next = statements.iter().cycle();
-    let mut one = || {
+    let mut run_next = || {
         let mut statement = connection.prepare_cached(next.next().context("no statements")?)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
@@ -38,12 +38,12 @@ pub fn read(database: &Path, statements: &Path, seconds: f64) -> Result<Value> {
         Ok(1)
     };
     for _ in &statements {
-        one()?; // prepared, and in memory
+        run_next()?; // fills the statement cache and the page cache
     }
-    timed::repeat(seconds, one)
+    timed::repeat(seconds, run_next)
 }
 
-/// What the first so many statements find.
+/// Prints the first column of all rows of the first `count` statements.
 pub fn print(database: &Path, statements: &Path, count: usize) -> Result<()> {
     let connection = open(database)?;
     for statement in lines(statements)?.iter().take(count) {
@@ -56,22 +56,22 @@ pub fn print(database: &Path, statements: &Path, count: usize) -> Result<()> {
     Ok(())
 }
 
-/// A copy of a database that may be in use.
+/// Copies a database, which may be in use.
 pub fn copy(from: &Path, to: &Path) -> Result<()> {
     open(from)?.execute("VACUUM INTO ?1", [to.to_string_lossy()])?;
     Ok(())
 }
 
-/// Rows with the values of such that are there, but ids and times of their own, as the service would store them: all
-/// columns, indexes and triggers are the database's.
+/// Inserts copies of existing rows with new ids and times, `group` rows in each transaction. Columns, indexes and
+/// triggers are those of the service's database.
 pub fn insert(database: &Path, table: &str, group: usize, seconds: f64) -> Result<Value> {
     let mut connection = open(database)?;
-    let (columns, models) = models(&connection, table)?;
+    let (columns, templates) = templates(&connection, table)?;
     let marks = vec!["?"; columns.len()].join(", ");
     let sql = format!("INSERT INTO {table} ({}) VALUES ({marks})", columns.join(", "));
-    let at = |name: &str| columns.iter().position(|column| column == name);
-    let (id, created) = (at("id").context("the table has no id")?, at("created_at"));
-    let (mut next, mut number) = (models.iter().cycle(), 0_u64);
+    let index = |name: &str| columns.iter().position(|column| column == name);
+    let (id, created) = (index("id").context("the table has no id")?, index("created_at"));
+    let (mut next, mut number) = (templates.iter().cycle(), 0_u64);
     timed::repeat(seconds, || {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for _ in 0..group {
@@ -89,29 +89,31 @@ pub fn insert(database: &Path, table: &str, group: usize, seconds: f64) -> Resul
     })
 }
 
-/// The columns that a row is given, and some rows.
-fn models(connection: &Connection, table: &str) -> Result<(Vec<String>, Vec<Vec<Cell>>)> {
-    // A number of its own (`INTEGER PRIMARY KEY`) the database gives each row.
-    let numbered = "SELECT name FROM pragma_table_info(?1) WHERE NOT (pk = 1 AND type = 'INTEGER')";
+/// Returns the columns of inserted rows, and some existing rows.
+fn templates(connection: &Connection, table: &str) -> Result<(Vec<String>, Vec<Vec<Cell>>)> {
+    // SQLite assigns an `INTEGER PRIMARY KEY` itself.
+    let query = "SELECT name FROM pragma_table_info(?1) WHERE NOT (pk = 1 AND type = 'INTEGER')";
     let columns = connection
-        .prepare(numbered)?
+        .prepare(query)?
         .query_map([table], |row| row.get(0))?
         .collect::<Result<Vec<String>, _>>()?;
     ensure!(!columns.is_empty(), "there is no table {table}");
-    let models = connection
-        .prepare(&format!("SELECT {} FROM {table} LIMIT {MODELS}", columns.join(", ")))?
+    let templates = connection
+        .prepare(&format!("SELECT {} FROM {table} LIMIT {MAX_TEMPLATES}", columns.join(", ")))?
         .query_map([], |row| (0..columns.len()).map(|i| row.get(i)).collect())?
         .collect::<Result<_, _>>()?;
-    Ok((columns, models))
+    Ok((columns, templates))
 }
 
-/// A UUID of version 7 that no other process made: later ones sort after earlier ones.
+/// Returns a UUID of version 7 that contains the process id, so that no other process creates it. Ids sort by creation
+/// time.
 fn uuid(millis: u128, number: u64) -> Vec<u8> {
     let random = u64::from(process::id()) << 40 | (number & 0xff_ffff_ffff);
     let high = millis << 80 | 0x7 << 76 | u128::from(number & 0xfff) << 64;
     (high | 0b10 << 62 | u128::from(random & 0x3fff_ffff_ffff_ffff)).to_be_bytes().to_vec()
 }
 
+/// Reads the lines of a file.
 fn lines(path: &Path) -> Result<Vec<String>> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(text.lines().map(str::to_owned).collect())
@@ -122,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_inserted_as_the_table_has_them_and_read() {
+    fn inserts_copies_of_rows_and_reads_them() {
         let folder = tempfile::tempdir().unwrap();
         let (first, second) = (folder.path().join("a.sqlite"), folder.path().join("b.sqlite"));
         let connection = open(&first).unwrap();
@@ -142,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_of_version_7_and_ascend() {
+    fn ids_have_version_7_and_ascend() {
         let ids: Vec<_> = (1..5000).map(|number| uuid(u128::from(number) / 1000, number)).collect();
         assert!(ids.iter().all(|id| id.len() == 16 && id[6] >> 4 == 7 && id[8] >> 6 == 2));
         assert!(uuid(2, 0) > uuid(1, 4095));

@@ -1,4 +1,4 @@
-//! The program as others run it: `cargo xtask crash` has it look into databases, built by this test.
+//! Runs the program as `cargo xtask crash` does, to query databases. This test also builds it for that command.
 
 use std::fs;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use rusqlite::Connection;
 
 #[test]
-fn what_statements_find_is_printed() {
+fn prints_the_rows_of_statements() {
     let folder = tempfile::tempdir().unwrap();
     let (database, statements) = (folder.path().join("database"), folder.path().join("statements"));
     Connection::open(&database)

@@ -1,4 +1,4 @@
-//! Three words: the vectors of the reference, there and back, and what is said of misspelt ones.
+//! The three-word grid: test vectors, round trips and suggestions.
 
 use gazetteer::{Grid, distance_km};
 use proptest::prelude::*;
@@ -7,14 +7,14 @@ use sha2::{Digest, Sha256};
 use crate::rows;
 
 #[test]
-fn words_are_frozen() {
+fn word_list_is_frozen() {
     let digest = Sha256::digest(include_bytes!("../../data/words.txt"));
     let hex = digest.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
     assert_eq!(hex, "c848c335cf2407bb7623447050f38fc49bd1364c747241b63d12a22347491f45");
 }
 
 #[test]
-fn as_the_reference() {
+fn agrees_with_the_reference_implementation() {
     let grid = Grid::open();
     let vectors = rows(include_str!("../../data/threewords_vectors.csv"));
     assert_eq!(vectors.len(), 100);
@@ -28,7 +28,7 @@ fn as_the_reference() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
     #[test]
-    fn there_and_back(lat in -90.0..=90.0, lon in -180.0..=180.0) {
+    fn encoded_points_decode_to_their_cell(lat in -90.0..=90.0, lon in -180.0..=180.0) {
         let grid = Grid::open();
         let words = grid.encode(lat, lon);
         let centre = grid.decode(&words).unwrap();
@@ -37,7 +37,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read(text in "\\PC{0,40}", words in "[a-z]{1,12}[. ][a-z]{1,12}[. ][a-z]{1,12}") {
+    fn decodes_or_rejects_any_text(text in "\\PC{0,40}", words in "[a-z]{1,12}[. ][a-z]{1,12}[. ][a-z]{1,12}") {
         for text in [text, words] {
             if let Err(unknown) = Grid::open().decode(&text) {
                 prop_assert!(unknown.suggestions.len() <= 3);
@@ -48,7 +48,7 @@ proptest! {
 }
 
 #[test]
-fn ways_to_write_them() {
+fn accepts_any_case_and_separators() {
     let grid = Grid::open();
     let point = grid.decode("bindery.airstrip.tailpipe").unwrap();
     for text in ["///bindery.airstrip.tailpipe", "Bindery  AIRSTRIP tailpipe", " bindery,airstrip/tailpipe. "]
@@ -63,10 +63,10 @@ fn ways_to_write_them() {
 }
 
 #[test]
-fn near_spellings() {
+fn suggests_similar_spellings() {
     let grid = Grid::open();
     let suggestions = |text| grid.decode(text).unwrap_err().suggestions;
-    // Powys before where others are.
+    // An address in Powys comes before addresses elsewhere.
     assert_eq!(suggestions("bindrey.airstrip.tailpipe")[0], "bindery.airstrip.tailpipe");
     assert_eq!(suggestions("bindrey.airstirp.tailpiep")[0], "bindery.airstrip.tailpipe");
     assert_eq!(suggestions("bindery.airstrip.tailpiep")[0], "bindery.airstrip.tailpipe");
@@ -74,7 +74,7 @@ fn near_spellings() {
 }
 
 #[test]
-fn out_of_range_is_harmless() {
+fn accepts_coordinates_out_of_range() {
     let grid = Grid::open();
     for (lat, lon) in [(f64::NAN, 0.0), (f64::INFINITY, f64::NEG_INFINITY), (-1e300, 1e300), (91.0, 181.0)] {
         assert!(grid.decode(&grid.encode(lat, lon)).is_ok());

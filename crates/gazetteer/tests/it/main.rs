@@ -1,5 +1,5 @@
-//! The library as its users see it. `units.csv` and `nearest.csv` are what the reference reader of the postcodes says
-//! (`fixtures.py`).
+//! Tests of the public API. `fixtures.py` writes `units.csv` and `nearest.csv` with the reference reader of the
+//! postcodes.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,7 +11,7 @@ mod search;
 
 use std::sync::LazyLock;
 
-use gazetteer::{CountrySet, Gazetteer, Hit, Search};
+use gazetteer::{CountrySet, Gazetteer, Hit, SearchOptions};
 
 static GAZETTEER: LazyLock<Gazetteer> = LazyLock::new(Gazetteer::open);
 
@@ -20,14 +20,14 @@ fn rows(csv: &str) -> Vec<Vec<String>> {
     reader.records().map(|row| row.unwrap().iter().map(Into::into).collect()).collect()
 }
 
-/// As the system service searches, by default.
+/// Searches with the preferred countries that the system service has by default.
 fn search(text: &str) -> Vec<Hit> {
-    preferring(&["GB", "IE"], text)
+    search_preferring(&["GB", "IE"], text)
 }
 
-fn preferring(codes: &[&str], text: &str) -> Vec<Hit> {
+fn search_preferring(codes: &[&str], text: &str) -> Vec<Hit> {
     let preferred = CountrySet::of(codes.iter().copied());
-    GAZETTEER.search(&Search { text: Some(text), preferred, limit: 100, ..Search::default() })
+    GAZETTEER.search(&SearchOptions { text: Some(text), preferred, limit: 100, ..SearchOptions::default() })
 }
 
 fn texts(hits: &[Hit]) -> Vec<&str> {

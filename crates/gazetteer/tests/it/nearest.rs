@@ -1,4 +1,4 @@
-//! What is nearest to a point, and where the things found are.
+//! Nearest places and postcodes, and addresses by id.
 
 use gazetteer::{ResolvedAddress, distance_km};
 
@@ -9,19 +9,19 @@ fn nearest(lat: f64, lon: f64) -> ResolvedAddress {
 }
 
 #[test]
-fn postcodes_as_the_reference() {
-    let mut agree = 0;
+fn postcodes_agree_with_the_reference_reader() {
+    let mut compared = 0;
     for row in rows(include_str!("nearest.csv")) {
         let [lat, lon] = [0, 1].map(|column: usize| row[column].parse().unwrap());
         let address = nearest(lat, lon).address;
         assert_eq!([address.postcode, address.region_iso], row[2..], "{row:?}");
-        agree += 1;
+        compared += 1;
     }
-    assert!(agree >= 100);
+    assert!(compared >= 100);
 }
 
 #[test]
-fn a_field_in_powys() {
+fn finds_place_city_and_postcode_of_a_rural_point() {
     let ResolvedAddress { address, lat, lon } = nearest(52.2, -3.4);
     assert_eq!((lat, lon), (52.2, -3.4));
     assert_eq!(address.name, "Newbridge on Wye");
@@ -32,8 +32,8 @@ fn a_field_in_powys() {
 }
 
 #[test]
-fn the_postcode_says_on_which_side_of_a_border() {
-    // Chepstow, and Tutshill across the Wye; Hay, and Cusop.
+fn region_near_a_border_is_that_of_the_postcode() {
+    // Chepstow (Wales) and Tutshill (England), then Hay (Wales) and Cusop (England).
     for (lat, lon, region) in [
         (51.6419, -2.6760, "GB-MON"),
         (51.6530, -2.6600, "GB-GLS"),
@@ -45,13 +45,13 @@ fn the_postcode_says_on_which_side_of_a_border() {
 }
 
 #[test]
-fn ireland_and_the_islands_have_districts() {
+fn ireland_and_crown_dependencies_have_districts() {
     for (lat, lon, name, country, region, postcode) in [
         (53.2745, -9.0490, "Galway", "IE", "IE-G", "H91"),
         (54.5970, -5.9300, "Belfast", "GB", "GB-BFS", "BT"),
         (54.1550, -4.4830, "Douglas", "IM", "", "IM"),
         (49.1880, -2.1050, "Saint Helier", "JE", "", "JE"),
-        // Scotland is nearer than 30 km.
+        // Units in Scotland are within 30 km but must not match.
         (55.2040, -6.2400, "Ballycastle", "GB", "GB-CCG", "BT54"),
     ] {
         let address = nearest(lat, lon).address;
@@ -61,7 +61,7 @@ fn ireland_and_the_islands_have_districts() {
 }
 
 #[test]
-fn anywhere_on_earth() {
+fn every_point_has_a_country() {
     for (lat, lon, country) in [(25.0, 2.0, "DZ"), (50.9, 1.9, "FR"), (-90.0, 0.0, "AR"), (40.7, -74.0, "US")]
     {
         assert_eq!(nearest(lat, lon).address.country_iso, country, "{lat} {lon}");
@@ -72,7 +72,7 @@ fn anywhere_on_earth() {
 }
 
 #[test]
-fn no_postcode_from_afar() {
+fn distant_points_have_no_postcode() {
     // The North Sea, and Rockall.
     for (lat, lon) in [(55.5, 2.5), (57.6, -13.69)] {
         assert_eq!(nearest(lat, lon).address.postcode, "", "{lat} {lon}");
@@ -80,7 +80,7 @@ fn no_postcode_from_afar() {
 }
 
 #[test]
-fn entries_by_id() {
+fn finds_addresses_by_id() {
     let found = |id| GAZETTEER.find(id).unwrap();
     let hereford = found("place:2647074");
     assert!(distance_km((hereford.lat, hereford.lon), (52.05684, -2.71482)) < 0.1);
@@ -118,7 +118,7 @@ fn entries_by_id() {
 }
 
 #[test]
-fn distances() {
+fn computes_distances() {
     assert!((distance_km((52.0, 0.0), (53.0, 0.0)) - 111.195).abs() < 0.001);
     assert!((distance_km((0.0, 0.0), (0.0, 180.0)) - 20_015.1).abs() < 0.1);
     assert!(distance_km((10.0, 180.0), (10.0, -180.0)) < 1e-6);

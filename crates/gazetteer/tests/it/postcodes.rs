@@ -1,24 +1,24 @@
-//! Postcodes in all the ways that people write them.
+//! Search by postcode in various spellings.
 
-use gazetteer::{Kind, Search};
+use gazetteer::{HitKind, SearchOptions};
 
 use crate::{GAZETTEER, rows, search, texts};
 
 #[test]
-fn units_as_the_reference() {
+fn units_agree_with_the_reference_reader() {
     let file = rows(include_str!("units.csv"));
     assert_eq!(file.len(), 300);
     for row in file {
         let hits = search(&row[0].to_lowercase().replace(' ', ""));
-        assert_eq!((texts(&hits), hits[0].kind), (vec![row[0].as_str()], Kind::Postcode));
-        let spot = GAZETTEER.find(&hits[0].id).unwrap();
-        assert_eq!([spot.lat.to_string(), spot.lon.to_string(), spot.address.region_iso], row[1..]);
-        assert_eq!(spot.address.postcode, row[0]);
+        assert_eq!((texts(&hits), hits[0].kind), (vec![row[0].as_str()], HitKind::Postcode));
+        let found = GAZETTEER.find(&hits[0].id).unwrap();
+        assert_eq!([found.lat.to_string(), found.lon.to_string(), found.address.region_iso], row[1..]);
+        assert_eq!(found.address.postcode, row[0]);
     }
 }
 
 #[test]
-fn whole_or_begun() {
+fn finds_codes_and_prefixes_with_any_spacing() {
     for text in ["hr4 9ar", "HR49AR", " hr4  9AR ", "HR 49AR", "HR4 9 AR", "H R 4 9 A R", "Hereford HR4 9AR"]
     {
         let hits = search(text);
@@ -38,7 +38,7 @@ fn whole_or_begun() {
     }
     assert!(search("D2").iter().skip(1).all(|hit| hit.text.starts_with("D2")));
     let hits = search("HR1");
-    assert_eq!((texts(&hits), hits[0].kind, &*hits[0].id), (vec!["HR1"], Kind::Container, "district:HR1"));
+    assert_eq!((texts(&hits), hits[0].kind, &*hits[0].id), (vec!["HR1"], HitKind::Container, "district:HR1"));
     assert_eq!(hits[0].description, "Hereford, Herefordshire, United Kingdom");
     assert_eq!(texts(&search("hr"))[..9], ["HR1", "HR2", "HR3", "HR4", "HR5", "HR6", "HR7", "HR8", "HR9"]);
     assert_eq!(texts(&search("B1"))[..3], ["B1", "B10", "B11"]);
@@ -51,7 +51,7 @@ fn whole_or_begun() {
 }
 
 #[test]
-fn unknown_units_give_their_district() {
+fn unknown_units_match_their_district() {
     for (text, district) in [
         ("HR4 9ZZ", "HR4"),
         ("HR4 0", "HR4 0"),
@@ -69,7 +69,7 @@ fn unknown_units_give_their_district() {
 }
 
 #[test]
-fn names_are_no_postcodes() {
+fn short_names_match_places() {
     for (text, name) in
         [("Ely", "Ely"), ("Hay", "Hay"), ("Rye", "Rye"), ("Bath", "Bath"), ("Wem", "Wem"), ("Usk", "Usk")]
     {
@@ -78,19 +78,23 @@ fn names_are_no_postcodes() {
 }
 
 #[test]
-fn a_district_has_its_places_and_all_its_postcodes() {
+fn districts_contain_places_and_all_postcodes() {
     let mut all = Vec::new();
     loop {
-        let page =
-            Search { within: Some("district:HR1"), limit: 100, offset: all.len(), ..Search::default() };
+        let page = SearchOptions {
+            within: Some("district:HR1"),
+            limit: 100,
+            offset: all.len(),
+            ..SearchOptions::default()
+        };
         match GAZETTEER.search(&page) {
             hits if hits.is_empty() => break,
             hits => all.extend(hits),
         }
     }
-    let (places, units) = all.split_at(all.iter().position(|hit| hit.kind == Kind::Postcode).unwrap());
+    let (places, units) = all.split_at(all.iter().position(|hit| hit.kind == HitKind::Postcode).unwrap());
     assert_eq!(places[0].text, "Hereford");
-    assert!(places.iter().all(|hit| hit.kind == Kind::Place));
+    assert!(places.iter().all(|hit| hit.kind == HitKind::Place));
     assert_eq!(units.len(), 1115);
     assert!(
         units.is_sorted_by(|a, b| a.text < b.text) && units.iter().all(|unit| unit.text.starts_with("HR1 "))

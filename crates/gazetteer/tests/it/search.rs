@@ -1,32 +1,32 @@
-//! Names, containers, pages.
+//! Search by name and container, and paging.
 
-use gazetteer::{CountrySet, Hit, Kind, Search};
+use gazetteer::{CountrySet, Hit, HitKind, SearchOptions};
 use proptest::prelude::*;
 
-use crate::{GAZETTEER, preferring, search, texts};
+use crate::{GAZETTEER, search, search_preferring, texts};
 
-fn found(search: Search<'_>) -> Vec<Hit> {
-    GAZETTEER.search(&Search { limit: 100, ..search })
+fn search_with(options: SearchOptions<'_>) -> Vec<Hit> {
+    GAZETTEER.search(&SearchOptions { limit: 100, ..options })
 }
 
 #[test]
-fn names_of_the_issue() {
+fn finds_names_prefixes_and_misspellings() {
     let hit = |text, n: usize| search(text).swap_remove(n);
     let hereford = hit("Hereford", 0);
-    assert_eq!((&*hereford.id, hereford.kind), ("place:2647074", Kind::Place));
+    assert_eq!((&*hereford.id, hereford.kind), ("place:2647074", HitKind::Place));
     assert_eq!(hereford.description, "Herefordshire, England, United Kingdom");
     assert_eq!(hit("herefrod", 0), hereford);
     assert_eq!(hit("ereford", 0), hereford);
     let ballina = hit("Ballina", 0);
     assert_eq!((&*ballina.text, &*ballina.description), ("Ballina", "Mayo, Ireland"));
     let county = hit("herefordsh", 0);
-    assert_eq!((&*county.id, county.kind), ("region:GB-HEF", Kind::Container));
+    assert_eq!((&*county.id, county.kind), ("region:GB-HEF", HitKind::Container));
     assert_eq!((&*county.text, &*county.description), ("Herefordshire", "England, United Kingdom"));
 }
 
 #[test]
 fn preferred_countries_come_first() {
-    let first = |codes: &[&str], text| preferring(codes, text).swap_remove(0).id;
+    let first = |codes: &[&str], text| search_preferring(codes, text).swap_remove(0).id;
     let (perth, boston) = ("place:2640358", "place:2655138");
     for (text, british, largest) in [("Perth", perth, "place:2063523"), ("Boston", boston, "place:4930956")] {
         assert_eq!(first(&["GB", "IE"], text), british);
@@ -35,23 +35,23 @@ fn preferred_countries_come_first() {
     }
     assert_eq!(first(&["IE"], "Boston"), "place:2966053");
     assert_eq!(first(&["AU"], "Boston"), "place:4930956");
-    // An exact match of another country comes before what only begins so.
-    let boston = preferring(&["GB"], "Boston");
+    // Exact matches in other countries come before prefix matches in preferred ones.
+    let boston = search_preferring(&["GB"], "Boston");
     let country = |hit: &Hit| hit.description.rsplit(", ").next().unwrap().to_owned();
     assert_eq!((boston[0].text.as_str(), country(&boston[0])), ("Boston", "United Kingdom".to_owned()));
     assert!(
         boston[1..].iter().take_while(|hit| hit.text == "Boston").all(|hit| country(hit) != "United Kingdom")
     );
-    let begun: Vec<_> = boston.iter().skip_while(|hit| hit.text == "Boston").collect();
-    assert_eq!(begun[0].text, "Boston Spa");
-    // So do misspelt names, and what is told apart by what follows.
+    let prefix_matches: Vec<_> = boston.iter().skip_while(|hit| hit.text == "Boston").collect();
+    assert_eq!(prefix_matches[0].text, "Boston Spa");
+    // Preferred countries also come first for misspellings, and for addresses with ignored parts.
     assert_eq!(first(&["GB"], "Bostn"), "place:2655138");
     assert_eq!(first(&["GB"], "Perth Australia"), "place:2063523");
     assert_eq!(first(&["AU"], "1 Station Road, Perth"), "place:2063523");
 }
 
 #[test]
-fn towns_that_the_sources_lack() {
+fn finds_towns_that_the_sources_lack() {
     let tramore = search("Tramore").swap_remove(0);
     assert_eq!((&*tramore.text, &*tramore.description), ("Tramore", "Waterford, Ireland"));
     assert_eq!(search("Trá Mhór")[0], tramore);
@@ -60,15 +60,19 @@ fn towns_that_the_sources_lack() {
     assert_eq!(whitchurch.description, "Hampshire, England, United Kingdom");
     assert!(search("Whitchurch").contains(&whitchurch));
     assert_eq!(search("Whitchurch RG28")[0], whitchurch);
-    let spot = GAZETTEER.find(&whitchurch.id).unwrap();
-    assert_eq!((&*spot.address.region_iso, &*spot.address.city), ("GB-HAM", "Whitchurch"));
-    let within = Search { text: Some("Whitchurch"), within: Some("region:GB-HAM"), ..Search::default() };
-    assert_eq!(found(within)[0], whitchurch);
-    assert!(found(Search { within: Some("district:RG28"), ..Search::default() }).contains(&whitchurch));
+    let resolved = GAZETTEER.find(&whitchurch.id).unwrap();
+    assert_eq!((&*resolved.address.region_iso, &*resolved.address.city), ("GB-HAM", "Whitchurch"));
+    let within =
+        SearchOptions { text: Some("Whitchurch"), within: Some("region:GB-HAM"), ..SearchOptions::default() };
+    assert_eq!(search_with(within)[0], whitchurch);
+    assert!(
+        search_with(SearchOptions { within: Some("district:RG28"), ..SearchOptions::default() })
+            .contains(&whitchurch)
+    );
 }
 
 #[test]
-fn ways_to_write_a_name() {
+fn finds_names_in_various_spellings() {
     for (text, name) in [
         ("bishops castle", "Bishop's Castle"),
         ("castle bishop", "Bishop's Castle"),
@@ -102,7 +106,7 @@ fn ways_to_write_a_name() {
 }
 
 #[test]
-fn what_follows_a_name_narrows() {
+fn areas_after_a_name_restrict_the_search() {
     for (text, first) in [
         ("Hereford, Herefordshire", "place:2647074"),
         ("Hereford, Herefordshire, England", "place:2647074"),
@@ -170,32 +174,34 @@ fn what_follows_a_name_narrows() {
 }
 
 #[test]
-fn containers_and_countries() {
-    let within = |container| Search { within: Some(container), ..Search::default() };
-    let county = found(within("region:GB-HEF"));
+fn containers_and_countries_restrict_the_search() {
+    let within = |container| SearchOptions { within: Some(container), ..SearchOptions::default() };
+    let county = search_with(within("region:GB-HEF"));
     assert_eq!(county[0].text, "Hereford");
     assert!(texts(&county).contains(&"HR1"));
-    assert!(found(within("region:GB-WLS")).iter().any(|hit| hit.id == "region:GB-POW"));
-    assert!(found(within("region:GB-WLS")).iter().all(|hit| hit.kind == Kind::Container));
-    assert!(found(within("region:IE-C")).iter().any(|hit| hit.text == "Mayo"));
-    for nothing in ["place:2647074", "postcode:HR49AR", "region:XX", "", "region:AQ-1"] {
-        assert!(found(within(nothing)).is_empty(), "{nothing}");
+    assert!(search_with(within("region:GB-WLS")).iter().any(|hit| hit.id == "region:GB-POW"));
+    assert!(search_with(within("region:GB-WLS")).iter().all(|hit| hit.kind == HitKind::Container));
+    assert!(search_with(within("region:IE-C")).iter().any(|hit| hit.text == "Mayo"));
+    for id in ["place:2647074", "postcode:HR49AR", "region:XX", "", "region:AQ-1"] {
+        assert!(search_with(within(id)).is_empty(), "{id}");
     }
-    let text = |text| Search { text: Some(text), ..within("region:GB-WLS") };
-    assert_eq!(found(text("newport"))[0].id, "place:2641598");
-    assert!(found(text("newport")).iter().all(|hit| hit.description.contains("Wales")));
-    assert!(found(text("hereford")).is_empty());
-    assert_eq!(found(text("ld1 5rg"))[0].id, "postcode:LD15RG");
-    let inside = Search { text: Some("HR1 1"), within: Some("district:HR1"), ..Search::default() };
-    assert_eq!(found(inside).len(), 100);
-    let ballina = |iso| Search { text: Some("Ballina"), country: Some(iso), ..Search::default() };
-    assert_eq!(found(ballina("AU"))[0].id, "place:2177069");
-    assert!(found(ballina("XX")).is_empty() && found(ballina("TV")).is_empty());
-    assert!(found(Search::default()).is_empty());
+    let text = |text| SearchOptions { text: Some(text), ..within("region:GB-WLS") };
+    assert_eq!(search_with(text("newport"))[0].id, "place:2641598");
+    assert!(search_with(text("newport")).iter().all(|hit| hit.description.contains("Wales")));
+    assert!(search_with(text("hereford")).is_empty());
+    assert_eq!(search_with(text("ld1 5rg"))[0].id, "postcode:LD15RG");
+    let inside =
+        SearchOptions { text: Some("HR1 1"), within: Some("district:HR1"), ..SearchOptions::default() };
+    assert_eq!(search_with(inside).len(), 100);
+    let ballina =
+        |iso| SearchOptions { text: Some("Ballina"), country: Some(iso), ..SearchOptions::default() };
+    assert_eq!(search_with(ballina("AU"))[0].id, "place:2177069");
+    assert!(search_with(ballina("XX")).is_empty() && search_with(ballina("TV")).is_empty());
+    assert!(search_with(SearchOptions::default()).is_empty());
 }
 
 #[test]
-fn odd_texts_are_harmless() {
+fn accepts_unusual_texts() {
     for text in [
         "",
         " ",
@@ -212,35 +218,36 @@ fn odd_texts_are_harmless() {
     ] {
         assert!(search(text).len() <= 100);
     }
-    let huge = Search { text: Some("a"), offset: usize::MAX, limit: usize::MAX, ..Search::default() };
-    assert!(GAZETTEER.search(&huge).is_empty());
+    let options =
+        SearchOptions { text: Some("a"), offset: usize::MAX, limit: usize::MAX, ..SearchOptions::default() };
+    assert!(GAZETTEER.search(&options).is_empty());
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
-    fn any_text_is_looked_for(text in "\\PC{0,30}", code in "[A-Za-z]{1,2}[0-9]{1,2}[A-Z]? ?[0-9]?[A-Za-z]{0,2}") {
+    fn accepts_any_text(text in "\\PC{0,30}", code in "[A-Za-z]{1,2}[0-9]{1,2}[A-Z]? ?[0-9]?[A-Za-z]{0,2}") {
         for text in [text, code] {
-            let found = GAZETTEER.search(&Search { text: Some(&text), limit: 10, ..Search::default() });
+            let found = GAZETTEER.search(&SearchOptions { text: Some(&text), limit: 10, ..SearchOptions::default() });
             prop_assert!(found.len() <= 10);
         }
     }
 
     #[test]
-    fn pages_are_the_whole_in_pieces(
+    fn pages_concatenate_to_all_hits(
         text in "[a-z]{2,3}|hereford|newport|newport, x|HR4 9|hr|bt|im|gy|dublin", country in prop::option::of(Just("GB")), size in 7usize..100,
         preferred in prop::sample::select(vec![&[][..], &["GB", "IE"], &["US"]]),
     ) {
         let preferred = CountrySet::of(preferred.iter().copied());
         let page = |limit, offset| {
-            GAZETTEER.search(&Search { text: Some(&text), country, preferred, limit, offset, ..Search::default() })
+            GAZETTEER.search(&SearchOptions { text: Some(&text), country, preferred, limit, offset, ..SearchOptions::default() })
         };
-        let whole = page(usize::MAX, 0);
-        let pieces: Vec<Hit> = (0..=whole.len()).step_by(size).flat_map(|offset| page(size, offset)).collect();
-        prop_assert_eq!(&pieces, &whole);
-        let mut ids: Vec<_> = whole.iter().map(|hit| &hit.id).collect();
+        let all = page(usize::MAX, 0);
+        let concatenated: Vec<Hit> = (0..=all.len()).step_by(size).flat_map(|offset| page(size, offset)).collect();
+        prop_assert_eq!(&concatenated, &all);
+        let mut ids: Vec<_> = all.iter().map(|hit| &hit.id).collect();
         ids.sort_unstable();
         ids.dedup();
-        prop_assert_eq!(ids.len(), whole.len());
+        prop_assert_eq!(ids.len(), all.len());
     }
 }

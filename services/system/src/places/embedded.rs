@@ -72,7 +72,7 @@ impl Embedded {
         let texts = [&address.postcode, &address.city].into_iter().filter(|text| !text.is_empty());
         let mut found = texts.filter_map(|text| {
             let country = Some(address.country_iso.as_str());
-            let search = gazetteer::Search { text: Some(text), country, limit: 1, ..Default::default() };
+            let search = gazetteer::SearchOptions { text: Some(text), country, limit: 1, ..Default::default() };
             self.gazetteer.find(&self.gazetteer.search(&search).first()?.id)
         });
         found.next().map(|spot| Coordinates { lat: spot.lat, lon: spot.lon })
@@ -82,7 +82,7 @@ impl Embedded {
         if wanted.within.as_ref().is_some_and(|id| !self.has(id)) {
             return Err(Error::NotFound);
         }
-        let found = self.gazetteer.search(&gazetteer::Search {
+        let found = self.gazetteer.search(&gazetteer::SearchOptions {
             text: Some(wanted.text.as_str()).filter(|text| !text.is_empty()),
             within: wanted.within.as_deref(),
             country: wanted.country.as_deref(),
@@ -150,9 +150,9 @@ impl From<gazetteer::Address> for Address {
 impl From<gazetteer::Hit> for AddressResult {
     fn from(hit: gazetteer::Hit) -> Self {
         let kind = match hit.kind {
-            gazetteer::Kind::Postcode => Kind::Postcode,
-            gazetteer::Kind::Place => Kind::Place,
-            gazetteer::Kind::Container => Kind::Container,
+            gazetteer::HitKind::Postcode => Kind::Postcode,
+            gazetteer::HitKind::Place => Kind::Place,
+            gazetteer::HitKind::Container => Kind::Container,
         };
         Self { id: hit.id, kind, text: hit.text, description: hit.description, source: GAZETTEER.to_owned() }
     }

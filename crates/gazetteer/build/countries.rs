@@ -1,13 +1,15 @@
-//! Countries as Rust, which are handed out as they are; regions, which are many, as rows and texts: as Rust they would be
-//! 100,000 addresses for the loader to adjust at each start.
+//! Writes countries as Rust source, and regions as rows and texts. As Rust source, the regions would contain 100,000
+//! pointers for the loader to relocate at each start.
 
 use std::fmt::Write;
 
-use crate::source::Source;
-use crate::tables::point;
-use crate::{NONE, Result, write};
+use crate::layout::NONE;
+use crate::source::SourceData;
+use crate::tables::pack_coordinates;
+use crate::{Result, write_table};
 
-pub fn write_all(source: &Source) -> Result {
+/// Writes `countries.rs`, `regions` and `region_texts`.
+pub fn write_all(source: &SourceData) -> Result {
     let mut countries = String::from("[");
     for row in &source.countries {
         let [
@@ -33,18 +35,18 @@ pub fn write_all(source: &Source) -> Result {
              zone_descriptor: {zone_descriptor:?} }},"
         )?;
     }
-    write("countries.rs", (countries + "]").as_bytes())?;
+    write_table("countries.rs", (countries + "]").as_bytes())?;
 
     let (mut rows, mut texts) = (Vec::new(), String::new());
     for region in &source.regions {
         rows.extend((texts.len() as u32).to_le_bytes());
-        rows.extend(point(region.at));
+        rows.extend(pack_coordinates(region.coordinates));
         rows.extend(region.parent.unwrap_or(NONE).to_le_bytes());
         rows.extend([region.country, u8::try_from(region.tb_months)?]);
         let columns = [&region.iso, &region.name, &region.group].into_iter().chain(&region.aliases);
         texts.push_str(&columns.map(String::as_str).collect::<Vec<_>>().join("|"));
         texts.push('\n');
     }
-    write("regions", &rows)?;
-    write("region_texts", texts.as_bytes())
+    write_table("regions", &rows)?;
+    write_table("region_texts", texts.as_bytes())
 }
