@@ -33,6 +33,5 @@ pub use diesel_migrations::EmbeddedMigrations;
 pub use error::{DatabaseFailure, Error};
 pub use migrate::Migrations;
 pub use options::Options;
-
 pub use types::{Amount, AmountError, Id, IdSql, Json, JsonSql, Timestamp, TimestampSql};
 pub use url::DatabaseUrl;

@@ -26,7 +26,7 @@ impl Default for DatabaseConfig {
 
 fn without_password<S: Serializer>(url: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
     match database::DatabaseUrl::parse(url.expose_secret()) {
-        Ok(target) => serializer.collect_str(&target),
+        Ok(url) => serializer.collect_str(&url),
         Err(_) => serializer.serialize_str(""),
     }
 }

@@ -203,7 +203,7 @@ fn a_backup_of_a_running_service_is_found_whole_by_another() {
         let to = to.to_str().unwrap();
         let made = given(&settings, &["backup", to]);
         assert!(made.exit_code == Some(0) && made.stdout.contains(to), "{made:?}");
-        failed(&given(&settings, &["backup", to]), "is there already");
+        failed(&given(&settings, &["backup", to]), "already exists");
         let other = Process::start(PROGRAM, &[("DATABASE__URL", &format!("sqlite://{to}"))]);
         let found = other.call("GET", "/v1/loads?query=hh-1").by(&haul).send().await.ok();
         assert_eq!(found[0]["id"], load["id"]);

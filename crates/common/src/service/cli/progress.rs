@@ -24,8 +24,8 @@ impl ProgressPrinter {
         }
         self.last_printed = Instant::now();
         match progress {
-            BackupProgress::Copying { copied: pages, total } => {
-                eprintln!("{} % copied", i64::from(pages) * 100 / i64::from(total.max(1)));
+            BackupProgress::Copying { copied, total } => {
+                eprintln!("{} % copied", i64::from(copied) * 100 / i64::from(total.max(1)));
             }
             BackupProgress::Checking => eprintln!("copied; checking the copy"),
         }
