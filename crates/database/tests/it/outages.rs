@@ -45,7 +45,9 @@ fn execute(c: &mut AnyConnection, statement: &str) -> QueryResult<usize> {
 /// Terminates all connections to a database.
 fn terminate_connections(test: &TestDatabase) {
     let name = test.name();
-    execute_on_server(&format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"));
+    execute_on_server(&format!(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+    ));
 }
 
 #[test]

@@ -72,7 +72,8 @@ impl Embedded {
         let texts = [&address.postcode, &address.city].into_iter().filter(|text| !text.is_empty());
         let mut found = texts.filter_map(|text| {
             let country = Some(address.country_iso.as_str());
-            let search = gazetteer::SearchOptions { text: Some(text), country, limit: 1, ..Default::default() };
+            let search =
+                gazetteer::SearchOptions { text: Some(text), country, limit: 1, ..Default::default() };
             self.gazetteer.find(&self.gazetteer.search(&search).first()?.id)
         });
         found.next().map(|spot| Coordinates { lat: spot.lat, lon: spot.lon })
