@@ -1,4 +1,4 @@
-//! The location of animals or goods (`docs/api/listings.md`, "Create"). It is stored as it was sent, except that the
+//! The location of animals or supplies (`docs/api/listings.md`, "Create"). It is stored as it was sent, except that the
 //! postcode is normalized.
 
 use common::wire::{Name, Postcode};
@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::geo::Point;
 
-/// The location of animals or goods.
+/// The location of animals or supplies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Location {

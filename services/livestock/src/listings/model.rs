@@ -94,11 +94,11 @@ pub enum Status {
     Draft,
     /// Visible to everybody.
     Active,
-    /// Closed: the offered animals or goods are sold.
+    /// Closed: the offered animals or supplies are sold.
     Sold,
-    /// Closed: the wanted animals or goods are found.
+    /// Closed: the wanted animals or supplies are found.
     Found,
-    /// Closed without a sale or a find.
+    /// Closed: neither sold nor found.
     Cancelled,
 }
 

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::currency;
 
-/// A price for one animal or one unit of goods.
+/// A price for one animal or one unit of supplies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Price {

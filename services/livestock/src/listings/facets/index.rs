@@ -10,10 +10,10 @@ use super::counts::{Counts, DenseTermCounts, SparseTermCounts};
 use super::exact_filters::ExactFilters;
 use super::interner::{Interners, NONE, UNKNOWN};
 use super::masks::Masks;
+use super::model::{FacetColumns, PrivateSpelling};
 use super::range_filters::{Measures, RangeFilters};
 use super::row::FacetRow;
 use super::spelling::Spelling;
-use super::store::{FacetColumns, PrivateSpelling};
 
 const _: () = assert!(size_of::<Id>() + size_of::<FacetRow>() + size_of::<Measures>() == 80);
 

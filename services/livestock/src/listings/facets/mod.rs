@@ -11,6 +11,7 @@ mod exact_filters;
 mod index;
 mod interner;
 mod masks;
+mod model;
 mod number_set;
 mod range_filters;
 mod response;

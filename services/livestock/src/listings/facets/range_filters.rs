@@ -2,7 +2,7 @@
 
 use database::Amount;
 
-use super::store::FacetColumns;
+use super::model::FacetColumns;
 use crate::listings::geo::{chord2, chord2_of};
 use crate::listings::search::ListingSearch;
 

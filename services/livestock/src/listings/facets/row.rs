@@ -3,7 +3,7 @@
 use strum::VariantNames;
 
 use super::interner::{Interners, NONE};
-use super::store::FacetColumns;
+use super::model::FacetColumns;
 use crate::listings::attributes::{AdditionalInfo, Sex};
 use crate::listings::search::StatusFilter;
 use crate::listings::search_fields::line;

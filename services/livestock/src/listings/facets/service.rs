@@ -9,7 +9,8 @@ use database::Database;
 use parking_lot::{Mutex, RwLock};
 
 use super::exact_filters::Viewer;
-use super::store::{self, Changes, EventCursor};
+use super::model::{Changes, EventCursor};
+use super::store;
 use super::table::FacetTable;
 use crate::categories::Categories;
 use crate::listings::search::ListingSearch;

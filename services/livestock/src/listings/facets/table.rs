@@ -7,9 +7,9 @@ use super::cache::FacetCache;
 use super::exact_filters::{ExactFilters, Viewer};
 use super::index::Index;
 use super::masks::Masks;
+use super::model::{FacetColumns, PrivateSpelling};
 use super::range_filters::RangeFilters;
 use super::response::Facets;
-use super::store::{FacetColumns, PrivateSpelling};
 use crate::categories::Categories;
 use crate::listings::search::ListingSearch;
 

@@ -14,7 +14,7 @@ pub use cattle::CattleProperties;
 pub use dog::WorkingDogProperties;
 pub use sheep::SheepProperties;
 
-/// The properties of the animals or goods of one category.
+/// The properties of the animals or supplies of one category.
 pub trait Properties: Serialize {
     /// Checks the rules that the schema cannot express.
     fn validate(&self, _errors: &mut ValidationErrors) {}
@@ -22,5 +22,5 @@ pub trait Properties: Serialize {
     fn normalize_breeds(&mut self, _category: i32, _breeds: &Breeds) {}
 }
 
-/// Goods have no properties.
+/// Supplies have no properties.
 impl Properties for () {}

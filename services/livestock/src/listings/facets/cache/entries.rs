@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::facets::CachedFacets;
+use super::cached_facets::CachedFacets;
 use crate::listings::facets::exact_filters::ExactFilters;
 
 /// Entries of the cache.

@@ -3,8 +3,8 @@
 //! A change of a listing does not touch the cache. An entry counts the changes since its last use when it is used again,
 //! and is serialized again only if one of them affects its counts.
 
+mod cached_facets;
 mod entries;
-mod facets;
 #[cfg(test)]
 mod tests;
 

@@ -4,8 +4,8 @@ use super::*;
 use crate::listings::facets::cache::entries::{MAX_BYTES, MAX_ENTRIES};
 use crate::listings::facets::index::MAX_UNUSED_TEXTS;
 use crate::listings::facets::interner::UNKNOWN;
+use crate::listings::facets::model::PrivateSpelling;
 use crate::listings::facets::response::MAX_VALUES;
-use crate::listings::facets::store::PrivateSpelling;
 
 #[test]
 fn the_cache_stays_within_its_limits() {

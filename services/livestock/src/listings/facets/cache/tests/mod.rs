@@ -17,7 +17,7 @@ use super::*;
 use crate::listings::facets::FacetService;
 use crate::listings::facets::exact_filters::Viewer;
 use crate::listings::facets::index::MAX_CHANGES;
-use crate::listings::facets::store::{Changes, FacetColumns};
+use crate::listings::facets::model::{Changes, FacetColumns};
 use crate::listings::facets::table::FacetTable;
 use crate::listings::search::{ListingSearch, ListingSearchParams};
 use crate::listings::search_fields::line;
