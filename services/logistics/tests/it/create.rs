@@ -73,8 +73,8 @@ testkit::on_both! {
         let (organiser, carrier) = (app.post("/v1/loads/organiser"), app.post("/v1/loads/carrier"));
         assert_eq!(organiser.by(&User::of("other")).json(&organiser_form()).send().await.error(403), "forbidden");
         assert_eq!(carrier.by(&User::of("grain")).json(&carrier_form()).send().await.error(403), "forbidden");
-        let nobody = app.post("/v1/loads/organiser").by(&User::individual("nobody")).json(&json!({}));
-        assert_eq!(nobody.send().await.error(403), "forbidden");
+        let forbidden = app.post("/v1/loads/organiser").by(&User::individual("nobody")).json(&json!({}));
+        assert_eq!(forbidden.send().await.error(403), "forbidden");
         assert_eq!(app.post("/v1/loads/organiser").json(&json!({})).send().await.error(401), "unauthenticated");
         app.post("/v1/loads/organiser").by(&User::admin()).json(&organiser_form()).send().await.ok();
     }

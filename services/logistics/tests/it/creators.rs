@@ -33,7 +33,7 @@ testkit::on_both! {
             let proof = json!({"weightNet": 1, "ticketNumber": "T", "vehicleRegistration": "V", "files": null});
             let path = format!("{path}/proof-of-delivery");
             let proven = app.post(&path).by(&User::admin()).json(&proof).send().await.ok();
-            assert_eq!(proven.get("createdBy"), load.get("createdBy"), "a change keeps it");
+            assert_eq!(proven.get("createdBy"), load.get("createdBy"), "changes preserve it");
         }
         let result = batch::send_file(&app, batch::VALID_CSV).await.ok();
         for load in batch::loads(&app, &User::of("grain"), &result).await {

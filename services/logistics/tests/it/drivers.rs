@@ -27,8 +27,8 @@ testkit::on_both! {
         assert_eq!(app.get(&path).by(&User::individual("another")).send().await.error(403), "forbidden");
 
         let proof = json!({"weightNet": 28.6, "ticketNumber": "T-1", "vehicleRegistration": "VX21ABC", "files": null});
-        let nobody = app.post(&format!("{path}/proof-of-delivery")).by(&User::individual("another")).json(&proof);
-        assert_eq!(nobody.send().await.error(403), "forbidden");
+        let forbidden = app.post(&format!("{path}/proof-of-delivery")).by(&User::individual("another")).json(&proof);
+        assert_eq!(forbidden.send().await.error(403), "forbidden");
         let proven = app.post(&format!("{path}/proof-of-delivery")).by(&driver).json(&proof).send().await.ok();
         assert_eq!(proven["status"], "completed");
         let elsewhere = app.post(&format!("/v1/loads/{other}/proof-of-delivery")).by(&driver).json(&proof);

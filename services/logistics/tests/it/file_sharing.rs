@@ -210,7 +210,7 @@ testkit::on_both! {
             assert_eq!(app.post(path).by(user).json(form).send().await.errors(), errors(others), "{path}");
             assert_eq!(system.calls().await[before..], [json!({"ids": [known, unknown, archived]})], "{path}: one call");
         }
-        // An unknown load is such an error. 403 for another organisation comes after them.
+        // An unknown load is reported with the other errors. 403 for another organisation comes after them.
         let nowhere = with(proof(&[&unknown], 1.0), "loadId", json!(UNKNOWN));
         let reply = app.post("/v1/loads/proof-of-delivery").by(&haul).json(&nowhere).send().await;
         assert_eq!(reply.errors(), ["files[0].id unknown_reference", "loadId unknown_reference"]);

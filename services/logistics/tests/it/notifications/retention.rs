@@ -88,7 +88,8 @@ testkit::on_both! {
         let app = App::start_on::<Logistics>(database, receiver.settings()).await;
         app.record_statements();
         send(&app, &load).await;
-        wait_until(async || delivery_log(&app, &load).await.iter().any(|entry| entry["recipientId"] == "dai" && entry["status"] == "pending")
+        let is_pending = |entry: &Value| entry["recipientId"] == "dai" && entry["status"] == "pending";
+        wait_until(async || delivery_log(&app, &load).await.iter().any(is_pending)
             || receiver.requests().await.iter().any(|r| String::from_utf8_lossy(&r.body).contains("\"dai\""))).await;
         if backend == Backend::Sqlite {
             let statements = app.take_statements();

@@ -5,7 +5,7 @@ use super::*;
 const UNKNOWN: &str = "0190f5fe-0000-7000-8000-000000000000";
 
 /// Creates a load of `grain` without carrier.
-async fn create_load_without_carrier(app: &App, files: Value) -> String {
+async fn create_unassigned(app: &App, files: Value) -> String {
     let form = with(organiser_form(), "files", files);
     let load = app.post("/v1/loads/organiser").by(&User::of("grain")).json(&form).send().await.ok();
     load["id"].as_str().unwrap().to_owned()
@@ -65,7 +65,7 @@ testkit::on_both! {
 
     async fn sending_assigns_the_carrier_of_a_load_without_one(backend) {
         let app = app(backend).await;
-        let (named, unnamed) = (create_load_without_carrier(&app, json!(null)).await, create_load_without_carrier(&app, json!(null)).await);
+        let (named, unnamed) = (create_unassigned(&app, json!(null)).await, create_unassigned(&app, json!(null)).await);
         let (grain, haul) = (User::of("grain"), User::of("haul"));
         assert_eq!(app.get(&format!("/v1/loads/{named}")).by(&haul).send().await.error(403), "forbidden");
         assert_eq!(send_to_carrier(&app, &haul, &named, "haul").send().await.error(403), "forbidden", "carriers cannot assign themselves");
@@ -85,7 +85,7 @@ testkit::on_both! {
 
     async fn exactly_one_of_concurrent_carriers_is_assigned(backend) {
         let app = app(backend).await;
-        let load = create_load_without_carrier(&app, json!(null)).await;
+        let load = create_unassigned(&app, json!(null)).await;
         let mut tasks = tokio::task::JoinSet::new();
         for n in 0..12 {
             let sent = send_to_carrier(&app, &User::of("grain"), &load, &format!("carrier-{n}")).send();
@@ -106,7 +106,7 @@ testkit::on_both! {
         let (app, system) = app_with_files(backend).await;
         let grain = User::of("grain");
         let file = system.add("ticket.jpg", &grain);
-        let load = create_load_without_carrier(&app, json!([{"id": file}])).await;
+        let load = create_unassigned(&app, json!([{"id": file}])).await;
         let created = system.calls().await.len();
         let driver = json!({"loadId": load, "driverId": "dai"});
         app.post("/v1/loads/send-to-driver").by(&grain).json(&driver).send().await.ok();
@@ -124,7 +124,7 @@ testkit::on_both! {
         let (app, system) = app_with_files(backend).await;
         let (grain, file) = (User::of("grain"), system.add("contract.pdf", &User::of("grain")));
         for _ in 0..5 {
-            let load = create_load_without_carrier(&app, json!([{"id": file}])).await;
+            let load = create_unassigned(&app, json!([{"id": file}])).await;
             let before = system.calls().await.len();
             let [first, second] = ["one", "two"].map(|carrier| send_to_carrier(&app, &grain, &load, carrier).send());
             let (first, second) = tokio::join!(first, second);
@@ -139,7 +139,7 @@ testkit::on_both! {
     async fn assigns_no_carrier_while_system_is_unavailable(backend) {
         let (app, system) = app_with_files(backend).await;
         let file = system.add("ticket.jpg", &User::of("grain"));
-        let load = create_load_without_carrier(&app, json!([{"id": file}])).await;
+        let load = create_unassigned(&app, json!([{"id": file}])).await;
         let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
         let without_system = App::start_replica::<Logistics>(&app, settings).await;
         let grain = User::of("grain");
@@ -149,13 +149,13 @@ testkit::on_both! {
         let sent = without_system.get(&format!("/v1/loads/{load}/notifications")).by(&grain).send().await.ok();
         assert_eq!(sent, json!([]));
         // Loads without files do not need system.
-        send_to_carrier(&without_system, &grain, &create_load_without_carrier(&without_system, json!(null)).await, "haul").send().await.ok();
+        send_to_carrier(&without_system, &grain, &create_unassigned(&without_system, json!(null)).await, "haul").send().await.ok();
     }
 
     async fn sends_nothing_again_while_system_is_unavailable(backend) {
         let (app, system) = app_with_files(backend).await;
         let (grain, file) = (User::of("grain"), system.add("ticket.jpg", &User::of("grain")));
-        let load = create_load_without_carrier(&app, json!([{"id": file}])).await;
+        let load = create_unassigned(&app, json!([{"id": file}])).await;
         send_to_carrier(&app, &grain, &load, "haul").send().await.ok();
         let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
         let without_system = App::start_replica::<Logistics>(&app, settings).await;
@@ -168,7 +168,7 @@ testkit::on_both! {
     async fn does_not_call_system_without_files_to_share(backend) {
         let (app, system) = app_with_files(backend).await;
         let (grain, haul, admin) = (User::of("grain"), User::of("haul"), User::admin());
-        let own = create_load_without_carrier(&app, json!([{"id": system.add("ticket.jpg", &grain)}])).await;
+        let own = create_unassigned(&app, json!([{"id": system.add("ticket.jpg", &grain)}])).await;
         send_to_carrier(&app, &grain, &own, "haul").send().await.ok();
         let form = with(carrier_form(), "files", json!([{"id": system.add("ticket.jpg", &haul)}]));
         let carriers = app.post("/v1/loads/carrier").by(&haul).json(&form).send().await.ok();
