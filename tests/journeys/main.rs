@@ -1,11 +1,11 @@
-//! What people do with Drover, across the three services, over real HTTP, on both databases.
+//! User journeys across the three services, over HTTP, on both databases.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "a test fails by panicking")]
 
-mod farmer;
-mod haulier;
-mod sending;
+mod deliver_load;
+mod failures;
+mod sell_livestock;
+mod send_load;
 mod traces;
-mod trouble;
 
 use livestock::Livestock;
 use logistics::Logistics;
@@ -14,12 +14,12 @@ use serde_json::Value;
 use system::System;
 use testkit::{App, Backend, User};
 
-/// The smallest thing that is a photograph: a JPEG's first bytes, and something to tell it from others.
-fn photograph(what: &str) -> Vec<u8> {
-    [b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01", what.as_bytes()].concat()
+/// Returns a minimal photograph: the first bytes of a JPEG, then a text that distinguishes it from others.
+fn photograph(text: &str) -> Vec<u8> {
+    [b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01", text.as_bytes()].concat()
 }
 
-/// The three services, as they are deployed, over databases of their own.
+/// The three services, each with its own database.
 struct Drover {
     system: App,
     logistics: App,
@@ -40,7 +40,7 @@ impl Drover {
         Self { system, logistics, livestock, _files: files }
     }
 
-    /// Uploads a photograph and gives the file's id.
+    /// Uploads a photograph. Returns the id of the file.
     async fn upload(&self, user: &User, kind: &str, name: &str) -> String {
         let part =
             Part::bytes(photograph(name)).file_name(format!("{name}.jpg")).mime_str("image/jpeg").unwrap();
@@ -50,13 +50,14 @@ impl Drover {
         record["id"].as_str().unwrap().to_owned()
     }
 
-    /// The status and content of a file.
+    /// Downloads a file. Returns the status and the body.
     async fn download(&self, user: &User, id: &str) -> (u16, Vec<u8>) {
         let reply = self.system.get(&format!("/v1/files/{id}")).by(user).send().await;
         (reply.status, reply.bytes)
     }
 }
 
-fn id_of(answer: &Value) -> &str {
-    answer["id"].as_str().unwrap()
+/// Returns the `id` of a response body.
+fn id_of(body: &Value) -> &str {
+    body["id"].as_str().unwrap()
 }

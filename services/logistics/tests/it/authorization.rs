@@ -1,4 +1,4 @@
-//! Who may do what with loads: one row for each operation.
+//! Access rules: one row for each operation.
 
 use reqwest::multipart::{Form, Part};
 use testkit::{AccessCase, AccessRule};
@@ -6,14 +6,14 @@ use testkit::{AccessCase, AccessRule};
 use super::*;
 
 fn batch() -> Form {
-    Form::new().text("repeat", "true").part("file", Part::text(batch::GOOD).file_name("1.csv"))
+    Form::new().text("repeat", "true").part("file", Part::text(batch::VALID_CSV).file_name("1.csv"))
 }
 
 testkit::on_both! {
     async fn operations_enforce_access_rules(backend) {
         let app = app(backend).await;
         let (grain, haul, driver, admin) = (User::of("grain"), User::of("haul"), User::individual("dai"), User::admin());
-        let (load, to_prove, proven) = (created(&app).await, created(&app).await, created(&app).await);
+        let (load, to_prove, proven) = (create_load(&app).await, create_load(&app).await, create_load(&app).await);
         let own = app.post("/v1/loads/organiser").by(&grain).json(&organiser_form()).send().await.ok();
         let proof = json!({"weightNet": 1, "ticketNumber": "SECRET-7", "vehicleRegistration": "V", "files": null});
         for id in [&load, &to_prove, &proven] {
@@ -25,9 +25,9 @@ testkit::on_both! {
         app.post(&prove).by(&driver).json(&proof).send().await.ok();
         accept(&app, &proven).await;
 
-        // Both parties, the driver it was sent to, and admin.
+        // Both parties, the driver and administrators may.
         let read = |path: String| AccessCase::new(path, &[&grain, &haul, &driver, &admin]);
-        // The driver may not.
+        // Both parties and administrators may, the driver may not.
         let parties = |path: String| AccessCase::new(path, &[&grain, &haul, &admin]).denies(&driver);
         let create = |path: &str, owner: &User, form: Value| AccessCase::new(path, &[owner, &admin]).json(form);
         let all = "/v1/loads?limit=100";
@@ -59,14 +59,14 @@ testkit::on_both! {
             ("create_load_batch", AccessRule::Restricted(vec![
                 AccessCase::new("/v1/loads/batch", &[&grain, &admin]).form(batch).denies(&haul).denies(&driver).leaves_unchanged(all),
             ])),
-            ("find_load_batch_template", AccessRule::AnyCaller("the names of columns are in the documentation")),
-            ("list_commodities", AccessRule::AnyCaller("the catalogue is nobody's own")),
+            ("find_load_batch_template", AccessRule::AnyCaller("the documentation lists the columns")),
+            ("list_commodities", AccessRule::AnyCaller("the catalogue belongs to no organisation")),
             ("send_load_to_driver", AccessRule::Restricted(vec![
                 send("driver", json!({"loadId": load, "driverId": "eve"})),
             ])),
             ("send_load_to_carrier", AccessRule::Restricted(vec![
                 send("carrier", json!({"loadId": load, "carrierId": "haul"})),
-                // Who takes a load without carrier would see it from then on.
+                // A stranger who became the carrier of a load without one could read it.
                 AccessCase::new("/v1/loads/send-to-carrier", &[&grain, &admin]).denies(&haul)
                     .json(json!({"loadId": own_id, "carrierId": "carter"})).leaves_unchanged(format!("/v1/loads/{own_id}")),
             ])),
@@ -84,6 +84,6 @@ testkit::on_both! {
         let mut recipients: Vec<_> = sent.as_array().unwrap().iter().map(|n| n["recipientId"].to_string()).collect();
         recipients.sort();
         recipients.dedup();
-        assert_eq!(recipients, ["\"dai\"", "\"eve\"", "\"haul\""], "to its driver, and by those who may: {sent}");
+        assert_eq!(recipients, ["\"dai\"", "\"eve\"", "\"haul\""], "only allowed users sent notifications: {sent}");
     }
 }

@@ -1,9 +1,9 @@
-//! Both forms.
+//! Creation of loads by organisers and carriers.
 
 use super::*;
 
 testkit::on_both! {
-    async fn the_organiser_form_makes_a_load(backend) {
+    async fn organisers_create_loads(backend) {
         let app = app(backend).await;
         let form = json!({
             "organiserId": "grain", "organiserName": "Border Grain", "commodityId": 1, "reference": "BG-1",
@@ -11,7 +11,7 @@ testkit::on_both! {
             "ticketNumber": " T-1 ", "vehicleRegistration": " vx21 abc ", "tags": ["harvest", "wheat"],
             "pickupPostcode": "hr49ar", "dropoffPostcode": "h91e2k3", "unknown": {"is": "ignored"},
         });
-        let mut load = app.post("/v1/loads/organiser").by(&unnamed("grain")).json(&form).send().await.ok();
+        let mut load = app.post("/v1/loads/organiser").by(&without_org_name("grain")).json(&form).send().await.ok();
         let id = load["id"].as_str().unwrap().to_owned();
         assert_eq!(app.get(&format!("/v1/loads/{id}")).by(&User::of("grain")).send().await.ok(), load);
         for member in ["id", "createdAtUTC"] {
@@ -28,21 +28,21 @@ testkit::on_both! {
         }));
     }
 
-    async fn the_carrier_form_makes_a_load_that_its_organiser_sees(backend) {
+    async fn organisers_see_loads_that_carriers_create(backend) {
         let app = app(backend).await;
-        let load = app.post("/v1/loads/carrier").by(&unnamed("haul")).json(&json!([carrier_form()])).send().await.ok();
+        let load = app.post("/v1/loads/carrier").by(&without_org_name("haul")).json(&json!([carrier_form()])).send().await.ok();
         assert_eq!(load["carrier"], json!({"id": "haul", "name": "Hereford Haulage"}));
         assert_eq!(load["organiser"], json!({"id": "grain", "name": "Border Grain"}));
         assert_eq!(load["deliveryDateISO"], "2026-03-01T09:30:00.000Z");
-        assert_eq!(load.get("weight"), None, "null is left out");
+        assert_eq!(load.get("weight"), None, "null members are omitted");
         let path = format!("/v1/loads/{}", load["id"].as_str().unwrap());
         assert_eq!(app.get(&path).by(&User::of("grain")).send().await.ok(), load);
-        let alone = without(without(carrier_form(), "organisationId"), "organisationName");
-        let load = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&alone).send().await.ok();
+        let without_organiser = without(without(carrier_form(), "organisationId"), "organisationName");
+        let load = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&without_organiser).send().await.ok();
         assert_eq!(load.get("organiser"), None);
     }
 
-    async fn every_failed_field_at_once(backend) {
+    async fn reports_all_invalid_fields(backend) {
         let app = app(backend).await;
         let grain = User::of("grain");
         let post = async |form: Value| app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.errors();
@@ -50,12 +50,12 @@ testkit::on_both! {
             "commodityId required", "deliveryDateISO required", "files required", "organiserId required",
             "organiserName required", "reference required", "tags required", "weight required", "weightNet required",
         ]);
-        let wrong = json!({
+        let invalid = json!({
             "organiserId": " ", "organiserName": "a\u{7}b", "commodityId": 999_999, "reference": "x".repeat(101),
             "deliveryDateISO": "next Tuesday", "weight": 29_400, "weightNet": -1, "files": [{"id": 5}, {}],
             "tags": ["a;b", "", "ok"], "vehicleRegistration": "x".repeat(21), "ticketNumber": 7,
         });
-        assert_eq!(post(wrong).await, [
+        assert_eq!(post(invalid).await, [
             "commodityId unknown_reference", "deliveryDateISO format", "files[0].id type", "files[1].id required",
             "organiserId length", "organiserName format", "reference length", "tags[0] format", "tags[1] length",
             "ticketNumber type", "vehicleRegistration length", "weight range", "weightNet range",
@@ -63,23 +63,23 @@ testkit::on_both! {
         assert_eq!(post(with(organiser_form(), "commodityId", json!(1.5))).await, ["commodityId unknown_reference"]);
         assert_eq!(post(with(organiser_form(), "tags", json!(vec!["t"; 51]))).await, ["tags length"]);
         let reply = app.post("/v1/loads/organiser").by(&grain).json(&with(organiser_form(), "weight", json!(29_400)));
-        assert!(reply.send().await.text().contains("kilograms"), "the usual mistake gets a hint");
+        assert!(reply.send().await.text().contains("kilograms"), "a weight in kilograms gets a hint");
         let two = json!([organiser_form(), organiser_form()]);
         assert_eq!(post(two).await, [" length"]);
     }
 
-    async fn only_for_ones_own_organisation(backend) {
+    async fn callers_create_loads_of_their_own_organisation_only(backend) {
         let app = app(backend).await;
         let (organiser, carrier) = (app.post("/v1/loads/organiser"), app.post("/v1/loads/carrier"));
         assert_eq!(organiser.by(&User::of("other")).json(&organiser_form()).send().await.error(403), "forbidden");
         assert_eq!(carrier.by(&User::of("grain")).json(&carrier_form()).send().await.error(403), "forbidden");
-        let nobody = app.post("/v1/loads/organiser").by(&User::individual("nobody")).json(&json!({}));
-        assert_eq!(nobody.send().await.error(403), "forbidden");
+        let forbidden = app.post("/v1/loads/organiser").by(&User::individual("nobody")).json(&json!({}));
+        assert_eq!(forbidden.send().await.error(403), "forbidden");
         assert_eq!(app.post("/v1/loads/organiser").json(&json!({})).send().await.error(401), "unauthenticated");
         app.post("/v1/loads/organiser").by(&User::admin()).json(&organiser_form()).send().await.ok();
     }
 
-    async fn files_come_from_system(backend) {
+    async fn file_references_come_from_system(backend) {
         let (app, system) = app_with_files(backend).await;
         let ticket = system.add("ticket.jpg", &User::of("haul"));
         let files = json!([{"id": ticket, "name": "a lie", "url": "http://elsewhere"}]);
@@ -97,10 +97,10 @@ testkit::on_both! {
         let reply = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&unknown).send().await;
         assert_eq!(reply.errors(), ["files[0].id unknown_reference"]);
         app.post("/v1/loads/carrier").by(&User::of("haul")).json(&carrier_form()).send().await.ok();
-        assert_eq!(system.calls().await.len(), 3, "no files, no call");
+        assert_eq!(system.calls().await.len(), 3, "without files system is not called");
     }
 
-    async fn a_star_is_no_party_to_share_with(backend) {
+    async fn never_shares_files_with_everybody(backend) {
         let (app, system) = app_with_files(backend).await;
         let ticket = system.add("ticket.jpg", &User::of("haul"));
         let form = with(with(carrier_form(), "organisationId", json!(" * ")), "files", json!([{"id": ticket}]));
@@ -112,8 +112,8 @@ testkit::on_both! {
         assert_eq!(load["files"].as_array().unwrap().len(), 1);
     }
 
-    async fn nothing_is_stored_while_system_is_away(backend) {
-        // Port 9 (discard): nobody listens there.
+    async fn stores_no_load_with_files_while_system_is_unavailable(backend) {
+        // Nothing listens on port 9 (discard).
         let settings = Settings { system_url: "http://127.0.0.1:9".into(), ..Settings::default() };
         let app = App::start::<Logistics>(backend, settings).await;
         let haul = User::of("haul");
@@ -126,7 +126,7 @@ testkit::on_both! {
         assert_eq!(app.get("/readyz").send().await.ok()["system"], "degraded");
     }
 
-    async fn a_repeated_key_makes_one_load(backend) {
+    async fn replays_the_response_of_an_idempotency_key(backend) {
         let app = app(backend).await;
         let (haul, form) = (User::of("haul"), carrier_form());
         let post = |form: &Value| app.post("/v1/loads/carrier").by(&haul).header("idempotency-key", "k1").json(form);

@@ -1,9 +1,9 @@
-//! Who created a load.
+//! The creator of a load.
 
 use super::*;
 
-/// Makes the loads of a database those of a version that recorded no creators.
-fn forget_creators(app: &App, backend: Backend) {
+/// Removes the creators of all loads, as if a version without creators had stored them.
+fn remove_creators(app: &App, backend: Backend) {
     app.database.execute(match backend {
         Backend::Sqlite => {
             "UPDATE loads SET created_by = NULL, document = json_remove(document, '$.createdBy')"
@@ -15,7 +15,7 @@ fn forget_creators(app: &App, backend: Backend) {
 }
 
 testkit::on_both! {
-    async fn every_way_of_creating_records_the_creator(backend) {
+    async fn every_operation_that_creates_loads_stores_the_creator(backend) {
         let app = app(backend).await;
         let mut acting_admin = User::of("office");
         acting_admin.claims["roles"] = json!(["admin"]);
@@ -33,36 +33,36 @@ testkit::on_both! {
             let proof = json!({"weightNet": 1, "ticketNumber": "T", "vehicleRegistration": "V", "files": null});
             let path = format!("{path}/proof-of-delivery");
             let proven = app.post(&path).by(&User::admin()).json(&proof).send().await.ok();
-            assert_eq!(proven.get("createdBy"), load.get("createdBy"), "a change keeps it");
+            assert_eq!(proven.get("createdBy"), load.get("createdBy"), "changes preserve it");
         }
-        let made = batch::send_file(&app, batch::GOOD).await.ok();
-        for load in batch::loads(&app, &User::of("grain"), &made).await {
+        let result = batch::send_file(&app, batch::VALID_CSV).await.ok();
+        for load in batch::loads(&app, &User::of("grain"), &result).await {
             assert_eq!(load["createdBy"], json!({"organisationId": "grain"}));
         }
     }
 
-    async fn loads_of_an_older_version_get_theirs(backend) {
+    async fn fills_in_creators_of_loads_of_older_versions_at_start(backend) {
         let app = app(backend).await;
-        let odd = json!("gr\"ain\\ \u{1f404}");
-        let form = with(organiser_form(), "organiserId", odd.clone());
+        let organiser_id = json!("gr\"ain\\ \u{1f404}");
+        let form = with(organiser_form(), "organiserId", organiser_id.clone());
         let own = app.post("/v1/loads/organiser").by(&User::admin()).json(&form).send().await.ok();
-        let alone = without(without(carrier_form(), "organisationId"), "organisationName");
-        let carried = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&alone).send().await.ok();
-        let id = created(&app).await;
-        forget_creators(&app, backend);
+        let without_organiser = without(without(carrier_form(), "organisationId"), "organisationName");
+        let carried = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&without_organiser).send().await.ok();
+        let id = create_load(&app).await;
+        remove_creators(&app, backend);
         let app = App::start_on::<Logistics>(app.stop().await, Settings::default()).await;
         let find = async |id: &str| app.get(&format!("/v1/loads/{id}")).by(&User::admin()).send().await.ok();
-        assert_eq!(find(own["id"].as_str().unwrap()).await, with(own, "createdBy", json!({"organisationId": odd})));
+        assert_eq!(find(own["id"].as_str().unwrap()).await, with(own, "createdBy", json!({"organisationId": organiser_id})));
         assert_eq!(find(carried["id"].as_str().unwrap()).await, carried);
         assert_eq!(find(&id).await["createdBy"], json!({"organisationId": "grain"}), "the organiser, if there is one");
         let proof = json!({"weightNet": 1, "ticketNumber": "T", "vehicleRegistration": "V", "files": null});
         app.post(&format!("/v1/loads/{id}/proof-of-delivery")).by(&User::of("haul")).json(&proof).send().await.ok();
     }
 
-    async fn what_an_older_replica_stores_beside_it_follows(backend) {
+    async fn fills_in_creators_of_loads_of_older_replicas(backend) {
         let app = app(backend).await;
-        let id = created(&app).await;
-        forget_creators(&app, backend);
+        let id = create_load(&app).await;
+        remove_creators(&app, backend);
         let find = async || app.get(&format!("/v1/loads/{id}")).by(&User::of("grain")).send().await.ok();
         for _ in 0..300 {
             if find().await.get("createdBy").is_some() {
@@ -73,14 +73,14 @@ testkit::on_both! {
         panic!("{}", find().await);
     }
 
-    async fn an_older_replica_that_changes_a_load_keeps_its_creator(backend) {
+    async fn keeps_creators_of_loads_that_older_replicas_change(backend) {
         let app = app(backend).await;
-        let odd = json!("gr\"ain\\ \u{1f404}");
-        let form = with(organiser_form(), "organiserId", odd.clone());
-        let own = app.post("/v1/loads/organiser").by(&User::of(odd.as_str().unwrap())).json(&form).send().await.ok();
+        let organiser_id = json!("gr\"ain\\ \u{1f404}");
+        let form = with(organiser_form(), "organiserId", organiser_id.clone());
+        let own = app.post("/v1/loads/organiser").by(&User::of(organiser_id.as_str().unwrap())).json(&form).send().await.ok();
         let no_creator = app.post("/v1/loads/organiser").by(&User::admin()).json(&form).send().await.ok();
-        let carried = created(&app).await;
-        // As the previous version writes a document, which has no creator.
+        let carried = create_load(&app).await;
+        // The previous version writes documents without creators.
         app.database.execute(match backend {
             Backend::Sqlite => "UPDATE loads SET status = 'x', document = json_remove(document, '$.createdBy')",
             Backend::Postgres => {
@@ -93,17 +93,17 @@ testkit::on_both! {
         assert_eq!(find(&carried).await["createdBy"], json!({"organisationId": "haul"}));
     }
 
-    async fn a_document_that_names_its_creator_keeps_it(backend) {
+    async fn keeps_the_creator_that_a_document_has(backend) {
         let app = app(backend).await;
-        // Not the organiser.
-        let id = created(&app).await;
+        // The carrier created it, not the organiser.
+        let id = create_load(&app).await;
         let table = if backend == Backend::Sqlite { "loads" } else { "logistics.loads" };
         app.database.execute(&format!("UPDATE {table} SET created_by = NULL"));
         let app = App::start_on::<Logistics>(app.stop().await, Settings::default()).await;
         let reply = app.get(&format!("/v1/loads/{id}")).by(&User::admin()).send().await;
         assert_eq!(reply.text().matches("createdBy").count(), 1, "{}", reply.text());
         assert_eq!(reply.ok()["createdBy"], json!({"organisationId": "haul"}));
-        // The column has it too.
+        // The column stores the creator as well.
         app.database.execute(&format!("UPDATE {table} SET document = CAST('{{}}' AS {}) WHERE created_by <> 'haul'",
             if backend == Backend::Sqlite { "TEXT" } else { "JSON" }));
         let reply = app.get(&format!("/v1/loads/{id}")).by(&User::admin()).send().await;

@@ -1,11 +1,11 @@
-//! What a driver may do to whom a load was sent.
+//! Access of drivers to loads that were sent to them.
 
 use super::*;
 
 testkit::on_both! {
-    async fn a_driver_reads_and_proves_what_was_sent(backend) {
+    async fn drivers_read_and_prove_loads_sent_to_them(backend) {
         let app = app(backend).await;
-        let (id, other) = (created(&app).await, created(&app).await);
+        let (id, other) = (create_load(&app).await, create_load(&app).await);
         let driver = User::individual("dai");
         let path = format!("/v1/loads/{id}");
         assert_eq!(app.get(&path).by(&driver).send().await.error(403), "forbidden", "not sent yet");
@@ -18,17 +18,17 @@ testkit::on_both! {
         let reply = app.get(&format!("/v1/loads/by-ids?ids={other},{id}")).by(&driver).send().await;
         assert_eq!(reply.header("x-missing-ids"), other);
         assert_eq!(reply.ok(), json!([load]));
-        assert_eq!(app.get("/v1/loads").by(&driver).send().await.ok(), json!([]), "searches don't show it");
+        assert_eq!(app.get("/v1/loads").by(&driver).send().await.ok(), json!([]), "searches do not list it");
         assert_eq!(app.get("/v1/loads?count=true").by(&driver).send().await.header("x-total-count"), "0");
         let notifications = app.get(&format!("{path}/notifications")).by(&driver).send().await;
         assert_eq!(notifications.error(403), "forbidden");
         let again = app.post("/v1/loads/send-to-driver").by(&driver).json(&sent).send().await;
-        assert_eq!(again.error(403), "forbidden", "a driver sends nobody");
+        assert_eq!(again.error(403), "forbidden", "drivers cannot send loads");
         assert_eq!(app.get(&path).by(&User::individual("another")).send().await.error(403), "forbidden");
 
         let proof = json!({"weightNet": 28.6, "ticketNumber": "T-1", "vehicleRegistration": "VX21ABC", "files": null});
-        let nobody = app.post(&format!("{path}/proof-of-delivery")).by(&User::individual("another")).json(&proof);
-        assert_eq!(nobody.send().await.error(403), "forbidden");
+        let forbidden = app.post(&format!("{path}/proof-of-delivery")).by(&User::individual("another")).json(&proof);
+        assert_eq!(forbidden.send().await.error(403), "forbidden");
         let proven = app.post(&format!("{path}/proof-of-delivery")).by(&driver).json(&proof).send().await.ok();
         assert_eq!(proven["status"], "completed");
         let elsewhere = app.post(&format!("/v1/loads/{other}/proof-of-delivery")).by(&driver).json(&proof);

@@ -1,48 +1,48 @@
 //! The logistics service over HTTP, on both databases.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "a test fails by panicking")]
 
-mod accept;
+mod acceptance;
 mod authorization;
 mod batch;
+mod checked_in_files;
 mod commands;
+mod completed_export;
 mod create;
 mod creators;
-mod csv;
-mod document;
+mod csv_roundtrip;
+mod diagnostics;
 mod drivers;
-mod export;
-mod hostile;
-mod logs;
-mod names;
+mod file_sharing;
+mod injection;
+mod log_privacy;
+mod log_secrets;
+mod normalization;
 mod notifications;
-mod operated;
-mod plans;
-mod private;
-mod proof;
+mod organisation_names;
+mod proof_of_delivery;
+mod query_plans;
 mod read;
-mod roundtrip;
 mod search;
+mod search_csv;
 mod search_model;
-mod sharing;
-mod texts;
 
 use logistics::{Logistics, Settings};
 use serde_json::{Value, json};
 use testkit::{App, Backend, SystemStub, User};
 
-/// A service whose system service knows no file and is never asked.
+/// Starts a service without files: its system service does not exist.
 async fn app(backend: Backend) -> App {
     App::start::<Logistics>(backend, Settings::default()).await
 }
 
-/// A service beside a stand-in for system.
+/// Starts a service with a stub of the system service.
 async fn app_with_files(backend: Backend) -> (App, SystemStub) {
     let system = SystemStub::start().await;
     let settings = Settings { system_url: system.url(), ..Settings::default() };
     (App::start::<Logistics>(backend, settings).await, system)
 }
 
-/// The organiser form, complete, for the organisation `grain`.
+/// Returns the request body of a load that `grain` creates as its organiser.
 fn organiser_form() -> Value {
     json!({
         "organiserId": "grain", "organiserName": "Border Grain", "commodityId": 1, "reference": "BG-1",
@@ -50,7 +50,7 @@ fn organiser_form() -> Value {
     })
 }
 
-/// The carrier form, complete, for the organisation `haul` with `grain` as organiser.
+/// Returns the request body of a load that `haul` creates as its carrier, with `grain` as organiser.
 fn carrier_form() -> Value {
     json!({
         "carrierId": "haul", "carrierName": "Hereford Haulage", "organisationId": "grain",
@@ -59,31 +59,32 @@ fn carrier_form() -> Value {
     })
 }
 
-/// A user of this organisation whose token does not name it: its name comes from the request.
-fn unnamed(organisation: &str) -> User {
+/// Returns a user whose token has no name of the organisation, so that requests supply it.
+fn without_org_name(organisation: &str) -> User {
     let mut user = User::of(organisation);
     user.claims.as_object_mut().unwrap().remove("orgName");
     user
 }
 
-/// Accepts a load for `grain`.
+/// Accepts a load as `grain`.
 async fn accept(app: &App, id: &str) {
     app.post(&format!("/v1/loads/{id}/accept")).by(&User::of("grain")).send().await.ok();
 }
 
-/// Creates a load of `grain` carried by `haul`, and gives its id.
-async fn created(app: &App) -> String {
-    let load = app.post("/v1/loads/carrier").by(&unnamed("haul")).json(&carrier_form()).send().await.ok();
+/// Creates a load of `grain` carried by `haul`. Returns its id.
+async fn create_load(app: &App) -> String {
+    let load =
+        app.post("/v1/loads/carrier").by(&without_org_name("haul")).json(&carrier_form()).send().await.ok();
     load["id"].as_str().unwrap().to_owned()
 }
 
-/// A value with one member changed.
+/// Returns an object with one member changed.
 fn with(mut form: Value, member: &str, value: Value) -> Value {
     form[member] = value;
     form
 }
 
-/// A value with one member taken out.
+/// Returns an object without one member.
 fn without(mut form: Value, member: &str) -> Value {
     form.as_object_mut().unwrap().remove(member);
     form

@@ -1,11 +1,11 @@
-//! Reading one load, several by id, and the catalogue.
+//! Reading one load, several loads by id, and commodities.
 
 use super::*;
 
 testkit::on_both! {
-    async fn who_may_read(backend) {
+    async fn parties_and_admins_read_loads(backend) {
         let app = app(backend).await;
-        let path = format!("/v1/loads/{}", created(&app).await);
+        let path = format!("/v1/loads/{}", create_load(&app).await);
         for user in [User::of("grain"), User::of("haul"), User::admin()] {
             assert_eq!(app.get(&path).by(&user).send().await.status, 200);
         }
@@ -18,9 +18,9 @@ testkit::on_both! {
         }
     }
 
-    async fn by_ids_in_the_order_asked(backend) {
+    async fn by_ids_returns_the_requested_order(backend) {
         let app = app(backend).await;
-        let (first, second) = (created(&app).await, created(&app).await);
+        let (first, second) = (create_load(&app).await, create_load(&app).await);
         let unknown = "0190f5fe-0000-7000-8000-000000000000";
         let path = format!("/v1/loads/by-ids?ids={second},nonsense,{unknown},{first},{second}");
         let reply = app.get(&path).by(&User::of("grain")).send().await;
@@ -32,15 +32,15 @@ testkit::on_both! {
         assert_eq!(strange.header("x-missing-ids"), first);
         assert_eq!(strange.ok(), json!([]));
         assert_eq!(app.get("/v1/loads/by-ids").by(&User::of("grain")).send().await.errors(), ["ids required"]);
-        let most = vec![unknown; 100].join(",");
-        let reply = app.get(&format!("/v1/loads/by-ids?ids={most}")).by(&User::of("grain")).send().await;
+        let max_ids = vec![unknown; 100].join(",");
+        let reply = app.get(&format!("/v1/loads/by-ids?ids={max_ids}")).by(&User::of("grain")).send().await;
         assert_eq!(reply.header("x-missing-ids"), unknown);
-        let many = vec![unknown; 101].join(",");
-        let reply = app.get(&format!("/v1/loads/by-ids?ids={many}")).by(&User::of("grain")).send().await;
+        let too_many_ids = vec![unknown; 101].join(",");
+        let reply = app.get(&format!("/v1/loads/by-ids?ids={too_many_ids}")).by(&User::of("grain")).send().await;
         assert_eq!(reply.errors(), ["ids length"]);
     }
 
-    async fn commodities(backend) {
+    async fn lists_commodities(backend) {
         let app = app(backend).await;
         let list = app.get("/v1/commodities").by(&User::individual("anybody")).send().await.ok();
         assert_eq!(list[0], json!({"id": 1, "name": "Feed Wheat", "category": "cereals"}));

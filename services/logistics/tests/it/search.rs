@@ -1,12 +1,12 @@
-//! The search's parameters and paging.
+//! Parameters and paging of searches.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::*;
 
-/// Creates so many loads of `grain`, with references that begin with `R`, ten for each delivery day.
-async fn many(app: &App, count: usize) {
+/// Creates `count` loads of `grain` with references `R000`, `R001` and so on, ten per delivery day.
+async fn create_loads(app: &App, count: usize) {
     for n in 0..count {
         let form = with(organiser_form(), "reference", json!(format!("R{n:03}")));
         let form = with(form, "deliveryDateISO", json!(format!("2026-03-{:02}", 1 + n / 10)));
@@ -18,16 +18,17 @@ fn references(loads: &Value) -> Vec<String> {
     loads.as_array().unwrap().iter().map(|load| load["reference"].as_str().unwrap().to_owned()).collect()
 }
 
-pub fn next(link: &str) -> Option<String> {
+/// Returns the URL of the next page from a `Link` header.
+pub fn next_url(link: &str) -> Option<String> {
     let url = link.split(", ").find(|part| part.ends_with("rel=\"next\""))?;
     Some(url[1..url.find('>')?].to_owned())
 }
 
 testkit::on_both! {
-    /// Of the right order, but no value of it: it would begin anew.
-    async fn a_cursor_of_another_kind_is_refused(backend) {
+    /// A cursor of the right sort order with a value of another type would restart the list.
+    async fn rejects_cursors_with_values_of_another_type(backend) {
         let app = app(backend).await;
-        let id = created(&app).await;
+        let id = create_load(&app).await;
         let status = async |sort: &str, value: Value| {
             let cursor = URL_SAFE_NO_PAD.encode(json!({"s": sort, "v": value, "i": id}).to_string());
             let path = format!("/v1/loads?sortBy={sort}&cursor={cursor}");
@@ -53,29 +54,29 @@ testkit::on_both! {
         }
     }
 
-    async fn pages_by_cursor_never_overlap_or_skip(backend) {
+    async fn cursor_pages_never_overlap_or_skip(backend) {
         let app = app(backend).await;
-        many(&app, 25).await;
+        create_loads(&app, 25).await;
         for sort in ["sortBy=deliveryDateISO", "sortBy=deliveryDateISO&sortDesc=true", "sortDesc=false", "sortBy=carrier"] {
             let all = app.get(&format!("/v1/loads?limit=100&{sort}")).by(&User::of("grain")).send().await.ok();
-            let mut seen = Vec::new();
+            let mut paged = Vec::new();
             let mut path = format!("/v1/loads?limit=4&{sort}");
             loop {
                 let reply = app.get(&path).by(&User::of("grain")).send().await;
                 let link = reply.header("link").to_owned();
-                seen.extend(references(&reply.ok()));
-                match next(&link) {
+                paged.extend(references(&reply.ok()));
+                match next_url(&link) {
                     Some(url) => url.strip_prefix(&app.url).unwrap().clone_into(&mut path),
                     None => break,
                 }
             }
-            assert_eq!(seen, references(&all), "{sort}");
+            assert_eq!(paged, references(&all), "{sort}");
         }
     }
 
-    async fn pages_by_offset(backend) {
+    async fn offset_pages_have_links_and_totals(backend) {
         let app = app(backend).await;
-        many(&app, 5).await;
+        create_loads(&app, 5).await;
         let reply = app.get("/v1/loads?limit=2&offset=2&sortBy=reference&count=true").by(&User::of("grain")).send().await;
         assert_eq!(reply.header("x-total-count"), "5");
         let link = reply.header("link").to_owned();
@@ -84,14 +85,14 @@ testkit::on_both! {
         }
         assert_eq!(references(&reply.ok()), ["R002", "R003"]);
         let newest = app.get("/v1/loads").by(&User::of("grain")).send().await;
-        assert_eq!(newest.header("x-total-count"), "", "counted only when asked");
+        assert_eq!(newest.header("x-total-count"), "", "counted on request only");
         assert_eq!(references(&newest.ok()), ["R004", "R003", "R002", "R001", "R000"]);
     }
 
-    async fn filters(backend) {
+    async fn filters_by_party_status_range_and_words(backend) {
         let app = app(backend).await;
-        many(&app, 30).await;
-        let id = created(&app).await;
+        create_loads(&app, 30).await;
+        let id = create_load(&app).await;
         let count = async |query: &str| {
             let reply = app.get(&format!("/v1/loads?limit=100&{query}")).by(&User::of("grain")).send().await;
             references(&reply.ok()).len()
@@ -104,7 +105,7 @@ testkit::on_both! {
         assert_eq!(count("startDateISO=2026-03-02T00:00:00.001Z").await, 10);
         assert_eq!(count("query=hereford%20WHEAT").await, 1);
         assert_eq!(count("query=r00%20harvest").await, 10);
-        assert_eq!(count("query=%25").await, 0, "a wildcard is a letter like any other");
+        assert_eq!(count("query=%25").await, 0, "LIKE wildcards match literally");
         assert_eq!(count("query=&f:status=").await, 31, "an empty value counts as absent");
         let stranger = app.get("/v1/loads").by(&User::of("stranger")).send().await.ok();
         assert_eq!(stranger, json!([]));
@@ -113,18 +114,18 @@ testkit::on_both! {
         assert_eq!(admin[0]["id"], id.as_str());
     }
 
-    async fn the_longest_name_has_a_next_page(backend) {
+    async fn pages_continue_after_the_longest_name(backend) {
         let app = app(backend).await;
         for reference in ["1", "2"] {
             let form = with(organiser_form(), "organiserName", json!("\u{1f404}".repeat(200)));
             let form = with(form, "reference", json!(reference));
-            app.post("/v1/loads/organiser").by(&unnamed("grain")).json(&form).send().await.ok();
+            app.post("/v1/loads/organiser").by(&without_org_name("grain")).json(&form).send().await.ok();
         }
         let first = app.get("/v1/loads?sortBy=organiser&limit=1").by(&User::of("grain")).send().await;
-        let path = next(first.header("link")).unwrap().replace(&app.url, "");
+        let path = next_url(first.header("link")).unwrap().replace(&app.url, "");
         assert_eq!(references(&first.ok()), ["1"]);
         assert_eq!(references(&app.get(&path).by(&User::of("grain")).send().await.ok()), ["2"]);
-        // {"s":"reference","v":"\u0000","i":"…"}: no cursor that we give out.
+        // {"s":"reference","v":"\u0000","i":"…"}, which the service never returns.
         let forged = "eyJzIjoicmVmZXJlbmNlIiwidiI6Ilx1MDAwMCIsImkiOiIwMTkwZjVmZS0wMDAwLTcwMDAtODAwMC0wMDAwMDAwMDAwMDAifQ";
         let reply = app.get(&format!("/v1/loads?sortBy=reference&cursor={forged}")).by(&User::of("grain")).send().await;
         assert_eq!(reply.errors(), ["cursor format"]);
@@ -133,7 +134,7 @@ testkit::on_both! {
         assert_eq!(reply.errors(), ["query length"]);
     }
 
-    async fn every_wrong_parameter_at_once(backend) {
+    async fn reports_all_invalid_parameters(backend) {
         let app = app(backend).await;
         let query = "limit=0&offset=x&cursor=nonsense&sortBy=colour&sortDesc=perhaps&startDateISO=soon&query=%00";
         let reply = app.get(&format!("/v1/loads?{query}")).by(&User::of("grain")).send().await;

@@ -1,9 +1,9 @@
-//! CSV in all its forms, and every kind of bad cell.
+//! CSV dialects and validation of cells and columns.
 
 use super::*;
 
 testkit::on_both! {
-    async fn a_batch_makes_loads(backend) {
+    async fn creates_a_load_per_row(backend) {
         let app = app(backend).await;
         let table = "\u{feff}ID;Reference ; deliverydateiso;commodityId;organiserId;organiserName;carrierId;carrierName;weight;\
             weightNet;weightUnit;vehicleRegistration;ticketNumber;pickupPostcode;dropoffPostcode;tags;files;status;\
@@ -16,13 +16,13 @@ testkit::on_both! {
         let answer = send_file(&app, table).await.ok();
         assert_eq!((&answer["status"], &answer["count"]), (&json!("success"), &json!(2)));
         assert_eq!(answer["message"], "2 loads were created.");
-        let mut made = loads(&app, &User::of("grain"), &answer).await;
-        for load in &mut made {
+        let mut created = loads(&app, &User::of("grain"), &answer).await;
+        for load in &mut created {
             for member in ["id", "createdAtUTC"] {
                 assert!(load.as_object_mut().unwrap().remove(member).is_some(), "{member}");
             }
         }
-        assert_eq!(made, [
+        assert_eq!(created, [
             json!({
                 "reference": "=1+1", "organiser": {"id": "grain", "name": "Border \"Grain\"; Ltd"},
                 "carrier": {"id": "haul", "name": "Haulage"}, "commodity": {"id": 1, "name": "Feed Wheat"},
@@ -38,21 +38,21 @@ testkit::on_both! {
                 "status": "upcoming", "files": [], "tags": [], "createdBy": {"organisationId": "grain"},
             }),
         ]);
-        assert_eq!(stored(&app).await, 2, "found by the search too");
+        assert_eq!(count_loads(&app).await, 2, "searches find them");
     }
 
-    async fn every_delimiter_and_line_end(backend) {
+    async fn accepts_every_delimiter_and_line_ending(backend) {
         let app = app(backend).await;
         for delimiter in [",", ";", "\t"] {
             for end in ["\n", "\r\n", "\r"] {
-                let table = GOOD.replace(',', delimiter).replace('\n', end);
+                let table = VALID_CSV.replace(',', delimiter).replace('\n', end);
                 assert_eq!(send_file(&app, table).await.ok()["count"], 2, "{delimiter:?} {end:?}");
             }
         }
-        assert_eq!(stored(&app).await, 18);
+        assert_eq!(count_loads(&app).await, 18);
     }
 
-    async fn the_template_is_a_header_that_is_taken(backend) {
+    async fn accepts_the_template_as_header(backend) {
         let app = app(backend).await;
         let template = app.get("/v1/loads/batch/template").by(&User::individual("driver")).send().await;
         assert_eq!(template.status, 200);
@@ -64,7 +64,7 @@ testkit::on_both! {
         assert_eq!(send_file(&app, template.text() + row).await.ok()["count"], 1);
     }
 
-    async fn every_bad_cell_with_its_line(backend) {
+    async fn reports_every_invalid_cell_with_its_line(backend) {
         let app = app(backend).await;
         let long = "x".repeat(101);
         let first = format!(
@@ -77,10 +77,10 @@ testkit::on_both! {
         );
         let second = "reference;deliveryDateISO;commodityName;carrierId;carrierName\n\n\
             A;2026-03-01;Gold;haul;\nA;2026-03-01;;;Haulage\nA;2026-02-30;Feed Wheat;;\n";
-        let reply = send(&app, &unnamed("grain"), form(&[first.as_bytes(), second.as_bytes()])).await;
-        let mut found = entries(&reply);
-        found.sort();
-        assert_eq!(found, [
+        let reply = send(&app, &without_org_name("grain"), form(&[first.as_bytes(), second.as_bytes()])).await;
+        let mut errors = entries(&reply);
+        errors.sort();
+        assert_eq!(errors, [
             "rows[1].commodityId unknown_reference 3 1.csv",
             "rows[1].deliveryDateISO required 3 1.csv",
             "rows[1].organiserId required 3 1.csv",
@@ -110,29 +110,29 @@ testkit::on_both! {
             "rows[6].organiserId required 5 2.csv",
         ]);
         assert_eq!(reply.json()["body"]["failedRows"], 6);
-        assert!(reply.text().contains("kilograms"), "the usual mistake gets a hint");
-        assert_eq!(stored(&app).await, 0);
-        let alone = send_file(&app, &first).await;
-        assert!(entries(&alone).contains(&"rows[1].tags length 3".to_owned()), "one file needs no name");
+        assert!(reply.text().contains("kilograms"), "a weight in kilograms gets a hint");
+        assert_eq!(count_loads(&app).await, 0);
+        let single = send_file(&app, &first).await;
+        assert!(entries(&single).contains(&"rows[1].tags length 3".to_owned()), "entries of a single file have no file name");
     }
 
-    async fn columns_that_are_wrong(backend) {
+    async fn reports_unknown_missing_and_duplicate_columns(backend) {
         let app = app(backend).await;
         let reply = send_file(&app, "Reference,REFERENCE, Kundennummer ,organiserId,tags\nA,B,C,D,E\n").await;
         assert_eq!(entries(&reply), [
             "REFERENCE inconsistent 1", "Kundennummer enum 1", "deliveryDateISO required 1", "commodityId required 1",
         ]);
         assert_eq!(reply.json()["validation"][1]["data"]["allowed"].as_array().unwrap().len(), 20);
-        assert_eq!(reply.json()["body"]["failedRows"], 0, "they were not looked at");
+        assert_eq!(reply.json()["body"]["failedRows"], 0, "rows are not validated");
         let table = "\nreference,deliveryDateISO,commodityId,carrierId,carrierName,else\n,2026-03-01,1,grain,Grain,x\n";
         assert_eq!(entries(&send_file(&app, table).await), ["else enum 2", "rows[0].reference required 3"]);
         let table = table.replace("else\n", "\n");
         assert_eq!(entries(&send_file(&app, table).await), ["rows[0].reference required 3", "rows[0] length 3"]);
         assert_eq!(entries(&send_file(&app, "\n\n").await).len(), 4);
-        let two = form(&[b"reference\n", GOOD.as_bytes(), b"reference\n"]);
-        let found = entries(&send(&app, &User::of("grain"), two).await);
-        assert_eq!(found.len(), 7);
-        assert_eq!((&*found[1], &*found[6]), ("deliveryDateISO required 1 1.csv", "organiserId required 1 3.csv"));
-        assert_eq!(found[0], "file inconsistent 3.csv");
+        let two = form(&[b"reference\n", VALID_CSV.as_bytes(), b"reference\n"]);
+        let errors = entries(&send(&app, &User::of("grain"), two).await);
+        assert_eq!(errors.len(), 7);
+        assert_eq!((&*errors[1], &*errors[6]), ("deliveryDateISO required 1 1.csv", "organiserId required 1 3.csv"));
+        assert_eq!(errors[0], "file inconsistent 3.csv");
     }
 }

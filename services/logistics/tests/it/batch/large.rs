@@ -1,4 +1,4 @@
-//! As many rows as there may be.
+//! Batches with the maximum number of rows and errors.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -6,65 +6,71 @@ use std::time::{Duration, Instant};
 use super::xlsx_bombs::{STYLES, book, sheet};
 use super::*;
 
-fn rows(count: usize, bad: Option<usize>) -> String {
-    let mut table = GOOD.lines().next().unwrap().to_owned() + "\n";
+fn rows(count: usize, invalid: Option<usize>) -> String {
+    let mut table = VALID_CSV.lines().next().unwrap().to_owned() + "\n";
     for n in 0..count {
-        let date = if Some(n) == bad { "2026-02-30" } else { "2026-03-01" };
+        let date = if Some(n) == invalid { "2026-02-30" } else { "2026-03-01" };
         writeln!(table, "R-{n},{date},Feed Wheat,grain,Border Grain,29.4").unwrap();
     }
     table
 }
 
 #[test]
-fn one_bad_cell_of_fifty_thousand_rows() {
+fn stores_50000_rows_or_none() {
     testkit::block_on(async {
         let app = app(Backend::Sqlite).await;
         let reply = send_file(&app, rows(50_000, Some(49_998))).await;
         assert_eq!(entries(&reply), ["rows[49998].deliveryDateISO format 50000"]);
         assert_eq!(reply.json()["body"]["failedRows"], 1);
-        assert_eq!(stored(&app).await, 0);
+        assert_eq!(count_loads(&app).await, 0);
         let answer = send_file(&app, rows(50_000, None)).await.ok();
         assert_eq!(
             (answer["count"].as_u64(), answer["ids"].as_array().unwrap().len()),
             (Some(50_000), 50_000)
         );
-        assert_eq!(stored(&app).await, 50_000);
+        assert_eq!(count_loads(&app).await, 50_000);
         let reply = send_file(&app, rows(50_001, None)).await;
         assert_eq!(reply.json()["validation"][0]["data"]["maximum"], 50_000);
         assert_eq!(entries(&reply), ["file length"]);
-        assert_eq!(stored(&app).await, 50_000);
+        assert_eq!(count_loads(&app).await, 50_000);
     });
 }
 
 #[test]
-fn what_was_stored_is_indexed_soon_and_found_before() {
+fn search_finds_rows_before_and_after_they_are_indexed() {
     testkit::block_on(async {
         let app = app(Backend::Sqlite).await;
         app.record_statements();
         assert_eq!(send_file(&app, rows(2_100, None)).await.ok()["count"], 2_100);
-        let found = async || {
+        let match_count = async || {
             let call = app.get("/v1/loads?count=true&limit=1&query=r-2099").by(&User::of("grain"));
             call.send().await.header("x-total-count").to_owned()
         };
-        assert_eq!(found().await, "1");
-        let mut said = Vec::new();
-        let indexed = |said: &[String]| {
-            said.iter().filter(|s| s.starts_with("INSERT OR REPLACE INTO loads_fts")).count()
+        assert_eq!(match_count().await, "1");
+        let mut statements = Vec::new();
+        let indexed = |statements: &[String]| {
+            statements.iter().filter(|s| s.starts_with("INSERT OR REPLACE INTO loads_fts")).count()
         };
         for _ in 0..100 {
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-            said.extend(app.take_statements());
-            if indexed(&said) > 0 && said.last().is_some_and(|s| s.starts_with("SELECT (SELECT count(*)")) {
+            statements.extend(app.take_statements());
+            if indexed(&statements) > 0
+                && statements.last().is_some_and(|s| s.starts_with("SELECT (SELECT count(*)"))
+            {
                 break;
             }
         }
-        assert_eq!(indexed(&said), 1, "two thousand at once, and the rest is few: {said:#?}");
-        assert_eq!(found().await, "1");
+        assert_eq!(
+            indexed(&statements),
+            1,
+            "one statement indexes 2,000 rows, the rest stays below the threshold: {statements:#?}"
+        );
+        assert_eq!(match_count().await, "1");
     });
 }
 
 testkit::on_both! {
-    async fn a_thousand_entries_are_told_and_all_rows_counted(backend) {
+    async fn reports_1000_errors_and_counts_all_failed_rows(backend) {
         let app = app(backend).await;
         let reply = send_file(&app, rows(3000, None).replace("Feed Wheat", "Gold")).await;
         assert_eq!(entries(&reply).len(), 1000);
@@ -72,17 +78,17 @@ testkit::on_both! {
         assert_eq!(reply.json()["body"]["failedRows"], 3000);
     }
 
-    async fn rows_after_a_thousand_entries_are_counted_by_every_check(backend) {
+    async fn counts_failed_rows_of_every_check_after_1000_errors(backend) {
         let app = app(backend).await;
-        let good = "R,2026-03-01,Feed Wheat,grain,Border Grain,29.4";
+        let valid = "R,2026-03-01,Feed Wheat,grain,Border Grain,29.4";
         let after = [
-            good,
-            // Of the schema, the rules and the table.
+            valid,
+            // Fails in the schema, the rules and the table.
             "R,2026-02-30,Feed Wheat,grain,Border Grain,29.4",
             "R,2026-03-01,Gold,grain,Border Grain,29.4",
             "R,2026-03-01,Feed Wheat,grain,,29.4",
             "R,2026-03-01,Feed Wheat,grain,Border Grain,29.4,stray",
-            good,
+            valid,
         ];
         let table = rows(1000, None).replace("Feed Wheat", "Gold") + &after.join("\n");
         let reply = send_file(&app, table).await;
@@ -91,7 +97,7 @@ testkit::on_both! {
     }
 }
 
-/// A workbook with this many rows of 16 cells, each with one of these texts.
+/// Returns a workbook with this many equal rows of 16 cells.
 fn sixteen_columns(rows: usize, texts: [&str; 16]) -> Vec<u8> {
     let names = [
         "reference",
@@ -123,11 +129,11 @@ fn sixteen_columns(rows: usize, texts: [&str; 16]) -> Vec<u8> {
 }
 
 #[test]
-fn rows_of_bad_cells_take_little_longer_than_good_ones() {
+fn invalid_rows_take_less_than_three_times_as_long_as_valid_ones() {
     const ROWS: usize = 10_000;
     testkit::block_on(async {
         let app = app(Backend::Sqlite).await;
-        let good = sixteen_columns(
+        let valid = sixteen_columns(
             ROWS,
             [
                 "BG-1",
@@ -148,25 +154,26 @@ fn rows_of_bad_cells_take_little_longer_than_good_ones() {
                 "a;b",
             ],
         );
-        // Every tag is too long, once its soft hyphen is removed.
+        // Every tag is too long, without its soft hyphen.
         let mut cells = ["\u{200b}"; 16];
         let tags = ["\u{ad}xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"; 40].join(";");
         (cells[1], cells[6], cells[8], cells[9], cells[10], cells[15]) =
             ("x", "x", "5000", "5000", "x", &tags);
-        let bad = sixteen_columns(ROWS, cells);
+        let invalid = sixteen_columns(ROWS, cells);
         let mut shortest = [Duration::MAX; 2];
         for _ in 0..3 {
-            for (shortest, file) in shortest.iter_mut().zip([&good, &bad]) {
-                let begun = Instant::now();
-                let reply = send(&app, &unnamed("grain"), form(&[file]).text("dryRun", "true")).await;
-                *shortest = begun.elapsed().min(*shortest);
-                if file == &good {
+            for (shortest, file) in shortest.iter_mut().zip([&valid, &invalid]) {
+                let started = Instant::now();
+                let reply =
+                    send(&app, &without_org_name("grain"), form(&[file]).text("dryRun", "true")).await;
+                *shortest = started.elapsed().min(*shortest);
+                if file == &valid {
                     assert_eq!(reply.ok()["count"], ROWS);
                 } else {
                     let entries = entries(&reply);
                     assert_eq!(entries.len(), 1000);
-                    let of_first = entries.iter().filter(|entry| entry.starts_with("rows[0].")).count();
-                    assert!(of_first > 5, "{:?}", &entries[..of_first]);
+                    let first_row = entries.iter().filter(|entry| entry.starts_with("rows[0].")).count();
+                    assert!(first_row > 5, "{:?}", &entries[..first_row]);
                     assert_eq!(reply.json()["body"]["failedRows"], ROWS);
                 }
             }

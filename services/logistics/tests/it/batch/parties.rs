@@ -1,4 +1,4 @@
-//! Whose loads a batch makes.
+//! Organiser and carrier of loads in batches.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn table(rows: &[&str]) -> Vec<u8> {
 }
 
 testkit::on_both! {
-    async fn the_form_fills_an_absent_organiser(backend) {
+    async fn the_form_supplies_a_missing_organiser(backend) {
         let app = app(backend).await;
         let rows = table(&[",,,", "grain,,,", "grain,Own,,", ",,haul,Haulage", ",Somebody,haul,Haulage"]);
         let own = |form: Form| form.text("organisationId", " grain ").text("organisationName", "Border Grain");
@@ -21,60 +21,60 @@ testkit::on_both! {
         assert_eq!(names, [
             grain("Border Grain"), grain("Border Grain"), grain("Own"), grain("Border Grain"), json!({"name": "Somebody"}),
         ]);
-        // Neither column is needed then.
+        // The file then needs no column for the organiser.
         let bare = b"reference,deliveryDateISO,commodityId\nA,2026-03-01,1\n";
         assert_eq!(send(&app, &User::of("grain"), own(form(&[bare]))).await.ok()["count"], 1);
         let other = own(form(&[&table(&["other,,,"])]));
         assert_eq!(entries(&send(&app, &User::admin(), other).await), ["rows[0].organiserName required 2"]);
     }
 
-    async fn what_is_missing_of_a_party(backend) {
+    async fn reports_missing_ids_and_names_of_parties(backend) {
         let app = app(backend).await;
-        let nameless = form(&[&table(&[",,,", ",,,", "grain,,,"])]).text("organisationId", "grain");
-        let grain = unnamed("grain");
-        let found = entries(&send(&app, &grain, nameless).await);
-        assert_eq!(found, ["rows[2].organiserName required 4", "organisationName required"]);
+        let without_name = form(&[&table(&[",,,", ",,,", "grain,,,"])]).text("organisationId", "grain");
+        let grain = without_org_name("grain");
+        let errors = entries(&send(&app, &grain, without_name).await);
+        assert_eq!(errors, ["rows[2].organiserName required 4", "organisationName required"]);
         let only_name = form(&[&table(&[",,,", ",,haul,Haulage"])]).text("organisationName", "Border Grain");
         assert_eq!(entries(&send(&app, &User::of("haul"), only_name).await), ["rows[0].organiserId required 2"]);
-        let wrong = form(&[&table(&[",,,"])]).text("organisationId", "x".repeat(201)).text("dryRun", "yes");
-        let reply = send(&app, &grain, wrong.text("repeat", "1")).await;
+        let invalid = form(&[&table(&[",,,"])]).text("organisationId", "x".repeat(201)).text("dryRun", "yes");
+        let reply = send(&app, &grain, invalid.text("repeat", "1")).await;
         assert_eq!(reply.errors(), ["dryRun type", "organisationId length", "organisationName required", "repeat type"]);
-        assert_eq!(stored(&app).await, 0);
+        assert_eq!(count_loads(&app).await, 0);
     }
 
-    async fn ones_own_organisation_needs_no_name_if_the_token_has_it(backend) {
+    async fn the_token_supplies_the_name_of_the_callers_organisation(backend) {
         let app = app(backend).await;
         let rows = table(&["grain,,,", "grain,,grain,", "other,Other,grain,", ",,grain,", ",,,"]);
         let own = |rows: &[u8]| form(&[rows]).text("organisationId", "grain");
         let answer = send(&app, &User::of("grain"), own(&rows)).await.ok();
         let grain = json!({"id": "grain", "name": "Organisation grain"});
         let other = json!({"id": "other", "name": "Other"});
-        let made = loads(&app, &User::of("grain"), &answer).await;
-        let parties: Vec<_> = made.iter().map(|load| [load["organiser"].clone(), load["carrier"].clone()]).collect();
+        let created = loads(&app, &User::of("grain"), &answer).await;
+        let parties: Vec<_> = created.iter().map(|load| [load["organiser"].clone(), load["carrier"].clone()]).collect();
         let none = Value::Null;
         assert_eq!(parties, [
             [grain.clone(), none.clone()], [grain.clone(), grain.clone()], [other, grain.clone()],
             [grain.clone(), grain.clone()], [grain, none],
         ]);
-        // Others are named by the row; and so is one's own if the token does not name it.
+        // Rows must name other organisations, and the caller's own if the token has no name.
         let rows = table(&["grain,,haul,", "other,,grain,"]);
         let both = ["rows[0].carrierName required 2", "rows[1].organiserName required 3"];
         assert_eq!(entries(&send(&app, &User::of("grain"), own(&rows)).await), both);
         let all = ["rows[0].organiserName required 2", both[0], both[1], "rows[1].carrierName required 3"];
-        assert_eq!(entries(&send(&app, &unnamed("grain"), form(&[&rows])).await), all);
+        assert_eq!(entries(&send(&app, &without_org_name("grain"), form(&[&rows])).await), all);
     }
 
-    async fn only_for_ones_own_organisation(backend) {
+    async fn callers_create_loads_of_their_own_organisation_only(backend) {
         let app = app(backend).await;
         let rows = table(&["grain,Grain,,", "grain,Grain,haul,Haulage"]);
         assert_eq!(send(&app, &User::of("haul"), form(&[&rows])).await.error(403), "forbidden");
         assert_eq!(send(&app, &User::of("other"), form(&[&rows])).await.error(403), "forbidden");
         assert_eq!(send(&app, &User::individual("nobody"), form(&[b"x"])).await.error(403), "forbidden");
         assert_eq!(app.post("/v1/loads/batch").form(form(&[b"x"])).send().await.error(401), "unauthenticated");
-        assert_eq!(stored(&app).await, 0);
-        // What is wrong is said first.
-        let bad = table(&["other,Other,,", "grain,,,"]);
-        assert_eq!(entries(&send(&app, &User::of("haul"), form(&[&bad])).await), ["rows[1].organiserName required 3"]);
+        assert_eq!(count_loads(&app).await, 0);
+        // Validation errors come before 403.
+        let invalid = table(&["other,Other,,", "grain,,,"]);
+        assert_eq!(entries(&send(&app, &User::of("haul"), form(&[&invalid])).await), ["rows[1].organiserName required 3"]);
         assert_eq!(send(&app, &User::of("grain"), form(&[&rows])).await.ok()["count"], 2);
         let carried = table(&["grain,Grain,haul,Haulage", ",,haul,Haulage"]);
         assert_eq!(send(&app, &User::of("haul"), form(&[&carried])).await.ok()["count"], 2);

@@ -1,10 +1,10 @@
-//! Workbooks, as another program writes them.
+//! Workbooks written by another program.
 
 use rust_xlsxwriter::{ExcelDateTime, Format, Formula, Workbook};
 
 use super::*;
 
-/// A workbook with these rows of texts.
+/// Returns a workbook with these rows of text cells.
 pub fn workbook(rows: &[&[&str]]) -> Vec<u8> {
     let mut book = Workbook::new();
     let sheet = book.add_worksheet();
@@ -17,7 +17,7 @@ pub fn workbook(rows: &[&[&str]]) -> Vec<u8> {
 }
 
 testkit::on_both! {
-    async fn a_workbook_makes_loads(backend) {
+    async fn creates_a_load_per_row(backend) {
         let app = app(backend).await;
         let mut book = Workbook::new();
         let sheet = book.add_worksheet();
@@ -37,20 +37,20 @@ testkit::on_both! {
         for (column, text) in (0..).zip(["BG-2", "2026-03-02T10:30:00+01:00", "2", "", "grain", "Grain", "", "a;b"]) {
             sheet.write(4, column, text).unwrap();
         }
-        // A second sheet means nothing.
+        // Further sheets are ignored.
         book.add_worksheet().write(0, 0, "anything").unwrap();
         let answer = send_file(&app, book.save_to_buffer().unwrap()).await.ok();
-        let made = loads(&app, &User::of("grain"), &answer).await;
-        assert_eq!(made.len(), 2);
-        let shown = |load: &Value| json!([
+        let created = loads(&app, &User::of("grain"), &answer).await;
+        assert_eq!(created.len(), 2);
+        let summary = |load: &Value| json!([
             load["reference"], load["deliveryDateISO"], load["commodity"]["id"], load["organiser"]["name"],
             load["weight"]["weight"], load["tags"],
         ]);
-        assert_eq!(shown(&made[0]), json!(["1001", "2026-03-01T00:00:00.000Z", 1, "Börder & <Grain> 🐑", 29.4, ["TRUE"]]));
-        assert_eq!(shown(&made[1]), json!(["BG-2", "2026-03-02T09:30:00.000Z", 2, "Grain", null, ["a", "b"]]));
+        assert_eq!(summary(&created[0]), json!(["1001", "2026-03-01T00:00:00.000Z", 1, "Börder & <Grain> 🐑", 29.4, ["TRUE"]]));
+        assert_eq!(summary(&created[1]), json!(["BG-2", "2026-03-02T09:30:00.000Z", 2, "Grain", null, ["a", "b"]]));
     }
 
-    async fn bad_cells_of_a_workbook(backend) {
+    async fn reports_invalid_cells(backend) {
         let app = app(backend).await;
         let mut book = Workbook::new();
         let sheet = book.add_worksheet();
@@ -67,22 +67,22 @@ testkit::on_both! {
         sheet.write(6, 9, "stray").unwrap();
         let reply = send_file(&app, book.save_to_buffer().unwrap()).await;
         assert!(reply.text().contains("time of day"), "{}", reply.text());
-        let mut found = entries(&reply);
-        found.sort();
-        assert_eq!(found, [
+        let mut errors = entries(&reply);
+        errors.sort();
+        assert_eq!(errors, [
             "rows[0].deliveryDateISO format 2", "rows[0].reference type 2", "rows[1] length 7",
             "rows[1].deliveryDateISO format 7",
         ]);
     }
 
-    async fn the_content_says_what_a_file_is(backend) {
+    async fn detects_the_format_by_content(backend) {
         let app = app(backend).await;
         let rows: [&[&str]; 2] = [
             &["reference", "deliveryDateISO", "commodityId", "organiserId", "organiserName"],
             &["A", "2026-03-01", "1", "grain", "Grain"],
         ];
-        // They are named 1.csv and 2.csv.
-        let both = form(&[&workbook(&rows), GOOD.as_bytes()]);
+        // The files are named 1.csv and 2.csv.
+        let both = form(&[&workbook(&rows), VALID_CSV.as_bytes()]);
         assert_eq!(send(&app, &User::of("grain"), both).await.ok()["count"], 3);
         let book = workbook(&rows);
         for cut in (30..book.len() - 1).step_by(book.len() / 20) {
@@ -90,6 +90,6 @@ testkit::on_both! {
         }
         let header = workbook(&[&["reference", "else"]]);
         assert_eq!(entries(&send_file(&app, header).await)[0], "else enum 1");
-        assert_eq!(stored(&app).await, 3);
+        assert_eq!(count_loads(&app).await, 3);
     }
 }

@@ -1,4 +1,4 @@
-//! The service dies between delivery and record: the program itself, killed.
+//! Crashes between delivery and record.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -8,11 +8,11 @@ use testkit::TestDatabase;
 
 use super::*;
 
-/// The service as a process, killed when this is dropped.
+/// A running service, killed when this is dropped.
 struct Process(Child);
 
 impl Process {
-    /// Starts it over this database, with this receiver.
+    /// Starts a service over this database, with this receiver.
     async fn start(database: &TestDatabase, receiver: &Receiver) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_logistics"));
         command
@@ -30,14 +30,14 @@ impl Process {
             let mut child = command.spawn().unwrap();
             let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(|line| line.unwrap());
             lines.find(|line| line.contains("\"ready\"")).unwrap();
-            // Somebody must read the log, or the service would wait for ever to write it.
+            // Reads the log, because the service blocks when the pipe is full.
             std::thread::spawn(move || lines.for_each(drop));
             Self(child)
         });
         started.await.unwrap()
     }
 
-    /// `kill -9`
+    /// Kills the process with SIGKILL.
     fn kill(mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
@@ -52,45 +52,45 @@ impl Drop for Process {
 }
 
 testkit::on_both! {
-    async fn it_is_delivered_again_and_known_by_its_id(backend) {
-        // It takes the event and holds its answer for longer than anybody waits, the first time.
+    async fn interrupted_deliveries_are_repeated_with_the_same_id(backend) {
+        // Delays the first response beyond every timeout.
         let first = AtomicBool::new(true);
         let receiver = Receiver::start(move |_: &Request| {
             let held = Duration::from_secs(if first.swap(false, Ordering::SeqCst) { 3600 } else { 0 });
-            answer(200).set_delay(held)
+            respond_with(200).set_delay(held)
         });
         let receiver = receiver.await;
-        // Recorded by a service that is gone before it is delivered: its receiver takes nothing.
-        let (database, load, id) = recorded(backend).await;
-        let doomed = Process::start(&database, &receiver).await;
-        receiver.has(1).await;
-        doomed.kill();
+        // Another service stored the notification. Its receiver failed, and it has stopped.
+        let (database, load, id) = database_with_due_notification(backend).await;
+        let crashed = Process::start(&database, &receiver).await;
+        receiver.wait_for(1).await;
+        crashed.kill();
 
-        let _heir = Process::start(&database, &receiver).await;
-        let requests = receiver.has(2).await;
+        let _successor = Process::start(&database, &receiver).await;
+        let requests = receiver.wait_for(2).await;
         assert!(requests.iter().all(|request| header(request, "webhook-id") == id), "{requests:?}");
         assert_eq!(requests[0].body, requests[1].body);
-        let watch = App::start_on::<Logistics>(database, Settings::default()).await;
-        let entry = settled(&watch, &load, "delivered").await;
+        let app = App::start_on::<Logistics>(database, Settings::default()).await;
+        let entry = wait_for_status(&app, &load, "delivered").await;
         assert!(entry["attempts"].as_u64() >= Some(2), "{entry}");
         assert_eq!(receiver.requests().await.len(), 2);
     }
 }
 
-/// A database with one notification that is due, and the ids of load and notification.
-async fn recorded(backend: testkit::Backend) -> (TestDatabase, String, String) {
-    let refusing = Receiver::start(answer(500)).await;
+/// Returns a database with one due notification, and the ids of its load and of the notification.
+async fn database_with_due_notification(backend: Backend) -> (TestDatabase, String, String) {
+    let refusing = Receiver::start(respond_with(500)).await;
     let settings = Settings { webhook_retry_seconds: 3600, ..refusing.settings() };
     let app = App::start::<Logistics>(backend, settings).await;
-    let load = created(&app).await;
+    let load = create_load(&app).await;
     let id = send(&app, &load).await;
-    refusing.has(1).await;
+    refusing.wait_for(1).await;
     let database = app.stop().await;
     let now = match backend {
-        testkit::Backend::Sqlite => "0",
-        testkit::Backend::Postgres => "now()",
+        Backend::Sqlite => "0",
+        Backend::Postgres => "now()",
     };
-    let table = if backend == testkit::Backend::Sqlite { "notifications" } else { "logistics.notifications" };
+    let table = if backend == Backend::Sqlite { "notifications" } else { "logistics.notifications" };
     database.execute(&format!("UPDATE {table} SET due_at = {now}, attempts = 0"));
     (database, load, id)
 }

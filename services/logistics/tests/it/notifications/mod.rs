@@ -1,14 +1,14 @@
-//! Notifications: sent, delivered, logged and redelivered.
+//! Sending, delivery, delivery log and redelivery of notifications.
 
-mod collapse;
 mod crash;
-mod deliver;
+mod deduplication;
+mod delivery;
 mod fairness;
-mod prune;
-mod redeliver;
+mod redelivery;
 mod replicas;
+mod retention;
 mod send;
-mod setup;
+mod webhook_settings;
 
 use std::time::{Duration, Instant};
 
@@ -19,18 +19,18 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use super::*;
 
-/// A receiver of webhooks on a port of its own.
+/// A receiver of webhooks on a free port.
 struct Receiver(MockServer);
 
 impl Receiver {
-    /// One that answers so.
-    async fn start(answer: impl Respond + 'static) -> Self {
+    /// Starts a receiver with this response.
+    async fn start(response: impl Respond + 'static) -> Self {
         let server = MockServer::builder().start().await;
-        Mock::given(any()).respond_with(answer).mount(&server).await;
+        Mock::given(any()).respond_with(response).mount(&server).await;
         Self(server)
     }
 
-    /// A service that sends to it, and tries again at once.
+    /// Returns settings with this receiver and retries without backoff.
     fn settings(&self) -> Settings {
         Settings {
             webhook_url: Some(format!("{}/hook", self.0.uri()).parse().unwrap()),
@@ -45,10 +45,10 @@ impl Receiver {
         self.0.received_requests().await.unwrap()
     }
 
-    /// All requests, once there are so many.
-    async fn has(&self, count: usize) -> Vec<Request> {
+    /// Waits for at least this many requests and returns all.
+    async fn wait_for(&self, count: usize) -> Vec<Request> {
         let mut requests = Vec::new();
-        eventually(async || {
+        wait_until(async || {
             requests = self.requests().await;
             requests.len() >= count
         })
@@ -57,17 +57,17 @@ impl Receiver {
     }
 }
 
-/// Always this status.
-fn answer(status: u16) -> ResponseTemplate {
+/// Returns a response with this status.
+fn respond_with(status: u16) -> ResponseTemplate {
     ResponseTemplate::new(status)
 }
 
-/// One of some secrets.
+/// Returns a webhook secret. Different numbers give different secrets.
 fn secret(which: u8) -> String {
     format!("whsec_{}", STANDARD.encode([which; 32]))
 }
 
-/// What the receiver knows of a message by its secret alone: that its signature is this.
+/// Computes the signature of a message as a receiver does.
 fn signature(request: &Request, which: u8) -> String {
     let key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, &[which; 32]);
     let mut signed = aws_lc_rs::hmac::Context::with_key(&key);
@@ -82,21 +82,21 @@ fn header<'a>(request: &'a Request, name: &str) -> &'a str {
     request.headers[name].to_str().unwrap()
 }
 
-/// Waits, with patience for slow machines.
-async fn eventually(mut holds: impl AsyncFnMut() -> bool) {
+/// Polls until a condition holds, up to a minute.
+async fn wait_until(mut holds: impl AsyncFnMut() -> bool) {
     let started = Instant::now();
     while !holds().await {
-        assert!(started.elapsed() < Duration::from_secs(60), "it never happened");
+        assert!(started.elapsed() < Duration::from_secs(60), "the condition did not hold within a minute");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
-/// Sends a load of `haul` to a driver and gives the notification's id.
+/// Sends a load of `haul` to the driver `dai`. Returns the id of the notification.
 async fn send(app: &App, load: &str) -> String {
     send_to(app, load, "dai").await
 }
 
-/// As [`send`], to this driver.
+/// Like [`send`], to this driver.
 async fn send_to(app: &App, load: &str, driver: &str) -> String {
     let form = json!({"loadId": load, "driverId": driver});
     let sent = app.post("/v1/loads/send-to-driver").by(&User::of("haul")).json(&form).send().await.ok();
@@ -104,27 +104,27 @@ async fn send_to(app: &App, load: &str, driver: &str) -> String {
     sent["id"].as_str().unwrap().to_owned()
 }
 
-/// The delivery log of a load.
-async fn log(app: &App, load: &str) -> Vec<Value> {
-    log_of(app, "haul", load).await
+/// Reads the delivery log of a load as `haul`.
+async fn delivery_log(app: &App, load: &str) -> Vec<Value> {
+    delivery_log_as(app, "haul", load).await
 }
 
-/// The delivery log of a load, as this organisation reads it.
-async fn log_of(app: &App, organisation: &str, load: &str) -> Vec<Value> {
+/// Reads the delivery log of a load as this organisation.
+async fn delivery_log_as(app: &App, organisation: &str, load: &str) -> Vec<Value> {
     let path = format!("/v1/loads/{load}/notifications");
     app.get(&path).by(&User::of(organisation)).send().await.ok().as_array().unwrap().clone()
 }
 
-/// The only entry of the log, once it has this status.
-async fn settled(app: &App, load: &str, status: &str) -> Value {
-    settled_of(app, "haul", load, status).await
+/// Waits until the newest entry of the log has this status, asserts that it is the only one and returns it.
+async fn wait_for_status(app: &App, load: &str, status: &str) -> Value {
+    wait_for_status_as(app, "haul", load, status).await
 }
 
-/// As [`settled`], for a load of this organisation.
-async fn settled_of(app: &App, organisation: &str, load: &str, status: &str) -> Value {
+/// Like [`wait_for_status`], for a load of this organisation.
+async fn wait_for_status_as(app: &App, organisation: &str, load: &str, status: &str) -> Value {
     let mut entries = Vec::new();
-    eventually(async || {
-        entries = log_of(app, organisation, load).await;
+    wait_until(async || {
+        entries = delivery_log_as(app, organisation, load).await;
         entries[0]["status"] == status
     })
     .await;

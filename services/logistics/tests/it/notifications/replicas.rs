@@ -1,4 +1,4 @@
-//! Several replicas, restarts and outages: nothing is lost, and nothing is sent twice without need.
+//! Delivery across replicas, restarts and outages.
 
 use std::collections::HashSet;
 
@@ -9,14 +9,14 @@ use super::*;
 const SENDS: usize = 300;
 
 #[test]
-fn two_replicas_under_load_deliver_each_event_once() {
+fn two_replicas_deliver_each_notification_once() {
     testkit::block_on(async {
-        let receiver = Receiver::start(answer(200).set_delay(Duration::from_millis(20))).await;
+        let receiver = Receiver::start(respond_with(200).set_delay(Duration::from_millis(20))).await;
         let settings =
             |which| Settings { webhook_secrets: vec![secret(which).into()], ..receiver.settings() };
-        let first = App::start::<Logistics>(testkit::Backend::Postgres, settings(1)).await;
+        let first = App::start::<Logistics>(Backend::Postgres, settings(1)).await;
         let second = App::start_replica::<Logistics>(&first, settings(2)).await;
-        let load = created(&first).await;
+        let load = create_load(&first).await;
         let mut sends = tokio::task::JoinSet::new();
         for n in 0..SENDS {
             if sends.len() >= 16 {
@@ -28,9 +28,11 @@ fn two_replicas_under_load_deliver_each_event_once() {
             sends.spawn(async { assert_eq!(sent.await.status, 200) });
         }
         sends.join_all().await;
-        eventually(async || log(&first, &load).await.iter().all(|entry| entry["status"] == "delivered"))
-            .await;
-        let entries = log(&first, &load).await;
+        wait_until(async || {
+            delivery_log(&first, &load).await.iter().all(|entry| entry["status"] == "delivered")
+        })
+        .await;
+        let entries = delivery_log(&first, &load).await;
         assert_eq!(entries.len(), SENDS);
         assert!(entries.iter().all(|entry| entry["attempts"] == 1));
         let requests = receiver.requests().await;
@@ -40,68 +42,68 @@ fn two_replicas_under_load_deliver_each_event_once() {
             |which| requests.iter().filter(|r| header(r, "webhook-signature") == signature(r, which)).count();
         let shares = (signed(1), signed(2));
         assert_eq!(shares.0 + shares.1, SENDS);
-        assert!(shares.0 > 0 && shares.1 > 0, "they share the work: {shares:?}");
+        assert!(shares.0 > 0 && shares.1 > 0, "both replicas deliver: {shares:?}");
     });
 }
 
 #[test]
-fn a_database_that_comes_back_is_made_use_of() {
+fn delivers_after_an_outage_of_the_database() {
     testkit::block_on(async {
-        let receiver = Receiver::start(answer(200)).await;
-        let app = App::start::<Logistics>(testkit::Backend::Postgres, receiver.settings()).await;
-        let load = created(&app).await;
+        let receiver = Receiver::start(respond_with(200)).await;
+        let app = App::start::<Logistics>(Backend::Postgres, receiver.settings()).await;
+        let load = create_load(&app).await;
         let name = app.database.name();
         testkit::execute_on_server(&format!(
             "ALTER DATABASE {name} ALLOW_CONNECTIONS false;
              SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
         ));
-        eventually(async || app.get("/readyz").send().await.status == 503).await;
+        wait_until(async || app.get("/readyz").send().await.status == 503).await;
         testkit::execute_on_server(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true"));
-        eventually(async || app.get("/readyz").send().await.status == 200).await;
+        wait_until(async || app.get("/readyz").send().await.status == 200).await;
         send(&app, &load).await;
-        settled(&app, &load, "delivered").await;
+        wait_for_status(&app, &load, "delivered").await;
         assert_eq!(receiver.requests().await.len(), 1);
     });
 }
 
 testkit::on_both! {
-    async fn what_is_pending_is_delivered_after_a_restart(backend) {
-        let broken = Receiver::start(answer(503)).await;
-        let settings = Settings { webhook_retry_seconds: 2, ..broken.settings() };
+    async fn pending_notifications_are_delivered_after_a_restart(backend) {
+        let failing = Receiver::start(respond_with(503)).await;
+        let settings = Settings { webhook_retry_seconds: 2, ..failing.settings() };
         let app = App::start::<Logistics>(backend, settings).await;
-        let load = created(&app).await;
+        let load = create_load(&app).await;
         let id = send(&app, &load).await;
-        broken.has(1).await;
+        failing.wait_for(1).await;
         let database = app.stop().await;
-        let receiver = Receiver::start(answer(200)).await;
+        let receiver = Receiver::start(respond_with(200)).await;
         let app = App::start_on::<Logistics>(database, receiver.settings()).await;
-        let entry = settled(&app, &load, "delivered").await;
+        let entry = wait_for_status(&app, &load, "delivered").await;
         assert!(entry["attempts"].as_u64() > Some(1), "{entry}");
         assert_eq!(header(&receiver.requests().await[0], "webhook-id"), id);
     }
 
-    async fn a_stop_lets_deliveries_in_flight_finish(backend) {
-        let receiver = Receiver::start(answer(200).set_delay(Duration::from_millis(700))).await;
+    async fn shutdown_waits_for_running_deliveries(backend) {
+        let receiver = Receiver::start(respond_with(200).set_delay(Duration::from_millis(700))).await;
         let app = App::start::<Logistics>(backend, receiver.settings()).await;
-        let load = created(&app).await;
+        let load = create_load(&app).await;
         send(&app, &load).await;
-        receiver.has(1).await;
+        receiver.wait_for(1).await;
         let database = app.stop().await;
         let app = App::start_on::<Logistics>(database, receiver.settings()).await;
-        let entry = &log(&app, &load).await[0];
+        let entry = &delivery_log(&app, &load).await[0];
         assert_eq!((&entry["status"], &entry["attempts"]), (&json!("delivered"), &json!(1)));
         assert_eq!(receiver.requests().await.len(), 1);
     }
 
-    async fn a_stop_does_not_wait_for_ever(backend) {
-        let receiver = Receiver::start(answer(200).set_delay(Duration::from_secs(3600))).await;
+    async fn shutdown_does_not_wait_longer_than_shutdown_seconds(backend) {
+        let receiver = Receiver::start(respond_with(200).set_delay(Duration::from_secs(3600))).await;
         let settings = Settings { webhook_timeout_ms: 300_000, ..receiver.settings() };
         let database = testkit::TestDatabase::new::<Logistics>(backend).await;
         let mut config = testkit::config::<Logistics>(&database, settings);
         config.server.shutdown_seconds = 1;
         let app = App::start_with::<Logistics>(database, config).await;
-        send(&app, &created(&app).await).await;
-        receiver.has(1).await;
+        send(&app, &create_load(&app).await).await;
+        receiver.wait_for(1).await;
         let started = Instant::now();
         app.stop().await;
         assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
@@ -109,10 +111,10 @@ testkit::on_both! {
 }
 
 #[test]
-fn every_replica_knows_what_is_pending() {
+fn every_replica_reports_the_backlog() {
     testkit::block_on(async {
-        let receiver = Receiver::start(answer(200).set_delay(Duration::from_secs(3600))).await;
-        let database = TestDatabase::new::<Logistics>(testkit::Backend::Postgres).await;
+        let receiver = Receiver::start(respond_with(200).set_delay(Duration::from_secs(3600))).await;
+        let database = TestDatabase::new::<Logistics>(Backend::Postgres).await;
         let (url, secret) = (receiver.settings().webhook_url.unwrap().to_string(), secret(1));
         let start = || {
             let settings = [
@@ -131,9 +133,9 @@ fn every_replica_knows_what_is_pending() {
             let form = json!({"loadId": load["id"], "driverId": format!("driver-{n}")});
             first("/v1/loads/send-to-driver").json(&form).send().await.ok();
         }
-        // Whoever holds the leases waits for the receiver; the other has nothing to deliver.
+        // One replica holds the leases and waits for the receiver. The other has nothing to deliver.
         for replica in &replicas {
-            eventually(async || {
+            wait_until(async || {
                 let metrics = replica.call("GET", "/metrics").send().await.text();
                 let of = |name: &str| {
                     metrics.lines().find_map(|line| line.strip_prefix(name)?.parse::<f64>().ok())

@@ -1,4 +1,4 @@
-//! The search as CSV.
+//! Searches with CSV responses.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ const HEADER: &str = "id,reference,status,deliveryDateISO,organiserId,organiserN
                       commodityName,weight,weightNet,weightUnit,vehicleRegistration,ticketNumber,pickupPostcode,\
                       dropoffPostcode,tags,files,completedAtUTC\r\n";
 
-/// The data rows, by column.
+/// Parses the rows of a CSV response into maps by column.
 pub fn rows(reply: &TestResponse) -> Vec<HashMap<String, String>> {
     assert_eq!(
         (reply.status, reply.header("content-type")),
@@ -23,9 +23,9 @@ pub fn rows(reply: &TestResponse) -> Vec<HashMap<String, String>> {
 }
 
 testkit::on_both! {
-    async fn every_column(backend) {
+    async fn writes_every_column(backend) {
         let (app, system) = app_with_files(backend).await;
-        let haul = unnamed("haul");
+        let haul = without_org_name("haul");
         let (first, second) = (system.add("a.jpg", &haul), system.add("b.jpg", &haul));
         let form = json!({
             "carrierId": "haul", "carrierName": "=1+1", "organisationName": "Grain \"and\" Mill, Ltd",
@@ -45,9 +45,9 @@ testkit::on_both! {
         assert_eq!(rows(&reply).len(), 1);
     }
 
-    async fn a_load_without_weight_has_no_unit(backend) {
+    async fn omits_the_unit_of_loads_without_weight(backend) {
         let app = app(backend).await;
-        let id = created(&app).await;
+        let id = create_load(&app).await;
         let proof = json!({"weightNet": 0.5, "ticketNumber": "T", "vehicleRegistration": "V", "files": null,
             "capturedAtUTC": "2026-03-02T08:00:00Z"});
         let list = async || rows(&app.get("/v1/loads?format=CSV").by(&User::of("haul")).send().await).remove(0);
@@ -59,7 +59,7 @@ testkit::on_both! {
         assert_eq!(row["completedAtUTC"], "2026-03-02T08:00:00.000Z");
     }
 
-    async fn the_accept_header_chooses(backend) {
+    async fn negotiates_the_format(backend) {
         let app = app(backend).await;
         let get = async |accept: &str, query: &str| {
             let call = app.get(&format!("/v1/loads{query}")).by(&User::of("haul")).header("accept", accept);
@@ -80,7 +80,7 @@ testkit::on_both! {
         assert_eq!(reply.errors(), ["format enum", "limit range"]);
     }
 
-    async fn limits_and_pages(backend) {
+    async fn applies_limit_offset_and_cursor(backend) {
         let app = app(backend).await;
         for n in 0..5 {
             let form = with(organiser_form(), "reference", json!(format!("R{n}")));
@@ -97,19 +97,19 @@ testkit::on_both! {
         assert_eq!(list("limit=2&offset=1").await.0, "R1 R2");
         assert_eq!(list("offset=9").await.0, "");
         let first = get("limit=2&sortBy=reference").await;
-        let next = super::search::next(first.header("link")).unwrap();
+        let next = super::search::next_url(first.header("link")).unwrap();
         let cursor = next.split_once("cursor=").unwrap().1;
         assert_eq!(list(&format!("cursor={cursor}")).await.0, "R2 R3 R4");
         assert_eq!(get("format=CSV&limit=1000001").await.errors(), ["limit range"]);
         assert_eq!(get("format=CSV&limit=0").await.errors(), ["limit range"]);
-        let told = get("limit=101").await.json();
-        assert_eq!(told["validation"][0]["data"], json!({"minimum": 1, "maximum": 100}));
+        let response = get("limit=101").await.json();
+        assert_eq!(response["validation"][0]["data"], json!({"minimum": 1, "maximum": 100}));
         assert_eq!(rows(&app.get("/v1/loads?format=CSV").by(&User::individual("nobody")).send().await).len(), 0);
     }
 
-    async fn head_and_compression(backend) {
+    async fn answers_head_and_compresses(backend) {
         let app = app(backend).await;
-        created(&app).await;
+        create_load(&app).await;
         let reply = app.call("HEAD", "/v1/loads?format=CSV").by(&User::of("haul")).send().await;
         assert_eq!((reply.status, reply.header("content-type")), (200, "text/csv; charset=utf-8"));
         assert_eq!(reply.bytes.len(), 0);
@@ -119,10 +119,10 @@ testkit::on_both! {
         assert_eq!(reply.bytes[..2], [0x1f, 0x8b], "gzip's magic number");
     }
 
-    async fn what_a_haulier_carries_for_itself_is_there_once(backend) {
+    async fn lists_loads_of_an_organiser_that_is_also_the_carrier_once(backend) {
         let app = app(backend).await;
         let header = "reference,deliveryDateISO,commodityName,organiserId,organiserName,carrierId,carrierName\n";
-        // More than an export by pages passes over.
+        // More rows than one block of the export.
         let row = |n| {
             let organiser = if n < 1_010 { "grain" } else { "mill" };
             format!("R-{n:04},2026-03-{:02},Feed Wheat,{organiser},Name,grain,Grain\n", 1 + n % 28)
@@ -138,7 +138,7 @@ testkit::on_both! {
         }
     }
 
-    async fn an_outage_before_the_first_row_is_told(backend) {
+    async fn reports_errors_before_the_first_row(backend) {
         let app = app(backend).await;
         app.database.execute(&format!("DROP TABLE {}loads", if backend == Backend::Postgres { "logistics." } else { "" }));
         let reply = app.get("/v1/loads?format=CSV").by(&User::of("haul")).send().await;

@@ -1,4 +1,4 @@
-//! Which files of loads are shared, with whom and when: after the commit, by the parties as they are then, until it is done.
+//! Sharing of a load's files with its parties, after the commit and with retries.
 
 use std::time::{Duration, Instant};
 
@@ -14,24 +14,24 @@ fn with_files(form: Value, files: &[&String]) -> Value {
     with(form, "files", json!(files))
 }
 
-fn due(app: &App, backend: Backend) -> i64 {
+fn due_shares(app: &App, backend: Backend) -> i64 {
     app.database.count(if backend == Backend::Postgres { "logistics.due_shares" } else { "due_shares" })
 }
 
-/// Waits until nothing is due, with patience for slow machines.
-async fn nothing_due(app: &App, backend: Backend) {
+/// Waits until no share is due, up to a minute.
+async fn wait_for_shares(app: &App, backend: Backend) {
     let started = Instant::now();
-    while due(app, backend) > 0 {
-        assert!(started.elapsed() < Duration::from_secs(60), "it is never done");
+    while due_shares(app, backend) > 0 {
+        assert!(started.elapsed() < Duration::from_secs(60), "shares are still due");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
 testkit::on_both! {
-    async fn a_proof_refused_in_a_race_shares_nothing(backend) {
+    async fn rejected_concurrent_proofs_share_nothing(backend) {
         let (app, system) = app_with_files(backend).await;
         for _ in 0..24 {
-            let id = created(&app).await;
+            let id = create_load(&app).await;
             let before = system.shares().await.len();
             let mut calls = tokio::task::JoinSet::new();
             for (n, org) in ["haul", "grain"].into_iter().enumerate() {
@@ -46,16 +46,16 @@ testkit::on_both! {
             assert_eq!(won.len(), 1);
             assert_eq!(shared, [json!({"ids": [won[0].1], "shareWith": ["grain", "haul"]})]);
         }
-        assert_eq!(due(&app, backend), 0);
+        assert_eq!(due_shares(&app, backend), 0);
     }
 
-    async fn by_the_parties_of_the_commit(backend) {
+    async fn shares_with_the_parties_at_the_time_of_the_commit(backend) {
         let (app, system) = app_with_files(backend).await;
         let grain = User::of("grain");
         let load = app.post("/v1/loads/organiser").by(&grain).json(&organiser_form()).send().await.ok();
         let id = load["id"].as_str().unwrap();
         let file = system.add("signed.jpg", &grain);
-        // A carrier is assigned while the proof's file is looked up.
+        // A carrier is assigned during the look-up of the proof's file.
         system.delay(1, Duration::from_secs(1));
         let proven = app.post(&format!("/v1/loads/{id}/proof-of-delivery")).by(&grain).json(&proof(&[&file], 1.0)).send();
         let assigned = async {
@@ -68,12 +68,12 @@ testkit::on_both! {
         assert_eq!(system.shares().await, [json!({"ids": [file], "shareWith": ["grain", "haul"]})]);
     }
 
-    async fn a_share_that_fails_is_retried_over_a_restart(backend) {
+    async fn failed_shares_are_retried_after_a_restart(backend) {
         let (app, system) = app_with_files(backend).await;
         let (grain, haul) = (User::of("grain"), User::of("haul"));
         let files = [&system.add("one.jpg", &haul), &system.add("two.jpg", &grain), &system.add("three.jpg", &grain)];
         system.set_share_status(Some(503));
-        // What was committed is the success that it is.
+        // Requests succeed once they are committed.
         let load = app.post("/v1/loads/carrier").by(&haul).json(&with_files(carrier_form(), &files[..1])).send().await.ok();
         let path = format!("/v1/loads/{}/proof-of-delivery", load["id"].as_str().unwrap());
         app.post(&path).by(&grain).json(&proof(&files[1..2], 1.0)).send().await.ok();
@@ -82,7 +82,7 @@ testkit::on_both! {
         app.post("/v1/loads/send-to-carrier").by(&grain).json(&form).send().await.ok();
         let log = format!("/v1/loads/{}/notifications", other["id"].as_str().unwrap());
         assert_eq!(app.get(&log).by(&grain).send().await.ok().as_array().unwrap().len(), 1, "one notification");
-        assert_eq!(due(&app, backend), 4);
+        assert_eq!(due_shares(&app, backend), 4);
         let mut expected = system.shares().await;
         expected.truncate(4);
         assert_eq!(expected, [
@@ -97,16 +97,16 @@ testkit::on_both! {
         system.set_share_status(None);
         let settings = Settings { system_url: system.url(), ..Settings::default() };
         let app = App::start_on::<Logistics>(database, settings.clone()).await;
-        let beside = App::start_replica::<Logistics>(&app, settings).await;
-        nothing_due(&beside, backend).await;
+        let replica = App::start_replica::<Logistics>(&app, settings).await;
+        wait_for_shares(&replica, backend).await;
         let mut shared = system.shares().await.split_off(before);
         let sort = |calls: &mut Vec<Value>| calls.sort_by_key(ToString::to_string);
         sort(&mut shared);
         sort(&mut expected);
-        assert_eq!(shared, expected, "each once, by whichever replica");
+        assert_eq!(shared, expected, "each share once, by either replica");
     }
 
-    async fn a_share_that_cannot_succeed_is_dropped(backend) {
+    async fn shares_that_cannot_succeed_are_dropped(backend) {
         let (app, system) = app_with_files(backend).await;
         let haul = User::of("haul");
         let create = async |user: &User| {
@@ -116,18 +116,18 @@ testkit::on_both! {
         for status in [400, 401, 403] {
             system.set_share_status(Some(status));
             create(&haul).await;
-            assert_eq!(due(&app, backend), 0, "{status}");
+            assert_eq!(due_shares(&app, backend), 0, "{status}");
         }
-        // No retry can succeed once the token has expired.
+        // No retry can succeed after the token expires.
         system.set_share_status(Some(503));
         let mut expiring = haul.clone();
         expiring.claims["exp"] = json!(std::time::UNIX_EPOCH.elapsed().unwrap().as_secs() + 2);
         create(&expiring).await;
-        assert_eq!(due(&app, backend), 1);
-        nothing_due(&app, backend).await;
+        assert_eq!(due_shares(&app, backend), 1);
+        wait_for_shares(&app, backend).await;
     }
 
-    async fn an_admin_shares_only_files_of_the_parties(backend) {
+    async fn admins_share_files_of_the_parties_only(backend) {
         let (app, system) = app_with_files(backend).await;
         let admin = User::admin();
         let office = User::admin().with("org", "office");
@@ -138,7 +138,7 @@ testkit::on_both! {
             let before = system.shares().await.len();
             let form = with_files(carrier_form(), &all);
             let load = app.post("/v1/loads/carrier").by(by).json(&form).send().await.ok();
-            assert_eq!(load["files"].as_array().unwrap().len(), 5, "the others are referenced");
+            assert_eq!(load["files"].as_array().unwrap().len(), 5, "the other files are referenced");
             let path = format!("/v1/loads/{}/proof-of-delivery", load["id"].as_str().unwrap());
             let send = json!({"loadId": load["id"], "carrierId": "haul"});
             app.post("/v1/loads/send-to-carrier").by(by).json(&send).send().await.ok();
@@ -149,7 +149,7 @@ testkit::on_both! {
         }
     }
 
-    async fn sending_shares_no_file_that_another_named(backend) {
+    async fn sending_shares_no_files_that_the_carrier_referenced(backend) {
         let (app, system) = app_with_files(backend).await;
         let (grain, haul) = (User::of("grain"), User::of("haul"));
         let contract = system.add("contract.pdf", &grain);
@@ -163,10 +163,10 @@ testkit::on_both! {
         assert!(system.shares().await.is_empty());
     }
 
-    async fn a_driver_shares_own_uploads(backend) {
+    async fn drivers_share_their_own_uploads(backend) {
         let (app, system) = app_with_files(backend).await;
         for driver in [User::individual("dai"), User::of("agency").with("sub", "dai")] {
-            let id = created(&app).await;
+            let id = create_load(&app).await;
             let sent = json!({"loadId": id, "driverId": "dai"});
             app.post("/v1/loads/send-to-driver").by(&User::of("haul")).json(&sent).send().await.ok();
             let before = system.shares().await.len();
@@ -181,15 +181,15 @@ testkit::on_both! {
         }
     }
 
-    async fn unknown_files_are_reported_with_all_other_faults(backend) {
+    async fn unknown_files_are_reported_with_all_other_errors(backend) {
         let (app, system) = app_with_files(backend).await;
         let (grain, haul) = (User::of("grain"), User::of("haul"));
-        let gone = system.add("gone.jpg", &haul);
-        system.archive(&gone);
+        let archived = system.add("archived.jpg", &haul);
+        system.archive(&archived);
         let (known, unknown) = (system.add("known.jpg", &haul), UNKNOWN.to_owned());
-        let files = json!([{"id": known}, {"id": unknown}, {"id": "nonsense"}, {"id": 5}, {"id": gone}]);
-        let id = created(&app).await;
-        let faults = |others: &[&str]| {
+        let files = json!([{"id": known}, {"id": unknown}, {"id": "nonsense"}, {"id": 5}, {"id": archived}]);
+        let id = create_load(&app).await;
+        let errors = |others: &[&str]| {
             let codes = ["files[1].id unknown_reference", "files[2].id unknown_reference", "files[3].id type", "files[4].id unknown_reference"];
             let mut all: Vec<_> = codes.iter().chain(others).map(ToString::to_string).collect();
             all.sort();
@@ -207,10 +207,10 @@ testkit::on_both! {
             ("/v1/loads/proof-of-delivery", &haul, &named, &["weightNet range", "loadId unknown_reference"]),
         ] {
             let before = system.calls().await.len();
-            assert_eq!(app.post(path).by(user).json(form).send().await.errors(), faults(others), "{path}");
-            assert_eq!(system.calls().await[before..], [json!({"ids": [known, unknown, gone]})], "{path}: one call");
+            assert_eq!(app.post(path).by(user).json(form).send().await.errors(), errors(others), "{path}");
+            assert_eq!(system.calls().await[before..], [json!({"ids": [known, unknown, archived]})], "{path}: one call");
         }
-        // A load that is not there is such a fault, and another organisation is told after them.
+        // An unknown load is reported with the other errors. 403 for another organisation comes after them.
         let nowhere = with(proof(&[&unknown], 1.0), "loadId", json!(UNKNOWN));
         let reply = app.post("/v1/loads/proof-of-delivery").by(&haul).json(&nowhere).send().await;
         assert_eq!(reply.errors(), ["files[0].id unknown_reference", "loadId unknown_reference"]);
@@ -221,12 +221,12 @@ testkit::on_both! {
         }
         assert!(system.shares().await.is_empty());
 
-        // Without system the other faults are told alone.
+        // Without system the other errors are still reported.
         let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
-        let alone = App::start_replica::<Logistics>(&app, settings).await;
-        let reply = alone.post("/v1/loads/organiser").by(&grain).json(&organiser).send().await;
+        let without_system = App::start_replica::<Logistics>(&app, settings).await;
+        let reply = without_system.post("/v1/loads/organiser").by(&grain).json(&organiser).send().await;
         assert_eq!(reply.errors(), ["commodityId unknown_reference", "files[3].id type"]);
-        let other = alone.post("/v1/loads/carrier").by(&User::of("other")).json(&with_files(carrier_form(), &[&unknown]));
+        let other = without_system.post("/v1/loads/carrier").by(&User::of("other")).json(&with_files(carrier_form(), &[&unknown]));
         assert_eq!(other.send().await.error(403), "forbidden");
     }
 }
@@ -234,7 +234,7 @@ testkit::on_both! {
 const UNKNOWN: &str = "0190f5fe-0000-7000-8000-000000000000";
 
 #[test]
-fn slow_requests_of_one_caller_keep_nobody_else_from_calling() {
+fn slow_requests_of_one_tenant_do_not_block_others() {
     testkit::block_on(async {
         let (app, system) = app_with_files(Backend::Sqlite).await;
         let (attacker, haul) = (User::of("attacker"), User::of("haul"));
@@ -250,14 +250,14 @@ fn slow_requests_of_one_caller_keep_nobody_else_from_calling() {
             let call = app.post("/v1/loads/carrier").by(&attacker).json(&slow).send();
             attack.spawn(async move { call.await.status });
         }
-        // Three attempts of two seconds each: 24 failures in a row but for these.
+        // The attack fails after three attempts of two seconds each: 24 failures in a row without the calls below.
         let file = system.add("ticket.jpg", &haul);
         let mut served = 0;
         while !attack.is_empty() {
             while let Some(status) = attack.try_join_next() {
                 assert_eq!(status.unwrap(), 503);
             }
-            // Once in a while, so that there are failures in a row.
+            // Pauses now and then, so that failures follow each other.
             tokio::time::sleep(Duration::from_millis(if served % 2 == 0 { 2500 } else { 100 })).await;
             let form = with_files(carrier_form(), &[&file]);
             assert_eq!(
@@ -272,7 +272,7 @@ fn slow_requests_of_one_caller_keep_nobody_else_from_calling() {
 }
 
 #[test]
-fn an_answer_beyond_the_bound_is_read_no_further_and_keeps_nobody_from_calling() {
+fn oversized_responses_fail_without_opening_the_circuit_breaker() {
     testkit::block_on(async {
         let (app, system) = app_with_files(Backend::Sqlite).await;
         let haul = User::of("haul");

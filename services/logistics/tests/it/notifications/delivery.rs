@@ -1,29 +1,29 @@
-//! What a receiver gets, and what becomes of notifications when it does not answer well.
+//! Requests to receivers, retries and timeouts.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::SystemTime;
 
 use super::*;
 
-/// These statuses in turn, the last one from then on.
-fn in_turn(statuses: &'static [u16]) -> impl Respond {
+/// Responds with these statuses in order, then with the last one.
+fn respond_in_order(statuses: &'static [u16]) -> impl Respond {
     let count = AtomicUsize::new(0);
     move |_: &Request| {
         let n = count.fetch_add(1, Ordering::SeqCst);
-        answer(statuses[n.min(statuses.len() - 1)])
+        respond_with(statuses[n.min(statuses.len() - 1)])
     }
 }
 
 testkit::on_both! {
-    async fn the_event_is_delivered_signed_by_both_secrets(backend) {
-        let receiver = Receiver::start(answer(204)).await;
+    async fn delivers_the_event_signed_with_both_secrets(backend) {
+        let receiver = Receiver::start(respond_with(204)).await;
         let settings =
             Settings { webhook_secrets: vec![secret(1).into(), secret(2).into()], ..receiver.settings() };
         let app = App::start::<Logistics>(backend, settings).await;
-        let load = created(&app).await;
+        let load = create_load(&app).await;
         let form = json!({"loadId": load, "carrierId": "haul"});
         let sent = app.post("/v1/loads/send-to-carrier").by(&User::of("grain")).json(&form).send().await.ok();
-        let entry = settled(&app, &load, "delivered").await;
+        let entry = wait_for_status(&app, &load, "delivered").await;
         assert_eq!((&entry["id"], &entry["attempts"]), (&sent["id"], &json!(1)));
 
         let requests = receiver.requests().await;
@@ -43,30 +43,30 @@ testkit::on_both! {
         }));
     }
 
-    async fn the_event_shows_the_load_as_it_was_sent(backend) {
-        let receiver = Receiver::start(in_turn(&[500, 200])).await;
+    async fn retries_deliver_the_content_at_the_time_of_sending(backend) {
+        let receiver = Receiver::start(respond_in_order(&[500, 200])).await;
         let settings = Settings { webhook_retry_seconds: 1, ..receiver.settings() };
         let app = App::start::<Logistics>(backend, settings).await;
         let load = app.post("/v1/loads/organiser").by(&User::of("grain")).json(&organiser_form()).send().await.ok();
         let form = json!({"loadId": load["id"], "carrierId": "haul", "carrierName": "Hereford Haulage"});
         app.post("/v1/loads/send-to-carrier").by(&User::of("grain")).json(&form).send().await.ok();
-        receiver.has(1).await;
+        receiver.wait_for(1).await;
         let proof = json!({"weightNet": 1, "ticketNumber": "T", "vehicleRegistration": "V", "files": null});
         let path = format!("/v1/loads/{}/proof-of-delivery", load["id"].as_str().unwrap());
         app.post(&path).by(&User::of("haul")).json(&proof).send().await.ok();
-        for request in receiver.has(2).await {
+        for request in receiver.wait_for(2).await {
             let body: Value = request.body_json().unwrap();
             let carrier = json!({"id": "haul", "name": "Hereford Haulage"});
             assert_eq!(body["data"]["load"], with(load.clone(), "carrier", carrier));
         }
     }
 
-    async fn what_is_refused_is_sent_again_until_it_is_taken(backend) {
-        let receiver = Receiver::start(in_turn(&[500, 404, 302, 200])).await;
+    async fn retries_until_the_receiver_acknowledges(backend) {
+        let receiver = Receiver::start(respond_in_order(&[500, 404, 302, 200])).await;
         let app = App::start::<Logistics>(backend, receiver.settings()).await;
-        let load = created(&app).await;
+        let load = create_load(&app).await;
         let id = send(&app, &load).await;
-        assert_eq!(settled(&app, &load, "delivered").await["attempts"], 4);
+        assert_eq!(wait_for_status(&app, &load, "delivered").await["attempts"], 4);
         let requests = receiver.requests().await;
         assert_eq!(requests.len(), 4);
         for request in &requests {
@@ -76,17 +76,17 @@ testkit::on_both! {
         }
     }
 
-    async fn after_ten_tries_it_has_failed(backend) {
-        let other = Receiver::start(answer(200)).await;
-        // Within the same private network, and not where it was sent to.
+    async fn fails_after_ten_attempts_and_follows_no_redirects(backend) {
+        let other = Receiver::start(respond_with(200)).await;
+        // The redirect leads to another receiver in the same private network.
         let location = format!("{}/elsewhere", other.0.uri());
-        let receiver = Receiver::start(answer(307).insert_header("location", location)).await;
+        let receiver = Receiver::start(respond_with(307).insert_header("location", location)).await;
         let app = App::start::<Logistics>(backend, receiver.settings()).await;
-        // Counting begins when somebody asks.
+        // Metrics are recorded from the first scrape on.
         app.get("/metrics").send().await;
-        let load = created(&app).await;
+        let load = create_load(&app).await;
         send(&app, &load).await;
-        let entry = settled(&app, &load, "failed").await;
+        let entry = wait_for_status(&app, &load, "failed").await;
         assert_eq!((&entry["attempts"], entry.get("deliveredAtUTC")), (&json!(10), None));
         assert_eq!(receiver.requests().await.len(), 10);
         assert!(other.requests().await.is_empty(), "a redirect was followed");
@@ -101,42 +101,42 @@ testkit::on_both! {
         }
     }
 
-    async fn a_receiver_that_hangs_delays_nobody(backend) {
-        let receiver = Receiver::start(answer(200).set_delay(Duration::from_secs(3600))).await;
+    async fn hanging_deliveries_block_neither_requests_nor_more_than_16_slots(backend) {
+        let receiver = Receiver::start(respond_with(200).set_delay(Duration::from_secs(3600))).await;
         let settings = Settings { webhook_timeout_ms: 300_000, ..receiver.settings() };
         let app = App::start::<Logistics>(backend, settings).await;
-        let load = created(&app).await;
+        let load = create_load(&app).await;
         for n in 0..16 {
             send_to(&app, &load, &format!("driver-{n}")).await;
         }
-        assert_eq!(receiver.has(16).await.len(), 16, "they go out at once");
-        // Every slot of the organisation waits for the receiver from here on.
+        assert_eq!(receiver.wait_for(16).await.len(), 16, "16 deliveries run concurrently");
+        // All slots of the organisation are occupied from here on.
         for n in 16..56 {
             send_to(&app, &load, &format!("driver-{n}")).await;
         }
-        created(&app).await;
-        let pending = log(&app, &load).await;
+        create_load(&app).await;
+        let pending = delivery_log(&app, &load).await;
         assert_eq!(pending.len(), 56);
         assert!(pending.iter().all(|entry| entry["status"] == "pending"));
-        assert_eq!(receiver.requests().await.len(), 16, "and no more than can be borne");
+        assert_eq!(receiver.requests().await.len(), 16, "no more than 16 deliveries run concurrently");
     }
 
-    async fn a_receiver_that_is_too_slow_is_given_up_and_others_get_their_turn(backend) {
+    async fn slow_deliveries_time_out_and_release_their_slots(backend) {
         let receiver = Receiver::start(|request: &Request| {
             let slow = String::from_utf8_lossy(&request.body).contains("\"recipientId\":\"slow-");
-            answer(200).set_delay(if slow { Duration::from_secs(3600) } else { Duration::ZERO })
+            respond_with(200).set_delay(if slow { Duration::from_secs(3600) } else { Duration::ZERO })
         });
         let receiver = receiver.await;
         let settings =
             Settings { webhook_timeout_ms: 2000, webhook_retry_seconds: 3600, ..receiver.settings() };
         let app = App::start::<Logistics>(backend, settings).await;
-        let (load, other) = (created(&app).await, created(&app).await);
+        let (load, other) = (create_load(&app).await, create_load(&app).await);
         for n in 0..20 {
             send_to(&app, &load, &format!("slow-{n}")).await;
         }
         send(&app, &other).await;
-        settled(&app, &other, "delivered").await;
-        eventually(async || log(&app, &load).await.iter().all(|entry| entry["attempts"] == 1)).await;
-        assert!(log(&app, &load).await.iter().all(|entry| entry["status"] == "pending"));
+        wait_for_status(&app, &other, "delivered").await;
+        wait_until(async || delivery_log(&app, &load).await.iter().all(|entry| entry["attempts"] == 1)).await;
+        assert!(delivery_log(&app, &load).await.iter().all(|entry| entry["status"] == "pending"));
     }
 }

@@ -1,9 +1,9 @@
-//! The completed export.
+//! The export of completed loads.
 
 use super::*;
 
-/// Creates a load that its organiser accepts, and proves it delivered then.
-async fn completed(app: &App, reference: &str, at: &str) -> Value {
+/// Creates a load with this reference, accepts it and submits a proof captured at this time.
+async fn create_completed(app: &App, reference: &str, at: &str) -> Value {
     let form = with(carrier_form(), "reference", json!(reference));
     let load = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&form).send().await.ok();
     let proof = json!({"weightNet": 1, "ticketNumber": "T", "vehicleRegistration": "V", "files": null, "capturedAtUTC": at});
@@ -14,15 +14,15 @@ async fn completed(app: &App, reference: &str, at: &str) -> Value {
 }
 
 testkit::on_both! {
-    async fn in_the_range_oldest_first(backend) {
+    async fn exports_a_range_oldest_first(backend) {
         let app = app(backend).await;
-        let late = completed(&app, "late", "2026-03-03T12:00:00Z").await;
-        let early = completed(&app, "early", "2026-03-01T00:00:00Z").await;
-        let middle = completed(&app, "middle", "2026-03-02T23:59:59.999Z").await;
-        created(&app).await;
+        let late = create_completed(&app, "late", "2026-03-03T12:00:00Z").await;
+        let early = create_completed(&app, "early", "2026-03-01T00:00:00Z").await;
+        let middle = create_completed(&app, "middle", "2026-03-02T23:59:59.999Z").await;
+        create_load(&app).await;
         let get = async |query: &str| app.get(&format!("/v1/loads/completed{query}")).by(&User::of("grain")).send().await;
         let references = async |query: &str| {
-            let rows = super::csv::rows(&get(query).await);
+            let rows = super::search_csv::rows(&get(query).await);
             rows.into_iter().map(|row| row["reference"].clone()).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(references("").await, "early middle late");
@@ -36,7 +36,7 @@ testkit::on_both! {
         assert_eq!(get("?format=JSON&startDateISO=2030-01-01").await.ok(), json!([]));
     }
 
-    async fn its_name_has_the_days_that_were_given(backend) {
+    async fn file_name_contains_the_requested_days(backend) {
         let app = app(backend).await;
         for (query, name) in [
             ("", "loads-completed.csv"),
@@ -46,18 +46,18 @@ testkit::on_both! {
         ] {
             let reply = app.get(&format!("/v1/loads/completed{query}")).by(&User::of("haul")).send().await;
             assert_eq!(reply.header("content-disposition"), format!("attachment; filename=\"{name}\""));
-            assert_eq!(super::csv::rows(&reply).len(), 0);
+            assert_eq!(super::search_csv::rows(&reply).len(), 0);
         }
         let call = app.get("/v1/loads/completed").by(&User::of("haul")).header("accept", "application/json");
         assert_eq!(call.send().await.ok(), json!([]));
-        let wrong = "?startDateISO=2026-03-02&endDateISO=2026-03-01&format=pdf";
-        let reply = app.get(&format!("/v1/loads/completed{wrong}")).by(&User::of("haul")).send().await;
+        let invalid = "?startDateISO=2026-03-02&endDateISO=2026-03-01&format=pdf";
+        let reply = app.get(&format!("/v1/loads/completed{invalid}")).by(&User::of("haul")).send().await;
         assert_eq!(reply.errors(), ["format enum", "startDateISO inconsistent"]);
     }
 
-    async fn only_what_the_caller_may_see(backend) {
+    async fn exports_only_loads_that_the_caller_sees(backend) {
         let app = app(backend).await;
-        completed(&app, "one", "2026-03-01").await;
+        create_completed(&app, "one", "2026-03-01").await;
         let count = async |user: &User| {
             app.get("/v1/loads/completed?format=JSON").by(user).send().await.ok().as_array().unwrap().len()
         };

@@ -1,9 +1,9 @@
-//! How SQLite goes about the search's own statements.
+//! SQLite query plans of the statements that searches execute.
 
 use super::*;
 
 #[test]
-fn statements_begin_at_an_index() {
+fn statements_use_indexes() {
     testkit::block_on(async {
         let app = app(Backend::Sqlite).await;
         app.record_statements();
@@ -57,9 +57,9 @@ fn statements_begin_at_an_index() {
         ] {
             let reply = app.get(&format!("/v1/loads{query}")).by(&User::of(org)).send().await;
             assert_eq!(reply.status, 200, "{}", reply.text());
-            let said = app.take_statements();
-            let statement = said.iter().find(|said| said.starts_with(columns));
-            let plan = app.query_plan(statement.unwrap_or_else(|| panic!("{columns}: {said:#?}")));
+            let statements = app.take_statements();
+            let statement = statements.iter().find(|statement| statement.starts_with(columns));
+            let plan = app.query_plan(statement.unwrap_or_else(|| panic!("{columns}: {statements:#?}")));
             assert!(plan.contains(index), "{query}\n{plan}");
             assert!(!plan.contains("SCAN loads\n"), "{query}\n{plan}");
             assert_eq!(plan.contains("TEMP B-TREE FOR ORDER BY"), sorts, "{query}\n{plan}");

@@ -1,4 +1,4 @@
-//! No log line tells of people, whatever becomes of what they send.
+//! Logs contain no personal data, whether requests succeed or fail.
 
 use reqwest::multipart::{Form, Part};
 use testkit::{PERSONAL_DATA, Process, TestDatabase, user_with_personal_data};
@@ -6,7 +6,7 @@ use testkit::{PERSONAL_DATA, Process, TestDatabase, user_with_personal_data};
 use super::*;
 
 testkit::on_both! {
-    async fn no_log_tells_of_people(backend) {
+    async fn logs_contain_no_personal_data(backend) {
         let (database, system) = (TestDatabase::new::<Logistics>(backend).await, SystemStub::start().await);
         let service = Process::start(
             env!("CARGO_BIN_EXE_logistics"),
@@ -39,7 +39,7 @@ testkit::on_both! {
         for query in [format!("query={text}"), "format=CSV".into(), format!("f:carrierId={text}")] {
             assert_eq!(call("GET", &format!("/v1/loads?{query}")).send().await.status, 200);
         }
-        // Each is told to the log first, which has no address of anybody.
+        // Waits until the notifications are written to the log, without their recipients.
         tokio::time::sleep(std::time::Duration::from_secs(2)).await;
         let operations = [
             "POST /v1/loads/organiser", "POST /v1/loads/carrier", "POST /v1/loads/batch", "POST /v1/loads/send-to-driver",

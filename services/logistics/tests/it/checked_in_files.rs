@@ -1,16 +1,16 @@
-//! What is checked in beside the code: the OpenAPI document and the sample configuration.
+//! Checked-in files: the OpenAPI document and the sample configuration.
 
 #[test]
-fn the_document_says_what_the_code_says() {
+fn the_document_is_up_to_date() {
     let current = serde_json::to_string_pretty(&common::openapi::<logistics::Logistics>().unwrap()).unwrap();
     assert!(
         include_str!("../../openapi.json").trim() == current,
-        "it is out of date: run `cargo xtask openapi`"
+        "openapi.json is out of date: run `cargo xtask openapi`"
     );
 }
 
 #[test]
-fn the_sample_configuration_is_understood() {
+fn the_sample_configuration_is_valid() {
     let sample = std::path::Path::new("../../deploy/logistics.toml");
     let config =
         common::Config::<logistics::Settings>::load(common::Config::default(), Some(sample)).unwrap();

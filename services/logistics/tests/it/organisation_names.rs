@@ -1,48 +1,48 @@
-//! Names of the caller's own organisation come from its token.
+//! The token supplies the name of the caller's own organisation.
 
 use super::*;
 
 testkit::on_both! {
-    async fn of_forms(backend) {
+    async fn in_new_loads(backend) {
         let app = app(backend).await;
         let load = app.post("/v1/loads/organiser").by(&User::of("grain")).json(&organiser_form()).send().await.ok();
         assert_eq!(load["organiser"], json!({"id": "grain", "name": "Organisation grain"}));
-        let found = app.get("/v1/loads?query=organisation").by(&User::of("grain")).send().await.ok();
-        assert_eq!(found.as_array().unwrap().len(), 1, "searches go by that name");
+        let loads = app.get("/v1/loads?query=organisation").by(&User::of("grain")).send().await.ok();
+        assert_eq!(loads.as_array().unwrap().len(), 1, "searches use that name");
         let load = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&carrier_form()).send().await.ok();
         assert_eq!(load["carrier"], json!({"id": "haul", "name": "Organisation haul"}));
-        assert_eq!(load["organiser"], json!({"id": "grain", "name": "Border Grain"}), "another's is as given");
+        assert_eq!(load["organiser"], json!({"id": "grain", "name": "Border Grain"}), "the request names other organisations");
         let both = with(carrier_form(), "organisationId", json!("haul"));
         let load = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&both).send().await.ok();
         assert_eq!(load["organiser"]["name"], "Organisation haul");
-        // A name without an id names nobody in particular.
+        // A name without an id stays as it is.
         let unknown = without(carrier_form(), "organisationId");
         let load = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&unknown).send().await.ok();
         assert_eq!(load["organiser"], json!({"name": "Border Grain"}));
-        for user in [unnamed("grain"), User::admin()] {
+        for user in [without_org_name("grain"), User::admin()] {
             let load = app.post("/v1/loads/organiser").by(&user).json(&organiser_form()).send().await.ok();
-            assert_eq!(load["organiser"]["name"], "Border Grain", "from the request else");
+            assert_eq!(load["organiser"]["name"], "Border Grain", "without a name in the token, the request supplies it");
         }
     }
 
-    async fn of_batches(backend) {
+    async fn in_batches(backend) {
         let app = app(backend).await;
         let rows = b"reference,deliveryDateISO,commodityId,organiserId,organiserName,carrierId,carrierName\n\
             A,2026-03-01,1,grain,Impostor,haul,Haulage\nB,2026-03-01,1,other,Other,grain,Impostor\n";
-        let made = batch::send(&app, &User::of("grain"), batch::form(&[rows])).await.ok();
-        let loads = batch::loads(&app, &User::of("grain"), &made).await;
+        let result = batch::send(&app, &User::of("grain"), batch::form(&[rows])).await.ok();
+        let loads = batch::loads(&app, &User::of("grain"), &result).await;
         let names: Vec<_> = loads.iter().map(|load| json!([load["organiser"]["name"], load["carrier"]["name"]])).collect();
         assert_eq!(names, [json!(["Organisation grain", "Haulage"]), json!(["Other", "Organisation grain"])]);
         let own = batch::form(&[b"reference,deliveryDateISO,commodityId\nA,2026-03-01,1\n"]);
         let own = own.text("organisationId", "grain").text("organisationName", "Impostor");
-        let made = batch::send(&app, &User::of("grain"), own).await.ok();
-        let loads = batch::loads(&app, &User::of("grain"), &made).await;
+        let result = batch::send(&app, &User::of("grain"), own).await.ok();
+        let loads = batch::loads(&app, &User::of("grain"), &result).await;
         assert_eq!(loads[0]["organiser"]["name"], "Organisation grain");
     }
 
-    async fn of_a_carrier_that_sends_to_itself(backend) {
+    async fn in_loads_that_a_carrier_sends_to_itself(backend) {
         let app = app(backend).await;
-        for (user, name) in [(User::of("grain"), "Organisation grain"), (unnamed("grain"), "Impostor")] {
+        for (user, name) in [(User::of("grain"), "Organisation grain"), (without_org_name("grain"), "Impostor")] {
             let load = app.post("/v1/loads/organiser").by(&user).json(&organiser_form()).send().await.ok();
             let form = json!({"loadId": load["id"], "carrierId": "grain", "carrierName": "Impostor"});
             app.post("/v1/loads/send-to-carrier").by(&user).json(&form).send().await.ok();

@@ -1,15 +1,16 @@
-//! A load goes from its organiser to a carrier and on to a driver, and its files with it.
+//! An organiser sends a load and its files to a carrier, who sends it to a driver.
 
 use serde_json::json;
 
 use super::*;
 
-/// A load of `grain` with this file, not carried by anybody yet.
-async fn uncarried(drover: &Drover, file: &str) -> String {
-    uncarried_with(drover, &[file]).await
+/// Creates a load of `grain` with this file and without carrier. Returns its id.
+async fn create_load(drover: &Drover, file: &str) -> String {
+    create_load_with(drover, &[file]).await
 }
 
-async fn uncarried_with(drover: &Drover, files: &[&str]) -> String {
+/// Like [`create_load`], with several files.
+async fn create_load_with(drover: &Drover, files: &[&str]) -> String {
     let files: Vec<_> = files.iter().map(|id| json!({"id": id})).collect();
     let form = json!({
         "organiserId": "grain", "organiserName": "Border Grain", "commodityId": 2, "reference": "BG-1",
@@ -21,11 +22,11 @@ async fn uncarried_with(drover: &Drover, files: &[&str]) -> String {
 }
 
 testkit::on_both! {
-    async fn a_carrier_assigned_later_gets_the_files(backend) {
+    async fn sending_assigns_the_carrier_and_shares_the_files(backend) {
         let drover = Drover::start(backend).await;
         let (merchant, haulier) = (User::of("grain"), User::of("haul"));
         let contract = drover.upload(&merchant, "contract", "contract").await;
-        let id = uncarried(&drover, &contract).await;
+        let id = create_load(&drover, &contract).await;
         let path = format!("/v1/loads/{id}");
         assert_eq!(drover.logistics.get(&path).by(&haulier).send().await.error(403), "forbidden");
         assert_eq!(drover.download(&haulier, &contract).await.0, 403);
@@ -38,20 +39,20 @@ testkit::on_both! {
         assert_eq!(drover.download(&User::of("stranger"), &contract).await.0, 403);
     }
 
-    async fn a_carrier_named_star_is_nobody(backend) {
+    async fn a_carrier_with_the_id_star_does_not_make_files_public(backend) {
         let drover = Drover::start(backend).await;
         let merchant = User::of("grain");
         let contract = drover.upload(&merchant, "contract", "contract").await;
-        let form = json!({"loadId": uncarried(&drover, &contract).await, "carrierId": "*"});
+        let form = json!({"loadId": create_load(&drover, &contract).await, "carrierId": "*"});
         drover.logistics.post("/v1/loads/send-to-carrier").by(&merchant).json(&form).send().await;
         assert_eq!(drover.download(&User::of("stranger"), &contract).await.0, 403, "not shared with everybody");
     }
 
-    async fn an_archived_file_does_not_keep_a_load_from_its_carrier(backend) {
+    async fn archived_files_do_not_prevent_sending(backend) {
         let drover = Drover::start(backend).await;
         let merchant = User::of("grain");
         let contract = drover.upload(&merchant, "contract", "contract").await;
-        let id = uncarried(&drover, &contract).await;
+        let id = create_load(&drover, &contract).await;
         drover.system.call("DELETE", &format!("/v1/files/{contract}")).by(&merchant).send().await.ok();
         let form = json!({"loadId": id, "carrierId": "haul"});
         drover.logistics.post("/v1/loads/send-to-carrier").by(&merchant).json(&form).send().await.ok();
@@ -59,7 +60,7 @@ testkit::on_both! {
         assert_eq!(load["carrier"]["name"], "haul");
     }
 
-    async fn a_file_shared_with_200_organisations_does_not_keep_the_others_from_the_carrier(backend) {
+    async fn a_file_with_the_maximum_of_shares_does_not_prevent_sharing_others(backend) {
         let drover = Drover::start(backend).await;
         let (merchant, haulier) = (User::of("grain"), User::of("haul"));
         let full = drover.upload(&merchant, "contract", "full").await;
@@ -69,18 +70,18 @@ testkit::on_both! {
             let body = json!({"ids": [full], "shareWith": names});
             drover.system.post("/v1/files/resolve").by(&merchant).json(&body).send().await.ok();
         }
-        let id = uncarried_with(&drover, &[&full, &contract]).await;
+        let id = create_load_with(&drover, &[&full, &contract]).await;
         let form = json!({"loadId": id, "carrierId": "haul"});
         drover.logistics.post("/v1/loads/send-to-carrier").by(&merchant).json(&form).send().await.ok();
         assert_eq!(drover.download(&haulier, &full).await.0, 403);
         assert_eq!(drover.download(&haulier, &contract).await, (200, photograph("contract")));
     }
 
-    async fn without_system_no_carrier_is_assigned(backend) {
+    async fn assigns_no_carrier_while_system_is_stopped(backend) {
         let drover = Drover::start(backend).await;
         let merchant = User::of("grain");
         let contract = drover.upload(&merchant, "contract", "contract").await;
-        let id = uncarried(&drover, &contract).await;
+        let id = create_load(&drover, &contract).await;
         let Drover { system, logistics, .. } = drover;
         system.stop().await;
         let form = json!({"loadId": id, "carrierId": "haul"});
@@ -96,7 +97,7 @@ testkit::on_both! {
         let drover = Drover::start(backend).await;
         let (merchant, haulier, driver) = (User::of("grain"), User::of("haul"), User::individual("dai"));
         let contract = drover.upload(&merchant, "contract", "contract").await;
-        let id = uncarried(&drover, &contract).await;
+        let id = create_load(&drover, &contract).await;
         let form = json!([{"loadId": id, "carrierId": "haul"}]);
         drover.logistics.post("/v1/loads/send-to-carrier").by(&merchant).json(&form).send().await.ok();
         let form = json!([{"loadId": id, "driverId": "dai"}]);

@@ -1,5 +1,4 @@
-//! What the person who runs the service is told: requests that are not HTTP, a database file that is gone, settings that
-//! cannot be read.
+//! Diagnostics for operators: malformed HTTP, a deleted database file, invalid settings.
 
 use std::fs;
 use std::time::Duration;
@@ -20,36 +19,39 @@ async fn exchange(service: &Process, request: &[u8]) -> String {
     answer
 }
 
-async fn send_garbage(service: &Process) {
+async fn send_malformed(service: &Process) {
     let answer = exchange(service, b"Ottilie Quarrington\r\n\r\n").await;
     assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
 }
 
 #[test]
-fn requests_that_are_not_http_are_logged_at_debug_a_few_in_a_second() {
+fn logs_malformed_http_at_debug_with_a_rate_limit() {
     testkit::block_on(async {
         let database = TestDatabase::empty(Backend::Sqlite).await;
         let service = Process::start(PROGRAM, &[("DATABASE__URL", &database.url)]);
-        send_garbage(&service).await;
+        send_malformed(&service).await;
         service.enable_trace_logs().await;
-        let begun = std::time::Instant::now();
+        let started = std::time::Instant::now();
         for _ in 0..200 {
-            send_garbage(&service).await;
+            send_malformed(&service).await;
         }
-        // A burst of 10, and 10 in each second.
-        let most = 12 + usize::try_from(begun.elapsed().as_millis()).unwrap() / 100;
+        // A burst of 10, then 10 per second.
+        let max_lines = 12 + usize::try_from(started.elapsed().as_millis()).unwrap() / 100;
         tokio::time::sleep(Duration::from_millis(1200)).await;
-        send_garbage(&service).await;
+        send_malformed(&service).await;
         tokio::time::sleep(Duration::from_millis(500)).await;
 
-        // Requests that a handler answers are others.
+        // Errors of parsed requests are not counted.
         let token = User::of("haul").token();
         let head = format!(
             "POST /v1/loads/carrier HTTP/1.1\r\nhost: h\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\
              content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
         );
-        let broken = exchange(&service, format!("{head}zz\r\n").as_bytes()).await;
-        assert!(broken.starts_with("HTTP/1.1 400 ") && broken.contains("x-request-id"), "{broken}");
+        let malformed_chunk = exchange(&service, format!("{head}zz\r\n").as_bytes()).await;
+        assert!(
+            malformed_chunk.starts_with("HTTP/1.1 400 ") && malformed_chunk.contains("x-request-id"),
+            "{malformed_chunk}"
+        );
         let unknown = exchange(&service, b"GET /x HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n").await;
         assert!(unknown.starts_with("HTTP/1.1 404 "), "{unknown}");
         let metrics = service.call("GET", "/metrics").send().await.text();
@@ -65,7 +67,7 @@ fn requests_that_are_not_http_are_logged_at_debug_a_few_in_a_second() {
             .filter(|line| line.contains("a request could not be parsed"))
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
-        assert!((2..=most).contains(&lines.len()), "{} of {most}", lines.len());
+        assert!((2..=max_lines).contains(&lines.len()), "{} of {max_lines}", lines.len());
         let total = |name: &str| lines.iter().map(|line| line[name].as_u64().unwrap()).sum::<u64>();
         assert_eq!(total("suppressed") + u64::try_from(lines.len()).unwrap(), 201, "{lines:?}");
         let mut ids: Vec<_> = lines.iter().map(|line| line["request_id"].to_string()).collect();
@@ -82,7 +84,7 @@ fn requests_that_are_not_http_are_logged_at_debug_a_few_in_a_second() {
 }
 
 #[test]
-fn a_database_file_that_is_gone_is_logged_once() {
+fn logs_a_deleted_database_file_once() {
     testkit::block_on(async {
         let database = TestDatabase::empty(Backend::Sqlite).await;
         let path = database.url.strip_prefix("sqlite://").unwrap();
@@ -93,8 +95,9 @@ fn a_database_file_that_is_gone_is_logged_once() {
         let haul = User::of("haul");
         for _ in 0..3 {
             assert_eq!(ready().await, 503);
-            let made = service.call("POST", "/v1/loads/carrier").by(&haul).json(&carrier_form()).send().await;
-            assert_eq!(made.error(503), "dependency_unavailable");
+            let response =
+                service.call("POST", "/v1/loads/carrier").by(&haul).json(&carrier_form()).send().await;
+            assert_eq!(response.error(503), "dependency_unavailable");
         }
         assert!(!fs::exists(path).unwrap());
         let log = service.log();
@@ -106,12 +109,12 @@ fn a_database_file_that_is_gone_is_logged_once() {
 }
 
 #[test]
-fn settings_that_cannot_be_read_are_named_in_one_line() {
+fn names_invalid_settings_in_one_line() {
     let database = testkit::block_on(TestDatabase::empty(Backend::Sqlite));
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("drover.toml");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("drover.toml");
     fs::write(&file, "[server]\nprot = 1\n").unwrap();
-    let (file, missing) = (file.to_str().unwrap(), folder.path().join("missing.toml"));
+    let (file, missing) = (file.to_str().unwrap(), directory.path().join("missing.toml"));
     let missing = missing.to_str().unwrap();
     for (setting, arguments, parts) in [
         (("LOG__FORMAT", "xml"), &[][..], &["log.format (DROVER_LOG__FORMAT)", "json or pretty"][..]),
@@ -151,11 +154,14 @@ fn settings_that_cannot_be_read_are_named_in_one_line() {
     ] {
         for command in ["serve", "check-config"] {
             let all: Vec<&str> = [command].iter().chain(arguments).copied().collect();
-            let ended = testkit::run_command(PROGRAM, &[("DATABASE__URL", &database.url), setting], &all);
-            assert_eq!(ended.exit_code, Some(1), "{ended:?}");
-            assert_eq!(ended.stderr.lines().count(), 1, "{ended:?}");
+            let output = testkit::run_command(PROGRAM, &[("DATABASE__URL", &database.url), setting], &all);
+            assert_eq!(output.exit_code, Some(1), "{output:?}");
+            assert_eq!(output.stderr.lines().count(), 1, "{output:?}");
             for part in parts {
-                assert!(ended.stderr.contains(part) && !ended.stderr.contains("s3cret"), "{part}: {ended:?}");
+                assert!(
+                    output.stderr.contains(part) && !output.stderr.contains("s3cret"),
+                    "{part}: {output:?}"
+                );
             }
         }
     }

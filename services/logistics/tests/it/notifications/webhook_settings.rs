@@ -1,4 +1,4 @@
-//! What a service is told of webhooks: refused if it cannot be meant, and not shown if it is secret.
+//! Settings of webhooks: validation and secrecy.
 
 use std::process::{Command, Output};
 
@@ -6,12 +6,12 @@ use testkit::TestDatabase;
 
 use super::*;
 
-/// `logistics check-config` with these settings.
+/// Runs `logistics check-config` with these settings.
 fn check(settings: &[(&str, &str)]) -> Output {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     Command::new(env!("CARGO_BIN_EXE_logistics"))
         .arg("check-config")
-        .env("DROVER_DATABASE__URL", format!("sqlite://{}/l.sqlite", folder.path().display()))
+        .env("DROVER_DATABASE__URL", format!("sqlite://{}/l.sqlite", directory.path().display()))
         .env("DROVER_AUTH__JWKS_FILE", testkit::jwks_file())
         .env("DROVER_AUTH__ISSUER", testkit::ISSUER)
         .env("DROVER_AUTH__AUDIENCE", testkit::AUDIENCE)
@@ -23,29 +23,29 @@ fn check(settings: &[(&str, &str)]) -> Output {
 const URL: (&str, &str) = ("DROVER_SERVICE__WEBHOOK_URL", "https://ruth:pass-word@hooks.example/drover");
 
 #[test]
-fn secrets_are_not_shown() {
+fn check_config_redacts_secrets() {
     let both = format!("{},{}", secret(1), secret(2));
     let output = check(&[URL, ("DROVER_SERVICE__WEBHOOK_SECRETS", &both)]);
-    let shown = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{shown}");
-    assert!(shown.contains("DROVER_SERVICE__WEBHOOK_SECRETS=…,…\n"), "{shown}");
-    assert!(shown.contains("DROVER_SERVICE__WEBHOOK_URL=https://hooks.example/drover\n"), "{shown}");
-    assert!(!shown.contains(&secret(1)[10..]), "{shown}");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{stdout}");
+    assert!(stdout.contains("DROVER_SERVICE__WEBHOOK_SECRETS=…,…\n"), "{stdout}");
+    assert!(stdout.contains("DROVER_SERVICE__WEBHOOK_URL=https://hooks.example/drover\n"), "{stdout}");
+    assert!(!stdout.contains(&secret(1)[10..]), "{stdout}");
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused() {
+fn check_config_rejects_invalid_webhooks() {
     let secrets = ("DROVER_SERVICE__WEBHOOK_SECRETS", secret(1));
-    let wrong = |settings: &[(&str, &str)], part: &str| {
+    let assert_rejects = |settings: &[(&str, &str)], part: &str| {
         let output = check(settings);
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert!(!output.status.success() && told.contains(part), "{settings:?}: {told}");
-        assert!(!told.contains("pass-word"), "{told}");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && message.contains(part), "{settings:?}: {message}");
+        assert!(!message.contains("pass-word"), "{message}");
     };
-    wrong(&[URL], "set service.webhook_secrets (DROVER_SERVICE__WEBHOOK_SECRETS)");
-    wrong(&[URL, ("DROVER_SERVICE__WEBHOOK_SECRETS", "whsec_c2hvcnQ=")], "24 to 64 random bytes");
+    assert_rejects(&[URL], "set service.webhook_secrets (DROVER_SERVICE__WEBHOOK_SECRETS)");
+    assert_rejects(&[URL, ("DROVER_SERVICE__WEBHOOK_SECRETS", "whsec_c2hvcnQ=")], "24 to 64 random bytes");
     let own = (secrets.0, secrets.1.as_str());
-    wrong(&[URL, own, ("DROVER_SERVICE__WEBHOOK_TIMEOUT_MS", "0")], "webhook_timeout_ms");
+    assert_rejects(&[URL, own, ("DROVER_SERVICE__WEBHOOK_TIMEOUT_MS", "0")], "webhook_timeout_ms");
     for (url, part) in [
         ("http://hooks.example/drover", "must be https://"),
         ("ftp://hooks.example/drover", "must be https://"),
@@ -69,14 +69,14 @@ fn what_cannot_be_meant_is_refused() {
         ("https://[fe80::1]/drover", "private network"),
         ("file:///etc/passwd", "must be https://"),
     ] {
-        wrong(&[("DROVER_SERVICE__WEBHOOK_URL", url), own], part);
+        assert_rejects(&[("DROVER_SERVICE__WEBHOOK_URL", url), own], part);
     }
 }
 
 #[test]
-fn and_the_service_does_not_start() {
+fn the_service_does_not_start_with_an_invalid_webhook() {
     testkit::block_on(async {
-        let database = TestDatabase::new::<Logistics>(testkit::Backend::Sqlite).await;
+        let database = TestDatabase::new::<Logistics>(Backend::Sqlite).await;
         let settings = Settings { webhook_url: Some(URL.1.parse().unwrap()), ..Settings::default() };
         let started = common::start::<Logistics>(testkit::config::<Logistics>(&database, settings)).await;
         let error = format!("{:#}", started.err().unwrap());
@@ -85,7 +85,7 @@ fn and_the_service_does_not_start() {
 }
 
 testkit::on_both! {
-    async fn a_name_of_this_machine_is_not_connected_to(backend) {
+    async fn does_not_connect_to_names_of_this_machine(backend) {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let settings = Settings {
@@ -95,10 +95,10 @@ testkit::on_both! {
             ..Settings::default()
         };
         let app = App::start::<Logistics>(backend, settings).await;
-        let load = created(&app).await;
+        let load = create_load(&app).await;
         send(&app, &load).await;
-        assert_eq!(settled(&app, &load, "failed").await["attempts"], 10);
+        assert_eq!(wait_for_status(&app, &load, "failed").await["attempts"], 10);
         let accepted = tokio::time::timeout(Duration::ZERO, listener.accept()).await;
-        assert!(accepted.is_err(), "somebody connected");
+        assert!(accepted.is_err(), "the service connected");
     }
 }

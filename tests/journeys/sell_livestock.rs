@@ -1,11 +1,11 @@
-//! A farmer lists cattle with a photograph; another farm finds and reads the listing, at once or once it is published.
+//! A farmer lists cattle with a photograph. Another farm finds and reads the listing, at once or after its publication.
 
 use serde_json::{Value, json};
 
 use super::*;
 
 testkit::on_both! {
-    async fn cattle_from_photograph_to_buyer(backend) {
+    async fn buyers_find_a_listing_and_its_photograph(backend) {
         let drover = Drover::start(backend).await;
         let (seller, buyer) = (User::of("penybont"), User::of("wye-valley"));
         let photo = drover.upload(&seller, "misc", "heifers").await;
@@ -13,21 +13,21 @@ testkit::on_both! {
         let form = heifers(&photo, false);
         let reply = drover.livestock.post("/v1/listings/cattle").by(&seller).json(&form).send().await;
         let location = reply.header("location").to_owned();
-        let made = reply.ok();
-        assert_eq!(location, format!("{}/v1/listings/{}", drover.livestock.url, id_of(&made)));
+        let created = reply.ok();
+        assert_eq!(location, format!("{}/v1/listings/{}", drover.livestock.url, id_of(&created)));
 
         let search = "/v1/listings?f:commodityType=cattle&f:status=active-selling";
-        let found = drover.livestock.get(search).by(&buyer).send().await.ok();
-        let path = format!("/v1/listings/{}", id_of(&made));
+        let results = drover.livestock.get(search).by(&buyer).send().await.ok();
+        let path = format!("/v1/listings/{}", id_of(&created));
         let listing = drover.livestock.get(&path).by(&buyer).send().await.ok();
-        assert_eq!(found, json!([listing]));
+        assert_eq!(results, json!([listing]));
         assert_eq!(listing["files"][0]["name"], "heifers");
         assert_eq!(listing["properties"]["quantity"], 12);
-        // A listing is for everybody to see, and so are its photographs.
+        // Everybody may see active listings and their photographs.
         assert_eq!(drover.download(&buyer, &photo).await, (200, photograph("heifers")));
     }
 
-    async fn cattle_from_draft_to_sold(backend) {
+    async fn a_draft_is_published_wishlisted_reported_and_sold(backend) {
         let drover = Drover::start(backend).await;
         let (seller, buyer) = (User::of("penybont"), User::of("wye-valley"));
         let photo = drover.upload(&seller, "misc", "heifers").await;
@@ -46,18 +46,18 @@ testkit::on_both! {
         drover.livestock.post(&format!("{path}/report")).by(&buyer).json(&report).send().await.ok();
         let close = drover.livestock.post(&format!("{path}/close")).by(&seller);
         close.json(&json!({"status": "sold"})).send().await.ok();
-        let wished = drover.livestock.get("/v1/listings?isWishlisted=true").by(&buyer).send().await.ok();
-        assert_eq!(wished, json!([read().await.ok()]));
-        assert_eq!(wished[0]["status"], "sold");
-        let told = async |what: &str| {
-            drover.livestock.get(&format!("{path}/{what}")).by(&User::admin()).send().await.ok()
+        let wishlist = drover.livestock.get("/v1/listings?isWishlisted=true").by(&buyer).send().await.ok();
+        assert_eq!(wishlist, json!([read().await.ok()]));
+        assert_eq!(wishlist[0]["status"], "sold");
+        let admin_view = async |part: &str| {
+            drover.livestock.get(&format!("{path}/{part}")).by(&User::admin()).send().await.ok()
         };
-        assert_eq!(told("reports").await[0]["userId"], "user-of-wye-valley");
-        let statuses: Vec<_> = told("events").await.as_array().unwrap().iter().map(|e| e["to"].clone()).collect();
+        assert_eq!(admin_view("reports").await[0]["userId"], "user-of-wye-valley");
+        let statuses: Vec<_> = admin_view("events").await.as_array().unwrap().iter().map(|e| e["to"].clone()).collect();
         assert_eq!(statuses, ["draft", "active", "sold"]);
     }
 
-    async fn a_cancelled_drafts_photograph_stays_with_its_farm(backend) {
+    async fn photographs_of_cancelled_drafts_stay_private(backend) {
         let drover = Drover::start(backend).await;
         let (seller, buyer) = (User::of("penybont"), User::of("wye-valley"));
         let photo = drover.upload(&seller, "misc", "heifers").await;
@@ -68,7 +68,7 @@ testkit::on_both! {
     }
 }
 
-/// Twelve heifers with this photograph.
+/// Returns the request body of a listing of twelve heifers with this photograph.
 fn heifers(photo: &str, is_draft: bool) -> Value {
     json!({
         "type": "selling", "isDraft": is_draft, "categoryIds": [2], "description": "Twelve strong heifers",

@@ -1,4 +1,4 @@
-//! Proof of delivery.
+//! Proofs of delivery.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn proof() -> Value {
 testkit::on_both! {
     async fn a_proof_completes_the_load(backend) {
         let (app, system) = app_with_files(backend).await;
-        let (id, ticket) = (created(&app).await, system.add("signed.jpg", &User::of("grain")));
+        let (id, ticket) = (create_load(&app).await, system.add("signed.jpg", &User::of("grain")));
         let form = with(proof(), "files", json!([{"id": ticket}]));
         let form = with(form, "capturedAtUTC", json!("2026-03-02T08:00:00Z"));
         let path = format!("/v1/loads/{id}/proof-of-delivery");
@@ -20,27 +20,28 @@ testkit::on_both! {
         assert_eq!((&load["ticketNumber"], &load["vehicleRegistration"]), (&json!("T-77"), &json!("VX21ABC")));
         assert_eq!(load["files"][0]["name"], "signed.jpg");
         assert_eq!(app.get(&format!("/v1/loads/{id}")).by(&User::of("haul")).send().await.ok(), load);
-        let found = app.get("/v1/loads?query=t-77&f:status=completed").by(&User::of("haul")).send().await.ok();
-        assert_eq!(found, json!([load]));
+        let loads = app.get("/v1/loads?query=t-77&f:status=completed").by(&User::of("haul")).send().await.ok();
+        assert_eq!(loads, json!([load]));
 
         let repeated = app.post(&path).by(&User::of("haul")).json(&form).send().await.ok();
         assert_eq!(repeated, load, "a repeat changes nothing");
         let calls = system.calls().await;
-        assert_eq!(calls.len(), 2, "a look-up and a share, and none for the repeat");
+        assert_eq!(calls.len(), 2, "a look-up and a share; none for the repeat");
         assert_eq!(system.shares().await, [json!({"ids": [ticket], "shareWith": ["grain", "haul"]})]);
         for (member, value) in [("weightNet", json!(1)), ("ticketNumber", json!("x")), ("files", json!(null))] {
             let other = with(form.clone(), member, value);
             assert_eq!(app.post(&path).by(&User::of("haul")).json(&other).send().await.error(409), "conflict");
         }
-        assert_eq!(system.calls().await, calls, "a contradiction is found before system is called");
+        assert_eq!(system.calls().await, calls, "a different proof is rejected before system is called");
         let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
-        let alone = App::start_replica::<Logistics>(&app, settings).await;
-        assert_eq!(alone.post(&path).by(&User::of("grain")).json(&form).send().await.ok(), load, "nor needs a repeat system");
+        let without_system = App::start_replica::<Logistics>(&app, settings).await;
+        let repeated = without_system.post(&path).by(&User::of("grain")).json(&form).send().await.ok();
+        assert_eq!(repeated, load, "a repeat does not need system");
     }
 
-    async fn the_load_may_be_named_in_the_body(backend) {
+    async fn the_body_can_identify_the_load(backend) {
         let app = app(backend).await;
-        let id = created(&app).await;
+        let id = create_load(&app).await;
         let post = |form: &Value| app.post("/v1/loads/proof-of-delivery").by(&User::of("haul")).json(form);
         assert_eq!(post(&proof()).send().await.errors(), ["loadId required"]);
         for unknown in ["nonsense", "0190f5fe-0000-7000-8000-000000000000"] {
@@ -53,21 +54,21 @@ testkit::on_both! {
         assert_eq!(post(&form).send().await.ok()["status"], "completed");
     }
 
-    async fn what_is_refused(backend) {
+    async fn rejects_invalid_and_forbidden_proofs(backend) {
         let app = app(backend).await;
-        let path = format!("/v1/loads/{}/proof-of-delivery", created(&app).await);
+        let path = format!("/v1/loads/{}/proof-of-delivery", create_load(&app).await);
         let post = |form: &Value| app.post(&path).by(&User::of("haul")).json(form);
         assert_eq!(post(&json!({})).send().await.errors(), [
             "files required", "ticketNumber required", "vehicleRegistration required", "weightNet required",
         ]);
-        let wrong = json!({
+        let invalid = json!({
             "loadId": "another", "weightNet": null, "ticketNumber": "", "vehicleRegistration": "V", "files": [],
             "capturedAtUTC": "2999-01-01",
         });
-        assert_eq!(post(&wrong).send().await.errors(), [
+        assert_eq!(post(&invalid).send().await.errors(), [
             "capturedAtUTC range", "loadId inconsistent", "ticketNumber length", "weightNet type",
         ]);
-        // What is wrong with the body comes before what is wrong with the path.
+        // Errors of the body come before errors of the path.
         let nowhere = app.post("/v1/loads/nonsense/proof-of-delivery").by(&User::of("haul"));
         assert_eq!(nowhere.json(&json!({})).send().await.status, 400);
         let nowhere = app.post("/v1/loads/nonsense/proof-of-delivery").by(&User::of("haul"));
@@ -76,10 +77,10 @@ testkit::on_both! {
         assert_eq!(app.post(&path).json(&proof()).send().await.error(401), "unauthenticated");
     }
 
-    async fn when_it_was_captured(backend) {
+    async fn limits_the_time_of_capture(backend) {
         let app = app(backend).await;
         let haul = User::of("haul");
-        // Delivered long before it was entered, and to be delivered long after.
+        // Delivery dates long before and long after the creation.
         for (delivery, earliest, too_early) in [
             ("2020-03-01", "2019-03-01", "2019-02-27T23:59:59.999Z"),
             ("2999-03-01", "2026-01-01", "2024-01-01"),
@@ -91,20 +92,20 @@ testkit::on_both! {
                 let form = with(proof(), "capturedAtUTC", json!(early));
                 let reply = app.post(&path).by(&haul).json(&form).send().await;
                 assert_eq!(reply.errors(), ["capturedAtUTC range"], "{early}");
-                // Whoever may not prove it learns nothing of its dates.
+                // Callers without access learn nothing about its dates.
                 assert_eq!(app.post(&path).by(&User::of("other")).json(&form).send().await.error(403), "forbidden");
             }
             let form = with(proof(), "capturedAtUTC", json!(earliest));
             app.post(&path).by(&haul).json(&form).send().await.ok();
-            // Before the state of the load.
+            // This check comes before the load's status.
             let early = with(with(proof(), "capturedAtUTC", json!("0001-01-01")), "weightNet", json!(1));
             assert_eq!(app.post(&path).by(&haul).json(&early).send().await.errors(), ["capturedAtUTC range"]);
         }
     }
 
-    async fn of_concurrent_proofs_exactly_one_wins(backend) {
+    async fn exactly_one_of_concurrent_proofs_succeeds(backend) {
         let app = app(backend).await;
-        let id = created(&app).await;
+        let id = create_load(&app).await;
         let path = format!("/v1/loads/{id}/proof-of-delivery");
         let mut tasks = tokio::task::JoinSet::new();
         for n in 1..=16 {

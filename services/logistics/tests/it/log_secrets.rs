@@ -1,4 +1,4 @@
-//! What stands in the log, and what never does, whatever is logged.
+//! Logs have one line per event and contain no secrets.
 
 use testkit::{Process, TestDatabase};
 use wiremock::matchers::any;
@@ -10,7 +10,8 @@ const WEBHOOK_SECRET: &str = "whsec_bG9ncy1tdXN0LW5ldmVyLXNob3ctdGhpcy1zZWNyZXQ=
 const HOOK_PASSWORD: &str = "hook-password-7f3c";
 const KEY: &str = "idempotency-key-91d2";
 
-/// The log, at its most talkative, of requests that want lines of their own in it; and the secrets that were used.
+/// Sends requests that try to inject log lines to a service with the log level TRACE. Returns its log and the secrets
+/// used.
 async fn log(backend: Backend, format: &str) -> (String, Vec<String>) {
     let (database, system, receiver) =
         (TestDatabase::new::<Logistics>(backend).await, SystemStub::start().await, MockServer::start().await);
@@ -67,7 +68,7 @@ async fn log(backend: Backend, format: &str) -> (String, Vec<String>) {
     secrets.push("logs-must-never-show-this-secret".into());
     secrets.push(signature.to_str().unwrap().to_owned());
     for token in [haul.token(), admin.token(), forged] {
-        // Its header is everybody's.
+        // The token's header is not secret.
         secrets.extend(token.split('.').skip(1).map(str::to_owned));
     }
     let password = database
@@ -82,7 +83,7 @@ async fn log(backend: Backend, format: &str) -> (String, Vec<String>) {
 }
 
 testkit::on_both! {
-    async fn a_line_is_a_line_and_secrets_are_none(backend) {
+    async fn logs_contain_no_injected_lines_and_no_secrets(backend) {
         for format in ["json", "pretty"] {
             let (log, secrets) = log(backend, format).await;
             assert!(log.contains("TRACE"), "{log}");
@@ -90,13 +91,13 @@ testkit::on_both! {
                 let at = log.find(&secret);
                 assert_eq!(at, None, "{format}: {secret}: {}", at.map_or("", |at| log[..at].lines().last().unwrap_or("")));
             }
-            assert!(!log.contains('\u{1b}'), "{format}: a terminal would obey");
+            assert!(!log.contains('\u{1b}'), "{format}: contains a terminal escape");
             for line in log.lines() {
-                let whole = match format {
+                let is_complete = match format {
                     "json" => serde_json::from_str::<Value>(line).is_ok_and(|line| line["timestamp"].is_string()),
                     _ => line.starts_with("20") && line.get(10..11) == Some("T"),
                 };
-                assert!(whole, "{format}: {line}");
+                assert!(is_complete, "{format}: {line}");
             }
         }
     }

@@ -1,11 +1,11 @@
-//! The main job: a ticket is photographed, a load created, found, proven delivered and read.
+//! The main journey: a haulier photographs a ticket, creates a load and proves its delivery. Both parties read it.
 
 use serde_json::json;
 
 use super::*;
 
 testkit::on_both! {
-    async fn a_load_from_photograph_to_proof(backend) {
+    async fn a_carrier_creates_a_load_and_proves_its_delivery(backend) {
         let drover = Drover::start(backend).await;
         let (haulier, merchant, stranger) = (User::of("haul"), User::of("grain"), User::of("stranger"));
         let ticket = drover.upload(&haulier, "weighbridge", "ticket").await;
@@ -23,12 +23,12 @@ testkit::on_both! {
         }
         assert_eq!(info["organisations"], json!(["grain", "haul"]));
 
-        // The organiser can open the ticket that the carrier attached, and a stranger cannot.
+        // The organiser can read the ticket that the carrier attached, strangers cannot.
         assert_eq!(drover.download(&merchant, &ticket).await, (200, photograph("ticket")));
         assert_eq!(drover.download(&stranger, &ticket).await.0, 403);
 
-        let found = drover.logistics.get("/v1/loads?query=hh-2041").by(&merchant).send().await.ok();
-        assert_eq!(found, json!([load]));
+        let results = drover.logistics.get("/v1/loads?query=hh-2041").by(&merchant).send().await.ok();
+        assert_eq!(results, json!([load]));
         assert_eq!(drover.logistics.get("/v1/loads").by(&stranger).send().await.ok(), json!([]));
 
         let signed = drover.upload(&haulier, "weighbridge", "signed").await;
@@ -45,7 +45,7 @@ testkit::on_both! {
         assert_eq!(drover.logistics.get(&path).by(&stranger).send().await.error(403), "forbidden");
     }
 
-    async fn the_organiser_form_too(backend) {
+    async fn an_organiser_creates_a_load_with_a_contract(backend) {
         let drover = Drover::start(backend).await;
         let merchant = User::of("grain");
         let contract = drover.upload(&merchant, "contract", "contract").await;

@@ -1,51 +1,51 @@
-//! Forms and files that are refused as a whole.
+//! Rejection of complete forms and files.
 
 use super::*;
 
 const TYPE: &str = "multipart/form-data; boundary=x";
 
-async fn small(backend: Backend) -> App {
+async fn app_with_small_limits(backend: Backend) -> App {
     let settings = Settings { batch_files: 2, batch_bytes: 1000, batch_rows: 3, ..Settings::default() };
     App::start::<Logistics>(backend, settings).await
 }
 
 testkit::on_both! {
-    async fn limits(backend) {
-        let app = small(backend).await;
+    async fn enforces_limits_on_files_bytes_and_rows(backend) {
+        let app = app_with_small_limits(backend).await;
         let grain = User::of("grain");
-        let (good, other) = (GOOD.as_bytes(), GOOD.replace("BG-", "XX-"));
-        assert_eq!(send(&app, &grain, form(&[good, good, good])).await.errors(), ["file length"]);
-        let rows = send(&app, &grain, form(&[good, other.as_bytes()])).await;
+        let (valid, other) = (VALID_CSV.as_bytes(), VALID_CSV.replace("BG-", "XX-"));
+        assert_eq!(send(&app, &grain, form(&[valid, valid, valid])).await.errors(), ["file length"]);
+        let rows = send(&app, &grain, form(&[valid, other.as_bytes()])).await;
         assert_eq!(rows.json()["validation"][0]["data"]["maximum"], 3);
         assert_eq!(rows.errors(), ["file length"]);
-        let large = GOOD.to_owned() + &" ".repeat(1000);
+        let large = VALID_CSV.to_owned() + &" ".repeat(1000);
         assert_eq!(send_file(&app, large).await.error(413), "payload_too_large");
-        assert_eq!(send(&app, &grain, form(&[good, b""])).await.errors(), ["file length"]);
-        let bad = GOOD.replace("BG-1", "");
-        let both = send(&app, &grain, form(&[b"", bad.as_bytes()])).await;
+        assert_eq!(send(&app, &grain, form(&[valid, b""])).await.errors(), ["file length"]);
+        let invalid = VALID_CSV.replace("BG-1", "");
+        let both = send(&app, &grain, form(&[b"", invalid.as_bytes()])).await;
         assert_eq!(both.errors(), ["file length", "rows[0].reference required"]);
         assert_eq!(send(&app, &grain, Form::new().text("dryRun", "x")).await.errors(), ["dryRun type", "file required"]);
-        assert_eq!(stored(&app).await, 0);
+        assert_eq!(count_loads(&app).await, 0);
     }
 
-    async fn a_bad_key_beside_bad_rows(backend) {
+    async fn reports_an_invalid_idempotency_key_with_invalid_rows(backend) {
         let app = app(backend).await;
         let call = |rows: &str| {
             let call = app.post("/v1/loads/batch").by(&User::of("grain")).header("idempotency-key", "");
             call.form(form(&[rows.as_bytes()])).send()
         };
-        let errors = call(&GOOD.replace("29.4", "-1")).await.errors();
+        let errors = call(&VALID_CSV.replace("29.4", "-1")).await.errors();
         assert_eq!(errors, ["Idempotency-Key length", "rows[0].weight range"]);
-        assert_eq!(call(GOOD).await.errors(), ["Idempotency-Key length"]);
-        assert_eq!(stored(&app).await, 0);
+        assert_eq!(call(VALID_CSV).await.errors(), ["Idempotency-Key length"]);
+        assert_eq!(count_loads(&app).await, 0);
     }
 
-    async fn what_is_no_table(backend) {
+    async fn rejects_files_that_are_no_table(backend) {
         let app = app(backend).await;
-        let open = format!("{GOOD}\"open\n");
-        let open = open.as_bytes();
-        let old: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0";
-        for (content, hint) in [(old, "XLSX"), (b"\x7fELF\0\0", "CSV or XLSX"), (open, "quote")] {
+        let unclosed = format!("{VALID_CSV}\"open\n");
+        let unclosed = unclosed.as_bytes();
+        let xls: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0";
+        for (content, hint) in [(xls, "XLSX"), (b"\x7fELF\0\0", "CSV or XLSX"), (unclosed, "quote")] {
             let reply = send_file(&app, content).await;
             assert!(reply.text().contains(hint), "{}", reply.text());
             assert_eq!(reply.errors(), ["file format"]);
@@ -56,23 +56,23 @@ testkit::on_both! {
             assert!(reply.text().contains(hint), "{}", reply.text());
             assert_eq!(reply.error(400), "malformed_body");
         }
-        let several = send(&app, &User::of("grain"), form(&[GOOD.as_bytes(), old, b"\x7fELF\0\0"])).await;
+        let several = send(&app, &User::of("grain"), form(&[VALID_CSV.as_bytes(), xls, b"\x7fELF\0\0"])).await;
         assert_eq!(entries(&several), ["file format 2.csv", "file format 3.csv"]);
     }
 
-    async fn what_is_no_form(backend) {
+    async fn rejects_bodies_that_are_no_complete_form(backend) {
         let app = app(backend).await;
         let post = async |kind: &str, body: String| {
             app.post("/v1/loads/batch").by(&User::of("grain")).body(kind, body).send().await
         };
         let head = "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\n\r\n";
-        let whole = format!("{head}{GOOD}\r\n--x--\r\n");
-        for cut in (1..whole.len() - 6).step_by(40) {
-            assert_eq!(post(TYPE, whole[..cut].to_owned()).await.error(400), "malformed_body", "cut at {cut}");
+        let complete = format!("{head}{VALID_CSV}\r\n--x--\r\n");
+        for cut in (1..complete.len() - 6).step_by(40) {
+            assert_eq!(post(TYPE, complete[..cut].to_owned()).await.error(400), "malformed_body", "cut at {cut}");
         }
-        assert_eq!(post("text/csv", GOOD.to_owned()).await.error(415), "unsupported_media_type");
+        assert_eq!(post("text/csv", VALID_CSV.to_owned()).await.error(415), "unsupported_media_type");
         assert_eq!(post("application/json", "{}".to_owned()).await.error(415), "unsupported_media_type");
-        assert_eq!(stored(&app).await, 0);
-        post(TYPE, whole).await.ok();
+        assert_eq!(count_loads(&app).await, 0);
+        post(TYPE, complete).await.ok();
     }
 }

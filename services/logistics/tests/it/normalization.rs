@@ -1,12 +1,12 @@
-//! Texts are normalized alike in bodies, forms and batches, and found however they are written.
+//! Normalization of texts in bodies, forms, batches and searches.
 
 use reqwest::multipart::{Form, Part};
 
 use super::*;
 use crate::batch::{entries, form, send};
 
-/// A load of the organisation `férme`, written as no one stores it.
-fn untidy() -> Value {
+/// Returns a load of the organisation `férme` with texts that are not normalized.
+fn unnormalized() -> Value {
     let form = with(carrier_form(), "organisationId", json!(" fe\u{301}rme "));
     let form = with(form, "organisationName", json!("\u{2003}La Fe\u{301}rme\u{a0}"));
     let form = with(form, "reference", json!("  BG-1\u{a0}"));
@@ -19,10 +19,10 @@ const HEADER: &str = "reference,deliveryDateISO,commodityId,organiserId,organise
     vehicleRegistration,ticketNumber,tags\n";
 
 testkit::on_both! {
-    async fn bodies_forms_and_batches_store_the_same(backend) {
+    async fn bodies_forms_and_batches_normalize_alike(backend) {
         let app = app(backend).await;
         let haul = User::of("haul");
-        let load = app.post("/v1/loads/carrier").by(&haul).json(&untidy()).send().await.ok();
+        let load = app.post("/v1/loads/carrier").by(&haul).json(&unnormalized()).send().await.ok();
         assert_eq!(load["organiser"], json!({"id": "f\u{e9}rme", "name": "La F\u{e9}rme"}));
         let stored = ["reference", "ticketNumber", "vehicleRegistration"].map(|member| load[member].clone());
         assert_eq!(stored, ["BG-1", "T-1", "STRASSE 1"]);
@@ -33,17 +33,17 @@ testkit::on_both! {
             .text("organisationId", " fe\u{301}rme ")
             .text("organisationName", "\u{2003}La Fe\u{301}rme\u{a0}")
             .part("file", Part::bytes(format!("{HEADER}{row}").into_bytes()).file_name("loads.csv"));
-        let made = send(&app, &haul, form).await.ok();
-        let batch = app.get(&format!("/v1/loads/{}", made["ids"][0].as_str().unwrap())).by(&haul).send().await.ok();
+        let result = send(&app, &haul, form).await.ok();
+        let batch = app.get(&format!("/v1/loads/{}", result["ids"][0].as_str().unwrap())).by(&haul).send().await.ok();
         for member in ["organiser", "reference", "ticketNumber", "vehicleRegistration", "tags"] {
             assert_eq!(batch[member], load[member], "{member}");
         }
 
-        // Ids of tokens are compared as they are: others at the identity provider are others here.
+        // Ids in tokens are not normalized: ids that differ at the identity provider differ here.
         for (org, sees) in [("f\u{e9}rme", 2), ("fe\u{301}rme", 0), (" f\u{e9}rme ", 0)] {
             for query in ["f:organiserId=fe%CC%81rme", "f:organiserId=%20f%C3%A9rme", "query=FE%CC%81RME%20strasse"] {
-                let found = app.get(&format!("/v1/loads?{query}")).by(&User::of(org)).send().await.ok();
-                assert_eq!(found.as_array().unwrap().len(), sees, "{org:?} {query}: {found}");
+                let loads = app.get(&format!("/v1/loads?{query}")).by(&User::of(org)).send().await.ok();
+                assert_eq!(loads.as_array().unwrap().len(), sees, "{org:?} {query}: {loads}");
             }
         }
         let id = load["id"].as_str().unwrap();
@@ -53,7 +53,7 @@ testkit::on_both! {
         assert_eq!((&proven["ticketNumber"], &proven["vehicleRegistration"]), (&json!("T-2"), &json!("SS")));
     }
 
-    async fn lengths_hold_for_what_is_stored(backend) {
+    async fn lengths_apply_to_normalized_texts(backend) {
         let app = app(backend).await;
         let haul = User::of("haul");
         let post = async |form: &Value| app.post("/v1/loads/carrier").by(&haul).json(form).send().await;
@@ -70,32 +70,32 @@ testkit::on_both! {
         assert_eq!(post(&postcode).await.ok()["pickupPostcode"], "HR4 9AR");
     }
 
-    async fn invisible_characters_are_refused(backend) {
+    async fn rejects_invisible_characters(backend) {
         let app = app(backend).await;
         let haul = User::of("haul");
         for c in ['\u{200b}', '\u{202e}', '\u{2066}', '\u{feff}', '\u{ad}'] {
-            let bad = format!("a{c}b");
+            let invalid = format!("a{c}b");
             let mut load = carrier_form();
             for member in ["organisationId", "organisationName", "reference", "ticketNumber", "vehicleRegistration", "pickupPostcode"] {
-                load[member] = json!(bad);
+                load[member] = json!(invalid);
             }
-            load["tags"] = json!([bad]);
-            let found = app.post("/v1/loads/carrier").by(&haul).json(&load).send().await.errors();
-            assert_eq!(found, [
+            load["tags"] = json!([invalid]);
+            let errors = app.post("/v1/loads/carrier").by(&haul).json(&load).send().await.errors();
+            assert_eq!(errors, [
                 "organisationId format", "organisationName format", "pickupPostcode format", "reference format",
                 "tags[0] format", "ticketNumber format", "vehicleRegistration format",
             ], "{c:?}");
-            let row = format!("{HEADER}{bad},2026-03-01,1,{bad},{bad},haul,Haulage,{bad},{bad},{bad}\n");
-            let mut found = entries(&send(&app, &haul, form(&[row.as_bytes()])).await);
-            found.sort();
-            assert_eq!(found, [
+            let row = format!("{HEADER}{invalid},2026-03-01,1,{invalid},{invalid},haul,Haulage,{invalid},{invalid},{invalid}\n");
+            let mut errors = entries(&send(&app, &haul, form(&[row.as_bytes()])).await);
+            errors.sort();
+            assert_eq!(errors, [
                 "rows[0].organiserId format 2", "rows[0].organiserName format 2", "rows[0].reference format 2",
                 "rows[0].tags format 2", "rows[0].ticketNumber format 2", "rows[0].vehicleRegistration format 2",
             ], "{c:?}");
         }
     }
 
-    async fn a_refused_date_says_what_is_expected_everywhere(backend) {
+    async fn errors_of_dates_name_the_expected_format(backend) {
         let app = app(backend).await;
         let haul = User::of("haul");
         let body = with(carrier_form(), "deliveryDateISO", json!("01/03/2026"));
@@ -111,7 +111,7 @@ testkit::on_both! {
         }
     }
 
-    async fn an_export_is_a_batch_whatever_its_texts_are(backend) {
+    async fn batches_import_exported_texts_unchanged(backend) {
         let app = app(backend).await;
         let haul = User::of("haul");
         let texts = ["'=x", "''-1", "=1+1", "-1", "'-1", "\u{ff1d}1", "'\u{ff20}a", "'quoted", "a,\"b\"", "+", "'"];
@@ -138,11 +138,11 @@ testkit::on_both! {
         };
         let before = app.get("/v1/loads?limit=100").by(&haul).send().await.ok();
         let csv = app.get("/v1/loads?format=CSV").by(&haul).send().await;
-        let made = send(&app, &haul, form(&[&csv.bytes])).await.ok();
-        let loads = crate::batch::loads(&app, &haul, &made).await;
+        let result = send(&app, &haul, form(&[&csv.bytes])).await.ok();
+        let loads = crate::batch::loads(&app, &haul, &result).await;
         assert_eq!(loads.len(), texts.len() + lists.len());
         assert_eq!(sorted(&loads), sorted(before.as_array().unwrap()));
-        // Written again it is the same table, but for the ids.
+        // A second export has the same rows, except for the ids.
         let rows = |text: String| {
             let mut rows: Vec<_> = text.lines().skip(1).map(|row| row[36..].to_owned()).collect();
             rows.sort();

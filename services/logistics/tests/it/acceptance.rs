@@ -1,18 +1,18 @@
-//! Loads that their carrier entered, and the organiser's acceptance.
+//! Acceptance by the organiser of loads that their carrier created.
 
 use super::*;
 
 const HEADER: &str =
     "reference,deliveryDateISO,commodityId,organiserId,organiserName,carrierId,carrierName\n";
 
-/// Proves a load delivered.
+/// Submits a proof of delivery.
 async fn prove(app: &App, user: &User, id: &str) {
     let proof = json!({"weightNet": 1, "ticketNumber": "T", "vehicleRegistration": "V", "files": null});
     app.post(&format!("/v1/loads/{id}/proof-of-delivery")).by(user).json(&proof).send().await.ok();
 }
 
-/// The references of the completed export, as this user downloads it.
-async fn completed(app: &App, user: &User) -> Vec<String> {
+/// Returns the references in the user's export of completed loads, sorted.
+async fn completed_references(app: &App, user: &User) -> Vec<String> {
     let loads = app.get("/v1/loads/completed?format=JSON").by(user).send().await.ok();
     let mut references: Vec<_> =
         loads.as_array().unwrap().iter().map(|load| load["reference"].as_str().unwrap().to_owned()).collect();
@@ -21,17 +21,17 @@ async fn completed(app: &App, user: &User) -> Vec<String> {
 }
 
 testkit::on_both! {
-    async fn a_carriers_load_is_exported_once_its_organiser_accepts_it(backend) {
+    async fn organisers_export_loads_of_carriers_after_acceptance(backend) {
         let app = app(backend).await;
         let (grain, haul, admin) = (User::of("grain"), User::of("haul"), User::admin());
-        let id = created(&app).await;
+        let id = create_load(&app).await;
         prove(&app, &haul, &id).await;
-        assert_eq!(completed(&app, &grain).await, [""; 0]);
+        assert_eq!(completed_references(&app, &grain).await, [""; 0]);
         for user in [&haul, &admin] {
-            assert_eq!(completed(&app, user).await, ["HH-1"]);
+            assert_eq!(completed_references(&app, user).await, ["HH-1"]);
         }
-        let found = app.get("/v1/loads?f:status=completed").by(&grain).send().await.ok();
-        assert_eq!(found[0]["id"], id.as_str(), "searches show it");
+        let loads = app.get("/v1/loads?f:status=completed").by(&grain).send().await.ok();
+        assert_eq!(loads[0]["id"], id.as_str(), "searches list it");
 
         let path = format!("/v1/loads/{id}/accept");
         assert_eq!(app.post(&path).send().await.error(401), "unauthenticated");
@@ -42,32 +42,32 @@ testkit::on_both! {
             let reply = app.post(&format!("/v1/loads/{unknown}/accept")).by(&grain).send().await;
             assert_eq!(reply.error(404), "not_found");
         }
-        assert_eq!(completed(&app, &grain).await, [""; 0]);
+        assert_eq!(completed_references(&app, &grain).await, [""; 0]);
         let mut acting_admin = User::of("grain");
         acting_admin.claims["roles"] = json!(["admin"]);
         for user in [&grain, &grain, &acting_admin] {
             let answer = app.post(&path).by(user).send().await.ok();
             assert_eq!((&answer["status"], answer["message"].is_string()), (&json!("success"), true));
-            assert_eq!(completed(&app, &grain).await, ["HH-1"]);
+            assert_eq!(completed_references(&app, &grain).await, ["HH-1"]);
         }
         let post = || app.post(&path).by(&grain).header("idempotency-key", "k").send();
         post().await.ok();
         assert_eq!(post().await.header("idempotency-replayed"), "true");
     }
 
-    async fn only_loads_that_others_entered_need_acceptance(backend) {
+    async fn loads_created_by_the_organiser_or_an_admin_need_no_acceptance(backend) {
         let app = app(backend).await;
         let (grain, haul, admin) = (User::of("grain"), User::of("haul"), User::admin());
-        // An admin who acts for the carrier enters loads as the carrier does.
+        // An administrator with the carrier's organisation creates loads like the carrier.
         let mut acting_admin = User::of("haul");
         acting_admin.claims["roles"] = json!(["admin"]);
         let mut ids = Vec::new();
-        let alone = with(carrier_form(), "carrierId", json!("grain"));
+        let own_transport = with(carrier_form(), "carrierId", json!("grain"));
         for (user, path, form, reference) in [
             (&grain, "organiser", organiser_form(), "own"),
             (&admin, "organiser", organiser_form(), "admin's"),
             (&admin, "carrier", carrier_form(), "admin's of the carrier"),
-            (&grain, "carrier", alone, "own, as carrier"),
+            (&grain, "carrier", own_transport, "own, as carrier"),
             (&haul, "carrier", carrier_form(), "haul's"),
             (&acting_admin, "carrier", carrier_form(), "haul's admin's"),
         ] {
@@ -77,17 +77,17 @@ testkit::on_both! {
         }
         for (user, reference) in [(&grain, "grain's row"), (&haul, "haul's row")] {
             let file = format!("{HEADER}{reference},2026-03-01,1,grain,Grain,haul,Haulage\n");
-            let made = batch::send(&app, user, batch::form(&[file.as_bytes()])).await.ok();
-            ids.push(made["ids"][0].as_str().unwrap().to_owned());
+            let result = batch::send(&app, user, batch::form(&[file.as_bytes()])).await.ok();
+            ids.push(result["ids"][0].as_str().unwrap().to_owned());
         }
         for id in &ids {
             prove(&app, &admin, id).await;
         }
-        let needless = ["admin's", "admin's of the carrier", "grain's row", "own", "own, as carrier"];
-        assert_eq!(completed(&app, &grain).await, needless);
+        let accepted = ["admin's", "admin's of the carrier", "grain's row", "own", "own, as carrier"];
+        assert_eq!(completed_references(&app, &grain).await, accepted);
         for id in &ids {
             app.post(&format!("/v1/loads/{id}/accept")).by(&grain).send().await.ok();
         }
-        assert_eq!(completed(&app, &grain).await.len(), 8);
+        assert_eq!(completed_references(&app, &grain).await.len(), 8);
     }
 }

@@ -1,13 +1,13 @@
-//! What search and export write as CSV, batch takes back.
+//! Batches import the CSV of searches and exports.
 
 use reqwest::multipart::{Form, Part};
 
 use super::*;
 
-/// A load without what a batch makes anew.
+/// Returns a load without the members that a batch sets itself.
 fn core(load: &Value) -> Value {
-    let made = ["id", "status", "files", "createdAtUTC", "completedAtUTC", "createdBy"];
-    made.iter().fold(load.clone(), |load, member| without(load, member))
+    let generated = ["id", "status", "files", "createdAtUTC", "completedAtUTC", "createdBy"];
+    generated.iter().fold(load.clone(), |load, member| without(load, member))
 }
 
 fn by_reference(loads: &Value) -> Vec<Value> {
@@ -17,9 +17,9 @@ fn by_reference(loads: &Value) -> Vec<Value> {
 }
 
 testkit::on_both! {
-    async fn batch_takes_back_what_search_and_export_write(backend) {
+    async fn batches_import_the_csv_of_searches_and_exports(backend) {
         let app = app(backend).await;
-        let grain = unnamed("grain");
+        let grain = without_org_name("grain");
         let forms = [
             with(organiser_form(), "reference", json!("=1+1")),
             with(organiser_form(), "organiserName", json!("-\"Grain\", Sons; & Co")),
@@ -34,7 +34,7 @@ testkit::on_both! {
             let form = with(form.clone(), "reference", json!(reference));
             app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.ok();
         }
-        let carried = created(&app).await;
+        let carried = create_load(&app).await;
         let before = app.get("/v1/loads?limit=100").by(&grain).send().await.ok();
         let proof = json!({"weightNet": 28.6, "ticketNumber": "=T", "vehicleRegistration": "-VX", "files": null});
         app.post(&format!("/v1/loads/{carried}/proof-of-delivery")).by(&grain).json(&proof).send().await.ok();
@@ -46,22 +46,22 @@ testkit::on_both! {
         };
         let completed = app.get("/v1/loads/completed").by(&grain).send().await;
         assert_eq!(completed.status, 200, "{}", completed.text());
-        let made = batch(completed.bytes).await;
-        assert_eq!(made["count"], 1);
-        let id = made["ids"][0].as_str().unwrap();
+        let result = batch(completed.bytes).await;
+        assert_eq!(result["count"], 1);
+        let id = result["ids"][0].as_str().unwrap();
         let again = app.get(&format!("/v1/loads/{id}")).by(&grain).send().await.ok();
         let proven = app.get(&format!("/v1/loads/{carried}")).by(&grain).send().await.ok();
-        assert_eq!(again["status"], "upcoming", "a batch makes new loads");
+        assert_eq!(again["status"], "upcoming", "a batch creates new loads");
         assert_eq!(core(&again), core(&proven));
 
         let csv = app.get("/v1/loads?format=CSV&query=1").by(&grain).send().await;
         assert_eq!(csv.status, 200, "{}", csv.text());
-        let found = app.get("/v1/loads?query=1&limit=100").by(&grain).send().await.ok();
+        let originals = app.get("/v1/loads?query=1&limit=100").by(&grain).send().await.ok();
         assert!(before.as_array().unwrap().len() >= 8);
-        let made = batch(csv.bytes).await;
-        let ids: Vec<_> = made["ids"].as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
+        let result = batch(csv.bytes).await;
+        let ids: Vec<_> = result["ids"].as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
         let path = format!("/v1/loads/by-ids?ids={}", ids.join(","));
-        let made = app.get(&path).by(&grain).send().await.ok();
-        assert_eq!(by_reference(&made), by_reference(&found));
+        let copies = app.get(&path).by(&grain).send().await.ok();
+        assert_eq!(by_reference(&copies), by_reference(&originals));
     }
 }
