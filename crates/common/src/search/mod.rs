@@ -3,11 +3,13 @@
 mod cursor;
 mod links;
 mod page;
+mod result_page;
 mod sort;
 mod stream;
 
 pub use cursor::Cursor;
 pub use links::offset_links;
-pub use page::{PageParams, PageRequest, ResultPage};
+pub use page::{PageParams, PageRequest};
+pub use result_page::ResultPage;
 pub use sort::{SortDefinition, Sorting};
 pub use stream::{IdBatch, stream_by_ids, stream_pages};

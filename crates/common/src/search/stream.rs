@@ -11,7 +11,8 @@ use opentelemetry::context::FutureExt;
 use tracing::Instrument;
 
 use super::cursor::Cursor;
-use super::page::{PageRequest, ResultPage};
+use super::page::PageRequest;
+use super::result_page::ResultPage;
 use crate::Error;
 
 /// Maximum number of ids held in memory. Without an index for the order each batch sorts all matches again, so few
