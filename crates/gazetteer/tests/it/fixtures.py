@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Writes units.csv and nearest.csv from the reference reader: what the library has to agree with.
-fixtures.py, in this folder."""
+"""Writes units.csv and nearest.csv with the reference reader of the postcodes. Run it in this folder: ./fixtures.py"""
 import csv, random, sys
 sys.path.insert(0, '../../data/rebuild')
 from postcodes_reference import Postcodes
