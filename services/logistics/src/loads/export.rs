@@ -21,12 +21,12 @@ pub async fn stream(
     search: LoadSearch,
     file_name: &str,
 ) -> Result<StreamingResponse, Error> {
-    let (counter, counted) = (caller.clone(), search.clone());
+    let (probe_caller, probe_search) = (caller.clone(), search.clone());
     let has_index = search.has_index(&caller);
     let (total, by_pages) = db
         .read(move |c| {
-            let by_pages = has_index && search_store::skips_few_loads(c, &counter, &counted)?;
-            Ok::<_, Error>((search_store::count(c, &counter, &counted)?, by_pages))
+            let by_pages = has_index && search_store::skips_few_loads(c, &probe_caller, &probe_search)?;
+            Ok::<_, Error>((search_store::count(c, &probe_caller, &probe_search)?, by_pages))
         })
         .await?;
     let (format, page, reader) = (search.format, search.page.clone(), caller.clone());
