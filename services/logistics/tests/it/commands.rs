@@ -66,7 +66,8 @@ fn check_config_shows_settings_and_rejects_invalid_ones() {
     let valid = execute(&[("DATABASE__URL", &url)], &["check-config"]);
     assert_eq!(valid.exit_code, Some(0), "{valid:?}");
     assert!(
-        valid.stdout.contains("DROVER_DATABASE__MIGRATE=true") && valid.stdout.contains("the configuration is valid"),
+        valid.stdout.contains("DROVER_DATABASE__MIGRATE=true")
+            && valid.stdout.contains("the configuration is valid"),
         "{valid:?}"
     );
     assert_fails(
