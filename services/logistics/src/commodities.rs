@@ -1,4 +1,4 @@
-//! The catalogue of commodities that loads are of.
+//! The catalogue of commodities.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -17,23 +17,23 @@ const EMBEDDED: &str = include_str!("../data/commodities.csv");
 /// A commodity of the catalogue.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct CatalogueEntry {
-    /// Stable for ever.
+    /// Permanent id.
     pub id: i32,
-    /// `Feed Wheat`
+    /// Name, such as `Feed Wheat`.
     pub name: String,
-    /// `cereals`
+    /// Category, such as `cereals`.
     pub category: String,
 }
 
-/// All commodities.
+/// All commodities, indexed by id and name.
 pub struct Catalogue {
     by_id: BTreeMap<i32, CatalogueEntry>,
-    /// Ids by names in lower case.
+    /// Ids by lower-case names.
     by_name: HashMap<String, i32>,
 }
 
 impl Catalogue {
-    /// The embedded catalogue, or the one in this CSV file of the same columns.
+    /// Loads a CSV file with the columns `id`, `name` and `category`, or the embedded catalogue without a file.
     ///
     /// # Errors
     /// If the file cannot be read or lacks a column.
@@ -43,12 +43,12 @@ impl Catalogue {
         Ok(Self { by_id: entries.into_iter().map(|entry| (entry.id, entry)).collect(), by_name })
     }
 
-    /// The commodity with this id, which clients give as a JSON number.
+    /// Returns the commodity with this id, a JSON number in requests.
     pub fn find(&self, id: f64) -> Option<&CatalogueEntry> {
         self.by_id.get(&catalogue::whole_id(id)?)
     }
 
-    /// The commodity with this name, without regard to case.
+    /// Returns the commodity with this name, without regard to case and surrounding white space.
     pub fn find_name(&self, name: &str) -> Option<&CatalogueEntry> {
         self.by_id.get(self.by_name.get(&name.trim().to_lowercase())?)
     }
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_embedded_catalogue() {
+    fn finds_commodities_by_id_and_name() {
         let catalogue = Catalogue::open(None).unwrap();
         assert_eq!(catalogue.find(1.0).unwrap().name, "Feed Wheat");
         for id in [0.0, 1.5, -1.0, 1e300, f64::NAN] {

@@ -38,7 +38,7 @@ pub struct Logistics {
 impl Service for Logistics {
     const NAME: &'static str = "logistics";
     const TITLE: &'static str = "Drover logistics";
-    const ABOUT: &'static str = "Loads of a commodity: created, found and proven delivered.";
+    const ABOUT: &'static str = "Loads of commodities: creation, search, proof of delivery and notifications";
     const PORT: u16 = 8082;
     type Settings = Settings;
 
