@@ -6,7 +6,9 @@ use serde_json::json;
 use strum::VariantNames;
 use utoipa::ToSchema;
 
-/// A sex or age group of the animals of a listing. Each value is a flag in the index of facets, in this order.
+// Each value of the two enums is a flag in the index of facets, in this order.
+
+/// A sex or age group of the animals of a listing.
 #[derive(
     Clone,
     Copy,
@@ -39,7 +41,7 @@ impl Sex {
     }
 }
 
-/// A further attribute of animals. Each value is a flag in the index of facets, in this order.
+/// A further attribute of animals.
 #[derive(
     Clone,
     Copy,

@@ -1,4 +1,5 @@
-//! Requests that create and close listings: the members that all categories share.
+//! Requests that create and close listings (`docs/api/listings.md`, "Create" and "Lifecycle"). `category_forms.rs` has
+//! the members of single categories.
 
 use common::validation::{Code, ValidationErrors};
 use common::wire::{FileReference, LongText, Tag};
@@ -11,7 +12,7 @@ use super::model::{Kind, NewListing, Status};
 use super::price::Price;
 use crate::categories::Categories;
 
-/// The members of a new listing that all categories share (`docs/api/listings.md`, "Create").
+/// The members of a new listing that all categories share.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ListingForm {
@@ -80,7 +81,7 @@ impl ListingForm {
     }
 }
 
-/// The request that closes a listing (`docs/api/listings.md`, "Lifecycle").
+/// The request that closes a listing.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 #[schema(as = CloseListing)]

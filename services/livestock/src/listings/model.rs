@@ -1,4 +1,4 @@
-//! A listing, its states and their transitions.
+//! A listing, its statuses and their transitions (`docs/api/listings.md`, "Lifecycle").
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::location::{Coordinates, Location};
 use super::price::Price;
 use super::search_fields::SearchFields;
 
-/// Animals or supplies that are offered or wanted (`docs/api/listings.md`).
+/// Animals or supplies that are offered or wanted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Listing {
@@ -73,7 +73,7 @@ impl Kind {
     }
 }
 
-/// The status of a listing (`docs/api/listings.md`, "Lifecycle").
+/// The status of a listing.
 #[derive(
     Clone,
     Copy,

@@ -1,4 +1,4 @@
-//! A stored report and its reasons.
+//! A stored report and its reasons (`docs/api/listings.md`, "Reports").
 
 use database::{Id, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ impl ReportReason {
     }
 }
 
-/// A report as moderators read it (`docs/api/listings.md`, "Reports").
+/// A report as moderators read it.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {

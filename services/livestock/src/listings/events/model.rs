@@ -1,4 +1,4 @@
-//! A change of a listing's status.
+//! A change of a listing's status (`docs/api/listings.md`, "Lifecycle").
 
 use database::Timestamp;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::listings::model::Status;
 
-/// A change of a listing's status (`docs/api/listings.md`, "Lifecycle").
+/// A change of a listing's status.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListingEvent {

@@ -1,4 +1,4 @@
-//! The response with facets, and which values it lists.
+//! The response with facets, and which values it lists (`docs/api/listings.md`, "Facets").
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,8 +15,8 @@ pub const MAX_VALUES: usize = 500;
 /// Characters of a listed value: the limit of a breed. Old listings may have longer breeds.
 const MAX_VALUE_CHARS: usize = 60;
 
-/// The values of the filters of a search (`docs/api/listings.md`, "Facets"). At most 300 kB: breeds and societies have up
-/// to 500 values of 60 characters each, the values of the other filters are fixed.
+/// The values of the filters of a search, and the number of listings that each would leave. At most 300 kB: breeds and
+/// societies have up to 500 values of 60 characters each, the values of the other filters are fixed.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Facets<'a> {
     /// For each filter its 500 most frequent values, most frequent first. A count is the number of listings that the

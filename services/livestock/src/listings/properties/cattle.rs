@@ -55,7 +55,7 @@ pub struct Performance {
     daily_live_weight_gain: Option<GivenWeight>,
 }
 
-/// A weight in the unit of the request (`docs/api/conventions.md`, "Numbers, money and weights").
+/// A weight, stored in the unit of the request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct GivenWeight {
