@@ -7,7 +7,7 @@ fn statements_use_indexes() {
     testkit::block_on(async {
         let app = app(Backend::Sqlite).await;
         app.record_statements();
-        let (org, page, keys) = ("org-of-plans", "SELECT document FROM", "SELECT id, ");
+        let (org, page, keys) = ("org-of-plans", "SELECT document, id, sort_key FROM", "SELECT id, ");
         let form = with(with(carrier_form(), "carrierId", json!(org)), "organisationId", json!(org));
         let load = app.post("/v1/loads/carrier").by(&User::of(org)).json(&form).send().await.ok();
         let by_ids = format!("/by-ids?ids={}", load["id"].as_str().unwrap());
