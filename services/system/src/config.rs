@@ -12,8 +12,8 @@ use url::Url;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Location of file contents, for this deployment only: `file://` and a folder (absolute, or relative to the working
-    /// directory), `s3://BUCKET`, `gs://BUCKET` or `az://CONTAINER`; a folder may follow the name of a bucket.
+    /// Location of file contents, for this deployment only: `file://` and a folder (absolute, or relative to the
+    /// working directory), `s3://BUCKET`, `gs://BUCKET` or `az://CONTAINER`; a folder may follow the name of a bucket.
     /// Uploads to a bucket are buffered in the machine's temporary folder (`TMPDIR`), which should therefore be on a
     /// disk. The bucket should have a rule that aborts incomplete multipart uploads after a day, because a crash may
     /// leave some.

@@ -113,8 +113,8 @@ impl Regions {
     }
 }
 
-/// Parses the parameter `countryISO`, a country code in any case. Pushes an `enum` error and returns `None` if no country
-/// has this code.
+/// Parses the parameter `countryISO`, a country code in any case. Pushes an `enum` error and returns `None` if no
+/// country has this code.
 pub(crate) fn parse_country_code(text: &str, errors: &mut ValidationErrors) -> Option<String> {
     let code = text.trim().to_ascii_uppercase();
     if gazetteer::country(&code).is_none() {

@@ -14,8 +14,8 @@ pub(crate) const KINDS: [&str; 4] =
 /// Maximum length of a key in bytes.
 const MAX_KEY_BYTES: usize = 240;
 
-/// Returns the key of a location, for example `location:coordinates:grid:gazetteer:52.0565,-2.716`. `subject` is the text
-/// that the location is found by.
+/// Returns the key of a location, for example `location:coordinates:grid:gazetteer:52.0565,-2.716`. `subject` is the
+/// text that the location is found by.
 pub(super) fn location(kind: &str, words: &dyn WordScheme, geocoder: &dyn Geocoder, subject: &str) -> String {
     bounded(format!("location:{kind}:{}:{}:{subject}", words.name(), geocoder.name()))
 }

@@ -51,15 +51,15 @@ impl Places {
         .await
     }
 
-    /// Finds the location of a search result by its source and id. There is no fallback, because an id has a meaning for
-    /// its source only.
+    /// Finds the location of a search result by its source and id. There is no fallback, because an id has a meaning
+    /// for its source only.
     pub(super) async fn find_by_address_id(&self, source: &str, id: &str) -> Result<Location, Error> {
         let geocoder = if source == GAZETTEER { &self.gazetteer } else { &*self.geocoder };
         let key = cache_key::location("address", &*self.words, geocoder, id);
         let fetch = async || {
-            let found = geocoder.find(id).await?;
-            let three_words = self.words.encode(found.coordinates).await?;
-            Ok(Location { three_words, address: found.address, coordinates: found.coordinates })
+            let geocoded = geocoder.find(id).await?;
+            let three_words = self.words.encode(geocoded.coordinates).await?;
+            Ok(Location { three_words, address: geocoded.address, coordinates: geocoded.coordinates })
         };
         self.cache.get_or(&key, fetch).await
     }
@@ -124,8 +124,8 @@ impl Places {
         sources
     }
 
-    /// Returns the providers that are called over the network, and whether the last call of each succeeded. A probe would
-    /// be a call that the provider charges for.
+    /// Returns the providers that are called over the network, and whether the last call of each succeeded. A probe
+    /// would be a call that the provider charges for.
     pub(crate) fn health(&self) -> impl Iterator<Item = (&'static str, bool)> {
         let health = [("words", self.words.is_healthy()), ("addresses", self.geocoder.is_healthy())];
         health.into_iter().filter_map(|(name, healthy)| Some((name, healthy?)))

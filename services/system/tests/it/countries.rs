@@ -32,8 +32,8 @@ fn filters_by_enabled() {
     testkit::block_on(async {
         let app = start().await;
         let codes = async |query: &str| {
-            let found = app.get(&format!("/v1/countries{query}")).send().await.ok();
-            found.as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+            let response = app.get(&format!("/v1/countries{query}")).send().await.ok();
+            response.as_object().unwrap().keys().cloned().collect::<Vec<_>>()
         };
         assert_eq!(codes("?enabled=true").await, ["GB", "IE"]);
         assert_eq!(codes("?enabled=false").await.len(), 247);
@@ -54,8 +54,8 @@ fn enabled_countries_are_configurable() {
         let from_file = Settings { countries_file: Some(file), ..Settings::default() };
         for (settings, codes) in [(from_list, ["DE", "FR"]), (from_file, ["AU", "NZ"])] {
             let app = start_with(settings).await;
-            let found = app.get("/v1/countries?enabled=true").send().await.ok();
-            assert_eq!(found.as_object().unwrap().keys().collect::<Vec<_>>(), codes);
+            let response = app.get("/v1/countries?enabled=true").send().await.ok();
+            assert_eq!(response.as_object().unwrap().keys().collect::<Vec<_>>(), codes);
         }
     });
 }

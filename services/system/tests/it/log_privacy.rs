@@ -41,8 +41,8 @@ testkit::on_both! {
         let admin = user_with_personal_data().with("roles", "admin");
         service.call("POST", "/v1/cache").by(&admin).json(&clear).send().await;
         assert_eq!(call("GET", &format!("/v1/addresses?query={text}")).send().await.status, 503);
-        for path in ["locations/coordinates?lat=60.1530&lon=-1.1427", "locations/three-words?query=ottilie.old.mill"] {
-            call("GET", &format!("/v1/{path}")).send().await;
+        for query in ["coordinates?lat=60.1530&lon=-1.1427", "three-words?query=ottilie.old.mill"] {
+            call("GET", &format!("/v1/locations/{query}")).send().await;
         }
         let operations = [
             "POST /v1/files", "POST /v1/files/resolve", "POST /v1/cache", "GET /v1/files", "GET /v1/addresses",
@@ -50,8 +50,10 @@ testkit::on_both! {
         ];
         service.send_malformed_requests(&operations).await;
         // The table and the content store disappear while the service runs.
-        let drop_table = if backend == Backend::Postgres { "DROP TABLE system.files CASCADE" } else { "DROP TABLE files" };
-        database.execute(drop_table);
+        database.execute(match backend {
+            Backend::Postgres => "DROP TABLE system.files CASCADE",
+            Backend::Sqlite => "DROP TABLE files",
+        });
         assert_eq!(call("POST", "/v1/files").form(form()).send().await.status, 500);
         folder.close().unwrap();
         assert!(call("POST", "/v1/files").form(form()).send().await.status >= 500);

@@ -55,8 +55,9 @@ impl RedisConnection {
         Ok(Self { current, errors: cache_errors(), _reconnector: reconnector })
     }
 
-    /// Sends a command and waits for its response. Any failure drops the connection, even an error response, because the
-    /// server may be loading its data or may have become a read-only replica. Only "out of memory" keeps the connection.
+    /// Sends a command and waits for its response. Any failure drops the connection, even an error response, because
+    /// the server may be loading its data or may have become a read-only replica. Only "out of memory" keeps the
+    /// connection.
     ///
     /// # Errors
     /// Fails if Redis is disconnected, does not respond within `max_wait` or reports an error.

@@ -24,8 +24,8 @@ const CALL_TIMEOUT: Duration = Duration::from_millis(250);
 /// Timeout of each command of a clear, for which an administrator waits.
 const CLEAR_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Stores the value `ARGV[1]` under `KEYS[1]` for `ARGV[3]` seconds if the epoch at `KEYS[2]` is still `ARGV[2]`. A script
-/// runs atomically.
+/// Stores the value `ARGV[1]` under `KEYS[1]` for `ARGV[3]` seconds if the epoch at `KEYS[2]` is still `ARGV[2]`. A
+/// script runs atomically.
 const PUT_SCRIPT: &str = "if (redis.call('GET', KEYS[2]) or '0') == ARGV[2] then \
                           redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[3]) end";
 /// Increments the counter at `KEYS[1]`. A counter that Redis has lost restarts at `ARGV[1]`, the current time in ms, so
@@ -35,7 +35,7 @@ const INCREMENT_SCRIPT: &str = "redis.call('SET', KEYS[1], ARGV[1], 'NX') return
 /// Entries in a Redis database.
 pub(super) struct RedisBackend {
     connection: RedisConnection,
-    /// What the Redis keys of entries start with.
+    /// Prefix of the Redis keys of entries.
     entry_prefix: String,
     epoch_key: String,
     generation_key: String,

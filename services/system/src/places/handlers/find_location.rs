@@ -10,8 +10,8 @@ use crate::System;
 
 /// Get location by three-word address
 ///
-/// The coordinates are the centre of the cell. An address that does not exist in the deployment's scheme is refused with
-/// up to three similar addresses in `data.suggestions`.
+/// The coordinates are the centre of the cell. An address that does not exist in the deployment's scheme is refused
+/// with up to three similar addresses in `data.suggestions`.
 #[utoipa::path(operation_id = "find_location_by_words", tag = "locations", params(WordsParams),
     responses((status = 200, body = Location), ErrorResponses))]
 #[get("/locations/three-words")]
@@ -22,7 +22,9 @@ pub(super) async fn by_words(query: Query<WordsParams>, system: Data<System>) ->
 
 /// Get location by address id
 #[utoipa::path(operation_id = "find_location_by_address", tag = "locations", params(AddressIdParams),
-    responses((status = 200, body = Location), (status = 404, description = "The source has no address with this id."), ErrorResponses))]
+    responses(
+        (status = 200, body = Location), (status = 404, description = "The source has no address with this id."),
+        ErrorResponses))]
 #[get("/locations/address")]
 pub(super) async fn by_address_id(
     query: Query<AddressIdParams>,

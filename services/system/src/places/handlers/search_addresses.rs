@@ -10,8 +10,8 @@ use crate::System;
 
 /// Search addresses
 ///
-/// The response has the members of the best match, and all matches in `results`: exact matches first, then prefixes, then
-/// similar spellings. Among matches of the same kind, places of enabled countries come first, then larger places.
+/// The response has the members of the best match, and all matches in `results`: exact matches first, then prefixes,
+/// then similar spellings. Among matches of the same kind, places of enabled countries come first, then larger places.
 #[utoipa::path(operation_id = "search_addresses", tag = "addresses", params(SearchParams),
     responses(
         (status = 200, body = AddressSearch, headers(("Link" = String, description = "RFC 8288: first, prev, next"))),

@@ -58,7 +58,7 @@ impl EmbeddedGazetteer {
                 gazetteer::SearchOptions { text: Some(text), country, limit: 1, ..Default::default() };
             self.gazetteer.find(&self.gazetteer.search(&search).first()?.id)
         });
-        matches.next().map(|found| Coordinates { lat: found.lat, lon: found.lon })
+        matches.next().map(|resolved| Coordinates { lat: resolved.lat, lon: resolved.lon })
     }
 
     fn search_now(&self, query: &AddressQuery) -> Result<Vec<AddressResult>, Error> {

@@ -115,8 +115,8 @@ impl Geocoder for Loqate {
     }
 }
 
-/// Parses the items of a response. Returns `None` if the response is an error about the request. Errors are responses with
-/// status 200 and one item, which describes the error.
+/// Parses the items of a response. Returns `None` if the response is an error about the request. Errors are responses
+/// with status 200 and one item, which describes the error.
 fn parse_items<T: DeserializeOwned>(response: &ProviderResponse) -> anyhow::Result<Option<Vec<T>>> {
     let ItemsResponse { items } = response.success()?;
     if let Some(error) = items.first().and_then(|item| item.get("Error")) {

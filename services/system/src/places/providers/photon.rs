@@ -11,8 +11,8 @@ use super::provider::{Geocoder, ProviderFuture};
 /// The name of the provider.
 const NAME: &str = "photon";
 
-/// Maximum number of matches that Photon returns. A search in one country requests all of them and filters the response,
-/// because older servers have no country parameter.
+/// Maximum number of matches that Photon returns. A search in one country requests all of them and filters the
+/// response, because older servers have no country parameter.
 const MAX_RESULTS: usize = 50;
 
 /// A Photon server.

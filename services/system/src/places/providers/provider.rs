@@ -1,5 +1,5 @@
-//! The interface of providers. A deployment has one provider of three-word addresses, whose scheme all `threeWords` belong
-//! to, and one geocoder. The embedded ones need no network and are the default.
+//! The interface of providers. A deployment has one provider of three-word addresses, whose scheme all `threeWords`
+//! belong to, and one geocoder. The embedded ones need no network and are the default.
 
 use common::Error;
 use common::validation::{Code, ValidationErrors};
@@ -25,8 +25,8 @@ pub(in super::super) trait WordScheme: Send + Sync {
     /// Returns the words of the cell that contains these coordinates.
     fn encode(&self, coordinates: Coordinates) -> ProviderFuture<'_, String>;
 
-    /// Returns the words in the spelling of the scheme, and the centre of their cell. Fails with [`unknown_words`] if no
-    /// cell has these words.
+    /// Returns the words in the spelling of the scheme, and the centre of their cell. Fails with [`unknown_words`] if
+    /// no cell has these words.
     fn decode<'a>(&'a self, words: &'a str) -> ProviderFuture<'a, (String, Coordinates)>;
 
     /// Returns whether the last call succeeded. `None` for a provider without network calls.

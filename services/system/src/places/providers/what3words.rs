@@ -88,8 +88,8 @@ impl What3Words {
             if response.status == 400 { Ok(Suggestions::default()) } else { response.success() }
         };
         let query = [("input", words), ("n-results", "3")];
-        let found = self.0.get("v3/autosuggest", &query, parse).await?;
-        Ok(found.suggestions.into_iter().map(|suggestion| suggestion.words).collect())
+        let response = self.0.get("v3/autosuggest", &query, parse).await?;
+        Ok(response.suggestions.into_iter().map(|suggestion| suggestion.words).collect())
     }
 }
 

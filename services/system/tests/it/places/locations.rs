@@ -135,8 +135,8 @@ fn suggests_similar_words() {
 fn finds_addresses_by_id() {
     testkit::block_on(async {
         let app = start().await;
-        let found = app.search(&[("query", "hr4 9ar")]).await.ok();
-        let id = found["id"].as_str().unwrap();
+        let response = app.search(&[("query", "hr4 9ar")]).await.ok();
+        let id = response["id"].as_str().unwrap();
         let location = app.by_id("gazetteer", id).await.ok();
         assert_complete(&location);
         assert_eq!(location["address"]["postcode"], "HR4 9AR");
@@ -145,8 +145,8 @@ fn finds_addresses_by_id() {
             assert_eq!(app.by_id(source, id).await.ok(), location, "{source:?}");
         }
         for query in ["HR1", "Hereford", "Ballina"] {
-            let found = app.search(&[("query", query)]).await.ok();
-            for (id, source) in all(&found, "id").into_iter().zip(all(&found, "source")) {
+            let response = app.search(&[("query", query)]).await.ok();
+            for (id, source) in all(&response, "id").into_iter().zip(all(&response, "source")) {
                 assert_complete(&app.by_id(source, id).await.ok());
             }
         }

@@ -18,7 +18,7 @@ pub async fn stub() -> MockServer {
         let items = ResponseTemplate::new(200).set_body_json(json!({ "Items": items }));
         request.respond_with(items).mount(&stub).await;
     };
-    let item = |id: &str, kind: &str, text: &str, about: &str| json!({"Id": id, "Type": kind, "Text": text, "Highlight": "0-3", "Description": about});
+    let item = |id: &str, kind: &str, text: &str, description: &str| json!({"Id": id, "Type": kind, "Text": text, "Highlight": "0-3", "Description": description});
     let container = "GB|RM|ENG|9AR-HR4";
     let postcode = item(container, "Postcode", "HR4 9AR", "King Street, Hereford - 3 Addresses");
     let house =
@@ -26,13 +26,17 @@ pub async fn stub() -> MockServer {
     mount(FIND, "Container", container, json!([house(1), house(2), house(3)])).await;
     mount(FIND, "Text", "hr4 9ar", json!([postcode, house(1)])).await;
     mount(FIND, "Text", "nothing", json!([])).await;
-    let error = |number: &str, about: &str| json!([{"Error": number, "Description": about, "Cause": "See the description.", "Resolution": "None"}]);
+    let error = |number: &str, description: &str| {
+        json!([{"Error": number, "Description": description, "Cause": "See the description.",
+            "Resolution": "None"}])
+    };
     mount(FIND, "Container", "unknown", error("1002", "Container Invalid")).await;
     mount(RETRIEVE, "Id", "unknown", error("1001", "Id Invalid")).await;
     mount(RETRIEVE, "Id", "refused", error("2", &format!("Unknown key {KEY}"))).await;
     let address = |id: &str, lat: &str, lon: &str| {
         json!([{"Id": id, "DomesticId": "1", "Language": "ENG", "Company": "Left Bank", "BuildingNumber": "1",
-            "Street": "King Street", "District": "", "City": "Hereford", "Line1": "1 King Street", "Line2": "", "Line3": null,
+            "Street": "King Street", "District": "", "City": "Hereford", "Line1": "1 King Street", "Line2": "",
+            "Line3": null,
             "ProvinceName": "Herefordshire", "ProvinceCode": "", "Province": "Herefordshire",
             "PostalCode": "HR4 9AR", "CountryName": "United Kingdom", "CountryIso2": "GB", "CountryIso3": "GBR",
             "Type": "Commercial", "DataLevel": "Premise", "Field1": lat, "Field2": lon}])
@@ -47,10 +51,10 @@ fn searches_and_lists_containers() {
     testkit::block_on(async {
         let stub = stub().await;
         let app = start_with(addresses_from(Loqate, &stub)).await;
-        let found = app.search(&[("query", "HR4 9AR".to_lowercase().as_str())]).await.ok();
-        assert_eq!(all(&found, "type"), ["container", "address"]);
+        let response = app.search(&[("query", "HR4 9AR".to_lowercase().as_str())]).await.ok();
+        assert_eq!(all(&response, "type"), ["container", "address"]);
         assert_eq!(
-            found["results"][0],
+            response["results"][0],
             json!({"id": "GB|RM|ENG|9AR-HR4", "type": "container", "text": "HR4 9AR",
                 "description": "King Street, Hereford - 3 Addresses", "source": "loqate"})
         );

@@ -101,8 +101,8 @@ impl Places {
 }
 
 /// Returns a member of each result.
-fn all<'a>(found: &'a Value, member: &str) -> Vec<&'a str> {
-    found["results"].as_array().unwrap().iter().map(|result| result[member].as_str().unwrap()).collect()
+fn all<'a>(response: &'a Value, member: &str) -> Vec<&'a str> {
+    response["results"].as_array().unwrap().iter().map(|result| result[member].as_str().unwrap()).collect()
 }
 
 /// Asserts that a location has all three members, a country and no empty text.

@@ -52,7 +52,8 @@ pub async fn stub() -> MockServer {
     mount("/api", "q", "Hereford", &[town(), texan()]).await;
     mount("/api", "q", "3 King Street", &[house()]).await;
     mount("/api", "q", "nothing", &[]).await;
-    let odd = json!({"osm_type": "N", "osm_id": 1, "name": "  Hay ", "postcode": null, "city": " ", "country": "Wales"});
+    let odd = json!({"osm_type": "N", "osm_id": 1, "name": "  Hay ", "postcode": null, "city": " ",
+        "country": "Wales"});
     let (nameless, nowhere) = (json!({"osm_type": "N", "osm_id": 2}), json!({"osm_id": 3, "name": "x"}));
     let odd = [feature(52.0, -3.0, nameless), feature(91.0, 0.0, nowhere), feature(52.0, -3.1, odd)];
     mount("/api", "q", "odd", &odd).await;
@@ -67,13 +68,13 @@ fn searches_addresses() {
     testkit::block_on(async {
         let stub = stub().await;
         let app = start_with(addresses_from(Photon, &stub)).await;
-        let found = app.search(&[("query", "Hereford")]).await.ok();
+        let response = app.search(&[("query", "Hereford")]).await.ok();
         assert_eq!(
-            found["results"][0],
+            response["results"][0],
             json!({"id": "R10206194@52.0553813,-2.7151735", "type": "place", "text": "Hereford",
                 "description": "Herefordshire, England, United Kingdom", "source": "photon"})
         );
-        assert_eq!(all(&found, "source"), ["photon", "photon"]);
+        assert_eq!(all(&response, "source"), ["photon", "photon"]);
         let american = app.search(&[("query", "Hereford"), ("countryISO", "us")]).await.ok();
         assert_eq!(all(&american, "description"), ["Deaf Smith County, Texas, United States"]);
         let second = app.search(&[("query", "Hereford"), ("offset", "1")]).await.ok();
@@ -129,8 +130,8 @@ fn invalid_features_are_skipped() {
     testkit::block_on(async {
         let stub = stub().await;
         let app = start_with(addresses_from(Photon, &stub)).await;
-        let found = app.search(&[("query", "odd")]).await.ok();
-        assert_eq!(all(&found, "text"), ["Hay"]);
-        assert_eq!(all(&found, "description"), ["Wales"]);
+        let response = app.search(&[("query", "odd")]).await.ok();
+        assert_eq!(all(&response, "text"), ["Hay"]);
+        assert_eq!(all(&response, "description"), ["Wales"]);
     });
 }

@@ -90,10 +90,10 @@ fn gazetteer_is_the_fallback_for_addresses() {
         for (name, template) in failures() {
             let stub = responding_with(template).await;
             for (provider, app, path) in &start_each(&stub, true).await[1..] {
-                let found = app.get(path).send().await.ok();
-                match found.get("results") {
-                    Some(_) => assert_eq!(all(&found, "source")[0], "gazetteer", "{provider} {name}"),
-                    None => assert_complete(&found),
+                let response = app.get(path).send().await.ok();
+                match response.get("results") {
+                    Some(_) => assert_eq!(all(&response, "source")[0], "gazetteer", "{provider} {name}"),
+                    None => assert_complete(&response),
                 }
             }
         }
@@ -105,9 +105,9 @@ fn fallback_responses_are_not_cached_as_the_providers() {
     testkit::block_on(async {
         let stub = responding_with(ResponseTemplate::new(500)).await;
         let app = start_with(Settings { address_fallback: true, ..addresses_from(Loqate, &stub) }).await;
-        let found = app.search(&[("query", "hr4 9ar")]).await.ok();
-        assert_eq!(found["source"], "gazetteer");
-        let id = found["id"].as_str().unwrap();
+        let response = app.search(&[("query", "hr4 9ar")]).await.ok();
+        assert_eq!(response["source"], "gazetteer");
+        let id = response["id"].as_str().unwrap();
         assert_eq!(app.by_id("gazetteer", id).await.ok()["address"]["postcode"], "HR4 9AR");
         assert_eq!(app.by_id("loqate", id).await.error(503), "dependency_unavailable");
         let container = app.search(&[("query", "HR1")]).await.ok();

@@ -10,17 +10,17 @@ use crate::cache::empty_cache;
 fn finds_towns() {
     testkit::block_on(async {
         let app = start().await;
-        let found = app.search(&[("query", "Hereford")]).await.ok();
-        let best = &found["results"][0];
+        let response = app.search(&[("query", "Hereford")]).await.ok();
+        let best = &response["results"][0];
         assert_eq!((&best["text"], &best["type"]), (&json!("Hereford"), &json!("place")));
         assert_eq!(best["source"], "gazetteer");
         assert!(best["description"].as_str().unwrap().contains("Herefordshire"), "{best}");
         for member in ["id", "type", "text", "description", "source"] {
-            assert_eq!(found[member], best[member], "{member}");
+            assert_eq!(response[member], best[member], "{member}");
         }
-        assert_eq!(found.as_object().unwrap().len(), 6);
-        assert!(all(&found, "id").len() > 1 && all(&found, "id").len() <= 10);
-        assert_eq!(app.search(&[("query", "  HEREFORD ")]).await.ok(), found);
+        assert_eq!(response.as_object().unwrap().len(), 6);
+        assert!(all(&response, "id").len() > 1 && all(&response, "id").len() <= 10);
+        assert_eq!(app.search(&[("query", "  HEREFORD ")]).await.ok(), response);
     });
 }
 
@@ -30,8 +30,12 @@ fn finds_postcodes_and_misspelt_names() {
         let app = start().await;
         let best_match = async |query: &str| app.search(&[("query", query)]).await.ok();
         for query in ["hr4 9ar", "HR49AR"] {
-            let found = best_match(query).await;
-            assert_eq!((&found["type"], &found["text"]), (&json!("postcode"), &json!("HR4 9AR")), "{query}");
+            let response = best_match(query).await;
+            assert_eq!(
+                (&response["type"], &response["text"]),
+                (&json!("postcode"), &json!("HR4 9AR")),
+                "{query}"
+            );
         }
         let district = best_match("HR1").await;
         assert_eq!((&district["type"], &district["text"]), (&json!("container"), &json!("HR1")));
@@ -52,11 +56,11 @@ fn enabled_countries_come_first() {
             ("Tramore", "Waterford, Ireland"),
             ("Whitchurch Hampshire", "Hampshire, England, United Kingdom"),
         ] {
-            let found = app.search(&[("query", query)]).await.ok();
-            assert_eq!(found["text"], query.split(' ').next().unwrap());
-            assert_eq!(found["description"], description);
+            let response = app.search(&[("query", query)]).await.ok();
+            assert_eq!(response["text"], query.split(' ').next().unwrap());
+            assert_eq!(response["description"], description);
         }
-        let id = |found: &Value| found["id"].as_str().unwrap().to_owned();
+        let id = |response: &Value| response["id"].as_str().unwrap().to_owned();
         let perths = app.search(&[("query", "Perth")]).await.ok();
         assert!(all(&perths, "description")[1].ends_with("Australia"), "{perths}");
         let page = app.search(&[("query", "Perth"), ("limit", "1"), ("offset", "1")]).await.ok();
@@ -116,9 +120,12 @@ fn container_ids_list_contents() {
 fn country_restricts_matches() {
     testkit::block_on(async {
         let app = start().await;
-        let found = app.search(&[("query", "Hereford"), ("countryISO", "us")]).await.ok();
-        assert!(all(&found, "description").iter().all(|text| text.ends_with("United States")), "{found}");
-        assert_eq!(app.search(&[("query", "Hereford"), ("countryISO", "US")]).await.ok(), found);
+        let response = app.search(&[("query", "Hereford"), ("countryISO", "us")]).await.ok();
+        assert!(
+            all(&response, "description").iter().all(|text| text.ends_with("United States")),
+            "{response}"
+        );
+        assert_eq!(app.search(&[("query", "Hereford"), ("countryISO", "US")]).await.ok(), response);
         let everywhere = app.search(&[("query", "Hereford"), ("countryISO", "")]).await.ok();
         assert_eq!(everywhere, app.search(&[("query", "Hereford")]).await.ok());
     });

@@ -20,12 +20,15 @@ pub async fn stub() -> MockServer {
         let request = Mock::given(path(at)).and(query_param(name, value)).and(header("X-Api-Key", KEY));
         request.respond_with(ResponseTemplate::new(status).set_body_json(body)).mount(&stub).await;
     };
-    let (words, found) = ("filled.count.soap", square("filled.count.soap", 51.520_847, -0.195_521));
-    mount("/v3/convert-to-coordinates", "words", words, 200, found.clone()).await;
-    mount("/v3/convert-to-3wa", "coordinates", "51.52085,-0.19552", 200, found).await;
+    let (words, body) = ("filled.count.soap", square("filled.count.soap", 51.520_847, -0.195_521));
+    mount("/v3/convert-to-coordinates", "words", words, 200, body.clone()).await;
+    mount("/v3/convert-to-3wa", "coordinates", "51.52085,-0.19552", 200, body).await;
     let refused = json!({"error": {"code": "BadWords", "message": "words must be a valid 3 word address"}});
     mount("/v3/convert-to-coordinates", "words", "filled.count.sope", 400, refused).await;
-    let near = |words: &str, rank| json!({"country": "GB", "nearestPlace": "Bayswater, London", "words": words, "rank": rank, "language": "en"});
+    let near = |words: &str, rank| {
+        json!({"country": "GB", "nearestPlace": "Bayswater, London", "words": words, "rank": rank,
+            "language": "en"})
+    };
     let suggested = json!({"suggestions": [near("filled.count.soap", 1), near("filled.count.slope", 2)]});
     mount("/v3/autosuggest", "input", "filled.count.sope", 200, suggested).await;
     let invalid =
