@@ -57,9 +57,9 @@ impl Places {
         let geocoder = if source == GAZETTEER { &self.gazetteer } else { &*self.geocoder };
         let key = cache_key::location("address", &*self.words, geocoder, id);
         let fetch = async || {
-            let geocoded = geocoder.find(id).await?;
-            let three_words = self.words.encode(geocoded.coordinates).await?;
-            Ok(Location { three_words, address: geocoded.address, coordinates: geocoded.coordinates })
+            let result = geocoder.find(id).await?;
+            let three_words = self.words.encode(result.coordinates).await?;
+            Ok(Location { three_words, address: result.address, coordinates: result.coordinates })
         };
         self.cache.get_or(&key, fetch).await
     }
