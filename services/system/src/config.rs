@@ -1,4 +1,4 @@
-//! What this service alone is told.
+//! The settings of the system service.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,74 +12,75 @@ use url::Url;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Where the content of files is kept, for this deployment alone: `file://` and a folder, absolute or from where
-    /// the service starts; or `s3://BUCKET`, `gs://BUCKET`, `az://CONTAINER`, each with a folder if you like.
-    /// What is uploaded to a bucket waits in the temporary folder of the machine (`TMPDIR`) until it is whole, so that
-    /// should be on a disk; and the bucket should have a rule that aborts incomplete multipart uploads after a day,
-    /// which a crash may leave there.
-    #[serde(serialize_with = "store")]
+    /// Location of file contents, for this deployment only: `file://` and a folder (absolute, or relative to the
+    /// working directory), `s3://BUCKET`, `gs://BUCKET` or `az://CONTAINER`; a folder may follow the name of a bucket.
+    /// Uploads to a bucket are buffered in the machine's temporary folder (`TMPDIR`), which should therefore be on a
+    /// disk. The bucket should have a rule that aborts incomplete multipart uploads after a day, because a crash may
+    /// leave some.
+    #[serde(serialize_with = "store_url")]
     pub store_url: String,
-    /// Another address of the store than the provider's own, for S3-compatible servers; only `http://` here turns
-    /// encryption off. By default as `AWS_ENDPOINT_URL`, `GOOGLE_BASE_URL` or `AZURE_ENDPOINT` says.
+    /// Endpoint of an S3-compatible server, in place of the provider's own. A connection is unencrypted only if this
+    /// starts with `http://`. Default: `AWS_ENDPOINT_URL`, `GOOGLE_BASE_URL` or `AZURE_ENDPOINT`.
     #[serde(serialize_with = "url")]
     pub store_endpoint: Option<Url>,
-    /// The region of the bucket on S3. By default as `AWS_REGION` says.
+    /// Region of the S3 bucket. Default: `AWS_REGION`.
     pub store_region: Option<String>,
-    /// The access key id on S3, the account on Azure. By default what the environment or the machine provides: the
-    /// variables `AWS_…`, `GOOGLE_…`, `AZURE_…`, a workload's identity, an instance's role.
+    /// Access key id on S3, account on Azure. Default: the credentials of the environment (variables `AWS_…`,
+    /// `GOOGLE_…`, `AZURE_…`, a workload identity, the role of an instance).
     pub store_access_key: Option<String>,
-    /// The secret access key on S3, the account's key on Azure.
+    /// Secret access key on S3, account key on Azure.
     #[serde(serialize_with = "secret")]
     pub store_secret_key: Option<SecretString>,
-    /// Content that no file has is removed when it is older than this, in seconds. An upload whose content waits
-    /// half as long for its record is refused. Replicas and the command `sweep-files` must be told the same.
+    /// Age in seconds after which content without a file record is removed. An upload whose content waits half as long
+    /// for its record is refused. All replicas and the command `sweep-files` must use the same value.
     pub sweep_grace_seconds: u64,
-    /// A clamd that looks at every upload, `tcp://HOST:3310` or `unix:///run/clamav/clamd.ctl`; none: no scan. Its
-    /// `StreamMaxLength` must be `file_bytes` at least.
+    /// URL of a clamd that scans every upload, `tcp://HOST:3310` or `unix:///run/clamav/clamd.ctl`. Default: no scan.
+    /// The `StreamMaxLength` of clamd must be at least `file_bytes`.
     #[serde(serialize_with = "url")]
     pub scan_url: Option<Url>,
-    /// How long it may take for one file, in seconds.
+    /// Timeout of the scan of one file in seconds.
     pub scan_seconds: u64,
-    /// The most bytes of an uploaded file.
+    /// Maximum size of an uploaded file in bytes.
     pub file_bytes: usize,
-    /// The most files of one upload.
+    /// Maximum number of files of one upload.
     pub file_count: usize,
-    /// Where the cache is: `memory:` in the process, or `redis://` or `rediss://` and an address to share it.
+    /// The cache: `memory:`, or the `redis://` or `rediss://` URL of a Redis that the replicas share.
     #[serde(serialize_with = "without_password")]
     pub cache_url: SecretString,
-    /// What this deployment's keys in a shared Redis begin with.
+    /// Prefix of this deployment's keys in a shared Redis.
     pub cache_prefix: String,
-    /// The most bytes of keys and values in the process's own cache.
+    /// Maximum size of the in-memory cache in bytes of keys and values.
     pub cache_bytes: u64,
-    /// How long an entry is kept, in seconds.
+    /// Lifetime of a cache entry in seconds.
     pub cache_seconds: u64,
-    /// The scheme of three-word addresses.
+    /// Provider of three-word addresses.
     pub words_provider: WordsProvider,
-    /// Where `what3words` is, without `/v3`.
+    /// URL of the `what3words` service, without `/v3`.
     #[serde(serialize_with = "url")]
     pub words_url: Option<Url>,
-    /// Its key.
+    /// API key of the `what3words` service.
     #[serde(serialize_with = "secret")]
     pub words_key: Option<SecretString>,
-    /// Or a file with its key, which is read again when the secrets are cleared from the cache.
+    /// File with this key, as an alternative. It is reloaded when the secrets are cleared from the cache.
     pub words_key_file: Option<PathBuf>,
-    /// Who knows addresses.
+    /// Provider of addresses.
     pub address_provider: AddressProvider,
-    /// Where `loqate` or `photon` is.
+    /// URL of the `loqate` or `photon` service.
     #[serde(serialize_with = "url")]
     pub address_url: Option<Url>,
-    /// The key of `loqate`.
+    /// API key of the `loqate` service.
     #[serde(serialize_with = "secret")]
     pub address_key: Option<SecretString>,
-    /// Or a file with its key, which is read again when the secrets are cleared from the cache.
+    /// File with this key, as an alternative. It is reloaded when the secrets are cleared from the cache.
     pub address_key_file: Option<PathBuf>,
-    /// The gazetteer answers address searches and coordinates while the address provider cannot be reached.
+    /// Whether the gazetteer answers address searches and finds the nearest place while the address provider is
+    /// unavailable.
     pub address_fallback: bool,
-    /// How long to wait for a provider, in milliseconds.
+    /// Timeout of a call to a provider in milliseconds.
     pub provider_timeout_ms: u64,
-    /// Codes of the countries that are shown as enabled, and whose places come first in an address search.
+    /// ISO 3166-1 alpha-2 codes of the enabled countries. Their places come first in an address search.
     pub enabled_countries: Vec<String>,
-    /// Or a CSV file with a column `iso` of such codes.
+    /// CSV file with a column `iso` of such codes, as an alternative.
     pub countries_file: Option<PathBuf>,
 }
 
@@ -116,21 +117,21 @@ impl Default for Settings {
     }
 }
 
-/// A scheme of three-word addresses.
+/// A provider of three-word addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WordsProvider {
-    /// The embedded one.
+    /// The embedded grid.
     Grid,
     /// A service with the what3words API, version 3.
     What3words,
 }
 
-/// Who knows addresses.
+/// A provider of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AddressProvider {
-    /// The embedded one.
+    /// The embedded gazetteer.
     Gazetteer,
     /// A service with the Loqate Capture API.
     Loqate,
@@ -139,37 +140,44 @@ pub enum AddressProvider {
 }
 
 impl Settings {
+    /// Checks the settings that are durations.
+    ///
     /// # Errors
-    /// A time of zero, which nothing can be done in.
+    /// Fails if one of them is 0. The message names it.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        for (name, time) in [
+        for (name, duration) in [
             ("sweep_grace_seconds", self.sweep_grace_seconds),
             ("scan_seconds", self.scan_seconds),
             ("provider_timeout_ms", self.provider_timeout_ms),
         ] {
-            let variable = name.to_uppercase();
-            anyhow::ensure!(
-                time > 0,
-                "service.{name} (DROVER_SERVICE__{variable}) is {time}: set it to 1 or more"
-            );
+            anyhow::ensure!(duration > 0, "{} is {duration}: set it to 1 or more", setting(name));
         }
         Ok(())
     }
 
-    /// How old content must be to be removed.
-    pub(crate) fn grace(&self) -> Duration {
+    /// Returns the age after which content without a file record is removed.
+    pub(crate) fn sweep_grace(&self) -> Duration {
         Duration::from_secs(self.sweep_grace_seconds)
     }
 }
 
+/// Returns the name of a setting of this service with its environment variable, for error messages:
+/// `service.cache_url (DROVER_SERVICE__CACHE_URL)`.
+pub(crate) fn setting(name: &str) -> String {
+    format!("service.{name} (DROVER_SERVICE__{})", name.to_uppercase())
+}
+
+/// Serializes the URL of the cache without its password. A URL that cannot be parsed becomes an empty text.
 fn without_password<S: Serializer>(url: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
     let Ok(mut url) = Url::parse(url.expose_secret()) else { return serializer.serialize_str("") };
-    // An address that can have no password has none.
+    // Fails for URLs that cannot have a password.
     let _ = url.set_password(None);
     serializer.collect_str(&url)
 }
 
-fn store<S: Serializer>(url: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    let named = Url::parse(url).ok().filter(|url| !url.username().is_empty() || url.password().is_some());
-    serializer.serialize_str(named.map(without_credentials).as_ref().map_or(url, Url::as_str))
+/// Serializes the URL of the store without user name and password.
+fn store_url<S: Serializer>(url: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    let with_credentials =
+        Url::parse(url).ok().filter(|url| !url.username().is_empty() || url.password().is_some());
+    serializer.serialize_str(with_credentials.map(without_credentials).as_ref().map_or(url, Url::as_str))
 }

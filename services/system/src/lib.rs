@@ -1,10 +1,9 @@
-//! The system service: files that loads and listings refer to, and places.
+//! The system service: files that loads and listings refer to, places, countries, and the cache of places.
 
 mod cache;
 mod config;
 mod countries;
 mod files;
-mod metrics;
 mod places;
 mod schema;
 
@@ -19,7 +18,7 @@ use utoipa_actix_web::scope::scope;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 pub use cache::Cache;
-use cache::Secrets;
+use cache::SecretReloader;
 pub use config::{AddressProvider, Settings, WordsProvider};
 use countries::Countries;
 use files::content::ContentStore;
@@ -31,18 +30,18 @@ use places::Places;
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
 
-/// What the handlers share.
+/// The state that all handlers share.
 pub struct System {
     db: Database,
-    /// Begins every URL that answers show.
+    /// Base of the URLs in responses, without a slash at the end.
     public_url: String,
     store: ContentStore,
     large_responses: LargeResponses,
-    /// Limits the calls to resolve files of each tenant.
+    /// Limits the concurrent calls to resolve files of each tenant.
     resolve_limits: TenantLimits,
     scanner: Option<Scanner>,
     cache: Cache,
-    secrets: Arc<Secrets>,
+    secrets: Arc<SecretReloader>,
     places: Places,
     countries: Countries,
     settings: Settings,
@@ -52,7 +51,7 @@ impl Service for System {
     const NAME: &'static str = "system";
     const TITLE: &'static str = "Drover system";
     const ABOUT: &'static str =
-        "Keeps uploaded files, resolves places and addresses, lists countries and regions.";
+        "Stores uploaded files, resolves places and addresses, and lists countries and regions.";
     const PORT: u16 = 8081;
     type Settings = Settings;
 
@@ -63,8 +62,8 @@ impl Service for System {
     fn routes(v1: &mut ServiceConfig) {
         files::routes(v1);
         cache::routes(v1);
-        geography(v1);
-        v1.service(scope("/public").configure(geography));
+        open_routes(v1);
+        v1.service(scope("/public").configure(open_routes));
     }
 
     fn commands() -> Vec<Command> {
@@ -76,14 +75,15 @@ impl Service for System {
     }
 
     fn register_metrics() {
-        metrics::register_metrics();
+        cache::register_metrics(&places::CACHE_KEY_KINDS);
+        places::register_metrics();
     }
 
     async fn check(settings: &Settings, verifier: Data<Verifier>) -> anyhow::Result<()> {
         settings.check()?;
         let cache = Cache::open(settings).await?;
-        let enabled = countries::enabled(settings)?;
-        Places::open(settings, &enabled, cache, &Arc::new(Secrets::new(verifier)))?;
+        let enabled = countries::read_enabled(settings)?;
+        Places::open(settings, &enabled, cache, &Arc::new(SecretReloader::new(verifier)))?;
         Countries::open(&enabled)?;
         Scanner::open(settings)?;
         ContentStore::open(settings).await.map(drop)
@@ -92,8 +92,8 @@ impl Service for System {
     async fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
         settings.check()?;
         let cache = Cache::open(settings).await?;
-        let secrets = Arc::new(Secrets::new(context.verifier.clone()));
-        let enabled = countries::enabled(settings)?;
+        let secrets = Arc::new(SecretReloader::new(context.verifier.clone()));
+        let enabled = countries::read_enabled(settings)?;
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
@@ -122,13 +122,17 @@ impl Service for System {
     }
 
     async fn background(system: Data<Self>) {
-        let sweep = sweep::run_periodically(&system.db, &system.store, system.settings.grace());
-        tokio::join!(system.secrets.watch(&system.cache), sweep);
+        tokio::join!(
+            system.secrets.watch(&system.cache),
+            system.cache.update_metrics_periodically(),
+            sweep::run_periodically(&system.db, &system.store, system.settings.sweep_grace()),
+        );
     }
 }
 
-/// What needs no caller, and is served for browsers too.
-fn geography(group: &mut ServiceConfig) {
+/// Registers the routes that need no token. They exist under `/v1`, and under `/v1/public` for browsers
+/// (docs/api/browsers.md).
+fn open_routes(group: &mut ServiceConfig) {
     places::routes(group);
     countries::routes(group);
 }

@@ -1,26 +1,42 @@
-//! The tables of this service.
+//! The tables of the system service.
 
 diesel::table! {
+    /// Uploaded files. Rows are never deleted.
     files (id) {
+        /// UUID version 7.
         id -> database::IdSql,
+        /// `images` or `files`.
         bucket -> Text,
+        /// Type of the file, such as `contract`.
         kind -> Text,
+        /// Owner. NULL if the uploader acted for no organisation.
         organisation_id -> Nullable<Text>,
+        /// File name, 1 to 200 characters.
         name -> Text,
+        /// SHA-256 of the content, 64 hexadecimal digits.
         hash -> Text,
+        /// Media type.
         content_type -> Text,
+        /// Size of the content in bytes, at least 1.
         size -> BigInt,
+        /// Uploader.
         user_id -> Text,
+        /// Name of the uploader.
         user_name -> Text,
+        /// JSON array of the ids of organisations that the file is shared with. `*` stands for all.
         organisations -> database::JsonSql,
         created_at -> database::TimestampSql,
+        /// NULL while the file is not archived.
         archived_at -> Nullable<database::TimestampSql>,
     }
 }
 
 diesel::table! {
+    /// Contents that files use. The sweep removes other contents from the content store.
     contents (hash) {
+        /// SHA-256 of the content, 64 hexadecimal digits.
         hash -> Text,
+        /// Name of the content in the content store.
         name -> Text,
     }
 }

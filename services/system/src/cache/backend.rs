@@ -1,45 +1,46 @@
-//! What a cache can be made of.
+//! The interface of cache backends.
 
 use anyhow::Result;
 use futures_util::future::BoxFuture;
 
-/// What was found under a key.
-pub(super) struct Found {
-    /// As it was put.
+/// The result of looking up a key.
+pub(super) struct Lookup {
+    /// The cached bytes, if there are any.
     pub(super) value: Option<Vec<u8>>,
-    /// What time it is by the count of clears.
+    /// The epoch at the time of the lookup. Every clear starts a new epoch.
     pub(super) epoch: u64,
 }
 
-/// Something that keeps bytes under keys for a while. Every error means that it is out of reach.
+/// A store of expiring bytes by key. Every error means that the store is unreachable.
 pub(super) trait Backend: Send + Sync {
-    /// What is kept under this key.
-    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Found>>;
+    /// Looks up a key.
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Lookup>>;
 
-    /// Keeps a value, unless something was cleared since the epoch at which the key was looked for: the value may
-    /// have been asked for before that.
+    /// Stores a value unless a clear started a new epoch since the lookup: the value may have been fetched before that
+    /// clear.
     fn put<'a>(&'a self, key: &'a str, value: Vec<u8>, epoch: u64) -> BoxFuture<'a, Result<()>>;
 
-    /// Removes these entries and gives their number.
+    /// Removes the entries with these keys and returns their number.
     fn remove<'a>(&'a self, keys: &'a [String]) -> BoxFuture<'a, Result<u64>>;
 
-    /// Removes the entries whose key starts with one of these, and gives their number.
+    /// Removes the entries whose keys start with one of these prefixes and returns their number.
     fn remove_prefixes<'a>(&'a self, prefixes: &'a [String]) -> BoxFuture<'a, Result<u64>>;
 
-    /// Removes every entry of this deployment and gives their number.
+    /// Removes all entries of this deployment and returns their number.
     fn flush(&self) -> BoxFuture<'_, Result<u64>> {
         Box::pin(async { self.remove_prefixes(&[String::new()]).await })
     }
 
-    /// Which secrets are in force: another number means that they must be read again. No key names it.
-    fn generation(&self) -> BoxFuture<'_, Result<u64>>;
+    /// Returns the generation of secrets. Replicas reload their secrets when it changes. No cache key or prefix
+    /// addresses it.
+    fn secrets_generation(&self) -> BoxFuture<'_, Result<u64>>;
 
-    /// Puts another generation in force and gives its number.
-    fn next_generation(&self) -> BoxFuture<'_, Result<u64>>;
+    /// Starts the next generation of secrets and returns it.
+    fn next_secrets_generation(&self) -> BoxFuture<'_, Result<u64>>;
 
-    /// True when it answers.
+    /// Returns true if the backend responds.
     fn is_reachable(&self) -> BoxFuture<'_, bool>;
 
-    /// Brings the metrics of its size up to date; called every few seconds.
-    fn measure(&self) -> BoxFuture<'_, ()>;
+    /// Updates the metrics of the cache's size.
+    fn update_metrics(&self) -> BoxFuture<'_, ()>;
 }

@@ -1,5 +1,5 @@
-//! Verification keys and provider credentials: kept in each process only, and read again in all of them when one is
-//! asked to. The cache that they share carries nothing but a number.
+//! Reloading of verification keys and provider credentials in all replicas. The secrets stay in the memory of each
+//! process. The shared cache carries only a generation number.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -7,39 +7,41 @@ use std::time::Duration;
 use actix_web::web::Data;
 use common::{Error, Verifier};
 
-use super::{Cache, unreachable};
+use super::read_through::{Cache, unavailable};
 
-/// How often a replica looks whether another was asked; the contract promises 5 s elsewhere.
-const INTERVAL: Duration = Duration::from_secs(2);
+/// Interval between checks for a new generation. Other replicas must reload their secrets within 5 s
+/// (docs/api/administration.md, "Cache").
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Which secrets this process goes by.
-pub(crate) struct Secrets {
+/// Reloads the secrets of this process when their generation changes.
+pub(crate) struct SecretReloader {
     verifier: Data<Verifier>,
     generation: AtomicU64,
 }
 
-impl Secrets {
-    /// Those that were read when the service started.
+impl SecretReloader {
+    /// Starts with generation 0, the secrets that were loaded at startup.
     pub(crate) fn new(verifier: Data<Verifier>) -> Self {
         Self { verifier, generation: AtomicU64::default() }
     }
 
-    /// Whoever holds a credential remembers this number from before it was read, and reads it again when it differs.
+    /// Returns the current generation of secrets. The holder of a credential reads this before it loads the credential,
+    /// and reloads the credential when the generation differs.
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Ordering::SeqCst)
     }
 
-    /// Has every replica read its secrets again; this one has when this returns.
+    /// Reloads the secrets of this process and makes the other replicas reload theirs.
     ///
     /// # Errors
-    /// 503 when the keys cannot be read here, or the cache cannot carry the word.
-    pub(crate) async fn renew(&self, cache: &Cache) -> Result<(), Error> {
-        let unread = |error| Error::Unavailable(error, "The identity provider");
-        // Before others are told: where nobody can read the keys, nothing changes.
-        self.verifier.reload().await.map_err(unread)?;
-        let generation = cache.0.next_generation().await.map_err(unreachable)?;
-        // And after: what changed between the two has no number of its own.
-        self.adopt(generation).await.map_err(unread)
+    /// Fails with 503 if this process cannot load the verification keys or the cache is unreachable.
+    pub(crate) async fn reload_all_replicas(&self, cache: &Cache) -> Result<(), Error> {
+        let keys_unavailable = |error| Error::Unavailable(error, "The identity provider");
+        // Reload before starting a generation: if the keys cannot be loaded, no replica changes.
+        self.verifier.reload().await.map_err(keys_unavailable)?;
+        let generation = cache.backend().next_secrets_generation().await.map_err(unavailable)?;
+        // Reload again: keys that changed between the two calls belong to this generation too.
+        self.adopt(generation).await.map_err(keys_unavailable)
     }
 
     async fn adopt(&self, generation: u64) -> anyhow::Result<()> {
@@ -48,20 +50,17 @@ impl Secrets {
         Ok(())
     }
 
-    /// Follows the other replicas, for as long as the service runs; a failure is tried again.
+    /// Polls the cache for a new generation and reloads the secrets. A failure is retried. Never returns.
     pub(crate) async fn watch(&self, cache: &Cache) {
         loop {
-            tokio::time::sleep(INTERVAL).await;
-            cache.0.measure().await;
-            let Ok(generation) = cache.0.generation().await else { continue };
+            tokio::time::sleep(POLL_INTERVAL).await;
+            let Ok(generation) = cache.backend().secrets_generation().await else { continue };
             if generation == self.generation() {
                 continue;
             }
             match self.adopt(generation).await {
-                Ok(()) => tracing::info!(generation, "the secrets were read again"),
-                Err(error) => {
-                    tracing::warn!(error = format!("{error:#}"), "the secrets could not be read again");
-                }
+                Ok(()) => tracing::info!(generation, "secrets reloaded"),
+                Err(error) => tracing::warn!(error = format!("{error:#}"), "cannot reload the secrets"),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Which countries are enabled: those of a file, or else those of a list.
+//! The enabled countries: those of `service.countries_file`, or else those of `service.enabled_countries`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,31 +7,42 @@ use anyhow::{Context, ensure};
 use serde::Deserialize;
 
 use crate::Settings;
+use crate::config::setting;
 
-/// A row of the file, whose other columns are those of the embedded table and say nothing new.
+/// A row of the file. Other columns are ignored.
 #[derive(Deserialize)]
-struct Row {
+struct CountryRow {
     iso: String,
 }
 
-/// The codes of the enabled countries.
+/// Returns the codes of the enabled countries, in upper case.
 ///
 /// # Errors
-/// If the file cannot be read, or a code is none.
-pub(crate) fn read(settings: &Settings) -> anyhow::Result<BTreeSet<String>> {
-    let (codes, setting) = match &settings.countries_file {
-        Some(path) => (rows(path)?, "service.countries_file"),
-        None => (settings.enabled_countries.clone(), "service.enabled_countries"),
+/// Fails if the file cannot be read or a code is unknown. The message names the setting.
+pub(crate) fn read_enabled(settings: &Settings) -> anyhow::Result<BTreeSet<String>> {
+    let (codes, name) = match &settings.countries_file {
+        Some(path) => (read_file(path)?, "countries_file"),
+        None => (settings.enabled_countries.clone(), "enabled_countries"),
     };
     let codes: BTreeSet<_> = codes.iter().map(|code| code.trim().to_ascii_uppercase()).collect();
     for code in &codes {
-        ensure!(gazetteer::country(code).is_some(), "{setting} names no country of ISO 3166-1: {code}");
+        ensure!(
+            gazetteer::country(code).is_some(),
+            "{} contains `{code}`: use ISO 3166-1 alpha-2 codes such as GB",
+            setting(name)
+        );
     }
     Ok(codes)
 }
 
-fn rows(path: &Path) -> anyhow::Result<Vec<String>> {
-    let told = || format!("cannot read {} (service.countries_file)", path.display());
-    let rows = csv::Reader::from_path(path).with_context(told)?.into_deserialize::<Row>();
-    rows.map(|row| Ok(row?.iso)).collect::<Result<_, csv::Error>>().with_context(told)
+fn read_file(path: &Path) -> anyhow::Result<Vec<String>> {
+    let context = || {
+        format!(
+            "cannot read {}: set {} to a CSV file with a column `iso`",
+            path.display(),
+            setting("countries_file")
+        )
+    };
+    let rows = csv::Reader::from_path(path).with_context(context)?.into_deserialize::<CountryRow>();
+    rows.map(|row| Ok(row?.iso)).collect::<Result<_, csv::Error>>().with_context(context)
 }

@@ -1,6 +1,8 @@
-//! Countries and regions as clients see them. What has no value is left out.
+//! Countries and regions in responses, and the parsing of country codes. Members without a value are omitted.
 
+use common::validation::{Code, ValidationErrors};
 use serde::Serialize;
+use serde_json::json;
 use utoipa::ToSchema;
 
 /// A country.
@@ -8,33 +10,33 @@ use utoipa::ToSchema;
 #[serde(rename_all = "camelCase")]
 pub(super) struct Country {
     name: &'static str,
-    /// ISO 3166-1 alpha-2: `GB`
+    /// ISO 3166-1 alpha-2 code: `GB`
     iso: &'static str,
-    /// ISO 3166-1 alpha-3: `GBR`
+    /// ISO 3166-1 alpha-3 code: `GBR`
     iso3: &'static str,
-    /// `true` or `false`, as text.
+    /// The text `true` or `false`.
     #[schema(value_type = String, pattern = "^(true|false)$")]
     enabled: &'static str,
     units: Units,
-    /// ISO 4217
+    /// ISO 4217 code: `GBP`
     #[serde(skip_serializing_if = "str::is_empty")]
     #[schema(required = false)]
     currency: &'static str,
-    /// `+44`
+    /// International calling code: `+44`
     #[serde(skip_serializing_if = "str::is_empty")]
     #[schema(required = false)]
     calling_code: &'static str,
-    /// What a region is called there: `county`.
+    /// The local term for a region: `county`.
     zone_descriptor: &'static str,
-    /// BCP 47
+    /// BCP 47 tag: `en-GB`
     #[serde(skip_serializing_if = "str::is_empty")]
     #[schema(required = false)]
     locale: &'static str,
-    /// By name.
+    /// Name of the continent.
     continent: &'static str,
 }
 
-/// What is measured in there.
+/// The units that a country uses.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Units {
     /// `mile` or `kilometre`
@@ -48,7 +50,8 @@ pub(super) struct Units {
 }
 
 impl Country {
-    pub(super) fn of(country: &'static gazetteer::Country, enabled: bool) -> Self {
+    /// Creates the response of a country.
+    pub(super) fn new(country: &'static gazetteer::Country, enabled: bool) -> Self {
         Self {
             name: country.name,
             iso: country.iso,
@@ -72,7 +75,7 @@ impl Country {
 /// The regions of a country.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Regions {
-    /// The country's code.
+    /// ISO 3166-1 alpha-2 code of the country.
     id: &'static str,
     regions: Vec<Region>,
 }
@@ -80,14 +83,14 @@ pub(super) struct Regions {
 /// A subdivision of a country.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Region {
-    /// ISO 3166-2: `GB-HEF`
+    /// ISO 3166-2 code: `GB-HEF`
     iso: &'static str,
     name: &'static str,
-    /// Months between routine TB tests of cattle; 0 where not known.
+    /// Routine cattle TB testing interval in months; 0 if it is not known.
     tb: u32,
-    /// The country's code.
+    /// ISO 3166-1 alpha-2 code of the country.
     country: &'static str,
-    /// The subdivision or nation that it is part of.
+    /// The parent subdivision or nation.
     #[serde(skip_serializing_if = "str::is_empty")]
     #[schema(required = false)]
     group: &'static str,
@@ -96,7 +99,8 @@ pub(super) struct Region {
 }
 
 impl Regions {
-    pub(super) fn of(country: &'static str) -> Self {
+    /// Collects the regions of the country with this code.
+    pub(super) fn of_country(country: &'static str) -> Self {
         let regions = gazetteer::regions(country).map(|region| Region {
             iso: region.iso(),
             name: region.name(),
@@ -107,4 +111,17 @@ impl Regions {
         });
         Self { id: country, regions: regions.collect() }
     }
+}
+
+/// Parses the parameter `countryISO`, a country code in any case. Pushes an `enum` error and returns `None` if no
+/// country has this code.
+pub(crate) fn parse_country_code(text: &str, errors: &mut ValidationErrors) -> Option<String> {
+    let code = text.trim().to_ascii_uppercase();
+    if gazetteer::country(&code).is_none() {
+        let allowed: Vec<_> = gazetteer::countries().iter().map(|country| country.iso).collect();
+        let message = "must be the ISO 3166-1 alpha-2 code of a country";
+        errors.push_with("countryISO", Code::Enum, message, json!({ "allowed": allowed }));
+        return None;
+    }
+    Some(code)
 }

@@ -54,7 +54,7 @@ pub(crate) fn command() -> Command {
 pub(crate) async fn run(arguments: &ArgMatches, settings: &Settings, db: Database) -> anyhow::Result<()> {
     let store = ContentStore::open(settings).await?;
     let (dry_run, mut reported) = (arguments.get_flag(DRY_RUN), 0);
-    let swept = sweep(&db, &store, settings.grace(), !dry_run, |swept, orphans| {
+    let swept = sweep(&db, &store, settings.sweep_grace(), !dry_run, |swept, orphans| {
         for ContentEntry { name, size, .. } in orphans {
             println!("{} {size}", name.as_str());
         }

@@ -1,17 +1,19 @@
-//! What the geographic operations answer with (interface.md, 2.7 and 2.8). What has no value is left out.
+//! Locations, addresses and search results. Responses omit members without a value (docs/api/places.md).
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A place.
+/// A location on the globe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Location {
-    /// Its three-word address.
+    /// Three-word address.
     pub three_words: String,
-    /// Its postal address, or that of the nearest place.
+    /// Postal address, or the address of the nearest place.
     pub address: Address,
-    /// Where it is on the globe.
+    /// Coordinates.
     pub coordinates: Coordinates,
 }
 
@@ -19,7 +21,7 @@ pub struct Location {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Address {
-    /// What stands there.
+    /// Name of a building, an organisation or a place.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -30,92 +32,103 @@ pub struct Address {
     pub line3: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub city: String,
-    /// `Herefordshire`
+    /// Name of the region: `Herefordshire`
     #[serde(skip_serializing_if = "String::is_empty")]
     pub region: String,
-    /// ISO 3166-2: `GB-HEF`
+    /// ISO 3166-2 code of the region: `GB-HEF`
     #[serde(rename = "regionISO", skip_serializing_if = "String::is_empty")]
     pub region_iso: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub postcode: String,
     #[schema(required = true)]
     pub country_name: String,
-    /// ISO 3166-1 alpha-2: `GB`
+    /// ISO 3166-1 alpha-2 code of the country: `GB`
     #[serde(rename = "countryISO")]
     #[schema(required = true)]
     pub country_iso: String,
 }
 
-/// WGS84, in degrees.
+/// WGS84 coordinates in degrees.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Coordinates {
-    /// -90..90
+    /// Latitude in degrees.
     #[schema(minimum = -90, maximum = 90)]
     pub lat: f64,
-    /// -180..180
+    /// Longitude in degrees.
     #[schema(minimum = -180, maximum = 180)]
     pub lon: f64,
 }
 
 impl Coordinates {
-    /// Nothing if they are not on the globe.
+    /// Creates coordinates. Returns `None` if one of them is out of range.
     pub fn new(lat: f64, lon: f64) -> Option<Self> {
         (lat.abs() <= 90.0 && lon.abs() <= 180.0).then_some(Self { lat, lon })
     }
 }
 
-/// An address and where it is.
+/// Formats latitude and longitude with up to 7 decimals, about a centimetre: `52.0565,-2.716`.
+impl fmt::Display for Coordinates {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shortest = |degrees: f64| {
+            let text = format!("{degrees:.7}");
+            let text = text.trim_end_matches('0').trim_end_matches('.');
+            if text == "-0" { "0".to_owned() } else { text.to_owned() }
+        };
+        write!(formatter, "{},{}", shortest(self.lat), shortest(self.lon))
+    }
+}
+
+/// An address and its coordinates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GeocodedAddress {
     pub address: Address,
-    pub at: Coordinates,
+    pub coordinates: Coordinates,
 }
 
-/// What an address search looks for.
+/// An address search.
 #[derive(Clone, Debug, Default)]
 pub struct AddressQuery {
-    /// What is written in the address.
+    /// Text to find. May be empty if there is a container.
     pub text: String,
-    /// The id of the container to look into.
-    pub within: Option<String>,
-    /// ISO 3166-1 alpha-2, upper case.
+    /// Id of the container to search in.
+    pub container_id: Option<String>,
+    /// ISO 3166-1 alpha-2 code in upper case.
     pub country: Option<String>,
-    /// Matches to give.
+    /// Maximum number of matches: one more than the page, to learn whether another page follows.
     pub limit: usize,
-    /// Matches to skip.
+    /// Number of matches to skip.
     pub offset: usize,
 }
 
 /// A match of an address search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AddressResult {
-    /// To be handed back, with `source`, for the location; or for what is in a container.
+    /// Id to find the location by, together with `source`. The id of a container lists its contents.
     pub id: String,
     #[serde(rename = "type")]
-    pub kind: Kind,
-    /// `Hereford`
+    pub kind: AddressKind,
+    /// Text of the match: `Hereford`
     pub text: String,
-    /// What tells it from others of the same text: `Herefordshire, United Kingdom`.
+    /// Distinguishes matches with the same text: `Herefordshire, United Kingdom`
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// The provider that knows the id.
+    /// Provider of the match: `gazetteer`
     pub source: String,
 }
 
-/// What a match is.
+/// The type of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-#[schema(as = AddressKind)]
-pub enum Kind {
+pub enum AddressKind {
     Address,
     Postcode,
     Street,
     Place,
-    /// Has addresses in it, which its id lists.
+    /// Contains other results, which its id lists.
     Container,
 }
 
-/// The answer of an address search: the members of the best match, if there is any, and all of them.
+/// The response of an address search: the members of the best match, if there is one, and all matches.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AddressSearch {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -123,7 +136,7 @@ pub struct AddressSearch {
     id: Option<String>,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    kind: Option<Kind>,
+    kind: Option<AddressKind>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     text: Option<String>,
@@ -148,5 +161,18 @@ impl From<Vec<AddressResult>> for AddressSearch {
             source: best.map(|best| best.source),
             results,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coordinates_are_formatted_without_trailing_zeros() {
+        let text = |lat, lon| Coordinates { lat, lon }.to_string();
+        assert_eq!(text(52.056_500_04, -2.716), "52.0565,-2.716");
+        assert_eq!(text(-0.000_000_001, 180.0), "0,180");
+        assert_eq!(text(90.0, 100.0), "90,100");
     }
 }

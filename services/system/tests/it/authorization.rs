@@ -1,4 +1,4 @@
-//! Who may do what with files, the cache and the settings, and what is open to everybody: one row for each operation.
+//! The authorization matrix: one row for each operation.
 
 use reqwest::multipart::Form;
 use serde_json::json;
@@ -6,6 +6,7 @@ use testkit::{AccessCase, AccessRule, User};
 
 use crate::files::{form, id, part, start};
 
+/// Operations without token. Each exists twice.
 const OPEN: [&str; 6] = [
     "find_location_by_words",
     "find_location_by_address",
@@ -15,50 +16,57 @@ const OPEN: [&str; 6] = [
     "list_regions",
 ];
 
-fn of_farm() -> Form {
+/// Returns an upload for the organisation `farm`.
+fn farm_upload() -> Form {
     form("files", "contract", "x").text("organisationId", "farm").part("file", part(b"x"))
 }
 
 testkit::on_both! {
     async fn operations_enforce_access_rules(backend) {
         let files = start(backend).await;
-        // The uploader acting for the owner's organisation, another of it, admin; the uploader acting for another
-        // organisation or for none, whose rights do not hold there; one it was shared with.
+        // The uploader acting for the file's organisation, another member of that organisation, and an administrator.
         let (ann, farm, admin) = (User::of("farm").with("sub", "ann"), User::of("farm"), User::admin());
+        // The uploader acting for another organisation or for none, without rights on the file.
         let (elsewhere, alone) = (User::of("other").with("sub", "ann"), User::individual("ann"));
+        // The organisation that the file is shared with.
         let haulier = User::of("haulier");
-        let mut made = Vec::new();
+        let mut ids = Vec::new();
         for name in ["secret paper", "b", "c", "d", "secret paper"] {
             let form = form("files", "contract", name).text("organisations", "haulier").part("file", part(b"x"));
-            made.push(id(&files.upload(&ann, form).await.ok()));
+            ids.push(id(&files.upload(&ann, form).await.ok()));
         }
         let own = [&ann, &farm, &admin];
-        let path = |n: usize| format!("/v1/files/{}", made[n]);
+        let path = |n: usize| format!("/v1/files/{}", ids[n]);
         let info = |n: usize| format!("{}/info", path(n));
-        let readers =
-            |path: String| AccessCase::new(path, &[&ann, &farm, &admin, &haulier]).denies(&elsewhere).denies(&alone);
+        let readers = |path: String| {
+            let case = AccessCase::new(path, &[&ann, &farm, &admin, &haulier]);
+            case.denies(&elsewhere).denies(&alone)
+        };
         let archive = |n: usize, user| {
-            AccessCase::new(path(n), &[user]).denies(&haulier).denies(&elsewhere).denies(&alone).leaves_unchanged(info(n))
+            let case = AccessCase::new(path(n), &[user]).leaves_unchanged(info(n));
+            case.denies(&haulier).denies(&elsewhere).denies(&alone)
         };
         let resolve = |may: &[&User]| AccessCase::new("/v1/files/resolve", may).discloses("secret paper");
-        let share = json!({"ids": [made[4]], "shareWith": ["*", "stranger"]});
-        let unshare = json!({"ids": [made[4]], "unshareWith": ["haulier"]});
+        let share = json!({"ids": [ids[4]], "shareWith": ["*", "stranger"]});
+        let unshare = json!({"ids": [ids[4]], "unshareWith": ["haulier"]});
         let public = OPEN.map(|id| format!("{id}_public"));
         let mut rules = vec![
             ("upload_file", AccessRule::Restricted(vec![
-                AccessCase::new("/v1/files", &[&ann, &farm, &admin]).form(of_farm).denies(&haulier).denies(&elsewhere),
+                AccessCase::new("/v1/files", &[&ann, &farm, &admin]).form(farm_upload)
+                    .denies(&haulier).denies(&elsewhere),
             ])),
             ("download_file", AccessRule::Restricted(vec![readers(path(0))])),
             ("find_file", AccessRule::Restricted(vec![readers(info(0))])),
             ("archive_file", AccessRule::Restricted(vec![
                 archive(1, &farm), archive(2, &ann), archive(3, &admin),
             ])),
-            // Who may not read it is not told of it, and shares nothing; nor does who may only read it.
+            // Files that the caller may not read are omitted. Callers who may only read a file cannot share it.
             ("resolve_files", AccessRule::Scoped(vec![
-                resolve(&[&ann, &haulier]).denies(&elsewhere).denies(&alone).json(json!({"ids": [made[0]]})),
+                resolve(&[&ann, &haulier]).denies(&elsewhere).denies(&alone).json(json!({"ids": [ids[0]]})),
                 resolve(&[&haulier]).denies(&elsewhere).json(share.clone()).leaves_unchanged(info(4)),
                 resolve(&[&haulier]).denies(&elsewhere).json(unshare.clone()).leaves_unchanged(info(4)),
-                resolve(&own).denies(&elsewhere).json(json!({"ids": [made[0]], "shareWith": ["haulier"]})).leaves_unchanged(info(0)),
+                resolve(&own).denies(&elsewhere).json(json!({"ids": [ids[0]], "shareWith": ["haulier"]}))
+                    .leaves_unchanged(info(0)),
                 resolve(&own).json(unshare).leaves_unchanged(info(4)),
                 resolve(&own).json(share).leaves_unchanged(info(4)),
             ])),

@@ -7,7 +7,7 @@ use testkit::Backend;
 use crate::places::{start, start_with};
 
 #[test]
-fn all_countries_by_their_codes() {
+fn lists_countries_by_code() {
     testkit::block_on(async {
         let app = start().await;
         let all = app.get("/v1/countries").send().await.ok();
@@ -28,54 +28,55 @@ fn all_countries_by_their_codes() {
 }
 
 #[test]
-fn enabled_countries_or_the_others() {
+fn filters_by_enabled() {
     testkit::block_on(async {
         let app = start().await;
         let codes = async |query: &str| {
-            let found = app.get(&format!("/v1/countries{query}")).send().await.ok();
-            found.as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+            let response = app.get(&format!("/v1/countries{query}")).send().await.ok();
+            response.as_object().unwrap().keys().cloned().collect::<Vec<_>>()
         };
         assert_eq!(codes("?enabled=true").await, ["GB", "IE"]);
         assert_eq!(codes("?enabled=false").await.len(), 247);
         assert_eq!(codes("?enabled=").await.len(), 249);
-        let wrong = app.get("/v1/countries?enabled=perhaps").send().await;
-        assert_eq!(wrong.errors(), ["enabled type"]);
+        let reply = app.get("/v1/countries?enabled=perhaps").send().await;
+        assert_eq!(reply.errors(), ["enabled type"]);
     });
 }
 
 #[test]
-fn other_countries_enabled() {
+fn enabled_countries_are_configurable() {
     testkit::block_on(async {
-        let listed = Settings { enabled_countries: vec!["fr".into(), " De ".into()], ..Settings::default() };
+        let from_list =
+            Settings { enabled_countries: vec!["fr".into(), " De ".into()], ..Settings::default() };
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("enabled.csv");
         std::fs::write(&file, "name,iso\nNew Zealand,NZ\nAustralia,au\n").unwrap();
-        let filed = Settings { countries_file: Some(file), ..Settings::default() };
-        for (settings, codes) in [(listed, ["DE", "FR"]), (filed, ["AU", "NZ"])] {
+        let from_file = Settings { countries_file: Some(file), ..Settings::default() };
+        for (settings, codes) in [(from_list, ["DE", "FR"]), (from_file, ["AU", "NZ"])] {
             let app = start_with(settings).await;
-            let found = app.get("/v1/countries?enabled=true").send().await.ok();
-            assert_eq!(found.as_object().unwrap().keys().collect::<Vec<_>>(), codes);
+            let response = app.get("/v1/countries?enabled=true").send().await.ok();
+            assert_eq!(response.as_object().unwrap().keys().collect::<Vec<_>>(), codes);
         }
     });
 }
 
 #[test]
-fn a_country_that_is_none_keeps_the_service_from_starting() {
+fn unknown_enabled_countries_prevent_the_start() {
     testkit::block_on(async {
         let unknown = Settings { enabled_countries: vec!["GB".into(), "UK".into()], ..Settings::default() };
         let missing = Settings { countries_file: Some("/nowhere.csv".into()), ..Settings::default() };
-        for (settings, words) in [(unknown, "service.enabled_countries"), (missing, "service.countries_file")]
+        for (settings, name) in [(unknown, "service.enabled_countries"), (missing, "service.countries_file")]
         {
             let database = testkit::TestDatabase::new::<System>(Backend::Sqlite).await;
             let config = testkit::config::<System>(&database, settings);
-            let told = format!("{:#}", common::start::<System>(config).await.err().unwrap());
-            assert!(told.contains(words), "{told}");
+            let error = format!("{:#}", common::start::<System>(config).await.err().unwrap());
+            assert!(error.contains(name), "{error}");
         }
     });
 }
 
 #[test]
-fn regions_of_a_country() {
+fn lists_regions_of_a_country() {
     testkit::block_on(async {
         let app = start().await;
         let regions = async |query: &str| app.get(&format!("/v1/regions{query}")).send().await.ok();
@@ -103,7 +104,7 @@ fn regions_of_a_country() {
 }
 
 #[test]
-fn regions_of_no_country() {
+fn rejects_unknown_country_codes() {
     testkit::block_on(async {
         let app = start().await;
         for code in ["UK", "GBR", "x", "%F0%9F%90%84"] {

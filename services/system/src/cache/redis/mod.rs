@@ -1,9 +1,9 @@
-//! The cache in a Redis that replicas share, perhaps with others: nothing is touched but what begins with the prefix.
+//! The Redis backend, shared by the replicas and possibly by other applications: it touches only keys with its prefix.
 //!
-//! Entries are `<prefix>entry:<key>`. Beside them stand two counters that no clear can name: `<prefix>epoch` counts
-//! clears, `<prefix>secrets:generation` is what its name says.
+//! Entries are stored under `<prefix>entry:<key>`. Two counters lie outside of the entries, so that no clear can remove
+//! them: `<prefix>epoch` counts clears, `<prefix>secrets:generation` is the generation of secrets.
 
-mod link;
+mod connection;
 #[cfg(test)]
 mod tests;
 
@@ -13,166 +13,187 @@ use ::redis::{Cmd, cmd};
 use anyhow::Result;
 use futures_util::future::BoxFuture;
 
-use super::backend::{Backend, Found};
-use crate::metrics::{cache_bytes, cache_entries};
-use link::RedisConnection;
+use super::backend::{Backend, Lookup};
+use super::metrics::{cache_bytes, cache_entries};
+use connection::RedisConnection;
 
-/// So many keys are looked at or removed in one step, between which Redis serves others.
-const STEP: usize = 1000;
-/// A read that takes longer is answered without the cache.
+/// Keys that one command scans or removes. Redis serves other clients between commands.
+const KEYS_PER_COMMAND: usize = 1000;
+/// Timeout of a command on behalf of a request. After it the request continues without the cache.
 const CALL_TIMEOUT: Duration = Duration::from_millis(250);
-/// An administrator waits longer for one step of a clear.
-const CLEARING: Duration = Duration::from_secs(5);
+/// Timeout of each command of a clear, for which an administrator waits.
+const CLEAR_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Looks at the epoch and puts the entry, with nothing between.
-const PUT: &str = "if (redis.call('GET', KEYS[2]) or '0') == ARGV[2] then \
-                   redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[3]) end";
-/// Counts on. A counter that Redis has lost begins with the time, so that it never shows an old number again.
-const COUNT: &str = "redis.call('SET', KEYS[1], ARGV[1], 'NX') return redis.call('INCR', KEYS[1])";
+/// Stores the value `ARGV[1]` under `KEYS[1]` for `ARGV[3]` seconds if the epoch at `KEYS[2]` is still `ARGV[2]`. A
+/// script runs atomically.
+const PUT_SCRIPT: &str = "if (redis.call('GET', KEYS[2]) or '0') == ARGV[2] then \
+                          redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[3]) end";
+/// Increments the counter at `KEYS[1]`. A counter that Redis has lost restarts at `ARGV[1]`, the current time in ms, so
+/// that it never repeats a value.
+const INCREMENT_SCRIPT: &str = "redis.call('SET', KEYS[1], ARGV[1], 'NX') return redis.call('INCR', KEYS[1])";
 
-pub(super) struct Redis {
-    link: RedisConnection,
-    entries: String,
-    epoch: String,
-    secrets: String,
-    seconds: u64,
+/// Entries in a Redis database.
+pub(super) struct RedisBackend {
+    connection: RedisConnection,
+    /// Prefix of the Redis keys of entries.
+    entry_prefix: String,
+    epoch_key: String,
+    generation_key: String,
+    ttl_seconds: u64,
 }
 
-impl Redis {
-    pub(super) async fn open(url: &str, prefix: &str, life: Duration) -> Result<Self> {
+impl RedisBackend {
+    /// Connects to Redis. Keys start with `prefix`; entries expire after `ttl`.
+    ///
+    /// # Errors
+    /// Fails if the URL is invalid. An unreachable Redis is not an error.
+    pub(super) async fn open(url: &str, prefix: &str, ttl: Duration) -> Result<Self> {
         Ok(Self {
-            link: RedisConnection::open(url).await?,
-            entries: format!("{prefix}entry:"),
-            epoch: format!("{prefix}epoch"),
-            secrets: format!("{prefix}secrets:generation"),
-            seconds: life.as_secs(),
+            connection: RedisConnection::open(url).await?,
+            entry_prefix: format!("{prefix}entry:"),
+            epoch_key: format!("{prefix}epoch"),
+            generation_key: format!("{prefix}secrets:generation"),
+            ttl_seconds: ttl.as_secs(),
         })
     }
 
-    fn entry(&self, key: &str) -> String {
-        format!("{}{key}", self.entries)
+    fn redis_key(&self, key: &str) -> String {
+        format!("{}{key}", self.entry_prefix)
     }
 
-    async fn count(&self, counter: &str) -> Result<u64> {
+    async fn increment(&self, counter: &str) -> Result<u64> {
         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis().to_string();
-        self.link.ask(cmd("EVAL").arg(COUNT).arg(1).arg(counter).arg(now), CLEARING).await
+        let mut increment = cmd("EVAL");
+        increment.arg(INCREMENT_SCRIPT).arg(1).arg(counter).arg(now);
+        self.connection.query(&increment, CLEAR_TIMEOUT).await
     }
 
-    /// A clear is counted before anything goes; a Redis that is full can count only after.
-    async fn count_again(&self, counted: Result<u64>) -> Result<()> {
-        if counted.is_err() {
-            self.count(&self.epoch).await?;
+    /// Increments the epoch after a clear if that failed before it. A clear starts the new epoch before it removes
+    /// entries; a Redis that is out of memory can do so only afterwards.
+    async fn retry_epoch(&self, first_attempt: Result<u64>) -> Result<()> {
+        if first_attempt.is_err() {
+            self.increment(&self.epoch_key).await?;
         }
         Ok(())
     }
 
-    async fn unlink(&self, keys: &[Vec<u8>]) -> Result<u64> {
-        if keys.is_empty() { Ok(0) } else { self.link.ask(cmd("UNLINK").arg(keys), CLEARING).await }
+    async fn unlink(&self, redis_keys: &[Vec<u8>]) -> Result<u64> {
+        if redis_keys.is_empty() {
+            return Ok(0);
+        }
+        self.connection.query(cmd("UNLINK").arg(redis_keys), CLEAR_TIMEOUT).await
     }
 
     fn scan(&self, cursor: u64, prefixes: &[String]) -> Cmd {
-        let pattern = [escaped(&self.entries), escaped(common_prefix(prefixes)), b"*".to_vec()].concat();
+        let pattern =
+            [escape_glob(&self.entry_prefix), escape_glob(common_prefix(prefixes)), b"*".to_vec()].concat();
         let mut scan = cmd("SCAN");
-        scan.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(STEP);
+        scan.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(KEYS_PER_COMMAND);
         scan
     }
 }
 
-impl Backend for Redis {
-    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Found>> {
+impl Backend for RedisBackend {
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Lookup>> {
         Box::pin(async move {
-            let mut both = cmd("MGET");
-            both.arg(self.entry(key)).arg(&self.epoch);
-            let (value, epoch): (_, Option<u64>) = self.link.ask(&both, CALL_TIMEOUT).await?;
-            Ok(Found { value, epoch: epoch.unwrap_or_default() })
+            let mut value_and_epoch = cmd("MGET");
+            value_and_epoch.arg(self.redis_key(key)).arg(&self.epoch_key);
+            let (value, epoch): (_, Option<u64>) =
+                self.connection.query(&value_and_epoch, CALL_TIMEOUT).await?;
+            Ok(Lookup { value, epoch: epoch.unwrap_or_default() })
         })
     }
 
     fn put<'a>(&'a self, key: &'a str, value: Vec<u8>, epoch: u64) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
             let mut put = cmd("EVAL");
-            put.arg(PUT).arg(2).arg(self.entry(key)).arg(&self.epoch).arg(value).arg(epoch).arg(self.seconds);
-            self.link.ask(&put, CALL_TIMEOUT).await
+            put.arg(PUT_SCRIPT).arg(2).arg(self.redis_key(key)).arg(&self.epoch_key);
+            put.arg(value).arg(epoch).arg(self.ttl_seconds);
+            self.connection.query(&put, CALL_TIMEOUT).await
         })
     }
 
     fn remove<'a>(&'a self, keys: &'a [String]) -> BoxFuture<'a, Result<u64>> {
         Box::pin(async move {
-            let counted = self.count(&self.epoch).await;
-            let keys: Vec<_> = keys.iter().map(|key| self.entry(key).into_bytes()).collect();
-            let mut count = 0;
-            for keys in keys.chunks(STEP) {
-                count += self.unlink(keys).await?;
+            let new_epoch = self.increment(&self.epoch_key).await;
+            let redis_keys: Vec<_> = keys.iter().map(|key| self.redis_key(key).into_bytes()).collect();
+            let mut removed = 0;
+            for chunk in redis_keys.chunks(KEYS_PER_COMMAND) {
+                removed += self.unlink(chunk).await?;
             }
-            self.count_again(counted).await?;
-            Ok(count)
+            self.retry_epoch(new_epoch).await?;
+            Ok(removed)
         })
     }
 
     fn remove_prefixes<'a>(&'a self, prefixes: &'a [String]) -> BoxFuture<'a, Result<u64>> {
         Box::pin(async move {
-            let counted = self.count(&self.epoch).await;
-            let named = |key: &Vec<u8>| {
-                let key = key.strip_prefix(self.entries.as_bytes());
+            let new_epoch = self.increment(&self.epoch_key).await;
+            // `SCAN` matches the common prefix only.
+            let matches = |redis_key: &Vec<u8>| {
+                let key = redis_key.strip_prefix(self.entry_prefix.as_bytes());
                 key.is_some_and(|key| prefixes.iter().any(|prefix| key.starts_with(prefix.as_bytes())))
             };
-            let (mut cursor, mut count) = (0, 0);
+            let (mut cursor, mut removed) = (0, 0);
             loop {
-                let (next, mut keys): (u64, Vec<Vec<u8>>) =
-                    self.link.ask(&self.scan(cursor, prefixes), CLEARING).await?;
-                keys.retain(named);
-                count += self.unlink(&keys).await?;
-                if next == 0 {
-                    self.count_again(counted).await?;
-                    return Ok(count);
+                let scan = self.scan(cursor, prefixes);
+                let (next_cursor, mut redis_keys): (u64, Vec<Vec<u8>>) =
+                    self.connection.query(&scan, CLEAR_TIMEOUT).await?;
+                redis_keys.retain(matches);
+                removed += self.unlink(&redis_keys).await?;
+                if next_cursor == 0 {
+                    self.retry_epoch(new_epoch).await?;
+                    return Ok(removed);
                 }
-                cursor = next;
+                cursor = next_cursor;
             }
         })
     }
 
-    fn generation(&self) -> BoxFuture<'_, Result<u64>> {
+    fn secrets_generation(&self) -> BoxFuture<'_, Result<u64>> {
         Box::pin(async {
-            let number: Option<u64> = self.link.ask(cmd("GET").arg(&self.secrets), CALL_TIMEOUT).await?;
-            Ok(number.unwrap_or_default())
+            let generation: Option<u64> =
+                self.connection.query(cmd("GET").arg(&self.generation_key), CALL_TIMEOUT).await?;
+            Ok(generation.unwrap_or_default())
         })
     }
 
-    fn next_generation(&self) -> BoxFuture<'_, Result<u64>> {
-        Box::pin(self.count(&self.secrets))
+    fn next_secrets_generation(&self) -> BoxFuture<'_, Result<u64>> {
+        Box::pin(self.increment(&self.generation_key))
     }
 
     fn is_reachable(&self) -> BoxFuture<'_, bool> {
-        Box::pin(async { self.link.ask::<String>(&cmd("PING"), CALL_TIMEOUT).await.is_ok() })
+        Box::pin(async { self.connection.query::<String>(&cmd("PING"), CALL_TIMEOUT).await.is_ok() })
     }
 
-    /// Of all that Redis holds: ours would have to be counted entry by entry. What it does not say is no number.
+    /// Measures the whole Redis, because counting our own entries would need a scan. An unknown size is NaN.
     #[allow(clippy::cast_precision_loss, reason = "a gauge is a float")]
-    fn measure(&self) -> BoxFuture<'_, ()> {
+    fn update_metrics(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
-            let entries = self.link.look::<u64>(&cmd("DBSIZE"), CALL_TIMEOUT).await;
+            let entries = self.connection.query_optional::<u64>(&cmd("DBSIZE"), CALL_TIMEOUT).await;
             cache_entries().set(entries.map_or(f64::NAN, |entries| entries as f64));
-            let memory = self.link.look::<String>(cmd("INFO").arg("memory"), CALL_TIMEOUT).await;
-            let used = |info: String| {
+            let memory_info =
+                self.connection.query_optional::<String>(cmd("INFO").arg("memory"), CALL_TIMEOUT).await;
+            let used_memory = |info: String| {
                 info.lines().find_map(|line| line.strip_prefix("used_memory:")?.trim().parse().ok())
             };
-            cache_bytes().set(memory.and_then(used).unwrap_or(f64::NAN));
+            cache_bytes().set(memory_info.and_then(used_memory).unwrap_or(f64::NAN));
         })
     }
 }
 
-/// What all of these begin with. Redis then sends little that is not meant, whatever their number, in one scan.
+/// Returns the longest prefix that all of these share. One scan with it finds the keys of all prefixes, and few others.
 fn common_prefix(prefixes: &[String]) -> &str {
     let Some((first, rest)) = prefixes.split_first() else { return "" };
-    let shared = |other: &String| {
-        let same = first.char_indices().zip(other.chars()).take_while(|((_, a), b)| a == b);
-        same.last().map_or(0, |((at, last), _)| at + last.len_utf8())
+    let shared_bytes = |other: &String| {
+        let shared = first.char_indices().zip(other.chars()).take_while(|((_, a), b)| a == b);
+        shared.last().map_or(0, |((start, character), _)| start + character.len_utf8())
     };
-    &first[..rest.iter().map(shared).min().unwrap_or(first.len())]
+    &first[..rest.iter().map(shared_bytes).min().unwrap_or(first.len())]
 }
 
-/// A text as a glob that matches it and nothing else.
-fn escaped(text: &str) -> Vec<u8> {
+/// Returns a glob pattern that matches exactly this text.
+fn escape_glob(text: &str) -> Vec<u8> {
     let escape = |byte: u8| if b"*?[]\\".contains(&byte) { vec![b'\\', byte] } else { vec![byte] };
     text.bytes().flat_map(escape).collect()
 }

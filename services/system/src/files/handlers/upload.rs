@@ -30,7 +30,7 @@ pub(super) async fn upload(
     let form = UploadForm::receive(&request, payload, &system.settings, &system.store).await?;
     let upload = form.check(&caller)?;
     let fingerprint = form.fingerprint(&request)?;
-    let (grace, public_url) = (system.settings.grace(), system.public_url.clone());
+    let (grace, public_url) = (system.settings.sweep_grace(), system.public_url.clone());
     idempotency
         .run(&system.db, fingerprint, async || {
             let parts = form.into_parts();

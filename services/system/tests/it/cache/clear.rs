@@ -1,16 +1,16 @@
-//! What goes, and who may have it go.
+//! `POST /v1/cache`.
 
 use std::time::Duration;
 
 use serde_json::json;
 use testkit::User;
 
-use super::{asks, clear, cleared, over, start};
+use super::{clear, cleared, empty_cache, fetches, start};
 
 testkit::on_both! {
-    async fn what_is_cleared_goes_to_the_source_next(backend) {
+    async fn cleared_entries_are_fetched_again(backend) {
         const ALL: [&str; 3] = ["location:words:a", "location:coordinates:1,2", "address:search:GB:a*"];
-        let (app, cache, _folder) = start(backend, over(&testkit::redis_url())).await;
+        let (app, cache, _folder) = start(backend, empty_cache(&testkit::redis_url())).await;
         let cases = [
             (json!({}), "0 entries were", [false; 3]),
             (json!({"keys": null, "prefixes": null, "flush": null, "secrets": null}), "0 entries were", [false; 3]),
@@ -22,80 +22,80 @@ testkit::on_both! {
             (json!({"keys": ["location:words:a"], "prefixes": ["address"]}), "2 entries were", [true, false, true]),
             (json!({"keys": ["location:words:a"], "flush": true}), "3 entries were", [true; 3]),
         ];
-        for (what, count, gone) in cases {
+        for (request, entries, expected) in cases {
             for key in ALL {
-                asks(&cache, key).await;
+                fetches(&cache, key).await;
             }
-            assert_eq!(clear(&app, what.clone()).await.ok(), cleared(count), "{what}");
-            for (key, gone) in ALL.into_iter().zip(gone) {
-                assert_eq!(asks(&cache, key).await, gone, "{key} after {what}");
+            assert_eq!(clear(&app, request.clone()).await.ok(), cleared(entries), "{request}");
+            for (key, is_cleared) in ALL.into_iter().zip(expected) {
+                assert_eq!(fetches(&cache, key).await, is_cleared, "{key} after {request}");
             }
         }
     }
 
-    async fn the_cache_in_the_process_is_cleared_too(backend) {
-        let (app, _, _folder) = start(backend, over("memory:")).await;
+    async fn memory_cache_can_be_cleared(backend) {
+        let (app, _, _folder) = start(backend, empty_cache("memory:")).await;
         assert_eq!(clear(&app, json!({"flush": true})).await.ok(), cleared("0 entries were"));
         assert_eq!(app.get("/readyz").send().await.ok()["cache"], "ok");
     }
 
-    async fn hits_misses_and_size_are_counted(backend) {
-        let (app, cache, _folder) = start(backend, over("memory:")).await;
+    async fn counts_hits_misses_and_size(backend) {
+        let (app, cache, _folder) = start(backend, empty_cache("memory:")).await;
         let metrics = async || app.get("/metrics").send().await.text();
         metrics().await;
         let kind = format!("metrics:{backend:?}");
         for key in ["1", "2", "1", "1", "2"] {
-            asks(&cache, &format!("{kind}:{key}")).await;
+            fetches(&cache, &format!("{kind}:{key}")).await;
         }
-        let told = metrics().await;
-        assert!(told.contains(&format!("drover_cache_misses_total{{kind=\"{kind}\"}} 2\n")), "{told}");
-        assert!(told.contains(&format!("drover_cache_hits_total{{kind=\"{kind}\"}} 3\n")), "{told}");
+        let text = metrics().await;
+        assert!(text.contains(&format!("drover_cache_misses_total{{kind=\"{kind}\"}} 2\n")), "{text}");
+        assert!(text.contains(&format!("drover_cache_hits_total{{kind=\"{kind}\"}} 3\n")), "{text}");
         tokio::time::sleep(Duration::from_millis(2500)).await;
-        let told = metrics().await;
-        assert!(told.contains("\ndrover_cache_entries ") && told.contains("\ndrover_cache_bytes "), "{told}");
+        let text = metrics().await;
+        assert!(text.contains("\ndrover_cache_entries ") && text.contains("\ndrover_cache_bytes "), "{text}");
     }
 
-    async fn a_repeat_is_replayed(backend) {
-        let (app, cache, _folder) = start(backend, over(&testkit::redis_url())).await;
-        let send = async |what| {
+    async fn repeated_requests_are_replayed(backend) {
+        let (app, cache, _folder) = start(backend, empty_cache(&testkit::redis_url())).await;
+        let send = async |request| {
             let call = app.post("/v1/cache").by(&User::admin()).header("idempotency-key", "key");
-            call.json(&what).send().await
+            call.json(&request).send().await
         };
-        asks(&cache, "a:b:1").await;
+        fetches(&cache, "a:b:1").await;
         assert_eq!(send(json!({"flush": true})).await.ok(), cleared("1 entry was"));
-        asks(&cache, "a:b:1").await;
-        let again = send(json!({"flush": true})).await;
-        assert_eq!(again.header("idempotency-replayed"), "true");
-        assert_eq!(again.ok(), cleared("1 entry was"));
-        assert!(!asks(&cache, "a:b:1").await, "nothing was done");
+        fetches(&cache, "a:b:1").await;
+        let repeated = send(json!({"flush": true})).await;
+        assert_eq!(repeated.header("idempotency-replayed"), "true");
+        assert_eq!(repeated.ok(), cleared("1 entry was"));
+        assert!(!fetches(&cache, "a:b:1").await, "the replay clears nothing");
         assert_eq!(send(json!({"keys": ["a:b:1"]})).await.error(409), "idempotency_key_reused");
     }
 
-    async fn only_administrators_may(backend) {
-        let (app, _, _folder) = start(backend, over("memory:")).await;
-        let bad = json!({"keys": 1});
-        assert_eq!(app.post("/v1/cache").json(&bad).send().await.error(401), "unauthenticated");
+    async fn only_administrators_may_clear(backend) {
+        let (app, _, _folder) = start(backend, empty_cache("memory:")).await;
+        let invalid = json!({"keys": 1});
+        assert_eq!(app.post("/v1/cache").json(&invalid).send().await.error(401), "unauthenticated");
         for user in [User::of("farm"), User::individual("nobody")] {
-            assert_eq!(app.post("/v1/cache").by(&user).json(&bad).send().await.error(403), "forbidden");
+            assert_eq!(app.post("/v1/cache").by(&user).json(&invalid).send().await.error(403), "forbidden");
         }
     }
 
-    async fn every_bad_field_is_told(backend) {
-        let (app, _, _folder) = start(backend, over("memory:")).await;
-        let (long, longest) = ("x".repeat(2001), "ä".repeat(2000));
-        let what = json!({
-            "keys": ["good", "", 7, long, longest, "a\nb"], "prefixes": ["", "  ", null, "a\u{0}"],
+    async fn reports_every_invalid_field(backend) {
+        let (app, _, _folder) = start(backend, empty_cache("memory:")).await;
+        let (too_long, longest) = ("x".repeat(2001), "ä".repeat(2000));
+        let request = json!({
+            "keys": ["good", "", 7, too_long, longest, "a\nb"], "prefixes": ["", "  ", null, "a\u{0}"],
             "flush": "yes", "secrets": 1,
         });
         let expected = [
             "flush type", "keys[1] length", "keys[2] type", "keys[3] length", "keys[5] format",
             "prefixes[0] length", "prefixes[1] length", "prefixes[2] type", "prefixes[3] format", "secrets type",
         ];
-        assert_eq!(clear(&app, what).await.errors(), expected);
-        let many = json!({"keys": vec!["a"; 1001], "prefixes": vec!["a"; 1001]});
-        assert_eq!(clear(&app, many).await.errors(), ["keys length", "prefixes length"]);
-        let most = json!({"keys": vec!["a"; 1000], "prefixes": vec!["a"; 1000]});
-        assert_eq!(clear(&app, most).await.ok(), cleared("0 entries were"));
+        assert_eq!(clear(&app, request).await.errors(), expected);
+        let too_many = json!({"keys": vec!["a"; 1001], "prefixes": vec!["a"; 1001]});
+        assert_eq!(clear(&app, too_many).await.errors(), ["keys length", "prefixes length"]);
+        let maximum = json!({"keys": vec!["a"; 1000], "prefixes": vec!["a"; 1000]});
+        assert_eq!(clear(&app, maximum).await.ok(), cleared("0 entries were"));
         assert_eq!(clear(&app, json!("flush")).await.errors(), [" type"]);
     }
 }

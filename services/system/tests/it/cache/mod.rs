@@ -1,4 +1,4 @@
-//! Clearing the cache over HTTP: what goes, who may, and what happens without Redis.
+//! Tests of clearing the cache over HTTP, and of outages of Redis.
 
 mod clear;
 mod outages;
@@ -8,38 +8,38 @@ use serde_json::{Value, json};
 use system::{Cache, Settings, System};
 use testkit::{App, Backend, TestResponse, User};
 
-/// Settings over a Redis where nothing was ever kept.
-pub fn over(url: &str) -> Settings {
+use crate::fixtures::with_temp_store;
+
+/// Returns settings with a prefix that no other test uses.
+pub fn empty_cache(url: &str) -> Settings {
     let cache_prefix = format!("test:{}:", database::Id::new());
     Settings { cache_url: url.into(), cache_prefix, ..Settings::default() }
 }
 
-/// A service, and its cache as another replica would have it.
+/// Starts a service. Also returns its cache as another replica sees it, and the folder of the content store.
 pub async fn start(backend: Backend, settings: Settings) -> (App, Cache, tempfile::TempDir) {
-    let folder = tempfile::tempdir().unwrap();
-    let store_url = format!("file://{}", folder.path().display());
-    let settings = Settings { store_url, ..settings };
+    let (settings, folder) = with_temp_store(settings);
     let cache = Cache::open(&settings).await.unwrap();
     (App::start::<System>(backend, settings).await, cache, folder)
 }
 
-/// Asks a service to clear its cache.
-pub async fn clear(app: &App, what: Value) -> TestResponse {
-    app.post("/v1/cache").by(&User::admin()).json(&what).send().await
+/// Sends a request to clear the cache.
+pub async fn clear(app: &App, request: Value) -> TestResponse {
+    app.post("/v1/cache").by(&User::admin()).json(&request).send().await
 }
 
-/// What it answers when so many entries went.
-pub fn cleared(count: &str) -> Value {
-    json!({"status": "success", "message": format!("{count} cleared.")})
+/// Returns the response to a clear, for example of `2 entries were`.
+pub fn cleared(entries: &str) -> Value {
+    json!({"status": "success", "message": format!("{entries} cleared.")})
 }
 
-/// Reads this key of a source that says its name, and tells whether it was asked.
-pub async fn asks(cache: &Cache, key: &str) -> bool {
-    let mut asked = false;
+/// Reads a key and returns whether its value, the key itself, was fetched from the source.
+pub async fn fetches(cache: &Cache, key: &str) -> bool {
+    let mut fetched = false;
     let source = async || {
-        asked = true;
+        fetched = true;
         Ok::<_, ()>(key.to_owned())
     };
     assert_eq!(cache.get_or(key, source).await.unwrap(), key);
-    asked
+    fetched
 }

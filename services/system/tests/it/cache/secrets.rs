@@ -1,4 +1,4 @@
-//! Keys that are withdrawn at the identity provider, and who goes by them how long.
+//! Reloading of verification keys that the identity provider has withdrawn.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use system::{Settings, System};
 use testkit::{App, Backend, TestDatabase, User};
 
-use super::{clear, over};
+use super::{clear, empty_cache};
 
-/// A key that signs nobody's token (RFC 8037, A.2).
-const OTHER: &str = r#"{"keys": [{"kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "kid": "other",
+/// A key set without the key of the tests' tokens (RFC 8037, A.2).
+const OTHER_KEYS: &str = r#"{"keys": [{"kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "kid": "other",
     "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
 
-/// A service that reads its keys from this folder.
+/// Starts a service that reads its verification keys from this folder.
 async fn start(database: TestDatabase, folder: &Path, settings: &Settings) -> App {
     let store_url = format!("file://{}/store", folder.display());
     let settings = Settings { store_url, ..settings.clone() };
@@ -22,81 +22,85 @@ async fn start(database: TestDatabase, folder: &Path, settings: &Settings) -> Ap
     App::start_with::<System>(database, config).await
 }
 
-fn folder() -> tempfile::TempDir {
+/// Creates a folder with the verification keys of the tests' tokens.
+fn keys_folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::copy(testkit::jwks_file(), folder.path().join("jwks.json")).unwrap();
     folder
 }
 
-async fn knows_us(app: &App) -> bool {
+/// Returns whether the service accepts a token of the tests.
+async fn accepts_token(app: &App) -> bool {
     app.get("/v1/settings").by(&User::admin()).send().await.status == 200
 }
 
-fn renewed() -> Value {
-    let message = "0 entries were cleared; verification keys and provider credentials are read again.";
+/// Returns the response to a reload of the secrets.
+fn reloaded() -> Value {
+    let message = "0 entries were cleared; verification keys and provider credentials are reloaded.";
     json!({"status": "success", "message": message})
 }
 
 testkit::on_both! {
-    async fn withdrawn_keys_are_good_for_nothing_at_once(backend) {
+    async fn withdrawn_keys_are_refused_after_a_reload(backend) {
         for url in ["memory:", &testkit::redis_url()] {
-            let folder = folder();
-            let app = start(TestDatabase::new::<System>(backend).await, folder.path(), &over(url)).await;
-            std::fs::write(folder.path().join("jwks.json"), OTHER).unwrap();
-            assert!(knows_us(&app).await, "keys are not read for each request");
+            let folder = keys_folder();
+            let app = start(TestDatabase::new::<System>(backend).await, folder.path(), &empty_cache(url)).await;
+            std::fs::write(folder.path().join("jwks.json"), OTHER_KEYS).unwrap();
+            assert!(accepts_token(&app).await, "keys are not loaded for each request");
             clear(&app, json!({"flush": true, "keys": ["secrets"], "prefixes": ["secrets:"]})).await.ok();
-            assert!(knows_us(&app).await, "nothing else has them read again");
-            assert_eq!(clear(&app, json!({"secrets": true})).await.ok(), renewed());
-            assert!(!knows_us(&app).await);
+            assert!(accepts_token(&app).await, "only `secrets` reloads them");
+            assert_eq!(clear(&app, json!({"secrets": true})).await.ok(), reloaded());
+            assert!(!accepts_token(&app).await);
         }
     }
 
-    async fn keys_that_cannot_be_read_change_nothing(backend) {
-        let folder = folder();
-        let app = start(TestDatabase::new::<System>(backend).await, folder.path(), &over("memory:")).await;
+    async fn unreadable_keys_change_nothing(backend) {
+        let folder = keys_folder();
+        let app = start(TestDatabase::new::<System>(backend).await, folder.path(), &empty_cache("memory:")).await;
         std::fs::write(folder.path().join("jwks.json"), "{").unwrap();
-        let failed = clear(&app, json!({"secrets": true})).await;
-        assert!(failed.text().contains("The identity provider cannot be reached"), "{}", failed.text());
-        assert_eq!(failed.error(503), "dependency_unavailable");
-        assert!(knows_us(&app).await);
-        std::fs::write(folder.path().join("jwks.json"), OTHER).unwrap();
-        assert!(knows_us(&app).await, "until somebody asks again");
-        assert_eq!(clear(&app, json!({"secrets": true})).await.ok(), renewed());
-        assert!(!knows_us(&app).await);
+        let reply = clear(&app, json!({"secrets": true})).await;
+        assert!(reply.text().contains("The identity provider cannot be reached"), "{}", reply.text());
+        assert_eq!(reply.error(503), "dependency_unavailable");
+        assert!(accepts_token(&app).await);
+        std::fs::write(folder.path().join("jwks.json"), OTHER_KEYS).unwrap();
+        assert!(accepts_token(&app).await, "the old keys stay until the next reload");
+        assert_eq!(clear(&app, json!({"secrets": true})).await.ok(), reloaded());
+        assert!(!accepts_token(&app).await);
     }
 }
 
 #[test]
-fn other_replicas_follow_within_five_seconds() {
+fn other_replicas_reload_within_five_seconds() {
     testkit::block_on(async {
-        let (settings, others) = (over(&testkit::redis_url()), over(&testkit::redis_url()));
-        let folders = [folder(), folder(), folder()];
+        let (settings, others) = (empty_cache(&testkit::redis_url()), empty_cache(&testkit::redis_url()));
+        let folders = [keys_folder(), keys_folder(), keys_folder()];
         let start = async |folder: &tempfile::TempDir, settings| {
             start(TestDatabase::new::<System>(Backend::Sqlite).await, folder.path(), settings).await
         };
         let (one, two) = (start(&folders[0], &settings).await, start(&folders[1], &settings).await);
-        let stranger = start(&folders[2], &others).await;
+        let other_deployment = start(&folders[2], &others).await;
         for folder in &folders {
-            std::fs::write(folder.path().join("jwks.json"), OTHER).unwrap();
+            std::fs::write(folder.path().join("jwks.json"), OTHER_KEYS).unwrap();
         }
         tokio::time::sleep(Duration::from_millis(2500)).await;
-        assert!(knows_us(&two).await, "nobody was told");
-        assert_eq!(clear(&one, json!({"secrets": true})).await.ok(), renewed());
-        assert!(!knows_us(&one).await);
-        forgets_us(&two).await;
-        assert!(knows_us(&stranger).await, "another deployment");
-        // One that comes later reads them once more: it cannot know what it missed.
+        assert!(accepts_token(&two).await, "no reload was requested");
+        assert_eq!(clear(&one, json!({"secrets": true})).await.ok(), reloaded());
+        assert!(!accepts_token(&one).await);
+        wait_until_refused(&two).await;
+        assert!(accepts_token(&other_deployment).await, "another deployment");
+        // A replica that starts later reloads once, because it may have missed a reload.
         std::fs::copy(testkit::jwks_file(), folders[0].path().join("jwks.json")).unwrap();
-        let late = start(&folders[0], &settings).await;
-        std::fs::write(folders[0].path().join("jwks.json"), OTHER).unwrap();
-        forgets_us(&late).await;
+        let late_replica = start(&folders[0], &settings).await;
+        std::fs::write(folders[0].path().join("jwks.json"), OTHER_KEYS).unwrap();
+        wait_until_refused(&late_replica).await;
     });
 }
 
-async fn forgets_us(app: &App) {
+/// Waits until the service refuses the tokens of the tests, at most 5 s.
+async fn wait_until_refused(app: &App) {
     let begun = Instant::now();
-    while knows_us(app).await {
-        assert!(begun.elapsed() < Duration::from_secs(5), "it still goes by the old keys");
+    while accepts_token(app).await {
+        assert!(begun.elapsed() < Duration::from_secs(5), "the token is still accepted");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{all, is_whole, start};
+use super::{all, assert_complete, start};
 
 #[test]
-fn a_field_in_powys() {
+fn finds_the_nearest_address_of_coordinates() {
     testkit::block_on(async {
         let app = start().await;
         let field = app.by_coordinates(52.2415, -3.3783).await.ok();
-        is_whole(&field);
+        assert_complete(&field);
         assert_eq!(field["coordinates"], json!({"lat": 52.2415, "lon": -3.3783}));
         assert_eq!(field["address"]["countryISO"], "GB");
         assert_eq!(field["address"]["countryName"], "United Kingdom");
@@ -19,7 +19,7 @@ fn a_field_in_powys() {
 }
 
 #[test]
-fn coordinates_are_those_asked_for() {
+fn response_has_the_requested_coordinates() {
     testkit::block_on(async {
         let app = start().await;
         for (lat, lon) in [
@@ -31,7 +31,7 @@ fn coordinates_are_those_asked_for() {
             ("5.2e1", "+2"),
         ] {
             let location = app.by_coordinates(lat, lon).await.ok();
-            is_whole(&location);
+            assert_complete(&location);
             let number = |text: &str| text.parse::<f64>().unwrap();
             assert_eq!(location["coordinates"]["lat"].as_f64(), Some(number(lat)), "{lat}");
             assert_eq!(location["coordinates"]["lon"].as_f64(), Some(number(lon)), "{lon}");
@@ -40,7 +40,7 @@ fn coordinates_are_those_asked_for() {
 }
 
 #[test]
-fn coordinates_that_are_none() {
+fn rejects_invalid_coordinates() {
     testkit::block_on(async {
         let app = start().await;
         let path = "/v1/locations/coordinates";
@@ -57,42 +57,47 @@ fn coordinates_that_are_none() {
 }
 
 #[test]
-fn words_there_and_back() {
+fn words_resolve_to_their_cell() {
     testkit::block_on(async {
         let app = start().await;
-        // A low-discrepancy walk over the globe.
+        // A low-discrepancy sequence of points on the globe.
         let part = |i: u32, step: f64| (f64::from(i) * step).fract();
         for i in 1..60 {
             let (lat, lon) = (part(i, 0.754_877_666) * 180.0 - 90.0, part(i, 0.569_840_291) * 360.0 - 180.0);
-            let at = app.by_coordinates(lat, lon).await.ok();
-            let words = at["threeWords"].as_str().unwrap();
-            let back = app.by_words(words).await.ok();
-            is_whole(&back);
-            assert_eq!(back["threeWords"], words);
-            let off =
-                |member: &str, asked: f64| (back["coordinates"][member].as_f64().unwrap() - asked).abs();
-            assert!(off("lat", lat) <= 0.000_046 && off("lon", lon) <= 0.000_046, "{lat},{lon}: {back}");
+            let encoded = app.by_coordinates(lat, lon).await.ok();
+            let words = encoded["threeWords"].as_str().unwrap();
+            let decoded = app.by_words(words).await.ok();
+            assert_complete(&decoded);
+            assert_eq!(decoded["threeWords"], words);
+            let distance = |member: &str, requested: f64| {
+                (decoded["coordinates"][member].as_f64().unwrap() - requested).abs()
+            };
+            // Half of the side of a cell, and rounding.
+            assert!(
+                distance("lat", lat) <= 0.000_046 && distance("lon", lon) <= 0.000_046,
+                "{lat},{lon}: {decoded}"
+            );
         }
     });
 }
 
 #[test]
-fn words_in_any_case_with_dots_or_spaces() {
+fn words_may_have_any_case_and_spaces() {
     testkit::block_on(async {
         let app = start().await;
-        let at = app.by_coordinates(52.0565, -2.716).await.ok();
-        let words = at["threeWords"].as_str().unwrap();
+        let location = app.by_coordinates(52.0565, -2.716).await.ok();
+        let words = location["threeWords"].as_str().unwrap();
         let plain = app.by_words(words).await.ok();
-        for written in
+        for spelling in
             [words.to_uppercase(), words.replace('.', " "), format!("  {}", words.replace('.', " . "))]
         {
-            assert_eq!(app.by_words(&written).await.ok(), plain, "{written}");
+            assert_eq!(app.by_words(&spelling).await.ok(), plain, "{spelling}");
         }
     });
 }
 
 #[test]
-fn words_that_are_none() {
+fn rejects_unknown_words() {
     testkit::block_on(async {
         let app = start().await;
         for query in ["", "   "] {
@@ -110,11 +115,11 @@ fn words_that_are_none() {
 }
 
 #[test]
-fn near_spellings_are_suggested() {
+fn suggests_similar_words() {
     testkit::block_on(async {
         let app = start().await;
-        let at = app.by_coordinates(52.0565, -2.716).await.ok();
-        let words = at["threeWords"].as_str().unwrap();
+        let location = app.by_coordinates(52.0565, -2.716).await.ok();
+        let words = location["threeWords"].as_str().unwrap();
         let (first, rest) = words.split_once('.').unwrap();
         let (head, tail) = first.split_at(2);
         let reply = app.by_words(&format!("{head}q{tail}.{rest}")).await;
@@ -127,29 +132,29 @@ fn near_spellings_are_suggested() {
 }
 
 #[test]
-fn an_address_by_its_id() {
+fn finds_addresses_by_id() {
     testkit::block_on(async {
         let app = start().await;
-        let found = app.search(&[("query", "hr4 9ar")]).await.ok();
-        let id = found["id"].as_str().unwrap();
+        let response = app.search(&[("query", "hr4 9ar")]).await.ok();
+        let id = response["id"].as_str().unwrap();
         let location = app.by_id("gazetteer", id).await.ok();
-        is_whole(&location);
+        assert_complete(&location);
         assert_eq!(location["address"]["postcode"], "HR4 9AR");
         assert_eq!(location["address"]["regionISO"], "GB-HEF");
         for source in ["", " ", "GAZETTEER", " Gazetteer "] {
             assert_eq!(app.by_id(source, id).await.ok(), location, "{source:?}");
         }
         for query in ["HR1", "Hereford", "Ballina"] {
-            let found = app.search(&[("query", query)]).await.ok();
-            for (id, source) in all(&found, "id").into_iter().zip(all(&found, "source")) {
-                is_whole(&app.by_id(source, id).await.ok());
+            let response = app.search(&[("query", query)]).await.ok();
+            for (id, source) in all(&response, "id").into_iter().zip(all(&response, "source")) {
+                assert_complete(&app.by_id(source, id).await.ok());
             }
         }
     });
 }
 
 #[test]
-fn an_address_that_is_not_there() {
+fn rejects_unknown_ids_and_sources() {
     testkit::block_on(async {
         let app = start().await;
         assert_eq!(app.get("/v1/locations/address").send().await.errors(), ["id required"]);

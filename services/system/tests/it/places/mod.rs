@@ -1,15 +1,13 @@
-//! Places, from the embedded providers and from stubs of the others.
+//! Tests of places, with the embedded providers and with stubs of the external ones.
 
-mod cached;
-mod failures;
-mod groups;
-mod key_files;
-mod key_in_logs;
+mod caching;
+mod key_reload;
 mod locations;
-mod loqate;
+pub mod loqate;
 mod photon;
+mod provider_failures;
+mod route_groups;
 mod search;
-mod starting;
 mod what3words;
 
 use std::ops::Deref;
@@ -19,10 +17,12 @@ use system::{AddressProvider, Settings, System, WordsProvider};
 use testkit::{App, Backend, TestRequest, TestResponse};
 use wiremock::MockServer;
 
-/// The key of every stub.
-const KEY: &str = "AA11-SECRET-KEY";
+use crate::fixtures::with_temp_store;
 
-/// A service with a store of its own.
+/// API key of every stub.
+pub const KEY: &str = "AA11-SECRET-KEY";
+
+/// A service with its own content store.
 pub struct Places {
     app: App,
     _folder: tempfile::TempDir,
@@ -35,18 +35,19 @@ impl Deref for Places {
     }
 }
 
+/// Starts a service with the embedded providers.
 pub async fn start() -> Places {
     start_with(Settings::default()).await
 }
 
+/// Starts a service with these settings.
 pub async fn start_with(settings: Settings) -> Places {
-    let folder = tempfile::tempdir().unwrap();
-    let store_url = format!("file://{}/store", folder.path().display());
-    let app = App::start::<System>(Backend::Sqlite, Settings { store_url, ..settings }).await;
+    let (settings, folder) = with_temp_store(settings);
+    let app = App::start::<System>(Backend::Sqlite, settings).await;
     Places { app, _folder: folder }
 }
 
-/// Words from a stub.
+/// Returns settings that take three-word addresses from a stub.
 fn words_from(stub: &MockServer) -> Settings {
     Settings {
         words_provider: WordsProvider::What3words,
@@ -57,7 +58,7 @@ fn words_from(stub: &MockServer) -> Settings {
     }
 }
 
-/// Addresses from a stub.
+/// Returns settings that take addresses from a stub.
 fn addresses_from(provider: AddressProvider, stub: &MockServer) -> Settings {
     Settings {
         address_provider: provider,
@@ -68,44 +69,44 @@ fn addresses_from(provider: AddressProvider, stub: &MockServer) -> Settings {
     }
 }
 
-/// How often a stub was asked.
+/// Returns the number of requests that a stub received.
 async fn calls(stub: &MockServer) -> usize {
     stub.received_requests().await.unwrap().len()
 }
 
 impl Places {
-    /// `GET path` with these query parameters.
-    fn ask(&self, path: &str, parameters: &[(&str, &str)]) -> TestRequest {
+    /// Prepares `GET path` with these query parameters.
+    fn get_with(&self, path: &str, parameters: &[(&str, &str)]) -> TestRequest {
         let mut url = url::Url::parse("http://x").unwrap();
         url.query_pairs_mut().extend_pairs(parameters);
         self.get(&format!("{path}?{}", url.query().unwrap()))
     }
 
     async fn search(&self, parameters: &[(&str, &str)]) -> TestResponse {
-        self.ask("/v1/addresses", parameters).send().await
+        self.get_with("/v1/addresses", parameters).send().await
     }
 
     async fn by_words(&self, query: &str) -> TestResponse {
-        self.ask("/v1/locations/three-words", &[("query", query)]).send().await
+        self.get_with("/v1/locations/three-words", &[("query", query)]).send().await
     }
 
     async fn by_id(&self, source: &str, id: &str) -> TestResponse {
-        self.ask("/v1/locations/address", &[("id", id), ("source", source)]).send().await
+        self.get_with("/v1/locations/address", &[("id", id), ("source", source)]).send().await
     }
 
     async fn by_coordinates(&self, lat: impl ToString, lon: impl ToString) -> TestResponse {
         let (lat, lon) = (lat.to_string(), lon.to_string());
-        self.ask("/v1/locations/coordinates", &[("lat", &lat), ("lon", &lon)]).send().await
+        self.get_with("/v1/locations/coordinates", &[("lat", &lat), ("lon", &lon)]).send().await
     }
 }
 
-/// This member of each result.
-fn all<'a>(found: &'a Value, member: &str) -> Vec<&'a str> {
-    found["results"].as_array().unwrap().iter().map(|result| result[member].as_str().unwrap()).collect()
+/// Returns a member of each result.
+fn all<'a>(response: &'a Value, member: &str) -> Vec<&'a str> {
+    response["results"].as_array().unwrap().iter().map(|result| result[member].as_str().unwrap()).collect()
 }
 
-/// A whole Location: three parts, a country, nothing empty.
-fn is_whole(location: &Value) {
+/// Asserts that a location has all three members, a country and no empty text.
+fn assert_complete(location: &Value) {
     assert_eq!(location.as_object().unwrap().len(), 3, "{location}");
     assert!(location["threeWords"].is_string() && location["coordinates"]["lat"].is_number(), "{location}");
     assert!(location["coordinates"]["lon"].is_number(), "{location}");

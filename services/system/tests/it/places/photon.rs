@@ -1,11 +1,11 @@
-//! Addresses from Photon, whose answers are as documented.
+//! Addresses from a stub of Photon. Its responses follow Photon's documentation.
 
 use serde_json::{Value, json};
 use system::AddressProvider::Photon;
 use wiremock::matchers::{path, query_param};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use super::{addresses_from, all, calls, is_whole, start_with};
+use super::{addresses_from, all, assert_complete, calls, start_with};
 
 fn feature(lat: f64, lon: f64, properties: Value) -> Value {
     json!({"type": "Feature", "geometry": {"type": "Point", "coordinates": [lon, lat]}, "properties": properties})
@@ -41,17 +41,19 @@ fn house() -> Value {
     )
 }
 
+/// Starts a stub with a town, a town of the same name abroad, a house and invalid features.
 pub async fn stub() -> MockServer {
     let stub = MockServer::start().await;
     let mount = async |at: &str, name: &str, value: &str, features: &[Value]| {
-        let answer = json!({"type": "FeatureCollection", "features": features});
-        let asked = Mock::given(path(at)).and(query_param(name, value));
-        asked.respond_with(ResponseTemplate::new(200).set_body_json(answer)).mount(&stub).await;
+        let response = json!({"type": "FeatureCollection", "features": features});
+        let request = Mock::given(path(at)).and(query_param(name, value));
+        request.respond_with(ResponseTemplate::new(200).set_body_json(response)).mount(&stub).await;
     };
     mount("/api", "q", "Hereford", &[town(), texan()]).await;
     mount("/api", "q", "3 King Street", &[house()]).await;
     mount("/api", "q", "nothing", &[]).await;
-    let odd = json!({"osm_type": "N", "osm_id": 1, "name": "  Hay ", "postcode": null, "city": " ", "country": "Wales"});
+    let odd = json!({"osm_type": "N", "osm_id": 1, "name": "  Hay ", "postcode": null, "city": " ",
+        "country": "Wales"});
     let (nameless, nowhere) = (json!({"osm_type": "N", "osm_id": 2}), json!({"osm_id": 3, "name": "x"}));
     let odd = [feature(52.0, -3.0, nameless), feature(91.0, 0.0, nowhere), feature(52.0, -3.1, odd)];
     mount("/api", "q", "odd", &odd).await;
@@ -62,17 +64,17 @@ pub async fn stub() -> MockServer {
 }
 
 #[test]
-fn matches() {
+fn searches_addresses() {
     testkit::block_on(async {
         let stub = stub().await;
         let app = start_with(addresses_from(Photon, &stub)).await;
-        let found = app.search(&[("query", "Hereford")]).await.ok();
+        let response = app.search(&[("query", "Hereford")]).await.ok();
         assert_eq!(
-            found["results"][0],
+            response["results"][0],
             json!({"id": "R10206194@52.0553813,-2.7151735", "type": "place", "text": "Hereford",
                 "description": "Herefordshire, England, United Kingdom", "source": "photon"})
         );
-        assert_eq!(all(&found, "source"), ["photon", "photon"]);
+        assert_eq!(all(&response, "source"), ["photon", "photon"]);
         let american = app.search(&[("query", "Hereford"), ("countryISO", "us")]).await.ok();
         assert_eq!(all(&american, "description"), ["Deaf Smith County, Texas, United States"]);
         let second = app.search(&[("query", "Hereford"), ("offset", "1")]).await.ok();
@@ -85,12 +87,12 @@ fn matches() {
 }
 
 #[test]
-fn an_address_by_its_id() {
+fn finds_addresses_by_id() {
     testkit::block_on(async {
         let stub = stub().await;
         let app = start_with(addresses_from(Photon, &stub)).await;
         let town = app.by_id("photon", "R10206194@52.0553813,-2.7151735").await.ok();
-        is_whole(&town);
+        assert_complete(&town);
         assert_eq!(town["coordinates"], json!({"lat": 52.055_381_3, "lon": -2.715_173_5}));
         assert_eq!(
             town["address"],
@@ -104,32 +106,32 @@ fn an_address_by_its_id() {
         for id in ["R10206194", "R10206194@", "R10206194@north,east", "R10206194@91,0", "@"] {
             assert_eq!(app.by_id("photon", id).await.error(404), "not_found", "{id}");
         }
-        assert_eq!(calls(&stub).await, before, "what cannot be an id is asked of nobody");
+        assert_eq!(calls(&stub).await, before, "invalid ids cause no call");
         assert_eq!(app.by_id("photon", "N1@52.0541,-2.7169").await.error(404), "not_found");
     });
 }
 
 #[test]
-fn the_nearest_address() {
+fn finds_the_nearest_address() {
     testkit::block_on(async {
         let stub = stub().await;
         let app = start_with(addresses_from(Photon, &stub)).await;
         let house = app.by_coordinates(52.0541, -2.7170).await.ok();
-        is_whole(&house);
+        assert_complete(&house);
         assert_eq!(house["address"]["line1"], "3 King Street");
         assert_eq!(house["coordinates"], json!({"lat": 52.0541, "lon": -2.717}));
-        // In the Southern Ocean it finds nothing.
-        is_whole(&app.by_coordinates(-50, 80).await.ok());
+        // Photon finds nothing in the Southern Ocean.
+        assert_complete(&app.by_coordinates(-50, 80).await.ok());
     });
 }
 
 #[test]
-fn what_is_odd_or_missing_spoils_nothing_else() {
+fn invalid_features_are_skipped() {
     testkit::block_on(async {
         let stub = stub().await;
         let app = start_with(addresses_from(Photon, &stub)).await;
-        let found = app.search(&[("query", "odd")]).await.ok();
-        assert_eq!(all(&found, "text"), ["Hay"]);
-        assert_eq!(all(&found, "description"), ["Wales"]);
+        let response = app.search(&[("query", "odd")]).await.ok();
+        assert_eq!(all(&response, "text"), ["Hay"]);
+        assert_eq!(all(&response, "description"), ["Wales"]);
     });
 }

@@ -4,39 +4,43 @@ use serde_json::{Value, json};
 use system::Settings;
 
 use super::{Places, all, start, start_with};
-use crate::cache::over;
+use crate::cache::empty_cache;
 
 #[test]
-fn a_town() {
+fn finds_towns() {
     testkit::block_on(async {
         let app = start().await;
-        let found = app.search(&[("query", "Hereford")]).await.ok();
-        let best = &found["results"][0];
+        let response = app.search(&[("query", "Hereford")]).await.ok();
+        let best = &response["results"][0];
         assert_eq!((&best["text"], &best["type"]), (&json!("Hereford"), &json!("place")));
         assert_eq!(best["source"], "gazetteer");
         assert!(best["description"].as_str().unwrap().contains("Herefordshire"), "{best}");
         for member in ["id", "type", "text", "description", "source"] {
-            assert_eq!(found[member], best[member], "{member}");
+            assert_eq!(response[member], best[member], "{member}");
         }
-        assert_eq!(found.as_object().unwrap().len(), 6);
-        assert!(all(&found, "id").len() > 1 && all(&found, "id").len() <= 10);
-        assert_eq!(app.search(&[("query", "  HEREFORD ")]).await.ok(), found);
+        assert_eq!(response.as_object().unwrap().len(), 6);
+        assert!(all(&response, "id").len() > 1 && all(&response, "id").len() <= 10);
+        assert_eq!(app.search(&[("query", "  HEREFORD ")]).await.ok(), response);
     });
 }
 
 #[test]
-fn postcodes_and_misspelt_names() {
+fn finds_postcodes_and_misspelt_names() {
     testkit::block_on(async {
         let app = start().await;
-        let best = async |query: &str| app.search(&[("query", query)]).await.ok();
+        let best_match = async |query: &str| app.search(&[("query", query)]).await.ok();
         for query in ["hr4 9ar", "HR49AR"] {
-            let found = best(query).await;
-            assert_eq!((&found["type"], &found["text"]), (&json!("postcode"), &json!("HR4 9AR")), "{query}");
+            let response = best_match(query).await;
+            assert_eq!(
+                (&response["type"], &response["text"]),
+                (&json!("postcode"), &json!("HR4 9AR")),
+                "{query}"
+            );
         }
-        let district = best("HR1").await;
+        let district = best_match("HR1").await;
         assert_eq!((&district["type"], &district["text"]), (&json!("container"), &json!("HR1")));
-        assert_eq!(best("herefrod").await["text"], "Hereford");
-        let ballina = best("Ballina").await;
+        assert_eq!(best_match("herefrod").await["text"], "Hereford");
+        let ballina = best_match("Ballina").await;
         assert_eq!(ballina["text"], "Ballina");
         assert!(ballina["description"].as_str().unwrap().ends_with("Ireland"), "{ballina}");
     });
@@ -46,39 +50,39 @@ fn postcodes_and_misspelt_names() {
 fn enabled_countries_come_first() {
     testkit::block_on(async {
         let app = start().await;
-        for (query, place) in [
+        for (query, description) in [
             ("Perth", "Perth and Kinross, Scotland, United Kingdom"),
             ("Boston", "Lincolnshire, England, United Kingdom"),
             ("Tramore", "Waterford, Ireland"),
             ("Whitchurch Hampshire", "Hampshire, England, United Kingdom"),
         ] {
-            let found = app.search(&[("query", query)]).await.ok();
-            assert_eq!(found["text"], query.split(' ').next().unwrap());
-            assert_eq!(found["description"], place);
+            let response = app.search(&[("query", query)]).await.ok();
+            assert_eq!(response["text"], query.split(' ').next().unwrap());
+            assert_eq!(response["description"], description);
         }
-        let id = |found: &Value| found["id"].as_str().unwrap().to_owned();
+        let id = |response: &Value| response["id"].as_str().unwrap().to_owned();
         let perths = app.search(&[("query", "Perth")]).await.ok();
         assert!(all(&perths, "description")[1].ends_with("Australia"), "{perths}");
         let page = app.search(&[("query", "Perth"), ("limit", "1"), ("offset", "1")]).await.ok();
         assert_eq!(page["results"][0], perths["results"][1]);
-        // Another setting has other answers, in the same cache too.
-        let shared = over(&testkit::redis_url());
-        let enabling = async |enabled: &[&str]| {
+        // Deployments with other enabled countries can share the cache.
+        let shared = empty_cache(&testkit::redis_url());
+        let start_enabling = async |enabled: &[&str]| {
             let enabled_countries = enabled.iter().map(|iso| (*iso).to_owned()).collect();
             start_with(Settings { enabled_countries, ..shared.clone() }).await
         };
-        let ids = async |app: &Places| id(&app.search(&[("query", "Perth")]).await.ok());
-        let (home, far) = (enabling(&["gb", "IE"]).await, enabling(&["AU"]).await);
+        let best_id = async |app: &Places| id(&app.search(&[("query", "Perth")]).await.ok());
+        let (british, australian) = (start_enabling(&["gb", "IE"]).await, start_enabling(&["AU"]).await);
         for _ in 0..2 {
-            assert_eq!(ids(&home).await, "place:2640358");
-            assert_eq!(ids(&far).await, "place:2063523");
+            assert_eq!(best_id(&british).await, "place:2640358");
+            assert_eq!(best_id(&australian).await, "place:2063523");
         }
-        assert_eq!(ids(&enabling(&["CA"]).await).await, "place:6101546");
+        assert_eq!(best_id(&start_enabling(&["CA"]).await).await, "place:6101546");
     });
 }
 
 #[test]
-fn nothing_found() {
+fn unmatched_searches_return_no_results() {
     testkit::block_on(async {
         let app = start().await;
         for query in ["xqzvwkj plmokn", "---", &"word ".repeat(100)] {
@@ -90,7 +94,7 @@ fn nothing_found() {
 }
 
 #[test]
-fn a_container_has_things_in_it() {
+fn container_ids_list_contents() {
     testkit::block_on(async {
         let app = start().await;
         let id = app.search(&[("query", "HR1")]).await.ok()["id"].as_str().unwrap().to_owned();
@@ -100,8 +104,8 @@ fn a_container_has_things_in_it() {
         assert_eq!(next["results"][0], inside["results"][2]);
         let links =
             app.search(&[("id", &id), ("limit", "3"), ("offset", "2")]).await.header("link").to_owned();
-        for (place, relation) in [("", "first"), ("&offset=0", "prev"), ("&offset=5", "next")] {
-            assert!(links.contains(&format!("&limit=3{place}>; rel=\"{relation}\"")), "{links}");
+        for (position, relation) in [("", "first"), ("&offset=0", "prev"), ("&offset=5", "next")] {
+            assert!(links.contains(&format!("&limit=3{position}>; rel=\"{relation}\"")), "{links}");
         }
         let last = app.search(&[("id", &id), ("offset", "999999")]).await;
         assert!(!last.header("link").contains("next"), "{}", last.header("link"));
@@ -113,19 +117,22 @@ fn a_container_has_things_in_it() {
 }
 
 #[test]
-fn a_country_filters() {
+fn country_restricts_matches() {
     testkit::block_on(async {
         let app = start().await;
-        let found = app.search(&[("query", "Hereford"), ("countryISO", "us")]).await.ok();
-        assert!(all(&found, "description").iter().all(|text| text.ends_with("United States")), "{found}");
-        assert_eq!(app.search(&[("query", "Hereford"), ("countryISO", "US")]).await.ok(), found);
+        let response = app.search(&[("query", "Hereford"), ("countryISO", "us")]).await.ok();
+        assert!(
+            all(&response, "description").iter().all(|text| text.ends_with("United States")),
+            "{response}"
+        );
+        assert_eq!(app.search(&[("query", "Hereford"), ("countryISO", "US")]).await.ok(), response);
         let everywhere = app.search(&[("query", "Hereford"), ("countryISO", "")]).await.ok();
         assert_eq!(everywhere, app.search(&[("query", "Hereford")]).await.ok());
     });
 }
 
 #[test]
-fn what_cannot_be_searched_for() {
+fn rejects_invalid_parameters() {
     testkit::block_on(async {
         let app = start().await;
         for empty in [vec![], vec![("query", "")], vec![("query", "  ")], vec![("query", " "), ("id", "")]] {
@@ -133,8 +140,8 @@ fn what_cannot_be_searched_for() {
         }
         let long = "x".repeat(1001);
         let wrong = [("query", long.as_str()), ("countryISO", "UK"), ("limit", "101"), ("offset", "-1")];
-        let found = ["countryISO enum", "limit range", "offset range", "query length"];
-        assert_eq!(app.search(&wrong).await.errors(), found);
+        let expected = ["countryISO enum", "limit range", "offset range", "query length"];
+        assert_eq!(app.search(&wrong).await.errors(), expected);
         assert_eq!(app.search(&[("query", "a\u{7}b")]).await.errors(), ["query format"]);
         assert_eq!(app.search(&[("id", "a\u{7}b")]).await.errors(), ["id format"]);
         assert_eq!(app.search(&[("query", "x"), ("limit", "0")]).await.errors(), ["limit range"]);
@@ -144,13 +151,13 @@ fn what_cannot_be_searched_for() {
 }
 
 #[test]
-fn no_such_container() {
+fn unknown_containers_are_not_found() {
     testkit::block_on(async {
         let app = start().await;
         for id in ["nothing", "district:XX99", "place:1", "region:GB-XXX", "🐄"] {
             assert_eq!(app.search(&[("id", id)]).await.error(404), "not_found", "{id}");
         }
         let both = app.search(&[("id", "nothing"), ("countryISO", "UK")]).await;
-        assert_eq!(both.errors(), ["countryISO enum"], "the request is looked at first");
+        assert_eq!(both.errors(), ["countryISO enum"], "parameters are validated first");
     });
 }

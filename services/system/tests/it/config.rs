@@ -1,4 +1,4 @@
-//! A provider that is not told everything keeps the service from starting, and says what to set.
+//! The configuration: the sample file, errors that prevent the start, and the redaction of secrets.
 
 use actix_web::web::Data;
 use common::Service;
@@ -6,19 +6,29 @@ use system::AddressProvider::{Loqate, Photon};
 use system::{Settings, System, WordsProvider};
 use testkit::{Backend, TestDatabase};
 
-async fn refusal(settings: Settings) -> String {
-    let database = TestDatabase::new::<System>(Backend::Sqlite).await;
-    let folder = tempfile::tempdir().unwrap();
-    let store_url = format!("file://{}/store", folder.path().display());
-    let config = testkit::config::<System>(&database, Settings { store_url, ..settings });
-    let verifier = common::Verifier::open(&config.auth).await.unwrap();
-    let checked = System::check(&config.service, Data::new(verifier)).await.unwrap_err();
-    let refused = format!("{:#}", common::start::<System>(config).await.err().expect("a refusal"));
-    assert_eq!(format!("{checked:#}"), refused);
-    refused
+use crate::fixtures::with_temp_store;
+
+#[test]
+fn sample_configuration_is_valid() {
+    let sample = std::path::Path::new("../../deploy/system.toml");
+    let config = common::Config::<Settings>::load(common::Config::default(), Some(sample)).unwrap();
+    assert_eq!(config.server.public_url.unwrap().as_str(), "https://drover.example/system");
 }
 
-fn times() -> [(Settings, &'static str); 3] {
+/// Returns the error of the start, which must also be that of the check.
+async fn start_error(settings: Settings) -> String {
+    let database = TestDatabase::new::<System>(Backend::Sqlite).await;
+    let (settings, _folder) = with_temp_store(settings);
+    let config = testkit::config::<System>(&database, settings);
+    let verifier = common::Verifier::open(&config.auth).await.unwrap();
+    let check_error = System::check(&config.service, Data::new(verifier)).await.unwrap_err();
+    let start_error = format!("{:#}", common::start::<System>(config).await.err().expect("an error"));
+    assert_eq!(format!("{check_error:#}"), start_error);
+    start_error
+}
+
+/// Durations of 0, with the name of the setting.
+fn zero_durations() -> [(Settings, &'static str); 3] {
     [
         (Settings { sweep_grace_seconds: 0, ..Settings::default() }, "service.sweep_grace_seconds"),
         (Settings { scan_seconds: 0, ..Settings::default() }, "service.scan_seconds"),
@@ -27,7 +37,7 @@ fn times() -> [(Settings, &'static str); 3] {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn invalid_settings_are_named_at_start() {
     testkit::block_on(async {
         let url = || Some("https://provider.example".parse().unwrap());
         let words = || Settings { words_provider: WordsProvider::What3words, ..Settings::default() };
@@ -51,15 +61,15 @@ fn what_is_missing_is_named() {
                 "service.words_key_file",
             ),
         ];
-        for (settings, name) in cases.into_iter().chain(times()) {
-            let told = refusal(settings).await;
-            assert!(told.contains(name) && told.lines().count() == 1, "{name}: {told}");
+        for (settings, name) in cases.into_iter().chain(zero_durations()) {
+            let error = start_error(settings).await;
+            assert!(error.contains(name) && error.lines().count() == 1, "{name}: {error}");
         }
     });
 }
 
 #[test]
-fn keys_are_not_shown() {
+fn secrets_are_not_displayed() {
     let settings = Settings {
         words_key: Some("HUSH-ONE".into()),
         address_key: Some("HUSH-TWO".into()),
@@ -69,6 +79,7 @@ fn keys_are_not_shown() {
         ..Settings::default()
     };
     let config = common::Config::<Settings> { service: settings, ..common::Config::default() };
-    let shown = config.describe();
-    assert!(shown.contains("DROVER_SERVICE__WORDS_KEY=") && !shown.contains("HUSH"), "{shown}");
+    let description = config.describe();
+    assert!(description.contains("DROVER_SERVICE__WORDS_KEY="), "{description}");
+    assert!(!description.contains("HUSH"), "{description}");
 }

@@ -1,4 +1,4 @@
-//! No log line tells of people, whatever becomes of what they send.
+//! Logs contain no personal data, whether requests succeed or fail.
 
 use reqwest::multipart::{Form, Part};
 use serde_json::json;
@@ -7,19 +7,19 @@ use testkit::{Backend, PERSONAL_DATA, Process, TestDatabase, user_with_personal_
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
+use crate::fixtures::{UNREACHABLE, store_url};
+
 testkit::on_both! {
-    async fn no_log_tells_of_people(backend) {
-        let (database, files) = (TestDatabase::new::<System>(backend).await, tempfile::tempdir().unwrap());
-        let store = format!("file://{}", files.path().display());
+    async fn logs_contain_no_personal_data(backend) {
+        let (database, folder) = (TestDatabase::new::<System>(backend).await, tempfile::tempdir().unwrap());
         let service = Process::start(
             env!("CARGO_BIN_EXE_system"),
             &[
                 ("DATABASE__URL", &database.url),
-                ("SERVICE__STORE_URL", &store),
-                // Nobody listens there.
-                ("SERVICE__CACHE_URL", "redis://127.0.0.1:9"),
+                ("SERVICE__STORE_URL", &store_url(&folder)),
+                ("SERVICE__CACHE_URL", &format!("redis://{UNREACHABLE}")),
                 ("SERVICE__ADDRESS_PROVIDER", "photon"),
-                ("SERVICE__ADDRESS_URL", "http://127.0.0.1:9"),
+                ("SERVICE__ADDRESS_URL", &format!("http://{UNREACHABLE}")),
             ],
         );
         service.enable_trace_logs().await;
@@ -41,26 +41,28 @@ testkit::on_both! {
         let admin = user_with_personal_data().with("roles", "admin");
         service.call("POST", "/v1/cache").by(&admin).json(&clear).send().await;
         assert_eq!(call("GET", &format!("/v1/addresses?query={text}")).send().await.status, 503);
-        for path in ["locations/coordinates?lat=60.1530&lon=-1.1427", "locations/three-words?query=ottilie.old.mill"] {
-            call("GET", &format!("/v1/{path}")).send().await;
+        for query in ["coordinates?lat=60.1530&lon=-1.1427", "three-words?query=ottilie.old.mill"] {
+            call("GET", &format!("/v1/locations/{query}")).send().await;
         }
         let operations = [
             "POST /v1/files", "POST /v1/files/resolve", "POST /v1/cache", "GET /v1/files", "GET /v1/addresses",
             "GET /v1/locations/three-words", "GET /v1/locations/address", "GET /v1/regions", "PUT /v1/settings",
         ];
         service.send_malformed_requests(&operations).await;
-        // What it is for is gone while it runs.
-        let gone = if backend == Backend::Postgres { "DROP TABLE system.files CASCADE" } else { "DROP TABLE files" };
-        database.execute(gone);
+        // The table and the content store disappear while the service runs.
+        database.execute(match backend {
+            Backend::Postgres => "DROP TABLE system.files CASCADE",
+            Backend::Sqlite => "DROP TABLE files",
+        });
         assert_eq!(call("POST", "/v1/files").form(form()).send().await.status, 500);
-        files.close().unwrap();
+        folder.close().unwrap();
         assert!(call("POST", "/v1/files").form(form()).send().await.status >= 500);
         service.assert_no_personal_data(&[200, 400, 401, 403, 404, 413, 415, 500, 503]);
     }
 }
 
-/// Answers of providers that repeat what they were asked for.
-const REPEATING: [(&str, u16, &str); 5] = [
+/// Responses of providers that repeat the request.
+const REPEATING_RESPONSES: [(&str, u16, &str); 5] = [
     ("photon", 200, r#"{"features": [{"geometry": {"coordinates": "Old Mill, ZE1 0AA"}}]}"#),
     ("loqate", 200, r#"{"Items": [{"Id": "1", "Type": ["Old Mill"], "Text": 1}]}"#),
     ("loqate", 200, r#"{"Items": [{"Error": "2", "Description": "Old Mill is nowhere"}]}"#),
@@ -73,18 +75,18 @@ const REPEATING: [(&str, u16, &str); 5] = [
 ];
 
 #[test]
-fn what_providers_repeat_is_not_logged() {
+fn responses_of_providers_are_not_logged() {
     testkit::block_on(async {
-        for (provider, status, answer) in REPEATING {
+        for (provider, status, body) in REPEATING_RESPONSES {
             let stub = MockServer::start().await;
-            let answer = ResponseTemplate::new(status).set_body_string(answer);
-            Mock::given(any()).respond_with(answer).mount(&stub).await;
+            let response = ResponseTemplate::new(status).set_body_string(body);
+            Mock::given(any()).respond_with(response).mount(&stub).await;
             let (folder, uri) = (tempfile::tempdir().unwrap(), stub.uri());
             let service = Process::start(
                 env!("CARGO_BIN_EXE_system"),
                 &[
                     ("DATABASE__URL", &format!("sqlite://{}/db", folder.path().display())),
-                    ("SERVICE__STORE_URL", &format!("file://{}/store", folder.path().display())),
+                    ("SERVICE__STORE_URL", &store_url(&folder)),
                     ("SERVICE__ADDRESS_PROVIDER", provider),
                     ("SERVICE__ADDRESS_URL", &uri),
                     ("SERVICE__ADDRESS_KEY", "key"),

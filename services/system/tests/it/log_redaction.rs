@@ -1,17 +1,17 @@
-//! The key of a provider stands in no log line, whatever is logged and however the provider fails; nor do the other
-//! secrets of this service.
+//! Logs contain no secret of the service, at any log level and however a provider fails.
 
 use testkit::{Process, S3, User};
 use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use super::{KEY, loqate};
 use crate::files::{form, part};
+use crate::fixtures::UNREACHABLE;
+use crate::places::{KEY, loqate};
 
 const CACHE_PASSWORD: &str = "cache-password-5b1e";
 
 #[test]
-fn not_even_traced() {
+fn trace_logs_contain_no_secrets() {
     testkit::block_on(async {
         let stub = MockServer::start().await;
         let echo =
@@ -22,8 +22,7 @@ fn not_even_traced() {
         ));
         Mock::given(path(loqate::FIND)).respond_with(refused).mount(&stub).await;
         let (folder, s3) = (tempfile::tempdir().unwrap(), S3::with_unique_prefix());
-        // Nobody listens there.
-        let cache = format!("redis://:{CACHE_PASSWORD}@127.0.0.1:9");
+        let cache = format!("redis://:{CACHE_PASSWORD}@{UNREACHABLE}");
         let database = format!("sqlite://{}/db", folder.path().display());
         let uri = stub.uri();
         let service = Process::start(
@@ -54,7 +53,10 @@ fn not_even_traced() {
         let form = form("files", "misc", "x").part("file", part(b"x"));
         service.call("POST", "/v1/files").bearer(&token).form(form).send().await.ok();
         let log = service.log();
-        assert!(log.contains("it answered error 2\"") && log.contains("it answered 401"), "{log}");
+        assert!(
+            log.contains("the response is error 2\"") && log.contains("the response has status 401"),
+            "{log}"
+        );
         for secret in [KEY, CACHE_PASSWORD, &s3.secret].into_iter().chain(token.split('.').skip(1)) {
             assert!(!log.contains(secret), "{secret}: {log}");
         }

@@ -1,16 +1,18 @@
-//! What is counted while what a service depends on is gone, in a process of its own, where nobody else is.
+//! Metrics during an outage of dependencies. The service runs in its own process, because metrics are global.
 
 use std::time::{Duration, Instant};
 
 use system::System;
 use testkit::{Backend, Process, TestDatabase, User};
 
-/// Waits until the metrics have such a line.
-async fn told(service: &Process, is_meant: impl Fn(&str) -> bool) {
+use crate::fixtures::{UNREACHABLE, store_url};
+
+/// Waits until a line of the metrics matches.
+async fn wait_for_line(service: &Process, matches: impl Fn(&str) -> bool) {
     let begun = Instant::now();
     loop {
         let metrics = service.call("GET", "/metrics").send().await.text();
-        if metrics.lines().any(&is_meant) {
+        if metrics.lines().any(&matches) {
             return;
         }
         assert!(begun.elapsed() < Duration::from_secs(10), "{metrics}");
@@ -19,33 +21,35 @@ async fn told(service: &Process, is_meant: impl Fn(&str) -> bool) {
 }
 
 #[test]
-fn what_is_not_answered_is_counted() {
+fn counts_failed_cache_and_database_calls() {
     testkit::block_on(async {
         let database = TestDatabase::new::<System>(Backend::Postgres).await;
-        let files = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().unwrap();
         let service = Process::start(
             env!("CARGO_BIN_EXE_system"),
             &[
                 ("DATABASE__URL", &database.url),
                 ("DATABASE__WAIT_MS", "500"),
-                ("SERVICE__STORE_URL", &format!("file://{}", files.path().display())),
-                // Nobody listens there.
-                ("SERVICE__CACHE_URL", "redis://127.0.0.1:9"),
+                ("SERVICE__STORE_URL", &store_url(&folder)),
+                ("SERVICE__CACHE_URL", &format!("redis://{UNREACHABLE}")),
             ],
         );
-        let counted = |line: &str, name: &str| {
+        let is_above_one = |line: &str, name: &str| {
             line.strip_prefix(name).is_some_and(|count| count.trim().parse::<u64>().is_ok_and(|n| n > 1))
         };
-        told(&service, |line| counted(line, "drover_cache_errors_total ")).await;
-        told(&service, |line| line == "drover_cache_bytes NaN").await;
+        wait_for_line(&service, |line| is_above_one(line, "drover_cache_errors_total ")).await;
+        wait_for_line(&service, |line| line == "drover_cache_bytes NaN").await;
 
         testkit::execute_on_server(&format!("DROP DATABASE {} WITH (FORCE)", database.name()));
         for _ in 0..2 {
             let path = "/v1/files/0190f5fe-0000-7000-8000-000000000000";
             assert_eq!(service.call("GET", path).by(&User::of("farm")).send().await.status, 503);
         }
-        told(&service, |line| counted(line, "drover_database_given_up_total{reason=\"unreachable\"} ")).await;
-        told(&service, |line| line == "drover_database_given_up_total{reason=\"silent\"} 0").await;
-        told(&service, |line| line == "drover_database_calls_left 0").await;
+        wait_for_line(&service, |line| {
+            is_above_one(line, "drover_database_given_up_total{reason=\"unreachable\"} ")
+        })
+        .await;
+        wait_for_line(&service, |line| line == "drover_database_given_up_total{reason=\"silent\"} 0").await;
+        wait_for_line(&service, |line| line == "drover_database_calls_left 0").await;
     });
 }

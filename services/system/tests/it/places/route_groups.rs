@@ -1,10 +1,11 @@
-//! The two route groups: one for clients, one for browsers, and neither asks who is calling.
+//! The two groups of routes without token, `/v1` and `/v1/public` (docs/api/browsers.md).
 
 use serde_json::Value;
 use system::{Settings, System};
 use testkit::{App, Backend, TestDatabase, TestResponse, User};
 
 use super::start;
+use crate::fixtures::with_temp_store;
 
 const PATHS: [&str; 6] = [
     "/locations/three-words?query=",
@@ -16,7 +17,7 @@ const PATHS: [&str; 6] = [
 ];
 
 #[test]
-fn the_same_answers_for_browsers() {
+fn public_routes_add_cors_and_caching() {
     testkit::block_on(async {
         let app = start().await;
         let at = app.by_coordinates(52.0565, -2.716).await.ok();
@@ -40,26 +41,30 @@ fn the_same_answers_for_browsers() {
 }
 
 #[test]
-fn browsers_may_ask_first() {
+fn public_routes_answer_preflight_requests() {
     testkit::block_on(async {
         let app = start().await;
         for path in PATHS {
             let path = format!("/v1/public{path}");
-            let ask = app.call("OPTIONS", &path).header("origin", "https://a.example");
-            let reply = ask.header("access-control-request-method", "GET").send().await;
+            let preflight = app.call("OPTIONS", &path).header("origin", "https://a.example");
+            let reply = preflight.header("access-control-request-method", "GET").send().await;
             assert_eq!(reply.status, 204, "{path}");
             assert_eq!(reply.header("access-control-allow-origin"), "*");
             assert!(reply.header("access-control-allow-methods").contains("GET"));
             assert_eq!(app.post(&path).send().await.error(405), "method_not_allowed");
         }
         let refused = app.get("/v1/public/locations/coordinates?lat=91&lon=0").send().await;
-        assert_eq!(refused.header("access-control-allow-origin"), "*", "or the browser hides what is wrong");
+        assert_eq!(
+            refused.header("access-control-allow-origin"),
+            "*",
+            "browsers hide errors without this header"
+        );
         assert_eq!(refused.errors(), ["lat range"]);
     });
 }
 
 #[test]
-fn a_bad_token_is_ignored() {
+fn invalid_tokens_are_ignored() {
     testkit::block_on(async {
         let app = start().await;
         for group in ["/v1", "/v1/public"] {
@@ -75,12 +80,11 @@ fn a_bad_token_is_ignored() {
 }
 
 #[test]
-fn too_many_requests() {
+fn requests_without_token_are_rate_limited() {
     testkit::block_on(async {
         let database = TestDatabase::new::<System>(Backend::Sqlite).await;
-        let folder = tempfile::tempdir().unwrap();
-        let store_url = format!("file://{}/store", folder.path().display());
-        let mut config = testkit::config::<System>(&database, Settings { store_url, ..Settings::default() });
+        let (settings, _folder) = with_temp_store(Settings::default());
+        let mut config = testkit::config::<System>(&database, settings);
         (config.server.rate_per_second, config.server.rate_burst) = (1, 6);
         let app = App::start_with::<System>(database, config).await;
         let mut replies: Vec<TestResponse> = Vec::new();
@@ -95,6 +99,6 @@ fn too_many_requests() {
         assert!(limited.header("retry-after").parse::<u64>().unwrap() >= 1);
         assert_eq!(limited.error(429), "rate_limited");
         let files = app.get("/v1/files/x/info").by(&User::of("farm")).send().await;
-        assert_eq!(files.status, 404, "operations with a caller are not limited");
+        assert_eq!(files.status, 404, "operations that need a token are not limited");
     });
 }
