@@ -29,19 +29,23 @@ pub enum Command {
     Fuzz(TrialArgs),
     /// Kill the services at random moments of their work and count what is left, on both databases
     Crash(TrialArgs),
-    /// Take away what the services depend on, fill their disk, set their clock wrong; see what they answer and how they recover
+    /// Take away what the services depend on, fill their disk, set their clock wrong; see what they answer and how
+    /// they recover
     Faults(TrialArgs),
     /// Treat the services badly: slow, many, large and nested; measure their memory and how others are served meanwhile
     Abuse(TrialArgs),
-    /// Check the files of a deployment, and run the services of docker-compose.yml as they stand there, without containers
+    /// Check the files of a deployment, and run the services of docker-compose.yml as they stand there, without
+    /// containers
     Deploy,
-    /// Run several replicas of each service behind nginx over PostgreSQL, Redis and S3; restart, kill and freeze them under load
+    /// Run several replicas of each service behind nginx over PostgreSQL, Redis and S3; restart, kill and freeze them
+    /// under load
     Replicas(TrialArgs),
     /// Back up, destroy and restore the three services by the commands of docs/operations.md, on both databases
     Restore(TrialArgs),
     /// Run the last release's own tests of the services over today's migrations
     Expand(ExpandArgs),
-    /// Have a Prometheus ask the services, and check the dashboard, the alerts and the list of metrics against what it hears
+    /// Have a Prometheus ask the services, and check the dashboard, the alerts and the list of metrics against what it
+    /// hears
     Dashboards,
     /// Print a token for calling the services that `up` started, and nothing else
     Token(TokenArgs),
@@ -131,7 +135,8 @@ pub struct BenchArgs {
     /// How long each of these runs is, in seconds
     #[arg(long, value_name = "S", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=600))]
     pub seconds: u64,
-    /// A PostgreSQL server, such as postgres://user:password@host/name; databases are made there and removed [default: SQLite files]
+    /// A PostgreSQL server, such as postgres://user:password@host/name; databases are made there and removed [default:
+    /// SQLite files]
     #[arg(long, value_name = "URL")]
     pub database: Option<String>,
     /// So many times 100,000 listings and loads

@@ -1,6 +1,6 @@
-//! `expand`: does the last release work on the schema that today's migrations make? Replicas of both run side by side while
-//! a release is rolled out, and after a roll-back the older one is alone with it. So a release may add to the schema, and
-//! take away only what the one before has ceased to use (docs/operations.md, "Releases").
+//! `expand`: does the last release work on the schema that today's migrations make? Replicas of both run side by side
+//! while a release is rolled out, and after a roll-back the older one is alone with it. So a release may add to the
+//! schema, and take away only what the one before has ceased to use (docs/operations.md, "Releases").
 //!
 //! The release's own suites of the three services are run, from a tree of its own with today's migrations laid over it.
 //! How SQLite goes about statements (`plans`) is left out: there a new index may well change what a test expects.
@@ -39,8 +39,8 @@ pub fn command(args: &ExpandArgs, stop: &Stop) -> Result<()> {
     try_release(&release, &Servers::start(stop)?, stop)
 }
 
-/// The same within the tests, if there is a release whose migrations are not today's. Gives why it cannot be tried where
-/// nobody knows of releases: in an archive of the sources, without git, in a clone without a past.
+/// The same within the tests, if there is a release whose migrations are not today's. Gives why it cannot be tried
+/// where nobody knows of releases: in an archive of the sources, without git, in a clone without a past.
 pub fn run(servers: &Servers, stop: &Stop) -> Result<Option<String>> {
     let release = match last_release() {
         Ok(Some(release)) => release,

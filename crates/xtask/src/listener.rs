@@ -26,8 +26,8 @@ impl Heard {
     }
 }
 
-/// Answers each request with 200 and the JSON that somebody makes of it, or 503 where that is nothing, for as long as this
-/// program runs. Gives the port.
+/// Answers each request with 200 and the JSON that somebody makes of it, or 503 where that is nothing, for as long as
+/// this program runs. Gives the port.
 pub fn listen(answer: impl Fn(Heard) -> Option<String> + Send + Sync + 'static) -> Result<u16> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).context("no free port for a listener")?;
     let port = listener.local_addr()?.port();

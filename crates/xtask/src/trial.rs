@@ -1,5 +1,5 @@
-//! What the trials (`fuzz`, `crash` and those after them) have in common: programs, servers, a folder, and a table of what
-//! was found.
+//! What the trials (`fuzz`, `crash` and those after them) have in common: programs, servers, a folder, and a table of
+//! what was found.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -30,7 +30,8 @@ diesel::table! {
         breed -> Nullable<Text>,
         breed_type -> Nullable<Text>,
         breed_society -> Nullable<Text>,
-        // Lower case, one per line, with line breaks around each. Also the next two columns. See `search_fields::lines`.
+        // Lower case, one per line, with line breaks around each. Also the next two columns. See
+        // `search_fields::lines`.
         types -> Text,
         sexes -> Text,
         additional_info -> Text,

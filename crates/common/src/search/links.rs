@@ -7,7 +7,8 @@ use super::page::PageRequest;
 /// The most rows that `offset` can skip.
 pub(super) const MAX_OFFSET: i64 = 1_000_000;
 
-/// With a longer query only the `next` link is sent: each link repeats the query, and proxies accept some KiB of headers.
+/// With a longer query only the `next` link is sent: each link repeats the query, and proxies accept some KiB of
+/// headers.
 const MAX_LINKED_QUERY_BYTES: usize = 2048;
 
 /// Returns the `Link` header of a page that has no cursors. `more` says whether rows follow.

@@ -1,4 +1,4 @@
-//! Keyset pagination: a search goes on after the last row of a page, at the same cost on every page.
+//! Keyset pagination: a page begins after the last row of the previous one, at the same cost for every page.
 
 use diesel::expression::{AppearsOnTable, Expression, SelectableExpression, ValidGrouping, is_aggregate};
 use diesel::prelude::*;

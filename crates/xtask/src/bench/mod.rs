@@ -1,5 +1,6 @@
 //! `bench`: what the services take, each scenario against its limit on this machine in the same run, in alternating
-//! rounds. What is to be reached stands beside each. Processor time for a request is the figure to trust on a shared machine.
+//! rounds. What is to be reached stands beside each. Processor time for a request is the figure to trust on a shared
+//! machine.
 
 mod files;
 mod limits;

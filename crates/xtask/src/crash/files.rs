@@ -65,7 +65,8 @@ pub fn read(stage: &Stage<'_>, whole: &mut BTreeSet<String>, found: &mut Finding
     Ok(Store { records, forgotten: there.len() })
 }
 
-/// Ages what uploads that were cut off left behind, so that it is removed when system starts, and says how much that is.
+/// Ages what uploads that were cut off left behind, so that it is removed when system starts, and says how much that
+/// is.
 pub fn age_staged(stage: &Stage<'_>) -> Result<usize> {
     let folder = stage.staging();
     let staged = names(&folder)?;

@@ -1,4 +1,5 @@
-//! Loads, listings and files by a number each: what a client sent can be made again, to be sent or looked for once more.
+//! Loads, listings and files by a number each: what a client sent can be made again, to be sent or looked for once
+//! more.
 
 use std::fmt::Write;
 

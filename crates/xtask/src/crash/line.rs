@@ -148,8 +148,8 @@ impl<'a> Line<'a> {
         Ok(self.get(service, path, who)?.header("x-total-count").parse()?)
     }
 
-    /// The rows of a CSV answer without its header. Quotes stand only around lists: no cell has a comma, a quote or a line
-    /// break, so they are left out.
+    /// The rows of a CSV answer without its header. Quotes stand only around lists: no cell has a comma, a quote or a
+    /// line break, so they are left out.
     pub fn rows(&self, service: usize, path: &str, who: usize) -> Result<Vec<String>> {
         let text = String::from_utf8(self.get(service, path, who)?.bytes)?;
         Ok(text.split_terminator("\r\n").skip(1).map(|row| row.replace('"', "")).collect())

@@ -1,4 +1,5 @@
-//! Listings: is each there once, as it was sent, with the status that it was taken to? Do the facets count what is there?
+//! Listings: is each there once, as it was sent, with the status that it was taken to? Do the facets count what is
+//! there?
 
 use std::collections::HashMap;
 
@@ -62,7 +63,8 @@ pub fn compare(rows: &Rows, books: &Books, found: &mut Findings) {
     }
 }
 
-/// Looks at this round's listings by the other ways there are: by id, by events, by reports, on the wishlist, in counts.
+/// Looks at this round's listings by the other ways there are: by id, by events, by reports, on the wishlist, in
+/// counts.
 pub fn look(line: &Line<'_>, books: &Books, rows: &Rows, round: usize, found: &mut Findings) -> Result<()> {
     let wished = line.rows(LIVESTOCK, "/v1/listings?format=CSV&isWishlisted=true", OWN)?;
     let wished: Vec<_> = wished.iter().filter_map(|row| row.split(',').next()).collect();

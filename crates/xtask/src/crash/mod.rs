@@ -3,14 +3,15 @@
 //! In each round clients write without pause, and write down what they send and what they hear, while services are
 //! killed (`kill -9`): one, two or all, at a moment drawn from a second or two, now and then again while they start. At
 //! the end all are killed and started over what they left, and everything is compared: with what the services answer,
-//! and behind their backs with their databases and the store of files. What is in doubt, since its answer was lost, has to
-//! be there whole or not at all, and is sent again. The next round goes on over the same data, and every comparison is
-//! with everything that was sent in all rounds.
+//! and behind their backs with their databases and the store of files. What is in doubt, since its answer was lost,
+//! has to be there whole or not at all, and is sent again. The next round goes on over the same data, and every
+//! comparison is with everything that was sent in all rounds.
 //!
 //! **What this cannot see.** A killed process loses what it had in memory, but the pages that it wrote are the kernel's
 //! and survive: a forgotten fsync is not found by this, only by a power failure. What stands against that is
-//! elsewhere: SQLite commits with `synchronous=FULL`, which syncs its log at each commit, PostgreSQL with its own default;
-//! contents are synced, renamed and their folder synced before their record is written (`content/local.rs`); and
+//! elsewhere: SQLite commits with `synchronous=FULL`, which syncs its log at each commit, PostgreSQL with its own
+//! default; contents are synced, renamed and their folder synced before their record is written (`content/local.rs`);
+//! and
 //! `cargo xtask bench` measures both beside loops that sync, which no service that forgot to could be half as fast as.
 
 mod books;

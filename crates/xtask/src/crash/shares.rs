@@ -1,7 +1,7 @@
 //! Files of loads and listings: is each open for the other organisation as what is stored says, and no other?
 //!
-//! A load shares its files with its parties, and a listing with everybody once it is no draft. Both follow the commit, and
-//! must happen soon after a restart where a kill came between the two. A refused request shares nothing.
+//! A load shares its files with its parties, and a listing with everybody once it is no draft. Both follow the commit,
+//! and must happen soon after a restart where a kill came between the two. A refused request shares nothing.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! What an expression of PromQL asks for: a selector without series is no error to Prometheus, and an empty panel to us.
+//! What an expression of PromQL asks for: a selector without series is no error to Prometheus, and an empty panel to
+//! us.
 
 /// What stands in an expression.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -42,8 +43,8 @@ pub fn read(expression: &str) -> Asked {
     asked
 }
 
-/// A selector as several, of which each must have series: one for each alternative of a regular expression, also of one that
-/// is not to match, for what nothing is called needs no exception.
+/// A selector as several, of which each must have series: one for each alternative of a regular expression, also of
+/// one that is not to match, for what nothing is called needs no exception.
 pub fn alternatives(selector: &str) -> Vec<String> {
     let found = ["=~\"", "!~\""].iter().filter_map(|sign| selector.find(sign)).min();
     let Some((at, end)) = found.and_then(|at| Some((at, at + 3 + selector[at + 3..].find('"')?))) else {

@@ -1,4 +1,5 @@
-//! `dashboards`: a real Prometheus asks the three services, and whatever the dashboard and the alerts ask of it has series.
+//! `dashboards`: a real Prometheus asks the three services, and whatever the dashboard and the alerts ask of it has
+//! series.
 
 mod documented;
 mod expressions;

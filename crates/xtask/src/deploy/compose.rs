@@ -11,8 +11,8 @@ use crate::workspace::{self, SERVICES};
 
 /// Of `server.drain_seconds` in production, as deploy/*.toml have it.
 const DRAIN_SECONDS: u64 = 10;
-/// What stopping may take besides: 1.5 s for whoever comes in at the last moment, 3 s for traces that are sent; and 5 s so
-/// that nobody is killed on the last stroke.
+/// What stopping may take besides: 1.5 s for whoever comes in at the last moment, 3 s for traces that are sent; and 5
+/// s so that nobody is killed on the last stroke.
 const AT_LAST_SECONDS: u64 = 10;
 /// What is said of every container.
 const ALWAYS: [(&str, &str); 4] = [

@@ -1,6 +1,6 @@
-//! What is deployed: docker-compose.yml and the files of deploy/, held against the tools that know them and rules of ours;
-//! and the services of docker-compose.yml run without containers, by the very commands, settings and secrets that stand
-//! there.
+//! What is deployed: docker-compose.yml and the files of deploy/, held against the tools that know them and rules of
+//! ours; and the services of docker-compose.yml run without containers, by the very commands, settings and secrets
+//! that stand there.
 
 mod compose;
 mod container;

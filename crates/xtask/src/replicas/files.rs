@@ -1,5 +1,5 @@
-//! Files: uploaded to one replica, they are downloaded, shared and archived at any, at once, and logistics and livestock
-//! find them through the proxy.
+//! Files: uploaded to one replica, they are downloaded, shared and archived at any, at once, and logistics and
+//! livestock find them through the proxy.
 
 use std::cell::Cell;
 

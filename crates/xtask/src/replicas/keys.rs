@@ -1,4 +1,5 @@
-//! Idempotency keys: the same POST with the same key at all replicas at the same time is done once, and all answer alike.
+//! Idempotency keys: the same POST with the same key at all replicas at the same time is done once, and all answer
+//! alike.
 
 use std::sync::Barrier;
 use std::thread::scope;

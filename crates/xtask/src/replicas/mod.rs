@@ -1,5 +1,5 @@
-//! `replicas`: three replicas of logistics, two of system and two of livestock over one PostgreSQL, one Redis and one S3
-//! store, behind nginx with the configuration of deploy/nginx. What one does holds for all, and any of them may be
+//! `replicas`: three replicas of logistics, two of system and two of livestock over one PostgreSQL, one Redis and one
+//! S3 store, behind nginx with the configuration of deploy/nginx. What one does holds for all, and any of them may be
 //! restarted, killed or frozen while people work.
 
 mod cache;

@@ -1,5 +1,5 @@
-//! The outbox that the replicas of logistics share: each notification is delivered by one of them, once; what a dead one
-//! held comes again when its lease is over.
+//! The outbox that the replicas of logistics share: each notification is delivered by one of them, once; what a dead
+//! one held comes again when its lease is over.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! Pages that begin at one replica go on at another; what one writes is counted by the others; what happens to a listing
-//! happens in one order.
+//! Pages that begin at one replica go on at another; what one writes is counted by the others; what happens to a
+//! listing happens in one order.
 
 use std::collections::BTreeSet;
 use std::thread::scope;

@@ -119,8 +119,8 @@ impl<'a> Stage<'a> {
         )
     }
 
-    /// Everything stops without a word, and what it was kept in is gone: the whole server, or all but what SQLite leaves
-    /// beside a database that it had open. The bucket stays.
+    /// Everything stops without a word, and what it was kept in is gone: the whole server, or all but what SQLite
+    /// leaves beside a database that it had open. The bucket stays.
     pub fn destroy(&mut self) -> Result<()> {
         self.services.iter_mut().try_for_each(Service::kill)?;
         if let Some(server) = &mut self.server {

@@ -79,8 +79,8 @@ impl Price {
         ]
     }
 
-    /// Checks the rules that the schema cannot express. A member that the schema rejected has its default value here, so
-    /// the rules ignore it.
+    /// Checks the rules that the schema cannot express. A member that the schema rejected has its default value here,
+    /// so the rules ignore it.
     pub fn validate(&self, errors: &mut ValidationErrors) {
         self.validate_required(errors);
         self.validate_currencies(errors);

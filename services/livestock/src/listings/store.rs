@@ -192,8 +192,8 @@ fn record_event(
     Ok(())
 }
 
-/// Records the terms of a published listing. The first listing with a breed or society determines its spelling in facets.
-/// The terms are written in ascending order, so that concurrent transactions cannot deadlock.
+/// Records the terms of a published listing. The first listing with a breed or society determines its spelling in
+/// facets. The terms are written in ascending order, so that concurrent transactions cannot deadlock.
 fn record_spellings(c: &mut AnyConnection, listing: &Listing) -> Result<(), Error> {
     if matches!(listing.status, Status::Draft | Status::Cancelled) {
         return Ok(());

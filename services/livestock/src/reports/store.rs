@@ -15,7 +15,8 @@ const MAX_LISTED: i64 = 1_000;
 /// Stores a report of a listing.
 ///
 /// # Errors
-/// As [`listings::find`]; 409 if the listing belongs to the caller's organisation, or the caller has reported it before.
+/// As [`listings::find`]; 409 if the listing belongs to the caller's organisation, or the caller has reported it
+/// before.
 pub fn create(c: &mut AnyConnection, caller: &Caller, id: Id, form: &ReportForm) -> Result<(), Error> {
     let listing: Listing = listings::find(c, caller, id)?.parse()?;
     if caller.acts_for(&listing.organisation_id) {

@@ -17,8 +17,8 @@ const MAX_VALUES: usize = 500;
 /// KiB of the answer: breeds and societies of 60 characters of 4 bytes, 500 each, and what else it has.
 const MAX_KIB: usize = 320;
 
-/// MiB more. 10,500 listings whose texts are all the same take 74 already (caches, the table of facets); the rest is for
-/// 31,500 texts of 240 bytes, which are kept as terms and as they are written.
+/// MiB more. 10,500 listings whose texts are all the same take 74 already (caches, the table of facets); the rest is
+/// for 31,500 texts of 240 bytes, which are kept as terms and as they are written.
 const MEMORY: f64 = 256.0;
 
 /// Creates listings with long breeds, then asks for the facets of all listings.

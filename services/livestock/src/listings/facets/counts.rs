@@ -1,5 +1,5 @@
-//! Counts of the values of each filter under all other filters. A listing that passes all filters counts for every filter.
-//! A listing that exactly one filter rejects counts for that filter only.
+//! Counts of the values of each filter under all other filters. A listing that passes all filters counts for every
+//! filter. A listing that exactly one filter rejects counts for that filter only.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -119,8 +119,8 @@ impl Counts<SparseTermCounts> {
         self.breeds.0.len() + self.societies.0.len()
     }
 
-    /// Returns the approximate memory use in bytes. A bucket of a hash table has one byte besides its entry, and an eighth
-    /// of the buckets is free.
+    /// Returns the approximate memory use in bytes. A bucket of a hash table has one byte besides its entry, and an
+    /// eighth of the buckets is free.
     pub fn bytes(&self) -> usize {
         let buckets = self.breeds.0.capacity() + self.societies.0.capacity();
         size_of::<Self>() + buckets * (size_of::<(u32, u32)>() + 1) / 7 * 8

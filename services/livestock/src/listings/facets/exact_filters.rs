@@ -35,8 +35,8 @@ pub struct ExactFilters {
     /// The flag of an `AdditionalInfo`, or 0.
     pub additional_info: u8,
     pub organisation: Option<String>,
-    /// If present, listings that were never published pass only if they belong to this organisation. Present only if the
-    /// search includes such listings, so that all callers share the other entries of the cache.
+    /// If present, listings that were never published pass only if they belong to this organisation. Present only if
+    /// the search includes such listings, so that all callers share the other entries of the cache.
     pub private_to: Option<String>,
 }
 

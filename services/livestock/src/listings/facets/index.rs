@@ -51,8 +51,8 @@ pub struct Index {
 impl Index {
     /// Adds or replaces listings. New listings usually have the greatest ids, so that they are appended.
     ///
-    /// Returns `true` if unused texts were removed: then masks and counts of this index are invalid, because the remaining
-    /// texts have new numbers.
+    /// Returns `true` if unused texts were removed: then masks and counts of this index are invalid, because the
+    /// remaining texts have new numbers.
     #[must_use]
     pub fn insert(&mut self, listings: &[FacetColumns]) -> bool {
         for columns in listings {
@@ -124,8 +124,8 @@ impl Index {
         }
     }
 
-    /// Adds spellings of private listings. Each is read with a change of such a listing, which updates cached facets, so
-    /// the version of the spellings stays the same.
+    /// Adds spellings of private listings. Each is read with a change of such a listing, which updates cached facets,
+    /// so the version of the spellings stays the same.
     pub fn add_private_spellings(&mut self, spellings: Vec<PrivateSpelling>) {
         for PrivateSpelling { organisation_id, term, spelling } in spellings {
             let organisation = self.texts.organisations.intern(&organisation_id);
@@ -138,8 +138,8 @@ impl Index {
         }
     }
 
-    /// Returns the public spelling of a breed or society, else that of an organisation's private listings, else the term
-    /// in lower case.
+    /// Returns the public spelling of a breed or society, else that of an organisation's private listings, else the
+    /// term in lower case.
     pub fn spelling(&self, term: u32, private_to: Option<u32>) -> Option<Cow<'_, str>> {
         if let Some(spelling) = self.spellings.get(&term) {
             return Some(Cow::Borrowed(spelling));

@@ -1,5 +1,5 @@
-//! Interned texts: a text that many listings have is stored once and compared as a number. Texts that no listing has any
-//! more are removed from time to time.
+//! Interned texts: a text that many listings have is stored once and compared as a number. Texts that no listing has
+//! any more are removed from time to time.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -114,8 +114,8 @@ impl Interner {
 
 /// Distinct sets of values of `properties.type`, numbered from 1.
 ///
-/// The values of a listing may have 40 kB. Each value is stored as its hash, so a set takes at most 400 bytes. The key of
-/// the hash is random, so clients cannot choose values that collide.
+/// The values of a listing may have 40 kB. Each value is stored as its hash, so a set takes at most 400 bytes. The key
+/// of the hash is random, so clients cannot choose values that collide.
 #[derive(Debug, Default)]
 pub struct TypeSets {
     hasher: RandomState,

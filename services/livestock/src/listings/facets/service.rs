@@ -74,8 +74,8 @@ impl FacetService {
         counted.await.map_err(|e| Error::Internal(e.into()))?
     }
 
-    /// Updates the table with the changes that were committed before this call. Calls that arrive during a read share one
-    /// later read.
+    /// Updates the table with the changes that were committed before this call. Calls that arrive during a read share
+    /// one later read.
     ///
     /// # Errors
     /// If the events cannot be read in time.

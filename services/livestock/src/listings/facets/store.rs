@@ -51,8 +51,8 @@ impl QueryFragment<MultiBackend> for ConstantSql {
 
 /// Returns the position before which no event can appear any more.
 ///
-/// SQLite numbers events in the order of their commits. On PostgreSQL a transaction may commit after one that began later,
-/// but all transactions below xmin have ended.
+/// SQLite numbers events in the order of their commits. On PostgreSQL a transaction may commit after one that began
+/// later, but all transactions below xmin have ended.
 pub fn current_position(c: &mut AnyConnection) -> Result<i64, Error> {
     Ok(match c {
         AnyConnection::Sqlite(_) => {

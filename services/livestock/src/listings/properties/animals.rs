@@ -36,7 +36,8 @@ pub struct HerdProperties {
     #[serde(default)]
     #[schema(max_items = 50)]
     additional_info: Vec<AdditionalInfo>,
-    /// One or more of these, separated by commas: `ewes`, `rams`, `lambs`, `shearlings`, `heifers`, `steers`, `bulls`, `cows`.
+    /// One or more of these, separated by commas: `ewes`, `rams`, `lambs`, `shearlings`, `heifers`, `steers`, `bulls`,
+    /// `cows`.
     #[serde(skip_serializing_if = "Option::is_none")]
     sexes: Option<QueryText>,
     /// The number of animals.

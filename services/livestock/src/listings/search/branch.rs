@@ -1,5 +1,5 @@
-//! A search as several queries without a common row, each of which an index answers in order. One condition with OR would
-//! keep a database from using the indexes.
+//! A search as several queries without a common row, each of which an index answers in order. One condition with OR
+//! would keep a database from using the indexes.
 
 use std::ops::RangeInclusive;
 

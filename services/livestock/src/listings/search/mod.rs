@@ -20,8 +20,9 @@ pub use parameters::ListingSearchParams;
 pub use sorts::ListingSortKey;
 
 /// The value of `f:status`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum StatusFilter {
     ActiveSelling,
     ActiveBuying,
@@ -37,14 +38,7 @@ impl StatusFilter {
 
     /// Returns the word of requests and responses.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ActiveSelling => "active-selling",
-            Self::ActiveBuying => "active-buying",
-            Self::Sold => "sold",
-            Self::Found => "found",
-            Self::Cancelled => "cancelled",
-            Self::Draft => "draft",
-        }
+        self.into()
     }
 
     /// Returns the stored status, and the kind if the filter limits it.
@@ -60,7 +54,8 @@ impl StatusFilter {
     }
 }
 
-/// A search for listings: filters that a listing must all pass, an order, and a page. Texts, except ids, are in lower case.
+/// A search for listings: filters that a listing must all pass, an order, and a page. Texts, except ids, are in lower
+/// case.
 #[derive(Clone, Debug)]
 pub struct ListingSearch {
     /// `None`: all active listings, or all of a wishlist except drafts.
@@ -150,8 +145,8 @@ impl ListingSearch {
         self.near.map_or([0.0; 3], |near| near.point.unit())
     }
 
-    /// Returns the latest day of birth of dogs of at least this age. Age 0 includes dogs born tomorrow: another time zone
-    /// may have that day already.
+    /// Returns the latest day of birth of dogs of at least this age. Age 0 includes dogs born tomorrow: another time
+    /// zone may have that day already.
     pub fn born_until(&self, age: Amount) -> i64 {
         match (age.scaled() + 9_999) / 10_000 {
             0 => i64::MAX,

@@ -67,8 +67,8 @@ pub struct ListingSearchParams {
     distance_km: Option<f64>,
     /// `true`: only what the caller has on the wishlist.
     is_wishlisted: bool,
-    /// `false`: no listings, only the values of the filters and how many listings each would leave: the 500 most frequent
-    /// values of each filter.
+    /// `false`: no listings, only the values of the filters and how many listings each would leave: the 500 most
+    /// frequent values of each filter.
     docs: Option<bool>,
 }
 

@@ -215,7 +215,8 @@ pub struct Viewer<'a> {
 }
 
 impl Viewer<'_> {
-    /// Returns whether a search may return a listing. Drafts are visible to their organisation, cancelled drafts also to
+    /// Returns whether a search may return a listing. Drafts are visible to their organisation, cancelled drafts also
+    /// to
     /// `admin`.
     fn may_find(&self, listing: &Value) -> bool {
         listing[PUBLISHED] == true
@@ -251,7 +252,8 @@ fn values(listing: &Value, facet: &str) -> Vec<String> {
     }
 }
 
-/// Returns the counts of each filter under all other filters. Drafts and cancelled listings have no value of `f:status`.
+/// Returns the counts of each filter under all other filters. Drafts and cancelled listings have no value of
+/// `f:status`.
 pub fn facets(listings: &[FilteredListing], viewer: Viewer) -> Value {
     let counted: Vec<_> = listings.iter().filter(|filtered| viewer.may_find(filtered.listing)).collect();
     let filters = FACETS.map(|facet| {

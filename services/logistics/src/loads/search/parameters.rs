@@ -39,7 +39,8 @@ pub struct LoadSearchParams {
     /// `upcoming` or `completed`.
     #[serde(rename = "f:status")]
     status: Option<QueryText>,
-    /// At most 16 words that must all occur in reference, ticket number, registration, parties, commodity, postcodes or tags.
+    /// At most 16 words that must all occur in reference, ticket number, registration, parties, commodity, postcodes
+    /// or tags.
     query: Option<QueryText>,
 }
 

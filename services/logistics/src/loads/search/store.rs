@@ -86,11 +86,12 @@ fn branches<'a>(
     roles(caller, search).iter().map(branch).collect()
 }
 
-/// A full-text query that matches fewer loads than this, of all organisations, begins with the full-text index. With more
-/// matches it is cheaper to read the caller's own loads in order: a page's worth is found soon.
+/// A full-text query that matches fewer loads than this, of all organisations, begins with the full-text index. With
+/// more matches it is cheaper to read the caller's own loads in order: a page's worth is found soon.
 const MAX_FULLTEXT_MATCHES: i64 = 5_000;
 
-/// Returns the full-text query that a search begins with. Only on SQLite, which has no statistics to choose the index by.
+/// Returns the full-text query that a search begins with. Only on SQLite, which has no statistics to choose the index
+/// by.
 fn fulltext_query(c: &mut AnyConnection, search: &LoadSearch) -> Result<Option<String>, Error> {
     let (AnyConnection::Sqlite(_), Some(query)) = (&mut *c, words::trigrams(&search.words)) else {
         return Ok(None);
@@ -104,8 +105,8 @@ fn fulltext_query(c: &mut AnyConnection, search: &LoadSearch) -> Result<Option<S
     Ok((count < MAX_FULLTEXT_MATCHES).then_some(query))
 }
 
-/// The number of loads that may wait for the full-text index of SQLite: indexing them one by one costs four times as much
-/// each.
+/// The number of loads that may wait for the full-text index of SQLite: indexing them one by one costs four times as
+/// much each.
 const MAX_UNINDEXED: i64 = 500;
 /// The loads indexed by one transaction, which takes about 50 ms.
 const INDEX_BATCH_SIZE: i64 = 2_000;
@@ -130,8 +131,8 @@ pub fn index_batch(c: &mut AnyConnection) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the roles in which the caller can have matches. One role wherever the filters allow it: a database reads a branch
-/// without matches to its end.
+/// Returns the roles in which the caller can have matches. One role wherever the filters allow it: a database reads a
+/// branch without matches to its end.
 fn roles(caller: &Caller, search: &LoadSearch) -> &'static [Role] {
     let (organiser, carrier) = (search.organiser_id.as_deref(), search.carrier_id.as_deref());
     let own = |id: Option<&str>| id.is_some_and(|id| caller.acts_for(id));
@@ -149,8 +150,8 @@ fn roles(caller: &Caller, search: &LoadSearch) -> &'static [Role] {
 /// The most loads that a branch may skip on each page of an export.
 const MAX_SKIPPED: i64 = 1_000;
 
-/// True if no branch of a search skips many loads to find a page. The branch for carriers skips the loads that the caller
-/// organises as well.
+/// True if no branch of a search skips many loads to find a page. The branch for carriers skips the loads that the
+/// caller organises as well.
 pub fn skips_few_loads(c: &mut AnyConnection, caller: &Caller, search: &LoadSearch) -> Result<bool, Error> {
     if roles(caller, search).len() == 1 {
         return Ok(true);

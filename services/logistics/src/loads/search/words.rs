@@ -1,7 +1,7 @@
 //! Free text: full-text queries for words (docs/api/loads.md).
 
-/// Returns the full-text query (FTS5 of SQLite) for the texts that contain all trigrams of these words: a few more than the
-/// texts that contain the words. `None` if no word has three letters.
+/// Returns the full-text query (FTS5 of SQLite) for the texts that contain all trigrams of these words: a few more
+/// than the texts that contain the words. `None` if no word has three letters.
 pub fn trigrams(words: &[String]) -> Option<String> {
     let mut all = Vec::new();
     for word in words {

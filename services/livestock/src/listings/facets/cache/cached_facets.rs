@@ -42,8 +42,8 @@ impl CachedFacets {
         })
     }
 
-    /// Counts the changes since the last update and returns the response. Returns `None` if the facets must be counted from
-    /// scratch, because the index has forgotten some of the changes.
+    /// Counts the changes since the last update and returns the response. Returns `None` if the facets must be counted
+    /// from scratch, because the index has forgotten some of the changes.
     pub fn update(
         &mut self,
         exact: &ExactFilters,

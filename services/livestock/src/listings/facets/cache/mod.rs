@@ -1,7 +1,7 @@
 //! The cache of facets by combination of exact filters.
 //!
-//! A change of a listing does not touch the cache. An entry counts the changes since its last use when it is used again,
-//! and is serialized again only if one of them affects its counts.
+//! A change of a listing does not touch the cache. An entry counts the changes since its last use when it is used
+//! again, and is serialized again only if one of them affects its counts.
 
 mod cached_facets;
 mod entries;
@@ -16,14 +16,14 @@ use super::index::Index;
 use crate::categories::Categories;
 use entries::CacheEntries;
 
-/// The cache. Its methods must always get the same index, unless texts were removed from the index: then the cache must be
-/// replaced.
+/// The cache. Its methods must always get the same index, unless texts were removed from the index: then the cache
+/// must be replaced.
 #[derive(Debug, Default)]
 pub struct FacetCache(Mutex<CacheEntries>);
 
 impl FacetCache {
-    /// Returns cached facets that are up to date or take little work to update. Returns `None` if they must be counted, or
-    /// if another thread is using the entry.
+    /// Returns cached facets that are up to date or take little work to update. Returns `None` if they must be
+    /// counted, or if another thread is using the entry.
     pub fn try_get(
         &self,
         exact: &ExactFilters,

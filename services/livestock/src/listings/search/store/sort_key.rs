@@ -34,8 +34,8 @@ impl QueryFragment<MultiBackend> for SortExpression {
     }
 }
 
-/// The squared length of the chord from a point on the unit sphere, with the same sum as `geo::chord2`. It grows with the
-/// distance.
+/// The squared length of the chord from a point on the unit sphere, with the same sum as `geo::chord2`. It grows with
+/// the distance.
 #[derive(Clone, Copy, Debug)]
 pub struct SquaredChord(pub [f64; 3]);
 

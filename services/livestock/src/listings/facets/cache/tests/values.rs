@@ -3,8 +3,8 @@
 use super::*;
 use crate::listings::facets::response::MAX_VALUES;
 
-/// 10,500 listings with breeds of 200 characters once led to responses of 15.7 MiB, which were not cached. New breeds have
-/// at most 60 characters.
+/// 10,500 listings with breeds of 200 characters once led to responses of 15.7 MiB, which were not cached. New breeds
+/// have at most 60 characters.
 #[test]
 fn many_long_breeds_do_not_prevent_caching() {
     for (chars, listed) in [(200, 0), (60, 1_000)] {
