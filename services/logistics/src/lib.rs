@@ -49,7 +49,7 @@ impl Service for Logistics {
     fn routes(v1: &mut ServiceConfig) {
         notifications::routes(v1);
         loads::routes(v1);
-        commodities::routes(v1);
+        commodities::handlers::routes(v1);
     }
 
     fn commands() -> Vec<Command> {

@@ -3,47 +3,70 @@
 use std::cmp::Ordering;
 
 use actix_web::HttpRequest;
-use actix_web::http::header::{self, HeaderMap, Quality, QualityItem};
+use actix_web::http::header::{self, HeaderMap};
 use serde_json::json;
 
 use crate::response::validation::{Code, ValidationErrors};
 
 /// The media ranges of the `Accept` headers of a request (RFC 9110, section 12.5.1).
 #[derive(Clone, Debug, Default)]
-pub struct Accept(Vec<QualityItem<String>>);
+pub struct Accept(Vec<MediaRange>);
+
+#[derive(Clone, Debug)]
+struct MediaRange {
+    /// In lower case, without parameters.
+    name: String,
+    /// 0 to 1.
+    quality: f32,
+}
 
 /// How a media type matches: the quality of the most specific range that contains it, then how specific that range is.
 /// The specificity decides between types of equal quality, such as `text/csv` for `text/csv, */*`.
-type Preference = (Quality, u8);
+type Preference = (f32, u8);
+
+impl MediaRange {
+    /// Parses a range. A quality of any form is accepted, such as `.2` from older Java clients, and one that is no
+    /// number counts as 1: `QualityItem` of actix-http refuses such ranges, and their clients would get 406.
+    fn parse(range: &str) -> Self {
+        let mut parts = range.split(';').map(str::trim);
+        let name = parts.next().unwrap_or_default().to_ascii_lowercase();
+        let qualities = parts.filter_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
+        let quality =
+            qualities.last().and_then(|quality| quality.parse().ok()).filter(|q: &f32| q.is_finite());
+        Self { name, quality: quality.unwrap_or(1.0).clamp(0.0, 1.0) }
+    }
+
+    /// Returns 2 for the type itself, 1 for `type/*`, 0 for `*/*`, and `None` if the range does not contain the type.
+    fn specificity(&self, media_type: &str) -> Option<u8> {
+        match self.name.strip_suffix('*') {
+            None => (self.name == media_type).then_some(2),
+            Some("" | "*/") => Some(0),
+            Some(kind) => media_type.starts_with(kind).then_some(1),
+        }
+    }
+}
 
 impl Accept {
-    /// Parses the headers of a request. Ranges that cannot be parsed are skipped.
+    /// Parses the headers of a request.
     pub fn parse(headers: &HeaderMap) -> Self {
         let lines = headers.get_all(header::ACCEPT).filter_map(|line| line.to_str().ok());
         let ranges = lines.flat_map(|line| line.split(',')).map(str::trim).filter(|range| !range.is_empty());
-        Self(ranges.filter_map(|range| range.parse().ok()).collect())
+        Self(ranges.map(MediaRange::parse).collect())
     }
 
     /// Returns true if a response of this media type is acceptable. Without a range, every type is.
     pub fn allows(&self, media_type: &str) -> bool {
-        self.preference(media_type).0 > Quality::ZERO
+        self.preference(media_type).0 > 0.0
     }
 
     fn preference(&self, media_type: &str) -> Preference {
         if self.0.is_empty() {
-            return (Quality::MAX, 0);
+            return (1.0, 0);
         }
-        let matching = self.0.iter().filter_map(|range| {
-            let name = range.item.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-            let specificity = match name.strip_suffix('*') {
-                None if name == media_type => 2,
-                Some("" | "*/") => 0,
-                Some(kind) if media_type.starts_with(kind) => 1,
-                _ => return None,
-            };
-            Some((specificity, range.quality))
-        });
-        matching.max().map_or((Quality::ZERO, 0), |(specificity, quality)| (quality, specificity))
+        let matching =
+            self.0.iter().filter_map(|range| Some((range.specificity(media_type)?, range.quality)));
+        let best = matching.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        best.map_or((0.0, 0), |(specificity, quality)| (quality, specificity))
     }
 }
 
@@ -60,10 +83,10 @@ impl Format {
     /// Returns the format that the `Accept` header prefers, or `default` if it prefers neither.
     pub fn accepted(request: &HttpRequest, default: Self) -> Self {
         let accept = Accept::parse(request.headers());
-        match accept.preference("application/json").cmp(&accept.preference("text/csv")) {
-            Ordering::Greater => Self::Json,
-            Ordering::Less => Self::Csv,
-            Ordering::Equal => default,
+        match accept.preference("application/json").partial_cmp(&accept.preference("text/csv")) {
+            Some(Ordering::Greater) => Self::Json,
+            Some(Ordering::Less) => Self::Csv,
+            _ => default,
         }
     }
 
@@ -129,6 +152,10 @@ mod tests {
             ("text/*;q=0, text/csv;q=0.1", false, true),
             ("text/csv;q=0, text/csv", false, true),
             ("*;q=0.2", true, true),
+            // The default of older Java clients.
+            ("text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2", true, true),
+            ("text/csv; q=.0, */*;q=2", true, false),
+            ("application/json;q=none", true, false),
         ] {
             let parsed = Accept::parse(&headers(accept));
             assert_eq!(
@@ -151,6 +178,8 @@ mod tests {
             ("text/csv, */*", Some(Format::Csv)),
             ("application/json;q=0, */*", Some(Format::Csv)),
             ("application/json, text/csv;q=0.5", Some(Format::Json)),
+            ("application/json;q=.9, text/csv;q=.1", Some(Format::Json)),
+            ("text/csv;q=.5", Some(Format::Csv)),
             ("text/csv;q=0.5, */*", Some(Format::Json)),
             ("text/csv;q=0, */*", Some(Format::Json)),
             ("text/html, application/json;q=0.1", Some(Format::Json)),

@@ -36,6 +36,7 @@ impl Running {
     /// Drains for `server.drain_seconds` or until `interrupt` completes, and then [stops](Self::stop).
     pub async fn drain_and_stop(self, interrupt: impl Future<Output = ()>) {
         if !self.drain_time.is_zero() {
+            self.drain_state.begin();
             tokio::select! {
                 () = self.drain() => {}
                 () = interrupt => {}
@@ -45,7 +46,6 @@ impl Running {
     }
 
     async fn drain(&self) {
-        self.drain_state.begin();
         sleep(self.drain_time).await;
         // actix logs the closed listener as an error.
         self.settings.silence_target("actix_server=off");

@@ -97,7 +97,8 @@ fn delete_if_expired(c: &mut AnyConnection, scope: &Scope) -> Result<(), Error> 
 
 /// The columns of a key without a response yet.
 #[derive(Insertable)]
-#[diesel(table_name = crate::schema::idempotency_keys)]
+// The default marks the statement as one that is not kept prepared.
+#[diesel(table_name = crate::schema::idempotency_keys, treat_none_as_default_value = false)]
 struct NewRow<'a> {
     caller: &'a str,
     operation: &'a str,

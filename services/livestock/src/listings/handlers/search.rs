@@ -26,7 +26,7 @@ enum SearchAnswer {
 ///
 /// As CSV (`format=CSV` or `Accept: text/csv`) the response contains all matches, unless `limit` is present. The rows
 /// are read in blocks: a listing that is created or changed meanwhile may be missing or in its old place.
-#[utoipa::path(operation_id = "search_listings", tag = "listings", security(("bearer" = [])), params(ListingSearchParams, PageParams),
+#[utoipa::path(operation_id = "search_listings", tag = "listings", security(("bearer" = [])), params(PageParams, ListingSearchParams),
     responses((status = 200, content((SearchAnswer = "application/json"), (String = "text/csv"))), ErrorResponses))]
 #[get("/listings")]
 pub(super) async fn search_listings(

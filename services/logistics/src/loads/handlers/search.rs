@@ -14,7 +14,7 @@ use crate::loads::search::{LoadSearchParams, store};
 /// As CSV (`format=CSV` or `Accept: text/csv`) the response has all matches, unless there is a `limit`. Rows are read
 /// in blocks: a load that is created or changed meanwhile may be missing or in its old place.
 #[utoipa::path(operation_id = "search_loads", tag = "loads", security(("bearer" = [])),
-    params(LoadSearchParams, PageParams),
+    params(PageParams, LoadSearchParams),
     responses((status = 200, content(([Load] = "application/json"), (String = "text/csv"))), ErrorResponses))]
 #[get("/loads")]
 pub(super) async fn search(

@@ -3,16 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use actix_web::get;
-use actix_web::web::Data;
-use common::{Caller, Error, ErrorResponses, JsonResponse, catalogue};
+use common::catalogue;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::Logistics;
-
-const EMBEDDED: &str = include_str!("../data/commodities.csv");
+const EMBEDDED: &str = include_str!("../../data/commodities.csv");
 
 /// A commodity of the catalogue.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -43,6 +38,11 @@ impl Catalogue {
         Ok(Self { by_id: entries.into_iter().map(|entry| (entry.id, entry)).collect(), by_name })
     }
 
+    /// Returns all commodities in the order of their ids.
+    pub fn entries(&self) -> impl Iterator<Item = &CatalogueEntry> {
+        self.by_id.values()
+    }
+
     /// Returns the commodity with this id, a JSON number in requests.
     pub fn find(&self, id: f64) -> Option<&CatalogueEntry> {
         self.by_id.get(&catalogue::whole_id(id)?)
@@ -52,18 +52,6 @@ impl Catalogue {
     pub fn find_name(&self, name: &str) -> Option<&CatalogueEntry> {
         self.by_id.get(self.by_name.get(&name.trim().to_lowercase())?)
     }
-}
-
-pub(crate) fn routes(v1: &mut ServiceConfig) {
-    v1.service(list);
-}
-
-/// List commodities
-#[utoipa::path(operation_id = "list_commodities", tag = "commodities", security(("bearer" = [])),
-    responses((status = 200, body = [CatalogueEntry]), ErrorResponses))]
-#[get("/commodities")]
-async fn list(_caller: Caller, app: Data<Logistics>) -> Result<JsonResponse, Error> {
-    JsonResponse::json(&app.commodities.by_id.values().collect::<Vec<_>>())
 }
 
 #[cfg(test)]

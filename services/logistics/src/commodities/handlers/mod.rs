@@ -1,0 +1,10 @@
+//! The operations on commodities: one module each.
+
+mod list;
+
+use utoipa_actix_web::service_config::ServiceConfig;
+
+/// Registers the routes.
+pub(crate) fn routes(v1: &mut ServiceConfig) {
+    v1.service(list::list);
+}

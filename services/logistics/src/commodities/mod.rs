@@ -1,0 +1,6 @@
+//! Commodities: what loads consist of.
+
+pub(crate) mod handlers;
+mod model;
+
+pub use model::Catalogue;
