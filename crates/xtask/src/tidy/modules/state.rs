@@ -1,24 +1,20 @@
-//! Finds modules below the handlers that name the state of their service.
+//! Finds handlers outside `handlers`, and modules below the handlers that name the state of their service.
 
 use super::super::Violation;
 use super::tree::{Module, ModuleTree};
 
-/// Files of a service that may name its state besides the handlers.
-const ALLOWED: [&str; 3] = ["src/lib.rs", "src/main.rs", "src/config.rs"];
-
-/// Returns a violation for every file of a service that must not name its state and does.
+/// Returns a violation for every handler of a service outside a module `handlers`, and for every other module, except
+/// the crate root, that names the service's state.
 pub fn check(tree: &ModuleTree, service: &str) -> Vec<Violation> {
     let state = state_type(service);
-    let handlers: Vec<&str> = tree
-        .modules
-        .iter()
-        .filter(|module| module.scan.has_handler)
-        .map(|module| module.file.as_str())
-        .collect();
     let mut violations: Vec<Violation> = Vec::new();
-    for (index, module) in tree.modules.iter().enumerate() {
-        if is_allowed(module) || handlers.contains(&module.file.as_str()) {
-            continue;
+    for (index, module) in tree.modules.iter().enumerate().filter(|(_, module)| !may_name_state(module)) {
+        if module.scan.has_handler {
+            violations.push(Violation::new(
+                &module.file,
+                "a handler outside `handlers`".to_owned(),
+                "move it to handlers/<verb>.rs of its resource",
+            ));
         }
         let names_state = |path: &&super::scan::NamedPath| {
             let resolved = tree.resolve(index, &path.segments);
@@ -41,8 +37,9 @@ fn state_type(service: &str) -> String {
     first.to_uppercase() + rest
 }
 
-/// Whether a module is one of [`ALLOWED`] or the root module of a resource, which has its routes.
-fn is_allowed(module: &Module) -> bool {
-    let is_resource = module.path.len() == 1 && !module.children.is_empty();
-    is_resource || ALLOWED.iter().any(|file| module.file.ends_with(file))
+/// Whether a module is the crate root, the program, or part of a module `handlers`.
+fn may_name_state(module: &Module) -> bool {
+    module.file.ends_with("src/lib.rs")
+        || module.file.ends_with("src/main.rs")
+        || module.path.iter().any(|name| name == "handlers")
 }
