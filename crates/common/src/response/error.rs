@@ -96,6 +96,18 @@ impl Error {
         Self::Conflict(message.into(), Map::new())
     }
 
+    /// Returns 403 with this message if a row exists that the caller cannot see, and 404 if it does not.
+    pub fn forbidden_or_not_found(
+        exists: Result<bool, diesel::result::Error>,
+        message: &'static str,
+    ) -> Self {
+        match exists {
+            Ok(true) => Self::Forbidden(message),
+            Ok(false) => Self::NotFound,
+            Err(error) => error.into(),
+        }
+    }
+
     /// Adds a member to the `body` of a 409 `conflict` or a 400 `validation_failed`. Other errors are returned
     /// unchanged.
     #[must_use]

@@ -30,9 +30,10 @@ impl MediaRange {
     fn parse(range: &str) -> Self {
         let mut parts = range.split(';').map(str::trim);
         let name = parts.next().unwrap_or_default().to_ascii_lowercase();
-        let qualities = parts.filter_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
+        let mut qualities =
+            parts.filter_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
         let quality =
-            qualities.last().and_then(|quality| quality.parse().ok()).filter(|q: &f32| q.is_finite());
+            qualities.next_back().and_then(|quality| quality.parse().ok()).filter(|q: &f32| q.is_finite());
         Self { name, quality: quality.unwrap_or(1.0).clamp(0.0, 1.0) }
     }
 

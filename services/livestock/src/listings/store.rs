@@ -232,11 +232,8 @@ fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Listing, E
 
 /// Returns the error for a listing that the caller cannot see.
 fn not_visible(c: &mut AnyConnection, id: Id) -> Error {
-    match diesel::select(diesel::dsl::exists(listings::table.find(id))).get_result(c) {
-        Ok(true) => Error::Forbidden("This listing is another organisation's and was never published."),
-        Ok(false) => Error::NotFound,
-        Err(error) => error.into(),
-    }
+    let exists = diesel::select(diesel::dsl::exists(listings::table.find(id))).get_result(c);
+    Error::forbidden_or_not_found(exists, "This listing is another organisation's and was never published.")
 }
 
 /// Rebuilds up to 500 rows that an older version of the code wrote. Returns whether there may be more, or `None` while

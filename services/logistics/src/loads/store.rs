@@ -129,7 +129,7 @@ pub fn create_many(c: &mut AnyConnection, rows: &[LoadRow]) -> Result<(), Error>
 /// 404 if there is no such load, 403 if the caller may not read it.
 pub fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Json, Error> {
     let found = readable(caller).filter(l::id.eq(id)).select(l::document).first(c).optional()?;
-    found.map_or_else(|| Err(missing(c, id)), Ok)
+    found.map_or_else(|| Err(not_visible(c, id)), Ok)
 }
 
 /// Returns a load and its proof of delivery, if it has one.
@@ -143,7 +143,7 @@ pub fn find_with_proof(
 ) -> Result<(Load, Option<Proof>), Error> {
     let query = readable(caller).filter(l::id.eq(id)).select((l::document, l::proof));
     let Some((load, proof)) = query.first::<(Json, Option<Json>)>(c).optional()? else {
-        return Err(missing(c, id));
+        return Err(not_visible(c, id));
     };
     Ok((load.parse()?, proof.as_ref().map(Json::parse).transpose()?))
 }
@@ -154,7 +154,7 @@ pub fn find_with_proof(
 /// 404 if there is no such load, 403 if the caller may not read it.
 pub fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Load, Error> {
     let found = visible(caller, Role::Any).filter(l::id.eq(id)).select(l::document);
-    found.first::<Json>(c).optional()?.map_or_else(|| Err(missing(c, id)), |load| Ok(load.parse()?))
+    found.first::<Json>(c).optional()?.map_or_else(|| Err(not_visible(c, id)), |load| Ok(load.parse()?))
 }
 
 /// Updates a load that got a carrier.
@@ -163,13 +163,10 @@ pub fn assign_carrier(c: &mut AnyConnection, load: &Load) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns 403 for a load that exists, else 404.
-fn missing(c: &mut AnyConnection, id: Id) -> Error {
-    match diesel::select(diesel::dsl::exists(loads::table.find(id))).get_result(c) {
-        Ok(true) => Error::Forbidden("This load belongs to another organisation."),
-        Ok(false) => Error::NotFound,
-        Err(error) => error.into(),
-    }
+/// Returns the error for a load that the caller cannot see.
+fn not_visible(c: &mut AnyConnection, id: Id) -> Error {
+    let exists = diesel::select(diesel::dsl::exists(loads::table.find(id))).get_result(c);
+    Error::forbidden_or_not_found(exists, "This load belongs to another organisation.")
 }
 
 /// Returns the documents of those ids that the caller may read, in any order.
@@ -193,7 +190,7 @@ pub fn complete(c: &mut AnyConnection, load: &Load, proof: &Proof) -> Result<Jso
 pub fn accept(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(), Error> {
     let found = readable(caller).filter(l::id.eq(id)).select((l::organiser_id, l::awaits_acceptance));
     let found = found.first::<(Option<String>, Option<bool>)>(c).optional()?;
-    let Some((organiser, awaits_acceptance)) = found else { return Err(missing(c, id)) };
+    let Some((organiser, awaits_acceptance)) = found else { return Err(not_visible(c, id)) };
     if !organiser.is_some_and(|organiser| caller.acts_for(&organiser)) {
         return Err(Error::Forbidden("Only the organiser of a load can accept it."));
     }
