@@ -1,4 +1,5 @@
-//! The parts that all three services share, without knowledge of any domain.
+//! The parts that several services share: the service framework, the client of the system service, and the wire types
+//! that more than one service uses.
 //!
 //! A service implements [`Service`] and calls [`cli::main`] from its `main.rs`. Its handlers take extractors from here
 //! ([`Caller`], [`Authorized`], [`Body`], [`Query`], [`Idempotency`]) and return a [`JsonResponse`] or an [`Error`].

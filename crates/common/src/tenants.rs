@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// Number of tenants above which those without permits are removed.
-const MAX_TENANTS: usize = 1024;
+/// Number of tenants from which those without permits are removed.
+const CLEANUP_THRESHOLD: usize = 1024;
 
 /// A semaphore per tenant.
 pub struct TenantLimits {
@@ -35,7 +35,7 @@ impl TenantLimits {
 
     fn semaphore(&self, tenant: &str) -> Arc<Semaphore> {
         let mut tenants = self.tenants.lock();
-        if tenants.len() >= MAX_TENANTS {
+        if tenants.len() >= CLEANUP_THRESHOLD {
             // Every permit that is held or waited for has a reference to its semaphore.
             tenants.retain(|_, semaphore| Arc::strong_count(semaphore) > 1);
         }
@@ -67,11 +67,11 @@ mod tests {
         testkit::block_on(async {
             let limits = TenantLimits::new(4);
             let permit = limits.acquire("active", Duration::ZERO).await.unwrap();
-            for n in 0..2 * MAX_TENANTS {
+            for n in 0..2 * CLEANUP_THRESHOLD {
                 drop(limits.acquire(&n.to_string(), Duration::ZERO).await.unwrap());
             }
             let tenants = limits.tenants.lock();
-            assert!(tenants.len() <= MAX_TENANTS && tenants["active"].available_permits() == 3);
+            assert!(tenants.len() <= CLEANUP_THRESHOLD && tenants["active"].available_permits() == 3);
             drop(permit);
         });
     }

@@ -1,5 +1,5 @@
-//! The state of one database call on PostgreSQL, shared by the thread that runs it and the watchdog that may abandon
-//! it.
+//! The state of one call of the pool, shared by the thread that runs it and, on PostgreSQL, the watchdog that may
+//! abandon it.
 
 use parking_lot::Mutex;
 use tokio::sync::OwnedSemaphorePermit;
@@ -7,7 +7,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::Error;
 
 /// A database call. The thread and the watchdog change its phase under one lock, so an abandoned call never starts its
-/// commit, and a call with a known outcome is never abandoned.
+/// commit, and a call whose commit has finished is never abandoned.
 pub(crate) struct Call(Mutex<State>);
 
 struct State {

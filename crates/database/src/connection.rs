@@ -37,7 +37,8 @@ macro_rules! dispatch {
 /// The purpose of a SQLite connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SqliteMode {
-    ReadOnly,
+    /// Statements cannot write. Opening still needs write access: it sets WAL mode and creates the log.
+    QueryOnly,
     ReadWrite,
 }
 
@@ -56,7 +57,7 @@ pub(crate) fn open_sqlite(path: &Path, mode: SqliteMode) -> Result<SqliteConnect
     //   pages that remain in use, at no measurable cost. ON also overwrites pages that become free, which halves the
     //   rate of small writes where most rows are deleted again. See [`with_secure_delete`].
     let (query_only, temp_store, cache, secure_delete) = match mode {
-        SqliteMode::ReadOnly => ("ON", "MEMORY", 8192, "OFF"),
+        SqliteMode::QueryOnly => ("ON", "MEMORY", 8192, "OFF"),
         SqliteMode::ReadWrite => ("OFF", "FILE", 65536, "FAST"),
     };
     connection

@@ -103,7 +103,7 @@ impl Database {
     pub fn check(options: &Options) -> Result<(), Error> {
         match parse_url(options)? {
             DatabaseUrl::Sqlite(path) if !path.exists() => Ok(()),
-            DatabaseUrl::Sqlite(path) => connection::open_sqlite(&path, SqliteMode::ReadOnly).map(drop),
+            DatabaseUrl::Sqlite(path) => connection::open_sqlite(&path, SqliteMode::QueryOnly).map(drop),
             DatabaseUrl::Postgres(url) => {
                 connection::open_postgres(url.expose_secret(), options.schema).map(drop)
             }

@@ -94,7 +94,7 @@ impl ManageConnection for ConnectionManager {
         self.files.as_ref().map_or(Ok(()), SqliteFiles::check)?;
         let connection = match &self.url {
             DatabaseUrl::Sqlite(path) => {
-                AnyConnection::Sqlite(connection::open_sqlite(path, SqliteMode::ReadOnly)?)
+                AnyConnection::Sqlite(connection::open_sqlite(path, SqliteMode::QueryOnly)?)
             }
             DatabaseUrl::Postgres(url) => {
                 AnyConnection::Postgres(connection::connect_postgres(url.expose_secret())?)

@@ -83,7 +83,7 @@ pub(crate) fn pending(url: &DatabaseUrl, schema: &str, all: Vec<Migrations>) -> 
             if !path.exists() {
                 return Ok(not_applied(&migrations, &[]));
             }
-            let mut c = connection::open_sqlite(path, SqliteMode::ReadOnly)?;
+            let mut c = connection::open_sqlite(path, SqliteMode::QueryOnly)?;
             let has_table = "EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '__diesel_schema_migrations')";
             let has_table = diesel::select(sql::<Bool>(has_table)).get_result(&mut c)?;
             Ok(not_applied(&migrations, &if has_table { applied.load(&mut c)? } else { Vec::new() }))

@@ -11,7 +11,8 @@ pub struct Options {
     pub url: SecretString,
     /// The service's schema on PostgreSQL. On SQLite each service has a file of its own.
     pub schema: &'static str,
-    /// Maximum number of connections, and so of calls that run at once. Lower on SQLite if the machine has fewer cores.
+    /// Maximum number of calls that run at once. PostgreSQL may have up to twice as many connections, because abandoned
+    /// calls keep theirs. On SQLite the readers are fewer if the machine has fewer cores.
     pub pool_size: u32,
     /// Whether [`Database::open`](crate::Database::open) applies pending migrations. If false, it fails if there are
     /// any.

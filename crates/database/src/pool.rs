@@ -58,7 +58,7 @@ impl Pool {
                 let size = options.pool_size.min(cores().saturating_add(1).max(4));
                 (size, size)
             }
-            // As many abandoned calls may hold connections as run at once.
+            // Abandoned calls keep their connections: there is room for as many of them as may run at once.
             DatabaseUrl::Postgres(_) => (options.pool_size, options.pool_size * 2),
         };
         let stall_epoch = Arc::new(AtomicU64::new(0));

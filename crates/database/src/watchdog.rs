@@ -1,6 +1,6 @@
 //! The watchdog of PostgreSQL calls that take long.
 //!
-//! On a stalled network libpq waits for a reply without end, and nothing can wake its thread. So the watchdog asks the
+//! On a stalled network libpq waits for a reply forever, and nothing can wake its thread. So the watchdog asks the
 //! server whether it still works for a call. If not, it answers the caller with an error and leaves the thread behind.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The logistics service: loads of commodities from organisers to carriers, proofs of their delivery, notifications of
+//! The logistics service: loads that organisers order and carriers move, proofs of their delivery, and notifications to
 //! drivers and carriers.
 
 mod commodities;

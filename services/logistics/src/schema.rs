@@ -81,7 +81,7 @@ diesel::table! {
         /// The number of delivery attempts.
         attempts -> Integer,
         created_at -> database::TimestampSql,
-        /// When the notification was recorded, or last made pending again.
+        /// While pending: since when. Afterwards: when it was delivered or failed, from which its retention counts.
         pending_since -> database::TimestampSql,
         /// The next delivery attempt; NULL after delivery or failure.
         due_at -> Nullable<database::TimestampSql>,
@@ -94,7 +94,8 @@ diesel::table! {
         body -> database::JsonSql,
         /// The organisation that sent the load; empty for an `admin` without one. Organisations take turns in delivery.
         organisation_id -> Text,
-        /// TRUE while no other notification of the same load, event and recipient is stored. Otherwise NULL.
+        /// TRUE while this pending notification absorbs new ones of the same load, event and recipient: a unique index
+        /// allows one such row. NULL once it is delivered, failed or redelivered.
         collapses -> Nullable<Bool>,
     }
 }

@@ -61,7 +61,7 @@ pub struct Settings {
     /// API key of the `what3words` service.
     #[serde(serialize_with = "secret")]
     pub words_key: Option<SecretString>,
-    /// File with this key, as an alternative. It is reloaded when the secrets are cleared from the cache.
+    /// File that contains this key, in place of the setting. Read again when the cached secrets are cleared.
     pub words_key_file: Option<PathBuf>,
     /// Provider of addresses.
     pub address_provider: AddressProvider,
@@ -80,7 +80,7 @@ pub struct Settings {
     pub provider_timeout_ms: u64,
     /// ISO 3166-1 alpha-2 codes of the enabled countries. Their places come first in an address search.
     pub enabled_countries: Vec<String>,
-    /// CSV file with a column `iso` of such codes, as an alternative.
+    /// CSV file whose column `iso` has these codes, in place of `enabled_countries`.
     pub countries_file: Option<PathBuf>,
 }
 
@@ -140,7 +140,7 @@ pub enum AddressProvider {
 }
 
 impl Settings {
-    /// Checks the settings that are durations.
+    /// Checks the durations, except `cache_seconds`, which `Cache::open` checks.
     ///
     /// # Errors
     /// Fails if one of them is 0. The message names it.

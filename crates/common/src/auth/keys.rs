@@ -74,7 +74,7 @@ pub(super) struct KeySet(Arc<Inner>);
 struct Inner {
     source: Source,
     keys: RwLock<Keys>,
-    /// The time of the last fetch; locked during a fetch.
+    /// The start of the last fetch, successful or not; locked during a fetch. A failed reload leaves it unchanged.
     fetched_at: Arc<Mutex<Option<Instant>>>,
 }
 

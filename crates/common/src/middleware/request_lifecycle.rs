@@ -1,5 +1,5 @@
-//! The outermost layer of every request: request id and span, HEAD, preflights of `/v1/public`, panics, error bodies,
-//! response headers, one log line, metrics.
+//! The two outermost layers of every request: its span and id; inside them HEAD, panics, error bodies, response
+//! headers, one log line and metrics. Preflights of `/v1/public` are answered here, without log line or metrics.
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;

@@ -28,7 +28,8 @@ pub enum Nulls {
     Never,
     /// Some rows of a branch.
     Mixed,
-    /// All rows of a branch of their own: PostgreSQL has no index whose descending order ends with them.
+    /// All rows of a branch of their own. PostgreSQL yields them first when it reads an index backwards, so a mixed
+    /// branch would have to be sorted.
     Apart,
 }
 

@@ -8,8 +8,9 @@ use std::ops::RangeInclusive;
 const RADIUS_KM: f64 = 6_371.008_8;
 /// Steps per radius to which coordinates on the sphere are rounded: 2^40.
 const GRID: f64 = 1_099_511_627_776.0;
-/// Lengths of the list of bands in a statement. A search that covers more bands uses a range of bands. With a list the
-/// index is read by range of longitudes in each band, and few lengths lead to few different statements.
+/// Up to 64 bands are listed in a statement. The list is padded to one of these lengths, so that few different
+/// statements are prepared. With a list, the index reads the range of longitudes of each band. More bands are compared
+/// as one range.
 const BAND_LIST_LENGTHS: [usize; 2] = [16, 64];
 
 /// A point on the globe (WGS 84).

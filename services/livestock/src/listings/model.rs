@@ -174,10 +174,10 @@ pub fn append_distance(document: &mut String, point: Point) -> Result<(), serde_
     Ok(())
 }
 
-/// A listing that is not stored yet. Its files are the references of the request.
+/// A listing that is not stored yet. Its files are the references of the request. Fields without a comment are those of
+/// [`Listing`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewListing {
-    /// The fields without a comment are those of [`Listing`].
     pub kind: Kind,
     pub is_draft: bool,
     /// The main category.

@@ -126,7 +126,7 @@ impl Price {
         }
     }
 
-    /// Converts the currencies to upper case.
+    /// Replaces each known currency by its ISO 4217 code: upper case, without white space.
     pub fn normalized(mut self) -> Self {
         for money in [&mut self.per_unit, &mut self.min, &mut self.max] {
             if let Some(money) = money

@@ -28,8 +28,8 @@ pub(super) fn visible(caller: &Caller) -> Query<'_> {
     all.filter(published.or(l::organisation_id.eq(caller.organisation_id())))
 }
 
-/// Selects the listings with a status, or with any status but draft, that a caller may see. Drafts are those of the
-/// caller's organisation, even for an admin, who can read other drafts only by id.
+/// Selects the listings that a search may return to the caller: those with the status, or all except drafts if there is
+/// none. Drafts are found only by their own organisation; an `admin` reads others by id.
 pub(super) fn visible_with(caller: &Caller, status: Option<Status>) -> Query<'_> {
     let all = listings::table.into_boxed();
     match status {

@@ -1,5 +1,5 @@
-//! All queries on loads except the search. Reads start from [`visible`] or [`readable`]. Writes change only loads that
-//! the same transaction has read before.
+//! All queries on loads except the search. Reads for a caller start from [`visible`] or [`readable`]. Writes for a
+//! caller change only loads that the same transaction has read before.
 
 use common::wire::WeightMeasure;
 use common::{Caller, Error, JsonResponse};
@@ -113,8 +113,8 @@ pub fn create(c: &mut AnyConnection, load: &Load) -> Result<JsonResponse, Error>
     Ok(response)
 }
 
-/// Inserts loads with one statement. On SQLite it has to have at most 32,766 values. (For one statement per row, SQLite
-/// would keep copies of ten pages each, because a trigger might fail.)
+/// Inserts loads with one statement. On SQLite, rows times columns must be at most 32,766, the limit of bound values.
+/// One statement per row would be slower: because of the triggers, SQLite saves about ten pages before each.
 pub fn create_many(c: &mut AnyConnection, rows: &[LoadRow]) -> Result<(), Error> {
     match c {
         AnyConnection::Sqlite(c) => diesel::insert_into(loads::table).values(rows).execute(c)?,
@@ -148,10 +148,10 @@ pub fn find_with_proof(
     Ok((load.parse()?, proof.as_ref().map(Json::parse).transpose()?))
 }
 
-/// Returns a load that the caller's organisation takes part in. The driver of a load may not send it.
+/// Returns a load whose organiser or carrier is the caller's organisation; any load for `admin`.
 ///
 /// # Errors
-/// 404 if there is no such load, 403 if the caller may not read it.
+/// 404 if there is no such load, 403 if the caller has no part in it; also for its driver, who may only read it.
 pub fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Load, Error> {
     let found = visible(caller, Role::Any).filter(l::id.eq(id)).select(l::document);
     found.first::<Json>(c).optional()?.map_or_else(|| Err(not_visible(c, id)), |load| Ok(load.parse()?))

@@ -93,7 +93,7 @@ fn check_config_shows_settings_and_rejects_invalid_ones() {
     );
 }
 
-/// A migration that every version has.
+/// A migration that `migrate --pending` must list.
 const LAST: &str = "20261122110000_index_pairs";
 
 testkit::on_both! {

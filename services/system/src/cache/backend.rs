@@ -11,7 +11,7 @@ pub(super) struct Lookup {
     pub(super) epoch: u64,
 }
 
-/// A store of expiring bytes by key. Every error means that the store is unreachable.
+/// A store of expiring bytes by key. An error means that the store cannot be used at the moment.
 pub(super) trait Backend: Send + Sync {
     /// Looks up a key.
     fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Lookup>>;

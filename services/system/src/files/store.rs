@@ -142,7 +142,8 @@ pub(super) fn find_usable(c: &mut AnyConnection, caller: &Caller, ids: &[Id]) ->
     Ok(in_order.filter(|file| file.is_readable_by(caller)).collect())
 }
 
-/// Returns the bytes of the stored organisation lists of these files. A response has at most as many.
+/// Returns the size in bytes of the organisation lists of these files, except archived ones: an upper bound of their
+/// size in a response.
 pub(super) fn organisations_size(c: &mut AnyConnection, ids: &[Id]) -> Result<usize, Error> {
     let size = sql::<Nullable<BigInt>>("SUM(octet_length(CAST(organisations AS TEXT)))");
     let in_use = files::table.filter(files::id.eq_any(ids)).filter(files::archived_at.is_null());

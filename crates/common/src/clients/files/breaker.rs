@@ -101,7 +101,8 @@ impl Breaker {
     /// Reports the result of a probe. The breaker opens if it failed.
     pub(super) fn probed(&self, answered: bool) {
         let mut state = self.state.lock();
-        // Failures of three tenants opened the breaker during the probe: only a trial closes it.
+        // Failures of three tenants opened the breaker during this probe. A probe that began earlier does not close
+        // it; a successful call does.
         let is_overtaken = state.open_until.is_some() && !state.on_trial;
         if !answered {
             self.open(&mut state);

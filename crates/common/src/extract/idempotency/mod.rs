@@ -87,8 +87,8 @@ impl Idempotency {
         Ok(run.await?.0)
     }
 
-    /// Runs an action without an effect on the database, as [`Idempotency::run`] does. Uses the database only to store
-    /// the key.
+    /// Runs an action outside the database, then stores its response under the key. If the process ends in between, a
+    /// repeated request runs the action again.
     ///
     /// # Errors
     /// As [`Idempotency::run`].

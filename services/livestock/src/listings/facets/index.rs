@@ -26,7 +26,7 @@ pub const MAX_CHANGES: usize = 4_096;
 /// Unused texts are removed when the number of texts exceeds twice the number after the last removal plus this.
 pub const MAX_UNUSED_TEXTS: usize = 10_000;
 
-/// The table, and the texts that its numbers stand for.
+/// The rows of all listings, and the texts that their numbers stand for.
 #[derive(Debug, Default)]
 pub struct Index {
     /// In ascending order. `rows` and `measures` have the same order.
@@ -186,7 +186,8 @@ impl Index {
         counts
     }
 
-    /// Counts listings by their ids, in time that depends on nothing but their number.
+    /// Counts listings by their ids. The time depends on their number, and only logarithmically on the size of the
+    /// index.
     pub fn count_ids(
         &self,
         ids: &[Id],

@@ -20,7 +20,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// A request that has waited longer than this for a read that failed does not start another read.
 const MAX_WAIT_BEFORE_RETRY: Duration = Duration::from_secs(1);
 
-/// The index, and the state of the reads that update it.
+/// The facets of all listings, and the state of the reads that update them.
 #[derive(Default)]
 pub struct FacetService {
     table: RwLock<FacetTable>,

@@ -215,9 +215,8 @@ pub struct Viewer<'a> {
 }
 
 impl Viewer<'_> {
-    /// Returns whether a search may return a listing. Drafts are visible to their organisation, cancelled drafts also
-    /// to
-    /// `admin`.
+    /// Returns whether a search may return a listing. Drafts are found by their organisation only, cancelled drafts
+    /// also by `admin`.
     fn may_find(&self, listing: &Value) -> bool {
         listing[PUBLISHED] == true
             || listing["organisationId"] == self.org

@@ -14,8 +14,8 @@ pub const QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The number of batches of a tenant that may wait. Their files are in the temporary folder.
 const MAX_WAITING: usize = 8;
 
-/// A fixed number of slots. If there are several, no tenant holds all of them. At most one batch of each other tenant
-/// starts before the next batch of a waiting tenant.
+/// A fixed number of slots. No tenant holds all of them, unless there is only one. While a tenant waits, each other
+/// tenant starts at most one batch before it.
 pub struct FairQueue {
     max_slots_per_tenant: usize,
     state: Mutex<QueueState>,

@@ -16,10 +16,10 @@ use crate::commodities::Catalogue;
 use crate::loads::form::FOREIGN_LOAD;
 use crate::loads::model::Load;
 
-/// The number of errors in a response (docs/api/batches.md, "Import").
+/// The maximum number of errors in a response (docs/api/batches.md, "Import").
 const MAX_ERRORS: usize = 1000;
-/// The number of rows that are validated after the first one for another organisation. An invalid cell in them takes
-/// precedence over the 403.
+/// The maximum number of rows that are validated after the first one for another organisation. An invalid cell in them
+/// takes precedence over the 403.
 const MAX_ROWS_AFTER_FOREIGN: usize = 1000;
 
 struct BatchValidator<'a> {
@@ -37,7 +37,8 @@ struct BatchValidator<'a> {
 
 /// Why a file was not read to its end.
 enum FileError {
-    /// The file is invalid. If it is refused, the next files are still validated.
+    /// The file cannot be read as a table. After [`TableError::Refused`] the next files are still validated; any other
+    /// error fails the batch.
     Table(TableError),
     /// The whole batch fails.
     Batch(Error),

@@ -16,7 +16,7 @@ use crate::notifications::store;
 /// Mean interval between two polls, which find notifications that other replicas stored. [`Dispatcher::wake`] polls at
 /// once.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Longest backoff while the database is unavailable. Deliveries resume in_context ten seconds of its return.
+/// Longest backoff while the database is unavailable. Deliveries resume within ten seconds of its return.
 const MAX_ERROR_BACKOFF: Duration = Duration::from_secs(5);
 
 impl Dispatcher {

@@ -1,4 +1,5 @@
-//! Delivery of due notifications: one task in each replica. Several replicas may share a database.
+//! Delivery of due notifications: one loop in each replica, and a task for each delivery. Replicas may share a
+//! database.
 
 mod attempt;
 mod backoff;

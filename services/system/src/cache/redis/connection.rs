@@ -97,7 +97,9 @@ impl RedisConnection {
     }
 }
 
-/// Connects, and reconnects whenever the connection is dropped. Logs the first failure only.
+/// Connects, and reconnects whenever the connection is dropped. Logs only the first failure before the first
+/// connection;
+/// `query` logs the loss of a connection.
 async fn keep_connected(client: Client, current: Arc<CurrentConnection>) {
     let mut outage_logged = false;
     loop {

@@ -68,8 +68,8 @@ impl RedisBackend {
         self.connection.query(&increment, CLEAR_TIMEOUT).await
     }
 
-    /// Increments the epoch after a clear if that failed before it. A clear starts the new epoch before it removes
-    /// entries; a Redis that is out of memory can do so only afterwards.
+    /// Increments the epoch at the end of a clear if that failed at its start, which happens while Redis is out of
+    /// memory: only the removal of entries makes room.
     async fn retry_epoch(&self, first_attempt: Result<u64>) -> Result<()> {
         if first_attempt.is_err() {
             self.increment(&self.epoch_key).await?;

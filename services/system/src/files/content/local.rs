@@ -21,8 +21,8 @@ use super::name::ContentName;
 use super::staging::Staged;
 use super::{ContentEntry, LIST_BATCH, reading};
 
-/// An unlocked staged file that was not written for longer is left from a crash. On a file system whose locks other
-/// machines do not see, this also holds for an upload that sends less than a MiB in this time.
+/// A staged file that is not locked and was not written to for longer than this was left by a crash. Where machines do
+/// not see each other's locks, the sweep may also remove a live upload that sends less than 1 MiB in this time.
 const STALE_UNLOCKED_AGE: Duration = Duration::from_secs(600);
 /// A staged file that was not written for longer is left from a crash, locked or not: some file systems have no locks.
 const STALE_AGE: Duration = Duration::from_secs(24 * 3600);
