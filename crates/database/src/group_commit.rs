@@ -78,7 +78,7 @@ impl WriterThread {
 
     /// Runs `first` and the writes queued behind it in one transaction and commits it.
     fn run_group(&mut self, first: Job, replies: &mut Vec<Reply>) -> Result<(), Error> {
-        // On failure `first` is dropped, and its caller receives "the writer has stopped".
+        // On failure `first` is dropped, and its caller receives "the write was not started".
         begin(&mut self.connection)?;
         let started = Instant::now();
         let mut next = Some(first);

@@ -64,6 +64,10 @@ impl Writer {
             let reply = move |committed: Result<(), &Error>| {
                 let result = match committed {
                     Ok(()) => result,
+                    // The text of `Unavailable` begins with what the new error says too.
+                    Err(Error::Unavailable(reason)) => {
+                        result.and_then(|_| Err(Error::Unavailable(reason.clone()).into()))
+                    }
                     Err(error) => result.and_then(|_| Err(Error::Unavailable(error.to_string()).into())),
                 };
                 // Fails if the caller has gone meanwhile. The write stays committed.
@@ -76,7 +80,7 @@ impl Writer {
             return Err(Error::Unavailable("too many writes are waiting".into()).into());
         }
         // The thread drops jobs that it cannot run, and with them their senders.
-        receiver.await.unwrap_or_else(|_| Err(Error::Unavailable("the writer has stopped".into()).into()))
+        receiver.await.unwrap_or_else(|_| Err(Error::Unavailable("the write was not started".into()).into()))
     }
 
     /// Returns the number of queued writes.

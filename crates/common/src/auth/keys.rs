@@ -202,7 +202,9 @@ fn parse(json: &[u8]) -> anyhow::Result<Keys> {
         let kid = value["kid"].as_str().unwrap_or_default().to_owned();
         match serde_json::from_value(value).map_err(Into::into).and_then(|jwk| key(&jwk)) {
             Ok(key) => {
-                keys.insert(kid, Arc::new(key));
+                if keys.insert(kid.clone(), Arc::new(key)).is_some() {
+                    tracing::warn!(kid, "several keys of the key set have this id: the last one is used");
+                }
             }
             // Providers may also publish keys for other purposes than signing tokens.
             Err(error) => tracing::info!(%error, kid, "a key of the key set is skipped"),

@@ -48,14 +48,13 @@ impl Amount {
     /// # Errors
     /// [`AmountError`]
     pub fn parse(text: &str) -> Result<Self, AmountError> {
-        let digits = text.trim_start_matches('-').bytes().all(|b| b.is_ascii_digit() || b == b'.');
         let decimal = Decimal::from_str_exact(text).or_else(|e| match e {
             // There are more decimal places than fit. `parse` drops the last ones, which rounding to four ignores.
             rust_decimal::Error::Underflow => text.parse::<Decimal>(),
             other => Err(other),
         });
-        let decimal =
-            decimal.map_err(|_| if digits { AmountError::OutOfRange } else { AmountError::NotANumber })?;
+        let decimal = decimal
+            .map_err(|_| if is_decimal(text) { AmountError::OutOfRange } else { AmountError::NotANumber })?;
         let rounded = decimal.round_dp_with_strategy(4, RoundingStrategy::MidpointAwayFromZero);
         let scaled = rounded.checked_mul(SCALE.into()).and_then(|d| i64::try_from(d).ok());
         match scaled {
@@ -129,6 +128,14 @@ where
     }
 }
 
+/// Returns true for digits with at most one decimal point and a leading minus sign.
+fn is_decimal(text: &str) -> bool {
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    let digits = [whole, fraction].concat();
+    !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,8 +159,8 @@ mod tests {
         for number in [-1.0, -0.000_01, 1e11, 1e300] {
             assert_eq!(Amount::from_f64(number), Err(AmountError::OutOfRange), "{number}");
         }
-        for text in ["", "x", "1,5", "NaN", "inf"] {
-            assert!(Amount::parse(text).is_err(), "{text}");
+        for text in ["", "-", ".", "1.2.3", "--1", "x", "1,5", "NaN", "inf"] {
+            assert_eq!(Amount::parse(text), Err(AmountError::NotANumber), "{text}");
         }
     }
 

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 
 use super::slow::{MARGIN, waits};
 use super::socket::{Ends, Socket, exchange, head, status};
-use super::stage::{Bounds, Stage, files, patience};
+use super::stage::{Bounds, Stage, files, timeout_settings};
 use crate::proc;
 use crate::service::Service;
 
@@ -72,7 +72,7 @@ pub fn few_files(stage: &Stage<'_>) -> Result<()> {
     fs::set_permissions(&limited, fs::Permissions::from_mode(0o755))?;
     let short = stage.trial.short;
     let folder = stage.trial.path("abuse-files");
-    let service = Service::start_with("system", &limited, folder, None, patience(short))?;
+    let service = Service::start_with("system", &limited, folder, None, timeout_settings(short))?;
     let (count, waits) = (2 * FEW, waits(short));
     let sockets = (0..count).map(|_| Socket::quick(service.port())).collect::<Result<Vec<_>>>()?;
     sleep(Duration::from_millis(500));

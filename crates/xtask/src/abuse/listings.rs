@@ -4,16 +4,16 @@ use anyhow::Result;
 
 use super::costly::{one_after_another, timed};
 use super::socket::head;
-use super::stage::{ORG, Stage, Victim, get, patience};
+use super::stage::{ORG, Stage, Victim, get, timeout_settings};
 use crate::bench::listings_data::listing;
 use crate::client::Body;
 
 /// Searches and facets.
 pub fn requests(stage: &Stage<'_>) -> Result<()> {
     let (trial, short) = (stage.trial, stage.trial.short);
-    let mut told = patience(short);
-    told.push(("DROVER_SERVICE__SYSTEM_URL".into(), stage.system.service.url("")));
-    let service = trial.service("livestock", "abuse-livestock", None, told)?;
+    let mut settings = timeout_settings(short);
+    settings.push(("DROVER_SERVICE__SYSTEM_URL".into(), stage.system.service.url("")));
+    let service = trial.service("livestock", "abuse-livestock", None, settings)?;
     let token = service.token(Some(ORG));
     for number in 0..if short { 60 } else { 5000 } {
         let listing = listing(number);

@@ -21,7 +21,7 @@ pub struct Waits {
     pub stalled: Duration,
 }
 
-/// As [`patience`](super::stage::patience) tells them, or by default.
+/// As [`timeout_settings`](super::stage::timeout_settings) sets them, or the defaults.
 pub fn waits(short: bool) -> Waits {
     let [head, idle, stalled] = if short { [2, 2, 3] } else { [10, 75, 60] }.map(Duration::from_secs);
     Waits { head, idle, stalled }

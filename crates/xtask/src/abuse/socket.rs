@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-/// How long an answer is waited for.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// Timeout of reads and writes of a socket.
+const IO_TIMEOUT: Duration = Duration::from_secs(90);
 const PIECE: usize = 64 << 10;
 const CONTINUE: &[u8] = b"HTTP/1.1 100";
 
@@ -66,8 +66,8 @@ impl Socket {
     pub fn open(port: u16) -> Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port)).context("a connection was not accepted")?;
         stream.set_nodelay(true)?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(IO_TIMEOUT))?;
+        stream.set_read_timeout(Some(IO_TIMEOUT))?;
         Ok(Self(stream))
     }
 
@@ -119,7 +119,7 @@ impl Socket {
         let (mut answer, begun) = (Vec::new(), Instant::now());
         while answer.len() < 12 {
             match self.read(12 - answer.len()) {
-                _ if begun.elapsed() >= PATIENCE => return "silent".into(),
+                _ if begun.elapsed() >= IO_TIMEOUT => return "silent".into(),
                 None => return "closed".into(),
                 Some(bytes) => answer.extend(bytes),
             }
@@ -138,7 +138,7 @@ impl Socket {
         let (mut answer, begun) = (Vec::new(), Instant::now());
         loop {
             match self.read(PIECE) {
-                _ if begun.elapsed() >= PATIENCE => return "silent".into(),
+                _ if begun.elapsed() >= IO_TIMEOUT => return "silent".into(),
                 None => return "closed".into(),
                 Some(bytes) => answer.extend(bytes),
             }

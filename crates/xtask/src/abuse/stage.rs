@@ -64,11 +64,10 @@ pub struct Bounds<'a> {
 impl<'a> Stage<'a> {
     /// Starts and fills them.
     pub fn new(trial: &'a Trial<'a>) -> Result<Self> {
-        let told = patience(trial.short);
-        let system = trial.service("system", "abuse-system", None, told.clone())?;
-        let mut told = told;
-        told.push(("DROVER_SERVICE__SYSTEM_URL".into(), system.url("")));
-        let logistics = trial.service("logistics", "abuse-logistics", None, told)?;
+        let mut settings = timeout_settings(trial.short);
+        let system = trial.service("system", "abuse-system", None, settings.clone())?;
+        settings.push(("DROVER_SERVICE__SYSTEM_URL".into(), system.url("")));
+        let logistics = trial.service("logistics", "abuse-logistics", None, settings)?;
         let (of_system, of_logistics) = (system.token(Some(ORG)), logistics.token(Some(ORG)));
         let file =
             |content| Ok::<_, anyhow::Error>(format!("/v1/files/{}", upload(&system, &of_system, content)?));
@@ -179,11 +178,11 @@ impl Victim {
     }
 }
 
-/// How long services wait for clients: in the short form far less than they do by default.
-pub fn patience(short: bool) -> Environment {
+/// Settings for the timeouts of clients: the defaults, but shorter ones in the short form.
+pub fn timeout_settings(short: bool) -> Environment {
     let seconds = [("HEAD", 2), ("IDLE", 2), ("STALLED", 3)];
-    let told = |(name, seconds)| (format!("DROVER_SERVER__{name}_SECONDS"), format!("{seconds}"));
-    if short { seconds.map(told).to_vec() } else { Vec::new() }
+    let setting = |(name, seconds)| (format!("DROVER_SERVER__{name}_SECONDS"), format!("{seconds}"));
+    if short { seconds.map(setting).to_vec() } else { Vec::new() }
 }
 
 /// How many files a process has open.

@@ -49,10 +49,10 @@ const ALL: [usize; 3] = [SYSTEM, LOGISTICS, LIVESTOCK];
 /// Who is killed, drawn from these.
 const VICTIMS: [&[usize]; 7] =
     [&[SYSTEM], &[LOGISTICS], &[LIVESTOCK], &[SYSTEM, LOGISTICS], &[LOGISTICS, LIVESTOCK], &ALL, &ALL];
-/// A round creates so many loads and listings one by one, as far as there is time; in the short form so many.
+/// The number of loads and listings that a round creates one by one if there is time: long and short form.
 const CREATES: [usize; 2] = [300, 40];
-/// All rounds of the long form, over each database, have so many acknowledged (the issue).
-const ENOUGH: usize = 5_000;
+/// The least number of acknowledged creates of the long form on each database (docs/reliability.md).
+const MIN_CREATES: usize = 5_000;
 /// What is written.
 const KINDS: [&str; 6] =
     ["creates of loads", "creates of listings", "batches", "uploads", "proofs", "other writes"];
@@ -212,7 +212,7 @@ impl Crash {
         let shared = format!("{:.1} s", share_time.as_secs_f64());
         let acknowledged = KINDS.map(|kind| found.tally(kind).acknowledged);
         let creates = acknowledged[0] + acknowledged[1];
-        let least = if trial.short { 1 } else { ENOUGH };
+        let least = if trial.short { 1 } else { MIN_CREATES };
         let expect = |right, what: &str, figure: String, allowed: &str| {
             trial.expect(right, format!("{database}: {what}"), figure, allowed)
         };

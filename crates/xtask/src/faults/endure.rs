@@ -11,7 +11,7 @@ use crate::load::site::Site;
 use crate::load::{Events, Load, Outcome, Work, new_run};
 use crate::trial::Trial;
 
-/// All is well again so soon, without a restart (the issue).
+/// The longest time until the services work again, without a restart (docs/reliability.md).
 const RECOVERY: Duration = Duration::from_secs(10);
 /// Those who probe wait no longer themselves.
 const PROBE: Duration = Duration::from_secs(2);

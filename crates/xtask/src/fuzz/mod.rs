@@ -1,7 +1,7 @@
 //! `fuzz`: requests made from the OpenAPI documents, good and bad ones, by schemathesis.
 //!
-//! Every check of schemathesis is on; what the contract says that no schema can is in `rules.py`, how it runs is in
-//! `schemathesis.toml`.
+//! Every check of schemathesis is on; `rules.py` checks the rules of docs/api that a schema cannot state, and
+//! `schemathesis.toml` has the configuration.
 
 mod asking;
 pub mod install;

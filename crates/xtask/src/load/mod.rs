@@ -59,7 +59,7 @@ pub struct Work {
 pub enum Outcome {
     /// As it should: what the answer is found by (`id` or the like).
     Good(u16, String),
-    /// 503 as the contract has it.
+    /// 503 `dependency_unavailable` (docs/api/errors.md).
     Refused,
     /// 503 that says that nobody knows.
     Doubt,

@@ -16,8 +16,8 @@ use crate::service::Service;
 const PAGED: &str = "org-paged";
 const COUNTED: &str = "org-counted";
 const SHOWN: &str = "org-shown";
-/// What the contract promises of other replicas' writes.
-const PROMISED: Duration = Duration::from_secs(5);
+/// The longest time until a replica sees the writes of another.
+const MAX_STALENESS: Duration = Duration::from_secs(5);
 
 /// All three.
 pub fn run(stage: &Stage<'_>) -> Result<()> {
@@ -79,7 +79,7 @@ fn counted(stage: &Stage<'_>) -> Result<()> {
         replicas[which].send("POST", "/v1/listings/sheep", &token, &body)?;
         late += usize::from(total(replicas[which])? != number);
         for other in &replicas {
-            let most = PROMISED + stage.trial.grace();
+            let most = MAX_STALENESS + stage.trial.grace();
             slowest = slowest
                 .max(stage.trial.wait_for("counted by another", most, || Ok(total(other)? == number))?);
         }

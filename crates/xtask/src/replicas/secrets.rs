@@ -11,8 +11,8 @@ use crate::client::Body;
 use crate::service::Service;
 use crate::token::Identity;
 
-/// What the contract promises of settings holds here too.
-const PROMISED: Duration = Duration::from_secs(5);
+/// The longest time until every replica uses changed secrets, as for settings (docs/api/administration.md).
+const MAX_STALENESS: Duration = Duration::from_secs(5);
 
 /// Withdraws a key that every replica knows.
 pub fn run(stage: &Stage<'_>) -> Result<()> {
@@ -29,7 +29,7 @@ pub fn run(stage: &Stage<'_>) -> Result<()> {
         }
         Ok::<_, anyhow::Error>(all)
     };
-    stage.trial.wait_for("both keys are known", PROMISED, || all(true))?;
+    stage.trial.wait_for("both keys are known", MAX_STALENESS, || all(true))?;
     let first = fs::read_to_string(&stage.jwks).context("cannot read the keys")?;
     let first: serde_json::Value = serde_json::from_str(&first)?;
     fs::write(&stage.jwks, json!({"keys": [first["keys"][0]]}).to_string())
@@ -37,7 +37,7 @@ pub fn run(stage: &Stage<'_>) -> Result<()> {
     let told = stage.of("system").next().context("no system")?;
     let body = Body::Json(json!({"secrets": true}));
     told.send("POST", "/v1/cache", &stage.token(None), &body)?;
-    let most = PROMISED + stage.trial.grace();
+    let most = MAX_STALENESS + stage.trial.grace();
     let took = stage.trial.wait_for("a withdrawn key is refused by all", most, || all(false))?;
     let what = "secrets read again at one: a withdrawn key is refused by the other too";
     let figure = format!("after {:.1} s", took.as_secs_f64());

@@ -151,7 +151,7 @@ impl Shares {
             self.client.share(&share).await
         };
         let recorded = match result {
-            Ok(()) => self.remove(&share).await.map(|_| self.done.increment(1)),
+            Ok(()) => self.remove(&share).await.map(|removed| self.done.increment(removed.into())),
             Err(CallError::NoRoom(files)) => self.remove(&share).await.map(|removed| {
                 if removed {
                     self.refused.increment(1);

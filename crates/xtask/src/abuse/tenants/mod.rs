@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use self::notifications::SlowReceiver;
 use super::honest::Request;
 use super::socket::Ends;
-use super::stage::{Bounds, Stage, Victim, get, patience, upload};
+use super::stage::{Bounds, Stage, Victim, get, timeout_settings, upload};
 use crate::client::{AT_ONCE, Answer, Body, Client};
 
 const ATTACKER: &str = "attacker";
@@ -68,7 +68,7 @@ impl<'a> Tenants<'a> {
             let database = postgres.then(|| trial.databases.create(name)).transpose()?;
             let own =
                 environment.iter().map(|(name, value)| (format!("DROVER_SERVICE__{name}"), value.clone()));
-            let all = patience(trial.short).into_iter().chain(own).collect();
+            let all = timeout_settings(trial.short).into_iter().chain(own).collect();
             trial.service(name, &folder, database, all)
         };
         let system = start("system", &[])?;
