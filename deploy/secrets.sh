@@ -1,22 +1,20 @@
 #!/usr/bin/env bash
-# Makes the secrets that docker-compose.yml asks for, once: what is there stays as it is. Needs openssl.
+# Creates the secrets of docker-compose.yml. Keeps files that exist. Needs openssl.
 #
 #     deploy/secrets.sh [FOLDER]
 #
-# Among them are a certificate of its own for localhost, and keys of its own for tokens (deploy/token.sh): both are for
-# trying Drover out. For those of a real authority, and whenever they are renewed:
+# The certificate is self-signed, and the token key is for test tokens (deploy/token.sh). Before real use, name an
+# identity provider in .env (see docker-compose.yml) and install a certificate of a CA. Repeat this when it is renewed:
 #
 #     install -m 444 fullchain.pem deploy/secrets/certificate.pem ; install -m 444 privkey.pem deploy/secrets/key.pem
 #     docker compose restart proxy
-#
-# An identity provider is named in .env: see docker-compose.yml.
 set -euo pipefail
 umask 077
 folder=${1:-"$(dirname "${BASH_SOURCE[0]}")/secrets"}
 mkdir -p "$folder"
 cd "$folder"
 
-# Containers read the files as users of their own; from outside nobody gets at them who may not enter the folder.
+# Containers have different users, so the files are readable by all. The folder keeps out other users of the host.
 chmod 700 .
 keep() {
     if [[ -e $1 ]]; then
@@ -37,7 +35,7 @@ done
 
 echo "redis://drover:$(random 24)@redis:6379/0" | keep cache-url
 password=$(sed 's,.*://drover:,,; s,@.*,,' cache-url)
-# Redis gets its digest, and a user that can reach this deployment's keys only.
+# Redis gets only the digest of the password. The user has access to the keys of this deployment only.
 digest=$(printf %s "$password" | openssl dgst -sha256 -r | cut -d' ' -f1)
 printf 'user default off\nuser drover on #%s ~drover:* resetchannels +@all -@admin -@dangerous +info\n' "$digest" |
     keep redis-users
@@ -51,14 +49,14 @@ keep store-identities <<JSON
 }]}
 JSON
 
-# What webhooks are signed with (Standard Webhooks).
+# Signing secret of webhooks (docs/api/webhooks.md#signature).
 echo "whsec_$(openssl rand -base64 32)" | keep webhook-secrets
 
 if [[ ! -e demo-key.pem ]]; then
     openssl genrsa -out demo-key.new 2048 2>/dev/null
     mv demo-key.new demo-key.pem
 fi
-# The modulus stands before the exponent, which are the last five bytes of the public key.
+# A public key in DER ends with the modulus (256 bytes) and the encoded exponent (5 bytes).
 modulus=$(openssl rsa -in demo-key.pem -pubout -outform DER 2>/dev/null | tail -c 261 | head -c 256 | base64url)
 keep jwks <<JSON
 {"keys": [{"kty": "RSA", "alg": "RS256", "use": "sig", "kid": "demo", "n": "$modulus", "e": "AQAB"}]}

@@ -1,9 +1,11 @@
 #!/bin/sh
-# Makes what the services need of a new PostgreSQL server: for each a role that owns a schema of the same name and can
-# neither see into the others' nor make anything elsewhere. The image runs it once (docker-entrypoint-initdb.d); by hand:
-# PGHOST=… PGPASSWORD=… POSTGRES_USER=postgres POSTGRES_DB=drover deploy/postgres/init.sh
+# Prepares a new PostgreSQL server: creates a role for each service, which owns a schema of the same name and has no
+# rights in other schemas. The image runs the script once (docker-entrypoint-initdb.d). By hand:
 #
-# A role's password is the one in its service's database URL, letters and digits that need no quoting.
+#     PGHOST=… PGPASSWORD=… POSTGRES_USER=postgres POSTGRES_DB=drover SECRETS=deploy/secrets deploy/postgres/init.sh
+#
+# SECRETS is the folder with the database URLs. The password of a role is that of its service's URL. It must not contain
+# characters that a URL has to encode.
 set -eu
 secrets=${SECRETS:-/run/secrets}
 
@@ -11,7 +13,7 @@ run() {
     psql --no-psqlrc --quiet --set ON_ERROR_STOP=1 --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" "$@"
 }
 
-# pg_trgm finds texts for logistics, whose role may make no extension: it looks for it in whatever schema it is.
+# Logistics needs pg_trgm for text search. Its role cannot create extensions, and finds this one in any schema.
 run <<'SQL'
 REVOKE ALL ON DATABASE :"DBNAME" FROM PUBLIC;
 REVOKE ALL ON SCHEMA public FROM PUBLIC;
@@ -22,7 +24,7 @@ SQL
 for service in system logistics livestock; do
     url=$(cat "$secrets/$service-database-url")
     password=${url#*://"$service":}
-    # In the environment, where `ps` does not show it.
+    # Passed in the environment, because `ps` shows arguments.
     ROLE_PASSWORD=${password%%@*} run --set role="$service" <<'SQL'
 \getenv password ROLE_PASSWORD
 CREATE ROLE :"role" LOGIN PASSWORD :'password';

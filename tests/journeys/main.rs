@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "a test fails by panicking")]
 
 mod deliver_load;
+mod examples;
 mod failures;
 mod sell_livestock;
 mod send_load;

@@ -1,4 +1,4 @@
-//! An organiser sends a load and its files to a carrier, who sends it to a driver.
+//! Sending a load with its files, where `deploy/examples` do not reach.
 
 use serde_json::json;
 
@@ -22,23 +22,6 @@ async fn create_load_with(drover: &Drover, files: &[&str]) -> String {
 }
 
 testkit::on_both! {
-    async fn sending_assigns_the_carrier_and_shares_the_files(backend) {
-        let drover = Drover::start(backend).await;
-        let (merchant, haulier) = (User::of("grain"), User::of("haul"));
-        let contract = drover.upload(&merchant, "contract", "contract").await;
-        let id = create_load(&drover, &contract).await;
-        let path = format!("/v1/loads/{id}");
-        assert_eq!(drover.logistics.get(&path).by(&haulier).send().await.error(403), "forbidden");
-        assert_eq!(drover.download(&haulier, &contract).await.0, 403);
-
-        let form = json!({"loadId": id, "carrierId": "haul", "carrierName": "Hereford Haulage"});
-        drover.logistics.post("/v1/loads/send-to-carrier").by(&merchant).json(&form).send().await.ok();
-        let load = drover.logistics.get(&path).by(&haulier).send().await.ok();
-        assert_eq!(load["carrier"], json!({"id": "haul", "name": "Hereford Haulage"}));
-        assert_eq!(drover.download(&haulier, &contract).await, (200, photograph("contract")));
-        assert_eq!(drover.download(&User::of("stranger"), &contract).await.0, 403);
-    }
-
     async fn a_carrier_with_the_id_star_does_not_make_files_public(backend) {
         let drover = Drover::start(backend).await;
         let merchant = User::of("grain");

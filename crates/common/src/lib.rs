@@ -4,6 +4,8 @@
 //! A service implements [`Service`] and calls [`cli::main`] from its `main.rs`. Its handlers take extractors from here
 //! ([`Caller`], [`Authorized`], [`Body`], [`Query`], [`Idempotency`]) and return a [`JsonResponse`] or an [`Error`].
 
+#![warn(unreachable_pub)]
+
 mod auth;
 pub mod catalogue;
 pub mod clients;
@@ -25,7 +27,7 @@ pub mod wire;
 pub use auth::{Admin, Authorized, Caller, Member, MemberOrAdmin, Organisation, Policy, Verifier};
 pub use clients::files;
 pub use config::Config;
-pub use extract::idempotency::{self, Fingerprint, Idempotency};
+pub use extract::idempotency::{self, Effect, Fingerprint, Idempotency};
 pub use extract::{Body, PathId, Query, multipart};
 pub use openapi::{Api, SchemaValidator};
 pub use response::csv;
@@ -39,7 +41,7 @@ pub use search::{
     stream_by_ids, stream_pages,
 };
 pub use service::cli;
-pub use service::{Context, Running, Service, migrations, openapi, start};
+pub use service::{Running, Service, ServiceContext, migrations, openapi, start};
 pub use telemetry::context::RequestContext;
 pub use telemetry::failure_streak::FailureStreak;
 pub use telemetry::traces;

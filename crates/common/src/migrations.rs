@@ -6,6 +6,7 @@ use diesel_migrations::embed_migrations;
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
 
+/// The migrations of these tables.
 pub(crate) const COMMON: Migrations = Migrations { sqlite: SQLITE, postgres: POSTGRES };
 
 #[cfg(test)]
@@ -18,9 +19,13 @@ pub(crate) mod tests {
 
     /// Opens a database that has only these tables.
     pub(crate) async fn open(test: &testkit::TestDatabase) -> Database {
-        let wait = Duration::from_secs(5);
-        let options =
-            Options { url: test.url.as_str().into(), schema: "common", pool_size: 2, migrate: true, wait };
+        let options = Options {
+            url: test.url.as_str().into(),
+            schema: "common",
+            pool_size: 2,
+            migrate: true,
+            wait_timeout: Duration::from_secs(5),
+        };
         Database::open(options, || vec![COMMON]).await.unwrap()
     }
 }

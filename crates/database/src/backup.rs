@@ -37,7 +37,7 @@ pub(crate) fn run(
     mut on_progress: impl FnMut(BackupProgress),
 ) -> Result<(), Error> {
     let DatabaseUrl::Sqlite(from) = url else {
-        let how = "back it up with pg_dump: see \"Back up\" in docs/operations.md";
+        let how = "back it up with pg_dump: see docs/operations/backup.md";
         return Err(Error::Setup(format!(
             "database.url names a PostgreSQL server, not a SQLite file: {how}"
         )));

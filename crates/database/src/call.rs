@@ -12,7 +12,10 @@ pub(crate) struct Call(Mutex<State>);
 
 struct State {
     phase: Phase,
+    /// The connection that the call runs on, or ran on before it was dead.
     assignment: Option<Assignment>,
+    /// True while the thread waits for a connection of the pool.
+    awaits_connection: bool,
     /// The permit to run. Other calls may run once it is dropped.
     permit: Option<OwnedSemaphorePermit>,
 }
@@ -39,8 +42,20 @@ pub(crate) struct Assignment {
 }
 
 impl Call {
+    /// Creates a running call that holds this permit.
     pub(crate) fn new(permit: OwnedSemaphorePermit) -> Self {
-        Self(Mutex::new(State { phase: Phase::Running, assignment: None, permit: Some(permit) }))
+        let permit = Some(permit);
+        Self(Mutex::new(State { phase: Phase::Running, assignment: None, awaits_connection: false, permit }))
+    }
+
+    /// Records whether the thread waits for a connection of the pool. It stops waiting by itself at its deadline.
+    pub(crate) fn set_awaits_connection(&self, awaits_connection: bool) {
+        self.0.lock().awaits_connection = awaits_connection;
+    }
+
+    /// Returns true while the thread waits for a connection of the pool.
+    pub(crate) fn awaits_connection(&self) -> bool {
+        self.0.lock().awaits_connection
     }
 
     /// Records the connection that the call runs on. Returns false if the call was abandoned and must not run.
@@ -50,7 +65,7 @@ impl Call {
         state.phase == Phase::Running
     }
 
-    /// Returns the connection that the call runs on, or `None` while it waits for one.
+    /// Returns the connection that the call runs on, or `None` before it runs on one.
     pub(crate) fn assignment(&self) -> Option<Assignment> {
         self.0.lock().assignment
     }

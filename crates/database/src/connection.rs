@@ -2,13 +2,14 @@
 #![allow(missing_docs, reason = "the MultiConnection derive generates undocumented items")]
 
 use std::path::Path;
+use std::time::Duration;
 
 use diesel::connection::SimpleConnection;
 use diesel::pg::PgConnection;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 
-use crate::{DatabaseUrl, Error};
+use crate::{DatabaseUrl, Error, mapped_vfs};
 
 /// A connection to either database. Diesel queries run on it unchanged.
 #[derive(diesel::MultiConnection)]
@@ -34,6 +35,13 @@ macro_rules! dispatch {
     };
 }
 
+/// Time that a statement of SQLite waits for a lock.
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Size in bytes above which the write-ahead log begins anew, and to which its file is truncated then. See
+/// [`log_checkpoints`](crate::log_checkpoints).
+pub(crate) const MAX_LOG_BYTES: u64 = 4 << 20;
+
 /// The purpose of a SQLite connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SqliteMode {
@@ -44,7 +52,7 @@ pub(crate) enum SqliteMode {
 
 /// Opens a SQLite file in WAL mode. Every commit is synced to disk before it returns.
 pub(crate) fn open_sqlite(path: &Path, mode: SqliteMode) -> Result<SqliteConnection, Error> {
-    let mut connection = SqliteConnection::establish(&path.to_string_lossy()).map_err(|e| {
+    let mut connection = SqliteConnection::establish(&sqlite_name(path, mode)).map_err(|e| {
         Error::Setup(format!(
             "cannot open the database {}: {e}: check that the folder and the file can be written",
             path.display()
@@ -53,6 +61,8 @@ pub(crate) fn open_sqlite(path: &Path, mode: SqliteMode) -> Result<SqliteConnect
     // - temp_store: a statement journal holds a copy of every page that a large write changes. That is hundreds of MB,
     //   so the writer keeps it in a file.
     // - cache_size, in KiB: readers use the memory map and cache only pages beyond it.
+    // - mmap_size: readers keep the map when others commit. See [`mapped_vfs`].
+    // - wal_autocheckpoint: the writer's thread makes better checkpoints.
     // - secure_delete: deleted rows may hold tokens and are overwritten in the database file. FAST overwrites them in
     //   pages that remain in use, at no measurable cost. ON also overwrites pages that become free, which halves the
     //   rate of small writes where most rows are deleted again. See [`with_secure_delete`].
@@ -60,11 +70,13 @@ pub(crate) fn open_sqlite(path: &Path, mode: SqliteMode) -> Result<SqliteConnect
         SqliteMode::QueryOnly => ("ON", "MEMORY", 8192, "OFF"),
         SqliteMode::ReadWrite => ("OFF", "FILE", 65536, "FAST"),
     };
+    let (busy_timeout, map) = (BUSY_TIMEOUT.as_millis(), mapped_vfs::MAX_MAPPED_BYTES);
     connection
         .batch_execute(&format!(
-            "PRAGMA busy_timeout=5000; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;
-             PRAGMA cache_size=-{cache}; PRAGMA mmap_size=268435456; PRAGMA temp_store={temp_store};
-             PRAGMA query_only={query_only}; PRAGMA secure_delete={secure_delete};"
+            "PRAGMA busy_timeout={busy_timeout}; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
+             PRAGMA foreign_keys=ON; PRAGMA cache_size=-{cache}; PRAGMA mmap_size={map};
+             PRAGMA temp_store={temp_store}; PRAGMA query_only={query_only}; PRAGMA secure_delete={secure_delete};
+             PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit={MAX_LOG_BYTES};"
         ))
         .map_err(|e| {
             Error::Setup(format!(
@@ -74,6 +86,20 @@ pub(crate) fn open_sqlite(path: &Path, mode: SqliteMode) -> Result<SqliteConnect
             ))
         })?;
     Ok(connection)
+}
+
+/// Returns the name under which SQLite opens a file. Readers use [`mapped_vfs`], which only a URI can name.
+fn sqlite_name(path: &Path, mode: SqliteMode) -> String {
+    let name = path.to_string_lossy();
+    match mapped_vfs::name().filter(|_| mode == SqliteMode::QueryOnly) {
+        None => name.into_owned(),
+        Some(vfs) => {
+            // An absolute path comes after the empty name of a host.
+            let host = if path.is_absolute() { "//" } else { "" };
+            let path = name.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+            format!("file:{host}{path}?vfs={vfs}")
+        }
+    }
 }
 
 /// Runs a closure that deletes or changes rows with secrets. On SQLite, pages that become free are overwritten too. On
@@ -144,7 +170,7 @@ fn unresolved_host(reason: &str, url: &DatabaseUrl) -> Option<String> {
 /// Selects the schema of the service and sets timeouts and planner options.
 pub(crate) fn configure_session(connection: &mut PgConnection, schema: &str) -> QueryResult<()> {
     // - idle_in_transaction_session_timeout: releases the locks of a client that vanished within a transaction.
-    // - plan_cache_mode: a generic plan treats one row and a million rows alike. Such plans took 2 s instead of 2 ms.
+    // - plan_cache_mode: see [`PlanMode::Custom`].
     // - jit: most queries finish before they would be compiled.
     connection.batch_execute(&format!(
         "SET search_path TO \"{schema}\"; SET TIME ZONE 'UTC'; SET statement_timeout = '60s'; SET lock_timeout = '5s';

@@ -13,6 +13,7 @@ use crate::backup::{self, BackupProgress};
 use crate::connection::{self, SqliteMode};
 use crate::metrics::{DatabaseMetrics, record_elapsed};
 use crate::migrate;
+use crate::plan_mode::PlanMode;
 use crate::pool::Pool;
 use crate::spans;
 use crate::writer::Writer;
@@ -137,7 +138,22 @@ impl Database {
         E: DatabaseFailure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
-        self.instrument("read", &self.0.metrics.reads, self.0.pool.read(f)).await
+        self.instrument("read", &self.0.metrics.reads, self.0.pool.read(PlanMode::Custom, f)).await
+    }
+
+    /// As [`Database::read`], for statements whose plan PostgreSQL may keep with the prepared statement: an index has
+    /// their rows in order and all columns that they compare, so that the same plan is right for rare and for common
+    /// values. Planning such a statement can take longer than executing it.
+    ///
+    /// # Errors
+    /// As [`Database::read`].
+    pub async fn read_in_index_order<T, E, F>(&self, f: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: DatabaseFailure,
+        F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
+    {
+        self.instrument("read", &self.0.metrics.reads, self.0.pool.read(PlanMode::Generic, f)).await
     }
 
     /// Runs a closure in a transaction. The transaction is durable when this returns `Ok`; on `Err` it is rolled back,
@@ -162,6 +178,23 @@ impl Database {
         }
     }
 
+    /// As [`Database::write`], for a closure that executes exactly one statement. PostgreSQL commits it by itself, in
+    /// one round trip. A connection that fails meanwhile leaves the outcome unknown.
+    ///
+    /// # Errors
+    /// As [`Database::write`].
+    pub async fn write_statement<T, E, F>(&self, f: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: DatabaseFailure,
+        F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
+    {
+        if self.is_sqlite() {
+            return self.write(f).await;
+        }
+        self.instrument("write", &self.0.metrics.writes, self.0.pool.write_statement(f)).await
+    }
+
     /// Runs a call with a span and records its duration.
     async fn instrument<T, E: DatabaseFailure>(
         &self,
@@ -182,6 +215,15 @@ impl Database {
             spans::record_error(&mut span, error.kind());
         }
         result
+    }
+
+    /// Closes SQLite's writer: refuses further writes, waits for queued ones, copies the write-ahead log into the
+    /// database file and truncates it. To be called before the process ends, which would not wait. Does nothing on
+    /// PostgreSQL.
+    pub async fn close(&self) {
+        if let Some(writer) = &self.0.writer {
+            writer.close().await;
+        }
     }
 
     /// Sets the gauges of the pool and the writer to their current values. Called before metrics are exported.

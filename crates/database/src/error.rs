@@ -114,6 +114,15 @@ impl Error {
         matches!(self, Self::Unavailable(reason) if reason.contains(LOCK_TIMEOUT))
     }
 
+    /// Returns true if the server reported this failure of a statement, which has then changed nothing. Otherwise the
+    /// connection failed, maybe after a commit.
+    pub(crate) fn is_of_statement(reason: &str) -> bool {
+        let reason = reason.to_lowercase();
+        ["no space left on device", "statement timeout", LOCK_TIMEOUT, READ_ONLY]
+            .iter()
+            .any(|part| reason.contains(part))
+    }
+
     /// Returns true if the server is a standby or in read-only mode.
     pub(crate) fn is_read_only(&self) -> bool {
         matches!(self, Self::Unavailable(reason) if reason.contains(READ_ONLY))

@@ -4,17 +4,23 @@
 //! [`Database::write`]. This crate contains all code for differences between the databases: column types, transactions,
 //! migrations and constraint errors.
 
+#![warn(unreachable_pub)]
+
 mod backup;
 mod call;
 mod clock;
 mod connection;
 mod database;
+mod detaching;
 mod error;
 mod group_commit;
+mod log_checkpoints;
 mod manager;
+mod mapped_vfs;
 mod metrics;
 mod migrate;
 mod options;
+mod plan_mode;
 mod pool;
 pub mod search;
 pub mod spans;

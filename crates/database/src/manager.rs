@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use diesel::connection::{CacheSize, Connection as _, SimpleConnection};
 use diesel::dsl::sql;
 use diesel::r2d2::{HandleError, ManageConnection, PooledConnection, R2D2Connection};
-use diesel::sql_types::Integer;
+use diesel::sql_types::{BigInt, Integer};
 use diesel::{QueryResult, RunQueryDsl};
 use secrecy::ExposeSecret;
 
 use crate::connection::{self, SqliteMode};
+use crate::plan_mode::PlanMode;
 use crate::sqlite_files::SqliteFiles;
 use crate::{AnyConnection, DatabaseUrl, Error};
 
@@ -35,36 +37,69 @@ pub(crate) struct ManagedConnection {
     /// The stall epoch in which the connection was opened.
     pub stall_epoch: u64,
     current_stall_epoch: Arc<AtomicU64>,
-    /// Uses since the prepared statements were last discarded.
+    /// Uses since the prepared statements were last counted or discarded.
     uses: u32,
+    /// The mode of the session on PostgreSQL.
+    plan_mode: PlanMode,
+    /// The time of the last use.
+    last_use: Instant,
+    /// Time between the last use and the one before.
+    idle: Duration,
 }
 
 /// A connection that returns to the pool when it is dropped.
 pub(crate) type Checkout = PooledConnection<ConnectionManager>;
 
-/// Uses of a connection after which its prepared statements are discarded. They are cached by their text, and a search
-/// has one text for each combination of filters. Frequent statements are soon prepared again.
-const MAX_STATEMENT_USES: u32 = 1000;
+/// Uses of a connection after which its prepared statements are discarded, on PostgreSQL if they are many. They are
+/// cached by their text, and a search has one text for each combination of filters. Frequent statements are soon
+/// prepared again.
+const USES_BEFORE_DISCARD: u32 = 1000;
+/// Prepared statements that a session of PostgreSQL keeps, each with up to 200 kB: more than a service executes
+/// frequently.
+const MAX_KEPT_STATEMENTS: i64 = 100;
+/// Time since the last use after which a connection may be dead, because the server was restarted meanwhile.
+const MAX_UNCHECKED_IDLE: Duration = Duration::from_millis(50);
 
 impl ManagedConnection {
     /// Prepares the connection for its next use and returns the process id of the server's backend.
     ///
     /// A new session is configured here and not by [`ConnectionManager::connect`]: a stalled server then blocks the
     /// thread of a call, which is watched, and not one of r2d2's few threads.
-    pub(crate) fn prepare(&mut self, schema: &str) -> QueryResult<i32> {
-        if let (0, AnyConnection::Postgres(c)) = (self.backend_pid, &mut self.connection) {
-            connection::configure_session(c, schema)?;
-            self.backend_pid = diesel::select(sql::<Integer>("pg_backend_pid()")).get_result(c)?;
+    pub(crate) fn prepare(&mut self, schema: &str, plan_mode: PlanMode) -> QueryResult<i32> {
+        if let AnyConnection::Postgres(c) = &mut self.connection {
+            if self.backend_pid == 0 {
+                connection::configure_session(c, schema)?;
+                c.batch_execute(self.plan_mode.settings())?;
+                self.backend_pid = diesel::select(sql::<Integer>("pg_backend_pid()")).get_result(c)?;
+            }
+            if plan_mode != PlanMode::Any && plan_mode != self.plan_mode {
+                c.batch_execute(plan_mode.settings())?;
+                self.plan_mode = plan_mode;
+            }
         }
+        self.idle = self.last_use.elapsed();
+        self.last_use = Instant::now();
         self.uses += 1;
-        if self.uses >= MAX_STATEMENT_USES {
+        if self.uses >= USES_BEFORE_DISCARD {
             self.uses = 0;
             self.discard_statements()?;
         }
         Ok(self.backend_pid)
     }
 
+    /// Fails if the connection was idle before this use and is dead. For calls that cannot be repeated once a statement
+    /// was sent.
+    pub(crate) fn check_idle(&mut self) -> QueryResult<()> {
+        if self.idle > MAX_UNCHECKED_IDLE { self.connection.ping() } else { Ok(()) }
+    }
+
     fn discard_statements(&mut self) -> QueryResult<()> {
+        if let AnyConnection::Postgres(c) = &mut self.connection {
+            let count = sql::<BigInt>("(SELECT count(*) FROM pg_prepared_statements)");
+            if diesel::select(count).get_result::<i64>(c)? <= MAX_KEPT_STATEMENTS {
+                return Ok(());
+            }
+        }
         self.connection.set_prepared_statement_cache_size(CacheSize::Disabled);
         let deallocated = match &mut self.connection {
             AnyConnection::Postgres(c) => c.batch_execute("DEALLOCATE ALL"),
@@ -101,7 +136,17 @@ impl ManageConnection for ConnectionManager {
             }
         };
         let current_stall_epoch = self.stall_epoch.clone();
-        Ok(ManagedConnection { connection, backend_pid: 0, stall_epoch, current_stall_epoch, uses: 0 })
+        Ok(ManagedConnection {
+            connection,
+            backend_pid: 0,
+            stall_epoch,
+            current_stall_epoch,
+            uses: 0,
+            // Calls that may use any mode then have plans that are made once.
+            plan_mode: PlanMode::Generic,
+            last_use: Instant::now(),
+            idle: Duration::ZERO,
+        })
     }
 
     fn is_valid(&self, managed: &mut ManagedConnection) -> Result<(), Error> {

@@ -109,8 +109,9 @@ pub(crate) fn pending(url: &DatabaseUrl, schema: &str, all: Vec<Migrations>) -> 
 
 type BoxedMigration<DB> = Box<dyn Migration<DB>>;
 
-fn migration_error(error: Box<dyn std::error::Error + Send + Sync>) -> Error {
-    Error::Setup(format!("a migration failed and was rolled back: {}", error.to_string().replace('\n', " ")))
+/// Returns an error of one line: what failed, and Diesel's reason.
+fn migration_error(failure: &str, reason: Box<dyn std::error::Error + Send + Sync>) -> Error {
+    Error::Setup(format!("{failure}: {}", reason.to_string().replace('\n', " ")))
 }
 
 /// Returns the migrations of all sources, in order. Fails if two have the same version: the second one would appear to
@@ -120,7 +121,8 @@ fn collect<DB: diesel::backend::Backend>(
 ) -> Result<Vec<BoxedMigration<DB>>, Error> {
     let (mut all, mut versions) = (Vec::new(), BTreeSet::new());
     for source in sources {
-        let migrations: Vec<BoxedMigration<DB>> = source.migrations().map_err(migration_error)?;
+        let migrations: Vec<BoxedMigration<DB>> =
+            source.migrations().map_err(|e| migration_error("the embedded migrations cannot be read", e))?;
         for migration in migrations {
             if !versions.insert(migration.name().version().as_owned()) {
                 return Err(Error::Setup(format!("two migrations have the version of {}", migration.name())));
@@ -136,10 +138,14 @@ fn apply_pending<DB: diesel::backend::Backend>(
     c: &mut impl MigrationHarness<DB>,
     migrations: &[BoxedMigration<DB>],
 ) -> Result<Vec<String>, Error> {
-    let already_applied = c.applied_migrations().map_err(migration_error)?;
+    let already_applied = c.applied_migrations().map_err(|e| {
+        migration_error("the table __diesel_schema_migrations cannot be read, and no migration was run", e)
+    })?;
     let mut applied = Vec::new();
     for migration in migrations.iter().filter(|m| !already_applied.contains(&m.name().version())) {
-        c.run_migration(migration).map_err(migration_error)?;
+        c.run_migration(migration).map_err(|e| {
+            migration_error(&format!("the migration {} failed and was rolled back", migration.name()), e)
+        })?;
         applied.push(migration.name().to_string());
     }
     Ok(applied)

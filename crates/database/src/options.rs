@@ -17,6 +17,8 @@ pub struct Options {
     /// Whether [`Database::open`](crate::Database::open) applies pending migrations. If false, it fails if there are
     /// any.
     pub migrate: bool,
-    /// Timeout of waiting for a free connection, and age at which a call on PostgreSQL is checked for a stalled server.
-    pub wait: Duration,
+    /// Timeout of each wait of a call: for a free connection, for a place in the queue of SQLite's writer, and for
+    /// concurrent transactions that change the same rows. A call on PostgreSQL that is older is checked for a stalled
+    /// server. While calls succeed within this time, a pool without free connections counts as reachable.
+    pub wait_timeout: Duration,
 }

@@ -11,8 +11,10 @@ use tokio::time::timeout;
 use tracing::{Instrument, Span};
 
 use crate::call::{Assignment, Call};
-use crate::manager::{Checkout, ConnectErrorLogger, ConnectionManager};
+use crate::detaching::Detaching;
+use crate::manager::{Checkout, ConnectErrorLogger, ConnectionManager, ManagedConnection};
 use crate::metrics::{DatabaseMetrics, PoolUsage, record_elapsed};
+use crate::plan_mode::PlanMode;
 use crate::sqlite_files::SqliteFiles;
 use crate::transaction;
 use crate::watchdog::{Watchdog, flatten};
@@ -20,6 +22,9 @@ use crate::{AnyConnection, DatabaseFailure, DatabaseUrl, Error, Options};
 
 /// Time after which an idle connection to PostgreSQL is closed.
 const MAX_IDLE_TIME: Duration = Duration::from_secs(600);
+/// Time after which an idle reader of SQLite is closed. Its memory map, page cache and statements are released; opening
+/// another one takes less than a millisecond.
+const MAX_IDLE_READER_TIME: Duration = Duration::from_secs(60);
 /// Minimum time that a call may run before it is watched, however long it waited for its permit.
 const MIN_CALL_TIME: Duration = Duration::from_millis(500);
 
@@ -33,8 +38,8 @@ struct Inner {
     permits: Arc<Semaphore>,
     size: usize,
     schema: &'static str,
-    /// Timeout of waiting for a permit and a connection.
-    wait: Duration,
+    /// See [`Options::wait_timeout`].
+    wait_timeout: Duration,
     /// `None` on SQLite.
     watchdog: Option<Arc<Watchdog>>,
     opened: Instant,
@@ -75,8 +80,8 @@ impl Pool {
         let connections = r2d2::Pool::builder()
             .max_size(max_connections)
             .min_idle(Some(1))
-            .connection_timeout(options.wait)
-            .idle_timeout(watchdog.is_some().then_some(MAX_IDLE_TIME))
+            .connection_timeout(options.wait_timeout)
+            .idle_timeout(Some(if watchdog.is_some() { MAX_IDLE_TIME } else { MAX_IDLE_READER_TIME }))
             .test_on_check_out(false)
             .error_handler(Box::new(ConnectErrorLogger(files.clone())))
             .build(ConnectionManager { url, files, stall_epoch })
@@ -87,7 +92,7 @@ impl Pool {
             permits: Arc::new(Semaphore::new(size)),
             size,
             schema: options.schema,
-            wait: options.wait,
+            wait_timeout: options.wait_timeout,
             watchdog,
             opened: Instant::now(),
             last_success_ms: AtomicU64::new(0),
@@ -96,13 +101,13 @@ impl Pool {
     }
 
     /// Runs a closure that only reads.
-    pub(crate) async fn read<T, E, F>(&self, mut f: F) -> Result<T, E>
+    pub(crate) async fn read<T, E, F>(&self, plan_mode: PlanMode, mut f: F) -> Result<T, E>
     where
         T: Send + 'static,
         E: DatabaseFailure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
-        self.run(move |connection, _| f(connection)).await
+        self.run(plan_mode, move |checkout, _| f(&mut checkout.connection)).await
     }
 
     /// Runs a closure in a transaction of PostgreSQL, and again after a serialization failure.
@@ -112,9 +117,30 @@ impl Pool {
         E: DatabaseFailure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
-        let (retry_timeout, metrics) = (self.0.wait, self.0.metrics.clone());
-        self.run(move |connection, call| {
-            transaction::run_with_retries(connection, call, retry_timeout, &metrics, &mut f)
+        let (retry_timeout, metrics) = (self.0.wait_timeout, self.0.metrics.clone());
+        self.run(PlanMode::Custom, move |checkout, call| {
+            let connection = &mut checkout.connection;
+            transaction::run_with_retries(retry_timeout, &metrics, || {
+                transaction::run(connection, call, &mut f)
+            })
+        })
+        .await
+    }
+
+    /// Runs a closure that executes one statement, which PostgreSQL commits by itself.
+    pub(crate) async fn write_statement<T, E, F>(&self, mut f: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: DatabaseFailure,
+        F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
+    {
+        let (retry_timeout, metrics) = (self.0.wait_timeout, self.0.metrics.clone());
+        self.run(PlanMode::Any, move |checkout, call| {
+            // Nothing is sent on a dead connection, so that the call can run on another one.
+            checkout.check_idle().map_err(|e| E::from(Error::from(e)))?;
+            transaction::run_with_retries(retry_timeout, &metrics, || {
+                transaction::run_statement(&mut checkout.connection, call, &mut f)
+            })
         })
         .await
     }
@@ -123,7 +149,7 @@ impl Pool {
     pub(crate) fn is_busy(&self) -> bool {
         let last_success =
             self.0.opened + Duration::from_millis(self.0.last_success_ms.load(Ordering::Relaxed));
-        self.0.permits.available_permits() == 0 && last_success.elapsed() < self.0.wait
+        self.0.permits.available_permits() == 0 && last_success.elapsed() < self.0.wait_timeout
     }
 
     /// Returns the current use of the pool.
@@ -137,16 +163,16 @@ impl Pool {
     }
 
     /// Runs `f` on a blocking thread, and again on another connection if the first one was dead.
-    async fn run<T, E, F>(&self, f: F) -> Result<T, E>
+    async fn run<T, E, F>(&self, plan_mode: PlanMode, f: F) -> Result<T, E>
     where
         T: Send + 'static,
         E: DatabaseFailure,
-        F: FnMut(&mut AnyConnection, &Call) -> Result<T, E> + Send + 'static,
+        F: FnMut(&mut ManagedConnection, &Call) -> Result<T, E> + Send + 'static,
     {
         let inner = self.0.clone();
         let started = Instant::now();
-        let deadline = started + inner.wait;
-        let acquired = timeout(inner.wait, inner.permits.clone().acquire_owned()).await;
+        let deadline = started + inner.wait_timeout;
+        let acquired = timeout(inner.wait_timeout, inner.permits.clone().acquire_owned()).await;
         record_elapsed(&inner.metrics.connection_wait, started);
         let Ok(Ok(permit)) = acquired else {
             inner.metrics.busy.increment(1);
@@ -159,15 +185,14 @@ impl Pool {
             move || {
                 let _entered = span.entered();
                 let _guard = EndGuard { call: &call, metrics: &inner.metrics };
-                inner.execute(&call, deadline, f)
+                inner.execute(&call, deadline, plan_mode, f)
             }
         });
         match &inner.watchdog {
             None => flatten(task.await),
-            // A task of its own watches the call to its end even if the caller drops this future.
+            // The call is watched to its end even if the caller drops this future.
             Some(watchdog) => {
-                let watch = watchdog.clone().watch(call, task, deadline).in_current_span();
-                flatten(tokio::spawn(watch).await)
+                Detaching::new(watchdog.clone().watch(call, task, deadline).in_current_span()).await
             }
         }
     }
@@ -194,19 +219,22 @@ impl Inner {
         &self,
         call: &Call,
         deadline: Instant,
-        mut f: impl FnMut(&mut AnyConnection, &Call) -> Result<T, E>,
+        plan_mode: PlanMode,
+        mut f: impl FnMut(&mut ManagedConnection, &Call) -> Result<T, E>,
     ) -> Result<T, E> {
         loop {
+            call.set_awaits_connection(true);
             let mut checkout = self.checkout(deadline).inspect_err(|_| {
                 if call.fail_without_connection() {
                     self.metrics.unreachable.increment(1);
                 }
             })?;
-            let prepared = checkout.prepare(self.schema).map_err(|e| E::from(Error::from(e)));
+            call.set_awaits_connection(false);
+            let prepared = checkout.prepare(self.schema, plan_mode).map_err(|e| E::from(Error::from(e)));
             let stall_epoch = checkout.stall_epoch;
             let result = prepared.and_then(|backend_pid| {
                 if call.assign(Assignment { backend_pid, stall_epoch }) {
-                    f(&mut checkout.connection, call)
+                    f(&mut checkout, call)
                 } else {
                     Err(Error::abandoned().into())
                 }

@@ -80,6 +80,12 @@ impl SqliteFiles {
         Err(Error::Unavailable(format!("the {description} {path} is gone: {reason}")))
     }
 
+    /// Returns the size of the log file in bytes, or 0 if there is none.
+    pub(crate) fn log_bytes(&self) -> u64 {
+        let log = self.0.log.as_ref().and_then(|log| fs::metadata(&log.path).ok());
+        log.map_or(0, |metadata| metadata.len())
+    }
+
     /// Announces that the writer's connection closes, so that a removed log is no longer reported.
     pub(crate) fn close(&self) {
         self.0.is_closing.store(true, Ordering::SeqCst);

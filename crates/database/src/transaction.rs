@@ -14,21 +14,20 @@ use crate::{AnyConnection, DatabaseFailure, Error};
 const MIN_BACKOFF_US: u64 = 500;
 /// Longest delay before the first retry, in microseconds. It doubles with each retry, up to [`MAX_BACKOFF_US`].
 const INITIAL_BACKOFF_US: u64 = 1_000;
+/// Longest delay before a later retry, in microseconds.
 const MAX_BACKOFF_US: u64 = 50_000;
 
-/// Runs `f` in a transaction at REPEATABLE READ. If a concurrent transaction changed a row that this one changes too,
-/// `f` runs again on the new state, until `retry_timeout` has passed.
+/// Runs a transaction. If a concurrent transaction changed a row that this one changes too, runs it again on the new
+/// state, until `retry_timeout` has passed.
 pub(crate) fn run_with_retries<T, E: DatabaseFailure>(
-    connection: &mut AnyConnection,
-    call: &Call,
     retry_timeout: Duration,
     metrics: &DatabaseMetrics,
-    f: &mut impl FnMut(&mut AnyConnection) -> Result<T, E>,
+    mut transaction: impl FnMut() -> Result<T, E>,
 ) -> Result<T, E> {
     let started = Instant::now();
     let mut max_backoff = INITIAL_BACKOFF_US;
     loop {
-        match run(connection, call, f) {
+        match transaction() {
             Err(e) if e.database().is_some_and(Error::is_serialization_failure) => {
                 if started.elapsed() > retry_timeout {
                     metrics.conflict.increment(1);
@@ -45,7 +44,8 @@ pub(crate) fn run_with_retries<T, E: DatabaseFailure>(
     }
 }
 
-fn run<T, E: DatabaseFailure>(
+/// Runs `f` in a transaction at REPEATABLE READ.
+pub(crate) fn run<T, E: DatabaseFailure>(
     connection: &mut AnyConnection,
     call: &Call,
     f: &mut impl FnMut(&mut AnyConnection) -> Result<T, E>,
@@ -68,6 +68,27 @@ fn run<T, E: DatabaseFailure>(
             let _ = AnyTransactionManager::rollback_transaction(connection);
             Err(error)
         }
+    }
+}
+
+/// Runs `f`, which executes one statement, without BEGIN and COMMIT: two round trips less. The commit begins when the
+/// statement is sent.
+pub(crate) fn run_statement<T, E: DatabaseFailure>(
+    connection: &mut AnyConnection,
+    call: &Call,
+    f: &mut impl FnMut(&mut AnyConnection) -> Result<T, E>,
+) -> Result<T, E> {
+    if !call.start_commit() {
+        return Err(Error::abandoned().into());
+    }
+    let result = f(connection);
+    let failure = result.as_ref().err().and_then(DatabaseFailure::database);
+    call.end_commit(failure.is_some_and(Error::is_serialization_failure));
+    match failure {
+        Some(Error::Unavailable(reason)) if !Error::is_of_statement(reason) => {
+            Err(Error::CommitUnknown(reason.clone()).into())
+        }
+        _ => result,
     }
 }
 

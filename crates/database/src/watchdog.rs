@@ -23,6 +23,9 @@ use crate::{DatabaseFailure, Error};
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Delay between two probes for the same call.
 const PROBE_INTERVAL: Duration = Duration::from_secs(2);
+/// Delay between two checks of a call that waits for a connection after its deadline: its thread ends it by itself, and
+/// is late only if the machine is busy.
+const CONNECTION_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Abandons calls that the server no longer executes.
 pub(crate) struct Watchdog {
@@ -51,6 +54,10 @@ impl Watchdog {
         loop {
             if let Ok(joined) = timeout_at(next_probe, &mut task).await {
                 return flatten(joined);
+            }
+            if call.awaits_connection() {
+                next_probe = tokio::time::Instant::now() + CONNECTION_CHECK_INTERVAL;
+                continue;
             }
             let assignment = call.assignment();
             let is_executing = match assignment {
@@ -103,4 +110,43 @@ impl Watchdog {
 /// Returns the result of a finished task, or [`Error::Panicked`].
 pub(crate) fn flatten<T, E: DatabaseFailure>(joined: Result<Result<T, E>, JoinError>) -> Result<T, E> {
     joined.unwrap_or_else(|_| Err(Error::Panicked.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    /// Watches a call whose thread ends 300 ms after its deadline, and returns the error of the caller.
+    fn error_of_late_thread(awaits_connection: bool) -> String {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let watchdog = Watchdog {
+                // Nothing listens there.
+                url: "postgres://127.0.0.1:9/none".into(),
+                schema: "test",
+                stall_epoch: Arc::default(),
+                max_released: 1,
+                metrics: DatabaseMetrics::new(),
+            };
+            let permit = Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap();
+            let call = Arc::new(Call::new(permit));
+            call.set_awaits_connection(awaits_connection);
+            let task = spawn_blocking(|| {
+                std::thread::sleep(Duration::from_millis(400));
+                Err::<(), _>(Error::Unavailable("no connection in time".into()))
+            });
+            let deadline = Instant::now() + Duration::from_millis(100);
+            Arc::new(watchdog).watch(call, task, deadline).await.unwrap_err().to_string()
+        })
+    }
+
+    #[test]
+    fn calls_that_wait_for_a_connection_are_ended_by_their_thread() {
+        let error = error_of_late_thread(true);
+        assert!(error.contains("no connection in time"), "{error}");
+        let error = error_of_late_thread(false);
+        assert!(error.contains("does not respond"), "{error}");
+    }
 }

@@ -2,7 +2,7 @@
 //! that roughly cover them. Alternative names are separated by `|`, region codes (without `GB-`) by spaces.
 
 /// Counties of Northern Ireland, whose names may also follow "Co" or "County".
-pub const IRISH: [(&str, &str); 7] = [
+pub(crate) const IRISH: [(&str, &str); 7] = [
     ("Antrim", "ANN BFS CCG LBC MEA"),
     ("Armagh", "ABC NMD"),
     ("Derry", "CCG DRS MUL"),
@@ -13,7 +13,7 @@ pub const IRISH: [(&str, &str); 7] = [
 ];
 
 /// Counties of Great Britain.
-pub const BRITISH: [(&str, &str); 65] = [
+pub(crate) const BRITISH: [(&str, &str); 65] = [
     ("Argyll|Argyllshire", "AGB HLD"),
     ("Ayrshire", "EAY NAY SAY"),
     ("Banffshire", "ABD MRY"),

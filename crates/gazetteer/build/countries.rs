@@ -3,13 +3,12 @@
 
 use std::fmt::Write;
 
-use crate::layout::NONE;
+use crate::layout::RegionRow;
 use crate::source::SourceData;
-use crate::tables::pack_coordinates;
 use crate::{Result, write_table};
 
 /// Writes `countries.rs`, `regions` and `region_texts`.
-pub fn write_all(source: &SourceData) -> Result {
+pub(crate) fn write_all(source: &SourceData) -> Result {
     let mut countries = String::from("[");
     for row in &source.countries {
         let [
@@ -39,10 +38,14 @@ pub fn write_all(source: &SourceData) -> Result {
 
     let (mut rows, mut texts) = (Vec::new(), String::new());
     for region in &source.regions {
-        rows.extend((texts.len() as u32).to_le_bytes());
-        rows.extend(pack_coordinates(region.coordinates));
-        rows.extend(region.parent.unwrap_or(NONE).to_le_bytes());
-        rows.extend([region.country, u8::try_from(region.tb_months)?]);
+        let row = RegionRow {
+            texts: texts.len() as u32,
+            coordinates: region.coordinates,
+            parent: region.parent,
+            country: region.country,
+            tb_months: region.tb_months,
+        };
+        row.write(&mut rows);
         let columns = [&region.iso, &region.name, &region.group].into_iter().chain(&region.aliases);
         texts.push_str(&columns.map(String::as_str).collect::<Vec<_>>().join("|"));
         texts.push('\n');

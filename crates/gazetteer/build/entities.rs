@@ -7,23 +7,24 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use crate::fold::fold;
+use crate::layout::{DistrictNumber, RegionNumber};
 use crate::source::{DistrictRecord, PlaceRecord, RegionRecord, SourceData};
 
 /// Population that ranks a district. Districts found by name are around small towns or are parts of Dublin.
 const DISTRICT_POPULATION: u64 = 1_000;
 
-/// An entity. Numbers are row numbers of the tables of regions and districts.
+/// An entity.
 #[derive(Clone, Copy)]
-pub enum Entity<'a> {
+pub(crate) enum Entity<'a> {
     Place(&'a PlaceRecord),
-    Region(u16, &'a RegionRecord),
-    District(u16, &'a DistrictRecord),
+    Region(RegionNumber, &'a RegionRecord),
+    District(DistrictNumber, &'a DistrictRecord),
 }
 
 /// Returns the entities by rank: by population, largest first, then by name, then by id. A region has the population of
 /// its largest place and comes after the places of that size.
-pub fn rank(source: &SourceData) -> Vec<Entity<'_>> {
-    let mut largest: HashMap<u16, u64> = HashMap::new();
+pub(crate) fn rank(source: &SourceData) -> Vec<Entity<'_>> {
+    let mut largest: HashMap<RegionNumber, u64> = HashMap::new();
     let mut ranked = Vec::new();
     for place in &source.places {
         let population = u64::from(place.population);
@@ -36,7 +37,7 @@ pub fn rank(source: &SourceData) -> Vec<Entity<'_>> {
     for region in source.districts.iter().flat_map(|district| region_and_ancestors(source, district.region)) {
         largest.entry(region).or_default();
     }
-    for (region, number) in source.regions.iter().zip(0..) {
+    for (region, number) in source.regions.iter().zip((0..).map(RegionNumber)) {
         if let Some(population) = largest.get(&number) {
             ranked.push((*population, Entity::Region(number, region)));
         }
@@ -46,7 +47,7 @@ pub fn rank(source: &SourceData) -> Vec<Entity<'_>> {
         let names = std::iter::once(&place.name).chain(&place.aliases);
         place_names.extend(names.map(|name| (place.country, expand_saint(&fold(name)))));
     }
-    for (district, number) in source.districts.iter().zip(0..) {
+    for (district, number) in source.districts.iter().zip((0..).map(DistrictNumber)) {
         if !place_names.contains(&(district.country, expand_saint(&fold(&district.place)))) {
             ranked.push((DISTRICT_POPULATION, Entity::District(number, district)));
         }
@@ -54,8 +55,8 @@ pub fn rank(source: &SourceData) -> Vec<Entity<'_>> {
     ranked.sort_by_cached_key(|(population, entity)| {
         let (region, name, id) = match entity {
             Entity::Place(place) => (false, &place.name, place.id),
-            Entity::Region(number, region) => (true, &region.name, u32::from(*number)),
-            Entity::District(number, district) => (true, &district.place, u32::from(*number)),
+            Entity::Region(number, region) => (true, &region.name, u32::from(number.0)),
+            Entity::District(number, district) => (true, &district.place, u32::from(number.0)),
         };
         (Reverse(*population), region, fold(name), name.clone(), id)
     });
@@ -63,8 +64,11 @@ pub fn rank(source: &SourceData) -> Vec<Entity<'_>> {
 }
 
 /// Returns a region and the regions that it is part of.
-fn region_and_ancestors(source: &SourceData, region: Option<u16>) -> impl Iterator<Item = u16> {
-    std::iter::successors(region, |number| source.regions[usize::from(*number)].parent)
+fn region_and_ancestors(
+    source: &SourceData,
+    region: Option<RegionNumber>,
+) -> impl Iterator<Item = RegionNumber> {
+    std::iter::successors(region, |number| source.regions[number.index()].parent)
 }
 
 /// Replaces the word "st" of a folded name by "saint".

@@ -4,6 +4,7 @@
 //! only the pages in use.
 
 #![allow(clippy::cast_possible_truncation, reason = "columns fit ten times as many rows and bytes")]
+#![warn(unreachable_pub)]
 
 mod counties;
 mod countries;

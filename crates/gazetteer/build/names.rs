@@ -5,38 +5,39 @@ use fst::SetBuilder;
 
 use crate::entities::Entity;
 use crate::fold::fold;
-use crate::layout::IS_WHOLE_NAME;
+use crate::layout::{IS_WHOLE_NAME, SuffixRow};
 use crate::{Result, write_table};
 
 /// Writes `spellings`, `suffixes` and `folded`.
-pub fn write_all(entities: &[Entity]) -> Result {
+pub(crate) fn write_all(entities: &[Entity]) -> Result {
     // Each name is between line breaks, so the library finds both ends from any offset within it.
     let mut pool = String::from("\n");
-    let mut suffixes: Vec<(u32, u32)> = Vec::new();
+    let mut suffixes: Vec<SuffixRow> = Vec::new();
     for (entity, number) in entities.iter().zip(0u32..) {
         for name in names(entity) {
             let at = pool.len();
             pool.push_str(&name);
             pool.push('\n');
-            suffixes.push((at as u32, number | IS_WHOLE_NAME));
-            let breaks = name.match_indices(' ');
-            suffixes.extend(breaks.map(|(space, _)| ((at + space + 1) as u32, number)));
+            suffixes.push(SuffixRow { offset: at as u32, entity: number | IS_WHOLE_NAME });
+            let words = name.match_indices(' ').map(|(space, _)| at + space + 1);
+            suffixes.extend(words.map(|word| SuffixRow { offset: word as u32, entity: number }));
         }
     }
     let suffix = |at: u32| pool[at as usize..].split('\n').next().unwrap_or_default();
-    suffixes.sort_by_cached_key(|(at, number)| (suffix(*at), number & !IS_WHOLE_NAME, *at));
+    suffixes.sort_by_cached_key(|row| (suffix(row.offset), row.entity & !IS_WHOLE_NAME, row.offset));
 
     let mut spellings = SetBuilder::memory();
     let mut previous = "";
-    for (at, number) in &suffixes {
-        if number & IS_WHOLE_NAME != 0 && suffix(*at) != previous {
-            previous = suffix(*at);
+    let mut rows = Vec::new();
+    for row in &suffixes {
+        row.write(&mut rows);
+        if row.entity & IS_WHOLE_NAME != 0 && suffix(row.offset) != previous {
+            previous = suffix(row.offset);
             spellings.insert(previous)?;
         }
     }
     write_table("spellings", &spellings.into_inner()?)?;
-    let rows = suffixes.iter().flat_map(|(at, number)| [at.to_le_bytes(), number.to_le_bytes()]);
-    write_table("suffixes", rows.collect::<Vec<_>>().as_flattened())?;
+    write_table("suffixes", &rows)?;
     write_table("folded", pool.as_bytes())
 }
 

@@ -6,17 +6,15 @@ use std::io::Read;
 
 use flate2::read::GzDecoder;
 
-use crate::layout::{NONE, SECTORS_PER_BLOCK};
+use crate::layout::{BoundsRow, Column, RegionNumber, SECTORS_PER_BLOCK, SectorRow};
 use crate::source::SourceData;
 use crate::{Result, write_table};
 
 /// Length of the header in bytes.
 const HEADER_BYTES: usize = 24;
-/// Length of a row of the sector table in bytes.
-const SECTOR_BYTES: usize = 26;
 
 /// Writes `authorities`, `blocks`, `sectors` and `units`.
-pub fn write_all(source: &SourceData) -> Result {
+pub(crate) fn write_all(source: &SourceData) -> Result {
     let mut packed = Vec::new();
     GzDecoder::new(File::open("data/postcodes_gb.bin.gz")?).read_to_end(&mut packed)?;
     let (header, rest) = packed.split_at(HEADER_BYTES);
@@ -26,7 +24,7 @@ pub fn write_all(source: &SourceData) -> Result {
         return Err("postcodes_gb.bin.gz is not in the format GBPC3".into());
     }
     let (mut list, rest) = rest.split_at(number(16)?);
-    let (sectors, units) = rest.split_at(number(12)? * SECTOR_BYTES);
+    let (sectors, units) = rest.split_at(number(12)? * SectorRow::BYTES);
 
     let mut authorities = Vec::new();
     for _ in 0..number(8)? {
@@ -38,32 +36,26 @@ pub fn write_all(source: &SourceData) -> Result {
         };
         let [_code, _name, iso] = [read_text()?, read_text()?, read_text()?];
         let region = source.regions.binary_search_by(|region| region.iso.as_str().cmp(iso));
-        authorities.extend(region.map_or(NONE, |number| number as u16).to_le_bytes());
+        region.ok().map(|number| RegionNumber(number as u16)).write(&mut authorities);
     }
     write_table("authorities", &authorities)?;
-    write_table(
-        "blocks",
-        &sectors.chunks(SECTORS_PER_BLOCK * SECTOR_BYTES).flat_map(bounding_box).collect::<Vec<_>>(),
-    )?;
+    let mut blocks = Vec::new();
+    let (rows, _) = sectors.as_chunks();
+    for block in rows.chunks(SECTORS_PER_BLOCK) {
+        bounding_box(block).write(&mut blocks);
+    }
+    write_table("blocks", &blocks)?;
     write_table("sectors", sectors)?;
     write_table("units", units)
 }
 
-/// Returns the bounding box of some sectors: least latitude and longitude, then greatest latitude and longitude.
-fn bounding_box(sectors: &[u8]) -> [u8; 16] {
-    let (mut least, mut greatest) = ([i32::MAX; 2], [i32::MIN; 2]);
-    for row in sectors.chunks_exact(SECTOR_BYTES) {
-        for axis in 0..2 {
-            let from: [u8; 4] = std::array::from_fn(|byte| row[12 + 4 * axis + byte]);
-            let from = i32::from_le_bytes(from);
-            let extent = u16::from_le_bytes([row[20 + 2 * axis], row[21 + 2 * axis]]);
-            least[axis] = from.min(least[axis]);
-            greatest[axis] = (from + i32::from(extent)).max(greatest[axis]);
-        }
-    }
-    let mut packed = [0; 16];
-    for (bytes, number) in packed.chunks_exact_mut(4).zip(least.into_iter().chain(greatest)) {
-        bytes.copy_from_slice(&number.to_le_bytes());
-    }
-    packed
+/// Returns the bounding box of some sectors.
+fn bounding_box(sectors: &[[u8; SectorRow::BYTES]]) -> BoundsRow {
+    let none = BoundsRow { south: i32::MAX, west: i32::MAX, north: i32::MIN, east: i32::MIN };
+    sectors.iter().map(|row| SectorRow::read(row).bounds()).fold(none, |a, b| BoundsRow {
+        south: a.south.min(b.south),
+        west: a.west.min(b.west),
+        north: a.north.max(b.north),
+        east: a.east.max(b.east),
+    })
 }

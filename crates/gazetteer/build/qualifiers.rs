@@ -27,7 +27,7 @@ const COUNTRY_ALIASES: [(&str, &str); 9] = [
 const COUNTRIES_WITH_REGION_CODES: [&str; 3] = ["AU", "CA", "US"];
 
 /// Writes `qualifiers` and `qualifier_areas`.
-pub fn write_all(source: &SourceData) -> Result {
+pub(crate) fn write_all(source: &SourceData) -> Result {
     let mut areas: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
     let mut add = |name: &str, area: u32| areas.entry(fold(name)).or_default().insert(area);
     for (row, number) in source.countries.iter().zip(COUNTRY_AREA..) {

@@ -6,9 +6,10 @@ use std::path::Path;
 use csv::{ReaderBuilder, StringRecord};
 
 use crate::Result;
+use crate::layout::{Coordinates, CountryNumber, DistrictNumber, RegionNumber};
 
 /// The contents of the CSV files.
-pub struct SourceData {
+pub(crate) struct SourceData {
     /// Rows of countries.csv, sorted by ISO code.
     pub countries: Vec<StringRecord>,
     pub regions: Vec<RegionRecord>,
@@ -17,67 +18,57 @@ pub struct SourceData {
 }
 
 /// A row of regions.csv.
-pub struct RegionRecord {
+pub(crate) struct RegionRecord {
     pub iso: String,
     pub name: String,
-    pub country: u8,
+    pub country: CountryNumber,
     pub group: String,
     pub aliases: Vec<String>,
     /// Months between TB tests; 0 if not known.
-    pub tb_months: u32,
+    pub tb_months: u8,
     pub coordinates: Coordinates,
-    /// Row number of the nation, province or other region that contains this region.
-    pub parent: Option<u16>,
+    /// The nation, province or other region that contains this region.
+    pub parent: Option<RegionNumber>,
 }
 
 /// A row of postcode_districts.csv.
-pub struct DistrictRecord {
+pub(crate) struct DistrictRecord {
     pub code: String,
-    pub country: u8,
+    pub country: CountryNumber,
     /// Name of the main place.
     pub place: String,
-    pub region: Option<u16>,
+    pub region: Option<RegionNumber>,
     pub coordinates: Coordinates,
 }
 
 /// A row of places.csv with the aliases of own_names.csv.
-pub struct PlaceRecord {
+pub(crate) struct PlaceRecord {
     /// GeoNames id.
     pub id: u32,
     pub name: String,
     /// Welsh, Irish and other names.
     pub aliases: Vec<String>,
-    pub country: u8,
-    pub region: Option<u16>,
-    pub district: Option<u16>,
+    pub country: CountryNumber,
+    pub region: Option<RegionNumber>,
+    pub district: Option<DistrictNumber>,
     pub coordinates: Coordinates,
     pub population: u32,
 }
 
-/// WGS84 coordinates in units of 1e-5 degree, as in the tables.
-#[derive(Clone, Copy)]
-pub struct Coordinates {
-    pub lat: i32,
-    pub lon: i32,
-}
-
 impl Coordinates {
+    /// Parses a latitude and a longitude in degrees.
     fn parse(lat: &str, lon: &str) -> Result<Self> {
         let parse = |text: &str| text.parse::<f64>().map(|degrees| (degrees * 1e5).round() as i32);
         Ok(Self { lat: parse(lat)?, lon: parse(lon)? })
-    }
-
-    /// Returns latitude and longitude in degrees.
-    pub fn degrees(self) -> (f64, f64) {
-        (f64::from(self.lat) / 1e5, f64::from(self.lon) / 1e5)
     }
 }
 
 impl SourceData {
     /// Reads all files of `data/`.
-    pub fn read() -> Result<Self> {
+    pub(crate) fn read() -> Result<Self> {
         let countries = rows("countries.csv")?;
-        let country: HashMap<&str, u8> = countries.iter().zip(0..).map(|(row, i)| (&row[0], i)).collect();
+        let country: HashMap<&str, CountryNumber> =
+            countries.iter().map(|row| &row[0]).zip((0..).map(CountryNumber)).collect();
 
         let mut regions = Vec::new();
         for row in rows("regions.csv")? {
@@ -89,7 +80,7 @@ impl SourceData {
                 group: row[3].into(),
                 aliases: row[4].split('|').filter(is_alias).map(Into::into).collect(),
                 name,
-                tb_months: row[5].parse().unwrap_or(0),
+                tb_months: if row[5].is_empty() { 0 } else { row[5].parse()? },
                 coordinates: Coordinates::parse(&row[6], &row[7])?,
                 parent: None,
             });
@@ -98,7 +89,8 @@ impl SourceData {
         for (region, parent) in regions.iter_mut().zip(parents) {
             region.parent = parent;
         }
-        let region: HashMap<String, u16> = regions.iter().map(|r| r.iso.clone()).zip(0..).collect();
+        let region: HashMap<String, RegionNumber> =
+            regions.iter().map(|r| r.iso.clone()).zip((0..).map(RegionNumber)).collect();
 
         let mut districts = Vec::new();
         for row in rows("postcode_districts.csv")? {
@@ -112,8 +104,8 @@ impl SourceData {
         }
         districts.sort_by_cached_key(|district| natural_sort_key(&district.code));
         // W12 is a district of London and a routing key of Ireland.
-        let district: HashMap<(String, bool), u16> =
-            districts.iter().map(|d| (d.code.clone(), d.country == country["IE"])).zip(0..).collect();
+        let keys = districts.iter().map(|d| (d.code.clone(), d.country == country["IE"]));
+        let district: HashMap<(String, bool), DistrictNumber> = keys.zip((0..).map(DistrictNumber)).collect();
 
         let mut aliases = HashMap::new();
         for row in rows("own_names.csv")? {
@@ -149,7 +141,7 @@ fn rows(file: &str) -> Result<Vec<StringRecord>> {
 /// Returns the parent of a region: the region of its country that has the name of its group. A region without a group
 /// is preferred, since Dhaka is both a division of Bangladesh and a district in it. The parent of English regions is
 /// England, since their groups are not regions of ISO 3166-2.
-fn parent(regions: &[RegionRecord], child: usize) -> Option<u16> {
+fn parent(regions: &[RegionRecord], child: usize) -> Option<RegionNumber> {
     let group = &regions[child].group;
     let country = regions[child].country;
     // Regions are sorted by code, so those of a country are adjacent.
@@ -163,7 +155,7 @@ fn parent(regions: &[RegionRecord], child: usize) -> Option<u16> {
         .or_else(|| find(&|r| r.iso == "GB-ENG"))
         .or_else(|| find(&|r| r.aliases.contains(group) && r.group == *group))
         .filter(|&parent| parent != child && !group.is_empty())?;
-    Some(parent as u16)
+    Some(RegionNumber(parent as u16))
 }
 
 /// Restores the word order of names such as "Bristol, City of".

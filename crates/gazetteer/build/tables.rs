@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use crate::entities::Entity;
-use crate::layout::{IS_DISTRICT, IS_REGION, IS_TOWN, NONE};
-use crate::source::{Coordinates, SourceData};
+use crate::layout::{Coordinates, CountryNumber, DistrictRow, EntityRow, IS_DISTRICT, IS_REGION, IS_TOWN};
+use crate::source::SourceData;
 use crate::{Result, write_table};
 
 /// Population from which a place is the city of its own addresses.
 const MIN_TOWN_POPULATION: u32 = 10_000;
 
 /// Writes the tables of entities, districts and names, and all lists but those of qualifiers.
-pub fn write_all(source: &SourceData, entities: &[Entity]) -> Result {
+pub(crate) fn write_all(source: &SourceData, entities: &[Entity]) -> Result {
     let mut names = NamePool::default();
     let (mut rows, mut by_id) = (Vec::new(), Vec::new());
     let mut region_places = vec![Vec::new(); source.regions.len()];
@@ -21,25 +21,28 @@ pub fn write_all(source: &SourceData, entities: &[Entity]) -> Result {
         match entity {
             Entity::Place(place) => {
                 let town = if place.population >= MIN_TOWN_POPULATION { IS_TOWN } else { 0 };
-                rows.extend(place.id.to_le_bytes());
-                rows.extend(pack_coordinates(place.coordinates));
-                rows.extend((names.offset(&place.name) | town).to_le_bytes());
-                rows.extend(place.region.unwrap_or(NONE).to_le_bytes());
-                rows.extend(place.district.unwrap_or(NONE).to_le_bytes());
-                rows.push(place.country);
+                let row = EntityRow {
+                    id: place.id,
+                    coordinates: place.coordinates,
+                    name: names.offset(&place.name) | town,
+                    region: place.region,
+                    district: place.district,
+                    country: place.country,
+                };
+                row.write(&mut rows);
                 by_id.push((place.id, number));
                 if let Some(region) = place.region {
-                    region_places[usize::from(region)].push(number);
+                    region_places[region.index()].push(number);
                 }
                 if let Some(district) = place.district {
-                    district_places[usize::from(district)].push(number);
+                    district_places[district.index()].push(number);
                 }
             }
             Entity::Region(number, region) => {
-                rows.extend(container_row(*number, region.coordinates, IS_REGION, region.country));
+                container_row(number.0, region.coordinates, IS_REGION, region.country).write(&mut rows);
             }
             Entity::District(number, district) => {
-                rows.extend(container_row(*number, district.coordinates, IS_DISTRICT, district.country));
+                container_row(number.0, district.coordinates, IS_DISTRICT, district.country).write(&mut rows);
             }
         }
     }
@@ -53,16 +56,8 @@ pub fn write_all(source: &SourceData, entities: &[Entity]) -> Result {
 }
 
 /// Returns the entity row of a region or district, which refers to the row in its own table.
-fn container_row(number: u16, coordinates: Coordinates, mark: u32, country: u8) -> Vec<u8> {
-    let none = u32::from(NONE) << 16 | u32::from(NONE);
-    [
-        &u32::from(number).to_le_bytes()[..],
-        &pack_coordinates(coordinates),
-        &mark.to_le_bytes(),
-        &none.to_le_bytes(),
-        &[country],
-    ]
-    .concat()
+fn container_row(number: u16, coordinates: Coordinates, mark: u32, country: CountryNumber) -> EntityRow {
+    EntityRow { id: number.into(), coordinates, name: mark, region: None, district: None, country }
 }
 
 /// Writes the districts and the lists of districts and regions in each region.
@@ -71,30 +66,28 @@ fn write_containers(source: &SourceData, names: &mut NamePool) -> Result {
     let mut region_districts = vec![Vec::new(); source.regions.len()];
     let mut region_regions = vec![Vec::new(); source.regions.len()];
     for (district, number) in source.districts.iter().zip(0..) {
-        rows.extend(format!("{:4}", district.code).bytes());
-        rows.extend(pack_coordinates(district.coordinates));
-        rows.extend(names.offset(&district.place).to_le_bytes());
-        rows.extend(district.region.unwrap_or(NONE).to_le_bytes());
-        rows.push(district.country);
+        let row = DistrictRow {
+            code: format!("{:4}", district.code).as_bytes().try_into()?,
+            coordinates: district.coordinates,
+            place: names.offset(&district.place),
+            region: district.region,
+            country: district.country,
+        };
+        row.write(&mut rows);
         if let Some(region) = district.region {
-            region_districts[usize::from(region)].push(number);
+            region_districts[region.index()].push(number);
         }
     }
     let mut regions: Vec<_> = source.regions.iter().zip(0..).collect();
     regions.sort_by_key(|(region, _)| &region.name);
     for (region, number) in regions {
         if let Some(parent) = region.parent {
-            region_regions[usize::from(parent)].push(number);
+            region_regions[parent.index()].push(number);
         }
     }
     write_table("districts", &rows)?;
     write_table("region_districts", &pack_lists(&region_districts))?;
     write_table("region_regions", &pack_lists(&region_regions))
-}
-
-/// Packs latitude and longitude.
-pub fn pack_coordinates(at: Coordinates) -> [u8; 8] {
-    (u64::from(at.lat.cast_unsigned()) | u64::from(at.lon.cast_unsigned()) << 32).to_le_bytes()
 }
 
 /// A text of distinct names, one on each line.
@@ -120,7 +113,7 @@ impl NamePool {
 }
 
 /// Packs lists of numbers: the index of the first member of each list and the end of the last one, then the members.
-pub fn pack_lists(lists: &[Vec<u32>]) -> Vec<u8> {
+pub(crate) fn pack_lists(lists: &[Vec<u32>]) -> Vec<u8> {
     let mut at = lists.len() as u32 + 1;
     let mut words = vec![at];
     for list in lists {

@@ -6,7 +6,7 @@ use crate::sphere::{Vector, vector};
 use crate::{Result, write_table};
 
 /// Writes `tree`.
-pub fn write_all(entities: &[Entity]) -> Result {
+pub(crate) fn write_all(entities: &[Entity]) -> Result {
     let mut nodes: Vec<(Vector, u32)> = entities
         .iter()
         .zip(0..)

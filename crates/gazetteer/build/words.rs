@@ -10,7 +10,7 @@ use crate::{Result, write_table};
 const WORD_BYTES: usize = 9;
 
 /// Writes `words` and `word_numbers`.
-pub fn write_all() -> Result {
+pub(crate) fn write_all() -> Result {
     let list = fs::read_to_string("data/words.txt")?;
     let mut rows = Vec::new();
     let mut numbers = MapBuilder::memory();

@@ -5,7 +5,7 @@ use fst::Map;
 use crate::country::{country_number, region_and_ancestors};
 use crate::district;
 use crate::item::Item;
-use crate::layout::{COUNTRY_AREA, DISTRICT_AREA, REGION_AREA};
+use crate::layout::{COUNTRY_AREA, CountryNumber, DISTRICT_AREA, DistrictNumber, REGION_AREA, RegionNumber};
 use crate::postcodes;
 use crate::tables::{
     DISTRICT_PLACES, QUALIFIER_AREAS, QUALIFIERS, REGION_DISTRICTS, REGION_PLACES, REGION_REGIONS, list,
@@ -13,20 +13,20 @@ use crate::tables::{
 
 /// An area, by its row number in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Area {
-    Country(u8),
-    Region(u16),
-    District(u16),
+pub(crate) enum Area {
+    Country(CountryNumber),
+    Region(RegionNumber),
+    District(DistrictNumber),
 }
 
 impl Area {
     /// Returns the country with this ISO 3166-1 alpha-2 code.
-    pub fn country(iso: &str) -> Option<Self> {
+    pub(crate) fn country(iso: &str) -> Option<Self> {
         country_number(iso).map(Self::Country)
     }
 
     /// Returns the region or district with this id.
-    pub fn container(id: &str) -> Option<Self> {
+    pub(crate) fn container(id: &str) -> Option<Self> {
         match Item::parse(id)? {
             Item::Region(number) => Some(Self::Region(number)),
             Item::District(number) => Some(Self::District(number)),
@@ -35,7 +35,7 @@ impl Area {
     }
 
     /// Returns true if the item is in this area, at any depth.
-    pub fn contains(self, item: Item) -> bool {
+    pub(crate) fn contains(self, item: Item) -> bool {
         match self {
             Self::Country(number) => item.country_number() == number,
             Self::Region(number) => region_and_ancestors(item.region()).any(|region| region == number),
@@ -45,18 +45,19 @@ impl Area {
 
     /// Returns the direct contents of a container. A region has regions by name, places by rank and districts by code.
     /// A district has places by rank and postcodes by code. A country has none.
-    pub fn contents(self) -> Box<dyn Iterator<Item = Item>> {
-        let district = |number: u32| Item::District(number as u16);
+    pub(crate) fn contents(self) -> Box<dyn Iterator<Item = Item>> {
+        let district = |number: u32| Item::District(DistrictNumber(number as u16));
         match self {
             Self::Country(_) => Box::new(std::iter::empty()),
             Self::Region(number) => {
-                let number = usize::from(number);
-                let regions = list(REGION_REGIONS, number).map(|region| Item::Region(region as u16));
+                let number = number.index();
+                let regions =
+                    list(REGION_REGIONS, number).map(|region| Item::Region(RegionNumber(region as u16)));
                 let places = list(REGION_PLACES, number).map(Item::Place);
                 Box::new(regions.chain(places).chain(list(REGION_DISTRICTS, number).map(district)))
             }
             Self::District(number) => {
-                let places = list(DISTRICT_PLACES, usize::from(number)).map(Item::Place);
+                let places = list(DISTRICT_PLACES, number.index()).map(Item::Place);
                 let sectors = postcodes::sectors(district::padded_code(number), None);
                 Box::new(places.chain(sectors.flat_map(postcodes::units).map(Item::Unit)))
             }
@@ -65,22 +66,22 @@ impl Area {
 }
 
 /// The names of areas that may follow the name of a place: `Wales`, `TX`, `HR1`.
-pub struct Qualifiers(Map<&'static [u8]>);
+pub(crate) struct Qualifiers(Map<&'static [u8]>);
 
 impl Qualifiers {
     /// Opens the embedded automaton.
-    pub fn open() -> Self {
+    pub(crate) fn open() -> Self {
         let Ok(names) = Map::new(QUALIFIERS) else { unreachable!("the build script wrote it") };
         Self(names)
     }
 
     /// Returns all areas with this name, which is folded.
-    pub fn areas(&self, text: &str) -> Option<Vec<Area>> {
+    pub(crate) fn areas(&self, text: &str) -> Option<Vec<Area>> {
         let number = self.0.get(text)?;
         let areas = list(QUALIFIER_AREAS, number as usize).map(|area| match (area & !0xffff, area as u16) {
-            (COUNTRY_AREA, number) => Area::Country(number as u8),
-            (REGION_AREA, number) => Area::Region(number),
-            (DISTRICT_AREA, number) => Area::District(number),
+            (COUNTRY_AREA, number) => Area::Country(CountryNumber(number as u8)),
+            (REGION_AREA, number) => Area::Region(RegionNumber(number)),
+            (DISTRICT_AREA, number) => Area::District(DistrictNumber(number)),
             _ => unreachable!("the build script writes no other kind"),
         });
         Some(areas.collect())

@@ -1,6 +1,7 @@
 //! The countries of ISO 3166-1 and the regions of ISO 3166-2.
 
-use crate::tables::{REGION_TEXTS, REGIONS, degrees_at, optional, u16_at, u32_at};
+use crate::layout::{CountryNumber, RegionNumber, RegionRow};
+use crate::tables::{REGION_TEXTS, REGIONS};
 
 /// A country. Units are the words of the API (docs/api/places.md).
 #[derive(Debug)]
@@ -31,12 +32,9 @@ pub struct Country {
     pub zone_descriptor: &'static str,
 }
 
-/// Offset of the country number in a row of `REGIONS`, in bytes.
-const COUNTRY_OFFSET: usize = 14;
-
 /// A subdivision of a country.
 #[derive(Clone, Copy, Debug)]
-pub struct Region(&'static [u8; 16]);
+pub struct Region(&'static [u8; RegionRow::BYTES]);
 
 impl Region {
     /// Returns the ISO 3166-2 code: `GB-HEF`.
@@ -67,26 +65,31 @@ impl Region {
     /// Returns the usual interval between tests of cattle for tuberculosis, in months; 0 if it is not known. It is a
     /// default to be overridden.
     pub fn tb_months(self) -> u32 {
-        self.0[15].into()
+        self.row().tb_months.into()
     }
 
-    pub(crate) fn country_number(self) -> u8 {
-        self.0[COUNTRY_OFFSET]
+    fn row(self) -> RegionRow {
+        RegionRow::read(self.0)
+    }
+
+    /// Returns the row number of the country.
+    pub(crate) fn country_number(self) -> CountryNumber {
+        self.row().country
     }
 
     /// Returns the number of the region that this region is part of.
-    pub(crate) fn parent(self) -> Option<u16> {
-        optional(u16_at(self.0, 12))
+    pub(crate) fn parent(self) -> Option<RegionNumber> {
+        self.row().parent
     }
 
     /// Returns latitude and longitude in degrees.
     pub(crate) fn degrees(self) -> (f64, f64) {
-        degrees_at(self.0, 4)
+        self.row().coordinates.degrees()
     }
 
     /// Returns code, name, group and aliases.
     fn texts(self) -> impl Iterator<Item = &'static str> {
-        let line = REGION_TEXTS[u32_at(self.0, 0) as usize..].split('\n').next();
+        let line = REGION_TEXTS[self.row().texts as usize..].split('\n').next();
         line.unwrap_or_default().split('|')
     }
 }
@@ -100,21 +103,22 @@ pub fn countries() -> &'static [Country] {
 
 /// Returns the country with this alpha-2 code, which is in upper case.
 pub fn country(iso: &str) -> Option<&'static Country> {
-    country_number(iso).map(|number| &COUNTRIES[usize::from(number)])
+    country_number(iso).map(|number| &COUNTRIES[number.index()])
 }
 
 /// Returns the regions of a country, sorted by code. An unknown country has none.
 pub fn regions(country: &str) -> impl Iterator<Item = Region> + use<> {
     let range = country_number(country).map_or(0..0, |country| {
-        let from = REGIONS.partition_point(|row| row[COUNTRY_OFFSET] < country);
-        from..from + REGIONS[from..].partition_point(|row| row[COUNTRY_OFFSET] == country)
+        let from = REGIONS.partition_point(|row| RegionRow::read(row).country < country);
+        from..from + REGIONS[from..].partition_point(|row| RegionRow::read(row).country == country)
     });
     REGIONS[range].iter().map(Region)
 }
 
 /// Returns the row number of a country.
-pub(crate) fn country_number(iso: &str) -> Option<u8> {
-    COUNTRIES.binary_search_by_key(&iso, |country| country.iso).ok().map(|number| number as u8)
+pub(crate) fn country_number(iso: &str) -> Option<CountryNumber> {
+    let number = COUNTRIES.binary_search_by_key(&iso, |country| country.iso).ok()?;
+    Some(CountryNumber(number as u8))
 }
 
 /// A set of countries, for [`SearchOptions::preferred`](crate::SearchOptions::preferred).
@@ -126,36 +130,39 @@ impl CountrySet {
     pub fn of<'a>(codes: impl IntoIterator<Item = &'a str>) -> Self {
         let mut set = Self::default();
         for number in codes.into_iter().filter_map(country_number) {
-            set.0[usize::from(number) / 64] |= 1 << (number % 64);
+            set.0[number.index() / 64] |= 1 << (number.index() % 64);
         }
         set
     }
 
-    pub(crate) fn contains(&self, number: u8) -> bool {
-        self.0[usize::from(number) / 64] >> (number % 64) & 1 == 1
+    /// Returns true if the country with this row number is in the set.
+    pub(crate) fn contains(&self, number: CountryNumber) -> bool {
+        self.0[number.index() / 64] >> (number.index() % 64) & 1 == 1
     }
 
+    /// Returns true if the set has no countries.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
 /// Returns the country with this row number.
-pub(crate) fn country_by_number(number: u8) -> &'static Country {
-    &COUNTRIES[usize::from(number)]
+pub(crate) fn country_by_number(number: CountryNumber) -> &'static Country {
+    &COUNTRIES[number.index()]
 }
 
 /// Returns the row number of a region.
-pub(crate) fn region_number(iso: &str) -> Option<u16> {
-    REGIONS.binary_search_by_key(&iso, |row| Region(row).iso()).ok().map(|number| number as u16)
+pub(crate) fn region_number(iso: &str) -> Option<RegionNumber> {
+    let number = REGIONS.binary_search_by_key(&iso, |row| Region(row).iso()).ok()?;
+    Some(RegionNumber(number as u16))
 }
 
 /// Returns the region with this row number.
-pub(crate) fn region_by_number(number: u16) -> Region {
-    Region(&REGIONS[usize::from(number)])
+pub(crate) fn region_by_number(number: RegionNumber) -> Region {
+    Region(&REGIONS[number.index()])
 }
 
 /// Returns a region and the regions that it is part of, innermost first.
-pub(crate) fn region_and_ancestors(region: Option<u16>) -> impl Iterator<Item = u16> {
+pub(crate) fn region_and_ancestors(region: Option<RegionNumber>) -> impl Iterator<Item = RegionNumber> {
     std::iter::successors(region, |number| region_by_number(*number).parent())
 }

@@ -7,7 +7,7 @@ use unicode_normalization::char::is_combining_mark;
 
 /// Returns the words of a text in lower case, without accents and apostrophes, separated by single spaces. Words
 /// consist of letters and digits; all other characters separate words.
-pub fn fold(text: &str) -> String {
+pub(crate) fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for c in text.nfd().flat_map(char::to_lowercase) {
         let replacement = match c {

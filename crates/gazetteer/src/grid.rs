@@ -9,7 +9,9 @@ use crate::resolve;
 use crate::spelling::SpellingAutomaton;
 use crate::tables::{WORD_NUMBERS, WORDS};
 
+/// Number of cells from pole to pole.
 const ROWS: i64 = 2_000_000;
+/// Number of cells around the earth.
 const COLUMNS: i64 = 4_000_000;
 /// Side of a cell, in units of 1e-7 degree.
 const CELL_SIZE: i64 = 900;
@@ -17,6 +19,7 @@ const CELL_SIZE: i64 = 900;
 const QUARTER_TURN: i64 = 900_000_000;
 /// 180 degrees, in units of 1e-7 degree.
 const HALF_TURN: i64 = 1_800_000_000;
+/// Number of words in the list.
 const WORD_COUNT: u64 = 20_000;
 /// Rounds of the Feistel network.
 const ROUNDS: u64 = 12;
@@ -24,6 +27,7 @@ const ROUNDS: u64 = 12;
 const MAX_TEXT_BYTES: usize = 200;
 /// Maximum number of combinations of similar words that are considered as suggestions.
 const MAX_COMBINATIONS: usize = 1_000;
+/// Maximum number of suggestions for an unknown address.
 const MAX_SUGGESTIONS: usize = 3;
 
 /// Three-word addresses of cells of about 10 m by 10 m that cover the earth.

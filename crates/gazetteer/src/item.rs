@@ -3,34 +3,34 @@
 use crate::country::{Country, Region, country_by_number, region_by_number, region_number};
 use crate::district;
 use crate::hit::{Hit, HitKind};
-use crate::layout::{IS_DISTRICT, IS_REGION};
+use crate::layout::{CountryNumber, DistrictNumber, IS_DISTRICT, IS_REGION, RegionNumber};
 use crate::place;
 use crate::postcodes::{self, Unit};
-use crate::tables::{BY_ID, ENTITIES, degrees_at, optional, u16_at, u32_at};
+use crate::tables::{self, BY_ID};
 use crate::tree;
 
 /// A place, region, district or unit postcode. Numbers are row numbers of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Item {
+pub(crate) enum Item {
     Place(u32),
-    Region(u16),
-    District(u16),
+    Region(RegionNumber),
+    District(DistrictNumber),
     Unit(Unit),
 }
 
 impl Item {
     /// Returns the item of an entity.
-    pub fn from_entity(entity: u32) -> Self {
-        let row = &ENTITIES[entity as usize];
-        match u32_at(row, 12) {
-            marks if marks & IS_REGION != 0 => Self::Region(u32_at(row, 0) as u16),
-            marks if marks & IS_DISTRICT != 0 => Self::District(u32_at(row, 0) as u16),
+    pub(crate) fn from_entity(entity: u32) -> Self {
+        let row = tables::entity(entity);
+        match row.name {
+            marks if marks & IS_REGION != 0 => Self::Region(RegionNumber(row.id as u16)),
+            marks if marks & IS_DISTRICT != 0 => Self::District(DistrictNumber(row.id as u16)),
             _ => Self::Place(entity),
         }
     }
 
     /// Returns the item with this id. Accepts only the spelling that [`Hit::id`] has.
-    pub fn parse(id: &str) -> Option<Self> {
+    pub(crate) fn parse(id: &str) -> Option<Self> {
         Self::parse_any_spelling(id).filter(|item| item.id() == id)
     }
 
@@ -39,7 +39,7 @@ impl Item {
             ("place", id) => {
                 let id: u32 = id.parse().ok()?;
                 let place = |row: &[u8; 4]| u32::from_le_bytes(*row);
-                let geonames_id = |row: &[u8; 4]| u32_at(&ENTITIES[place(row) as usize], 0);
+                let geonames_id = |row: &[u8; 4]| tables::entity(place(row)).id;
                 Some(Self::Place(place(&BY_ID[BY_ID.binary_search_by_key(&id, geonames_id).ok()?])))
             }
             ("region", iso) => region_number(iso).map(Self::Region),
@@ -58,7 +58,7 @@ impl Item {
 
     fn id(self) -> String {
         match self {
-            Self::Place(number) => format!("place:{}", u32_at(&ENTITIES[number as usize], 0)),
+            Self::Place(number) => format!("place:{}", tables::entity(number).id),
             Self::Region(number) => format!("region:{}", region_by_number(number).iso()),
             // W12 is a district of London and a routing key of Ireland.
             Self::District(number) if district::is_irish(number) => {
@@ -70,7 +70,7 @@ impl Item {
     }
 
     /// Returns the name or code.
-    pub fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         match self {
             Self::Place(number) => place::name(number).to_owned(),
             Self::Region(number) => region_by_number(number).name().to_owned(),
@@ -100,7 +100,7 @@ impl Item {
     }
 
     /// Converts the item to a search result.
-    pub fn hit(self) -> Hit {
+    pub(crate) fn hit(self) -> Hit {
         let kind = match self {
             Self::Place(_) => HitKind::Place,
             Self::Region(_) | Self::District(_) => HitKind::Container,
@@ -109,28 +109,32 @@ impl Item {
         Hit { id: self.id(), kind, text: self.text(), description: self.description() }
     }
 
-    pub fn country(self) -> &'static Country {
+    /// Returns the country that contains the item.
+    pub(crate) fn country(self) -> &'static Country {
         country_by_number(self.country_number())
     }
 
     /// Returns the row number of the country.
-    pub fn country_number(self) -> u8 {
+    pub(crate) fn country_number(self) -> CountryNumber {
         match self {
-            Self::Place(number) => ENTITIES[number as usize][20],
+            Self::Place(number) => tables::entity(number).country,
             Self::Region(number) => region_by_number(number).country_number(),
             Self::District(number) => district::country(number),
-            Self::Unit(unit) => unit.region().map_or(0, |region| region_by_number(region).country_number()),
+            Self::Unit(unit) => {
+                unit.region().map_or(CountryNumber(0), |region| region_by_number(region).country_number())
+            }
         }
     }
 
-    pub fn is_in_british_isles(self) -> bool {
+    /// Returns true for items in the United Kingdom, Ireland and the Crown dependencies.
+    pub(crate) fn is_in_british_isles(self) -> bool {
         matches!(self.country().iso, "GB" | "IE" | "IM" | "GG" | "JE")
     }
 
     /// Returns the number of the region that contains the item; for a region, its parent.
-    pub fn region(self) -> Option<u16> {
+    pub(crate) fn region(self) -> Option<RegionNumber> {
         match self {
-            Self::Place(number) => optional(u16_at(&ENTITIES[number as usize], 16)),
+            Self::Place(number) => tables::entity(number).region,
             Self::Region(number) => region_by_number(number).parent(),
             Self::District(number) => district::region(number),
             Self::Unit(unit) => unit.region(),
@@ -138,18 +142,18 @@ impl Item {
     }
 
     /// Returns the number of the district that contains a place or a unit postcode.
-    pub fn district(self) -> Option<u16> {
+    pub(crate) fn district(self) -> Option<DistrictNumber> {
         match self {
-            Self::Place(number) => optional(u16_at(&ENTITIES[number as usize], 18)),
+            Self::Place(number) => tables::entity(number).district,
             Self::Unit(unit) => district::find_british_padded(unit.outward()),
             Self::Region(_) | Self::District(_) => None,
         }
     }
 
     /// Returns latitude and longitude in degrees.
-    pub fn degrees(self) -> (f64, f64) {
+    pub(crate) fn degrees(self) -> (f64, f64) {
         match self {
-            Self::Place(number) => degrees_at(&ENTITIES[number as usize], 4),
+            Self::Place(number) => tables::entity(number).coordinates.degrees(),
             Self::Region(number) => region_by_number(number).degrees(),
             Self::District(number) => district::degrees(number),
             Self::Unit(unit) => unit.degrees(),

@@ -4,6 +4,7 @@
 //! read in place, so opening takes microseconds. Places and regions are ranked by population.
 
 #![allow(clippy::cast_possible_truncation, reason = "`build/` ensures that numbers fit their columns")]
+#![warn(unreachable_pub)]
 
 mod area;
 mod country;
@@ -71,5 +72,5 @@ impl Gazetteer {
 /// Returns the distance in kilometres between two points (latitude and longitude in degrees) on a sphere with a radius
 /// of 6,371.0088 km.
 pub fn distance_km(a: (f64, f64), b: (f64, f64)) -> f64 {
-    sphere::kilometres(sphere::chord2(&sphere::vector(a.0, a.1), &sphere::vector(b.0, b.1)))
+    sphere::kilometres(sphere::squared_chord(&sphere::vector(a.0, a.1), &sphere::vector(b.0, b.1)))
 }

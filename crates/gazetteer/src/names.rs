@@ -5,14 +5,14 @@ use std::iter;
 
 use fst::{IntoStreamer, Set, Streamer};
 
-use crate::layout::IS_WHOLE_NAME;
+use crate::layout::{IS_WHOLE_NAME, SuffixRow};
 use crate::spelling::SpellingAutomaton;
-use crate::tables::{ENTITIES, FOLDED, SPELLINGS, SUFFIXES, u32_at};
+use crate::tables::{ENTITIES, FOLDED, SPELLINGS, SUFFIXES};
 
 /// A set of entities. Entities are numbered by rank, so iteration in numerical order yields them by rank without
 /// sorting.
 #[derive(Clone)]
-pub struct EntitySet(Vec<u64>);
+pub(crate) struct EntitySet(Vec<u64>);
 
 impl Default for EntitySet {
     fn default() -> Self {
@@ -32,7 +32,7 @@ impl EntitySet {
     }
 
     /// Returns the entities by rank.
-    pub fn iter(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> {
         self.0.iter().zip(0u32..).flat_map(|(bits, word)| {
             // Each step clears the lowest bit.
             let remaining = iter::successors(Some(*bits), |bits| Some(bits & bits.wrapping_sub(1)))
@@ -44,7 +44,7 @@ impl EntitySet {
 
 /// Entities by how well their best name matches. The sets are disjoint.
 #[derive(Clone, Default)]
-pub struct NameMatches {
+pub(crate) struct NameMatches {
     /// The name is the text.
     pub exact: EntitySet,
     /// The name starts with the text.
@@ -54,7 +54,7 @@ pub struct NameMatches {
 }
 
 /// Returns the entities that match a folded text.
-pub fn match_names(text: &str) -> NameMatches {
+pub(crate) fn match_names(text: &str) -> NameMatches {
     let mut matches = NameMatches::default();
     for Suffix { offset, entity, is_whole_name } in suffixes_with_prefix(text.as_bytes()) {
         match FOLDED[offset + text.len()] {
@@ -98,20 +98,20 @@ fn match_words(text: &str, entities: &mut EntitySet) {
 }
 
 /// The automaton of all folded names.
-pub struct SpellingIndex {
+pub(crate) struct SpellingIndex {
     spellings: Set<&'static [u8]>,
 }
 
 impl SpellingIndex {
     /// Opens the embedded automaton.
-    pub fn open() -> Self {
+    pub(crate) fn open() -> Self {
         let Ok(spellings) = Set::new(SPELLINGS) else { unreachable!("the build script wrote it") };
         Self { spellings }
     }
 
     /// Returns the entities that have a name at one edit from the folded text, and those at two, except those in
     /// `excluded`.
-    pub fn similar(&self, text: &str, excluded: &NameMatches) -> [EntitySet; 2] {
+    pub(crate) fn similar(&self, text: &str, excluded: &NameMatches) -> [EntitySet; 2] {
         let max_edits = max_edits(text);
         let mut by_edits = [EntitySet::default(), EntitySet::default()];
         if max_edits > 0 {
@@ -156,16 +156,16 @@ struct Suffix {
 
 /// Returns the suffixes of names that start with `prefix`.
 fn suffixes_with_prefix(prefix: &[u8]) -> impl ExactSizeIterator<Item = Suffix> + use<> {
-    let start = |row: &[u8; 8]| {
-        let suffix = &FOLDED[u32_at(row, 0) as usize..];
+    let start = |row: &[u8; SuffixRow::BYTES]| {
+        let suffix = &FOLDED[SuffixRow::read(row).offset as usize..];
         &suffix[..suffix.len().min(prefix.len())]
     };
     let from = SUFFIXES.partition_point(|row| start(row) < prefix);
     let to = from + SUFFIXES[from..].partition_point(|row| start(row) == prefix);
     SUFFIXES[from..to].iter().map(|row| {
-        let entity = u32_at(row, 4);
+        let SuffixRow { offset, entity } = SuffixRow::read(row);
         Suffix {
-            offset: u32_at(row, 0) as usize,
+            offset: offset as usize,
             entity: entity & !IS_WHOLE_NAME,
             is_whole_name: entity & IS_WHOLE_NAME != 0,
         }

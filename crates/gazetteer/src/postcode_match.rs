@@ -2,11 +2,12 @@
 
 use crate::district;
 use crate::item::Item;
+use crate::layout::DistrictNumber;
 use crate::postcodes;
 
 /// The postcodes and districts that a text matches. All lists are empty if the text is not a postcode.
 #[derive(Default)]
-pub struct PostcodeMatch {
+pub(crate) struct PostcodeMatch {
     /// The unit postcode or district with this code.
     pub exact: Vec<Item>,
     /// Unit postcodes or districts that start with the text, in order.
@@ -19,7 +20,7 @@ pub struct PostcodeMatch {
 const MAX_CODE_CHARS: usize = 7;
 
 /// Matches a folded text. Spaces may be missing or misplaced.
-pub fn match_postcode(text: &str) -> PostcodeMatch {
+pub(crate) fn match_postcode(text: &str) -> PostcodeMatch {
     let upper = text.to_ascii_uppercase();
     let split = upper.split_once(' ');
     if let Some(matched) = split.and_then(|(outward, inward)| match_split(outward, inward)) {
@@ -39,7 +40,7 @@ pub fn match_postcode(text: &str) -> PostcodeMatch {
 fn match_compact(code: &str) -> PostcodeMatch {
     let Some(last_digit) = code.rfind(|c: char| c.is_ascii_digit()) else {
         let is_in_area =
-            |number: &u16| district::code(*number)[2..].starts_with(|c: char| c.is_ascii_digit());
+            |number: &DistrictNumber| district::code(*number)[2..].starts_with(|c: char| c.is_ascii_digit());
         let districts = if code.len() == 2 { districts(code, is_in_area) } else { vec![] };
         return PostcodeMatch { prefix: districts, ..PostcodeMatch::default() };
     };
@@ -57,7 +58,7 @@ fn match_compact(code: &str) -> PostcodeMatch {
         .unwrap_or_default()
 }
 
-fn districts(prefix: &str, filter: impl Fn(&u16) -> bool) -> Vec<Item> {
+fn districts(prefix: &str, filter: impl Fn(&DistrictNumber) -> bool) -> Vec<Item> {
     district::with_prefix(prefix).filter(filter).map(Item::District).collect()
 }
 

@@ -1,12 +1,12 @@
 //! The 1.7 million unit postcodes of Great Britain, decoded by sector on demand.
 
-use crate::layout::SECTORS_PER_BLOCK;
+use crate::layout::{BoundsRow, Column, RegionNumber, SECTORS_PER_BLOCK, SectorRow};
 use crate::sphere::KILOMETRES_PER_DEGREE;
-use crate::tables::{AUTHORITIES, BLOCKS, SECTORS, UNITS, optional, u16_at, u32_at};
+use crate::tables::{AUTHORITIES, BLOCKS, SECTORS, UNITS};
 
 /// A unit postcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unit {
+pub(crate) struct Unit {
     sector: u16,
     /// The two letters as a number: 26 times the first plus the second, with A as 0.
     letters: u16,
@@ -19,37 +19,36 @@ pub struct Unit {
 
 impl Unit {
     /// Returns the code with its space: `HR4 9AR`.
-    pub fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         let (outward, inward) = (self.outward(), self.inward());
         let text = |bytes| String::from_utf8_lossy(bytes);
         format!("{} {}", text(outward.trim_ascii_end()), text(&inward))
     }
 
     /// Returns the code of the district, padded with spaces to four bytes.
-    pub fn outward(self) -> [u8; 4] {
-        let [a, b, c, d, ..] = SECTORS[usize::from(self.sector)];
-        [a, b, c, d]
+    pub(crate) fn outward(self) -> [u8; 4] {
+        sector_row(self.sector.into()).outward
     }
 
     /// Returns the last three characters of the code.
     fn inward(self) -> [u8; 3] {
         let [first, second] = [self.letters / 26, self.letters % 26].map(|letter| b'A' + letter as u8);
-        [SECTORS[usize::from(self.sector)][4], first, second]
+        [sector_row(self.sector.into()).digit, first, second]
     }
 
     /// Returns the number of the region.
-    pub fn region(self) -> Option<u16> {
-        optional(u16::from_le_bytes(AUTHORITIES[usize::from(self.authority)]))
+    pub(crate) fn region(self) -> Option<RegionNumber> {
+        Column::read(&AUTHORITIES[usize::from(self.authority)])
     }
 
     /// Returns latitude and longitude in degrees.
-    pub fn degrees(self) -> (f64, f64) {
+    pub(crate) fn degrees(self) -> (f64, f64) {
         (f64::from(self.lat) / 1e4, f64::from(self.lon) / 1e4)
     }
 }
 
 /// Returns the row numbers of all sectors of a district, or of the sector with this digit.
-pub fn sectors(district: [u8; 4], digit: Option<u8>) -> std::ops::Range<usize> {
+pub(crate) fn sectors(district: [u8; 4], digit: Option<u8>) -> std::ops::Range<usize> {
     let range = |key: &[u8]| {
         let from = SECTORS.partition_point(|row| row[..key.len()] < *key);
         from..from + SECTORS[from..].partition_point(|row| row.starts_with(key))
@@ -60,29 +59,31 @@ pub fn sectors(district: [u8; 4], digit: Option<u8>) -> std::ops::Range<usize> {
     }
 }
 
+fn sector_row(sector: usize) -> SectorRow {
+    SectorRow::read(&SECTORS[sector])
+}
+
 /// Decodes the unit postcodes of a sector, sorted by code.
-pub fn units(sector: usize) -> impl Iterator<Item = Unit> {
-    let row = &SECTORS[sector];
-    let count = usize::from(u16_at(row, 6));
-    let common = u16_at(row, 24);
-    let mut column = Varints(&UNITS[u32_at(row, 8) as usize..]);
+pub(crate) fn units(sector: usize) -> impl Iterator<Item = Unit> {
+    let row = sector_row(sector);
+    let mut column = Varints(&UNITS[row.offset as usize..]);
     let mut letters = 0;
-    let mut units: Vec<Unit> = (0..count)
+    let mut units: Vec<Unit> = (0..row.units)
         .map(|_| {
             let step = column.next();
             letters += (step >> 1) as u16;
-            let authority = if step & 1 == 1 { column.next() as u16 } else { common };
+            let authority = if step & 1 == 1 { column.next() as u16 } else { row.authority };
             let unit = Unit { sector: sector as u16, letters, authority, lat: 0, lon: 0 };
             letters += 1;
             unit
         })
         .collect();
-    let mut lat = u32_at(row, 12).cast_signed();
+    let mut lat = row.south;
     for unit in &mut units {
         lat += column.next_signed();
         unit.lat = lat;
     }
-    let mut lon = u32_at(row, 16).cast_signed();
+    let mut lon = row.west;
     for unit in &mut units {
         lon += column.next_signed();
         unit.lon = lon;
@@ -91,7 +92,7 @@ pub fn units(sector: usize) -> impl Iterator<Item = Unit> {
 }
 
 /// Returns the unit postcodes of a district whose inward code has this prefix, sorted by code.
-pub fn with_prefix(district: [u8; 4], inward: &str) -> impl Iterator<Item = Unit> {
+pub(crate) fn with_prefix(district: [u8; 4], inward: &str) -> impl Iterator<Item = Unit> {
     let sectors = inward.bytes().next().map_or(0..0, |digit| sectors(district, Some(digit)));
     sectors.flat_map(units).filter(move |unit| unit.inward().starts_with(inward.as_bytes()))
 }
@@ -124,12 +125,12 @@ impl Varints {
 ///
 /// Sectors, and blocks of sectors, have bounding boxes. A box is skipped if its nearest point is farther than the
 /// farthest point of another box, and only the sectors that remain are decoded.
-pub fn nearest(lat: f64, lon: f64, within_km: f64) -> Option<Unit> {
+pub(crate) fn nearest(lat: f64, lon: f64, within_km: f64) -> Option<Unit> {
     // A degree of longitude is shorter than a degree of latitude by this factor.
     let lon_scale = lat.to_radians().cos();
     let square = |y: f64, x: f64| y * y + (x * lon_scale) * (x * lon_scale);
     // Squared distances to the nearest and to the farthest point of a box, in square degrees of latitude.
-    let distances = |[south, west, north, east]: [i32; 4]| {
+    let distances = |BoundsRow { south, west, north, east }: BoundsRow| {
         let [south, west, north, east] = [south, west, north, east].map(|n| f64::from(n) / 1e4);
         let [south, north, west, east] = [south - lat, lat - north, west - lon, lon - east];
         (square(south.max(north).max(0.0), west.max(east).max(0.0)), square(south.min(north), west.min(east)))
@@ -137,7 +138,7 @@ pub fn nearest(lat: f64, lon: f64, within_km: f64) -> Option<Unit> {
     let mut bound = (within_km / KILOMETRES_PER_DEGREE).powi(2);
     let mut blocks: Vec<(f64, usize)> = Vec::new();
     for (row, number) in BLOCKS.iter().zip(0..) {
-        let (nearest, farthest) = distances(std::array::from_fn(|i| u32_at(row, 4 * i).cast_signed()));
+        let (nearest, farthest) = distances(BoundsRow::read(row));
         bound = bound.min(farthest);
         blocks.push((nearest, number));
     }
@@ -151,10 +152,7 @@ pub fn nearest(lat: f64, lon: f64, within_km: f64) -> Option<Unit> {
         for sector in
             (block * SECTORS_PER_BLOCK..).take(SECTORS_PER_BLOCK).take_while(|sector| *sector < SECTORS.len())
         {
-            let row = &SECTORS[sector];
-            let (south, west) = (u32_at(row, 12).cast_signed(), u32_at(row, 16).cast_signed());
-            let (north, east) = (south + i32::from(u16_at(row, 20)), west + i32::from(u16_at(row, 22)));
-            let (nearest, farthest) = distances([south, west, north, east]);
+            let (nearest, farthest) = distances(sector_row(sector).bounds());
             bound = bound.min(farthest);
             if nearest <= bound {
                 candidates.push((nearest, sector));

@@ -20,14 +20,14 @@ const MAX_CODE_WORDS: usize = 3;
 
 /// The postcodes and entities that a text matches.
 #[derive(Default)]
-pub struct TextMatches {
+pub(crate) struct TextMatches {
     postcodes: PostcodeMatch,
     pub names: NameMatches,
 }
 
 impl TextMatches {
     /// Returns all items, grouped by how well they match. In each group, those in the preferred countries come first.
-    pub fn items(&self, preferred: CountrySet) -> impl Iterator<Item = Item> {
+    pub(crate) fn items(&self, preferred: CountrySet) -> impl Iterator<Item = Item> {
         let (postcodes, names) = (&self.postcodes, &self.names);
         let exact = || postcodes.exact.iter().copied().chain(names.exact.iter().map(Item::from_entity));
         let prefix = || postcodes.prefix.iter().copied().chain(names.prefix.iter().map(Item::from_entity));
@@ -57,9 +57,10 @@ fn preferred_first<I: Iterator<Item = Item>>(
 }
 
 /// Restrictions of a search. An item must be in at least one area of each inner list.
-pub type Filter = Vec<Vec<Area>>;
+pub(crate) type Filter = Vec<Vec<Area>>;
 
-pub fn admits(filter: &Filter, item: Item) -> bool {
+/// Returns true if the item meets all restrictions.
+pub(crate) fn admits(filter: &Filter, item: Item) -> bool {
     filter.iter().all(|areas| areas.iter().any(|area| area.contains(item)))
 }
 
@@ -92,7 +93,7 @@ fn short_form(name: &str) -> Option<(&str, &str)> {
 }
 
 /// A parsed search text and its matches.
-pub struct ParsedQuery {
+pub(crate) struct ParsedQuery {
     pub matches: TextMatches,
     /// The name whose similar spellings follow the matches; empty for none.
     pub name: String,
@@ -114,20 +115,20 @@ impl ParsedQuery {
 }
 
 /// Parses search texts.
-pub struct QueryParser {
+pub(crate) struct QueryParser {
     spellings: SpellingIndex,
     qualifiers: Qualifiers,
 }
 
 impl QueryParser {
     /// Opens the embedded automata.
-    pub fn open() -> Self {
+    pub(crate) fn open() -> Self {
         Self { spellings: SpellingIndex::open(), qualifiers: Qualifiers::open() }
     }
 
     /// Returns items with names similar to a folded name, except those in `excluded`. They are sorted by the number of
     /// edits; of those with the same number, items in the preferred countries come first.
-    pub fn similar(&self, name: &str, excluded: &NameMatches, preferred: CountrySet) -> Vec<Item> {
+    pub(crate) fn similar(&self, name: &str, excluded: &NameMatches, preferred: CountrySet) -> Vec<Item> {
         let by_edits = self.spellings.similar(name, excluded);
         let items = |entities: &EntitySet| {
             preferred_first(preferred, || entities.iter().map(Item::from_entity)).collect::<Vec<_>>()
@@ -136,7 +137,7 @@ impl QueryParser {
     }
 
     /// Parses a text. `filter` holds the restrictions of the search.
-    pub fn parse(&self, text: &str, filter: Filter) -> ParsedQuery {
+    pub(crate) fn parse(&self, text: &str, filter: Filter) -> ParsedQuery {
         let folded = if text.len() > MAX_TEXT_BYTES { String::new() } else { fold(text) };
         if folded.is_empty() || folded.split(' ').count() > MAX_WORDS {
             return ParsedQuery::without_matches("", &filter);

@@ -22,17 +22,11 @@ pub struct ResolvedAddress {
     pub lon: f64,
 }
 
-/// An address. Unknown parts are empty. The country is always known.
+/// An address without a street, which the data does not have. Unknown parts are empty. The country is always known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Address {
     /// Name of the place or region; empty for postcodes and districts.
     pub name: String,
-    /// Always empty: the data has no streets.
-    pub line1: String,
-    /// Always empty.
-    pub line2: String,
-    /// Always empty.
-    pub line3: String,
     /// The place itself if it has at least 10,000 inhabitants, else the main place of its postcode district.
     pub city: String,
     /// Name of the county, state or other region.
@@ -48,7 +42,7 @@ pub struct Address {
 }
 
 /// Returns the address of an item.
-pub fn resolve(item: Item) -> ResolvedAddress {
+pub(crate) fn resolve(item: Item) -> ResolvedAddress {
     let (lat, lon) = item.degrees();
     match item {
         Item::Place(place) => at_point(lat, lon, place),
@@ -74,7 +68,7 @@ pub fn resolve(item: Item) -> ResolvedAddress {
 }
 
 /// Returns the address of the place nearest to a point in degrees. Its position is the point.
-pub fn nearest(lat: f64, lon: f64) -> ResolvedAddress {
+pub(crate) fn nearest(lat: f64, lon: f64) -> ResolvedAddress {
     at_point(lat, lon, tree::nearest(lat, lon))
 }
 
@@ -109,7 +103,7 @@ fn with_region_and_country((lat, lon): (f64, f64), item: Item, mut address: Addr
 }
 
 /// Returns true if a point in degrees is in or near the British Isles.
-pub fn is_near_british_isles(lat: f64, lon: f64) -> bool {
+pub(crate) fn is_near_british_isles(lat: f64, lon: f64) -> bool {
     // The bounding box excludes most of the earth without a search.
     (49.0..=61.0).contains(&lat) && (-11.0..=2.0).contains(&lon) && {
         let item = Item::Place(tree::nearest(lat, lon));

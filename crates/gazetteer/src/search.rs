@@ -27,15 +27,16 @@ pub struct SearchOptions<'a> {
 }
 
 /// The search over the embedded tables.
-pub struct SearchIndex(QueryParser);
+pub(crate) struct SearchIndex(QueryParser);
 
 impl SearchIndex {
     /// Opens the embedded automata.
-    pub fn open() -> Self {
+    pub(crate) fn open() -> Self {
         Self(QueryParser::open())
     }
 
-    pub fn search(&self, options: &SearchOptions<'_>) -> Vec<Hit> {
+    /// Returns the hits of the page. There are none if the country or container is unknown.
+    pub(crate) fn search(&self, options: &SearchOptions<'_>) -> Vec<Hit> {
         self.items(options).unwrap_or_default().into_iter().map(Item::hit).collect()
     }
 

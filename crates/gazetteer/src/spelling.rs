@@ -4,7 +4,7 @@
 use fst::Automaton;
 
 /// Greatest supported number of edits.
-pub const MAX_EDITS: usize = 2;
+pub(crate) const MAX_EDITS: usize = 2;
 /// A distance that is greater than any accepted one. Cells outside the table have it.
 const UNREACHABLE: u8 = 100;
 /// Width of the band around the diagonal of the table. Cells outside it are more than [`MAX_EDITS`] away.
@@ -12,7 +12,7 @@ const BAND_WIDTH: usize = 2 * MAX_EDITS + 1;
 
 /// Accepts words within `max_edits` (at most [`MAX_EDITS`]) of `word`. If the first letter differs, accepts only one
 /// edit: wrong first letters are rare, and a search below all letters takes several times as long.
-pub struct SpellingAutomaton<'a> {
+pub(crate) struct SpellingAutomaton<'a> {
     pub word: &'a [u8],
     pub max_edits: u8,
 }
@@ -20,7 +20,7 @@ pub struct SpellingAutomaton<'a> {
 /// The state of the automaton after `read` bytes: the last two rows of the table of distances between prefixes. Cell
 /// `j` of a row is for the prefix of the word with `read + j - MAX_EDITS` bytes.
 #[derive(Clone, Copy)]
-pub struct DistanceRows {
+pub(crate) struct DistanceRows {
     max_edits: u8,
     read: usize,
     last_byte: u8,
@@ -30,7 +30,7 @@ pub struct DistanceRows {
 
 impl SpellingAutomaton<'_> {
     /// Returns the number of edits between the bytes read and the whole word.
-    pub fn distance(&self, rows: &DistanceRows) -> u8 {
+    pub(crate) fn distance(&self, rows: &DistanceRows) -> u8 {
         (self.word.len() + MAX_EDITS)
             .checked_sub(rows.read)
             .and_then(|j| rows.current.get(j))
@@ -87,13 +87,13 @@ impl Automaton for SpellingAutomaton<'_> {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
     /// Returns the number of edits, from the whole table.
-    pub fn edits(a: &[u8], b: &[u8]) -> usize {
+    pub(crate) fn edits(a: &[u8], b: &[u8]) -> usize {
         let mut rows = vec![(0..=b.len()).collect::<Vec<_>>()];
         for i in 1..=a.len() {
             let mut row = vec![i];

@@ -6,23 +6,23 @@
 const EARTH_RADIUS_KM: f64 = 6371.0088;
 
 /// Length of a degree of latitude in kilometres.
-pub const KILOMETRES_PER_DEGREE: f64 = EARTH_RADIUS_KM * std::f64::consts::PI / 180.0;
+pub(crate) const KILOMETRES_PER_DEGREE: f64 = EARTH_RADIUS_KM * std::f64::consts::PI / 180.0;
 
 /// A point on the unit sphere.
-pub type Vector = [f64; 3];
+pub(crate) type Vector = [f64; 3];
 
 /// Converts a latitude and a longitude in degrees.
-pub fn vector(lat: f64, lon: f64) -> Vector {
+pub(crate) fn vector(lat: f64, lon: f64) -> Vector {
     let ((sin_lat, cos_lat), (sin_lon, cos_lon)) = (lat.to_radians().sin_cos(), lon.to_radians().sin_cos());
     [cos_lat * cos_lon, cos_lat * sin_lon, sin_lat]
 }
 
 /// Returns the square of the chord between two points. Squared chords sort as distances do.
-pub fn chord2(a: &Vector, b: &Vector) -> f64 {
+pub(crate) fn squared_chord(a: &Vector, b: &Vector) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
 }
 
 /// Converts a squared chord to the great-circle distance in kilometres.
-pub fn kilometres(chord2: f64) -> f64 {
-    2.0 * EARTH_RADIUS_KM * (chord2.sqrt() / 2.0).min(1.0).asin()
+pub(crate) fn kilometres(squared_chord: f64) -> f64 {
+    2.0 * EARTH_RADIUS_KM * (squared_chord.sqrt() / 2.0).min(1.0).asin()
 }

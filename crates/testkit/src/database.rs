@@ -127,7 +127,7 @@ fn clone_template<S: Service>() -> TestDatabase {
             schema: S::NAME,
             pool_size: 1,
             migrate: true,
-            wait: std::time::Duration::from_secs(5),
+            wait_timeout: std::time::Duration::from_secs(5),
         };
         Database::migrate(&options, common::migrations::<S>()).expect("the migrations run");
         templates.insert(template.clone());

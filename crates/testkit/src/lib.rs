@@ -12,12 +12,14 @@
 //!
 //! Functions of this crate panic where setup fails: a test reports a failure by panicking.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+#![warn(unreachable_pub)]
 
 mod access_case;
 mod app;
 mod authorization;
 mod client;
 mod database;
+mod executed_plan;
 mod forged_tokens;
 mod injection;
 mod log_privacy;
@@ -36,6 +38,7 @@ pub use app::{App, config};
 pub use authorization::assert_access_rules;
 pub use client::{TestRequest, TestResponse};
 pub use database::{Backend, TestDatabase, execute, execute_on_server};
+pub use executed_plan::ExecutedPlan;
 pub use injection::assert_parameters_resist_injection;
 pub use log_privacy::{PERSONAL_DATA, user_with_personal_data};
 pub use no_internals::assert_errors_hide_internals;

@@ -4,7 +4,7 @@
 ///
 /// # Panics
 /// If the variable is not set.
-pub fn url_from_env(variable: &str) -> String {
+pub(crate) fn url_from_env(variable: &str) -> String {
     std::env::var(variable).unwrap_or_else(|_| {
         panic!(
             "{variable} is not set: run the tests with `cargo xtask test`, or start the servers with \

@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
-
-use crate::services::Place;
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// What a person does with this repository, one command each.
 #[derive(Debug, Parser)]
@@ -21,69 +19,70 @@ pub struct Cli {
 pub enum Command {
     /// Build and run the three services on this machine until Ctrl-C
     Up(UpArgs),
-    /// Start the services, walk through a day of haulage and farming over HTTP, check every answer, stop
+    /// Start the services, run the examples of deploy/examples, stop
     Demo(DemoArgs),
     /// Measure a release build against what this machine can do, and print tables
-    Bench(BenchArgs),
-    /// Send the services requests made from their OpenAPI documents, good and bad, and check every answer
-    Fuzz(TrialArgs),
-    /// Kill the services at random moments of their work and count what is left, on both databases
-    Crash(TrialArgs),
-    /// Take away what the services depend on, fill their disk, set their clock wrong; see what they answer and how
-    /// they recover
-    Faults(TrialArgs),
-    /// Treat the services badly: slow, many, large and nested; measure their memory and how others are served meanwhile
-    Abuse(TrialArgs),
-    /// Check the files of a deployment, and run the services of docker-compose.yml as they stand there, without
-    /// containers
-    Deploy,
-    /// Run several replicas of each service behind nginx over PostgreSQL, Redis and S3; restart, kill and freeze them
-    /// under load
-    Replicas(TrialArgs),
-    /// Back up, destroy and restore the three services by the commands of docs/operations.md, on both databases
-    Restore(TrialArgs),
-    /// Run the last release's own tests of the services over today's migrations
-    Expand(ExpandArgs),
-    /// Have a Prometheus ask the services, and check the dashboard, the alerts and the list of metrics against what it
-    /// hears
-    Dashboards,
+    #[command(disable_help_flag = true)]
+    Bench(ToolArgs),
+    /// Send requests made from the OpenAPI documents, valid and invalid, and check every response
+    #[command(disable_help_flag = true)]
+    Fuzz(ToolArgs),
+    /// Kill the services at random moments and compare what they stored with what they acknowledged
+    #[command(disable_help_flag = true)]
+    Crash(ToolArgs),
+    /// Take away what the services depend on, fill their disk, change their clock; check responses and recovery
+    #[command(disable_help_flag = true)]
+    Faults(ToolArgs),
+    /// Send slow, large, nested and very many requests; measure memory and the latency of other clients
+    #[command(disable_help_flag = true)]
+    Abuse(ToolArgs),
+    /// Check the files of a deployment
+    #[command(disable_help_flag = true)]
+    Deploy(ToolArgs),
+    /// Restart, kill and freeze replicas behind nginx under load
+    #[command(disable_help_flag = true)]
+    Replicas(ToolArgs),
+    /// Back up, destroy and restore the services by the commands of docs/operations/backup.md
+    #[command(disable_help_flag = true)]
+    Restore(ToolArgs),
+    /// Run the tests of the last release on today's migrations
+    #[command(disable_help_flag = true)]
+    Expand(ToolArgs),
+    /// Check dashboard, alerts and the list of metrics against a real Prometheus
+    #[command(disable_help_flag = true)]
+    Dashboards(ToolArgs),
+    /// Check the documents: commands, settings, links and examples
+    #[command(disable_help_flag = true)]
+    Docs(ToolArgs),
     /// Print a token for calling the services that `up` started, and nothing else
     Token(TokenArgs),
-    /// Run every check: format, lints, licences, tidy, all tests against real servers, OpenAPI documents
+    /// Run every check: format, lints, dependencies, tidy, all tests, the demo, the trials in their short form
     Test(TestArgs),
     /// Run private PostgreSQL, Redis and S3 servers until Ctrl-C, for running `cargo test` by hand
     Servers,
     /// Write the OpenAPI document of each service to services/<service>/openapi.json
     Openapi(OpenapiArgs),
-    /// Check the rules of the house: dependency direction, file sizes, the shape of a service
+    /// Check the rules that no other tool checks: import circles, Diesel outside stores, long files
     Tidy,
 }
 
-/// What the services keep things in, of `up` and `demo`.
-#[derive(Debug, Args)]
-pub struct KeepArgs {
-    /// Database for all three services, such as postgres://user:password@host/name [default: a SQLite file each in DIR]
+/// Backends of `up` and `demo`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct BackendArgs {
+    /// Database of all three services, such as postgres://user:password@host/name [default: a SQLite file each in DIR]
     #[arg(long, value_name = "URL")]
     pub database: Option<String>,
     /// Redis for the cache of system, such as redis://:password@host:6379/0 [default: a cache in its process]
     #[arg(long, value_name = "URL", value_parser = one_of(&["redis://", "rediss://"]))]
     pub redis: Option<String>,
-    /// Where system keeps files, such as s3://bucket/folder; the bucket's place and keys come from the provider's own
-    /// variables: AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, or GOOGLE_… and AZURE_…
+    /// Store for the files of system, such as s3://bucket/folder. The provider's own variables name endpoint and keys:
+    /// AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, or GOOGLE_… and AZURE_…
     /// [default: a folder in DIR]
     #[arg(long, value_name = "URL", value_parser = one_of(&["s3://", "gs://", "az://", "file:///"]))]
     pub store: Option<String>,
 }
 
-impl KeepArgs {
-    /// The services in this folder, from this port on.
-    pub fn place(&self, data: PathBuf, port: u16) -> Place {
-        let (database, cache, store) = (self.database.clone(), self.redis.clone(), self.store.clone());
-        Place { data, port, database, cache, store, more: Vec::new() }
-    }
-}
-
-/// A URL that begins with one of these.
+/// Parses a URL with one of these schemes.
 fn one_of(schemes: &'static [&'static str]) -> impl Fn(&str) -> Result<String, String> + Clone {
     |url| {
         let right =
@@ -101,12 +100,18 @@ pub struct UpArgs {
     /// Port of the system service; logistics and livestock take the next two
     #[arg(long, value_name = "PORT", default_value_t = 8081, value_parser = clap::value_parser!(u16).range(1..=65533))]
     pub port: u16,
-    /// What they keep things in
+    /// Backends
     #[command(flatten)]
-    pub keep: KeepArgs,
-    /// First do what `demo` does, then leave the services running with its sample data
+    pub backends: BackendArgs,
+    /// Optimize the services: faster requests, a build three times as long
+    #[arg(long)]
+    pub release: bool,
+    /// Fill the services with a sample market, run the examples of deploy/examples and print the webhooks of logistics
     #[arg(long)]
     pub demo: bool,
+    /// With --demo: print the requests and responses of the examples
+    #[arg(long, requires = "demo")]
+    pub verbose: bool,
 }
 
 /// Options of `demo`.
@@ -118,52 +123,26 @@ pub struct DemoArgs {
     /// Port of the system service; logistics and livestock take the next two
     #[arg(long, value_name = "PORT", default_value_t = 18081, value_parser = clap::value_parser!(u16).range(1..=65533))]
     pub port: u16,
-    /// What they keep things in
+    /// Backends
     #[command(flatten)]
-    pub keep: KeepArgs,
-}
-
-/// Options of `bench`.
-#[derive(Debug, Args)]
-pub struct BenchArgs {
-    /// What to measure [default: everything]
-    #[arg(value_name = "SCENARIO", value_parser = clap::builder::PossibleValuesParser::new(crate::bench::names()))]
-    pub scenarios: Vec<String>,
-    /// How often each scenario and its limits are run, in turn; the table has the medians
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..))]
-    pub rounds: u8,
-    /// How long each of these runs is, in seconds
-    #[arg(long, value_name = "S", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=600))]
-    pub seconds: u64,
-    /// A PostgreSQL server, such as postgres://user:password@host/name; databases are made there and removed [default:
-    /// SQLite files]
-    #[arg(long, value_name = "URL")]
-    pub database: Option<String>,
-    /// So many times 100,000 listings and loads
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=10))]
-    pub scale: u8,
-    /// Write the tables to a file too
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-}
-
-/// Options of `fuzz`, `crash`, `faults`, `abuse`, `replicas` and `restore`.
-#[derive(Debug, Default, Args)]
-pub struct TrialArgs {
-    /// As little as `cargo xtask test` has time for
+    pub backends: BackendArgs,
+    /// Optimize the services: faster requests, a build three times as long
     #[arg(long)]
-    pub short: bool,
-    /// What all that is drawn begins with: the same seed does the same again
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
+    pub release: bool,
+    /// Fill the services with the sample market of `up --demo` first
+    #[arg(long)]
+    pub market: bool,
+    /// Print requests and responses
+    #[arg(long)]
+    pub verbose: bool,
 }
 
-/// Options of `expand`.
+/// Arguments that a program of tests/ gets as they are; `--help` lists them.
 #[derive(Debug, Args)]
-pub struct ExpandArgs {
-    /// The release, as a tag or any other revision [default: the newest tag v* that HEAD comes after]
-    #[arg(long, value_name = "REV")]
-    pub release: Option<String>,
+pub struct ToolArgs {
+    /// Arguments of that program
+    #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub args: Vec<String>,
 }
 
 /// Options of `token`.
@@ -178,7 +157,7 @@ pub struct TokenArgs {
     /// Name of the user
     #[arg(long)]
     pub name: Option<String>,
-    /// Id of the organisation that the user acts for; without it the user acts for nobody
+    /// Id of the organisation that the user acts for; without it the user acts for no organisation
     #[arg(long, value_name = "ID")]
     pub org: Option<String>,
     /// Name of that organisation
@@ -188,16 +167,26 @@ pub struct TokenArgs {
     #[arg(long = "role", value_name = "ROLE")]
     pub roles: Vec<String>,
     /// How long the token is valid: 90s, 15m, 1h, 7d
-    #[arg(long, default_value = "1h", value_parser = crate::token::parse_ttl)]
+    #[arg(long, default_value = "1h", value_parser = stack::token::parse_ttl)]
     pub ttl: Duration,
 }
 
 /// Options of `test`.
 #[derive(Debug, Args)]
 pub struct TestArgs {
-    /// Run only `cargo test` with these arguments, with the servers at hand: `-- -p logistics batch`
-    #[arg(last = true, value_name = "CARGO TEST ARGS")]
+    /// Which stages to run [default: all]
+    #[arg(value_enum)]
+    pub scope: Option<TestScope>,
+    /// Start the servers and run only `cargo test` with these arguments: `-- -p logistics batch`
+    #[arg(last = true, value_name = "CARGO TEST ARGS", conflicts_with = "scope")]
     pub args: Vec<String>,
+}
+
+/// Stages of `test`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum TestScope {
+    /// Format, and the tests that need no servers
+    Quick,
 }
 
 /// Options of `openapi`.

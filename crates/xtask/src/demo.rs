@@ -1,35 +1,64 @@
-//! `demo`: up, walk, down. Its exit code says whether the services keep their contract.
+//! `demo`: starts the services, runs the examples of `deploy/examples` and stops them.
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use stack::environment::Environment;
+use stack::interrupt::Interrupt;
 
-use crate::cli::DemoArgs;
-use crate::services::Place;
-use crate::stop::Stop;
-use crate::{up, walk};
+use crate::cli::{BackendArgs, DemoArgs};
+use crate::launch::Programs;
+use crate::{examples, launch, seed};
 
-/// Starts the services over a fresh folder, walks, stops them; the folder goes unless it was named.
-pub fn run(args: &DemoArgs, stop: &Stop) -> Result<()> {
+/// What `demo` does besides the examples.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DemoOptions {
+    /// Fill the services with the sample market first.
+    pub market: bool,
+    /// Print requests and responses.
+    pub verbose: bool,
+}
+
+/// Runs the examples over a new folder, which is removed afterwards unless it was named.
+pub fn run(args: &DemoArgs, interrupt: &Interrupt) -> Result<()> {
+    ensure!(
+        examples::has_curl(),
+        "curl is missing: install it or put it on PATH (the examples are sent by curl)"
+    );
     let fresh = tempfile::Builder::new().prefix("drover-demo-").tempdir();
     let fresh = fresh.context("cannot make a temporary folder: set TMPDIR or name a folder with --data")?;
-    let data = up::data_folder(args.data.as_deref().unwrap_or(fresh.path()))?;
-    let place = args.keep.place(data, args.port);
-    let result = walk_through(&place, None, stop);
-    if result.is_err() && args.data.is_none() && place.data.join("log").exists() {
-        eprintln!(
-            "the data folder was a temporary one and is gone: add --data DIR to keep logs and databases"
-        );
+    let data = launch::data_folder(args.data.as_deref().unwrap_or(fresh.path()))?;
+    let options = DemoOptions { market: args.market, verbose: args.verbose };
+    let programs = Programs::build(args.release);
+    let result = run_examples(&args.backends, &data, args.port, &Vec::new(), programs, options, interrupt);
+    if result.is_err() && args.data.is_none() && data.join("log").exists() {
+        eprintln!("the temporary data folder was removed: add --data DIR to keep logs and databases");
     }
     result
 }
 
-/// The walk, with programs that are built or are there.
-pub fn walk_through(place: &Place, binaries: Option<&Path>, stop: &Stop) -> Result<()> {
-    let (mut fleet, keys) = up::launch(place, binaries, stop)?;
-    // A service that died explains more than the call that it did not answer.
-    let walked = walk::run(place, &keys, stop).or_else(|error| fleet.check().and(Err(error)));
-    up::finish(fleet, walked, stop)?;
-    println!("every step answered as the contract says");
-    Ok(())
+/// Starts the services with programs that are built first or given, runs the examples, and stops the services.
+pub fn run_examples(
+    backends: &BackendArgs,
+    data: &Path,
+    first_port: u16,
+    environment: &Environment,
+    programs: Programs<'_>,
+    options: DemoOptions,
+    interrupt: &Interrupt,
+) -> Result<()> {
+    let config = launch::config(backends, data, first_port, environment);
+    let services = config.services()?;
+    let mut running = launch::launch(config, backends, programs, interrupt)?;
+    let result = || {
+        if options.market {
+            seed::run(&services, &running.keys, interrupt)?;
+            let again = seed::run(&services, &running.keys, interrupt)?;
+            ensure!(again == seed::Created::default(), "the sample market was created twice: {again:?}");
+        }
+        examples::run(&services, data, options.verbose, interrupt)
+    };
+    // A service that has ended explains more than the request that failed.
+    let result = result().or_else(|error| running.stack.check_running().and(Err(error)));
+    running.stop(result, interrupt)
 }

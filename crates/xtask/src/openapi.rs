@@ -6,13 +6,13 @@ use std::process::Stdio;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::stop::Stop;
-use crate::workspace::{self, SERVICES};
+use stack::checkout::{self, SERVICES};
+use stack::interrupt::Interrupt;
 
 const MEND: &str = "cargo xtask openapi";
 
 /// Writes the documents, or with `check` compares them and fails naming those that differ.
-pub fn run(check: bool, stop: &Stop) -> Result<()> {
+pub fn run(check: bool, stop: &Interrupt) -> Result<()> {
     let mut stale = Vec::new();
     for service in SERVICES {
         stop.check()?;
@@ -20,7 +20,7 @@ pub fn run(check: bool, stop: &Stop) -> Result<()> {
         stop.check()?; // Ctrl-C reaches cargo too
         let document = generated?;
         let name = format!("services/{service}/openapi.json");
-        let path = workspace::root().join(&name);
+        let path = checkout::root().join(&name);
         let old = fs::read_to_string(&path).unwrap_or_default();
         if old == document {
             println!("{name}: up to date");
@@ -38,7 +38,7 @@ pub fn run(check: bool, stop: &Stop) -> Result<()> {
 }
 
 fn generate(service: &str) -> Result<String> {
-    let output = workspace::cargo()
+    let output = checkout::cargo()
         .args(["run", "--quiet", "--package", service, "--", "openapi"])
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())

@@ -13,7 +13,7 @@ use crate::categories::{CATTLE, SHEEP, WORKING_DOG};
 const EMBEDDED: [&str; 2] = [include_str!("../data/breeds.csv"), include_str!("../data/breed_societies.csv")];
 
 /// The usual spellings of breeds and breed societies.
-pub struct Breeds {
+pub(crate) struct Breeds {
     /// By main category and lower-case name.
     by_category: HashMap<(i32, String), String>,
     /// The names of all categories, by lower-case name.
@@ -32,7 +32,7 @@ impl Breeds {
     ///
     /// # Errors
     /// If a table is invalid or names a species that is no category.
-    pub fn embedded() -> anyhow::Result<Self> {
+    pub(crate) fn embedded() -> anyhow::Result<Self> {
         let (mut by_category, mut of_any_category) = (HashMap::new(), HashMap::new());
         for table in EMBEDDED {
             let entries: Vec<BreedEntry> =
@@ -53,7 +53,7 @@ impl Breeds {
     ///
     /// Facets show one spelling for all categories, that of the first listing. The names of other categories are
     /// looked up too, so that a listing of one category cannot change how facets show a breed of another.
-    pub fn spelling<'a>(&'a self, category: i32, text: &'a str) -> &'a str {
+    pub(crate) fn spelling<'a>(&'a self, category: i32, text: &'a str) -> &'a str {
         let text = text.trim();
         let key = (category, text.to_lowercase());
         let name = self.by_category.get(&key).or_else(|| self.of_any_category.get(&key.1));

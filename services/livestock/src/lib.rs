@@ -1,5 +1,7 @@
 //! The livestock service: listings of animals and supplies that are offered or wanted.
 
+#![warn(unreachable_pub)]
+
 mod breeds;
 mod categories;
 mod config;
@@ -12,7 +14,7 @@ use std::sync::Arc;
 
 use actix_web::web::Data;
 use common::files::{FileClient, Shares};
-use common::{Context, Service, Verifier};
+use common::{Service, ServiceContext, Verifier};
 use database::{Database, Migrations};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -67,7 +69,7 @@ impl Service for Livestock {
         Ok(())
     }
 
-    async fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
+    async fn open(settings: &Settings, context: &ServiceContext) -> anyhow::Result<Self> {
         listings::rebuild_stale_rows(&context.db).await?;
         let files = Arc::new(FileClient::new(&settings.system_url)?);
         Ok(Self {
@@ -79,6 +81,10 @@ impl Service for Livestock {
             breeds: Breeds::embedded()?,
             facets: Arc::default(),
         })
+    }
+
+    fn is_warm(&self) -> bool {
+        self.facets.is_filled()
     }
 
     async fn dependencies(&self) -> Vec<(&'static str, bool)> {

@@ -39,7 +39,7 @@ diesel::table! {
         band -> Nullable<Integer>,
         // Degrees east.
         lon -> Nullable<Double>,
-        // The point on the sphere of radius 1, with `y` and `z`. See `geo::Point::unit`.
+        // The point on the sphere of radius 1, with `y` and `z`. See `geo::Point::unit_vector`.
         x -> Nullable<Double>,
         y -> Nullable<Double>,
         z -> Nullable<Double>,

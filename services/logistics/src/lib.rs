@@ -1,6 +1,8 @@
 //! The logistics service: loads that organisers order and carriers move, proofs of their delivery, and notifications to
 //! drivers and carriers.
 
+#![warn(unreachable_pub)]
+
 mod commodities;
 mod config;
 mod loads;
@@ -13,7 +15,7 @@ use std::time::Duration;
 use actix_web::web::Data;
 use clap::{ArgMatches, Command};
 use common::files::{FileClient, Shares};
-use common::{Context, Service, Verifier};
+use common::{Service, ServiceContext, Verifier};
 use database::{Database, Migrations};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -71,7 +73,7 @@ impl Service for Logistics {
         Ok(())
     }
 
-    async fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
+    async fn open(settings: &Settings, context: &ServiceContext) -> anyhow::Result<Self> {
         loads::backfill_creators_at_start(&context.db).await?;
         let files = Arc::new(FileClient::new(&settings.system_url)?);
         Ok(Self {

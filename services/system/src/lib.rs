@@ -1,5 +1,7 @@
 //! The system service: files that loads and listings refer to, places, countries, and the cache of places.
 
+#![warn(unreachable_pub)]
+
 mod cache;
 mod config;
 mod countries;
@@ -11,7 +13,7 @@ use std::sync::Arc;
 
 use actix_web::web::Data;
 use clap::{ArgMatches, Command};
-use common::{Context, Service, TenantLimits, Verifier};
+use common::{Service, ServiceContext, TenantLimits, Verifier};
 use database::{Database, EmbeddedMigrations, Migrations};
 use diesel_migrations::embed_migrations;
 use utoipa_actix_web::scope::scope;
@@ -89,7 +91,7 @@ impl Service for System {
         ContentStore::open(settings).await.map(drop)
     }
 
-    async fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
+    async fn open(settings: &Settings, context: &ServiceContext) -> anyhow::Result<Self> {
         settings.check()?;
         let cache = Cache::open(settings).await?;
         let secrets = Arc::new(SecretReloader::new(context.verifier.clone()));

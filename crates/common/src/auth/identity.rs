@@ -57,7 +57,7 @@ impl Identity {
             let line = normalize_line(&visible);
             (!line.is_empty()).then(|| line.into_owned())
         };
-        let user_id = id(&names.sub).ok_or(AuthError::BadToken("the token names nobody"))?.to_owned();
+        let user_id = id(&names.sub).ok_or(AuthError::BadToken("the token has no user id"))?.to_owned();
         let organisation =
             id(&names.org).map(|id| Organisation { id: id.to_owned(), name: display_name(&names.org_name) });
         let roles = claims.get(&names.roles).and_then(Value::as_array);

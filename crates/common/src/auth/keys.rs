@@ -117,6 +117,7 @@ impl KeySet {
         Ok(())
     }
 
+    /// Returns true if there are no keys.
     pub(super) fn is_empty(&self) -> bool {
         self.0.keys.read().is_empty()
     }

@@ -44,7 +44,7 @@ impl Caller {
     }
 
     /// Returns the name that the token gives this organisation, if the caller acts for it.
-    pub fn own_name(&self, organisation_id: &str) -> Option<&str> {
+    pub fn own_organisation_name(&self, organisation_id: &str) -> Option<&str> {
         self.organisation.as_ref().filter(|own| own.id == organisation_id)?.name.as_deref()
     }
 
@@ -58,7 +58,7 @@ impl Caller {
     }
 
     /// Returns the id of the caller's organisation, or an empty text, which no organisation has as its id.
-    pub fn organisation_id(&self) -> &str {
+    pub fn organisation_id_or_empty(&self) -> &str {
         self.organisation.as_ref().map_or("", |own| &own.id)
     }
 }

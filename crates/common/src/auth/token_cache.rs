@@ -20,6 +20,7 @@ const MAX_TOKENS: usize = 4096;
 /// SHA-256 of a token.
 pub(super) type Digest = [u8; 32];
 
+/// Returns the digest under which a token is cached.
 pub(super) fn digest(token: &str) -> Digest {
     Sha256::digest(token).into()
 }
@@ -57,6 +58,7 @@ struct Generations {
 }
 
 impl TokenCache {
+    /// Returns the token with this digest, if it is cached.
     pub(super) fn get(&self, digest: &Digest) -> Option<Arc<VerifiedToken>> {
         let generations = self.0.read();
         if let Some(token) = generations.young.get(digest) {
@@ -68,6 +70,7 @@ impl TokenCache {
         Some(token)
     }
 
+    /// Caches a token whose signature was verified.
     pub(super) fn insert(&self, digest: Digest, token: Arc<VerifiedToken>) {
         let mut generations = self.0.write();
         if generations.young.len() >= MAX_TOKENS {

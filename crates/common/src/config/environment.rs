@@ -7,6 +7,7 @@ use config::builder::DefaultState;
 use config::{ConfigBuilder, ConfigError};
 use serde_json::Value;
 
+/// Prefix of the names of all variables.
 const PREFIX: &str = "DROVER_";
 /// Suffix of a variable that names a file with the value, as containers receive secrets.
 const FILE_SUFFIX: &str = "_FILE";

@@ -22,6 +22,10 @@ impl<S: Default + Serialize + DeserializeOwned> Config<S> {
         Self::merge(&defaults, file, variables)
     }
 
+    /// Merges the layers. `variables` are the environment variables.
+    ///
+    /// # Errors
+    /// As [`Config::load`].
     pub(super) fn merge(
         defaults: &Self,
         file: Option<&Path>,

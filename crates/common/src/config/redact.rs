@@ -4,6 +4,7 @@ use secrecy::SecretString;
 use serde::{Serialize, Serializer};
 use url::Url;
 
+/// Stands for a secret in printed settings and messages.
 const REDACTED: &str = "…";
 
 /// Serializes whether there is a secret.

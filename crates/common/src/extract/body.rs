@@ -18,7 +18,7 @@ use crate::response::validation::{Code, ValidationErrors};
 
 /// The maximum size of a JSON body in bytes (app data). The default is 1 MiB.
 #[derive(Clone, Copy)]
-pub struct JsonLimit(pub usize);
+pub(crate) struct JsonLimit(pub usize);
 
 /// A JSON body that was validated by its schema. Only [`Body::check`] and `check_with_files` give access to it, so that
 /// no handler can skip the rules that a schema cannot express.

@@ -8,6 +8,6 @@ mod query;
 
 pub use body::Body;
 pub(crate) use body::JsonLimit;
-pub use idempotency::Fingerprint;
+pub(crate) use idempotency::Fingerprint;
 pub use path::PathId;
 pub use query::Query;

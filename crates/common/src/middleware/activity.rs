@@ -47,14 +47,17 @@ impl Activity {
         self.0.last_active.set(Instant::now());
     }
 
+    /// Returns true while a request of the connection is in flight.
     pub(crate) fn has_requests_in_flight(&self) -> bool {
         self.0.requests_in_flight.get() > 0
     }
 
+    /// Returns true if the connection has had a request.
     pub(crate) fn has_had_requests(&self) -> bool {
         self.0.has_had_requests.get()
     }
 
+    /// Returns when a byte of a response was last sent; before that, when the connection was accepted.
     pub(crate) fn last_active(&self) -> Instant {
         self.0.last_active.get()
     }

@@ -15,10 +15,12 @@ impl DrainState {
         request.app_data().cloned()
     }
 
+    /// Begins the drain.
     pub(crate) fn begin(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
+    /// Returns true if the drain has begun.
     pub(crate) fn has_begun(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

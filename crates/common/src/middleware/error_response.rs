@@ -87,6 +87,7 @@ pub(super) struct RenderedError {
 }
 
 impl RenderedError {
+    /// Wraps a response and the headers that it gets when it is sent.
     pub(super) fn new(response: HttpResponse, headers: ResponseHeaders) -> Self {
         Self { status: response.status(), response: RefCell::new(Some(response)), headers }
     }

@@ -18,6 +18,7 @@ pub(super) struct ResponseHeaders {
 }
 
 impl ResponseHeaders {
+    /// Adds the headers to a response.
     pub(super) fn add_to(&self, response: &mut HttpResponse) {
         if let Some(state) = &self.drain_state {
             state.finish(response);

@@ -15,6 +15,7 @@ impl Route {
         Self(request.resource_map().match_pattern(request.match_info().as_str()))
     }
 
+    /// Returns the documented operation with this method on the route, if there is one.
     pub(super) fn operation<'a>(&self, api: &'a Api, method: &Method) -> Option<&'a Operation> {
         api.operation(self.0.as_deref()?, method)
     }

@@ -21,9 +21,13 @@ impl<'a> CsvCell<'a> {
 
     /// Creates a cell from a list of texts, which must not contain [`SEPARATOR`]. Each text is escaped separately.
     pub fn list<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Self {
-        let texts: Vec<_> =
-            texts.into_iter().map(|text| escape_formula(text.as_ref()).into_owned()).collect();
-        let list = texts.join(&SEPARATOR.to_string());
+        let mut list = String::new();
+        for (i, text) in texts.into_iter().enumerate() {
+            if i > 0 {
+                list.push(SEPARATOR);
+            }
+            list.push_str(&escape_formula(text.as_ref()));
+        }
         // A list that starts with a number such as `-1` is not a number itself.
         Self(if is_formula(&list) { format!("'{list}").into() } else { list.into() })
     }
@@ -65,7 +69,7 @@ impl CsvWriter {
                 self.0.push(b',');
             }
             let CsvCell(cell) = cell.into();
-            if cell.bytes().any(|b| matches!(b, b',' | b';' | b'"' | b'\r' | b'\n')) {
+            if needs_quotes(&cell) {
                 self.0.push(b'"');
                 self.0.extend_from_slice(cell.replace('"', "\"\"").as_bytes());
                 self.0.push(b'"');
@@ -82,9 +86,22 @@ impl CsvWriter {
     }
 }
 
+#[expect(
+    clippy::needless_bitwise_bool,
+    reason = "without an early end the compiler compares 16 bytes at a time"
+)]
+fn needs_quotes(cell: &str) -> bool {
+    let is_special = |b| (b == b',') | (b == b';') | (b == b'"') | (b == b'\r') | (b == b'\n');
+    cell.bytes().fold(false, |found, b| found | is_special(b))
+}
+
 /// Adds a leading `'` to a text that a spreadsheet would run as a formula and that is not a number. A text that looks
 /// escaped already gets one more `'`, so that [`unescape_formula`] restores every text.
 pub fn escape_formula(text: &str) -> Cow<'_, str> {
+    // Most texts begin with a letter or a digit.
+    if text.bytes().next().is_none_or(|first| first.is_ascii_alphanumeric()) {
+        return text.into();
+    }
     if is_formula(text) || is_escaped(text) { format!("'{text}").into() } else { text.into() }
 }
 

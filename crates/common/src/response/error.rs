@@ -96,16 +96,9 @@ impl Error {
         Self::Conflict(message.into(), Map::new())
     }
 
-    /// Returns 403 with this message if a row exists that the caller cannot see, and 404 if it does not.
-    pub fn forbidden_or_not_found(
-        exists: Result<bool, diesel::result::Error>,
-        message: &'static str,
-    ) -> Self {
-        match exists {
-            Ok(true) => Self::Forbidden(message),
-            Ok(false) => Self::NotFound,
-            Err(error) => error.into(),
-        }
+    /// Returns the error for a row that the caller cannot see: 403 with this message if the row exists, else 404.
+    pub fn forbidden_or_not_found(exists: bool, message: &'static str) -> Self {
+        if exists { Self::Forbidden(message) } else { Self::NotFound }
     }
 
     /// Adds a member to the `body` of a 409 `conflict` or a 400 `validation_failed`. Other errors are returned

@@ -33,9 +33,13 @@ impl JsonResponse {
     }
 
     /// Creates a response with an array of documents that are JSON text.
-    pub fn array<'a>(documents: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut body = String::from("[");
-        for (i, document) in documents.into_iter().enumerate() {
+    pub fn array<'a>(documents: impl IntoIterator<Item = &'a str, IntoIter: Clone>) -> Self {
+        let documents = documents.into_iter();
+        // Each document is followed by a comma or by the closing bracket.
+        let length: usize = documents.clone().map(|document| document.len() + 1).sum();
+        let mut body = String::with_capacity(length + 2);
+        body.push('[');
+        for (i, document) in documents.enumerate() {
             if i > 0 {
                 body.push(',');
             }

@@ -1,8 +1,8 @@
 //! Responses: JSON, CSV, streams, content negotiation and error bodies.
 
 pub mod csv;
-pub mod error;
-pub mod json;
-pub mod negotiate;
-pub mod stream;
+pub(crate) mod error;
+pub(crate) mod json;
+pub(crate) mod negotiate;
+pub(crate) mod stream;
 pub mod validation;

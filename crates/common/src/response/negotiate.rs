@@ -10,7 +10,7 @@ use crate::response::validation::{Code, ValidationErrors};
 
 /// The media ranges of the `Accept` headers of a request (RFC 9110, section 12.5.1).
 #[derive(Clone, Debug, Default)]
-pub struct Accept(Vec<MediaRange>);
+pub(crate) struct Accept(Vec<MediaRange>);
 
 #[derive(Clone, Debug)]
 struct MediaRange {
@@ -49,14 +49,14 @@ impl MediaRange {
 
 impl Accept {
     /// Parses the headers of a request.
-    pub fn parse(headers: &HeaderMap) -> Self {
+    pub(crate) fn parse(headers: &HeaderMap) -> Self {
         let lines = headers.get_all(header::ACCEPT).filter_map(|line| line.to_str().ok());
         let ranges = lines.flat_map(|line| line.split(',')).map(str::trim).filter(|range| !range.is_empty());
         Self(ranges.map(MediaRange::parse).collect())
     }
 
     /// Returns true if a response of this media type is acceptable. Without a range, every type is.
-    pub fn allows(&self, media_type: &str) -> bool {
+    pub(crate) fn allows(&self, media_type: &str) -> bool {
         self.preference(media_type).0 > 0.0
     }
 

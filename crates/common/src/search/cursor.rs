@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn encoding_is_reversible() {
-        for value in [None, Some(SortValue::Number(5)), Some(SortValue::Text("ä".into()))] {
+        for value in [None, Some(SortValue::Integer(5)), Some(SortValue::Text("ä".into()))] {
             let cursor = Cursor { sort: "-createdAt".into(), value, id: Id::new() };
             assert_eq!(Cursor::decode(&cursor.encode()), Some(cursor));
         }

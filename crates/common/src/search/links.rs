@@ -17,37 +17,45 @@ pub fn offset_links(request: &HttpRequest, public_url: &str, page: &PageRequest,
     links(request, public_url, page, more.then(|| ("offset", next.to_string())))
 }
 
-/// Returns the `Link` header; `next` is the parameter that leads to the next page.
+/// Returns the `Link` header; `next` is the parameter that leads to the next page. Its value is an offset or a cursor,
+/// which need no encoding.
 pub(super) fn links(
     request: &HttpRequest,
     public_url: &str,
     page: &PageRequest,
     next: Option<(&'static str, String)>,
 ) -> String {
-    let mut links = Vec::new();
+    let mut links = String::new();
+    let query = query_without_start(request);
+    let mut add = |relation, start: Option<(&str, &str)>| {
+        let separator = if links.is_empty() { "" } else { ", " };
+        links.extend([separator, "<", public_url, request.path()]);
+        let query = (!query.is_empty()).then_some(query.as_str());
+        let start = start.map(|(name, value)| [name, "=", value].concat());
+        for (separator, part) in ["?", "&"].into_iter().zip(query.into_iter().chain(start.as_deref())) {
+            links.extend([separator, part]);
+        }
+        links.extend([">; rel=\"", relation, "\""]);
+    };
     let is_short = request.query_string().len() <= MAX_LINKED_QUERY_BYTES;
     if is_short {
-        links.push(link(request, public_url, "first", &[]));
+        add("first", None);
     }
     if is_short && page.after.is_none() && page.offset > 0 {
         let offset = (page.offset - page.limit).max(0).to_string();
-        links.push(link(request, public_url, "prev", &[("offset", &offset)]));
+        add("prev", Some(("offset", &offset)));
     }
     if let Some((name, value)) = next {
-        links.push(link(request, public_url, "next", &[(name, &value)]));
+        add("next", Some((name, &value)));
     }
-    links.join(", ")
+    links
 }
 
-/// This request's URL with another start of the page.
-fn link(request: &HttpRequest, public_url: &str, relation: &str, start: &[(&str, &str)]) -> String {
+/// Returns this request's query without the parameters that say where the page begins.
+fn query_without_start(request: &HttpRequest) -> String {
     let parameters = url::form_urlencoded::parse(request.query_string().as_bytes());
     let others = parameters.filter(|(name, _)| name != "offset" && name != "cursor");
-    let mut query = url::form_urlencoded::Serializer::new(String::new());
-    query.extend_pairs(others).extend_pairs(start);
-    let query = query.finish();
-    let separator = if query.is_empty() { "" } else { "?" };
-    format!("<{public_url}{}{separator}{query}>; rel=\"{relation}\"", request.path())
+    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(others).finish()
 }
 
 #[cfg(test)]

@@ -103,8 +103,8 @@ mod tests {
     use database::Id;
     use database::search::{Nulls, SortType, SortValue};
 
-    use super::super::sort::SortDefinition;
     use super::*;
+    use crate::search::sort::SortDefinition;
 
     static SORTS: [SortDefinition<()>; 4] = [
         SortDefinition { name: "createdAt", key: (), sort_type: SortType::Timestamp, nulls: Nulls::Never },
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn cursors_of_another_order_are_refused() {
         let [timestamps, texts, numbers_or_none, texts_or_none] = [0, 1, 2, 3];
-        let (number, text) = (|n| Some(SortValue::Number(n)), |t: &str| Some(SortValue::Text(t.into())));
+        let (number, text) = (|n| Some(SortValue::Integer(n)), |t: &str| Some(SortValue::Text(t.into())));
         assert!(is_refused("nonsense", &SORTS[timestamps]));
         for (value, valid) in [
             (None, &[numbers_or_none, texts_or_none][..]),

@@ -18,8 +18,8 @@ use crate::Error;
 /// Maximum number of ids held in memory. Without an index for the order each batch sorts all matches again, so few
 /// large batches are better than many small ones; a million rows are ten batches.
 const MAX_BATCH_IDS: i64 = 100_000;
-/// Maximum number of documents held in memory.
-const MAX_CHUNK_DOCUMENTS: u16 = 500;
+/// Documents that are read at a time. Two such chunks are in memory.
+const MAX_CHUNK_DOCUMENTS: u16 = 1_000;
 
 /// Ids of consecutive rows of a search, in its order.
 #[derive(Debug, Default)]
@@ -64,7 +64,7 @@ where
     })
 }
 
-/// Streams the documents of a search in any order, from `page` up to its limit, at most 500 at a time.
+/// Streams the documents of a search in any order, from `page` up to its limit, at most 1,000 at a time.
 ///
 /// `read_ids` returns the ids of a page. `read_documents` returns the documents of some ids, in any order. Rows that
 /// `read_documents` does not return, since they were deleted meanwhile, are omitted.

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use super::Service;
 use crate::extract::idempotency;
 use crate::middleware::rate_limit::RateLimiter;
-use crate::settings::Settings;
+use crate::settings::RuntimeSettings;
 use crate::telemetry::recorder;
 
 /// How often expired idempotency keys are removed.
@@ -18,12 +18,12 @@ const PRUNE_INTERVAL: Duration = Duration::from_secs(600);
 /// Spawns the tasks. They are aborted when the set is dropped.
 pub(super) fn spawn<S: Service>(
     service: Data<S>,
-    settings: Data<Settings>,
+    settings: Data<RuntimeSettings>,
     limiter: Data<RateLimiter>,
     db: Database,
 ) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
-    tasks.spawn(Settings::watch(settings));
+    tasks.spawn(RuntimeSettings::watch(settings));
     tasks.spawn(S::background(service));
     tasks.spawn(async move { limiter.run_cleanup().await });
     tasks.spawn(prune_idempotency_keys(db));

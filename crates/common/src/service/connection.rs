@@ -51,6 +51,7 @@ impl<T> Connection<T> {
         }
     }
 
+    /// Returns the activity of the connection, which its requests update.
     pub(super) fn activity(&self) -> Activity {
         self.activity.clone()
     }

@@ -98,11 +98,15 @@ async fn ready<S: Service>(
     }
     let state = |is_reachable, otherwise| json!(if is_reachable { "ok" } else { otherwise });
     let mut body = Map::<String, Value>::new();
-    body.insert("status".into(), state(is_database_reachable, "unavailable"));
+    let (status, code) = match (is_database_reachable, service.is_warm()) {
+        (true, true) => ("ok", StatusCode::OK),
+        (true, false) => ("starting", StatusCode::SERVICE_UNAVAILABLE),
+        (false, _) => ("unavailable", StatusCode::SERVICE_UNAVAILABLE),
+    };
+    body.insert("status".into(), json!(status));
     body.insert("database".into(), state(is_database_reachable, "unavailable"));
     body.extend(others.into_iter().map(|(name, ok)| (name.to_owned(), state(ok, "degraded"))));
-    let status = if is_database_reachable { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    HttpResponse::build(status).json(body)
+    HttpResponse::build(code).json(body)
 }
 
 async fn metrics(db: Data<Database>) -> Result<HttpResponse, Error> {

@@ -83,7 +83,14 @@ pub trait Service: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     /// Names the setting to change.
-    fn open(settings: &Self::Settings, context: &Context) -> impl Future<Output = anyhow::Result<Self>>;
+    fn open(
+        settings: &Self::Settings,
+        context: &ServiceContext,
+    ) -> impl Future<Output = anyhow::Result<Self>>;
+    /// Returns whether the service has read what it answers its first requests from. Until then `/readyz` is 503.
+    fn is_warm(&self) -> bool {
+        true
+    }
     /// Returns the dependencies besides the database, and whether each is reachable, for `/readyz`.
     fn dependencies(&self) -> impl Future<Output = Vec<(&'static str, bool)>> {
         async { Vec::new() }
@@ -99,7 +106,7 @@ pub trait Service: Sized + Send + Sync + 'static {
 }
 
 /// The parts that a service's state is created from.
-pub struct Context {
+pub struct ServiceContext {
     /// The service's database.
     pub db: Database,
     /// Base URL that clients use, without a slash at the end.

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
 use actix_web::web::Data;
+use database::Database;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use super::drain::Acceptor;
 use crate::middleware::drain_state::DrainState;
-use crate::settings::Settings;
+use crate::settings::RuntimeSettings;
 use crate::telemetry::traces::Export;
 
 /// A service that answers requests.
@@ -28,8 +29,9 @@ pub struct Running {
     pub(super) drain_state: Data<DrainState>,
     pub(super) drain_time: Duration,
     pub(super) shutdown_timeout: Duration,
-    pub(super) settings: Data<Settings>,
+    pub(super) settings: Data<RuntimeSettings>,
     pub(super) export: Export,
+    pub(super) db: Database,
 }
 
 impl Running {
@@ -57,6 +59,9 @@ impl Running {
         let _ = tokio::join!(self.handle.stop(true), timeout(self.shutdown_timeout, self.finish));
         self.background.shutdown().await;
         let _ = self.server.await;
+        if timeout(self.shutdown_timeout, self.db.close()).await.is_err() {
+            tracing::warn!("the database is not closed in time; the next start completes its log");
+        }
         self.export.stop().await;
     }
 

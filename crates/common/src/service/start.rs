@@ -13,7 +13,7 @@ use super::listen::listen;
 use super::running::Running;
 use super::state::State;
 use super::tables::{migrations, options};
-use super::{Context, Service, background, server};
+use super::{Service, ServiceContext, background, server};
 use crate::auth::Verifier;
 use crate::config::Config;
 use crate::middleware::rate_limit::RateLimiter;
@@ -55,6 +55,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
         shutdown_timeout: Duration::from_secs(config.server.shutdown_seconds),
         settings: state.settings.clone(),
         export,
+        db: context.db,
     })
 }
 
@@ -85,7 +86,7 @@ fn register_metrics<S: Service>() {
 async fn open_context<S: Service>(
     config: &Config<S::Settings>,
     address: SocketAddr,
-) -> anyhow::Result<(Context, Export)> {
+) -> anyhow::Result<(ServiceContext, Export)> {
     // Before the database, which would be created: a service without verification keys must not leave a file behind.
     let verifier = Data::new(Verifier::open(&config.auth).await?);
     let (traces, export) = Traces::open(&config.traces, S::NAME)?;
@@ -93,5 +94,5 @@ async fn open_context<S: Service>(
     let public_url =
         config.server.public_url.as_ref().map_or_else(|| format!("http://{address}"), ToString::to_string);
     let public_url = public_url.trim_end_matches('/').to_owned();
-    Ok((Context { db, public_url, verifier, traces }, export))
+    Ok((ServiceContext { db, public_url, verifier, traces }, export))
 }

@@ -13,7 +13,7 @@ use super::cors::cors;
 use super::document::{openapi, operations};
 use super::health::{self, Readiness, ServiceIndex};
 use super::swagger_ui::SwaggerUi;
-use super::{Context, Service};
+use super::{Service, ServiceContext};
 use crate::Error;
 use crate::auth::Verifier;
 use crate::config::{Config, Timeouts};
@@ -24,13 +24,13 @@ use crate::middleware::drain_state::DrainState;
 use crate::middleware::rate_limit::RateLimiter;
 use crate::middleware::request_lifecycle::{RequestSpan, request_lifecycle};
 use crate::openapi::Api;
-use crate::settings::Settings;
+use crate::settings::RuntimeSettings;
 use crate::telemetry::traces::Traces;
 
 /// The state that handlers, extractors and middleware use.
 pub(super) struct State<S> {
     pub(super) service: Data<S>,
-    pub(super) settings: Data<Settings>,
+    pub(super) settings: Data<RuntimeSettings>,
     pub(super) limiter: Data<RateLimiter>,
     pub(super) drain: Data<DrainState>,
     db: Data<Database>,
@@ -51,10 +51,10 @@ impl<S: Service> State<S> {
     ///
     /// # Errors
     /// Names the setting to change.
-    pub(super) async fn open(config: &Config<S::Settings>, context: &Context) -> anyhow::Result<Self> {
+    pub(super) async fn open(config: &Config<S::Settings>, context: &ServiceContext) -> anyhow::Result<Self> {
         let server = &config.server;
         let api = Data::new(Api::new(&openapi::<S>()?)?);
-        let settings = Data::new(Settings::open(&context.db, &config.log.level).await?);
+        let settings = Data::new(RuntimeSettings::open(&context.db, &config.log.level).await?);
         Ok(Self {
             service: Data::new(S::open(&config.service, context).await?),
             settings,

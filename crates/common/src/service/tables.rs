@@ -13,12 +13,13 @@ pub fn migrations<S: Service>() -> Vec<Migrations> {
     vec![COMMON, S::migrations()]
 }
 
+/// Returns the options of the service's database.
 pub(super) fn options<S: Service>(config: &DatabaseConfig) -> Options {
     Options {
         url: config.url.clone(),
         schema: S::NAME,
         pool_size: config.pool_size.max(1),
         migrate: config.migrate,
-        wait: Duration::from_millis(config.wait_ms),
+        wait_timeout: Duration::from_millis(config.wait_ms),
     }
 }

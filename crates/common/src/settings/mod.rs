@@ -28,7 +28,7 @@ const RELOAD_INTERVAL: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 #[schema(as = Settings)]
-pub struct Document {
+pub(crate) struct Document {
     /// Log level and filter.
     #[schema(required = true)]
     pub logging: Logging,
@@ -37,7 +37,7 @@ pub struct Document {
 /// Log level and filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
-pub struct Logging {
+pub(crate) struct Logging {
     /// `off`, `error`, `warn`, `info`, `debug` or `trace`, in any case.
     #[schema(required = true, min_length = 1, example = "info")]
     pub level: String,
@@ -47,12 +47,12 @@ pub struct Logging {
 }
 
 /// The settings in force in this process.
-pub struct Settings {
+pub(crate) struct RuntimeSettings {
     db: Database,
     current: Mutex<Document>,
 }
 
-impl Settings {
+impl RuntimeSettings {
     /// Loads the stored document, or creates one with the configured level, and applies it.
     pub(crate) async fn open(db: &Database, level: &str) -> Result<Self, Error> {
         let logging = Logging { level: level.to_owned(), filter: String::new() };
@@ -124,7 +124,7 @@ fn rules(document: &Document, errors: &mut ValidationErrors) {
 pub(crate) async fn update(
     _admin: Authorized<Admin>,
     body: Body<Document>,
-    settings: Data<Settings>,
+    settings: Data<RuntimeSettings>,
 ) -> Result<JsonResponse, Error> {
     let (mut document, _) = body.check(rules)?;
     document.logging.level = document.logging.level.to_lowercase();
@@ -138,7 +138,10 @@ pub(crate) async fn update(
 #[utoipa::path(operation_id = "find_settings", tag = "settings", security(("bearer" = [])),
     responses((status = 200, body = Document), ErrorResponses))]
 #[get("/settings")]
-pub(crate) async fn find(_admin: Authorized<Admin>, settings: Data<Settings>) -> Result<JsonResponse, Error> {
+pub(crate) async fn find(
+    _admin: Authorized<Admin>,
+    settings: Data<RuntimeSettings>,
+) -> Result<JsonResponse, Error> {
     settings.reload().await?;
     JsonResponse::json(&settings.current())
 }

@@ -2,16 +2,16 @@ use testkit::TestDatabase;
 
 use super::*;
 
-async fn open(test: &TestDatabase) -> Data<Settings> {
+async fn open(test: &TestDatabase) -> Data<RuntimeSettings> {
     let db = crate::migrations::tests::open(test).await;
-    Data::new(Settings::open(&db, "info").await.unwrap())
+    Data::new(RuntimeSettings::open(&db, "info").await.unwrap())
 }
 
 testkit::on_both! {
     async fn a_replica_applies_changes_within_five_seconds(backend) {
         let test = TestDatabase::empty(backend).await;
         let (one, two) = (open(&test).await, open(&test).await);
-        let watching = tokio::spawn(Settings::watch(two.clone()));
+        let watching = tokio::spawn(RuntimeSettings::watch(two.clone()));
         let logging = Logging { level: "trace".into(), filter: "x=debug".into() };
         let document = Document { logging };
         let stored = document.clone();

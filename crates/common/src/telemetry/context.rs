@@ -14,6 +14,7 @@ use super::traceparent;
 pub(crate) use super::traceparent::TRACEPARENT;
 use super::traces::Traces;
 
+/// Header with the id of a request.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Length of the longest request id that a client may choose.
 const MAX_REQUEST_ID_LENGTH: usize = 128;
@@ -57,6 +58,7 @@ impl RequestContext {
         }
     }
 
+    /// Returns the id of the trace that the request belongs to.
     pub(crate) fn trace_id(&self) -> TraceId {
         self.span.trace_id()
     }

@@ -50,6 +50,7 @@ fn requests(operation: &str, status: u16) -> Counter {
     counter!("drover_requests_total", &labels)
 }
 
+/// Requests in flight.
 pub(crate) fn requests_in_flight() -> Gauge {
     gauge!("drover_requests_in_flight")
 }
@@ -106,7 +107,7 @@ pub(crate) fn register_metrics(service: &'static str) {
         "drover_request_seconds",
         "Time until the head of the response was sent, by operation"
     );
-    describe_gauge!("drover_requests_in_flight", "Requests whose responses have not ended");
+    describe_gauge!("drover_requests_in_flight", "Requests in a handler or in a streamed response");
     describe_counter!(
         "drover_idempotency_replays_total",
         "POSTs answered with the stored response of their idempotency key"

@@ -1,9 +1,9 @@
 //! Logs, metrics and traces.
 
 pub(crate) mod context;
-pub mod failure_streak;
+pub(crate) mod failure_streak;
 mod json;
-pub mod logs;
+pub(crate) mod logs;
 pub(crate) mod metrics;
 mod pretty;
 mod process;

@@ -46,8 +46,8 @@ where
 mod tests {
     use tracing_subscriber::fmt;
 
-    use super::super::json::tests::Written;
     use super::*;
+    use crate::telemetry::json::tests::Written;
 
     #[test]
     fn escapes_control_characters() {

@@ -7,6 +7,7 @@ use opentelemetry::propagation::{Extractor, Injector, TextMapPropagator};
 use opentelemetry::trace::{SpanContext, TraceContextExt};
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 
+/// Header with the trace and the parent span of a request.
 pub(crate) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// Returns the header that names this span as the parent.

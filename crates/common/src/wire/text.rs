@@ -51,7 +51,7 @@ fn schema(min: usize, max: usize, pattern: &str, form: TextForm) -> RefOr<Schema
 }
 
 macro_rules! text {
-    ($(#[$doc:meta])* $name:ident, $min:literal..$max:literal, $pattern:ident, $form:ident) => {
+    ($(#[$doc:meta])* $name:ident, $min:literal..=$max:literal, $pattern:ident, $form:ident) => {
         $(#[$doc])*
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(transparent)]
@@ -75,35 +75,35 @@ macro_rules! text {
 
 text!(
     /// A name or an id: 1 to 200 characters.
-    Name, 1..200, NAME, Line
+    Name, 1..=200, NAME, Line
 );
 text!(
     /// A stored id, which may be older than the normalization of ids: 1 to 200 characters, compared exactly.
-    StoredId, 1..200, NO_NUL, Exact
+    StoredId, 1..=200, NO_NUL, Exact
 );
 text!(
     /// A reference or a ticket number: 1 to 100 characters.
-    Reference, 1..100, NAME, Line
+    Reference, 1..=100, NAME, Line
 );
 text!(
     /// A vehicle registration: 1 to 20 characters, in upper case.
-    Registration, 1..20, NAME, Upper
+    Registration, 1..=20, NAME, Upper
 );
 text!(
     /// A tag: 1 to 50 characters without `;`.
-    Tag, 1..50, TAG, Line
+    Tag, 1..=50, TAG, Line
 );
 text!(
     /// A breed, a breed type or a breed society: 1 to 60 characters.
-    Breed, 1..60, NAME, Line
+    Breed, 1..=60, NAME, Line
 );
 text!(
     /// A description or message: up to 10,000 characters, line breaks allowed.
-    LongText, 0..10000, LINES, Lines
+    LongText, 0..=10000, LINES, Lines
 );
 text!(
     /// The text of a query parameter: up to 1,000 characters.
-    QueryText, 0..1000, LINE, Line
+    QueryText, 0..=1000, LINE, Line
 );
 
 /// A postcode: up to 20 characters. Postcodes of the UK and Ireland are normalized when they are deserialized.

@@ -89,8 +89,8 @@ fn validates_claims() {
             ("iss", json!("other"), "issuer"),
             ("iss", json!([testkit::ISSUER]), "issuer is not a string"),
             ("iss", json!(["other", testkit::ISSUER]), "issuer is not a string"),
-            ("sub", json!(" "), "names nobody"),
-            ("sub", json!(5), "names nobody"),
+            ("sub", json!(" "), "no user id"),
+            ("sub", json!(5), "no user id"),
             ("exp", json!("soon"), ""),
             ("nbf", json!("later"), "wrong type"),
         ] {

@@ -69,7 +69,7 @@ testkit::on_both! {
         failing["fail"] = json!(true);
         for _ in 0..2 {
             let failed = post(&app, &user, "k", &failing).send().await;
-            assert_eq!(failed.json()["message"], "The request asked for this failure.");
+            assert_eq!(failed.json()["message"], "The request specifies this failure.");
             assert_eq!(failed.error(409), "conflict");
         }
         assert_eq!(count(&app).await, 0);

@@ -90,7 +90,7 @@ proptest! {
         text in "\\PC{0,60}", key in prop::option::of(any::<i64>()), words in "\\PC{0,20}", numeric in any::<bool>(),
         changes in vec((any::<Index>(), any::<u8>()), 0..3), end in prop::option::of(any::<Index>()),
     ) {
-        let value = if numeric { key.map(SortValue::Number) } else { Some(SortValue::Text(words)) };
+        let value = if numeric { key.map(SortValue::Integer) } else { Some(SortValue::Text(words)) };
         let valid = Cursor { sort: "reference".into(), value, id: Id::new() }.encode();
         let damaged = String::from_utf8_lossy(&mutate(valid.clone().into_bytes(), &changes, end)).into_owned();
         for text in [text, damaged, valid] {

@@ -123,6 +123,8 @@ impl QueryFragment<MultiBackend> for Column {
 
 /// The name under which every branch of a [`MergedQuery`](super::MergedQuery) selects its sort key.
 pub(super) const SORT_KEY: &str = "sort_key";
+/// The name under which a [`RowSortKey`] selects the number of the row.
+pub(super) const ROW_NUMBER: &str = "row_number";
 
 /// A sort key, as a column of a branch's result.
 #[derive(Clone, Copy, Debug)]
@@ -147,6 +149,39 @@ impl<E> ValidGrouping<()> for SortKey<E> {
     type IsAggregate = is_aggregate::Never;
 }
 impl<E> QueryId for SortKey<E> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+/// A [`SortKey`], and on SQLite the number of the row (`rowid`), which every index has.
+/// [`load_with_documents`](super::MergedQuery::load_with_documents) needs it: a row is found faster by its number than
+/// by its id.
+#[derive(Clone, Copy, Debug)]
+pub struct RowSortKey<E>(pub E);
+
+impl<E: QueryFragment<MultiBackend>> QueryFragment<MultiBackend> for RowSortKey<E> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
+        self.0.walk_ast(out.reborrow())?;
+        out.push_sql(" AS ");
+        out.push_sql(SORT_KEY);
+        if matches!(out.backend(), MultiBackend::Sqlite(_)) {
+            out.push_sql(", rowid AS ");
+            out.push_sql(ROW_NUMBER);
+        }
+        Ok(())
+    }
+}
+
+impl<E> Expression for RowSortKey<E> {
+    /// Branches are not loaded themselves.
+    type SqlType = Untyped;
+}
+impl<E, T> AppearsOnTable<T> for RowSortKey<E> {}
+impl<E, T> SelectableExpression<T> for RowSortKey<E> {}
+impl<E> ValidGrouping<()> for RowSortKey<E> {
+    type IsAggregate = is_aggregate::Never;
+}
+impl<E> QueryId for RowSortKey<E> {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
 }

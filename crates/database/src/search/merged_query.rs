@@ -5,21 +5,25 @@
 
 use std::marker::PhantomData;
 
+use diesel::backend::Backend;
 use diesel::connection::DefaultLoadingMode;
 use diesel::deserialize::FromSqlRow;
 use diesel::expression::QueryMetadata;
+use diesel::internal::derives::multiconnection::AstPassHelper;
+use diesel::pg::{Pg, PgQueryBuilder};
 use diesel::prelude::*;
-use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::query_builder::{AstPass, Query, QueryBuilder, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Double, Nullable, Text};
+use diesel::sqlite::{Sqlite, SqliteQueryBuilder};
 
-use super::keyset::{Position, SORT_KEY, SortOrder};
+use super::keyset::{Position, ROW_NUMBER, SORT_KEY, SortOrder};
 use super::sort_key::{Nulls, SortType, SortValue};
 use crate::types::{IdSql, Json, JsonSql, TimestampSql};
 use crate::{AnyConnection, Id, MultiBackend};
 
 /// Some rows of all branches, in order. Each branch selects `id` and a [`SortKey`](super::SortKey).
 #[derive(Debug)]
-pub struct MergedQuery<Q> {
+pub struct MergedQuery<Q, F = NoCondition> {
     branches: Vec<Q>,
     sort_type: SortType,
     order: String,
@@ -28,6 +32,18 @@ pub struct MergedQuery<Q> {
     limit: i64,
     offset: i64,
     cache_statement: bool,
+    /// How many rows of the branches are read, and the condition for those that count.
+    scan: Option<(i64, F)>,
+}
+
+/// No condition on merged rows.
+#[derive(Clone, Copy, Debug)]
+pub struct NoCondition;
+
+impl QueryFragment<MultiBackend> for NoCondition {
+    fn walk_ast<'b>(&'b self, _: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
+        Ok(())
+    }
 }
 
 impl<Q: QueryFragment<MultiBackend>> MergedQuery<Q> {
@@ -38,17 +54,33 @@ impl<Q: QueryFragment<MultiBackend>> MergedQuery<Q> {
             let nulls = if nulls_last { " NULLS LAST" } else { "" };
             format!("{SORT_KEY} {direction}{nulls}, id {direction}")
         };
+        // PostgreSQL reads an index backwards only for an order without NULLS LAST.
+        let branch_order = by(order.nulls == Nulls::Mixed);
+        let order_of_all =
+            if branches.len() == 1 { branch_order.clone() } else { by(order.nulls != Nulls::Never) };
         Self {
             branches,
             sort_type: order.sort_type,
-            order: by(order.nulls != Nulls::Never),
-            branch_order: by(order.nulls == Nulls::Mixed),
+            order: order_of_all,
+            branch_order,
             limit,
             offset,
             cache_statement: false,
+            scan: None,
         }
     }
 
+    /// Reads only the first `max_scanned` rows, and selects among them those that meet a condition on columns that
+    /// every branch selects. The work is bounded even if few rows meet it, but rows may be missing unless the page is
+    /// full.
+    pub fn filter_first<F>(self, max_scanned: i64, condition: F) -> MergedQuery<Q, F> {
+        let Self { branches, sort_type, order, branch_order, limit, offset, cache_statement, scan: _ } = self;
+        let scan = Some((max_scanned, condition));
+        MergedQuery { branches, sort_type, order, branch_order, limit, offset, cache_statement, scan }
+    }
+}
+
+impl<Q: QueryFragment<MultiBackend>, F: QueryFragment<MultiBackend>> MergedQuery<Q, F> {
     /// With `true`, connections keep the statement prepared even if Diesel does not know that its text is one of few.
     /// A connection keeps each statement for a thousand uses, with 5 to 20 kB on SQLite.
     #[must_use]
@@ -66,7 +98,8 @@ impl<Q: QueryFragment<MultiBackend>> MergedQuery<Q> {
     }
 
     /// As [`load`](Self::load), but reads the documents from `table` once the page is known: they are not sorted with
-    /// their keys, and an index that has all other columns suffices.
+    /// their keys, and an index that has all other columns suffices. Each branch selects `id` and a
+    /// [`RowSortKey`](super::RowSortKey).
     ///
     /// # Errors
     /// Those of the database.
@@ -75,18 +108,24 @@ impl<Q: QueryFragment<MultiBackend>> MergedQuery<Q> {
         table: &str,
         c: &mut AnyConnection,
     ) -> QueryResult<Vec<(Json, Position)>> {
+        let (key, page_key) = match c {
+            AnyConnection::Sqlite(_) => ("rowid", ROW_NUMBER),
+            AnyConnection::Postgres(_) => ("id", "id"),
+        };
         self.load_columns(
-            &format!("(SELECT document FROM {table} WHERE {table}.id = page.id) AS document, id"),
+            &format!("(SELECT document FROM {table} WHERE {table}.{key} = page.{page_key}) AS document, id"),
             c,
         )
     }
 
     fn load_columns(&self, columns: &str, c: &mut AnyConnection) -> QueryResult<Vec<(Json, Position)>> {
         let rows: Vec<(Json, Id, Option<SortValue>)> = match self.sort_type {
-            SortType::Timestamp => self.typed::<(JsonSql, IdSql, Nullable<TimestampSql>)>(columns, c).load(c),
-            SortType::Text => self.typed::<(JsonSql, IdSql, Nullable<Text>)>(columns, c).load(c),
-            SortType::Number => self.typed::<(JsonSql, IdSql, Nullable<BigInt>)>(columns, c).load(c),
-            SortType::Float => self.typed::<(JsonSql, IdSql, Nullable<Double>)>(columns, c).load(c),
+            SortType::Timestamp => {
+                self.typed::<(JsonSql, IdSql, Nullable<TimestampSql>)>(columns, c)?.load(c)
+            }
+            SortType::Text => self.typed::<(JsonSql, IdSql, Nullable<Text>)>(columns, c)?.load(c),
+            SortType::Number => self.typed::<(JsonSql, IdSql, Nullable<BigInt>)>(columns, c)?.load(c),
+            SortType::Float => self.typed::<(JsonSql, IdSql, Nullable<Double>)>(columns, c)?.load(c),
         }?;
         Ok(rows.into_iter().map(|(document, id, value)| (document, (value, id))).collect())
     }
@@ -111,7 +150,7 @@ impl<Q: QueryFragment<MultiBackend>> MergedQuery<Q> {
         K: 'static,
     {
         let (mut ids, mut last) = (Vec::new(), None);
-        let query = self.typed::<(IdSql, K)>("id", c);
+        let query = self.typed::<(IdSql, K)>("id", c)?;
         for row in query.load_iter::<(Id, Option<SortValue>), DefaultLoadingMode>(c)? {
             let (id, value) = row?;
             ids.push(id);
@@ -120,35 +159,67 @@ impl<Q: QueryFragment<MultiBackend>> MergedQuery<Q> {
         Ok((ids, last))
     }
 
-    fn typed<T>(&self, columns: &str, c: &AnyConnection) -> TypedQuery<'_, Q, T> {
+    fn typed<T>(&self, columns: &str, c: &AnyConnection) -> QueryResult<TypedQuery<'_, Q, F, T>> {
         // PostgreSQL merges branches in index order only if each is ordered and limited itself. SQLite merges them
         // without that, and would sort the rows of a limited branch again.
         let is_limited = self.branches.len() > 1 && matches!(c, AnyConnection::Postgres(_));
-        let branch_limit = is_limited.then(|| self.limit.saturating_add(self.offset));
-        TypedQuery { query: self, columns: format!("{columns}, {SORT_KEY}"), branch_limit, row: PhantomData }
+        let branch_limit = is_limited.then(|| match &self.scan {
+            Some((max_scanned, _)) => *max_scanned,
+            None => self.limit.saturating_add(self.offset),
+        });
+        let columns = format!("{columns}, {SORT_KEY}");
+        let mut query = TypedQuery { query: self, columns, branch_limit, text: None, row: PhantomData };
+        query.text = Some(query.build_text(c)?);
+        Ok(query)
     }
 }
 
 /// The statement of a [`MergedQuery`], with the SQL types `T` of its columns.
-struct TypedQuery<'q, Q, T> {
-    query: &'q MergedQuery<Q>,
+struct TypedQuery<'q, Q, F, T> {
+    query: &'q MergedQuery<Q, F>,
     columns: String,
     branch_limit: Option<i64>,
+    /// The text of the statement, once it is built.
+    text: Option<String>,
     row: PhantomData<T>,
 }
 
-impl<Q, T> QueryId for TypedQuery<'_, Q, T> {
+impl<Q, F, T> TypedQuery<'_, Q, F, T>
+where
+    Self: QueryFragment<MultiBackend>,
+{
+    /// Builds the text of the statement. Diesel asks a query of several backends for its text three times.
+    fn build_text(&self, c: &AnyConnection) -> QueryResult<String> {
+        type Builder = <MultiBackend as Backend>::QueryBuilder;
+        let (mut builder, backend) = match c {
+            AnyConnection::Sqlite(_) => {
+                (Builder::Sqlite(SqliteQueryBuilder::default()), MultiBackend::Sqlite(Sqlite))
+            }
+            AnyConnection::Postgres(_) => {
+                (Builder::Postgres(PgQueryBuilder::default()), MultiBackend::Postgres(Pg))
+            }
+        };
+        self.to_sql(&mut builder, &backend)?;
+        Ok(builder.finish())
+    }
+}
+
+impl<Q, F, T> QueryId for TypedQuery<'_, Q, F, T> {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
-impl<Q, T> Query for TypedQuery<'_, Q, T> {
+impl<Q, F, T> Query for TypedQuery<'_, Q, F, T> {
     type SqlType = T;
 }
 
-impl<Q, T> RunQueryDsl<AnyConnection> for TypedQuery<'_, Q, T> {}
+impl<Q, F, T> RunQueryDsl<AnyConnection> for TypedQuery<'_, Q, F, T> {}
 
-impl<Q: QueryFragment<MultiBackend>, T> QueryFragment<MultiBackend> for TypedQuery<'_, Q, T> {
+impl<Q, F, T> QueryFragment<MultiBackend> for TypedQuery<'_, Q, F, T>
+where
+    Q: QueryFragment<MultiBackend>,
+    F: QueryFragment<MultiBackend>,
+{
     fn is_safe_to_cache_prepared(&self, backend: &MultiBackend) -> QueryResult<bool> {
         for branch in &self.query.branches {
             if !self.query.cache_statement && !branch.is_safe_to_cache_prepared(backend)? {
@@ -159,10 +230,20 @@ impl<Q: QueryFragment<MultiBackend>, T> QueryFragment<MultiBackend> for TypedQue
     }
 
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
-        let MergedQuery { branches, order, branch_order, limit, offset, .. } = self.query;
+        if let Some(text) = &self.text
+            && out.bind_collector().is_none()
+            && out.debug_binds().is_none()
+        {
+            out.push_sql(text);
+            return Ok(());
+        }
+        let MergedQuery { branches, order, branch_order, limit, offset, scan, .. } = self.query;
         out.push_sql("SELECT ");
         out.push_sql(&self.columns);
         out.push_sql(" FROM (");
+        if scan.is_some() {
+            out.push_sql("SELECT * FROM (");
+        }
         for (i, branch) in branches.iter().enumerate() {
             if i > 0 {
                 out.push_sql(" UNION ALL ");
@@ -183,6 +264,12 @@ impl<Q: QueryFragment<MultiBackend>, T> QueryFragment<MultiBackend> for TypedQue
         // columns: neither database reorders what it reads from a sorted subquery.
         out.push_sql(" ORDER BY ");
         out.push_sql(order);
+        if let Some((max_scanned, condition)) = scan {
+            out.push_sql(" LIMIT ");
+            out.push_bind_param::<BigInt, _>(max_scanned)?;
+            out.push_sql(") AS scanned WHERE ");
+            condition.walk_ast(out.reborrow())?;
+        }
         out.push_sql(" LIMIT ");
         out.push_bind_param::<BigInt, _>(limit)?;
         out.push_sql(" OFFSET ");

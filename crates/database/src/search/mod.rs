@@ -5,6 +5,6 @@ pub mod like;
 mod merged_query;
 mod sort_key;
 
-pub use keyset::{Column, Position, RowsAfter, SortKey, SortOrder};
+pub use keyset::{Column, Position, RowSortKey, RowsAfter, SortKey, SortOrder};
 pub use merged_query::MergedQuery;
 pub use sort_key::{Nulls, SortType, SortValue};

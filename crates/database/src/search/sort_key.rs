@@ -37,27 +37,22 @@ pub enum Nulls {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromSqlRow)]
 #[serde(untagged)]
 pub enum SortValue {
-    /// A value of any [`SortType`] except text.
-    Number(i64),
+    /// A value of any [`SortType`] except text: milliseconds, a number, or the bits of a floating-point number.
+    Integer(i64),
     /// A value of [`SortType::Text`].
     Text(String),
 }
 
 impl SortValue {
-    /// The value of a number that is not negative, for [`SortType::Float`].
+    /// Returns the value of a number for [`SortType::Float`]. The number must not be negative or NaN.
     pub fn from_float(number: f64) -> Self {
-        Self::Number(number.to_bits().cast_signed())
+        // The sum is 0.0 for -0.0, whose bits are negative.
+        Self::Integer((number + 0.0).to_bits().cast_signed())
     }
 
-    /// True if a key of this type can have the value. A cursor comes from a client, which may have changed it.
+    /// Returns true if a key of this type can have the value. A cursor comes from a client, which may have changed it.
     pub fn is_of(&self, sort_type: SortType) -> bool {
-        match (self, sort_type) {
-            (Self::Number(millis), SortType::Timestamp) => Timestamp::from_millis(*millis).is_some(),
-            (Self::Number(_), SortType::Number | SortType::Float) => true,
-            // No stored text has control characters, and PostgreSQL refuses to compare with NUL.
-            (Self::Text(text), SortType::Text) => !text.chars().any(char::is_control),
-            _ => false,
-        }
+        BoundValue::new(self.clone(), sort_type).is_some()
     }
 }
 
@@ -71,20 +66,28 @@ pub(crate) enum BoundValue {
 }
 
 impl BoundValue {
-    /// `None` if the value [is not of](SortValue::is_of) this type.
-    pub fn new(value: SortValue, sort_type: SortType) -> Option<Self> {
+    /// Converts a value, or returns `None` if no key of this type has it.
+    pub(crate) fn new(value: SortValue, sort_type: SortType) -> Option<Self> {
         Some(match (value, sort_type) {
-            (SortValue::Number(millis), SortType::Timestamp) => {
+            (SortValue::Integer(millis), SortType::Timestamp) => {
                 Self::Timestamp(Timestamp::from_millis(millis)?)
             }
-            (SortValue::Number(number), SortType::Number) => Self::Number(number),
-            (SortValue::Number(bits), SortType::Float) => Self::Float(f64::from_bits(bits.cast_unsigned())),
-            (SortValue::Text(text), SortType::Text) => Self::Text(text),
+            (SortValue::Integer(number), SortType::Number) => Self::Number(number),
+            (SortValue::Integer(bits), SortType::Float) => {
+                let number = f64::from_bits(bits.cast_unsigned());
+                if number.is_nan() || number.is_sign_negative() {
+                    return None;
+                }
+                Self::Float(number)
+            }
+            // No stored text has control characters, and PostgreSQL refuses to compare with NUL.
+            (SortValue::Text(text), SortType::Text) if !text.contains(char::is_control) => Self::Text(text),
             _ => return None,
         })
     }
 
-    pub fn bind<'b>(&'b self, out: &mut AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
+    /// Binds the value as a parameter of the statement.
+    pub(crate) fn bind<'b>(&'b self, out: &mut AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
         match self {
             Self::Timestamp(value) => out.push_bind_param::<TimestampSql, _>(value),
             Self::Text(value) => out.push_bind_param::<Text, _>(value),
@@ -99,7 +102,7 @@ type RawValue<'a> = <MultiBackend as diesel::backend::Backend>::RawValue<'a>;
 impl FromSql<TimestampSql, MultiBackend> for SortValue {
     fn from_sql(value: RawValue<'_>) -> deserialize::Result<Self> {
         FromSql::<TimestampSql, MultiBackend>::from_sql(value)
-            .map(|timestamp: Timestamp| Self::Number(timestamp.millis()))
+            .map(|timestamp: Timestamp| Self::Integer(timestamp.millis()))
     }
 }
 
@@ -111,12 +114,79 @@ impl FromSql<Text, MultiBackend> for SortValue {
 
 impl FromSql<BigInt, MultiBackend> for SortValue {
     fn from_sql(value: RawValue<'_>) -> deserialize::Result<Self> {
-        FromSql::<BigInt, MultiBackend>::from_sql(value).map(Self::Number)
+        FromSql::<BigInt, MultiBackend>::from_sql(value).map(Self::Integer)
     }
 }
 
 impl FromSql<Double, MultiBackend> for SortValue {
     fn from_sql(value: RawValue<'_>) -> deserialize::Result<Self> {
         FromSql::<Double, MultiBackend>::from_sql(value).map(Self::from_float)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SORT_TYPES: [SortType; 4] =
+        [SortType::Timestamp, SortType::Text, SortType::Number, SortType::Float];
+
+    /// Returns the value that a row with this bound value has.
+    fn stored(value: BoundValue) -> SortValue {
+        match value {
+            BoundValue::Timestamp(timestamp) => SortValue::Integer(timestamp.millis()),
+            BoundValue::Text(text) => SortValue::Text(text),
+            BoundValue::Number(number) => SortValue::Integer(number),
+            BoundValue::Float(number) => SortValue::from_float(number),
+        }
+    }
+
+    fn types_of(value: &SortValue) -> Vec<SortType> {
+        SORT_TYPES.into_iter().filter(|sort_type| value.is_of(*sort_type)).collect()
+    }
+
+    #[test]
+    fn accepts_exactly_the_values_that_keys_can_have() {
+        use SortType::{Float, Number, Text, Timestamp};
+        for (number, types) in [
+            (0, &[Timestamp, Number, Float][..]),
+            (-1, &[Timestamp, Number]),
+            (i64::MAX, &[Number]),
+            (i64::MIN, &[Number]),
+            ((-1.5_f64).to_bits().cast_signed(), &[Number]),
+            (f64::NAN.to_bits().cast_signed(), &[Number]),
+            (1.5_f64.to_bits().cast_signed(), &[Number, Float]),
+        ] {
+            assert_eq!(types_of(&SortValue::Integer(number)), types, "{number}");
+        }
+        for (text, types) in [
+            ("", &[Text][..]),
+            ("ä 🐄", &[Text]),
+            ("\0", &[]),
+            ("a\nb", &[]),
+            ("\u{7f}", &[]),
+            ("\u{85}", &[]),
+        ] {
+            assert_eq!(types_of(&SortValue::Text(text.into())), types, "{text:?}");
+        }
+        assert_eq!(SortValue::from_float(-0.0), SortValue::Integer(0));
+    }
+
+    proptest! {
+        #[test]
+        fn accepts_every_value_that_can_be_bound_and_no_other(
+            number: i64, float in 0.0..=f64::MAX, text in any::<String>(), index in 0..SORT_TYPES.len(),
+        ) {
+            let sort_type = SORT_TYPES[index];
+            for value in [SortValue::Integer(number), SortValue::from_float(float), SortValue::Text(text)] {
+                let bound = BoundValue::new(value.clone(), sort_type);
+                prop_assert_eq!(value.is_of(sort_type), bound.is_some());
+                // A row with this key gives the same value, so the next cursor is accepted too.
+                prop_assert_eq!(bound.map(stored).unwrap_or(value.clone()), value);
+            }
+            prop_assert!(SortValue::from_float(float).is_of(SortType::Float));
+        }
     }
 }

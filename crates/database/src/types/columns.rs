@@ -7,7 +7,7 @@ use diesel::backend::Backend;
 use diesel::deserialize::{self, FromSql};
 use diesel::pg::Pg;
 use diesel::serialize::{self, IsNull, Output, ToSql};
-use diesel::sql_types::{BigInt, Binary, HasSqlType, Text, Timestamptz, Uuid as PgUuid};
+use diesel::sql_types::{BigInt, HasSqlType, Text, Timestamptz, Uuid as PgUuid};
 use diesel::sqlite::Sqlite;
 use uuid::Uuid;
 
@@ -59,9 +59,8 @@ impl ToSql<IdSql, Sqlite> for Id {
     }
 }
 impl FromSql<IdSql, Sqlite> for Id {
-    fn from_sql(value: <Sqlite as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
-        let bytes = <Vec<u8> as FromSql<Binary, Sqlite>>::from_sql(value)?;
-        Ok(Self(Uuid::from_slice(&bytes)?))
+    fn from_sql(mut value: <Sqlite as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
+        Ok(Self(Uuid::from_slice(value.read_blob())?))
     }
 }
 

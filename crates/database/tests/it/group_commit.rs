@@ -1,8 +1,11 @@
 //! Group commit of SQLite: concurrent writes share commits and fail one by one.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use database::Error;
+use diesel::Connection;
 use futures_util::future::join_all;
 use testkit::{Backend, block_on};
 
@@ -98,5 +101,41 @@ fn single_writes_commit_without_delay() {
             add(&db, &i.to_string()).await.unwrap();
         }
         assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+    });
+}
+
+#[test]
+fn writes_run_again_after_a_failure_and_are_stored_once() {
+    block_on(async {
+        let (db, _test) = open(Backend::Sqlite).await;
+        add(&db, "warm").await.unwrap();
+        let runs = Arc::new(AtomicUsize::new(0));
+        for round in 0..3 {
+            let slow = db.write(|_| {
+                std::thread::sleep(Duration::from_millis(5));
+                Ok::<_, Error>(())
+            });
+            let (counted, name) = (runs.clone(), format!("counted {round}"));
+            let good = db.write(move |c| {
+                counted.fetch_add(1, Ordering::Relaxed);
+                insert(c, &Thing::named(&name))
+            });
+            let panics = db.write(move |c| {
+                insert(c, &Thing::named("bad"))?;
+                c.transaction::<(), Error, _>(|_| panic!("a bug"))
+            });
+            let name = format!("last {round}");
+            let last = add(&db, &name);
+            let (slow, good, panics, last) = tokio::join!(slow, good, panics, last);
+            slow.unwrap();
+            good.unwrap();
+            assert!(matches!(panics, Err(Error::Panicked)));
+            last.unwrap();
+        }
+        // The groups after a repeated one use savepoints.
+        let runs = runs.load(Ordering::Relaxed);
+        assert!((3..=4).contains(&runs), "{runs} runs of 3 writes");
+        let stored = names(&db).await;
+        assert_eq!(stored, ["counted 0", "counted 1", "counted 2", "last 0", "last 1", "last 2", "warm"]);
     });
 }

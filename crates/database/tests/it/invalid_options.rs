@@ -10,7 +10,7 @@ use crate::support::{migrations, options};
 
 /// Opens a database and returns the text of its [`Error::Setup`].
 async fn setup_error(url: &str) -> String {
-    let short = Options { wait: Duration::from_secs(2), ..options(url) };
+    let short = Options { wait_timeout: Duration::from_secs(2), ..options(url) };
     match Database::open(short, migrations).await.err() {
         Some(Error::Setup(sentence)) => {
             assert!(!sentence.contains('\n'), "{sentence}");

@@ -6,7 +6,7 @@ use database::{Database, Error, Migrations};
 use diesel::prelude::*;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use futures_util::future::join_all;
-use testkit::TestDatabase;
+use testkit::{Backend, TestDatabase};
 
 use crate::support::{add, migrations, names, options};
 
@@ -51,7 +51,8 @@ testkit::on_both! {
         let test = TestDatabase::empty(backend).await;
         let broken = Database::open(options(&test.url), with_broken).await.err();
         let Some(Error::Setup(sentence)) = broken else { panic!("{broken:?}") };
-        assert!(sentence.contains("migration") && sentence.contains("nowhere"), "{sentence}");
+        let failure = "the migration 20270102000000_break failed and was rolled back: ";
+        assert!(sentence.starts_with(failure) && sentence.contains("nowhere"), "{sentence}");
         assert!(!sentence.contains('\n'), "{sentence}");
         let started = Instant::now();
         let db = Database::open(options(&test.url), migrations).await.unwrap();
@@ -62,11 +63,27 @@ testkit::on_both! {
         });
         assert!(half.await.is_err());
     }
+
+    async fn unreadable_table_of_migrations_is_not_reported_as_a_failed_migration(backend) {
+        let test = TestDatabase::empty(backend).await;
+        let options = options(&test.url);
+        test.execute(&match backend {
+            Backend::Sqlite => "CREATE TABLE __diesel_schema_migrations (id INTEGER)".to_owned(),
+            Backend::Postgres => format!(
+                "CREATE SCHEMA {0}; CREATE TABLE {0}.__diesel_schema_migrations (id INTEGER)", options.schema
+            ),
+        });
+        let migrated = Database::migrate(&options, migrations()).err();
+        let Some(Error::Setup(sentence)) = migrated else { panic!("{migrated:?}") };
+        let failure = "the table __diesel_schema_migrations cannot be read, and no migration was run: ";
+        assert!(sentence.starts_with(failure), "{sentence}");
+        assert!(!sentence.contains('\n'), "{sentence}");
+    }
 }
 
 #[tokio::test]
 async fn role_without_create_privilege_migrates_its_own_schema() {
-    let test = TestDatabase::empty(testkit::Backend::Postgres).await;
+    let test = TestDatabase::empty(Backend::Postgres).await;
     let (role, schema) = (format!("role_{}", test.name()), options(&test.url).schema);
     test.execute(&format!(
         "CREATE ROLE {role} LOGIN PASSWORD 'own'; CREATE SCHEMA {schema} AUTHORIZATION {role}"

@@ -13,8 +13,8 @@ use crate::support::{Thing, add, insert, migrations, names, open, options};
 testkit::on_both! {
     async fn reads_without_a_free_connection_time_out(backend) {
         let test = TestDatabase::empty(backend).await;
-        let wait = Duration::from_millis(400);
-        let options = Options { pool_size: 2, wait, ..options(&test.url) };
+        let wait_timeout = Duration::from_millis(400);
+        let options = Options { pool_size: 2, wait_timeout, ..options(&test.url) };
         let db = Database::open(options, migrations).await.unwrap();
         let hold = || {
             let db = db.clone();
@@ -113,7 +113,7 @@ fn writes_interrupted_during_commit_are_not_retried() {
 fn missing_databases_are_unavailable_within_the_timeout() {
     block_on(async {
         let test = TestDatabase::empty(Backend::Postgres).await;
-        let short = Options { wait: Duration::from_millis(500), ..options(&test.url) };
+        let short = Options { wait_timeout: Duration::from_millis(500), ..options(&test.url) };
         let db = Database::open(short, migrations).await.unwrap();
         execute_on_server(&format!("DROP DATABASE {} WITH (FORCE)", test.name()));
         let started = Instant::now();

@@ -47,7 +47,7 @@ fn calls_to_stalled_servers_are_abandoned_and_later_calls_succeed() {
         let test = TestDatabase::empty(Backend::Postgres).await;
         let stalled = Arc::new(AtomicBool::new(false));
         let url = stalling_proxy(&test.url, &stalled).await;
-        let options = Options { pool_size: 2, wait: Duration::from_millis(500), ..options(&url) };
+        let options = Options { pool_size: 2, wait_timeout: Duration::from_millis(500), ..options(&url) };
         let db = Database::open(options, migrations).await.unwrap();
         add(&db, "before").await.unwrap();
         stalled.store(true, Ordering::SeqCst);
@@ -79,7 +79,7 @@ fn unanswered_commits_have_an_unknown_outcome() {
         let test = TestDatabase::empty(Backend::Postgres).await;
         let stalled = Arc::new(AtomicBool::new(false));
         let url = stalling_proxy(&test.url, &stalled).await;
-        let options = Options { wait: Duration::from_millis(500), ..options(&url) };
+        let options = Options { wait_timeout: Duration::from_millis(500), ..options(&url) };
         let db = Database::open(options, migrations).await.unwrap();
         let thing = Thing::named("maybe");
         let written = db.write(move |c| {
@@ -96,7 +96,7 @@ fn unanswered_commits_have_an_unknown_outcome() {
 fn slow_queries_are_not_abandoned() {
     block_on(async {
         let test = TestDatabase::empty(Backend::Postgres).await;
-        let short = Options { wait: Duration::from_millis(300), ..options(&test.url) };
+        let short = Options { wait_timeout: Duration::from_millis(300), ..options(&test.url) };
         let db = Database::open(short, migrations).await.unwrap();
         let slept = db.read(|c| {
             diesel::sql_query("SELECT pg_sleep(3)").execute(c)?;

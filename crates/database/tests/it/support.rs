@@ -49,7 +49,13 @@ pub(crate) fn migrations() -> Vec<Migrations> {
 }
 
 pub(crate) fn options(url: &str) -> Options {
-    Options { url: url.into(), schema: "things", pool_size: 4, migrate: true, wait: Duration::from_secs(5) }
+    Options {
+        url: url.into(),
+        schema: "things",
+        pool_size: 4,
+        migrate: true,
+        wait_timeout: Duration::from_secs(5),
+    }
 }
 
 pub(crate) async fn open(backend: Backend) -> (Database, TestDatabase) {

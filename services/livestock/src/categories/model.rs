@@ -10,19 +10,19 @@ use utoipa::ToSchema;
 const EMBEDDED: &str = include_str!("../../data/categories.csv");
 
 /// The main category of sheep.
-pub const SHEEP: i32 = 1;
+pub(crate) const SHEEP: i32 = 1;
 /// The main category of cattle.
-pub const CATTLE: i32 = 2;
+pub(crate) const CATTLE: i32 = 2;
 /// The main category of working dogs.
-pub const WORKING_DOG: i32 = 3;
+pub(crate) const WORKING_DOG: i32 = 3;
 /// The main category of feed.
-pub const FEED: i32 = 4;
+pub(crate) const FEED: i32 = 4;
 /// The main category of bedding.
-pub const BEDDING: i32 = 5;
+pub(crate) const BEDDING: i32 = 5;
 
 /// A category of listings.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Category {
+pub(crate) struct Category {
     /// The id never changes.
     pub id: i32,
     /// The name, for example `store cattle`.
@@ -34,7 +34,7 @@ pub struct Category {
 }
 
 /// All categories, by id.
-pub struct Categories(BTreeMap<i32, Category>);
+pub(crate) struct Categories(BTreeMap<i32, Category>);
 
 impl Categories {
     /// Loads the file of the setting `service.categories_file`, or the embedded table without one.
@@ -42,7 +42,7 @@ impl Categories {
     /// # Errors
     /// If the file cannot be read, lacks a column or a main category, or has a category whose chain of parents does not
     /// end at a main category.
-    pub fn open(file: Option<&Path>) -> anyhow::Result<Self> {
+    pub(crate) fn open(file: Option<&Path>) -> anyhow::Result<Self> {
         Self::new(catalogue::load(EMBEDDED, file, "service.categories_file")?)
     }
 
@@ -58,7 +58,7 @@ impl Categories {
     }
 
     /// Iterates over all categories in the order of their ids.
-    pub fn iter(&self) -> impl Iterator<Item = &Category> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Category> {
         self.0.values()
     }
 
@@ -75,18 +75,18 @@ impl Categories {
 
     /// Returns the category with an id, which clients send as a JSON number, if it is the main category `main` or part
     /// of it.
-    pub fn find_within(&self, id: f64, main: i32) -> Option<i32> {
+    pub(crate) fn find_within(&self, id: f64, main: i32) -> Option<i32> {
         catalogue::whole_id(id).filter(|id| self.main_of(*id) == Some(main))
     }
 
     /// Returns the name of the main category of the first known of these categories.
-    pub fn main_name(&self, ids: &[i32]) -> Option<&str> {
+    pub(crate) fn main_name(&self, ids: &[i32]) -> Option<&str> {
         let main = ids.iter().find_map(|id| self.main_of(*id))?;
         self.0.get(&main).map(|category| category.name.as_str())
     }
 
     /// Returns the main category with a name. Case is ignored, and a hyphen equals a space.
-    pub fn find_main(&self, name: &str) -> Option<i32> {
+    pub(crate) fn find_main(&self, name: &str) -> Option<i32> {
         let normalize = |name: &str| name.trim().to_lowercase().replace('-', " ");
         let name = normalize(name);
         self.0.values().find(|c| c.parent_id.is_none() && normalize(&c.name) == name).map(|c| c.id)

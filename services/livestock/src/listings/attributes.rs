@@ -73,12 +73,12 @@ impl AdditionalInfo {
 }
 
 /// Splits a comma-separated text into its trimmed, non-empty entries.
-pub fn split_entries(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn split_entries(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|entry| !entry.is_empty())
 }
 
 /// Checks that all entries of a comma-separated text are names of [`Sex`].
-pub fn validate_sexes(path: &str, text: &str, errors: &mut ValidationErrors) {
+pub(crate) fn validate_sexes(path: &str, text: &str, errors: &mut ValidationErrors) {
     let allowed = Sex::VARIANTS;
     if let Some(unknown) = split_entries(text).find(|entry| !allowed.contains(entry)) {
         let message = format!("has {unknown:?}; each entry must be one of {}", allowed.join(", "));

@@ -7,7 +7,7 @@ use common::Error;
 use database::Database;
 
 use super::facets::FacetService;
-use super::store;
+use super::store::{self, RebuildStep};
 
 /// Interval of the background work.
 const BACKGROUND_INTERVAL: Duration = Duration::from_secs(10);
@@ -21,9 +21,9 @@ const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 pub(crate) async fn rebuild_stale_rows(db: &Database) -> Result<(), Error> {
     loop {
         match db.write(store::rebuild_stale_rows).await? {
-            Some(false) => return Ok(()),
-            Some(true) => {}
-            None => tokio::time::sleep(LOCK_RETRY_INTERVAL).await,
+            RebuildStep::FoundNone => return Ok(()),
+            RebuildStep::RebuiltSome => {}
+            RebuildStep::Locked => tokio::time::sleep(LOCK_RETRY_INTERVAL).await,
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::breeds::Breeds;
 use crate::categories::{BEDDING, CATTLE, Categories, FEED, SHEEP, WORKING_DOG};
 
 /// A request that creates a listing of one main category.
-pub trait CategoryForm: Sized {
+pub(crate) trait CategoryForm: Sized {
     /// The main category.
     const CATEGORY: i32;
     /// The properties of the category; `()` if it has none.
@@ -47,7 +47,7 @@ pub trait CategoryForm: Sized {
 
 /// A new listing of sheep.
 #[derive(Debug, Deserialize, ToSchema)]
-pub struct SheepForm {
+pub(crate) struct SheepForm {
     #[serde(flatten)]
     listing: ListingForm,
     #[serde(default)]
@@ -70,7 +70,7 @@ impl CategoryForm for SheepForm {
 
 /// A new listing of cattle.
 #[derive(Debug, Deserialize, ToSchema)]
-pub struct CattleForm {
+pub(crate) struct CattleForm {
     #[serde(flatten)]
     listing: ListingForm,
     #[serde(default)]
@@ -93,7 +93,7 @@ impl CategoryForm for CattleForm {
 
 /// A new listing of a working dog.
 #[derive(Debug, Deserialize, ToSchema)]
-pub struct WorkingDogForm {
+pub(crate) struct WorkingDogForm {
     #[serde(flatten)]
     listing: ListingForm,
     #[serde(default)]
@@ -116,7 +116,7 @@ impl CategoryForm for WorkingDogForm {
 
 /// A new listing of feed.
 #[derive(Debug, Deserialize, ToSchema)]
-pub struct FeedForm {
+pub(crate) struct FeedForm {
     #[serde(flatten)]
     listing: ListingForm,
 }
@@ -136,7 +136,7 @@ impl CategoryForm for FeedForm {
 
 /// A new listing of bedding.
 #[derive(Debug, Deserialize, ToSchema)]
-pub struct BeddingForm {
+pub(crate) struct BeddingForm {
     #[serde(flatten)]
     listing: ListingForm,
 }

@@ -40,7 +40,7 @@ const COLUMNS: [&str; 24] = [
 ];
 
 /// Returns the layout of an export. `now` is the time for which the ages of dogs are computed.
-pub fn csv_layout(
+pub(crate) fn csv_layout(
     categories: Arc<Categories>,
     now: Timestamp,
 ) -> CsvLayout<impl Fn(&Json, &mut CsvWriter) -> Result<(), Error> + use<>> {

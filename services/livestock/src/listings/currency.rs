@@ -10,7 +10,7 @@ const CODES: &str = "\
     USD UYU UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG";
 
 /// Returns the code that equals a text without regard to case and surrounding white space.
-pub fn find(code: &str) -> Option<&'static str> {
+pub(crate) fn find(code: &str) -> Option<&'static str> {
     CODES.split(' ').find(|known| known.eq_ignore_ascii_case(code.trim()))
 }
 

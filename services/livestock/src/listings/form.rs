@@ -15,7 +15,7 @@ use crate::categories::Categories;
 /// The members of a new listing that all categories share.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
-pub struct ListingForm {
+pub(crate) struct ListingForm {
     #[serde(rename = "type")]
     #[schema(required = true)]
     kind: Kind,
@@ -39,7 +39,7 @@ pub struct ListingForm {
 
 impl ListingForm {
     /// Checks the rules that the schema cannot express, for a listing of this main category.
-    pub fn validate(&self, category: i32, categories: &Categories, errors: &mut ValidationErrors) {
+    pub(crate) fn validate(&self, category: i32, categories: &Categories, errors: &mut ValidationErrors) {
         for (i, id) in self.category_ids.iter().enumerate() {
             if categories.find_within(*id, category).is_none() {
                 let message = "is not a category of this operation: see GET /v1/categories";
@@ -50,12 +50,12 @@ impl ListingForm {
     }
 
     /// Returns the files that the listing references.
-    pub fn files(&self) -> &[FileReference] {
+    pub(crate) fn files(&self) -> &[FileReference] {
         self.files.as_deref().unwrap_or_default()
     }
 
     /// Converts the form into a listing of this main category.
-    pub fn into_new_listing(
+    pub(crate) fn into_new_listing(
         self,
         category: i32,
         categories: &Categories,
@@ -85,7 +85,8 @@ impl ListingForm {
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 #[schema(as = CloseListing)]
-pub struct CloseForm {
+pub(crate) struct CloseForm {
+    /// The new status.
     #[schema(required = true)]
     pub status: ListingOutcome,
 }
@@ -93,7 +94,7 @@ pub struct CloseForm {
 /// The status of a closed listing.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum ListingOutcome {
+pub(crate) enum ListingOutcome {
     #[default]
     Sold,
     Found,

@@ -1,10 +1,12 @@
 //! Great-circle distances on a sphere with a radius of 6,371.0088 km (`docs/api/listings.md`, "Search").
 //!
-//! Queries compare the squared chord: the square of the straight line between two points on the sphere of radius 1. It
-//! grows with the distance and needs only multiplication, so both databases compute the same bits.
+//! Queries compare the squared chord: the square of the straight line between two points on the sphere of radius 1,
+//! which are given by their unit vectors. It grows with the distance and needs only multiplication, so both databases
+//! compute the same bits.
 
 use std::ops::RangeInclusive;
 
+/// The radius of the globe.
 const RADIUS_KM: f64 = 6_371.008_8;
 /// Steps per radius to which coordinates on the sphere are rounded: 2^40.
 const GRID: f64 = 1_099_511_627_776.0;
@@ -13,32 +15,35 @@ const GRID: f64 = 1_099_511_627_776.0;
 /// as one range.
 const BAND_LIST_LENGTHS: [usize; 2] = [16, 64];
 
+/// The most cells that a query merges.
+const MAX_CELLS: usize = 6;
+
 /// A point on the globe (WGS 84).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
+pub(crate) struct Point {
     /// Degrees north.
-    pub lat: f64,
+    pub(crate) lat: f64,
     /// Degrees east.
-    pub lon: f64,
+    pub(crate) lon: f64,
 }
 
 impl Point {
-    /// Returns the point on the sphere of radius 1, rounded to some micrometres on the globe.
+    /// Returns the unit vector from the centre of the globe to the point, rounded to some micrometres on the globe.
     ///
     /// The rounding turns the smallest values into zero, so that PostgreSQL does not fail with an underflow when it
     /// multiplies differences. Equal distances are then equal to the bit.
-    pub fn unit(self) -> [f64; 3] {
+    pub(crate) fn unit_vector(self) -> [f64; 3] {
         let (lat, lon) = (self.lat.to_radians(), self.lon.to_radians());
         [lat.cos() * lon.cos(), lat.cos() * lon.sin(), lat.sin()].map(|part| (part * GRID).round() / GRID)
     }
 
     /// Returns the latitude in tenths of a degree, rounded down.
-    pub fn band(self) -> i32 {
+    pub(crate) fn band(self) -> i32 {
         band(self.lat)
     }
 
     /// Returns an area that contains every point within `km` kilometres.
-    pub fn around(self, km: f64) -> BoundingArea {
+    pub(crate) fn around(self, km: f64) -> BoundingArea {
         // The margin keeps points on the edge despite rounding.
         let angle = (km / RADIUS_KM + 1e-9).min(std::f64::consts::PI);
         let reach = angle.to_degrees();
@@ -61,22 +66,55 @@ impl Point {
 
 /// An area that an index can find: bands of latitude and ranges of longitude.
 #[derive(Clone, Debug, PartialEq)]
-pub struct BoundingArea {
+pub(crate) struct BoundingArea {
     /// Tenths of a degree of latitude, see [`Point::band`].
-    pub bands: RangeInclusive<i32>,
+    pub(crate) bands: RangeInclusive<i32>,
     /// Degrees east. Two disjoint ranges if the area crosses the 180th meridian.
-    pub longitudes: Vec<RangeInclusive<f64>>,
+    pub(crate) longitudes: Vec<RangeInclusive<f64>>,
 }
 
 impl BoundingArea {
     /// Returns all bands if they are few, padded with bands that do not exist to one of two lengths. Returns `None` for
     /// more bands.
-    pub fn few_bands(&self) -> Option<Vec<i32>> {
+    pub(crate) fn few_bands(&self) -> Option<Vec<i32>> {
         let mut bands: Vec<_> = self.bands.clone().collect();
         let count = BAND_LIST_LENGTHS.into_iter().find(|count| bands.len() <= *count)?;
         bands.extend((1_000..).take(count - bands.len()));
         Some(bands)
     }
+
+    /// Returns the cells of the area if they are few.
+    pub(crate) fn few_cells(&self) -> Option<Vec<Cell>> {
+        let rows = cell_row(*self.bands.start())..=cell_row(*self.bands.end());
+        let columns = self
+            .longitudes
+            .iter()
+            .flat_map(|range| cell_column(range.start().max(-180.0))..=cell_column(range.end().min(180.0)));
+        let cells = columns.flat_map(|column| rows.clone().map(move |row| Cell { row, column }));
+        let cells: Vec<_> = cells.take(MAX_CELLS + 1).collect();
+        (cells.len() <= MAX_CELLS).then_some(cells)
+    }
+}
+
+/// A part of the globe, one degree of latitude by two degrees of longitude. An index has the listings of each in the
+/// order of their creation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cell {
+    /// Degrees of latitude from the South Pole, rounded down.
+    pub(crate) row: i32,
+    /// Half the degrees of longitude from the 180th meridian, rounded down.
+    pub(crate) column: i32,
+}
+
+/// Returns the row of the cells with a band.
+fn cell_row(band: i32) -> i32 {
+    (band + 900) / 10
+}
+
+/// Returns the column of the cells with a longitude.
+#[expect(clippy::cast_possible_truncation, reason = "0..=180")]
+fn cell_column(lon: f64) -> i32 {
+    f64::midpoint(lon, 180.0) as i32
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "-900..=900")]
@@ -84,21 +122,21 @@ fn band(lat: f64) -> i32 {
     (lat * 10.0).floor() as i32
 }
 
-/// Returns the squared chord between two points on the sphere of radius 1, in the order of operations of the queries.
-pub fn chord2(from: [f64; 3], to: [f64; 3]) -> f64 {
+/// Returns the squared chord between the ends of two unit vectors, in the order of operations of the queries.
+pub(crate) fn squared_chord(from: [f64; 3], to: [f64; 3]) -> f64 {
     let [x, y, z] = [0, 1, 2].map(|i| from[i] - to[i]);
     x * x + y * y + z * z
 }
 
 /// Converts a distance in kilometres to the squared chord.
-pub fn chord2_of(km: f64) -> f64 {
+pub(crate) fn squared_chord_of(km: f64) -> f64 {
     let half = (km / RADIUS_KM / 2.0).min(std::f64::consts::FRAC_PI_2);
     4.0 * half.sin() * half.sin()
 }
 
 /// Converts a squared chord to a distance in kilometres.
-pub fn km_of(chord2: f64) -> f64 {
-    2.0 * RADIUS_KM * (chord2.sqrt() / 2.0).min(1.0).asin()
+pub(crate) fn km_of(squared_chord: f64) -> f64 {
+    2.0 * RADIUS_KM * (squared_chord.sqrt() / 2.0).min(1.0).asin()
 }
 
 #[cfg(test)]
@@ -122,28 +160,46 @@ mod tests {
     proptest! {
         #[test]
         fn distances_equal_the_haversine_formula(a in point(), b in point()) {
-            let km = km_of(chord2(a.unit(), b.unit()));
+            let km = km_of(squared_chord(a.unit_vector(), b.unit_vector()));
             prop_assert!((km - haversine(a, b)).abs() < 0.01, "{km}");
         }
 
         #[test]
         fn chords_convert_back_to_their_distance(km in 0.0..20_000.0) {
-            prop_assert!((km_of(chord2_of(km)) - km).abs() < 0.001);
+            prop_assert!((km_of(squared_chord_of(km)) - km).abs() < 0.001);
         }
 
         #[test]
         fn bounding_areas_contain_all_points_within_the_distance(a in point(), b in point(), more in 1.0..1.5) {
             let around = a.around(haversine(a, b) * more);
             prop_assert!(around.bands.contains(&b.band()));
+            if let Some(cells) = around.few_cells() {
+                let cell = Cell { row: cell_row(b.band()), column: cell_column(b.lon) };
+                prop_assert_eq!(cells.iter().filter(|other| **other == cell).count(), 1);
+            }
             let within: Vec<_> = around.longitudes.iter().filter(|range| range.contains(&b.lon)).collect();
             prop_assert_eq!(within.len(), 1);
         }
     }
 
     #[test]
+    fn areas_of_50_km_have_few_cells() {
+        for (lat, lon, count) in
+            [(52.2, -2.7, Some(4)), (51.5, 1.0, Some(1)), (-17.0, 179.9, Some(6)), (85.0, 1.0, None)]
+        {
+            let cells = Point { lat, lon }.around(50.0).few_cells();
+            assert_eq!(cells.as_ref().map(Vec::len), count, "{lat} {lon} {cells:?}");
+        }
+        assert_eq!(Point { lat: 51.0, lon: -3.0 }.around(20_000.0).few_cells(), None);
+    }
+
+    #[test]
     fn tiny_differences_do_not_underflow() {
         let between = |[lat, lon]: [f64; 2], [to_lat, to_lon]: [f64; 2]| {
-            km_of(chord2(Point { lat, lon }.unit(), Point { lat: to_lat, lon: to_lon }.unit()))
+            km_of(squared_chord(
+                Point { lat, lon }.unit_vector(),
+                Point { lat: to_lat, lon: to_lon }.unit_vector(),
+            ))
         };
         for (from, to, km) in [
             ([1e-200, 1e-320], [0.0, 0.0], 0.0..=0.0),

@@ -11,7 +11,7 @@ use super::geo::Point;
 /// The location of animals or supplies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
-pub struct Location {
+pub(crate) struct Location {
     /// The three-word address.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -29,7 +29,7 @@ pub struct Location {
 /// A postal address.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
-pub struct Address {
+pub(crate) struct Address {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     name: Option<Name>,
@@ -65,7 +65,7 @@ pub struct Address {
 /// Coordinates in degrees, WGS 84.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
-pub struct Coordinates {
+pub(crate) struct Coordinates {
     /// Degrees north.
     #[schema(required = true, value_type = f64, minimum = -90, maximum = 90)]
     pub lat: Number,
@@ -76,14 +76,14 @@ pub struct Coordinates {
 
 impl Location {
     /// Returns the point of the coordinates.
-    pub fn point(&self) -> Option<Point> {
+    pub(crate) fn point(&self) -> Option<Point> {
         self.coordinates.as_ref()?.point()
     }
 }
 
 impl Coordinates {
     /// Returns the point.
-    pub fn point(&self) -> Option<Point> {
+    pub(crate) fn point(&self) -> Option<Point> {
         Some(Point { lat: self.lat.as_f64()?, lon: self.lon.as_f64()? })
     }
 }

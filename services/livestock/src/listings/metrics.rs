@@ -7,7 +7,7 @@ use super::model::Status;
 const CHANGES: &str = "drover_listings_changed_total";
 
 /// Returns the counter of listings that changed to a status.
-pub fn changed(to: Status) -> Counter {
+pub(crate) fn changed(to: Status) -> Counter {
     counter!(CHANGES, "to" => to.as_str())
 }
 

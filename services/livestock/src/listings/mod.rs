@@ -5,6 +5,7 @@ mod background;
 mod category_forms;
 mod csv_columns;
 mod currency;
+mod document_point;
 mod events;
 mod facets;
 mod form;

@@ -9,48 +9,56 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::geo::{Point, chord2, km_of};
-use super::location::{Coordinates, Location};
+use super::document_point::point_of;
+use super::geo::{km_of, squared_chord};
+use super::location::Location;
 use super::price::Price;
 use super::search_fields::SearchFields;
 
 /// Animals or supplies that are offered or wanted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Listing {
+pub(crate) struct Listing {
     /// UUID, version 7.
     #[schema(value_type = String, format = Uuid)]
-    pub id: Id,
+    pub(crate) id: Id,
     /// The user who created the listing.
-    pub user_id: String,
+    pub(crate) user_id: String,
     /// The organisation that the listing belongs to.
-    pub organisation_id: String,
+    pub(crate) organisation_id: String,
     /// The organisation's name when the listing was created.
-    pub organisation_name: String,
+    pub(crate) organisation_name: String,
+    /// Whether the animals or supplies are offered or wanted.
     #[serde(rename = "type")]
-    pub kind: Kind,
-    pub status: Status,
+    pub(crate) kind: Kind,
+    /// The stage of its lifecycle.
+    pub(crate) status: Status,
     /// A main category or parts of one: see `GET /v1/categories`.
-    pub category_ids: Vec<i32>,
+    pub(crate) category_ids: Vec<i32>,
+    /// Where the animals or supplies are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub location: Option<Location>,
-    pub price: Price,
-    pub files: Vec<FileReference>,
-    pub description: String,
-    /// Labels.
-    pub tags: Vec<String>,
+    pub(crate) location: Option<Location>,
+    /// The price for one animal or one unit of supplies.
+    pub(crate) price: Price,
+    /// Files such as photographs and certificates.
+    pub(crate) files: Vec<FileReference>,
+    /// Free text, may have line breaks.
+    pub(crate) description: String,
+    /// Free-form labels.
+    pub(crate) tags: Vec<String>,
     /// The properties of the category.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Object, required = false)]
-    pub properties: Option<Map<String, Value>>,
+    pub(crate) properties: Option<Map<String, Value>>,
+    /// When the listing was created.
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Timestamp,
-    /// The distance from the point of the search, rounded to metres; absent without a point.
+    pub(crate) created_at: Timestamp,
+    /// The distance from the point of the search in kilometres, rounded to metres; absent without a point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub distance_km: Option<f64>,
+    pub(crate) distance_km: Option<f64>,
 }
 
 /// Whether something is offered or wanted.
@@ -60,15 +68,17 @@ pub struct Listing {
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 #[schema(as = ListingType)]
-pub enum Kind {
+pub(crate) enum Kind {
+    /// Offered.
     #[default]
     Selling,
+    /// Wanted.
     Buying,
 }
 
 impl Kind {
     /// Returns the name that is stored and sent.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         self.into()
     }
 }
@@ -89,7 +99,7 @@ impl Kind {
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 #[schema(as = ListingStatus)]
-pub enum Status {
+pub(crate) enum Status {
     /// Visible to its organisation only.
     Draft,
     /// Visible to everybody.
@@ -104,15 +114,15 @@ pub enum Status {
 
 impl Status {
     /// Returns the name that is stored and sent.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         self.into()
     }
 
-    /// Returns whether the transition to a status is a change. A transition to the current status is none.
+    /// Checks a transition. Returns whether it changes the status: a transition to the current status does not.
     ///
     /// # Errors
     /// 409 if the lifecycle does not have the transition.
-    pub fn changes_to(self, to: Self) -> Result<bool, Error> {
+    pub(crate) fn check_transition(self, to: Self) -> Result<bool, Error> {
         match (self, to) {
             (Self::Draft, Self::Active | Self::Cancelled)
             | (Self::Active, Self::Sold | Self::Found | Self::Cancelled) => Ok(true),
@@ -127,46 +137,38 @@ impl Status {
 
 impl Listing {
     /// Returns the parts of the properties that searches compare.
-    pub fn search_fields(&self) -> SearchFields {
+    pub(crate) fn search_fields(&self) -> SearchFields {
         SearchFields::of(self.properties.as_ref())
     }
 
     /// Returns the organisations that the files of the listing are shared with: `*` (everybody) while it is active.
-    pub fn audience(&self) -> &'static [&'static str] {
+    pub(crate) fn audience(&self) -> &'static [&'static str] {
         if self.status == Status::Active { &["*"] } else { &[] }
     }
 
     /// Returns the terms of the listing with their spellings: its breeds and society by lower-case name, and its types
-    /// by lower-case name after the prefix [`TYPE`].
-    pub fn terms(&self) -> BTreeMap<String, String> {
+    /// by lower-case name after the prefix [`TYPE_TERM_PREFIX`].
+    pub(crate) fn terms(&self) -> BTreeMap<String, String> {
         let text = |name| self.properties.as_ref()?.get(name)?.as_str().map(str::trim);
         let spellings = ["breed", "breedType", "breedSociety"].into_iter().filter_map(text);
         let breeds = spellings.map(|text| (text.to_lowercase(), text.to_owned()));
-        let types = self.search_fields().types.into_iter().map(|name| (format!("{TYPE}{name}"), name));
+        let types =
+            self.search_fields().types.into_iter().map(|name| (format!("{TYPE_TERM_PREFIX}{name}"), name));
         breeds.chain(types).collect()
     }
 }
 
 /// The prefix of types among the terms. No breed or society starts with it, because they have no line breaks.
-pub const TYPE: &str = "type\n";
+pub(crate) const TYPE_TERM_PREFIX: &str = "type\n";
 
-/// Appends `distanceKm`, the distance from a point, to the document of a listing that has coordinates.
+/// Appends `distanceKm`, the distance from the point with this unit vector, to the document of a listing that has
+/// coordinates.
 ///
 /// # Errors
 /// If the document is not that of a listing.
-pub fn append_distance(document: &mut String, point: Point) -> Result<(), serde_json::Error> {
-    #[derive(Deserialize)]
-    struct DocumentLocation {
-        location: Option<LocationCoordinates>,
-    }
-    #[derive(Deserialize)]
-    struct LocationCoordinates {
-        coordinates: Option<Coordinates>,
-    }
-    let document_location: DocumentLocation = serde_json::from_str(document)?;
-    let coordinates = document_location.location.and_then(|location| location.coordinates);
-    if let Some(listing_point) = coordinates.and_then(|coordinates| coordinates.point()) {
-        let km = km_of(chord2(listing_point.unit(), point.unit()));
+pub(crate) fn append_distance(document: &mut String, from: [f64; 3]) -> Result<(), serde_json::Error> {
+    if let Some(listing_point) = point_of(document)? {
+        let km = km_of(squared_chord(listing_point.unit_vector(), from));
         let km = serde_json::to_string(&((km * 1000.0).round() / 1000.0))?;
         document.truncate(document.trim_end().len() - 1);
         document.extend([",\"distanceKm\":", &km, "}"]);
@@ -177,23 +179,23 @@ pub fn append_distance(document: &mut String, point: Point) -> Result<(), serde_
 /// A listing that is not stored yet. Its files are the references of the request. Fields without a comment are those of
 /// [`Listing`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct NewListing {
-    pub kind: Kind,
-    pub is_draft: bool,
+pub(crate) struct NewListing {
+    pub(crate) kind: Kind,
+    pub(crate) is_draft: bool,
     /// The main category.
-    pub category: i32,
-    pub category_ids: Vec<i32>,
-    pub location: Option<Location>,
-    pub price: Price,
-    pub files: Vec<FileReference>,
-    pub description: String,
-    pub tags: Vec<String>,
-    pub properties: Option<Map<String, Value>>,
+    pub(crate) category: i32,
+    pub(crate) category_ids: Vec<i32>,
+    pub(crate) location: Option<Location>,
+    pub(crate) price: Price,
+    pub(crate) files: Vec<FileReference>,
+    pub(crate) description: String,
+    pub(crate) tags: Vec<String>,
+    pub(crate) properties: Option<Map<String, Value>>,
 }
 
 impl NewListing {
     /// Creates the listing with a new id and the current time. `files` are the references that system has completed.
-    pub fn into_listing(
+    pub(crate) fn into_listing(
         self,
         user_id: &str,
         organisation: &common::Organisation,
@@ -223,6 +225,7 @@ impl NewListing {
 mod tests {
     use strum::VariantArray;
 
+    use super::super::geo::Point;
     use super::Status::{Active, Cancelled, Draft, Found, Sold};
     use super::*;
 
@@ -233,7 +236,7 @@ mod tests {
         let changes =
             [(Draft, Active), (Draft, Cancelled), (Active, Sold), (Active, Found), (Active, Cancelled)];
         for (from, to) in all.into_iter().flat_map(|from| all.map(|to| (from, to))) {
-            let result = Status::changes_to(from, to);
+            let result = Status::check_transition(from, to);
             if from == to || changes.contains(&(from, to)) {
                 assert_eq!(result.unwrap(), from != to, "{from:?} {to:?}");
             } else {
@@ -245,7 +248,7 @@ mod tests {
 
     #[test]
     fn appends_the_distance_if_there_are_coordinates() {
-        let point = Point { lat: 51.0, lon: -3.0 };
+        let point = Point { lat: 51.0, lon: -3.0 }.unit_vector();
         let near =
             r#"{"id":"1","location":{"threeWords":"a.b.c","coordinates":{"lat":52,"lon":-3}},"tags":["}"]}"#;
         let mut document = near.to_owned();

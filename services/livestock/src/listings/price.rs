@@ -10,7 +10,7 @@ use super::currency;
 /// A price for one animal or one unit of supplies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
-pub struct Price {
+pub(crate) struct Price {
     /// The type of the price.
     #[serde(rename = "type")]
     #[schema(required = true)]
@@ -55,7 +55,7 @@ impl PriceType {
 /// An amount of money.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
-pub struct Money {
+pub(crate) struct Money {
     /// The amount; rounded half up to four decimals.
     #[schema(required = true, value_type = f64, minimum = 0, maximum = 99_999_999_999.999_9)]
     pub amount: Amount,
@@ -66,7 +66,7 @@ pub struct Money {
 
 impl Price {
     /// Returns the amount that listings are sorted by: the price per unit, else the lower end.
-    pub fn sort_amount(&self) -> Option<Amount> {
+    pub(crate) fn sort_amount(&self) -> Option<Amount> {
         self.per_unit.as_ref().or(self.min.as_ref()).map(|money| money.amount)
     }
 
@@ -81,7 +81,7 @@ impl Price {
 
     /// Checks the rules that the schema cannot express. A member that the schema rejected has its default value here,
     /// so the rules ignore it.
-    pub fn validate(&self, errors: &mut ValidationErrors) {
+    pub(crate) fn validate(&self, errors: &mut ValidationErrors) {
         self.validate_required(errors);
         self.validate_currencies(errors);
         if let (PriceType::Range, Some(min), Some(max)) = (self.kind, &self.min, &self.max) {
@@ -127,7 +127,7 @@ impl Price {
     }
 
     /// Replaces each known currency by its ISO 4217 code: upper case, without white space.
-    pub fn normalized(mut self) -> Self {
+    pub(crate) fn normalized(mut self) -> Self {
         for money in [&mut self.per_unit, &mut self.min, &mut self.max] {
             if let Some(money) = money
                 && let Some(code) = currency::find(&money.currency)

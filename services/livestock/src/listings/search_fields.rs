@@ -7,27 +7,29 @@ use super::attributes::split_entries;
 
 /// The searchable parts of a listing's properties. Texts are trimmed and in lower case.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct SearchFields {
+pub(crate) struct SearchFields {
     /// Values of `type`, for example `store` and `calves`.
-    pub types: Vec<String>,
-    pub breed: Option<String>,
-    pub breed_type: Option<String>,
-    pub breed_society: Option<String>,
-    pub sexes: Vec<String>,
-    pub additional_info: Vec<String>,
+    pub(crate) types: Vec<String>,
+    pub(crate) breed: Option<String>,
+    pub(crate) breed_type: Option<String>,
+    pub(crate) breed_society: Option<String>,
+    /// Names of `Sex`, for example `heifers`.
+    pub(crate) sexes: Vec<String>,
+    /// Names of `AdditionalInfo`, for example `in-calf`.
+    pub(crate) additional_info: Vec<String>,
     /// Head.
-    pub quantity: Option<Amount>,
+    pub(crate) quantity: Option<Amount>,
     /// Months.
-    pub min_age: Option<Amount>,
+    pub(crate) min_age: Option<Amount>,
     /// Months.
-    pub max_age: Option<Amount>,
+    pub(crate) max_age: Option<Amount>,
     /// Day of birth, see [`day`].
-    pub born: Option<i64>,
+    pub(crate) born: Option<i64>,
 }
 
 impl SearchFields {
     /// Reads the properties of a listing. All fields are empty without properties.
-    pub fn of(properties: Option<&Map<String, Value>>) -> Self {
+    pub(crate) fn of(properties: Option<&Map<String, Value>>) -> Self {
         let Some(properties) = properties else { return Self::default() };
         let normalize = |text: &str| text.trim().to_lowercase();
         let text = |name| properties.get(name).and_then(Value::as_str).map(normalize);
@@ -57,36 +59,39 @@ impl SearchFields {
     }
 
     /// Returns the age in months that listings are sorted by: the lower end, else the upper end.
-    pub fn age(&self) -> Option<Amount> {
+    pub(crate) fn age(&self) -> Option<Amount> {
         self.min_age.or(self.max_age)
     }
 }
 
+/// The numbers of [`day`] that each month takes: one more than the days of the longest month.
+pub(crate) const DAYS_PER_MONTH: i64 = 32;
+
 /// Returns the number of a day: `(year * 12 + month) * 32 + day`, months from 0.
 ///
-/// The difference of two days, divided by 32 and rounded down, is the number of completed months between them, because
-/// no month has more than 31 days.
-pub fn day(at: Timestamp) -> i64 {
+/// The difference of two days, divided by [`DAYS_PER_MONTH`] and rounded down, is the number of completed months
+/// between them.
+pub(crate) fn day(at: Timestamp) -> i64 {
     let text = at.to_string();
     let part =
         |range| text.get(range).and_then(|digits: &str| digits.parse::<i64>().ok()).unwrap_or_default();
-    (part(0..4) * 12 + part(5..7) - 1) * 32 + part(8..10)
+    (part(0..4) * 12 + part(5..7) - 1) * DAYS_PER_MONTH + part(8..10)
 }
 
 /// Returns the number of completed months since a day of birth.
-pub fn months_since(born: i64, now: Timestamp) -> i64 {
-    (day(now) - born) / 32
+pub(crate) fn months_since(born: i64, now: Timestamp) -> i64 {
+    (day(now) - born) / DAYS_PER_MONTH
 }
 
 /// Joins texts into the value of one column: one line each, with line breaks around them.
 ///
 /// No text has a line break, so a column contains [`line`] of a text exactly if the text is one of its lines.
-pub fn lines(texts: &[String]) -> String {
+pub(crate) fn lines(texts: &[String]) -> String {
     if texts.is_empty() { String::new() } else { format!("\n{}\n", texts.join("\n")) }
 }
 
 /// Returns the substring that a column of [`lines`] contains if the text is one of its lines.
-pub fn line(text: &str) -> String {
+pub(crate) fn line(text: &str) -> String {
     format!("\n{text}\n")
 }
 

@@ -5,7 +5,7 @@ use common::{Caller, Error};
 use database::{Amount, AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::Bool;
+use diesel::sql_types::{Array, Bool, Text};
 
 use super::geo::Point;
 use super::location::Location;
@@ -15,6 +15,7 @@ use crate::schema::listing_events::{self, dsl as e};
 use crate::schema::listings::{self, dsl as l};
 use crate::schema::spellings::{self, dsl as s};
 
+/// A query on listings, which callers limit further.
 pub(super) type Query<'a> = listings::BoxedQuery<'a, MultiBackend>;
 
 /// Selects the listings that a caller may see: all for `admin`; for others the published ones, and the drafts and
@@ -25,7 +26,7 @@ pub(super) fn visible(caller: &Caller) -> Query<'_> {
         return all;
     }
     let published = l::status.ne(Status::Draft.as_str()).and(l::cancelled_as_draft.eq(false));
-    all.filter(published.or(l::organisation_id.eq(caller.organisation_id())))
+    all.filter(published.or(l::organisation_id.eq(caller.organisation_id_or_empty())))
 }
 
 /// Selects the listings that a search may return to the caller: those with the status, or all except drafts if there is
@@ -36,7 +37,7 @@ pub(super) fn visible_with(caller: &Caller, status: Option<Status>) -> Query<'_>
         None => published_or_own(all.filter(l::status.ne(Status::Draft.as_str())), caller),
         Some(Status::Draft) => all
             .filter(l::status.eq(Status::Draft.as_str()))
-            .filter(l::organisation_id.eq(caller.organisation_id())),
+            .filter(l::organisation_id.eq(caller.organisation_id_or_empty())),
         // A literal, because SQLite does not use a partial index with a bound value.
         Some(Status::Cancelled) => published_or_own(all.filter(sql::<Bool>("status = 'cancelled'")), caller),
         Some(status) => all.filter(l::status.eq(status.as_str())),
@@ -48,7 +49,7 @@ fn published_or_own<'a>(query: Query<'a>, caller: &'a Caller) -> Query<'a> {
     if caller.admin {
         return query;
     }
-    query.filter(l::cancelled_as_draft.eq(false).or(l::organisation_id.eq(caller.organisation_id())))
+    query.filter(l::cancelled_as_draft.eq(false).or(l::organisation_id.eq(caller.organisation_id_or_empty())))
 }
 
 /// The version of the columns that [`ListingRow::of`] derives from a document. Increment it with each change there, so
@@ -94,7 +95,7 @@ impl ListingRow {
     fn of(listing: &Listing, category: i32) -> Result<Self, Error> {
         let fields = listing.search_fields();
         let point = listing.location.as_ref().and_then(Location::point);
-        let [x, y, z] = point.map(Point::unit).map_or([None; 3], |unit| unit.map(Some));
+        let [x, y, z] = point.map(Point::unit_vector).map_or([None; 3], |vector| vector.map(Some));
         let scaled = |amount: Option<Amount>| amount.map(Amount::scaled);
         Ok(Self {
             id: listing.id,
@@ -128,7 +129,7 @@ impl ListingRow {
 }
 
 /// Stores a new listing of a main category, with its first event.
-pub fn create(c: &mut AnyConnection, listing: &Listing, category: i32) -> Result<(), Error> {
+pub(crate) fn create(c: &mut AnyConnection, listing: &Listing, category: i32) -> Result<(), Error> {
     diesel::insert_into(listings::table).values(ListingRow::of(listing, category)?).execute(c)?;
     record_event(c, listing, &listing.user_id, None, None)?;
     record_spellings(c, listing)
@@ -139,7 +140,7 @@ pub fn create(c: &mut AnyConnection, listing: &Listing, category: i32) -> Result
 /// # Errors
 /// 404 if the listing does not exist, 403 if it belongs to another organisation, 409 if the lifecycle does not have the
 /// transition.
-pub fn change_status(
+pub(crate) fn change_status(
     c: &mut AnyConnection,
     caller: &Caller,
     id: Id,
@@ -147,7 +148,7 @@ pub fn change_status(
 ) -> Result<(Listing, bool), Error> {
     let mut listing = find_own(c, caller, id)?;
     let from = listing.status;
-    if !from.changes_to(to)? {
+    if !from.check_transition(to)? {
         return Ok((listing, false));
     }
     listing.status = to;
@@ -167,9 +168,13 @@ pub fn change_status(
 ///
 /// # Errors
 /// As [`change_status`].
-pub fn find_publishable(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Option<Listing>, Error> {
+pub(crate) fn find_publishable(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    id: Id,
+) -> Result<Option<Listing>, Error> {
     let listing = find_own(c, caller, id)?;
-    Ok(listing.status.changes_to(Status::Active)?.then_some(listing))
+    Ok(listing.status.check_transition(Status::Active)?.then_some(listing))
 }
 
 /// Records the event that gave a listing its current status. The database assigns the event's position.
@@ -192,18 +197,31 @@ fn record_event(
     Ok(())
 }
 
+#[diesel::declare_sql_function]
+extern "SQL" {
+    /// Inserts the terms that are not there. Returns their number.
+    fn insert_spellings(terms: Array<Text>, spellings: Array<Text>) -> Integer;
+}
+
 /// Records the terms of a published listing. The first listing with a breed or society determines its spelling in
 /// facets. The terms are written in ascending order, so that concurrent transactions cannot deadlock.
 fn record_spellings(c: &mut AnyConnection, listing: &Listing) -> Result<(), Error> {
     if matches!(listing.status, Status::Draft | Status::Cancelled) {
         return Ok(());
     }
-    for (term, spelling) in listing.terms() {
-        let values = (s::term.eq(term), s::spelling.eq(spelling));
-        database::dispatch!(c, c => diesel::insert_into(spellings::table)
-            .values(values)
-            .on_conflict_do_nothing()
-            .execute(c))?;
+    let terms = listing.terms();
+    match c {
+        // One round trip, and no failure if a concurrent transaction records the same term.
+        AnyConnection::Postgres(c) => {
+            let (terms, spellings): (Vec<_>, Vec<_>) = terms.into_iter().unzip();
+            diesel::select(insert_spellings(terms, spellings)).execute(c)?;
+        }
+        AnyConnection::Sqlite(c) => {
+            for (term, spelling) in terms {
+                let values = (s::term.eq(term), s::spelling.eq(spelling));
+                diesel::insert_into(spellings::table).values(values).on_conflict_do_nothing().execute(c)?;
+            }
+        }
     }
     Ok(())
 }
@@ -212,7 +230,7 @@ fn record_spellings(c: &mut AnyConnection, listing: &Listing) -> Result<(), Erro
 ///
 /// # Errors
 /// 404 if the listing does not exist, 403 if it belongs to another organisation and was never published.
-pub fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Json, Error> {
+pub(crate) fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Json, Error> {
     let document = visible(caller).filter(l::id.eq(id)).select(l::document).first(c).optional()?;
     document.map_or_else(|| Err(not_visible(c, id)), Ok)
 }
@@ -233,16 +251,27 @@ fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Listing, E
 /// Returns the error for a listing that the caller cannot see.
 fn not_visible(c: &mut AnyConnection, id: Id) -> Error {
     let exists = diesel::select(diesel::dsl::exists(listings::table.find(id))).get_result(c);
-    Error::forbidden_or_not_found(exists, "This listing is another organisation's and was never published.")
+    let message = "This listing is another organisation's and was never published.";
+    exists.map_or_else(Error::from, |exists| Error::forbidden_or_not_found(exists, message))
 }
 
-/// Rebuilds up to 500 rows that an older version of the code wrote. Returns whether there may be more, or `None` while
-/// another replica holds the lock.
-pub fn rebuild_stale_rows(c: &mut AnyConnection) -> Result<Option<bool>, Error> {
+/// What one call of [`rebuild_stale_rows`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RebuildStep {
+    /// Rebuilt some rows. There may be more.
+    RebuiltSome,
+    /// Found no stale row.
+    FoundNone,
+    /// Did nothing, because another replica rebuilds rows at the moment.
+    Locked,
+}
+
+/// Rebuilds up to 500 rows that an older version of the code wrote. On PostgreSQL one replica at a time does so.
+pub(super) fn rebuild_stale_rows(c: &mut AnyConnection) -> Result<RebuildStep, Error> {
     if let AnyConnection::Postgres(c) = c {
         let lock = sql::<Bool>("pg_try_advisory_xact_lock(hashtext('drover listings derive'))");
         if !diesel::select(lock).get_result::<bool>(c)? {
-            return Ok(None);
+            return Ok(RebuildStep::Locked);
         }
     }
     let stale = l::listings.filter(l::derived.lt(ROW_VERSION)).limit(MAX_REBUILT_ROWS);
@@ -262,5 +291,5 @@ pub fn rebuild_stale_rows(c: &mut AnyConnection) -> Result<Option<bool>, Error> 
             record_event(c, &listing, &listing.user_id, None, None)?;
         }
     }
-    Ok(Some(!rows.is_empty()))
+    Ok(if rows.is_empty() { RebuildStep::FoundNone } else { RebuildStep::RebuiltSome })
 }

@@ -10,9 +10,11 @@ use super::model::ReportReason;
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 #[schema(as = ReportListing)]
-pub struct ReportForm {
+pub(crate) struct ReportForm {
+    /// Why the listing is reported.
     #[schema(required = true)]
     pub reason: ReportReason,
+    /// An explanation for moderators; may be `null`.
     #[schema(required = true)]
     pub message: Option<LongText>,
 }

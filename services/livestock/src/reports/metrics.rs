@@ -8,7 +8,7 @@ use super::model::ReportReason;
 const REPORTS: &str = "drover_listing_reports_total";
 
 /// Returns the counter of reports with a reason.
-pub fn reports(reason: ReportReason) -> Counter {
+pub(crate) fn reports(reason: ReportReason) -> Counter {
     counter!(REPORTS, "reason" => reason.as_str())
 }
 

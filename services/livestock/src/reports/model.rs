@@ -37,17 +37,20 @@ impl ReportReason {
 /// A report as moderators read it.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub(crate) struct Report {
     /// UUID, version 7.
     #[schema(value_type = String, format = Uuid)]
     pub id: Id,
     /// The user who sent the report.
     pub user_id: String,
+    /// Why the listing is reported.
     #[schema(value_type = ReportReason)]
     pub reason: String,
+    /// The explanation of the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub message: Option<String>,
+    /// When the report was sent.
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,

@@ -17,7 +17,7 @@ const MAX_LISTED: i64 = 1_000;
 /// # Errors
 /// As [`listings::find`]; 409 if the listing belongs to the caller's organisation, or the caller has reported it
 /// before.
-pub fn create(c: &mut AnyConnection, caller: &Caller, id: Id, form: &ReportForm) -> Result<(), Error> {
+pub(crate) fn create(c: &mut AnyConnection, caller: &Caller, id: Id, form: &ReportForm) -> Result<(), Error> {
     let listing: Listing = listings::find(c, caller, id)?.parse()?;
     if caller.acts_for(&listing.organisation_id) {
         return Err(Error::conflict("This listing is your own organisation's."));
@@ -39,7 +39,7 @@ pub fn create(c: &mut AnyConnection, caller: &Caller, id: Id, form: &ReportForm)
 }
 
 /// Counts the reports of a listing.
-pub fn count(c: &mut AnyConnection, listing: Id) -> Result<i64, Error> {
+pub(crate) fn count(c: &mut AnyConnection, listing: Id) -> Result<i64, Error> {
     Ok(r::reports.filter(r::listing_id.eq(listing)).count().get_result(c)?)
 }
 
@@ -47,7 +47,7 @@ pub fn count(c: &mut AnyConnection, listing: Id) -> Result<i64, Error> {
 ///
 /// # Errors
 /// As [`listings::find`].
-pub fn list(c: &mut AnyConnection, caller: &Caller, listing: Id) -> Result<Vec<Report>, Error> {
+pub(crate) fn list(c: &mut AnyConnection, caller: &Caller, listing: Id) -> Result<Vec<Report>, Error> {
     type Columns = (Id, String, String, Option<String>, Timestamp);
     listings::find(c, caller, listing)?;
     let rows: Vec<Columns> = r::reports

@@ -11,7 +11,7 @@ use crate::schema::wishlists::{self, dsl as w};
 ///
 /// # Errors
 /// As [`listings::find`].
-pub fn add(c: &mut AnyConnection, caller: &Caller, listing: Id) -> Result<(), Error> {
+pub(crate) fn add(c: &mut AnyConnection, caller: &Caller, listing: Id) -> Result<(), Error> {
     listings::find(c, caller, listing)?;
     let row = (w::user_id.eq(&caller.user_id), w::listing_id.eq(listing), w::added_at.eq(Timestamp::now()));
     database::dispatch!(c, c => diesel::insert_into(wishlists::table)
@@ -25,7 +25,7 @@ pub fn add(c: &mut AnyConnection, caller: &Caller, listing: Id) -> Result<(), Er
 ///
 /// # Errors
 /// As [`listings::find`].
-pub fn remove(c: &mut AnyConnection, caller: &Caller, listing: Id) -> Result<(), Error> {
+pub(crate) fn remove(c: &mut AnyConnection, caller: &Caller, listing: Id) -> Result<(), Error> {
     listings::find(c, caller, listing)?;
     diesel::delete(wishlists::table.find((&caller.user_id, listing))).execute(c)?;
     Ok(())

@@ -27,6 +27,30 @@ testkit::on_both! {
         assert_eq!((head.status, head.bytes.len()), (200, 0));
     }
 
+    /// Readiness waits for the read of all listings, so that no request for facets has to.
+    async fn a_ready_service_has_read_all_listings(backend) {
+        let first = start(backend).await;
+        create(&first, &User::of("a"), &full()).await;
+        let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
+        let second = App::start_replica::<Livestock>(&first, settings).await;
+        loop {
+            let ready = second.get("/readyz").send().await;
+            let (status, body): (u16, Value) = (ready.status, serde_json::from_slice(&ready.bytes).unwrap());
+            assert_eq!(status, if body["status"] == "ok" { 200 } else { 503 }, "{body}");
+            if status == 200 {
+                break;
+            }
+            assert_eq!(body["status"], "starting");
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        second.record_statements();
+        assert_eq!(facets(&second, "").await["total"], 1);
+        let statements = second.take_statements();
+        // On PostgreSQL, listings of recent events are read again.
+        let reads_all = |sql: &String| sql.contains("additional_info") && !sql.contains("\"id\" = ANY");
+        assert!(!statements.iter().any(reads_all), "{statements:#?}");
+    }
+
     /// The spelling is that of the catalogue, else that of the first listing. The most frequent value comes first.
     async fn values_that_differ_in_case_are_one_value(backend) {
         let (app, a) = (start(backend).await, User::of("a"));

@@ -5,8 +5,8 @@ use testkit::{App, Backend, User};
 
 use crate::sample::{create, full, plain, start};
 
-/// For each search the parts that its plan must contain, and whether the plan sorts.
-const SEARCHES: [(&str, &[&str], bool); 29] = [
+/// For each search the parts that the plans of its statements must contain, and whether one of them sorts.
+const SEARCHES: [(&str, &[&str], bool); 30] = [
     ("", &["listings_status_created (status=?)"], false),
     ("f:status=active-selling", &["COVERING INDEX listings_status_created (status=?)"], false),
     ("f:commodityType=cattle", &["listings_category_status_created (category=? AND status=?)"], false),
@@ -56,6 +56,7 @@ const SEARCHES: [(&str, &[&str], bool); 29] = [
         "f:commodityBreed=hereford&f:commodityType=cattle&f:status=active-selling&latitude=52&longitude=-3&\
          distanceKm=50&sortBy=createdAt&sortDesc=true",
         &[
+            "COVERING INDEX listings_breed_cell (breed=? AND status=? AND <expr>=? AND <expr>=?)",
             "COVERING INDEX listings_breed_place (breed=? AND status=? AND band=? AND lon>? AND lon<?)",
             // Checked first, because most breeds are no breed type of any listing.
             "SEARCH breed_types EXISTS USING COVERING INDEX listings_breed_type",
@@ -76,6 +77,14 @@ const SEARCHES: [(&str, &[&str], bool); 29] = [
     (
         "latitude=52&longitude=-3",
         &["COVERING INDEX listings_status_place (status=? AND band=? AND lon>?"],
+        true,
+    ),
+    (
+        "latitude=52&longitude=-3&distanceKm=50&sortBy=createdAt",
+        &[
+            "COVERING INDEX listings_status_cell (status=? AND <expr>=? AND <expr>=?)",
+            "COVERING INDEX listings_status_place (status=? AND band=? AND lon>?",
+        ],
         true,
     ),
     (
@@ -120,9 +129,9 @@ fn searches_use_the_expected_indexes() {
             let reply = app.get(&format!("/v1/listings?{query}")).by(&user).send().await;
             assert_eq!(reply.status, 200, "{}", reply.text());
             let statements = search_statements(&app);
-            let plan = app.query_plan(&statements[0]);
+            let plan: String = statements.iter().map(|statement| app.query_plan(statement)).collect();
             for index in indexes {
-                assert!(plan.contains(index), "{query}\n{plan}\n{}", statements[0]);
+                assert!(plan.contains(index), "{query}\n{plan}\n{statements:#?}");
             }
             assert!(!plan.contains("SCAN listings\n"), "{query}\n{plan}");
             assert_eq!(plan.contains("TEMP B-TREE FOR ORDER BY"), sorts, "{query}\n{plan}");
@@ -186,10 +195,11 @@ testkit::on_both! {
             ("limit=100", 30, 1),
             ("limit=100&isWishlisted=true", 30, 1),
             ("limit=2&isWishlisted=true", 2, 1),
-            ("limit=100&isWishlisted=true&latitude=51.9&longitude=-3&distanceKm=25", 15, 1),
+            ("limit=100&isWishlisted=true&latitude=51.9&longitude=-3&distanceKm=25&sortBy=createdAt", 15, 1),
             ("limit=100&isWishlisted=true&count=true", 30, 2),
-            // The page is not full of near listings, so the search widens its area twice.
-            ("limit=100&latitude=51.9&longitude=-3", 30, 3),
+            // The page is not full of near listings, so the search widens its area until it has read all.
+            ("limit=100&latitude=51.9&longitude=-3", 30, 6),
+            ("limit=10&latitude=51.9&longitude=-3", 10, 1),
         ] {
             let found = app.get(&format!("/v1/listings?{query}")).by(&user).send().await.ok();
             assert_eq!(found.as_array().unwrap().len(), rows, "{query}");

@@ -3,4 +3,4 @@
 pub(crate) mod handlers;
 mod model;
 
-pub use model::Catalogue;
+pub(crate) use model::Catalogue;

@@ -11,7 +11,7 @@ const EMBEDDED: &str = include_str!("../../data/commodities.csv");
 
 /// A commodity of the catalogue.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct CatalogueEntry {
+pub(crate) struct CatalogueEntry {
     /// Permanent id.
     pub id: i32,
     /// Name, such as `Feed Wheat`.
@@ -21,7 +21,7 @@ pub struct CatalogueEntry {
 }
 
 /// All commodities, indexed by id and name.
-pub struct Catalogue {
+pub(crate) struct Catalogue {
     by_id: BTreeMap<i32, CatalogueEntry>,
     /// Ids by lower-case names.
     by_name: HashMap<String, i32>,
@@ -32,24 +32,24 @@ impl Catalogue {
     ///
     /// # Errors
     /// If the file cannot be read or lacks a column.
-    pub fn open(file: Option<&Path>) -> anyhow::Result<Self> {
+    pub(crate) fn open(file: Option<&Path>) -> anyhow::Result<Self> {
         let entries: Vec<CatalogueEntry> = catalogue::load(EMBEDDED, file, "service.commodities_file")?;
         let by_name = entries.iter().map(|entry| (entry.name.to_lowercase(), entry.id)).collect();
         Ok(Self { by_id: entries.into_iter().map(|entry| (entry.id, entry)).collect(), by_name })
     }
 
     /// Returns all commodities in the order of their ids.
-    pub fn entries(&self) -> impl Iterator<Item = &CatalogueEntry> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &CatalogueEntry> {
         self.by_id.values()
     }
 
     /// Returns the commodity with this id, a JSON number in requests.
-    pub fn find(&self, id: f64) -> Option<&CatalogueEntry> {
+    pub(crate) fn find(&self, id: f64) -> Option<&CatalogueEntry> {
         self.by_id.get(&catalogue::whole_id(id)?)
     }
 
     /// Returns the commodity with this name, without regard to case and surrounding white space.
-    pub fn find_name(&self, name: &str) -> Option<&CatalogueEntry> {
+    pub(crate) fn find_name(&self, name: &str) -> Option<&CatalogueEntry> {
         self.by_id.get(self.by_name.get(&name.trim().to_lowercase())?)
     }
 }

@@ -67,12 +67,17 @@ struct CsvLoad<'a> {
     #[serde(borrow, default)]
     dropoff_postcode: Cow<'a, str>,
     #[serde(borrow)]
-    tags: Vec<Cow<'a, str>>,
+    tags: Vec<CsvText<'a>>,
     #[serde(borrow)]
     files: Vec<CsvFile<'a>>,
     #[serde(borrow, default, rename = "completedAtUTC")]
     completed_at: Cow<'a, str>,
 }
+
+/// A text in a list. A `Cow` within a `Vec` would always be copied.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct CsvText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[derive(Default, Deserialize)]
 struct CsvParty<'a> {
@@ -126,7 +131,7 @@ fn write(document: &Json, csv: &mut CsvWriter) -> Result<(), Error> {
         text(&load.ticket_number),
         text(&load.pickup_postcode),
         text(&load.dropoff_postcode),
-        CsvCell::list(&load.tags),
+        CsvCell::list(load.tags.iter().map(|tag| &tag.0)),
         CsvCell::list(load.files.iter().map(|file| &file.id)),
         text(&load.completed_at),
     ]);
@@ -140,9 +145,9 @@ mod tests {
     use rand::rngs::StdRng;
     use rand::{RngExt, SeedableRng};
 
-    use super::super::model::{Commodity, Load, Status};
-    use super::super::party::{CreatedBy, Party};
     use super::*;
+    use crate::loads::model::{Commodity, Load, Status};
+    use crate::loads::party::{CreatedBy, Party};
 
     fn text(random: &mut StdRng) -> String {
         let letters =

@@ -15,17 +15,16 @@ use super::store;
 ///
 /// # Errors
 /// Errors of the first read. A later error aborts the response.
-pub async fn stream(
+pub(crate) async fn stream(
     db: &Database,
     caller: Caller,
     search: LoadSearch,
     file_name: &str,
 ) -> Result<StreamingResponse, Error> {
     let (probe_caller, probe_search) = (caller.clone(), search.clone());
-    let has_index = search.has_index(&caller);
     let (total, by_pages) = db
         .read(move |c| {
-            let by_pages = has_index && search_store::skips_few_loads(c, &probe_caller, &probe_search)?;
+            let by_pages = search_store::has_cheap_pages(c, &probe_caller, &probe_search)?;
             Ok::<_, Error>((search_store::count(c, &probe_caller, &probe_search)?, by_pages))
         })
         .await?;

@@ -15,7 +15,7 @@ use crate::commodities::Catalogue;
 
 /// A load that is created by its organiser.
 #[derive(Debug, Default, Deserialize, ToSchema)]
-pub struct OrganiserForm {
+pub(crate) struct OrganiserForm {
     /// The id of the caller's organisation.
     #[serde(default, rename = "organiserId")]
     #[schema(required = true)]
@@ -36,7 +36,7 @@ pub struct OrganiserForm {
 
 /// A load that is created by its carrier.
 #[derive(Debug, Default, Deserialize, ToSchema)]
-pub struct CarrierForm {
+pub(crate) struct CarrierForm {
     /// The id of the organiser, who can then see the load.
     #[serde(default, rename = "organisationId")]
     organisation_id: Option<Name>,
@@ -84,7 +84,8 @@ pub(super) struct SharedFields {
 }
 
 /// 403 for a load of which neither party is the caller's organisation.
-pub const FOREIGN_LOAD: Error = Error::Forbidden("Loads can only be created for your own organisation.");
+pub(crate) const FOREIGN_LOAD: Error =
+    Error::Forbidden("Loads can only be created for your own organisation.");
 
 /// Message for a commodity that the catalogue does not have.
 pub(super) const UNKNOWN_COMMODITY: &str = "is not a known commodity: see GET /v1/commodities";
@@ -95,7 +96,7 @@ pub(super) fn reword_tonnes(path: &str, errors: &mut ValidationErrors) {
 }
 
 /// A validated body that creates a load.
-pub trait LoadForm {
+pub(crate) trait LoadForm {
     /// Validates the rules that the schema cannot state.
     fn validate(&self, catalogue: &Catalogue, errors: &mut ValidationErrors);
     /// Returns the id of the organisation that must be the caller's own.

@@ -11,12 +11,10 @@ mod model;
 mod party;
 mod proof;
 mod search;
+mod send;
 mod store;
 
 pub(crate) use batch::Batches;
 pub(crate) use creator_backfill::{backfill_creators_at_start, run_creator_backfill};
 pub(crate) use fulltext::run_fulltext_indexer;
 pub(crate) use handlers::routes;
-pub(crate) use model::{Load, Status};
-pub(crate) use party::{Party, parties};
-pub(crate) use store::{add_driver, assign_carrier, find_own};

@@ -104,18 +104,20 @@ impl Status {
 impl Load {
     /// Returns the text that free-text queries match: lower case, one line per field.
     pub fn search_text(&self) -> String {
-        let name = |party: &Option<Party>| party.as_ref().map(|p| p.name.clone());
+        fn name(party: Option<&Party>) -> Option<&str> {
+            party.map(|party| party.name.as_str())
+        }
         let fields = [
-            Some(self.reference.clone()),
-            self.ticket_number.clone(),
-            self.vehicle_registration.clone(),
-            name(&self.organiser),
-            name(&self.carrier),
-            Some(self.commodity.name.clone()),
-            self.pickup_postcode.clone(),
-            self.dropoff_postcode.clone(),
+            Some(self.reference.as_str()),
+            self.ticket_number.as_deref(),
+            self.vehicle_registration.as_deref(),
+            name(self.organiser.as_ref()),
+            name(self.carrier.as_ref()),
+            Some(self.commodity.name.as_str()),
+            self.pickup_postcode.as_deref(),
+            self.dropoff_postcode.as_deref(),
         ];
-        let all: Vec<_> = fields.into_iter().flatten().chain(self.tags.iter().cloned()).collect();
+        let all: Vec<_> = fields.into_iter().flatten().chain(self.tags.iter().map(String::as_str)).collect();
         all.join("\n").to_lowercase()
     }
 

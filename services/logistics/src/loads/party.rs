@@ -21,14 +21,14 @@ impl Party {
     /// name takes precedence for the caller's own organisation.
     pub fn new(id: Option<Name>, name: Option<Name>, caller: &Caller) -> Option<Self> {
         let (id, name) = (id.map(|id| id.0), name.map(|name| name.0));
-        let own_name = id.as_deref().and_then(|id| caller.own_name(id)).map(str::to_owned);
+        let own_name = id.as_deref().and_then(|id| caller.own_organisation_name(id)).map(str::to_owned);
         let name = own_name.or(name).or_else(|| id.clone())?;
         Some(Self { id, name })
     }
 }
 
 /// Returns the ids of a load's parties, each once.
-pub fn parties<'a>(organiser: Option<&'a Party>, carrier: Option<&'a Party>) -> Vec<&'a str> {
+pub(crate) fn parties<'a>(organiser: Option<&'a Party>, carrier: Option<&'a Party>) -> Vec<&'a str> {
     let ids = [organiser, carrier].into_iter().flatten().filter_map(|party| party.id.as_deref());
     // No organisation has the id `*`. When files are shared, it means everyone.
     let mut ids: Vec<_> = ids.filter(|id| *id != "*").collect();

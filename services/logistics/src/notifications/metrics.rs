@@ -21,17 +21,17 @@ const PRUNED: &str = "drover_notifications_pruned_total";
 const BACKLOG_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Returns the counter of recorded delivery attempts with this event and outcome (`delivered`, `retried`, `failed`).
-pub fn deliveries(event: &str, outcome: &'static str) -> Counter {
+pub(crate) fn deliveries(event: &str, outcome: &'static str) -> Counter {
     counter!(DELIVERIES, "event" => event.to_owned(), "outcome" => outcome)
 }
 
 /// Returns the histogram of the durations of delivery attempts, in seconds.
-pub fn delivery_seconds() -> Histogram {
+pub(crate) fn delivery_seconds() -> Histogram {
     histogram!(DELIVERY_SECONDS)
 }
 
 /// Returns the counter of old notifications that this replica deleted.
-pub fn pruned() -> Counter {
+pub(crate) fn pruned() -> Counter {
     counter!(PRUNED)
 }
 

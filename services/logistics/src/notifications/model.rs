@@ -1,21 +1,19 @@
-//! Notifications, the messages that are delivered, and the rules of sending a load.
+//! Notifications, and the messages that are delivered.
 
 use std::time::Duration;
 
-use common::{Caller, Error};
 use database::{Id, Json, Timestamp};
 use diesel::{Queryable, Selectable};
 use serde::Serialize;
 use strum::{IntoStaticStr, VariantArray};
 use utoipa::ToSchema;
 
-use crate::loads::{self, Load, Party, parties};
 use crate::schema::notifications;
 
 /// The event that a notification reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, IntoStaticStr, VariantArray, ToSchema)]
 #[strum(const_into_str)]
-pub enum Event {
+pub(crate) enum Event {
     /// A load was sent to its driver.
     #[serde(rename = "load.sent_to_driver")]
     #[strum(serialize = "load.sent_to_driver")]
@@ -31,7 +29,7 @@ pub enum Event {
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase", const_into_str)]
 #[schema(as = NotificationStatus)]
-pub enum Status {
+pub(crate) enum Status {
     /// Waits for its first attempt or a retry.
     Pending,
     /// The receiver acknowledged it.
@@ -44,147 +42,112 @@ pub enum Status {
 #[derive(Clone, Debug, Serialize, Queryable, Selectable, ToSchema)]
 #[diesel(table_name = notifications)]
 #[serde(rename_all = "camelCase")]
-pub struct Notification {
+pub(crate) struct Notification {
     /// UUIDv7, also sent to receivers as `webhook-id`.
     #[schema(value_type = String, format = Uuid)]
-    pub id: Id,
+    pub(crate) id: Id,
     /// The reported event.
     #[schema(value_type = Event)]
-    pub event: String,
+    pub(crate) event: String,
     /// Id of the driver or carrier.
-    pub recipient_id: String,
+    pub(crate) recipient_id: String,
     /// Delivery status.
     #[schema(value_type = Status)]
-    pub status: String,
+    pub(crate) status: String,
     /// Delivery attempts so far, including a running one.
-    pub attempts: i32,
+    pub(crate) attempts: i32,
     /// Time of creation.
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Timestamp,
+    pub(crate) created_at: Timestamp,
     /// Time at which the receiver acknowledged it.
     #[serde(rename = "deliveredAtUTC", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime, nullable = false)]
-    pub delivered_at: Option<Timestamp>,
+    pub(crate) delivered_at: Option<Timestamp>,
 }
 
-/// The body of a delivery (docs/api/webhooks.md, "Request").
+/// The body of a delivery with the load `L` (docs/api/webhooks.md, "Request").
 #[derive(Serialize)]
-pub struct Message<'a> {
-    pub id: Id,
+pub(super) struct Message<'a, L> {
+    /// Id of the notification.
+    pub(super) id: Id,
     #[serde(rename = "type")]
-    pub event: Event,
-    pub timestamp: Timestamp,
-    pub data: MessageData<'a>,
+    pub(super) event: Event,
+    /// Time at which the notification was created.
+    pub(super) timestamp: Timestamp,
+    pub(super) data: MessageData<'a, L>,
 }
 
 /// The subject of a delivery.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct MessageData<'a> {
-    pub notification_id: Id,
-    pub load_id: Id,
-    pub recipient_id: &'a str,
-    pub load: &'a Load,
+pub(super) struct MessageData<'a, L> {
+    pub(super) notification_id: Id,
+    pub(super) load_id: Id,
+    /// Id of the driver or carrier.
+    pub(super) recipient_id: &'a str,
+    pub(super) load: &'a L,
 }
 
-/// A notification to store.
-pub struct NewNotification<'a> {
+/// A notification to store, with the load `L`.
+pub(crate) struct NewNotification<'a, L> {
     /// Id of the sending organisation, empty for an administrator without one.
-    pub sender_id: &'a str,
-    pub event: Event,
-    pub load: &'a Load,
-    pub recipient_id: &'a str,
+    pub(crate) sender_id: &'a str,
+    /// The event to report.
+    pub(crate) event: Event,
+    /// Id of the load.
+    pub(crate) load_id: Id,
+    /// The load, as receivers get it.
+    pub(crate) load: &'a L,
+    /// Id of the driver or carrier.
+    pub(crate) recipient_id: &'a str,
 }
 
 /// A notification that this replica alone delivers until its lease expires.
 #[derive(Clone, Debug, Queryable)]
-pub struct Claimed {
-    pub id: Id,
-    pub load_id: Id,
+pub(crate) struct Claimed {
+    /// Id of the notification.
+    pub(crate) id: Id,
+    /// Id of the load.
+    pub(crate) load_id: Id,
     /// Id of the sending organisation, empty for an administrator without one.
-    pub organisation_id: String,
-    pub event: String,
+    pub(crate) organisation_id: String,
+    /// The reported event.
+    pub(crate) event: String,
     /// Delivery attempts, including this one.
-    pub attempts: i32,
+    pub(crate) attempts: i32,
     /// End of the lease. Identifies the claim.
-    pub until: Option<Timestamp>,
-    pub body: Json,
+    pub(crate) until: Option<Timestamp>,
+    /// The [`Message`] to deliver.
+    pub(crate) body: Json,
 }
 
 /// The outcome of a delivery attempt.
 #[derive(Clone, Debug)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// The receiver acknowledged the notification.
     Delivered,
-    /// The attempt failed with this reason. The next one follows after this backoff.
-    Retried(Duration, String),
+    /// The attempt failed. The next one is due after the backoff.
+    Retry {
+        /// Time from the record of this outcome to the next attempt.
+        backoff: Duration,
+        /// Why the attempt failed.
+        reason: String,
+    },
     /// The last attempt failed with this reason.
     Failed(String),
 }
 
 /// The notifications that are pending.
 #[derive(Debug)]
-pub struct Backlog {
-    pub pending: i64,
+pub(crate) struct Backlog {
+    /// Their number.
+    pub(crate) pending: i64,
     /// Time for which the oldest one has been pending.
-    pub oldest: Option<Duration>,
-}
-
-/// The recipient of a load.
-#[derive(Clone, Debug)]
-pub enum Recipient {
-    /// Claim `sub` of the driver.
-    Driver(String),
-    /// The organisation that carries the load.
-    Carrier { id: String, name: String },
-}
-
-impl Recipient {
-    /// Returns the id of the driver or organisation.
-    pub fn id(&self) -> &str {
-        match self {
-            Self::Driver(id) | Self::Carrier { id, .. } => id,
-        }
-    }
-
-    /// Returns the event of sending a load to this recipient.
-    pub fn event(&self) -> Event {
-        match self {
-            Self::Driver(_) => Event::SentToDriver,
-            Self::Carrier { .. } => Event::SentToCarrier,
-        }
-    }
-
-    /// Makes a receiving carrier the carrier of a load without one. Returns whether the load changed.
-    ///
-    /// # Errors
-    /// 409 if the load is completed or has another carrier.
-    pub fn assign_to(&self, load: &mut Load) -> Result<bool, Error> {
-        if load.status == loads::Status::Completed {
-            return Err(Error::conflict("This load is completed."));
-        }
-        let Self::Carrier { id, name } = self else { return Ok(false) };
-        match load.carrier.as_ref().and_then(|carrier| carrier.id.as_ref()) {
-            Some(carrier) if carrier == id => Ok(false),
-            Some(_) => Err(Error::conflict("This load is carried by another organisation.")),
-            None => {
-                load.carrier = Some(Party { id: Some(id.clone()), name: name.clone() });
-                Ok(true)
-            }
-        }
-    }
-}
-
-/// Returns whether the load may have files that the caller may share with its carrier: those of a party other than the
-/// carrier itself.
-pub fn may_share_files_with_carrier(caller: &Caller, load: &Load) -> bool {
-    let recipients = parties(None, load.carrier.as_ref());
-    let may_share = |owner: &&str| !recipients.contains(owner) && (caller.admin || caller.acts_for(owner));
-    !recipients.is_empty() && load.file_owners().iter().any(may_share)
+    pub(crate) oldest: Option<Duration>,
 }
 
 /// Returns the message of a redelivery, given the status before it.
-pub fn redelivery_message(previous_status: &str) -> String {
+pub(crate) fn redelivery_message(previous_status: &str) -> String {
     format!("The notification was {previous_status} and is delivered again.")
 }

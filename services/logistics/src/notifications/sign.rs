@@ -10,14 +10,14 @@ use secrecy::{ExposeSecret, SecretString};
 const PREFIX: &str = "whsec_";
 
 /// The keys that sign messages. Each key signs every message, so that receivers can rotate their secrets.
-pub struct SigningKeys(Vec<hmac::Key>);
+pub(crate) struct SigningKeys(Vec<hmac::Key>);
 
 impl SigningKeys {
     /// Parses secrets of the form `whsec_<base64>`, with 24 to 64 bytes each.
     ///
     /// # Errors
     /// If there are no secrets or one is malformed. The message says what to set and repeats no secret.
-    pub fn parse(secrets: &[SecretString]) -> anyhow::Result<Self> {
+    pub(crate) fn parse(secrets: &[SecretString]) -> anyhow::Result<Self> {
         const FORMAT: &str = "each of service.webhook_secrets must be whsec_ and the base64 of 24 to 64 random bytes: \
                             echo \"whsec_$(head -c 32 /dev/urandom | base64)\"";
         ensure!(
@@ -37,7 +37,7 @@ impl SigningKeys {
 
     /// Returns the header `webhook-signature`: a signature by each key, in the order of the secrets. `timestamp` is in
     /// seconds since 1970.
-    pub fn sign(&self, id: &str, timestamp: i64, body: &str) -> String {
+    pub(crate) fn sign(&self, id: &str, timestamp: i64, body: &str) -> String {
         let sign = |key: &hmac::Key| {
             let tag = hmac::sign(key, format!("{id}.{timestamp}.{body}").as_bytes());
             format!("v1,{}", STANDARD.encode(tag))

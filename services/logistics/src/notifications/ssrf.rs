@@ -26,7 +26,7 @@ const PRIVATE_NETWORKS: [([u8; 4], u32); 15] = [
 ];
 
 /// Returns whether an address is a global unicast address of the Internet.
-pub fn is_public(address: IpAddr) -> bool {
+pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => is_public_v6(address),
@@ -54,7 +54,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 
 /// Resolves names to public addresses only. The client resolves for each connection and connects to the result, so a
 /// name whose address changes after a check gains nothing.
-pub struct PublicResolver;
+pub(crate) struct PublicResolver;
 
 impl Resolve for PublicResolver {
     fn resolve(&self, name: Name) -> Resolving {

@@ -8,6 +8,7 @@ use chrono::TimeDelta;
 use common::Error;
 use database::{AnyConnection, Id, Json, Timestamp, shared_now};
 use diesel::prelude::*;
+use serde::Serialize;
 
 use super::model::{Backlog, Claimed, Message, MessageData, NewNotification, Notification, Outcome, Status};
 use crate::schema::notifications::{self, dsl as n};
@@ -20,14 +21,14 @@ const MAX_LISTED: i64 = 1000;
 /// If a notification of the same load, event and recipient is pending, stores no other and returns the id of the newest
 /// one. Its content becomes the current one, unless a delivery was attempted: the receiver may have the earlier content
 /// under the same id.
-pub fn create(c: &mut AnyConnection, new: &NewNotification<'_>) -> Result<Id, Error> {
+pub(crate) fn create<L: Serialize>(c: &mut AnyConnection, new: &NewNotification<'_, L>) -> Result<Id, Error> {
     if let Some(id) = update_pending(c, new)? {
         return Ok(id);
     }
     let (id, at) = (Id::new(), shared_now(c)?);
     let row = (
         n::id.eq(id),
-        n::load_id.eq(new.load.id),
+        n::load_id.eq(new.load_id),
         n::event.eq(new.event.into_str()),
         n::recipient_id.eq(new.recipient_id),
         n::status.eq(Status::Pending.into_str()),
@@ -52,9 +53,12 @@ pub fn create(c: &mut AnyConnection, new: &NewNotification<'_>) -> Result<Id, Er
 
 /// Updates the content of a pending notification of the same load, event and recipient that was not attempted yet.
 /// Returns its id, also if it was attempted.
-fn update_pending(c: &mut AnyConnection, new: &NewNotification<'_>) -> Result<Option<Id>, Error> {
+fn update_pending<L: Serialize>(
+    c: &mut AnyConnection,
+    new: &NewNotification<'_, L>,
+) -> Result<Option<Id>, Error> {
     let pending = n::notifications
-        .filter(n::load_id.eq(new.load.id))
+        .filter(n::load_id.eq(new.load_id))
         .filter(n::event.eq(new.event.into_str()))
         .filter(n::recipient_id.eq(new.recipient_id))
         .filter(n::due_at.is_not_null())
@@ -72,21 +76,21 @@ fn update_pending(c: &mut AnyConnection, new: &NewNotification<'_>) -> Result<Op
     Ok(Some(id))
 }
 
-fn body(id: Id, timestamp: Timestamp, new: &NewNotification<'_>) -> Result<Json, Error> {
-    let NewNotification { event, load, recipient_id, .. } = *new;
-    let data = MessageData { notification_id: id, load_id: load.id, recipient_id, load };
+fn body<L: Serialize>(id: Id, timestamp: Timestamp, new: &NewNotification<'_, L>) -> Result<Json, Error> {
+    let NewNotification { event, load_id, load, recipient_id, .. } = *new;
+    let data = MessageData { notification_id: id, load_id, recipient_id, load };
     Ok(Json::of(&Message { id, event, timestamp, data })?)
 }
 
 /// Returns the newest 1,000 notifications of a load, newest first.
-pub fn list(c: &mut AnyConnection, load_id: Id) -> Result<Vec<Notification>, Error> {
+pub(crate) fn list(c: &mut AnyConnection, load_id: Id) -> Result<Vec<Notification>, Error> {
     let of_load = n::notifications.filter(n::load_id.eq(load_id)).order(n::id.desc()).limit(MAX_LISTED);
     Ok(of_load.select(Notification::as_select()).load(c)?)
 }
 
 /// Makes a notification pending again, with no attempts. A delivery that is in progress ends first. Returns the
 /// previous status, or `None` if the notification does not exist or is not of the load `load_id`.
-pub fn redeliver(c: &mut AnyConnection, load_id: Option<Id>, id: Id) -> Result<Option<String>, Error> {
+pub(crate) fn redeliver(c: &mut AnyConnection, load_id: Option<Id>, id: Id) -> Result<Option<String>, Error> {
     let row =
         n::notifications.find(id).select((n::load_id, n::status)).first::<(Id, String)>(c).optional()?;
     let Some((_, status)) = row.filter(|(of, _)| load_id.is_none_or(|load_id| load_id == *of)) else {
@@ -108,7 +112,7 @@ pub fn redeliver(c: &mut AnyConnection, load_id: Option<Id>, id: Id) -> Result<O
 
 /// Returns the time until the next unclaimed notification is due: zero if one is due, `None` if none is pending. Claims
 /// nothing.
-pub fn next_due_in(c: &mut AnyConnection) -> Result<Option<Duration>, Error> {
+pub(crate) fn next_due_in(c: &mut AnyConnection) -> Result<Option<Duration>, Error> {
     let now = shared_now(c)?;
     let unclaimed = n::claimed_until.is_null().or(n::claimed_until.le(now));
     let next = n::notifications.filter(n::due_at.is_not_null()).filter(unclaimed).order(n::due_at);
@@ -117,7 +121,7 @@ pub fn next_due_in(c: &mut AnyConnection) -> Result<Option<Duration>, Error> {
 }
 
 /// Returns the number of pending notifications and the age of the oldest.
-pub fn backlog(c: &mut AnyConnection) -> Result<Backlog, Error> {
+pub(crate) fn backlog(c: &mut AnyConnection) -> Result<Backlog, Error> {
     let now = shared_now(c)?;
     let pending = n::notifications.filter(n::due_at.is_not_null());
     let oldest = pending.order(n::pending_since).select(n::pending_since).first::<Timestamp>(c).optional()?;
@@ -139,11 +143,11 @@ struct OutcomeColumns {
 ///
 /// Returns false and records nothing if the claim is void, because its lease expired and another replica claimed the
 /// notification or because it was redelivered.
-pub fn record(c: &mut AnyConnection, claimed: &Claimed, outcome: &Outcome) -> Result<bool, Error> {
+pub(crate) fn record(c: &mut AnyConnection, claimed: &Claimed, outcome: &Outcome) -> Result<bool, Error> {
     let now = shared_now(c)?;
     let (status, due_at, delivered_at, last_error) = match outcome.clone() {
         Outcome::Delivered => (Status::Delivered, None, Some(now), None),
-        Outcome::Retried(backoff, reason) => (Status::Pending, Some(now.after(backoff)), None, Some(reason)),
+        Outcome::Retry { backoff, reason } => (Status::Pending, Some(now.after(backoff)), None, Some(reason)),
         Outcome::Failed(reason) => (Status::Failed, None, None, Some(reason)),
     };
     let columns =
@@ -163,11 +167,11 @@ pub fn record(c: &mut AnyConnection, claimed: &Claimed, outcome: &Outcome) -> Re
 }
 
 /// Maximum number of notifications that [`prune`] deletes in one transaction, which takes about 20 ms.
-pub const PRUNE_BATCH_SIZE: u32 = 1_000;
+pub(crate) const PRUNE_BATCH_SIZE: u32 = 1_000;
 
 /// Deletes a batch of notifications that were delivered or failed longer ago than `age`, oldest first. Returns their
 /// number.
-pub fn prune(c: &mut AnyConnection, age: Duration) -> Result<usize, Error> {
+pub(crate) fn prune(c: &mut AnyConnection, age: Duration) -> Result<usize, Error> {
     let before = shared_now(c)?.plus(-TimeDelta::from_std(age).unwrap_or(TimeDelta::MAX));
     let old = n::notifications.filter(n::due_at.is_null()).filter(n::pending_since.lt(before));
     let old = old.order(n::pending_since).limit(PRUNE_BATCH_SIZE.into()).select(n::id);

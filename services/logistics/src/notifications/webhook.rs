@@ -20,7 +20,7 @@ const MAX_BODY_BYTES: u64 = 16 << 10;
 const BODY_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A delivery channel.
-pub enum Channel {
+pub(crate) enum Channel {
     /// Writes a log line for each notification.
     Log,
     /// Posts each notification to a URL.
@@ -28,7 +28,7 @@ pub enum Channel {
 }
 
 /// A receiver of webhooks.
-pub struct Webhook {
+pub(crate) struct Webhook {
     http: reqwest::Client,
     url: Url,
     keys: SigningKeys,
@@ -39,7 +39,7 @@ impl Channel {
     ///
     /// # Errors
     /// If the webhook has no secrets, or its URL is private or unencrypted and the settings do not allow that.
-    pub fn open(settings: &Settings) -> anyhow::Result<Self> {
+    pub(crate) fn open(settings: &Settings) -> anyhow::Result<Self> {
         let Some(url) = settings.webhook_url.clone() else { return Ok(Self::Log) };
         let keys = SigningKeys::parse(&settings.webhook_secrets)?;
         let mut http = common::http::builder(settings.webhook_timeout()).no_proxy();
@@ -72,7 +72,7 @@ impl Channel {
     ///
     /// # Errors
     /// If the receiver did not acknowledge it. The text is the reason, up to 300 characters.
-    pub async fn deliver(&self, claimed: &Claimed) -> Result<(), String> {
+    pub(crate) async fn deliver(&self, claimed: &Claimed) -> Result<(), String> {
         let Self::Webhook(webhook) = self else {
             // Without the recipient, which readers of the log may not be allowed to know. The delivery log has it.
             let Claimed { id, load_id, event, .. } = claimed;

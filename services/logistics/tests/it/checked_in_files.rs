@@ -9,6 +9,16 @@ fn the_document_is_up_to_date() {
     );
 }
 
+/// The setting `batch_files` decides, which the document does not know.
+#[test]
+fn the_document_does_not_limit_the_files_of_a_batch() {
+    let document = common::openapi::<logistics::Logistics>().unwrap();
+    let file = &document["components"]["schemas"]["LoadBatchForm"]["properties"]["file"];
+    assert_eq!((&file["minItems"], file.get("maxItems")), (&serde_json::json!(1), None));
+    let default = format!("by default up to {}", logistics::Settings::default().batch_files);
+    assert!(file["description"].as_str().unwrap().contains(&default), "{file}");
+}
+
 #[test]
 fn the_sample_configuration_is_valid() {
     let sample = std::path::Path::new("../../deploy/logistics.toml");

@@ -149,7 +149,7 @@ fn serves_with_a_role_that_cannot_change_the_schema() {
     testkit::block_on(async {
         let owned = TestDatabase::empty(Backend::Postgres).await;
         let role = format!("role_{}", owned.name());
-        // As in docs/operations.md: another role owns the schema and migrates it.
+        // As in docs/operations/install.md: another role owns the schema and migrates it.
         execute_on_server(&format!(
             "CREATE ROLE {role} LOGIN PASSWORD 'own'; REVOKE ALL ON DATABASE {} FROM PUBLIC; GRANT CONNECT ON DATABASE {0} TO {role}",
             owned.name()

@@ -83,8 +83,13 @@ testkit::on_both! {
         let log = format!("/v1/loads/{}/notifications", other["id"].as_str().unwrap());
         assert_eq!(app.get(&log).by(&grain).send().await.ok().as_array().unwrap().len(), 1, "one notification");
         assert_eq!(due_shares(&app, backend), 4);
-        let mut expected = system.shares().await;
-        expected.truncate(4);
+        // A slow machine sees retries as well.
+        let mut expected = Vec::new();
+        for share in system.shares().await {
+            if !expected.contains(&share) {
+                expected.push(share);
+            }
+        }
         assert_eq!(expected, [
             json!({"ids": [files[0]], "shareWith": ["grain", "haul"]}),
             json!({"ids": [files[1]], "shareWith": ["grain", "haul"]}),

@@ -19,6 +19,7 @@ mod log_secrets;
 mod normalization;
 mod notifications;
 mod organisation_names;
+mod postgres_plans;
 mod proof_of_delivery;
 mod query_plans;
 mod read;

@@ -2,59 +2,125 @@
 
 use super::*;
 
+/// A page with its documents.
+const PAGE: &str = "SELECT document, id, sort_key FROM";
+/// A page whose documents are read once its rows are sorted.
+const SORTED: &str = "SELECT (SELECT document FROM loads WHERE loads.rowid = page.row_number)";
+/// The ids of an export.
+const KEYS: &str = "SELECT id, ";
+
+/// Queries of an organisation, the start of the statement, a step of its plan, and whether it sorts.
+const SEARCHES: &[(&str, &str, &str, bool)] = &[
+    ("", PAGE, "loads_organiser_created (organiser_id=?)", false),
+    ("", PAGE, "loads_carrier_created (carrier_id=?)", false),
+    ("?sortBy=deliveryDateISO", PAGE, "loads_organiser_delivery (organiser_id=?)", false),
+    (
+        "?sortBy=deliveryDateISO&startDateISO=2026-01-01",
+        PAGE,
+        "loads_carrier_delivery (carrier_id=? AND delivery_at>?",
+        false,
+    ),
+    (
+        "?sortBy=deliveryDateISO&f:status=upcoming",
+        PAGE,
+        "loads_organiser_status (organiser_id=? AND status=?)",
+        false,
+    ),
+    ("?f:carrierId=other", PAGE, "loads_pair (organiser_id=? AND carrier_id=?)", false),
+    (
+        "?f:carrierId=other&startDateISO=2026-01-01&endDateISO=2026-12-31",
+        SORTED,
+        "loads_pair_delivery (organiser_id=? AND carrier_id=? AND delivery_at>? AND delivery_at<?)",
+        true,
+    ),
+    (
+        "?f:carrierId=other&startDateISO=2026-01-01&endDateISO=2026-12-31&sortBy=deliveryDateISO",
+        PAGE,
+        "loads_pair_delivery (organiser_id=? AND carrier_id=? AND delivery_at>? AND delivery_at<?)",
+        false,
+    ),
+    (
+        "?f:organiserId=org-of-plans&f:carrierId=other&startDateISO=2026-01-01&sortBy=deliveryDateISO",
+        PAGE,
+        "loads_pair_delivery (organiser_id=? AND carrier_id=? AND delivery_at>?)",
+        false,
+    ),
+    (
+        "?f:organiserId=other&sortBy=deliveryDateISO&sortDesc=true",
+        PAGE,
+        "loads_pair_delivery (organiser_id=? AND carrier_id=?)",
+        false,
+    ),
+    (
+        "?f:carrierId=other&f:status=upcoming&sortBy=deliveryDateISO",
+        PAGE,
+        "loads_pair_delivery (organiser_id=? AND carrier_id=?)",
+        false,
+    ),
+    (
+        "?f:carrierId=org-of-plans&sortBy=deliveryDateISO&startDateISO=2026-01-01",
+        PAGE,
+        "loads_carrier_delivery (carrier_id=? AND delivery_at>?)",
+        false,
+    ),
+    ("?f:status=completed", PAGE, "loads_organiser_created (organiser_id=?)", false),
+    (
+        "?startDateISO=2026-01-01&endDateISO=2026-12-31",
+        SORTED,
+        "loads_organiser_delivery (organiser_id=? AND delivery_at>? AND delivery_at<?)",
+        true,
+    ),
+    ("?startDateISO=2026-01-01", SORTED, "loads_carrier_delivery (carrier_id=? AND delivery_at>?)", true),
+    (
+        "?f:status=upcoming&startDateISO=2026-01-01",
+        SORTED,
+        "loads_organiser_status (organiser_id=? AND status=? AND delivery_at>?)",
+        true,
+    ),
+    ("?sortBy=commodity", SORTED, "(organiser_id=?)", true),
+    ("?f:organiserId=org-of-plans&f:carrierId=other", PAGE, "loads_pair (", false),
+    ("?query=hereford", SORTED, "INTEGER PRIMARY KEY (rowid=?)", true),
+    ("?query=zz", SORTED, "loads_organiser_created (organiser_id=?)", false),
+    ("?format=CSV", PAGE, "loads_organiser_created (organiser_id=?)", false),
+    ("?format=CSV&sortBy=deliveryDateISO", PAGE, "loads_carrier_delivery (carrier_id=?)", false),
+    (
+        "?format=CSV&f:carrierId=other&sortBy=deliveryDateISO&startDateISO=2026-01-01",
+        PAGE,
+        "loads_pair_delivery (organiser_id=? AND carrier_id=? AND delivery_at>?)",
+        false,
+    ),
+    ("?format=CSV&startDateISO=2026-01-01&endDateISO=2026-12-31", KEYS, "loads_organiser_delivery (", true),
+    ("?format=CSV&sortBy=reference", KEYS, "(organiser_id=?)", true),
+    (
+        "/completed?startDateISO=2026-01-01",
+        PAGE,
+        "loads_carrier_completed (carrier_id=? AND completed_at>?",
+        false,
+    ),
+    (
+        "/completed?startDateISO=2026-01-01",
+        PAGE,
+        "loads_organiser_accepted (organiser_id=? AND completed_at>?",
+        false,
+    ),
+];
+
 #[test]
 fn statements_use_indexes() {
     testkit::block_on(async {
         let app = app(Backend::Sqlite).await;
         app.record_statements();
-        let (org, page, keys) = ("org-of-plans", "SELECT document, id, sort_key FROM", "SELECT id, ");
+        let org = "org-of-plans";
         let form = with(with(carrier_form(), "carrierId", json!(org)), "organisationId", json!(org));
         let load = app.post("/v1/loads/carrier").by(&User::of(org)).json(&form).send().await.ok();
         let by_ids = format!("/by-ids?ids={}", load["id"].as_str().unwrap());
-        for (query, columns, index, sorts) in [
-            ("", page, "loads_organiser_created (organiser_id=?)", false),
-            ("", page, "loads_carrier_created (carrier_id=?)", false),
-            ("?sortBy=deliveryDateISO", page, "loads_organiser_delivery (organiser_id=?)", false),
-            (
-                "?sortBy=deliveryDateISO&startDateISO=2026-01-01",
-                page,
-                "loads_carrier_delivery (carrier_id=? AND delivery_at>?",
-                false,
-            ),
-            (
-                "?sortBy=deliveryDateISO&f:status=upcoming",
-                page,
-                "loads_organiser_status (organiser_id=? AND status=?)",
-                false,
-            ),
-            ("?f:carrierId=other", page, "loads_pair (organiser_id=? AND carrier_id=?)", false),
-            ("?f:carrierId=other&startDateISO=2026-01-01&endDateISO=2026-12-31", page, "loads_pair (", false),
-            ("?f:organiserId=org-of-plans&f:carrierId=other", page, "loads_pair (", false),
-            ("?query=hereford", page, "INTEGER PRIMARY KEY (rowid=?)", true),
-            ("?query=zz", page, "loads_organiser_created (organiser_id=?)", false),
-            ("?format=CSV", page, "loads_organiser_created (organiser_id=?)", false),
-            ("?format=CSV&sortBy=deliveryDateISO", page, "loads_carrier_delivery (carrier_id=?)", false),
-            (
-                "?format=CSV&startDateISO=2026-01-01&endDateISO=2026-12-31",
-                keys,
-                "loads_organiser_delivery (",
-                true,
-            ),
-            ("?format=CSV&sortBy=reference", keys, "loads_organiser_created (organiser_id=?)", true),
-            (
-                "/completed?startDateISO=2026-01-01",
-                page,
-                "loads_carrier_completed (carrier_id=? AND completed_at>?",
-                false,
-            ),
-            (
-                "/completed?startDateISO=2026-01-01",
-                page,
-                "loads_organiser_accepted (organiser_id=? AND completed_at>?",
-                false,
-            ),
-            (&by_ids, "SELECT `loads`.`id`, `loads`.`document`", "sqlite_autoindex_loads_1 (id=?)", false),
-        ] {
+        let by_ids = (
+            by_ids.as_str(),
+            "SELECT `loads`.`id`, `loads`.`document`",
+            "sqlite_autoindex_loads_1 (id=?)",
+            false,
+        );
+        for &(query, columns, index, sorts) in SEARCHES.iter().chain([&by_ids]) {
             let reply = app.get(&format!("/v1/loads{query}")).by(&User::of(org)).send().await;
             assert_eq!(reply.status, 200, "{}", reply.text());
             let statements = app.take_statements();
@@ -68,5 +134,52 @@ fn statements_use_indexes() {
         assert!(plan.contains("loads_without_creator"), "{plan}");
         let plan = app.query_plan("UPDATE loads SET created_by = '' WHERE id IN (SELECT id FROM loads WHERE created_by IS NULL ORDER BY id LIMIT 9)");
         assert!(plan.contains("loads_without_creator") && !plan.contains("SCAN loads\n"), "{plan}");
+    });
+}
+
+/// With many matches in a range of dates, pages are read in the order of creation instead of sorting all matches.
+#[test]
+fn large_ranges_of_dates_are_not_sorted() {
+    testkit::block_on(async {
+        let app = app(Backend::Sqlite).await;
+        let header =
+            "reference,deliveryDateISO,commodityName,organiserId,organiserName,carrierId,carrierName\n";
+        let row = |n: usize| {
+            let carrier = if n < 900 { "haul" } else { "rare" };
+            format!("R-{n},2026-03-{:02},Feed Wheat,grain,Grain,{carrier},Haulage\n", 1 + n % 20)
+        };
+        let rows = (0..1_000).map(row).collect::<String>();
+        super::batch::send_file(&app, format!("{header}{rows}")).await.ok();
+        app.record_statements();
+        for (org, query, index, is_sorted) in [
+            ("grain", "startDateISO=2026-03-01&endDateISO=2026-03-09", "loads_organiser_created (", false),
+            ("haul", "endDateISO=2026-03-09", "loads_carrier_created (", false),
+            (
+                "grain",
+                "f:carrierId=haul&startDateISO=2026-03-01&endDateISO=2026-03-09",
+                "loads_pair (",
+                false,
+            ),
+            ("haul", "f:organiserId=grain&startDateISO=2026-03-01", "loads_pair (", false),
+            ("grain", "startDateISO=2026-03-02&endDateISO=2026-03-03", "loads_organiser_delivery (", true),
+            ("grain", "f:carrierId=rare&startDateISO=2026-03-02", "loads_pair_delivery (", true),
+        ] {
+            for (format, desc) in [("JSON&limit=100", true), ("JSON&limit=100", false), ("CSV", false)] {
+                let path = format!("/v1/loads?{query}&format={format}&sortDesc={desc}");
+                let reply = app.get(&path).by(&User::of(org)).send().await;
+                assert_eq!(reply.status, 200, "{}", reply.text());
+                let statements = app.take_statements();
+                // The plans of this test are recorded too.
+                let is_page = |s: &&String| s.contains("sort_key") && s.starts_with("SELECT");
+                let statement = statements.iter().find(is_page).unwrap_or_else(|| panic!("{statements:#?}"));
+                let plan = app.query_plan(statement);
+                assert!(plan.contains(index), "{path}\n{statement}\n{plan}");
+                assert_eq!(
+                    plan.contains("TEMP B-TREE FOR ORDER BY"),
+                    is_sorted,
+                    "{path}\n{statement}\n{plan}"
+                );
+            }
+        }
     });
 }

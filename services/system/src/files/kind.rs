@@ -21,7 +21,7 @@ use utoipa::ToSchema;
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
-pub enum Bucket {
+pub(crate) enum Bucket {
     /// JPEG, PNG, GIF, WebP, AVIF or HEIC.
     Images,
     /// Any content.
@@ -46,7 +46,7 @@ pub enum Bucket {
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
-pub enum FileType {
+pub(crate) enum FileType {
     Sample,
     Avatar,
     Weighbridge,
@@ -62,7 +62,7 @@ pub enum FileType {
 
 impl FileType {
     /// Returns true if every caller may read files of this type (`docs/api/authentication.md`, "Permissions").
-    pub fn is_open(self) -> bool {
+    pub(crate) fn is_open(self) -> bool {
         !matches!(self, Self::Weighbridge | Self::Contract | Self::TradeContract | Self::Misc)
     }
 }

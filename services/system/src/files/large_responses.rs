@@ -84,6 +84,7 @@ impl LargeResponses {
 
 /// A response that holds its permit until its body is sent or dropped.
 pub(super) struct LimitedResponse {
+    /// The response itself.
     pub response: JsonResponse,
     /// `None` if the response is not large.
     pub permit: Option<Permit>,

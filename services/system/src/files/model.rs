@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 use super::kind::{Bucket, FileType};
 
 /// The maximum number of organisations that a file is shared with. `*` counts as one.
-pub const MAX_ORGANISATIONS: usize = 200;
+pub(crate) const MAX_ORGANISATIONS: usize = 200;
 /// The entry that means every organisation.
 const EVERYBODY: &str = "*";
 
 /// The organisations that a file is shared with, without duplicates. `*` means everybody.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Organisations(pub Vec<String>);
+pub(crate) struct Organisations(pub Vec<String>);
 
 impl Organisations {
     /// Adds organisations that are not in the list yet. Returns true if it added any.
-    pub fn add(&mut self, others: &[String]) -> bool {
+    pub(crate) fn add(&mut self, others: &[String]) -> bool {
         let before = self.0.len();
         for other in others {
             if !self.0.contains(other) {
@@ -31,7 +31,7 @@ impl Organisations {
     }
 
     /// Removes organisations. Compares each id as it is written, then normalized. Returns true if it removed any.
-    pub fn remove(&mut self, others: &[String]) -> bool {
+    pub(crate) fn remove(&mut self, others: &[String]) -> bool {
         let before = self.0.len();
         for other in others {
             let position = |id: &str| self.0.iter().position(|organisation| organisation == id);
@@ -53,7 +53,8 @@ impl TryFrom<Json> for Organisations {
 /// A row of the table `files`.
 #[derive(Clone, Debug, Queryable, Selectable)]
 #[diesel(table_name = crate::schema::files)]
-pub struct File {
+pub(crate) struct File {
+    /// UUIDv7.
     pub id: Id,
     /// `images` or `files`.
     #[diesel(deserialize_as = String)]
@@ -90,7 +91,7 @@ impl File {
     /// The uploader's rights apply only while acting for the organisation that the file was uploaded for
     /// (`docs/api/authentication.md`, "Permissions"). So the uploader needs a check only for a file without an
     /// organisation, which belongs to its uploader while acting for no organisation.
-    pub fn is_own_of(&self, caller: &Caller) -> bool {
+    pub(crate) fn is_own_of(&self, caller: &Caller) -> bool {
         let is_owner = match (&self.organisation_id, &caller.organisation) {
             (Some(owner), Some(organisation)) => *owner == organisation.id,
             (None, None) => self.user_id == caller.user_id,
@@ -100,14 +101,14 @@ impl File {
     }
 
     /// Returns true if the caller may download the file and read its information.
-    pub fn is_readable_by(&self, caller: &Caller) -> bool {
+    pub(crate) fn is_readable_by(&self, caller: &Caller) -> bool {
         self.kind.is_open() || self.is_own_of(caller) || self.organisations.0.iter().any(includes(caller))
     }
 
     /// Returns the file as the caller sees it. A caller who may share the file sees all organisations. A file from
     /// before the limit may have more than [`MAX_ORGANISATIONS`]. Other callers see their own organisation and `*`.
     #[must_use]
-    pub fn seen_by(mut self, caller: &Caller) -> Self {
+    pub(crate) fn seen_by(mut self, caller: &Caller) -> Self {
         if !self.is_own_of(caller) {
             self.organisations.0.retain(includes(caller));
         }
@@ -122,7 +123,7 @@ fn includes(caller: &Caller) -> impl Fn(&String) -> bool {
 
 /// The files of one upload.
 #[derive(Debug)]
-pub struct Upload {
+pub(crate) struct Upload {
     /// The file of the first part.
     pub first: File,
     /// The files of the other parts, in the order of the parts.
@@ -131,7 +132,7 @@ pub struct Upload {
 
 impl Upload {
     /// Returns all files.
-    pub fn files(&self) -> impl Iterator<Item = &File> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = &File> {
         std::iter::once(&self.first).chain(&self.additional)
     }
 }

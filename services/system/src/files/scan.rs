@@ -28,7 +28,7 @@ const MAX_REPLY_BYTES: u64 = 4096;
 
 /// A client of clamd.
 #[derive(Clone, Debug)]
-pub struct Scanner {
+pub(crate) struct Scanner {
     address: Address,
     /// Limits the scan of one file.
     scan_timeout: Duration,
@@ -65,7 +65,7 @@ impl Scanner {
     ///
     /// # Errors
     /// One sentence that says which setting to change.
-    pub fn open(settings: &Settings) -> anyhow::Result<Option<Self>> {
+    pub(crate) fn open(settings: &Settings) -> anyhow::Result<Option<Self>> {
         let Some(url) = &settings.scan_url else { return Ok(None) };
         let expected = "service.scan_url must be tcp://HOST:3310 or unix:///run/clamav/clamd.ctl";
         let address = Self::address(url).context(expected)?;
@@ -84,7 +84,7 @@ impl Scanner {
     }
 
     /// Returns true if clamd replies to `PING`.
-    pub async fn is_reachable(&self) -> bool {
+    pub(crate) async fn is_reachable(&self) -> bool {
         let ping = async {
             let mut socket = self.connect().await?;
             socket.write_all(b"zPING\0").await?;

@@ -52,9 +52,9 @@ pub(crate) fn command() -> Command {
 
 /// Runs the command `sweep-files`.
 pub(crate) async fn run(arguments: &ArgMatches, settings: &Settings, db: Database) -> anyhow::Result<()> {
-    let store = ContentStore::open(settings).await?;
+    let contents = ContentStore::open(settings).await?;
     let (dry_run, mut reported) = (arguments.get_flag(DRY_RUN), 0);
-    let swept = sweep(&db, &store, settings.sweep_grace(), !dry_run, |swept, orphans| {
+    let swept = sweep(&db, &contents, settings.sweep_grace(), !dry_run, |swept, orphans| {
         for ContentEntry { name, size, .. } in orphans {
             println!("{} {size}", name.as_str());
         }
@@ -67,17 +67,17 @@ pub(crate) async fn run(arguments: &ArgMatches, settings: &Settings, db: Databas
     let removed = if dry_run { "would be removed" } else { "removed" };
     println!("{checked} contents checked, {orphans} of them {removed}: {bytes} bytes");
     if !dry_run {
-        println!("{} interrupted uploads removed", store.remove_stale_uploads().await?);
+        println!("{} interrupted uploads removed", contents.remove_stale_uploads().await?);
     }
     Ok(())
 }
 
 /// Sweeps when the service starts, again after the grace period, and then once a day. The second sweep finds the
 /// orphans that were too young at the start.
-pub(crate) async fn run_periodically(db: &Database, store: &ContentStore, grace: Duration) {
+pub(crate) async fn run_periodically(db: &Database, contents: &ContentStore, grace: Duration) {
     for wait in [Duration::ZERO, grace].into_iter().chain(iter::repeat(SWEEP_INTERVAL)) {
         tokio::time::sleep(wait).await;
-        match sweep_if_few_orphans(db, store, grace).await {
+        match sweep_if_few_orphans(db, contents, grace).await {
             Ok(Swept { checked, orphans, bytes }) => {
                 tracing::info!(checked, removed = orphans, bytes, "orphaned contents of files were removed");
             }
@@ -91,15 +91,19 @@ pub(crate) async fn run_periodically(db: &Database, store: &ContentStore, grace:
 
 /// Removes the orphans if they are few. Crashes leave few. Many orphans mean that this is probably the wrong database,
 /// or the store of another deployment. Only the command, which an operator runs, removes those.
-async fn sweep_if_few_orphans(db: &Database, store: &ContentStore, grace: Duration) -> Result<Swept, Error> {
-    if let Err(error) = store.remove_stale_uploads().await {
+async fn sweep_if_few_orphans(
+    db: &Database,
+    contents: &ContentStore,
+    grace: Duration,
+) -> Result<Swept, Error> {
+    if let Err(error) = contents.remove_stale_uploads().await {
         tracing::warn!(
             error = format!("{:#}", anyhow::Error::from(error)),
             "interrupted uploads could not be removed"
         );
     }
-    let sweep = |remove| sweep(db, store, grace, remove, |_, _| {});
-    let dry_run = sweep(false).await?;
+    let sweep_all = |remove| sweep(db, contents, grace, remove, |_, _| {});
+    let dry_run = sweep_all(false).await?;
     let Swept { checked, orphans, .. } = dry_run;
     if orphans == 0 {
         return Ok(dry_run);
@@ -113,19 +117,19 @@ async fn sweep_if_few_orphans(db: &Database, store: &ContentStore, grace: Durati
         );
         return Ok(Swept { checked, ..Swept::default() });
     }
-    sweep(true).await
+    sweep_all(true).await
 }
 
 /// Checks every content, and removes the orphans if `remove` is true. Holds one batch of contents in memory and runs
 /// one query for each batch. Calls `report` with the totals so far and the orphans of the batch.
 async fn sweep(
     db: &Database,
-    store: &ContentStore,
+    contents: &ContentStore,
     grace: Duration,
     remove: bool,
     mut report: impl FnMut(&Swept, &[ContentEntry]),
 ) -> Result<Swept, Error> {
-    let (mut swept, mut batches) = (Swept::default(), store.list());
+    let (mut swept, mut batches) = (Swept::default(), contents.list());
     while let Some(mut batch) = batches.try_next().await? {
         swept.checked += batch.len() as u64;
         let now = SystemTime::now();
@@ -138,7 +142,7 @@ async fn sweep(
         report(&swept, &batch);
         if remove && !batch.is_empty() {
             let names: Vec<ContentName> = batch.into_iter().map(|entry| entry.name).collect();
-            store.remove(names).await?;
+            contents.remove(names).await?;
         }
     }
     Ok(swept)

@@ -21,15 +21,15 @@ pub(super) fn location(kind: &str, words: &dyn WordScheme, geocoder: &dyn Geocod
 }
 
 /// Returns the key of an address search, for example `address:search:gazetteer:GB+IE:GB:11:0::hereford`: geocoder, its
-/// search scope, country, limit, offset, container, text.
+/// search scope, country, matches to fetch, offset, container, text.
 pub(super) fn search(geocoder: &dyn Geocoder, query: &AddressQuery) -> String {
     let (name, scope) = (geocoder.name(), geocoder.search_scope().unwrap_or_default());
     let country = query.country.as_deref().unwrap_or_default();
-    let (limit, offset) = (query.limit, query.offset);
+    let (fetch, offset) = (query.fetch(), query.offset);
     // Escaped: otherwise two pairs of container and text could have the same key.
     let container = query.container_id.as_deref().unwrap_or_default().replace('%', "%25").replace(':', "%3A");
     let text = query.text.to_lowercase();
-    bounded(format!("address:search:{name}:{scope}:{country}:{limit}:{offset}:{container}:{text}"))
+    bounded(format!("address:search:{name}:{scope}:{country}:{fetch}:{offset}:{container}:{text}"))
 }
 
 /// Shortens a key that is too long. Its start stays readable; a hash of the whole key makes it unique.

@@ -86,15 +86,13 @@ impl Places {
             let key = cache_key::search(geocoder, query);
             self.cache.get_or(&key, async || geocoder.search(query).await).await
         };
-        let mut results = match &query.container_id {
+        let fetched = match &query.container_id {
             None => self.with_fallback(search).await?,
             // The container is a result of the gazetteer, possibly of a fallback.
             Some(id) if self.gazetteer.is_container(id) => search(&self.gazetteer).await?,
             Some(_) => search(&*self.geocoder).await?,
         };
-        let has_next = results.len() == query.limit;
-        results.truncate(query.limit - 1);
-        Ok((results, has_next))
+        Ok(query.page(fetched))
     }
 
     /// Calls the configured geocoder. If it is unavailable and `service.address_fallback` is set, calls the gazetteer.

@@ -8,60 +8,63 @@ use utoipa::ToSchema;
 /// A location on the globe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Location {
+pub(crate) struct Location {
     /// Three-word address.
-    pub three_words: String,
+    pub(crate) three_words: String,
     /// Postal address, or the address of the nearest place.
-    pub address: Address,
+    pub(crate) address: Address,
     /// Coordinates.
-    pub coordinates: Coordinates,
+    pub(crate) coordinates: Coordinates,
 }
 
 /// A postal address.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
-pub struct Address {
+pub(crate) struct Address {
     /// Name of a building, an organisation or a place.
     #[serde(skip_serializing_if = "String::is_empty")]
-    pub name: String,
+    pub(crate) name: String,
     #[serde(skip_serializing_if = "String::is_empty")]
-    pub line1: String,
+    pub(crate) line1: String,
     #[serde(skip_serializing_if = "String::is_empty")]
-    pub line2: String,
+    pub(crate) line2: String,
     #[serde(skip_serializing_if = "String::is_empty")]
-    pub line3: String,
+    pub(crate) line3: String,
+    /// City, town or village.
     #[serde(skip_serializing_if = "String::is_empty")]
-    pub city: String,
+    pub(crate) city: String,
     /// Name of the region: `Herefordshire`
     #[serde(skip_serializing_if = "String::is_empty")]
-    pub region: String,
+    pub(crate) region: String,
     /// ISO 3166-2 code of the region: `GB-HEF`
     #[serde(rename = "regionISO", skip_serializing_if = "String::is_empty")]
-    pub region_iso: String,
+    pub(crate) region_iso: String,
+    /// Postcode in the spelling of its country.
     #[serde(skip_serializing_if = "String::is_empty")]
-    pub postcode: String,
+    pub(crate) postcode: String,
+    /// English name of the country.
     #[schema(required = true)]
-    pub country_name: String,
+    pub(crate) country_name: String,
     /// ISO 3166-1 alpha-2 code of the country: `GB`
     #[serde(rename = "countryISO")]
     #[schema(required = true)]
-    pub country_iso: String,
+    pub(crate) country_iso: String,
 }
 
 /// WGS84 coordinates in degrees.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Coordinates {
+pub(crate) struct Coordinates {
     /// Latitude in degrees.
     #[schema(minimum = -90, maximum = 90)]
-    pub lat: f64,
+    pub(crate) lat: f64,
     /// Longitude in degrees.
     #[schema(minimum = -180, maximum = 180)]
-    pub lon: f64,
+    pub(crate) lon: f64,
 }
 
 impl Coordinates {
     /// Creates coordinates. Returns `None` if one of them is out of range.
-    pub fn new(lat: f64, lon: f64) -> Option<Self> {
+    pub(crate) fn new(lat: f64, lon: f64) -> Option<Self> {
         (lat.abs() <= 90.0 && lon.abs() <= 180.0).then_some(Self { lat, lon })
     }
 }
@@ -80,46 +83,62 @@ impl fmt::Display for Coordinates {
 
 /// An address and its coordinates.
 #[derive(Clone, Debug, PartialEq)]
-pub struct GeocodedAddress {
-    pub address: Address,
-    pub coordinates: Coordinates,
+pub(crate) struct GeocodedAddress {
+    /// The address.
+    pub(crate) address: Address,
+    pub(crate) coordinates: Coordinates,
 }
 
 /// An address search.
 #[derive(Clone, Debug, Default)]
-pub struct AddressQuery {
+pub(crate) struct AddressQuery {
     /// Text to find. May be empty if there is a container.
-    pub text: String,
+    pub(crate) text: String,
     /// Id of the container to search in.
-    pub container_id: Option<String>,
+    pub(crate) container_id: Option<String>,
     /// ISO 3166-1 alpha-2 code in upper case.
-    pub country: Option<String>,
-    /// Maximum number of matches: one more than the page, to learn whether another page follows.
-    pub limit: usize,
+    pub(crate) country: Option<String>,
+    /// Maximum number of matches on the page.
+    pub(crate) limit: usize,
     /// Number of matches to skip.
-    pub offset: usize,
+    pub(crate) offset: usize,
+}
+
+impl AddressQuery {
+    /// Returns the number of matches to fetch: one more than the page, to learn whether another page follows.
+    pub(super) fn fetch(&self) -> usize {
+        self.limit.saturating_add(1)
+    }
+
+    /// Returns the page of the matches that were fetched, and whether another page follows.
+    pub(super) fn page(&self, mut fetched: Vec<AddressResult>) -> (Vec<AddressResult>, bool) {
+        let has_next = fetched.len() > self.limit;
+        fetched.truncate(self.limit);
+        (fetched, has_next)
+    }
 }
 
 /// A match of an address search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct AddressResult {
+pub(crate) struct AddressResult {
     /// Id to find the location by, together with `source`. The id of a container lists its contents.
-    pub id: String,
+    pub(crate) id: String,
+    /// What the match is.
     #[serde(rename = "type")]
-    pub kind: AddressKind,
+    pub(crate) kind: AddressKind,
     /// Text of the match: `Hereford`
-    pub text: String,
+    pub(crate) text: String,
     /// Distinguishes matches with the same text: `Herefordshire, United Kingdom`
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub description: String,
+    pub(crate) description: String,
     /// Provider of the match: `gazetteer`
-    pub source: String,
+    pub(crate) source: String,
 }
 
 /// The type of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum AddressKind {
+pub(crate) enum AddressKind {
     Address,
     Postcode,
     Street,
@@ -130,7 +149,7 @@ pub enum AddressKind {
 
 /// The response of an address search: the members of the best match, if there is one, and all matches.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct AddressSearch {
+pub(crate) struct AddressSearch {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     id: Option<String>,
@@ -167,6 +186,28 @@ impl From<Vec<AddressResult>> for AddressSearch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_page_follows_if_more_matches_were_fetched_than_the_page_has() {
+        let fetched = |count: usize| {
+            let result = |n: usize| AddressResult {
+                id: n.to_string(),
+                kind: AddressKind::Place,
+                text: String::new(),
+                description: String::new(),
+                source: String::new(),
+            };
+            (0..count).map(result).collect::<Vec<_>>()
+        };
+        for (limit, count, on_page, has_next) in
+            [(0, 0, 0, false), (0, 1, 0, true), (2, 1, 1, false), (2, 2, 2, false), (2, 3, 2, true)]
+        {
+            let query = AddressQuery { limit, ..AddressQuery::default() };
+            assert!(count <= query.fetch());
+            let (page, more) = query.page(fetched(count));
+            assert_eq!((page.len(), more), (on_page, has_next), "{count} of {limit}");
+        }
+    }
 
     #[test]
     fn coordinates_are_formatted_without_trailing_zeros() {

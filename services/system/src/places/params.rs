@@ -116,7 +116,7 @@ impl SearchParams {
             text: self.query.split_whitespace().collect::<Vec<_>>().join(" "),
             container_id: self.id.as_ref().map(|id| id.trim().to_owned()),
             country: self.country_iso.as_ref().and_then(|code| parse_country_code(code, errors)),
-            limit: usize::try_from(limit).unwrap_or_default() + 1,
+            limit: usize::try_from(limit).unwrap_or_default(),
             offset: usize::try_from(offset).unwrap_or_default(),
         };
         (query, PageRequest { limit, offset, after: None })

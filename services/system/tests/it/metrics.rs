@@ -7,6 +7,9 @@ use testkit::{Backend, Process, TestDatabase, User};
 
 use crate::fixtures::{UNREACHABLE, store_url};
 
+/// How long a line of the metrics may take. The lines appear within seconds, unless the machine is busy.
+const METRICS_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// Waits until a line of the metrics matches.
 async fn wait_for_line(service: &Process, matches: impl Fn(&str) -> bool) {
     let begun = Instant::now();
@@ -15,7 +18,7 @@ async fn wait_for_line(service: &Process, matches: impl Fn(&str) -> bool) {
         if metrics.lines().any(&matches) {
             return;
         }
-        assert!(begun.elapsed() < Duration::from_secs(10), "{metrics}");
+        assert!(begun.elapsed() < METRICS_TIMEOUT, "{metrics}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

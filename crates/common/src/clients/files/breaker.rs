@@ -11,10 +11,10 @@ use parking_lot::Mutex;
 use crate::telemetry;
 
 /// Number of consecutive failures after which the service is probed.
-const MAX_FAILURES: u32 = 3;
+const PROBE_THRESHOLD: u32 = 3;
 /// Number of tenants with failed calls, without a success in between, that opens the breaker regardless of probes: a
 /// service may answer probes while its operations hang.
-const MAX_FAILED_TENANTS: usize = 3;
+const OPEN_THRESHOLD: usize = 3;
 /// How long the breaker stays open. Afterwards one call at a time is tried.
 const OPEN_TIME: Duration = Duration::from_secs(5);
 
@@ -32,7 +32,7 @@ pub(super) struct Breaker {
 struct State {
     /// Consecutive failures since the last success or probe.
     failures: u32,
-    /// The tenants with failed calls since the last success, up to [`MAX_FAILED_TENANTS`].
+    /// The tenants with failed calls since the last success, up to [`OPEN_THRESHOLD`].
     failed_tenants: Vec<String>,
     open_until: Option<Instant>,
     /// A trial call is running.
@@ -60,6 +60,7 @@ pub(super) enum AfterFailure {
 }
 
 impl Breaker {
+    /// Creates a closed breaker and registers its metrics.
     pub(super) fn new() -> Self {
         Self {
             state: Mutex::default(),
@@ -159,13 +160,13 @@ impl Permit<'_> {
         if !state.failed_tenants.iter().any(|failed| failed == self.tenant) {
             state.failed_tenants.push(self.tenant.to_owned());
         }
-        if state.failed_tenants.len() >= MAX_FAILED_TENANTS {
-            state.failed_tenants.truncate(MAX_FAILED_TENANTS);
+        if state.failed_tenants.len() >= OPEN_THRESHOLD {
+            state.failed_tenants.truncate(OPEN_THRESHOLD);
             self.breaker.open(&mut state);
             return AfterFailure::Continue;
         }
         state.failures += 1;
-        if state.failures < MAX_FAILURES {
+        if state.failures < PROBE_THRESHOLD {
             return AfterFailure::Continue;
         }
         state.failures = 0;
@@ -203,7 +204,7 @@ mod tests {
         let breaker = metrics::with_local_recorder(&recorder, Breaker::new);
         let metrics = || recorder.handle().render();
         breaker.permit("a").unwrap().success();
-        assert_eq!(fail(&breaker, MAX_FAILURES), [Continue, Continue, Probe]);
+        assert_eq!(fail(&breaker, PROBE_THRESHOLD), [Continue, Continue, Probe]);
         assert!(metrics().contains("drover_files_breaker_open 0\n"), "{}", metrics());
         assert_eq!(breaker.open_for(), None);
         breaker.probed(false);
@@ -223,11 +224,11 @@ mod tests {
     fn failures_of_one_tenant_open_the_breaker_only_if_a_probe_fails() {
         let breaker = Breaker::new();
         for _ in 0..3 {
-            assert_eq!(fail(&breaker, MAX_FAILURES), [Continue, Continue, Probe]);
+            assert_eq!(fail(&breaker, PROBE_THRESHOLD), [Continue, Continue, Probe]);
             breaker.probed(true);
             assert!(breaker.permit("a").is_some());
         }
-        assert_eq!(fail(&breaker, MAX_FAILURES)[2], Probe);
+        assert_eq!(fail(&breaker, PROBE_THRESHOLD)[2], Probe);
         breaker.probed(false);
         assert!(breaker.permit("a").is_none());
     }

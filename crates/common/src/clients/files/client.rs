@@ -44,7 +44,7 @@ impl FileClient {
     /// 503 if the system service is unavailable, 401 if it refuses the token.
     pub async fn look_up(&self, caller: &Caller, files: &[FileReference]) -> Result<FoundFiles, Error> {
         self.find(caller, files, MAX_ATTEMPTS).await.map_err(|error| match error {
-            CallError::Refused(StatusCode::UNAUTHORIZED) => {
+            CallError::TokenExpired | CallError::Refused(StatusCode::UNAUTHORIZED) => {
                 Error::Unauthenticated(Some("the system service does not accept the token"))
             }
             CallError::Refused(status) => unavailable(anyhow!("unexpected status of a look-up: {status}")),
@@ -94,8 +94,12 @@ impl FileClient {
     /// nevertheless.
     ///
     /// # Errors
-    /// [`CallError::NoRoom`] names the files that were not shared.
+    /// [`CallError::NoRoom`] names the files that were not shared. [`CallError::TokenExpired`] for a retry after the
+    /// token has expired.
     pub(super) async fn share(&self, share: &DueShare) -> Result<(), CallError> {
+        if share.is_expired() {
+            return Err(CallError::TokenExpired);
+        }
         let mut full = Vec::new();
         for (chunk, ids) in share.files.chunks(MAX_FILES).enumerate() {
             let share_id = format!("{}-{chunk}", share.id);

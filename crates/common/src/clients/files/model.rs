@@ -28,6 +28,7 @@ pub(super) struct FileInfo {
 }
 
 impl FileInfo {
+    /// Returns the reference that a load or a listing stores.
     pub(super) fn reference(&self) -> FileReference {
         FileReference {
             id: self.id.to_string(),
@@ -72,6 +73,12 @@ impl DueShare {
             request_id: caller.request.id.clone(),
             traceparent: Some(caller.request.traceparent()),
         })
+    }
+
+    /// Returns true for a retry after the token has expired. Before the first attempt the token was valid: the request
+    /// has just been authenticated.
+    pub(super) fn is_expired(&self) -> bool {
+        self.attempts > 1 && self.expires_at <= Timestamp::now()
     }
 
     /// Returns the token to store.

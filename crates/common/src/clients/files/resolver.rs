@@ -55,6 +55,8 @@ pub(super) struct OnBehalfOf<'a> {
 /// The reason why a call has no result.
 #[derive(Debug)]
 pub(super) enum CallError {
+    /// The token has expired, and no call was made.
+    TokenExpired,
     /// The system service refused the call.
     Refused(StatusCode),
     /// Nothing was shared, because these files are shared with too many organisations already.
@@ -72,6 +74,10 @@ enum Attempt {
 }
 
 impl Resolver {
+    /// Creates a resolver for the system service with this base URL.
+    ///
+    /// # Errors
+    /// Fails if the URL is invalid. The message names the setting.
     pub(super) fn new(system_url: &str) -> anyhow::Result<Self> {
         let base = system_url.trim_end_matches('/');
         let parsed: Url =
@@ -87,11 +93,13 @@ impl Resolver {
         })
     }
 
+    /// Returns true if the system service answers a probe within [`PROBE_TIMEOUT`].
     pub(super) async fn is_reachable(&self) -> bool {
         let probe = self.http.get(self.health.clone()).timeout(PROBE_TIMEOUT).send();
         probe.await.is_ok_and(|response| response.status().is_success())
     }
 
+    /// Returns how long the circuit breaker stays open, or `None` if calls are possible.
     pub(super) fn blocked_for(&self) -> Option<Duration> {
         self.breaker.open_for()
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use database::{Database, Timestamp};
+use database::Database;
 use futures_util::future::join_all;
 use metrics::{Counter, Gauge};
 use reqwest::StatusCode;
@@ -144,13 +144,8 @@ impl Shares {
     }
 
     async fn attempt(&self, share: DueShare) {
-        let DueShare { subject, attempts, .. } = share;
-        let result = if attempts > 1 && share.expires_at <= Timestamp::now() {
-            Err(CallError::Refused(StatusCode::UNAUTHORIZED))
-        } else {
-            self.client.share(&share).await
-        };
-        let recorded = match result {
+        let subject = share.subject;
+        let recorded = match self.client.share(&share).await {
             Ok(()) => self.remove(&share).await.map(|removed| self.done.increment(removed.into())),
             Err(CallError::NoRoom(files)) => self.remove(&share).await.map(|removed| {
                 if removed {
@@ -161,16 +156,10 @@ impl Shares {
                     );
                 }
             }),
-            Err(CallError::Refused(status)) if is_final(status) => self.remove(&share).await.map(|removed| {
-                if removed {
-                    self.failed.increment(1);
-                    tracing::error!(
-                        %subject, %status, attempts,
-                        "the files of a load or listing were not shared and no retry can succeed: share them by \
-                         POST /v1/files/resolve of system"
-                    );
-                }
-            }),
+            Err(CallError::TokenExpired) => self.give_up(&share, "the token has expired").await,
+            Err(CallError::Refused(status)) if is_final(status) => {
+                self.give_up(&share, &status.to_string()).await
+            }
             Err(error) => self.postpone(&share, &error).await,
         };
         if let Err(error) = recorded {
@@ -185,6 +174,19 @@ impl Shares {
     async fn remove(&self, share: &DueShare) -> Result<bool, Error> {
         let id = share.id;
         self.db.write(move |c| store::remove(c, id)).await
+    }
+
+    /// Deletes a share that no retry can carry out. `reason` is for the log.
+    async fn give_up(&self, share: &DueShare, reason: &str) -> Result<(), Error> {
+        if self.remove(share).await? {
+            self.failed.increment(1);
+            tracing::error!(
+                subject = %share.subject, reason, attempts = share.attempts,
+                "the files of a load or listing were not shared and no retry can succeed: share them by \
+                 POST /v1/files/resolve of system"
+            );
+        }
+        Ok(())
     }
 
     /// Schedules a retry after an error.

@@ -1,11 +1,14 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use database::{AnyConnection, Database, Id, Timestamp};
 use testkit::{Backend, TestDatabase};
 
 use super::model::DueShare;
-use super::store;
+use super::resolver::CallError;
+use super::{FileClient, Shares, store};
 use crate::Error;
+use crate::telemetry::traces::Traces;
 
 async fn open(test: &TestDatabase) -> Database {
     crate::migrations::tests::open(test).await
@@ -118,6 +121,23 @@ testkit::on_both! {
         assert!(claim(&db, 8, "").await.0.is_empty());
         assert!(db.write(move |c| store::remove(c, id)).await.unwrap());
         assert!(!db.write(move |c| store::remove(c, id)).await.unwrap());
+    }
+
+    async fn an_expired_share_is_given_up_without_a_call(backend) {
+        let test = TestDatabase::empty(backend).await;
+        let db = open(&test).await;
+        let id = insert_due(&db, "organisation a").await;
+        let client = Arc::new(FileClient::new("http://127.0.0.1:1").unwrap());
+        let (mut first, _) = claim(&db, 1, "").await;
+        let result = client.share(&first.remove(0)).await;
+        assert!(matches!(result, Err(CallError::Unavailable(_))), "the first attempt is made: {result:?}");
+        db.write(move |c| store::postpone(c, id, 1, std::time::Duration::ZERO)).await.unwrap();
+        let (mut second, _) = claim(&db, 1, "").await;
+        let retry = second.remove(0);
+        let result = client.share(&retry).await;
+        assert!(matches!(result, Err(CallError::TokenExpired)), "{result:?}");
+        Shares::new(&db, &Traces::default(), client).share(Some(retry)).await;
+        assert!(!db.write(move |c| store::remove(c, id)).await.unwrap(), "the share is deleted");
     }
 
     async fn two_replicas_claim_each_share_once(backend) {

@@ -22,7 +22,7 @@ pub(crate) struct Scope {
 impl Scope {
     /// Creates the scope of a key. A user who acts for two organisations is two callers.
     pub(super) fn new(caller: &Caller, operation: &str, key: &str) -> Self {
-        let caller = serde_json::json!([caller.user_id, caller.organisation_id()]).to_string();
+        let caller = serde_json::json!([caller.user_id, caller.organisation_id_or_empty()]).to_string();
         Self { caller, operation: operation.to_owned(), key: key.to_owned() }
     }
 }

@@ -35,6 +35,15 @@ use key::Scope;
 /// Runs the effect of a POST once for each key of a caller and operation. Without a key, runs it every time.
 pub struct Idempotency(Key);
 
+/// What a request does in the database.
+pub enum Effect<W> {
+    /// A closure that runs in a transaction.
+    Transaction(W),
+    /// A closure that executes exactly one statement. Without a key it needs no transaction around it, and is then one
+    /// round trip on PostgreSQL.
+    Statement(W),
+}
+
 enum Key {
     Absent,
     Invalid(ValidationErrors),
@@ -92,7 +101,7 @@ impl Idempotency {
     ///
     /// # Errors
     /// As [`Idempotency::run`].
-    pub async fn run_without_db(
+    pub async fn run_external(
         self,
         db: &Database,
         fingerprint: Fingerprint,
@@ -123,11 +132,31 @@ impl Idempotency {
         T: Send + 'static,
         W: FnMut(&mut AnyConnection) -> Result<(JsonResponse, T), Error> + Send + 'static,
     {
+        self.run_effect(db, fingerprint, async || Ok(Effect::Transaction(prepare().await?))).await
+    }
+
+    /// As [`Idempotency::run_with_output`], for an effect that may be one statement.
+    ///
+    /// # Errors
+    /// As [`Idempotency::run`].
+    pub async fn run_effect<W, T>(
+        self,
+        db: &Database,
+        fingerprint: Fingerprint,
+        prepare: impl AsyncFnOnce() -> Result<Effect<W>, Error>,
+    ) -> Result<(JsonResponse, Option<T>), Error>
+    where
+        T: Send + 'static,
+        W: FnMut(&mut AnyConnection) -> Result<(JsonResponse, T), Error> + Send + 'static,
+    {
         let (scope, locks) = match self.0 {
             Key::Valid(scope, locks) => (scope, locks),
             Key::Invalid(errors) => return Err(errors.into()),
             Key::Absent => {
-                let (response, output) = db.write(prepare().await?).await?;
+                let (response, output) = match prepare().await? {
+                    Effect::Transaction(effect) => db.write(effect).await?,
+                    Effect::Statement(effect) => db.write_statement(effect).await?,
+                };
                 return Ok((response, Some(output)));
             }
         };
@@ -135,7 +164,7 @@ impl Idempotency {
         if let Some(response) = replay(db, &scope, &fingerprint).await? {
             return Ok((response, None));
         }
-        let effect = prepare().await?;
+        let (Effect::Transaction(effect) | Effect::Statement(effect)) = prepare().await?;
         match commit(db, &scope, &fingerprint, effect).await {
             Ok((response, output)) => Ok((response, Some(output))),
             // Another replica inserted the key first.

@@ -23,7 +23,7 @@ use crate::response::validation::{Code, ValidationErrors};
 /// Maximum size of a text field in bytes.
 const MAX_TEXT_BYTES: usize = 64 << 10;
 /// Maximum size of all text fields together in bytes.
-const MAX_TEXTS_BYTES: usize = 1 << 20;
+const MAX_ALL_TEXT_BYTES: usize = 1 << 20;
 /// Maximum number of parts of all kinds.
 const MAX_PARTS: usize = 1000;
 /// Maximum size in bytes of the boundaries and part headers.
@@ -57,8 +57,7 @@ pub struct FilePart<'a> {
     /// The media type of the part.
     pub declared: Option<String>,
     field: &'a mut Field,
-    size: usize,
-    limit: usize,
+    budget: ByteBudget,
 }
 
 impl FilePart<'_> {
@@ -68,8 +67,29 @@ impl FilePart<'_> {
     /// 400 if the form is truncated or late, 413 if the file exceeds the limit.
     pub async fn next(&mut self) -> Result<Option<Bytes>, Error> {
         let chunk = next(self.field).await?;
-        self.size += chunk.as_ref().map_or(0, Bytes::len);
-        if self.size > self.limit { Err(Error::PayloadTooLarge(self.limit)) } else { Ok(chunk) }
+        self.budget.take(chunk.as_ref().map_or(0, Bytes::len))?;
+        Ok(chunk)
+    }
+}
+
+/// A limit in bytes, and how many of them are left.
+struct ByteBudget {
+    limit: usize,
+    left: usize,
+}
+
+impl ByteBudget {
+    fn new(limit: usize) -> Self {
+        Self { limit, left: limit }
+    }
+
+    /// Takes bytes from the budget.
+    ///
+    /// # Errors
+    /// 413 with the whole limit if fewer bytes are left.
+    fn take(&mut self, bytes: usize) -> Result<(), Error> {
+        self.left = self.left.checked_sub(bytes).ok_or(Error::PayloadTooLarge(self.limit))?;
+        Ok(())
     }
 }
 
@@ -90,7 +110,7 @@ pub async fn receive<F>(
     }
     // Room for skipped fields, which together may be as large as one file.
     let files_bytes = limits.file_bytes.saturating_mul(limits.files.saturating_add(1));
-    let max_bytes = files_bytes.saturating_add(MAX_TEXTS_BYTES + MAX_FRAMING_BYTES);
+    let max_bytes = files_bytes.saturating_add(MAX_ALL_TEXT_BYTES + MAX_FRAMING_BYTES);
     let body = paced::body(payload, Timeouts::of(request).stalled, max_bytes);
     let mut multipart = Multipart::new(request.headers(), body);
     let form =
@@ -106,7 +126,8 @@ async fn receive_parts<F>(
     mut receive_file: impl AsyncFnMut(FilePart<'_>) -> Result<F, Error>,
 ) -> Result<Form<F>, Error> {
     let mut form = Form { texts: Vec::new(), files: Vec::new(), errors: ValidationErrors::default() };
-    let (mut texts_left, mut skipped_left) = (MAX_TEXTS_BYTES, limits.file_bytes);
+    let mut all_text = ByteBudget::new(MAX_ALL_TEXT_BYTES);
+    let mut skipped = ByteBudget::new(limits.file_bytes);
     for _ in 0..=MAX_PARTS {
         let Some(mut field) = next(multipart).await? else { return Ok(form) };
         let name = field.name().unwrap_or_default().to_owned();
@@ -116,14 +137,14 @@ async fn receive_parts<F>(
                 return Err(too_many("file", message, limits.files));
             }
             let (name, declared) = (file_name(&field), field.content_type().map(ToString::to_string));
-            let part = FilePart { name, declared, field: &mut field, size: 0, limit: limits.file_bytes };
+            let budget = ByteBudget::new(limits.file_bytes);
+            let part = FilePart { name, declared, field: &mut field, budget };
             form.files.push(receive_file(part).await?);
         } else if limits.texts.contains(&&*name) {
-            let text = receive_text(&mut field, MAX_TEXT_BYTES.min(texts_left)).await?;
-            texts_left -= text.len();
+            let text = receive_text(&mut field, &mut all_text).await?;
             form.texts.push((name, text));
         } else {
-            skipped_left -= skip(&mut field, skipped_left).await?;
+            skip(&mut field, &mut skipped).await?;
         }
     }
     Err(too_many("", format!("must have at most {MAX_PARTS} parts"), MAX_PARTS))
@@ -158,27 +179,23 @@ fn file_name(field: &Field) -> Option<String> {
     disposition.get_filename().map(str::to_owned).or_else(extended)
 }
 
-async fn receive_text(field: &mut Field, limit: usize) -> Result<String, Error> {
-    let mut bytes = Vec::new();
+/// Reads a text field. `all_text` is the budget of all text fields together.
+async fn receive_text(field: &mut Field, all_text: &mut ByteBudget) -> Result<String, Error> {
+    let (mut bytes, mut budget) = (Vec::new(), ByteBudget::new(MAX_TEXT_BYTES));
     while let Some(chunk) = next(field).await? {
-        if bytes.len() + chunk.len() > limit {
-            return Err(Error::PayloadTooLarge(limit));
-        }
+        budget.take(chunk.len())?;
+        all_text.take(chunk.len())?;
         bytes.extend_from_slice(&chunk);
     }
     String::from_utf8(bytes).map_err(|_| Error::MalformedBody("a field is not UTF-8".into()))
 }
 
-/// Discards a part and returns its size in bytes.
-async fn skip(field: &mut Field, limit: usize) -> Result<usize, Error> {
-    let mut size = 0;
+/// Discards a part.
+async fn skip(field: &mut Field, skipped: &mut ByteBudget) -> Result<(), Error> {
     while let Some(chunk) = next(field).await? {
-        size += chunk.len();
-        if size > limit {
-            return Err(Error::PayloadTooLarge(limit));
-        }
+        skipped.take(chunk.len())?;
     }
-    Ok(size)
+    Ok(())
 }
 
 /// Returns the next item of a multipart stream. Restores the error of [`paced::body`], which comes wrapped.
@@ -217,6 +234,37 @@ mod tests {
             let body = paced::body(payload, Duration::from_secs(60), 3).map_err(MultipartError::Payload);
             let Err(error) = next(&mut Box::pin(body)).await else { panic!("the form was accepted") };
             assert!(matches!(error, Error::PayloadTooLarge(3)), "{error:?}");
+        });
+    }
+
+    /// Receives a form with these fields and no files. The only text field is `text`; other fields are skipped.
+    async fn receive_fields(fields: &[(&str, usize)], file_bytes: usize) -> Result<Form<()>, Error> {
+        let parts = fields.iter().map(|(name, bytes)| {
+            let text = "x".repeat(*bytes);
+            format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{text}\r\n")
+        });
+        let body = parts.collect::<String>() + "--b--\r\n";
+        let request = TestRequest::post().insert_header(("content-type", "multipart/form-data; boundary=b"));
+        let (request, mut payload) = request.set_payload(body).to_http_parts();
+        let payload = Payload::from_request(&request, &mut payload).await.unwrap();
+        let limits = Limits { texts: &["text"], files: 1, file_bytes };
+        receive(&request, payload, limits, async |_| Ok(())).await
+    }
+
+    #[test]
+    fn error_for_long_fields_has_the_whole_limit() {
+        testkit::block_on(async {
+            let limit = async |fields: &[(&str, usize)]| match receive_fields(fields, 100).await {
+                Ok(_) => None,
+                Err(Error::PayloadTooLarge(limit)) => Some(limit),
+                Err(error) => panic!("{error:?}"),
+            };
+            let texts = [("text", MAX_TEXT_BYTES); MAX_ALL_TEXT_BYTES / MAX_TEXT_BYTES];
+            assert_eq!(limit(&texts).await, None);
+            assert_eq!(limit(&[("text", MAX_TEXT_BYTES + 1)]).await, Some(MAX_TEXT_BYTES));
+            assert_eq!(limit(&[&texts[..], &[("text", 1)]].concat()).await, Some(MAX_ALL_TEXT_BYTES));
+            assert_eq!(limit(&[("other", 70), ("text", 5), ("more", 30)]).await, None);
+            assert_eq!(limit(&[("other", 70), ("text", 5), ("more", 31)]).await, Some(100));
         });
     }
 }

@@ -153,7 +153,7 @@ fn plain(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Schema;
+    use crate::openapi::validator::Schema;
 
     use super::*;
 

@@ -105,9 +105,9 @@ fn normalize_text(text: &mut String, schema: &Value) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Schema;
-    use super::super::tests::check;
     use super::*;
+    use crate::openapi::validator::Schema;
+    use crate::openapi::validator::tests::check;
     use crate::response::validation::Code;
 
     #[test]

@@ -101,8 +101,8 @@ fn remove(value: &mut Value, pointer: &Pointer, replacements: &Replacements<'_>)
 mod tests {
     use serde_json::json;
 
-    use super::super::tests::check;
     use super::*;
+    use crate::openapi::validator::tests::check;
 
     #[test]
     fn a_valid_entry_replaces_invalid_ones() {

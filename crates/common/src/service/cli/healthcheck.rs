@@ -6,6 +6,7 @@ use anyhow::ensure;
 
 use crate::http;
 
+/// Timeout of the request.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Requests a path of the service on this machine, and prints the response.

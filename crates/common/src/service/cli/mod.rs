@@ -90,7 +90,9 @@ async fn run<S: Service>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
         }
         Some((name, arguments)) => {
             let db = Database::open(options::<S>(&config.database), migrations::<S>).await?;
-            S::run(name, arguments, &config.service, db).await?;
+            let outcome = S::run(name, arguments, &config.service, db.clone()).await;
+            db.close().await;
+            outcome?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Command, value_parser};
 
-use super::super::Service;
 use super::command;
 use crate::config::Config;
+use crate::service::Service;
 
 /// Returns the parser of a service's arguments.
 pub(super) fn parser<S: Service>(defaults: &Config<S::Settings>) -> Command {
@@ -82,7 +82,7 @@ fn common_commands() -> [Command; 6] {
             "backup",
             "Copies the SQLite database, which may be in use, to a new file and checks the copy; leaves no partial file",
             [
-                "database.url; for a PostgreSQL database use pg_dump (docs/operations.md)",
+                "database.url; for a PostgreSQL database use pg_dump (docs/operations/backup.md)",
                 "once the copy is on the disk",
                 "backup /var/backups/service.sqlite",
             ],

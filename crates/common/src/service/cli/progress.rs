@@ -18,6 +18,7 @@ impl ProgressPrinter {
         Self { last_printed: Instant::now() }
     }
 
+    /// Prints the progress on standard error, if the last line is old enough.
     pub(super) fn print(&mut self, progress: BackupProgress) {
         if self.last_printed.elapsed() < PRINT_INTERVAL {
             return;

@@ -2,8 +2,8 @@
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::super::{Service, start};
 use crate::config::Config;
+use crate::service::{Service, start};
 use crate::telemetry::logs;
 
 /// Runs the service until a signal. A second signal ends the drain.

@@ -6,7 +6,7 @@ mod things;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use actix_web::web::Data;
-use common::{Config, Context, Service};
+use common::{Config, Service, ServiceContext};
 use database::{Database, Migrations};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use testkit::{App, Backend, TestDatabase};
@@ -37,7 +37,7 @@ impl Service for Echo {
         odd::routes(v1);
     }
 
-    async fn open((): &(), context: &Context) -> anyhow::Result<Self> {
+    async fn open((): &(), context: &ServiceContext) -> anyhow::Result<Self> {
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),

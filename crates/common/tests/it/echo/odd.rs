@@ -63,6 +63,15 @@ async fn pauses(pause: Query<Pause>) -> Result<HttpResponse, Error> {
     Ok(HttpResponse::Ok().content_type("text/plain").streaming(pieces))
 }
 
+/// A streamed response of 640 MB, more than any kernel buffers.
+#[utoipa::path(operation_id = "large_stream", responses((status = 200, body = String), ErrorResponses))]
+#[get("/large-stream")]
+async fn large_stream() -> HttpResponse {
+    let piece = Bytes::from(vec![b'.'; 64_000]);
+    let pieces = stream::iter(std::iter::repeat_n(piece, 10_000));
+    HttpResponse::Ok().content_type("text/plain").streaming(pieces.map(Ok::<_, Error>))
+}
+
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum Colour {
@@ -133,7 +142,7 @@ async fn only_admin(_: Authorized<Admin>, query: Query<Pause>) -> Result<JsonRes
     responses((status = 200, body = String), ErrorResponses))]
 #[get("/member")]
 async fn only_member(caller: Authorized<Member>) -> Result<JsonResponse, Error> {
-    JsonResponse::json(caller.organisation_id())
+    JsonResponse::json(caller.organisation_id_or_empty())
 }
 
 /// A response that shared caches may store.
@@ -149,6 +158,7 @@ pub(super) fn routes(v1: &mut ServiceConfig) {
         .service(big)
         .service(sleep)
         .service(pauses)
+        .service(large_stream)
         .service(hear)
         .service(hear_of);
     v1.service(who).service(only_admin).service(only_member).service(public);

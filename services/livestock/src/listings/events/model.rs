@@ -9,7 +9,7 @@ use crate::listings::model::Status;
 /// A change of a listing's status.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ListingEvent {
+pub(crate) struct ListingEvent {
     /// The previous status; absent if the listing was created.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Status, required = false)]
@@ -23,6 +23,7 @@ pub struct ListingEvent {
     pub reason: Option<String>,
     /// The user who made the change.
     pub user_id: String,
+    /// When the change was made.
     #[serde(rename = "atUTC")]
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,

@@ -12,7 +12,7 @@ use crate::schema::listing_events::dsl as e;
 ///
 /// # Errors
 /// As [`listings::find`].
-pub fn list(c: &mut AnyConnection, caller: &Caller, listing: Id) -> Result<Vec<ListingEvent>, Error> {
+pub(crate) fn list(c: &mut AnyConnection, caller: &Caller, listing: Id) -> Result<Vec<ListingEvent>, Error> {
     type Columns = (Option<String>, String, Option<String>, String, Timestamp);
     listings::find(c, caller, listing)?;
     let rows: Vec<Columns> = e::listing_events

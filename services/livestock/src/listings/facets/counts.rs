@@ -6,14 +6,14 @@ use std::collections::hash_map::Entry;
 
 use strum::VariantNames;
 
+use super::compiled_filters::{Filters, rejected};
 use super::interner::NONE;
-use super::masks::{Filters, rejected};
 use super::row::FacetRow;
 use crate::listings::attributes::{AdditionalInfo, Sex};
 use crate::listings::search::StatusFilter;
 
 /// Counts by number of term. Counts wrap around, so changes can be applied in any order.
-pub trait TermCounts {
+pub(crate) trait TermCounts {
     /// Adds to the count of a term.
     fn add(&mut self, term: u32, times: i32);
 
@@ -23,7 +23,7 @@ pub trait TermCounts {
 
 /// Counts of all terms, including those of private listings only. For scans over many listings.
 #[derive(Debug)]
-pub struct DenseTermCounts(Vec<u32>);
+pub(crate) struct DenseTermCounts(Vec<u32>);
 
 impl TermCounts for DenseTermCounts {
     #[inline]
@@ -39,7 +39,7 @@ impl TermCounts for DenseTermCounts {
 
 /// Counts above zero only. The size does not depend on the number of terms in the index.
 #[derive(Debug, Default)]
-pub struct SparseTermCounts(HashMap<u32, u32>);
+pub(crate) struct SparseTermCounts(HashMap<u32, u32>);
 
 impl TermCounts for SparseTermCounts {
     fn add(&mut self, term: u32, times: i32) {
@@ -76,26 +76,28 @@ impl From<DenseTermCounts> for SparseTermCounts {
 
 /// The counts of all filters.
 #[derive(Debug)]
-pub struct Counts<T> {
+pub(crate) struct Counts<T> {
     statuses: [u32; 8],
     categories: [u32; 8],
     /// By all flags of a listing together: one increment per listing instead of up to eight.
     sexes: [u32; 256],
     additional_info: [u32; 256],
     /// Breeds and breed types.
-    pub breeds: T,
-    pub societies: T,
-    pub total: u32,
+    pub(crate) breeds: T,
+    /// Breed societies.
+    pub(crate) societies: T,
+    /// Listings that pass all filters.
+    pub(crate) total: u32,
 }
 
 impl Counts<DenseTermCounts> {
     /// Creates counts of 0 for terms with numbers below `terms`.
-    pub fn dense(terms: usize) -> Self {
+    pub(crate) fn dense(terms: usize) -> Self {
         Self::new(DenseTermCounts(vec![0; terms]), DenseTermCounts(vec![0; terms]))
     }
 
     /// Converts the counts to the form that is cached.
-    pub fn into_sparse(self) -> Counts<SparseTermCounts> {
+    pub(crate) fn into_sparse(self) -> Counts<SparseTermCounts> {
         Counts {
             statuses: self.statuses,
             categories: self.categories,
@@ -110,18 +112,18 @@ impl Counts<DenseTermCounts> {
 
 impl Counts<SparseTermCounts> {
     /// Creates counts of 0.
-    pub fn sparse() -> Self {
+    pub(crate) fn sparse() -> Self {
         Self::new(SparseTermCounts::default(), SparseTermCounts::default())
     }
 
     /// Returns the number of terms with a count above zero.
-    pub fn counted_terms(&self) -> usize {
+    pub(crate) fn counted_terms(&self) -> usize {
         self.breeds.0.len() + self.societies.0.len()
     }
 
     /// Returns the approximate memory use in bytes. A bucket of a hash table has one byte besides its entry, and an
     /// eighth of the buckets is free.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let buckets = self.breeds.0.capacity() + self.societies.0.capacity();
         size_of::<Self>() + buckets * (size_of::<(u32, u32)>() + 1) / 7 * 8
     }
@@ -141,7 +143,11 @@ impl<T: TermCounts> Counts<T> {
     }
 
     /// Counts listings once each.
-    pub fn add_all<'a>(&mut self, listings: impl Iterator<Item = &'a FacetRow>, filters: &impl Filters) {
+    pub(crate) fn add_all<'a>(
+        &mut self,
+        listings: impl Iterator<Item = &'a FacetRow>,
+        filters: &impl Filters,
+    ) {
         for listing in listings {
             self.add(listing, filters, 1);
         }
@@ -150,7 +156,7 @@ impl<T: TermCounts> Counts<T> {
     /// Counts a listing. `times` is -1 to remove a listing that was counted. Returns `false` if two filters reject the
     /// listing, so that it counts for none.
     #[inline]
-    pub fn add(&mut self, listing: &FacetRow, filters: &impl Filters, times: i32) -> bool {
+    pub(crate) fn add(&mut self, listing: &FacetRow, filters: &impl Filters, times: i32) -> bool {
         let rejected_by = filters.rejected_by(listing);
         if rejected_by & rejected_by.wrapping_sub(1) != 0 {
             return false;
@@ -186,22 +192,22 @@ impl<T: TermCounts> Counts<T> {
     }
 
     /// Returns the counts of `f:status`.
-    pub fn statuses(&self) -> impl Iterator<Item = (&'static str, u32)> {
+    pub(crate) fn statuses(&self) -> impl Iterator<Item = (&'static str, u32)> {
         StatusFilter::COUNTED.map(StatusFilter::as_str).into_iter().zip(self.statuses)
     }
 
     /// Returns the counts of main categories.
-    pub fn categories(&self) -> impl Iterator<Item = (i32, u32)> {
+    pub(crate) fn categories(&self) -> impl Iterator<Item = (i32, u32)> {
         (0..).zip(self.categories)
     }
 
     /// Returns the counts of `f:commoditySexes`.
-    pub fn sexes(&self) -> impl Iterator<Item = (&'static str, u32)> {
+    pub(crate) fn sexes(&self) -> impl Iterator<Item = (&'static str, u32)> {
         Sex::VARIANTS.iter().copied().zip(by_flag(&self.sexes))
     }
 
     /// Returns the counts of `f:commodityAdditionalInfo`.
-    pub fn additional_info(&self) -> impl Iterator<Item = (&'static str, u32)> {
+    pub(crate) fn additional_info(&self) -> impl Iterator<Item = (&'static str, u32)> {
         AdditionalInfo::VARIANTS.iter().copied().zip(by_flag(&self.additional_info))
     }
 }

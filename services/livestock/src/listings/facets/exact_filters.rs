@@ -9,35 +9,39 @@ use crate::listings::search::{CommodityType, ListingSearch, StatusFilter};
 
 /// The part of the caller that determines which listings a search finds.
 #[derive(Clone, Copy, Debug)]
-pub struct Viewer<'a> {
-    pub organisation_id: &'a str,
-    pub admin: bool,
+pub(crate) struct Viewer<'a> {
+    /// The organisation of the caller; empty without one.
+    pub(crate) organisation_id: &'a str,
+    /// Whether the caller is an administrator.
+    pub(crate) admin: bool,
 }
 
 impl<'a> From<&'a Caller> for Viewer<'a> {
     fn from(caller: &'a Caller) -> Self {
-        Self { organisation_id: caller.organisation_id(), admin: caller.admin }
+        Self { organisation_id: caller.organisation_id_or_empty(), admin: caller.admin }
     }
 }
 
 /// The exact filters of a search, normalized: equivalent filters are equal. The key of the cache.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ExactFilters {
+pub(crate) struct ExactFilters {
     /// One flag for each [`StatusFilter`] that passes, and [`CANCELLED_DRAFT`].
-    pub statuses: u8,
-    pub commodity_type: Option<CommodityType>,
+    pub(crate) statuses: u8,
+    /// The main category or type that passes; all pass if it is absent.
+    pub(crate) commodity_type: Option<CommodityType>,
     /// Breeds or breed types that pass; all pass if it is empty.
-    pub breeds: BTreeSet<String>,
+    pub(crate) breeds: BTreeSet<String>,
     /// As `breeds`, for breed societies.
-    pub societies: BTreeSet<String>,
+    pub(crate) societies: BTreeSet<String>,
     /// The flag of a `Sex`, or 0.
-    pub sex: u8,
+    pub(crate) sex: u8,
     /// The flag of an `AdditionalInfo`, or 0.
-    pub additional_info: u8,
-    pub organisation: Option<String>,
+    pub(crate) additional_info: u8,
+    /// The id of the only organisation whose listings pass; all pass if it is absent.
+    pub(crate) organisation: Option<String>,
     /// If present, listings that were never published pass only if they belong to this organisation. Present only if
     /// the search includes such listings, so that all callers share the other entries of the cache.
-    pub private_to: Option<String>,
+    pub(crate) private_to: Option<String>,
 }
 
 /// The flag of listings that were cancelled as drafts.
@@ -48,7 +52,7 @@ const PUBLISHED: u8 = DRAFT - 1;
 
 impl ExactFilters {
     /// Normalizes the exact filters of a search.
-    pub fn of(viewer: Viewer<'_>, search: &ListingSearch) -> Self {
+    pub(crate) fn of(viewer: Viewer<'_>, search: &ListingSearch) -> Self {
         let statuses = match search.status {
             None if search.wishlisted => PUBLISHED | CANCELLED_DRAFT,
             None => 1 << StatusFilter::ActiveSelling as u8 | 1 << StatusFilter::ActiveBuying as u8,
@@ -64,14 +68,14 @@ impl ExactFilters {
             commodity_type: search.commodity_type.clone(),
             breeds: search.breeds.iter().cloned().collect(),
             societies: search.breed_societies.iter().cloned().collect(),
-            sex: search.sexes.map_or(0, |sex| 1 << sex as u8),
+            sex: search.sex.map_or(0, |sex| 1 << sex as u8),
             additional_info: search.additional_info.map_or(0, |info| 1 << info as u8),
             organisation: search.organisation_id.clone(),
         }
     }
 
     /// Returns the value of `properties.type` that passes, if the filter names one.
-    pub fn type_name(&self) -> Option<&str> {
+    pub(crate) fn type_name(&self) -> Option<&str> {
         match &self.commodity_type {
             Some(CommodityType::Type(name)) => Some(name),
             _ => None,
@@ -79,7 +83,7 @@ impl ExactFilters {
     }
 
     /// Returns the approximate memory use in bytes.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let texts =
             self.breeds.iter().chain(&self.societies).chain(&self.organisation).chain(&self.private_to);
         size_of::<Self>() + texts.map(|text| size_of::<String>() + text.len()).sum::<usize>()

@@ -1,4 +1,4 @@
-//! The table that facets are counted over: 80 bytes for each listing, in the order of their ids. It also has the latest
+//! The index that facets are counted over: 80 bytes for each listing, in the order of their ids. It also has the latest
 //! changes, so that cached counts can be updated.
 
 use std::borrow::Cow;
@@ -6,10 +6,10 @@ use std::collections::{HashMap, VecDeque};
 
 use database::Id;
 
+use super::compiled_filters::CompiledFilters;
 use super::counts::{Counts, DenseTermCounts, SparseTermCounts};
 use super::exact_filters::ExactFilters;
 use super::interner::{Interners, NONE, UNKNOWN};
-use super::masks::Masks;
 use super::model::{FacetColumns, PrivateSpelling};
 use super::range_filters::{Measures, RangeFilters};
 use super::row::FacetRow;
@@ -18,22 +18,23 @@ use super::spelling::Spelling;
 const _: () = assert!(size_of::<Id>() + size_of::<FacetRow>() + size_of::<Measures>() == 80);
 
 /// A change of a listing: the old row, absent for a new listing, and the new row.
-pub type Change = (Option<FacetRow>, FacetRow);
+pub(crate) type Change = (Option<FacetRow>, FacetRow);
 
 /// Changes that the index remembers. Counts that are older are counted from scratch.
-pub const MAX_CHANGES: usize = 4_096;
+pub(crate) const MAX_CHANGES: usize = 4_096;
 
 /// Unused texts are removed when the number of texts exceeds twice the number after the last removal plus this.
-pub const MAX_UNUSED_TEXTS: usize = 10_000;
+pub(crate) const MAX_UNUSED_TEXTS: usize = 10_000;
 
 /// The rows of all listings, and the texts that their numbers stand for.
 #[derive(Debug, Default)]
-pub struct Index {
+pub(crate) struct FacetIndex {
     /// In ascending order. `rows` and `measures` have the same order.
     ids: Vec<Id>,
     rows: Vec<FacetRow>,
     measures: Vec<Measures>,
-    pub texts: Interners,
+    /// The texts of all rows by number.
+    pub(crate) texts: Interners,
     /// The number of terms and types after the last removal of unused ones.
     texts_after_removal: usize,
     /// Public spellings of breeds and societies by number of term.
@@ -48,13 +49,13 @@ pub struct Index {
     change_count: u64,
 }
 
-impl Index {
+impl FacetIndex {
     /// Adds or replaces listings. New listings usually have the greatest ids, so that they are appended.
     ///
-    /// Returns `true` if unused texts were removed: then masks and counts of this index are invalid, because the
-    /// remaining texts have new numbers.
+    /// Returns `true` if unused texts were removed: then compiled filters and counts of this index are invalid, because
+    /// the remaining texts have new numbers.
     #[must_use]
-    pub fn insert(&mut self, listings: &[FacetColumns]) -> bool {
+    pub(crate) fn insert(&mut self, listings: &[FacetColumns]) -> bool {
         for columns in listings {
             let (row, measures) = (FacetRow::of(columns, &mut self.texts), Measures::of(columns));
             let old = match self.ids.binary_search(&columns.id) {
@@ -83,10 +84,10 @@ impl Index {
         has_many_unused
     }
 
-    /// Removes the texts that no listing has. Masks and counts of this index are invalid afterwards.
+    /// Removes the texts that no listing has. Compiled filters and counts of this index are invalid afterwards.
     ///
     /// Scans all listings: 0.1 s for a million listings in a debug build. Runs only after thousands of new texts.
-    pub fn remove_unused_texts(&mut self) {
+    pub(crate) fn remove_unused_texts(&mut self) {
         let mut terms = vec![false; self.texts.terms.len()];
         let mut types = vec![false; self.texts.types.len()];
         for row in &self.rows {
@@ -111,7 +112,7 @@ impl Index {
 
     /// Adds public spellings by term. Ignores terms that no listing has: their spellings are read again with the first
     /// listing that has them.
-    pub fn add_spellings(&mut self, spellings: Vec<(String, String)>) {
+    pub(crate) fn add_spellings(&mut self, spellings: Vec<(String, String)>) {
         for (term, spelling) in spellings {
             let term = self.texts.terms.find(&term);
             if term == UNKNOWN {
@@ -126,7 +127,7 @@ impl Index {
 
     /// Adds spellings of private listings. Each is read with a change of such a listing, which updates cached facets,
     /// so the version of the spellings stays the same.
-    pub fn add_private_spellings(&mut self, spellings: Vec<PrivateSpelling>) {
+    pub(crate) fn add_private_spellings(&mut self, spellings: Vec<PrivateSpelling>) {
         for PrivateSpelling { organisation_id, term, spelling } in spellings {
             let organisation = self.texts.organisations.intern(&organisation_id);
             let number = self.texts.terms.find(&term);
@@ -140,7 +141,7 @@ impl Index {
 
     /// Returns the public spelling of a breed or society, else that of an organisation's private listings, else the
     /// term in lower case.
-    pub fn spelling(&self, term: u32, private_to: Option<u32>) -> Option<Cow<'_, str>> {
+    pub(crate) fn spelling(&self, term: u32, private_to: Option<u32>) -> Option<Cow<'_, str>> {
         if let Some(spelling) = self.spellings.get(&term) {
             return Some(Cow::Borrowed(spelling));
         }
@@ -150,56 +151,60 @@ impl Index {
     }
 
     /// Returns the version of the public spellings.
-    pub fn spelling_version(&self) -> u64 {
+    pub(crate) fn spelling_version(&self) -> u64 {
         self.spelling_version
     }
 
     /// Returns the number of all changes.
-    pub fn change_count(&self) -> u64 {
+    pub(crate) fn change_count(&self) -> u64 {
         self.change_count
     }
 
     /// Returns the changes after the first `count` changes, or `None` if the index has forgotten some of them.
-    pub fn changes_since(&self, count: u64) -> Option<impl Iterator<Item = &Change>> {
+    pub(crate) fn changes_since(&self, count: u64) -> Option<impl Iterator<Item = &Change>> {
         let new = usize::try_from(self.change_count - count).ok()?;
         (new <= self.changes.len()).then(|| self.changes.iter().take(new))
     }
 
     /// Counts all listings.
-    pub fn count_all(&self, masks: &Masks) -> Counts<DenseTermCounts> {
-        self.count_rows(masks, self.rows.iter())
+    pub(crate) fn count_all(&self, filters: &CompiledFilters) -> Counts<DenseTermCounts> {
+        self.count_rows(filters, self.rows.iter())
     }
 
     /// Counts the listings that pass range filters.
-    pub fn count_in_range(&self, masks: &Masks, ranges: &RangeFilters) -> Counts<DenseTermCounts> {
+    pub(crate) fn count_in_range(
+        &self,
+        filters: &CompiledFilters,
+        ranges: &RangeFilters,
+    ) -> Counts<DenseTermCounts> {
         let rows = self.rows.iter().zip(&self.measures);
-        self.count_rows(masks, rows.filter(|(_, measures)| ranges.passes(measures)).map(|(row, _)| row))
+        self.count_rows(filters, rows.filter(|(_, measures)| ranges.passes(measures)).map(|(row, _)| row))
     }
 
     fn count_rows<'a>(
         &self,
-        masks: &Masks,
+        filters: &CompiledFilters,
         rows: impl Iterator<Item = &'a FacetRow>,
     ) -> Counts<DenseTermCounts> {
         let mut counts = Counts::dense(self.texts.terms.len());
-        counts.add_all(rows, &masks.for_scan(&self.texts));
+        counts.add_all(rows, &filters.for_scan(&self.texts));
         counts
     }
 
-    /// Counts listings by their ids. The time depends on their number, and only logarithmically on the size of the
-    /// index.
-    pub fn count_ids(
+    /// Counts listings by their ids, and returns the filters compiled for them. The time depends on their number, and
+    /// only logarithmically on the size of the index.
+    pub(crate) fn count_ids(
         &self,
         ids: &[Id],
         exact: &ExactFilters,
         ranges: Option<&RangeFilters>,
-    ) -> (Masks, Counts<SparseTermCounts>) {
+    ) -> (CompiledFilters, Counts<SparseTermCounts>) {
         let positions = ids.iter().filter_map(|id| self.ids.binary_search(id).ok());
         let in_range = positions.filter(|at| ranges.is_none_or(|ranges| ranges.passes(&self.measures[*at])));
         let rows: Vec<_> = in_range.map(|at| &self.rows[at]).collect();
-        let masks = Masks::of_listings(exact, &self.texts, &rows);
+        let filters = CompiledFilters::of_listings(exact, &self.texts, &rows);
         let mut counts = Counts::sparse();
-        counts.add_all(rows.into_iter(), &masks);
-        (masks, counts)
+        counts.add_all(rows.into_iter(), &filters);
+        (filters, counts)
     }
 }

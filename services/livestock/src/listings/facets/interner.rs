@@ -7,19 +7,20 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
 /// The number of an absent or empty text.
-pub const NONE: u32 = 0;
+pub(crate) const NONE: u32 = 0;
 /// The number that stands for a text that was not interned.
-pub const UNKNOWN: u32 = u32::MAX;
+pub(crate) const UNKNOWN: u32 = u32::MAX;
 
 /// The texts of all listings. Terms are numbered apart from the others, because tables of counts are as long as the
 /// highest number of a term.
 #[derive(Debug, Default)]
-pub struct Interners {
+pub(crate) struct Interners {
     /// Breeds, breed types and breed societies.
-    pub terms: Interner,
-    pub types: TypeSets,
+    pub(crate) terms: Interner,
+    /// The sets of values of `properties.type`.
+    pub(crate) types: TypeSets,
     /// Never removed, because a listing always belongs to the same organisation.
-    pub organisations: Interner,
+    pub(crate) organisations: Interner,
 }
 
 /// Distinct values, numbered from 1.
@@ -83,31 +84,31 @@ impl<T: ?Sized + Eq + Hash> NumberedValues<T> {
 
 /// Distinct texts, numbered from 1.
 #[derive(Debug, Default)]
-pub struct Interner(NumberedValues<str>);
+pub(crate) struct Interner(NumberedValues<str>);
 
 impl Interner {
     /// Returns the number of a text. A new text gets a new number.
-    pub fn intern(&mut self, text: &str) -> u32 {
+    pub(crate) fn intern(&mut self, text: &str) -> u32 {
         if text.is_empty() { NONE } else { self.0.intern(text) }
     }
 
     /// Returns the number of a text, or [`UNKNOWN`].
-    pub fn find(&self, text: &str) -> u32 {
+    pub(crate) fn find(&self, text: &str) -> u32 {
         self.0.numbers.get(text).copied().unwrap_or(UNKNOWN)
     }
 
     /// Returns the text with a number.
-    pub fn text(&self, number: usize) -> Option<&str> {
+    pub(crate) fn text(&self, number: usize) -> Option<&str> {
         self.0.value(number)
     }
 
     /// Returns how many numbers are in use, including [`NONE`].
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Removes the unused texts and renumbers the others. Returns the new numbers by old number.
-    pub fn retain(&mut self, used: &[bool]) -> Vec<u32> {
+    pub(crate) fn retain(&mut self, used: &[bool]) -> Vec<u32> {
         self.0.retain(used)
     }
 }
@@ -117,14 +118,14 @@ impl Interner {
 /// The values of a listing may have 40 kB. Each value is stored as its hash, so a set takes at most 400 bytes. The key
 /// of the hash is random, so clients cannot choose values that collide.
 #[derive(Debug, Default)]
-pub struct TypeSets {
+pub(crate) struct TypeSets {
     hasher: RandomState,
     sets: NumberedValues<[u64]>,
 }
 
 impl TypeSets {
     /// Returns the number of the set in a column: one line for each value. A new set gets a new number.
-    pub fn intern(&mut self, lines: &str) -> u32 {
+    pub(crate) fn intern(&mut self, lines: &str) -> u32 {
         let values = lines.split('\n').filter(|value| !value.is_empty());
         let mut set: Vec<_> = values.map(|value| self.hasher.hash_one(value)).collect();
         if set.is_empty() {
@@ -136,17 +137,17 @@ impl TypeSets {
     }
 
     /// Returns whether the set with a number has a value.
-    pub fn contains(&self, number: usize, value: &str) -> bool {
+    pub(crate) fn contains(&self, number: usize, value: &str) -> bool {
         self.sets.value(number).is_some_and(|set| set.contains(&self.hasher.hash_one(value)))
     }
 
     /// Returns how many numbers are in use, including [`NONE`].
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.sets.len()
     }
 
     /// Removes the unused sets and renumbers the others. Returns the new numbers by old number.
-    pub fn retain(&mut self, used: &[bool]) -> Vec<u32> {
+    pub(crate) fn retain(&mut self, used: &[bool]) -> Vec<u32> {
         self.sets.retain(used)
     }
 }

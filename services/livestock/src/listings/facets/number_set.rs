@@ -2,7 +2,7 @@
 
 /// The numbers that pass a filter.
 #[derive(Debug)]
-pub enum NumberSet {
+pub(crate) enum NumberSet {
     /// All numbers: there is no filter.
     All,
     /// A list in ascending order, for a few of many numbers.
@@ -13,7 +13,7 @@ pub enum NumberSet {
 
 impl NumberSet {
     /// Returns the set of these numbers, in any order.
-    pub fn listed(numbers: impl Iterator<Item = u32>) -> Self {
+    pub(crate) fn listed(numbers: impl Iterator<Item = u32>) -> Self {
         let mut numbers: Vec<_> = numbers.collect();
         numbers.sort_unstable();
         numbers.dedup();
@@ -22,12 +22,12 @@ impl NumberSet {
     }
 
     /// Returns the length of a list; `None` for the other kinds of sets.
-    pub fn listed_len(&self) -> Option<usize> {
+    pub(crate) fn listed_len(&self) -> Option<usize> {
         if let Self::Listed(numbers) = self { Some(numbers.len()) } else { None }
     }
 
     /// Converts the set to bits and decides the numbers below `len` that are not decided yet.
-    pub fn extend(&mut self, len: usize, passes: impl Fn(usize) -> bool) {
+    pub(crate) fn extend(&mut self, len: usize, passes: impl Fn(usize) -> bool) {
         if !matches!(self, Self::Bits { .. }) {
             *self = Self::Bits { words: Vec::new(), len: 0 };
         }
@@ -42,7 +42,7 @@ impl NumberSet {
 
     /// Returns whether a number is in the set.
     #[inline]
-    pub fn contains(&self, number: u32) -> bool {
+    pub(crate) fn contains(&self, number: u32) -> bool {
         match self {
             Self::All => true,
             Self::Listed(numbers) => numbers.binary_search(&number).is_ok(),
@@ -53,7 +53,7 @@ impl NumberSet {
     }
 
     /// Sets bits in the table for each number that is not in the set. All listed numbers must be indexes of the table.
-    pub fn mark_others(&self, table: &mut [u8], bits: u8) {
+    pub(crate) fn mark_others(&self, table: &mut [u8], bits: u8) {
         match self {
             Self::All => {}
             Self::Listed(numbers) => {
@@ -73,7 +73,7 @@ impl NumberSet {
     }
 
     /// Returns the heap memory use in bytes.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::All => 0,
             Self::Listed(numbers) => numbers.capacity() * size_of::<u32>(),

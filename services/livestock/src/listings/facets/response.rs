@@ -11,14 +11,14 @@ use super::counts::{Counts, TermCounts};
 use crate::categories::Categories;
 
 /// Values that the response lists of a filter.
-pub const MAX_VALUES: usize = 500;
+pub(crate) const MAX_VALUES: usize = 500;
 /// Characters of a listed value: the limit of a breed. Old listings may have longer breeds.
 const MAX_VALUE_CHARS: usize = 60;
 
 /// The values of the filters of a search, and the number of listings that each would leave. At most 300 kB: breeds and
 /// societies have up to 500 values of 60 characters each, the values of the other filters are fixed.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Facets<'a> {
+pub(crate) struct Facets<'a> {
     /// For each filter its 500 most frequent values, most frequent first. A count is the number of listings that the
     /// value would leave under all other filters of the request. Drafts and cancelled listings have no value of
     /// `f:status`; the other filters count them where the search finds them.
@@ -42,7 +42,7 @@ struct Facet<'a> {
 
 impl<'a> Facets<'a> {
     /// Selects the values to list. `spelling` returns the text of the term with a number, if it has one.
-    pub fn new(
+    pub(crate) fn new(
         counts: &Counts<impl TermCounts>,
         categories: &'a Categories,
         spelling: impl Fn(u32) -> Option<Cow<'a, str>>,
@@ -65,7 +65,7 @@ impl<'a> Facets<'a> {
     }
 
     /// Serializes the response as JSON.
-    pub fn to_json(&self) -> Result<String, Error> {
+    pub(crate) fn to_json(&self) -> Result<String, Error> {
         Ok(serde_json::to_string(self)?)
     }
 }

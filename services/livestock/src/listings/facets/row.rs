@@ -6,32 +6,34 @@ use super::interner::{Interners, NONE};
 use super::model::FacetColumns;
 use crate::listings::attributes::{AdditionalInfo, Sex};
 use crate::listings::search::StatusFilter;
-use crate::listings::search_fields::line;
 
 /// The values of a listing that filters compare exactly. Texts are numbers of the [`Interners`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FacetRow {
-    pub organisation: u32,
-    pub breed: u32,
-    pub breed_type: u32,
-    pub society: u32,
-    pub types: u32,
+pub(crate) struct FacetRow {
+    /// Number of the organisation.
+    pub(crate) organisation: u32,
+    /// Number of a term, as are the next two.
+    pub(crate) breed: u32,
+    pub(crate) breed_type: u32,
+    pub(crate) society: u32,
+    /// Number of the set of types.
+    pub(crate) types: u32,
     /// Main category.
-    pub category: u8,
+    pub(crate) category: u8,
     /// Number of the [`StatusFilter`], or [`FacetRow::CANCELLED_DRAFT`].
-    pub status: u8,
+    pub(crate) status: u8,
     /// One flag for each [`Sex`].
-    pub sexes: u8,
+    pub(crate) sexes: u8,
     /// One flag for each [`AdditionalInfo`].
-    pub additional_info: u8,
+    pub(crate) additional_info: u8,
 }
 
 impl FacetRow {
     /// The status of listings that were cancelled as drafts.
-    pub const CANCELLED_DRAFT: u8 = StatusFilter::Draft as u8 + 1;
+    pub(crate) const CANCELLED_DRAFT: u8 = StatusFilter::Draft as u8 + 1;
 
     /// Converts the columns of a listing. New texts get new numbers.
-    pub fn of(columns: &FacetColumns, texts: &mut Interners) -> Self {
+    pub(crate) fn of(columns: &FacetColumns, texts: &mut Interners) -> Self {
         let mut intern = |text: &Option<String>| text.as_ref().map_or(NONE, |text| texts.terms.intern(text));
         let status = match (columns.status.as_str(), columns.kind.as_str()) {
             ("active", "selling") => StatusFilter::ActiveSelling as u8,
@@ -56,7 +58,7 @@ impl FacetRow {
     }
 
     /// Replaces old numbers of terms and types by the new ones, which the slices have at the index of the old one.
-    pub fn renumber(&mut self, terms: &[u32], types: &[u32]) {
+    pub(crate) fn renumber(&mut self, terms: &[u32], types: &[u32]) {
         let replace = |numbers: &[u32], number: &mut u32| {
             *number = numbers.get(*number as usize).copied().unwrap_or(NONE);
         };
@@ -68,12 +70,13 @@ impl FacetRow {
 
     /// Returns whether the listing was never published. Only its organisation and `admin` can find it.
     #[inline]
-    pub fn is_private(&self) -> bool {
+    pub(crate) fn is_private(&self) -> bool {
         self.status >= StatusFilter::Draft as u8
     }
 }
 
 /// Returns a flag for each value that a column of lines contains, the first value in the lowest bit.
 fn flags(lines: &str, values: &[&str]) -> u8 {
-    values.iter().rev().fold(0, |flags, value| flags << 1 | u8::from(lines.contains(&line(value))))
+    let at = |line: &str| values.iter().position(|value| *value == line);
+    lines.split('\n').filter_map(at).fold(0, |flags, at| flags | 1 << at)
 }

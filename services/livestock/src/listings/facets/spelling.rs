@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 /// A spelling of a term.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Spelling {
+pub(crate) enum Spelling {
     /// One bit for each of the first 64 characters of the term: whether it is a capital.
     Capitals(u64),
     /// Any other spelling.
@@ -14,7 +14,7 @@ pub enum Spelling {
 
 impl Spelling {
     /// Encodes a spelling of a term.
-    pub fn of(term: &str, spelling: &str) -> Self {
+    pub(crate) fn of(term: &str, spelling: &str) -> Self {
         Self::capitals(term, spelling).map_or_else(|| Self::Text(spelling.into()), Self::Capitals)
     }
 
@@ -31,7 +31,7 @@ impl Spelling {
     }
 
     /// Decodes the spelling. `term` must be the term that was encoded.
-    pub fn decode<'a>(&'a self, term: &'a str) -> Cow<'a, str> {
+    pub(crate) fn decode<'a>(&'a self, term: &'a str) -> Cow<'a, str> {
         match self {
             Self::Capitals(0) => term.into(),
             Self::Capitals(capitals) if term.is_ascii() => {

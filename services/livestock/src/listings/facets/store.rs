@@ -11,7 +11,7 @@ use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::BigInt;
 
 use super::model::{Changes, EventCursor, FacetColumns, PrivateSpelling};
-use crate::listings::model::{Listing, Status, TYPE};
+use crate::listings::model::{Listing, Status, TYPE_TERM_PREFIX};
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::dsl as l;
 use crate::schema::spellings::dsl as s;
@@ -53,7 +53,7 @@ impl QueryFragment<MultiBackend> for ConstantSql {
 ///
 /// SQLite numbers events in the order of their commits. On PostgreSQL a transaction may commit after one that began
 /// later, but all transactions below xmin have ended.
-pub fn current_position(c: &mut AnyConnection) -> Result<i64, Error> {
+pub(crate) fn current_position(c: &mut AnyConnection) -> Result<i64, Error> {
     Ok(match c {
         AnyConnection::Sqlite(_) => {
             let last: Option<i64> = e::listing_events.select(max(e::n)).get_result(c)?;
@@ -70,7 +70,7 @@ pub fn current_position(c: &mut AnyConnection) -> Result<i64, Error> {
 ///
 /// While an older transaction is open, the events after it are found by every read. Stale listings are read again too,
 /// because rebuilding a row writes no event.
-pub fn changes_since(c: &mut AnyConnection, cursor: &EventCursor) -> Result<Changes, Error> {
+pub(crate) fn changes_since(c: &mut AnyConnection, cursor: &EventCursor) -> Result<Changes, Error> {
     let since = cursor.position;
     // Read before the events: the next read finds the events that are written meanwhile.
     let position = current_position(c)?;
@@ -110,7 +110,8 @@ fn private_spellings(c: &mut AnyConnection, rows: &[FacetColumns]) -> Result<Vec
         for document in documents.load::<Json>(c)? {
             let Ok(listing) = document.parse::<Listing>() else { continue };
             let terms = listing.terms().into_iter();
-            let changed = terms.filter(|(term, spelling)| term != spelling && !term.starts_with(TYPE));
+            let changed =
+                terms.filter(|(term, spelling)| term != spelling && !term.starts_with(TYPE_TERM_PREFIX));
             let organisation_id = listing.organisation_id;
             spellings.extend(changed.map(|(term, spelling)| PrivateSpelling {
                 organisation_id: organisation_id.clone(),
@@ -123,7 +124,7 @@ fn private_spellings(c: &mut AnyConnection, rows: &[FacetColumns]) -> Result<Vec
 }
 
 /// Returns up to 2,000 listings in the order of their ids, after an id or from the start.
-pub fn list_after(
+pub(crate) fn list_after(
     c: &mut AnyConnection,
     after: Option<Id>,
 ) -> Result<(Vec<FacetColumns>, Vec<PrivateSpelling>), Error> {
@@ -137,12 +138,13 @@ pub fn list_after(
 }
 
 /// Returns up to 2,000 terms of breeds and societies with their spellings, in ascending order after a term.
-pub fn spellings_after(c: &mut AnyConnection, after: &str) -> Result<Vec<(String, String)>, Error> {
-    let next = s::spellings.filter(s::term.gt(after)).filter(s::term.not_like(format!("{TYPE}%")));
+pub(crate) fn spellings_after(c: &mut AnyConnection, after: &str) -> Result<Vec<(String, String)>, Error> {
+    let next =
+        s::spellings.filter(s::term.gt(after)).filter(s::term.not_like(format!("{TYPE_TERM_PREFIX}%")));
     Ok(next.order(s::term).limit(MAX_ROWS).load(c)?)
 }
 
 /// Returns the ids of the listings on the caller's wishlist.
-pub fn wishlist(c: &mut AnyConnection, caller: &Caller) -> Result<Vec<Id>, Error> {
+pub(crate) fn wishlist(c: &mut AnyConnection, caller: &Caller) -> Result<Vec<Id>, Error> {
     Ok(w::wishlists.filter(w::user_id.eq(&caller.user_id)).select(w::listing_id).load(c)?)
 }

@@ -45,10 +45,15 @@ pub(super) async fn search_listings(
         return export(&service, caller, search).await.map(Either::Right);
     }
     let (page, near) = (search.page.clone(), search.near);
-    let mut rows = service.db.read(move |c| store::search(c, &caller, &search)).await?;
+    let has_one_plan = search.has_one_plan();
+    let read = move |c: &mut _| store::search(c, &caller, &search);
+    let rows =
+        if has_one_plan { service.db.read_in_index_order(read).await } else { service.db.read(read).await };
+    let mut rows = rows?;
     if let Some(near) = near {
+        let from = near.point.unit_vector();
         for document in &mut rows.documents {
-            append_distance(document, near.point)?;
+            append_distance(document, from)?;
         }
     }
     Ok(Either::Left(rows.response(&request, &service.public_url, &page)))

@@ -12,7 +12,7 @@ use crate::listings::attributes::{AdditionalInfo, validate_sexes};
 /// Properties of animals of all categories.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
-pub struct AnimalProperties {
+pub(crate) struct AnimalProperties {
     /// A headline.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<Name>,
@@ -30,7 +30,7 @@ pub struct AnimalProperties {
 /// Properties of a herd or flock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct HerdProperties {
+pub(crate) struct HerdProperties {
     #[serde(flatten)]
     animals: AnimalProperties,
     #[serde(default)]
@@ -56,7 +56,7 @@ pub struct HerdProperties {
 
 impl AnimalProperties {
     /// See [`super::Properties::validate`].
-    pub fn validate(&self, errors: &mut ValidationErrors) {
+    pub(crate) fn validate(&self, errors: &mut ValidationErrors) {
         let names =
             [("breed", &self.breed), ("breedType", &self.breed_type), ("breedSociety", &self.breed_society)];
         for (member, name) in names {
@@ -68,7 +68,7 @@ impl AnimalProperties {
     }
 
     /// See [`super::Properties::normalize_breeds`].
-    pub fn normalize_breeds(&mut self, category: i32, breeds: &Breeds) {
+    pub(crate) fn normalize_breeds(&mut self, category: i32, breeds: &Breeds) {
         for name in [&mut self.breed, &mut self.breed_type, &mut self.breed_society].into_iter().flatten() {
             name.0 = breeds.spelling(category, &name.0).to_owned();
         }
@@ -77,7 +77,7 @@ impl AnimalProperties {
 
 impl HerdProperties {
     /// See [`super::Properties::validate`].
-    pub fn validate(&self, errors: &mut ValidationErrors) {
+    pub(crate) fn validate(&self, errors: &mut ValidationErrors) {
         self.animals.validate(errors);
         if let Some(sexes) = &self.sexes {
             validate_sexes("properties.sexes", sexes, errors);
@@ -88,7 +88,7 @@ impl HerdProperties {
     }
 
     /// See [`super::Properties::normalize_breeds`].
-    pub fn normalize_breeds(&mut self, category: i32, breeds: &Breeds) {
+    pub(crate) fn normalize_breeds(&mut self, category: i32, breeds: &Breeds) {
         self.animals.normalize_breeds(category, breeds);
     }
 }

@@ -14,7 +14,7 @@ use crate::breeds::Breeds;
 /// Properties of cattle.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct CattleProperties {
+pub(crate) struct CattleProperties {
     #[serde(flatten)]
     herd: HerdProperties,
     /// The type, for example `store` or `calves`.
@@ -32,7 +32,7 @@ pub struct CattleProperties {
 /// Health of a herd.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
-pub struct CattleHealth {
+pub(crate) struct CattleHealth {
     /// The tuberculosis status, for example `clear` or `restricted`.
     #[serde(skip_serializing_if = "Option::is_none")]
     tb_status: Option<Name>,
@@ -48,7 +48,7 @@ pub struct CattleHealth {
 /// Weights of the animals.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
-pub struct Performance {
+pub(crate) struct Performance {
     #[serde(skip_serializing_if = "Option::is_none")]
     average_weight: Option<GivenWeight>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,7 +58,7 @@ pub struct Performance {
 /// A weight, stored in the unit of the request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
-pub struct GivenWeight {
+pub(crate) struct GivenWeight {
     /// The unit, for example `kilogram`.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<Name>,

@@ -13,7 +13,7 @@ use crate::listings::search_fields::{day, months_since};
 
 /// Properties of a working dog.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct WorkingDogProperties {
+pub(crate) struct WorkingDogProperties {
     #[serde(flatten)]
     animals: AnimalProperties,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -25,7 +25,7 @@ pub struct WorkingDogProperties {
 /// The sex of a dog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum DogSex {
+pub(crate) enum DogSex {
     Male,
     Female,
 }
@@ -33,7 +33,7 @@ pub enum DogSex {
 /// The registration of a dog.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
-pub struct DogRegistration {
+pub(crate) struct DogRegistration {
     /// The date of birth, at most 600 months ago.
     #[serde(skip_serializing_if = "Option::is_none")]
     date_of_birth: Option<DateOrDateTime>,

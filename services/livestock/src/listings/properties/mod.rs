@@ -10,12 +10,12 @@ use serde::Serialize;
 
 use crate::breeds::Breeds;
 
-pub use cattle::CattleProperties;
-pub use dog::WorkingDogProperties;
-pub use sheep::SheepProperties;
+pub(crate) use cattle::CattleProperties;
+pub(crate) use dog::WorkingDogProperties;
+pub(crate) use sheep::SheepProperties;
 
 /// The properties of the animals or supplies of one category.
-pub trait Properties: Serialize {
+pub(crate) trait Properties: Serialize {
     /// Checks the rules that the schema cannot express.
     fn validate(&self, _errors: &mut ValidationErrors) {}
     /// Gives breeds and societies the spelling that the catalogue has for this main category.

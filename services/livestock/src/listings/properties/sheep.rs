@@ -12,7 +12,7 @@ use crate::breeds::Breeds;
 /// Properties of sheep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct SheepProperties {
+pub(crate) struct SheepProperties {
     #[serde(flatten)]
     flock: HerdProperties,
     /// The types, for example `store`.
@@ -26,7 +26,7 @@ pub struct SheepProperties {
 /// Health of a flock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
-pub struct SheepHealth {
+pub(crate) struct SheepHealth {
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<QueryText>,
 }

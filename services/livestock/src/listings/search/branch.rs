@@ -1,5 +1,5 @@
-//! A search as several queries without a common row, each of which an index answers in order. One condition with OR
-//! would keep a database from using the indexes.
+//! A search as several queries, its branches, which have no row in common. An index has the rows of each in the order
+//! of the search. One condition with OR would keep a database from using the indexes.
 
 use std::ops::RangeInclusive;
 
@@ -10,19 +10,21 @@ use super::sorts::{ListingSortKey, by_creation};
 use super::{CommodityType, ListingSearch};
 use crate::categories::WORKING_DOG;
 
-/// One of these queries.
+/// One of the queries of a search.
 #[derive(Clone, Debug)]
-pub struct Branch {
-    /// Degrees east, if the distance is limited.
-    pub longitudes: Option<RangeInclusive<f64>>,
-    pub breed: BreedColumn,
-    pub rows: Rows,
+pub(crate) struct Branch {
+    /// The longitudes of its rows in degrees east, if the distance is limited.
+    pub(crate) longitudes: Option<RangeInclusive<f64>>,
+    /// The column that the filter on breeds compares.
+    pub(crate) breed: BreedColumn,
+    /// The kind of sort keys that its rows have.
+    pub(crate) keys: KeyKind,
 }
 
 /// The column that has one of the breeds of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BreedColumn {
-    /// The search is not limited to breeds.
+pub(crate) enum BreedColumn {
+    /// None: the search is not limited to breeds.
     Any,
     /// `breed`.
     Breed,
@@ -30,22 +32,22 @@ pub enum BreedColumn {
     BreedType,
 }
 
-/// The rows of a branch, by their sort key.
+/// The sort keys of the rows of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
-    /// All rows: each has a value.
-    All,
-    /// Rows with a value in the column.
-    WithKey,
-    /// Dogs, whose age follows from their date of birth.
-    Dogs,
-    /// Rows without a value.
-    WithoutKey,
+pub(crate) enum KeyKind {
+    /// Every listing has a value in the column: the branch has all rows.
+    Always,
+    /// The column has a value.
+    Column,
+    /// The age of a dog, computed from its date of birth.
+    DogAge,
+    /// None: the rows without a sort key.
+    Missing,
 }
 
 impl Branch {
     /// Returns the branches of a page.
-    pub fn all(search: &ListingSearch, page: &PageRequest) -> Vec<Self> {
+    pub(crate) fn all(search: &ListingSearch, page: &PageRequest) -> Vec<Self> {
         let longitudes = search.bounding_area().map(|area| area.longitudes);
         let longitudes = longitudes.map_or(vec![None], |ranges| ranges.into_iter().map(Some).collect());
         let breeds = if search.breeds.is_empty() {
@@ -53,37 +55,39 @@ impl Branch {
         } else {
             &[BreedColumn::Breed, BreedColumn::BreedType]
         };
-        let only_without_key = page.after.as_ref().is_some_and(|cursor| cursor.value.is_none());
-        let kinds = rows(search).iter().filter(|rows| !only_without_key || **rows == Rows::WithoutKey);
+        // Rows without a sort key come last.
+        let only_missing = page.after.as_ref().is_some_and(|cursor| cursor.value.is_none());
+        let kinds = key_kinds(search).iter().filter(|keys| !only_missing || **keys == KeyKind::Missing);
         let mut all = Vec::new();
-        for rows in kinds {
+        for keys in kinds {
             for breed in breeds {
                 for range in &longitudes {
-                    all.push(Self { longitudes: range.clone(), breed: *breed, rows: *rows });
+                    all.push(Self { longitudes: range.clone(), breed: *breed, keys: *keys });
                 }
             }
         }
         all
     }
 
-    /// Returns the branches that together have all matches, whatever their order.
-    pub fn to_count(search: &ListingSearch) -> Vec<Self> {
+    /// Returns branches that together have all matches once, in no order: as few branches as possible.
+    pub(crate) fn to_count(search: &ListingSearch) -> Vec<Self> {
         Self::all(&ListingSearch { sorting: by_creation(), ..search.clone() }, &PageRequest::first())
     }
 }
 
-fn rows(search: &ListingSearch) -> &'static [Rows] {
+/// Returns the kinds of sort keys that the matches of a search can have.
+fn key_kinds(search: &ListingSearch) -> &'static [KeyKind] {
     let sort = search.sorting.by;
     match sort.key {
-        _ if sort.nulls == Nulls::Never => &[Rows::All],
+        _ if sort.nulls == Nulls::Never => &[KeyKind::Always],
         ListingSortKey::Age => match search.commodity_type {
-            Some(CommodityType::Category(id)) if id != WORKING_DOG => &[Rows::WithKey, Rows::WithoutKey],
+            Some(CommodityType::Category(id)) if id != WORKING_DOG => &[KeyKind::Column, KeyKind::Missing],
             // A filter on ages matches only listings with an age.
-            _ if search.min_age.or(search.max_age).is_some() => &[Rows::WithKey, Rows::Dogs],
-            _ => &[Rows::WithKey, Rows::Dogs, Rows::WithoutKey],
+            _ if search.min_age.or(search.max_age).is_some() => &[KeyKind::Column, KeyKind::DogAge],
+            _ => &[KeyKind::Column, KeyKind::DogAge, KeyKind::Missing],
         },
         // A filter on distances matches only listings with a location.
-        ListingSortKey::Distance if search.within_km().is_some() => &[Rows::WithKey],
-        ListingSortKey::Column(_) | ListingSortKey::Distance => &[Rows::WithKey, Rows::WithoutKey],
+        ListingSortKey::Distance if search.within_km().is_some() => &[KeyKind::Column],
+        ListingSortKey::Column(_) | ListingSortKey::Distance => &[KeyKind::Column, KeyKind::Missing],
     }
 }

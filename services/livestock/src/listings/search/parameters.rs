@@ -8,17 +8,17 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa::openapi::Object;
 
-use super::super::attributes::{AdditionalInfo, Sex};
-use super::super::geo::Point;
 use super::sorts::{ListingSortKey, SORTS, by_creation, by_distance};
 use super::{CommodityType, ListingSearch, Near, StatusFilter};
 use crate::categories::Categories;
+use crate::listings::attributes::{AdditionalInfo, Sex};
+use crate::listings::geo::Point;
 
 /// Query parameters of the search, besides [`PageParams`] (docs/api/listings.md).
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(default, rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-pub struct ListingSearchParams {
+pub(crate) struct ListingSearchParams {
     #[serde(flatten)]
     #[param(ignore)]
     page: PageParams,
@@ -42,9 +42,11 @@ pub struct ListingSearchParams {
     #[serde(rename = "f:commodityBreedSociety")]
     #[param(max_items = 50)]
     breed_societies: Vec<QueryText>,
+    /// One of the sexes or age groups.
     #[serde(rename = "f:commoditySexes")]
     #[param(inline)]
-    sexes: Option<Sex>,
+    sex: Option<Sex>,
+    /// One of the further attributes.
     #[serde(rename = "f:commodityAdditionalInfo")]
     #[param(inline)]
     additional_info: Option<AdditionalInfo>,
@@ -54,6 +56,7 @@ pub struct ListingSearchParams {
     /// All animals are at most this old, in months.
     #[param(minimum = 0)]
     max_age: Option<f64>,
+    /// The organisation that the listing belongs to.
     #[serde(rename = "f:organisationId")]
     organisation_id: Option<QueryText>,
     /// Degrees north of a point; each listing then shows its distance from there.
@@ -62,7 +65,7 @@ pub struct ListingSearchParams {
     /// Degrees east of it.
     #[param(minimum = -180, maximum = 180)]
     longitude: Option<f64>,
-    /// Listings farther from the point are not found, nor those without coordinates.
+    /// The largest distance from the point, in kilometres. Listings without coordinates are not found.
     #[param(exclusive_minimum = 0, maximum = 20_000)]
     distance_km: Option<f64>,
     /// `true`: only what the caller has on the wishlist.
@@ -79,7 +82,7 @@ fn sort_by() -> Object {
 impl ListingSearchParams {
     /// Returns the search, and adds invalid parameters to `errors`. `accepted` is the format that the `Accept` header
     /// prefers.
-    pub fn parse(
+    pub(crate) fn parse(
         &self,
         accepted: Format,
         categories: &Categories,
@@ -97,7 +100,7 @@ impl ListingSearchParams {
             }),
             breeds: lower(&self.breeds),
             breed_societies: lower(&self.breed_societies),
-            sexes: self.sexes,
+            sex: self.sex,
             additional_info: self.additional_info,
             min_age: self.min_age.map(months),
             max_age: self.max_age.map(months),
@@ -113,7 +116,8 @@ impl ListingSearchParams {
         }
     }
 
-    /// Returns the point. Latitude and longitude are required together, and for any use of distances.
+    /// Returns the point and the largest distance. Latitude and longitude are required together, and for any use of
+    /// distances.
     fn near(&self, errors: &mut ValidationErrors) -> Option<Near> {
         let is_limited = self.distance_km.is_some() || errors.failed("distanceKm");
         let needs_point = is_limited || self.sort_by.as_deref().is_some_and(is_distance);
@@ -141,12 +145,12 @@ impl ListingSearchParams {
     }
 }
 
-/// True for the sort by distance, also under the name of the response's member.
+/// Returns true for the sort by distance, also under the name of the response's member.
 fn is_distance(name: &str) -> bool {
     name == "distance" || name == "distanceKm"
 }
 
-/// Returns an age in months. Saturates at [`Amount::MAX`].
+/// Converts an age in months. Saturates at [`Amount::MAX`].
 fn months(age: f64) -> Amount {
     Amount::from_f64(age).unwrap_or(Amount::MAX)
 }

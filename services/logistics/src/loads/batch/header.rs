@@ -21,12 +21,12 @@ const MAX_TAGS_READ: usize = 51;
 const MAX_NAME_CHARS: usize = 100;
 
 /// The names of the columns. A column without a name is `None`.
-pub struct HeaderRow(Vec<Option<&'static str>>);
+pub(crate) struct HeaderRow(Vec<Option<&'static str>>);
 
 impl HeaderRow {
     /// Parses the header row. Returns `None` if a required column is missing, since every row would then be invalid.
     /// `has_organiser`: the form names an organiser, so that the columns of the parties are optional.
-    pub fn parse(cells: &[Cell], has_organiser: bool, errors: &mut ValidationErrors) -> Option<Self> {
+    pub(crate) fn parse(cells: &[Cell], has_organiser: bool, errors: &mut ValidationErrors) -> Option<Self> {
         let mut names = Vec::new();
         for cell in cells {
             let written = if let Cell::Text(text) = cell { text.trim() } else { "#" };
@@ -60,7 +60,7 @@ impl HeaderRow {
 
     /// Converts a row to an object with the members of a [`BatchRow`](super::row::BatchRow). Returns true if a cell is
     /// in a column without a name.
-    pub fn to_object(&self, cells: Vec<Cell>, errors: &mut ValidationErrors) -> (Value, bool) {
+    pub(crate) fn to_object(&self, cells: Vec<Cell>, errors: &mut ValidationErrors) -> (Value, bool) {
         let (mut object, mut has_unnamed) = (Map::new(), false);
         for (i, cell) in cells.into_iter().enumerate().filter(|(_, cell)| !cell.is_blank()) {
             let Some(name) = self.0.get(i).copied().flatten() else {

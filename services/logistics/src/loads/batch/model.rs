@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 /// The response to a batch.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct BatchResult {
+pub(crate) struct BatchResult {
     /// One sentence for people.
     message: String,
     /// Always `success`.
@@ -22,7 +22,7 @@ pub struct BatchResult {
 
 impl BatchResult {
     /// Returns the result for loads that were created.
-    pub fn created(ids: Vec<Id>) -> Self {
+    pub(crate) fn created(ids: Vec<Id>) -> Self {
         let (count, status) = (ids.len(), "success");
         let message =
             if count == 1 { "1 load was created.".into() } else { format!("{count} loads were created.") };
@@ -30,7 +30,7 @@ impl BatchResult {
     }
 
     /// Returns the result of a dry run.
-    pub fn dry_run(count: usize) -> Self {
+    pub(crate) fn dry_run(count: usize) -> Self {
         let loads = if count == 1 { "load" } else { "loads" };
         let message = format!("Dry run: {count} {loads} would be created; nothing was stored.");
         Self { message, status: "success", count, ids: Vec::new() }
@@ -38,7 +38,7 @@ impl BatchResult {
 }
 
 /// The contents that a batch imports for an organisation.
-pub struct Import {
+pub(crate) struct Import {
     /// Empty for an `admin` without an organisation.
     pub organisation_id: String,
     /// In the order of the request.
@@ -50,7 +50,7 @@ pub struct Import {
 }
 
 /// A file of a batch.
-pub struct ImportedFile {
+pub(crate) struct ImportedFile {
     /// SHA-256 in hex of the SHA-256 of the content. Older versions recorded batches of one file in this form.
     pub content_hash: String,
     /// The file name from the form; empty if there was none.
@@ -59,7 +59,7 @@ pub struct ImportedFile {
 
 impl Import {
     /// Returns the import of files with these SHA-256 hashes and names.
-    pub fn new<'a>(
+    pub(crate) fn new<'a>(
         organisation_id: &str,
         files: impl Iterator<Item = (&'a [u8; 32], Option<&'a str>)>,
         repeat: bool,

@@ -9,14 +9,14 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 /// How long a batch waits for a slot.
-pub const QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The number of batches of a tenant that may wait. Their files are in the temporary folder.
 const MAX_WAITING: usize = 8;
 
 /// A fixed number of slots. No tenant holds all of them, unless there is only one. While a tenant waits, each other
 /// tenant starts at most one batch before it.
-pub struct FairQueue {
+pub(crate) struct FairQueue {
     max_slots_per_tenant: usize,
     state: Mutex<QueueState>,
 }
@@ -30,7 +30,7 @@ struct QueueState {
 }
 
 /// The right to validate one batch. Released on drop.
-pub struct Slot {
+pub(crate) struct Slot {
     /// `None` if the slot was released already.
     queue: Option<Arc<FairQueue>>,
     tenant: String,
@@ -38,7 +38,7 @@ pub struct Slot {
 
 impl FairQueue {
     /// Returns a queue with this many slots.
-    pub fn new(slots: usize) -> Arc<Self> {
+    pub(crate) fn new(slots: usize) -> Arc<Self> {
         let state = QueueState { free_slots: slots, holders: Vec::new(), turns: VecDeque::new() };
         Arc::new(Self { max_slots_per_tenant: (slots - 1).max(1), state: Mutex::new(state) })
     }
@@ -47,7 +47,7 @@ impl FairQueue {
     ///
     /// # Errors
     /// 503 after the timeout, or at once if too many batches of the tenant are waiting.
-    pub async fn acquire(self: &Arc<Self>, tenant: String, timeout: Duration) -> Result<Slot, Error> {
+    pub(crate) async fn acquire(self: &Arc<Self>, tenant: String, timeout: Duration) -> Result<Slot, Error> {
         match tokio::time::timeout(timeout, self.enter(tenant)?).await {
             Ok(slot) => slot.map_err(|e| Error::Internal(e.into())),
             Err(_) => Err(busy("no slot became free in time")),

@@ -16,7 +16,7 @@ use crate::loads::party::Party;
 /// A row, by the names of its columns.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
-pub struct BatchRow {
+pub(crate) struct BatchRow {
     #[schema(required = true)]
     reference: Reference,
     #[serde(rename = "deliveryDateISO")]
@@ -28,10 +28,13 @@ pub struct BatchRow {
     carrier_name: Option<Name>,
     commodity_id: Option<f64>,
     commodity_name: Option<Name>,
+    /// In tonnes.
     #[schema(minimum = 0, maximum = 1000)]
     weight: Option<f64>,
+    /// In tonnes.
     #[schema(minimum = 0, maximum = 1000)]
     weight_net: Option<f64>,
+    /// The unit of both weights: `tonne`, in any case, or empty.
     weight_unit: Option<QueryText>,
     vehicle_registration: Option<Registration>,
     ticket_number: Option<Reference>,
@@ -42,18 +45,21 @@ pub struct BatchRow {
 }
 
 /// The inputs that all rows of a batch share.
-pub struct RowContext<'a> {
-    pub caller: &'a Caller,
-    pub catalogue: &'a Catalogue,
-    pub organiser: DefaultOrganiser,
+pub(crate) struct RowContext<'a> {
+    /// Who sends the batch.
+    pub(crate) caller: &'a Caller,
+    /// The commodities that rows may name.
+    pub(crate) catalogue: &'a Catalogue,
+    /// The organiser of rows that name none.
+    pub(crate) organiser: DefaultOrganiser,
     /// A row uses the organiser of the form, whose name is missing. This is reported once for the form.
-    pub lacks_organiser_name: bool,
+    pub(crate) lacks_organiser_name: bool,
 }
 
 const REQUIRED: &str = "is required";
 
 /// Moves schema errors from `found` to `errors`, one per cell, with messages for people who edit a table.
-pub fn reword_errors(mut found: ValidationErrors, errors: &mut ValidationErrors) {
+pub(crate) fn reword_errors(mut found: ValidationErrors, errors: &mut ValidationErrors) {
     reword_tonnes("weight", &mut found);
     reword_tonnes("weightNet", &mut found);
     found.reword("commodityId", Code::Type, "must be a number: see GET /v1/commodities");
@@ -72,7 +78,7 @@ impl BatchRow {
     ///
     /// # Errors
     /// 500 if the row was not validated by its schema.
-    pub fn into_load(
+    pub(crate) fn into_load(
         mut self,
         context: &mut RowContext<'_>,
         errors: &mut ValidationErrors,
@@ -145,7 +151,7 @@ impl BatchRow {
             name = name.or_else(|| default.name.clone());
         }
         let lacks_name = |id: &Option<Name>, name: &Option<Name>| {
-            name.is_none() && id.as_ref().is_some_and(|id| caller.own_name(id).is_none())
+            name.is_none() && id.as_ref().is_some_and(|id| caller.own_organisation_name(id).is_none())
         };
         if lacks_name(&id, &name) {
             if is_default {

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, BufWriter, Seek, Write};
 use std::sync::mpsc::sync_channel;
 
 use common::{Error, JsonResponse};
-use database::{AnyConnection, Id};
+use database::{AnyConnection, Id, Json};
 
 use super::disk::disk_error;
 use super::model::{BatchResult, Import};
@@ -13,13 +13,12 @@ use super::store::{record, refuse_repeat};
 use crate::loads::model::Load;
 use crate::loads::store::{LoadRow, create_many};
 
-/// The number of rows in a statement. Each has 17 values, and SQLite accepts 32,766. Up to three times as many rows are
-/// in memory.
-const ROWS_PER_STATEMENT: usize = 1900;
+/// The number of rows that the second thread prepares at a time. Up to three times as many are in memory.
+const ROWS_PER_CHUNK: usize = 500;
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// The valid loads of a batch.
-pub struct StagedImport {
+pub(crate) struct StagedImport {
     import: Import,
     dry_run: bool,
     ids: Vec<Id>,
@@ -32,7 +31,7 @@ impl StagedImport {
     ///
     /// # Errors
     /// 503 if the temporary folder is full or missing.
-    pub fn new(import: Import, dry_run: bool) -> Result<Self, Error> {
+    pub(crate) fn new(import: Import, dry_run: bool) -> Result<Self, Error> {
         let documents = BufWriter::with_capacity(BUFFER_BYTES, tempfile::tempfile().map_err(disk_error)?);
         Ok(Self { import, dry_run, ids: Vec::new(), documents })
     }
@@ -41,7 +40,7 @@ impl StagedImport {
     ///
     /// # Errors
     /// 503 if the temporary folder is full.
-    pub fn add(&mut self, load: &Load) -> Result<(), Error> {
+    pub(crate) fn add(&mut self, load: &Load) -> Result<(), Error> {
         self.ids.push(load.id);
         let mut line = serde_json::to_vec(load)?;
         line.push(b'\n');
@@ -52,7 +51,7 @@ impl StagedImport {
     ///
     /// # Errors
     /// 409 if a content was imported before.
-    pub fn commit(&mut self, c: &mut AnyConnection) -> Result<JsonResponse, Error> {
+    pub(crate) fn commit(&mut self, c: &mut AnyConnection) -> Result<JsonResponse, Error> {
         refuse_repeat(c, &self.import)?;
         if self.dry_run {
             return JsonResponse::json(&BatchResult::dry_run(self.ids.len()));
@@ -62,8 +61,8 @@ impl StagedImport {
         JsonResponse::json(&BatchResult::created(self.ids.clone()))
     }
 
-    /// Inserts all loads. A second thread prepares the next rows during each statement, since on SQLite other writes
-    /// wait for the transaction.
+    /// Inserts all loads. A second thread prepares the next rows meanwhile, since on SQLite other writes wait for the
+    /// transaction.
     fn insert(&mut self, c: &mut AnyConnection) -> Result<(), Error> {
         self.documents.flush().map_err(disk_error)?;
         let file = self.documents.get_mut();
@@ -73,7 +72,7 @@ impl StagedImport {
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 loop {
-                    let rows = lines.by_ref().take(ROWS_PER_STATEMENT).map(parse_row);
+                    let rows = lines.by_ref().take(ROWS_PER_CHUNK).map(parse_row);
                     let rows = rows.collect::<Result<Vec<_>, Error>>();
                     // The receiver is gone if a statement failed.
                     if rows.as_ref().is_ok_and(Vec::is_empty) || sender.send(rows).is_err() {
@@ -90,5 +89,7 @@ impl StagedImport {
 }
 
 fn parse_row(line: std::io::Result<String>) -> Result<LoadRow, Error> {
-    LoadRow::new(&serde_json::from_str(&line.map_err(disk_error)?)?)
+    let document = line.map_err(disk_error)?;
+    let load = serde_json::from_str(&document)?;
+    Ok(LoadRow::with_document(&load, Json(document)))
 }

@@ -13,7 +13,7 @@ use crate::schema::imports::dsl as i;
 ///
 /// # Errors
 /// 409 for the first such file.
-pub fn refuse_repeat(c: &mut AnyConnection, import: &Import) -> Result<(), Error> {
+pub(crate) fn refuse_repeat(c: &mut AnyConnection, import: &Import) -> Result<(), Error> {
     if import.repeat {
         return Ok(());
     }
@@ -36,7 +36,7 @@ pub fn refuse_repeat(c: &mut AnyConnection, import: &Import) -> Result<(), Error
 ///
 /// # Errors
 /// 409 if the wait for another transaction times out.
-pub fn record(c: &mut AnyConnection, import: &Import) -> Result<(), Error> {
+pub(crate) fn record(c: &mut AnyConnection, import: &Import) -> Result<(), Error> {
     let now = Timestamp::now();
     let mut hashes: Vec<_> = import.files.iter().map(|file| &file.content_hash).collect();
     // In the same order in all transactions, to avoid deadlocks.

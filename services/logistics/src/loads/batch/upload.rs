@@ -23,9 +23,10 @@ const TEXT_FIELDS: [&str; 4] = ["organisationId", "organisationName", "dryRun", 
 /// A batch of loads.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
-pub struct LoadBatchForm {
-    /// CSV or XLSX files with a header row of column names.
-    #[schema(required = true, value_type = Vec<UploadedTable>, min_items = 1, max_items = 10)]
+pub(crate) struct LoadBatchForm {
+    /// CSV or XLSX files with a header row of column names: by default up to 10. A deployment may allow more or fewer.
+    // The setting `batch_files` limits them, so the schema does not.
+    #[schema(required = true, value_type = Vec<UploadedTable>, min_items = 1)]
     file: Vec<String>,
     /// The organiser of rows that name none.
     organisation_id: Option<Name>,
@@ -33,9 +34,9 @@ pub struct LoadBatchForm {
     /// has it.
     organisation_name: Option<Name>,
     /// `true`: runs all checks and stores nothing.
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
     /// `true`: accepts content that was imported before.
-    pub repeat: bool,
+    pub(crate) repeat: bool,
 }
 
 /// A file.
@@ -50,34 +51,37 @@ impl PartialSchema for UploadedTable {
 impl ToSchema for UploadedTable {}
 
 /// An uploaded file, stored as an unnamed temporary file that is deleted when it is dropped.
-pub struct UploadedFile {
+pub(crate) struct UploadedFile {
     /// The file name from the form.
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// The SHA-256 of the content.
-    pub hash: [u8; 32],
-    pub file: File,
+    pub(crate) hash: [u8; 32],
+    /// The temporary file. Its position is at the end.
+    pub(crate) file: File,
     size: usize,
 }
 
 impl UploadedFile {
     /// Returns true if the file has no content.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.size == 0
     }
 }
 
 /// The organiser of rows that name none, from the form.
 #[derive(Debug, Default)]
-pub struct DefaultOrganiser {
-    pub id: Option<Name>,
-    pub name: Option<Name>,
+pub(crate) struct DefaultOrganiser {
+    /// The id of the organisation.
+    pub(crate) id: Option<Name>,
+    /// The name of the organisation.
+    pub(crate) name: Option<Name>,
 }
 
 /// Reads the whole form and stores its files in the temporary folder.
 ///
 /// # Errors
 /// 400 for an incomplete form or too many files, 413, 415, 503.
-pub async fn receive(
+pub(crate) async fn receive(
     request: &HttpRequest,
     form: Payload,
     batches: &Batches,
@@ -99,7 +103,7 @@ async fn store_file(mut part: FilePart<'_>) -> Result<UploadedFile, Error> {
 }
 
 /// Parses the fields of a form. Returns their errors too. An invalid field has its default value.
-pub fn parse_form(form: &Form<UploadedFile>, batches: &Batches) -> (LoadBatchForm, ValidationErrors) {
+pub(crate) fn parse_form(form: &Form<UploadedFile>, batches: &Batches) -> (LoadBatchForm, ValidationErrors) {
     let mut value = json!({});
     for name in TEXT_FIELDS {
         if let Some(text) = form.last(name) {
@@ -123,7 +127,7 @@ pub fn parse_form(form: &Form<UploadedFile>, batches: &Batches) -> (LoadBatchFor
 impl LoadBatchForm {
     /// Takes the default organiser out of the form. An invalid field gets a placeholder, so that rows without an
     /// organiser are not reported as well.
-    pub fn take_organiser(&mut self, errors: &ValidationErrors) -> DefaultOrganiser {
+    pub(crate) fn take_organiser(&mut self, errors: &ValidationErrors) -> DefaultOrganiser {
         let field = |name: &str, value: Option<Name>| {
             if errors.failed(name) { Some(Name("-".into())) } else { value }
         };

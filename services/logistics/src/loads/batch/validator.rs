@@ -54,7 +54,7 @@ impl From<TableError> for FileError {
 ///
 /// # Errors
 /// 400 with all invalid cells, or else 403 if a row is for another organisation. 413 and 503.
-pub fn validate(
+pub(crate) fn validate(
     batches: &Batches,
     catalogue: &Catalogue,
     caller: &Caller,
@@ -64,7 +64,7 @@ pub fn validate(
     let organiser = fields.take_organiser(&errors);
     let LoadBatchForm { dry_run, repeat, .. } = fields;
     let files = form.files.iter().map(|file| (&file.hash, file.name.as_deref()));
-    let import = Import::new(caller.organisation_id(), files, repeat);
+    let import = Import::new(caller.organisation_id_or_empty(), files, repeat);
     errors.extend(duplicate_files(&form.files));
     let mut validator = BatchValidator {
         batches,

@@ -4,7 +4,7 @@ use actix_web::post;
 use actix_web::web::Data;
 use common::validation::ValidationErrors;
 use common::{
-    Authorized, Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, MemberOrAdmin, files,
+    Authorized, Body, Caller, Effect, Error, ErrorResponses, Idempotency, JsonResponse, MemberOrAdmin, files,
 };
 
 use crate::Logistics;
@@ -54,15 +54,17 @@ async fn create<F: LoadForm>(
         errors.check()?;
         return Err(FOREIGN_LOAD);
     }
-    let run = idempotency.run_with_output(&app.db, fingerprint, async || {
+    let run = idempotency.run_effect(&app.db, fingerprint, async || {
         let found = app.files.look_up(caller, form.files()).await?;
         let load = form.into_load(&app.commodities, caller, found.references()?)?;
         let share = found.share(caller, load.id, &load.parties(), &load.parties());
-        Ok(move |c: &mut _| {
+        let is_statement = share.is_none();
+        let effect = move |c: &mut _| {
             let response = store::create(c, &load)?;
             files::record(c, share.as_ref())?;
             Ok((response, share.clone()))
-        })
+        };
+        Ok(if is_statement { Effect::Statement(effect) } else { Effect::Transaction(effect) })
     });
     let (response, share) = run.await?;
     app.shares.share(share.flatten()).await;

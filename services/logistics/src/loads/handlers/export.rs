@@ -11,7 +11,7 @@ use utoipa::IntoParams;
 use crate::Logistics;
 use crate::loads::export;
 use crate::loads::model::Load;
-use crate::loads::search::{LoadSearch, date_range};
+use crate::loads::search::{LoadSearch, TimeRange};
 
 /// Query parameters of the completed export.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -29,8 +29,9 @@ struct ExportParameters {
 }
 
 impl ExportParameters {
+    /// Returns the search for the loads to export, and adds invalid parameters to `errors`.
     fn parse(&self, accepted: Format, errors: &mut ValidationErrors) -> LoadSearch {
-        let range = date_range(self.start_date.as_ref(), self.end_date.as_ref(), errors);
+        let range = TimeRange::new(self.start_date.as_ref(), self.end_date.as_ref(), errors);
         LoadSearch::completed_in(range, Format::named(self.format.as_deref(), accepted, errors))
     }
 

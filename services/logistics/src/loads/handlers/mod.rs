@@ -6,8 +6,10 @@ mod create;
 mod export;
 mod find;
 mod list_by_ids;
+mod list_notifications;
 mod prove;
 mod search;
+mod send;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -22,6 +24,9 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
         .service(batch::template)
         .service(prove::prove_in_body)
         .service(prove::prove)
+        .service(send::send_to_driver)
+        .service(send::send_to_carrier)
+        .service(list_notifications::list)
         .service(accept::accept)
         .service(find::find);
 }

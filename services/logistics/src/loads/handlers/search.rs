@@ -29,6 +29,8 @@ pub(super) async fn search(
         return export::stream(&app.db, caller, search, "loads.csv").await.map(Either::Right);
     }
     let page = search.page.clone();
-    let rows = app.db.read(move |c| store::search(c, &caller, &search, &search.page)).await?;
+    let has_one_plan = search.has_one_plan();
+    let read = move |c: &mut _| store::search(c, &caller, &search, &search.page);
+    let rows = if has_one_plan { app.db.read_in_index_order(read).await } else { app.db.read(read).await }?;
     Ok(Either::Left(rows.response(&request, &app.public_url, &page)))
 }

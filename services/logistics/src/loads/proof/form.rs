@@ -12,7 +12,7 @@ use super::model::Proof;
 use crate::loads::form::reword_tonnes;
 
 /// Message for a `loadId` that names no load.
-pub const UNKNOWN_LOAD: &str = "is not a known load";
+pub(crate) const UNKNOWN_LOAD: &str = "is not a known load";
 
 /// How far in the future `capturedAtUTC` may be, since clocks differ.
 const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
@@ -20,7 +20,7 @@ const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 /// The fields of a proof of delivery.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
-pub struct Delivery {
+pub(crate) struct Delivery {
     /// In tonnes.
     #[schema(required = true, minimum = 0, maximum = 1000)]
     weight_net: f64,
@@ -38,28 +38,30 @@ pub struct Delivery {
 
 /// A proof of delivery of the load in the path.
 #[derive(Debug, Default, Deserialize, ToSchema)]
-pub struct ProofOfDelivery {
+pub(crate) struct ProofOfDelivery {
     /// The load in the path. Optional.
     #[serde(default, rename = "loadId")]
     load_id: Option<QueryText>,
+    /// The fields of the proof.
     #[serde(flatten)]
     pub delivery: Delivery,
 }
 
 /// A proof of delivery that names its load.
 #[derive(Debug, Default, Deserialize, ToSchema)]
-pub struct ProofOfDeliveryOfLoad {
+pub(crate) struct ProofOfDeliveryOfLoad {
     /// The id of the load.
     #[serde(default, rename = "loadId")]
     #[schema(required = true, min_length = 1, extensions(("x-text" = json!("line"))))]
     load_id: String,
+    /// The fields of the proof.
     #[serde(flatten)]
     pub delivery: Delivery,
 }
 
 impl ProofOfDelivery {
     /// Validates the rules that the schema cannot state. `path_id` is the load in the path, if it is an id.
-    pub fn validate(&self, path_id: Option<Id>, errors: &mut ValidationErrors) {
+    pub(crate) fn validate(&self, path_id: Option<Id>, errors: &mut ValidationErrors) {
         self.delivery.validate(errors);
         if self.load_id.as_deref().is_some_and(|id| Id::parse(id) != path_id) {
             errors.push("loadId", Code::Inconsistent, "must match the load in the path, or be omitted");
@@ -69,7 +71,7 @@ impl ProofOfDelivery {
 
 impl ProofOfDeliveryOfLoad {
     /// Validates the rules that the schema cannot state.
-    pub fn validate(&self, errors: &mut ValidationErrors) {
+    pub(crate) fn validate(&self, errors: &mut ValidationErrors) {
         self.delivery.validate(errors);
         if self.load_id().is_none() {
             errors.push("loadId", Code::UnknownReference, UNKNOWN_LOAD);
@@ -77,7 +79,7 @@ impl ProofOfDeliveryOfLoad {
     }
 
     /// Returns the id of the load.
-    pub fn load_id(&self) -> Option<Id> {
+    pub(crate) fn load_id(&self) -> Option<Id> {
         Id::parse(&self.load_id)
     }
 }
@@ -92,12 +94,12 @@ impl Delivery {
     }
 
     /// Returns when the ticket was signed.
-    pub fn captured_at(&self) -> Option<Timestamp> {
+    pub(crate) fn captured_at(&self) -> Option<Timestamp> {
         self.captured_at.as_ref().and_then(DateOrDateTime::start)
     }
 
     /// Returns the files to add to the load.
-    pub fn files(&self) -> &[FileReference] {
+    pub(crate) fn files(&self) -> &[FileReference] {
         self.files.as_deref().unwrap_or_default()
     }
 
@@ -105,7 +107,7 @@ impl Delivery {
     ///
     /// # Errors
     /// 500 if the weight was not validated.
-    pub fn proof(&self) -> Result<Proof, Error> {
+    pub(crate) fn proof(&self) -> Result<Proof, Error> {
         let mut files: Vec<_> = self.files().iter().map(|file| file.id.to_ascii_lowercase()).collect();
         files.sort();
         files.dedup();

@@ -15,7 +15,7 @@ const MAX_CAPTURE_AGE: TimeDelta = TimeDelta::days(366);
 
 /// The values that distinguish a repeated proof from a different one, as stored in the column `proof`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Proof {
+pub(crate) struct Proof {
     pub weight_net: Amount,
     pub ticket_number: String,
     pub vehicle_registration: String,
@@ -28,7 +28,7 @@ impl Proof {
     ///
     /// # Errors
     /// 409 if the load has a different proof, or is completed without one.
-    pub fn is_repeat(&self, load: &Load, stored: Option<&Self>) -> Result<bool, Error> {
+    pub(crate) fn is_repeat(&self, load: &Load, stored: Option<&Self>) -> Result<bool, Error> {
         match stored {
             Some(stored) if stored == self => Ok(true),
             Some(_) => {
@@ -40,7 +40,7 @@ impl Proof {
     }
 
     /// Completes the load with the values of this proof, and adds the files that the load does not have.
-    pub fn complete(&self, load: &mut Load, files: &[FileReference], at: Timestamp) {
+    pub(crate) fn complete(&self, load: &mut Load, files: &[FileReference], at: Timestamp) {
         load.status = Status::Completed;
         load.completed_at = Some(at);
         load.weight_net = Some(WeightMeasure::tonnes(self.weight_net));
@@ -55,7 +55,11 @@ impl Proof {
 }
 
 /// Validates how old a proof may be. It may be older than the load, since offices also enter loads after delivery.
-pub fn validate_captured_at(captured_at: Option<Timestamp>, load: &Load, errors: &mut ValidationErrors) {
+pub(crate) fn validate_captured_at(
+    captured_at: Option<Timestamp>,
+    load: &Load,
+    errors: &mut ValidationErrors,
+) {
     let earliest = load.created_at.min(load.delivery_date).plus(-MAX_CAPTURE_AGE);
     if captured_at.is_some_and(|at| at < earliest) {
         let message = "must not be more than 366 days before both the load's creation and its delivery date";

@@ -2,45 +2,49 @@
 
 mod parameters;
 mod sorts;
-pub mod store;
+pub(crate) mod store;
+mod time_range;
 mod words;
 
 use common::{Caller, Format, PageRequest, Sorting};
-use database::Timestamp;
+pub(crate) use parameters::LoadSearchParams;
+use sorts::{COMPLETED_AT, CREATED_AT, LoadSortKey};
+pub(crate) use time_range::TimeRange;
 
-pub use parameters::{LoadSearchParams, date_range};
-use sorts::{COMPLETED_AT, LoadSortKey};
-
-/// A search for loads: filters that a load must all pass, an order, and a page.
+/// A search for loads: filters that a load must all pass, an order, and a page. `None` and empty lists are no filters.
 #[derive(Clone, Debug)]
-pub struct LoadSearch {
-    pub organiser_id: Option<String>,
-    pub carrier_id: Option<String>,
-    pub status: Option<String>,
-    /// The first delivery date.
-    pub start: Option<Timestamp>,
-    /// The last delivery date.
-    pub end: Option<Timestamp>,
-    /// Completed loads only, from the first timestamp to the last.
-    pub completed: Option<(Option<Timestamp>, Option<Timestamp>)>,
-    /// In lower case.
-    pub words: Vec<String>,
-    pub sorting: Sorting<LoadSortKey>,
-    pub page: PageRequest,
+pub(crate) struct LoadSearch {
+    /// The id of the organiser.
+    pub(crate) organiser_id: Option<String>,
+    /// The id of the carrier.
+    pub(crate) carrier_id: Option<String>,
+    /// The status. A text that is no status matches nothing.
+    pub(crate) status: Option<String>,
+    /// The delivery date.
+    pub(crate) delivery: TimeRange,
+    /// Completed loads only: the time of their completion. Loads that the caller organises match only once it has
+    /// accepted them.
+    pub(crate) completed: Option<TimeRange>,
+    /// Words that a load must all contain, in lower case.
+    pub(crate) words: Vec<String>,
+    /// The order of the matches.
+    pub(crate) sorting: Sorting<LoadSortKey>,
+    /// The page to return.
+    pub(crate) page: PageRequest,
     /// True if the number of matches was requested.
-    pub count: bool,
-    pub format: Format,
+    pub(crate) count: bool,
+    /// The format of the response.
+    pub(crate) format: Format,
 }
 
 impl LoadSearch {
-    /// The loads that were completed in this range, oldest first.
-    pub fn completed_in(range: (Option<Timestamp>, Option<Timestamp>), format: Format) -> Self {
+    /// Returns the search for all loads that were completed in this range, oldest first.
+    pub(crate) fn completed_in(range: TimeRange, format: Format) -> Self {
         Self {
             organiser_id: None,
             carrier_id: None,
             status: None,
-            start: None,
-            end: None,
+            delivery: TimeRange::default(),
             completed: Some(range),
             words: Vec::new(),
             sorting: Sorting::new(&COMPLETED_AT, false),
@@ -50,18 +54,45 @@ impl LoadSearch {
         }
     }
 
-    /// True if an index has the matches in their order, so that continuing after any row costs the same.
-    pub fn has_index(&self, caller: &Caller) -> bool {
+    /// Returns true if an index has the matches in their order, so that continuing after any row costs the same.
+    pub(crate) fn has_index(&self, caller: &Caller) -> bool {
         self.words.is_empty() && (self.sorting.by.key.has_index)(self, caller)
     }
 
-    /// True if the search is limited to some delivery dates.
-    pub fn has_dates(&self) -> bool {
-        self.start.is_some() || self.end.is_some()
+    /// Returns true if SQLite reads the matches in their order from an index, as [`has_index`](Self::has_index), but
+    /// possibly skips many loads of another status.
+    pub(crate) fn has_ordered_index(&self, caller: &Caller) -> bool {
+        let key = &self.sorting.by.key;
+        let is_by_creation = key.column == CREATED_AT && !self.delivery.is_limited();
+        self.words.is_empty() && (is_by_creation || (key.has_index)(self, caller))
     }
 
-    /// True if the search is limited to an organiser or a carrier.
-    pub fn has_party(&self) -> bool {
+    /// Returns true for a search in the order of creation for a range of delivery dates, which two kinds of indexes
+    /// have: in order, and by date.
+    pub(crate) fn is_by_creation_and_date(&self, caller: &Caller) -> bool {
+        let has_other_filters = !self.words.is_empty() || self.status.is_some();
+        let is_limited = self.delivery.is_limited() && (!caller.admin || self.has_party());
+        self.sorting.by.key.column == CREATED_AT && is_limited && !has_other_filters
+    }
+
+    /// Returns true if the statement of a page needs no plan for its values: `loads_pair` or `loads_pair_delivery` has
+    /// the loads of an organiser and a carrier in the order of the search.
+    pub(crate) fn has_one_plan(&self) -> bool {
+        self.organiser_id.is_some()
+            && self.carrier_id.is_some()
+            && self.status.is_none()
+            && self.completed.is_none()
+            && self.words.is_empty()
+            && !self.count
+            && match self.sorting.by.key.column.0 {
+                "delivery_at" => true,
+                "created_at" => !self.delivery.is_limited(),
+                _ => false,
+            }
+    }
+
+    /// Returns true if the search is limited to an organiser or a carrier.
+    pub(crate) fn has_party(&self) -> bool {
         self.organiser_id.is_some() || self.carrier_id.is_some()
     }
 }

@@ -8,17 +8,20 @@ use super::LoadSearch;
 
 /// A sort key of loads.
 #[derive(Debug)]
-pub struct LoadSortKey {
-    /// The column.
-    pub column: Column,
+pub(crate) struct LoadSortKey {
+    /// The column that has the key.
+    pub(crate) column: Column,
     /// True if an index has the matches of a search in this order, so that every page of an export costs the same.
-    pub has_index: fn(&LoadSearch, &Caller) -> bool,
+    pub(crate) has_index: fn(&LoadSearch, &Caller) -> bool,
 }
 
+/// The column of the default sort.
+pub(crate) const CREATED_AT: Column = Column("created_at");
+
 /// All values of `sortBy`.
-pub static SORTS: [SortDefinition<LoadSortKey>; 9] = [
-    indexed("createdAt", "created_at", |search, _| !search.has_dates() && search.status.is_none()),
-    indexed("deliveryDateISO", "delivery_at", |search, caller| !caller.admin && !search.has_party()),
+pub(crate) static SORTS: [SortDefinition<LoadSortKey>; 9] = [
+    indexed("createdAt", "created_at", |search, _| !search.delivery.is_limited() && search.status.is_none()),
+    indexed("deliveryDateISO", "delivery_at", |search, caller| !caller.admin || search.has_party()),
     unindexed("reference", "reference_key", Text, Nulls::Never),
     unindexed("status", "status", Text, Nulls::Never),
     unindexed("organiser", "organiser_key", Text, Nulls::Mixed),
@@ -29,7 +32,8 @@ pub static SORTS: [SortDefinition<LoadSortKey>; 9] = [
 ];
 
 /// The order of the completed export, which has completed loads only.
-pub static COMPLETED_AT: SortDefinition<LoadSortKey> = indexed("completedAt", "completed_at", |_, _| true);
+pub(crate) static COMPLETED_AT: SortDefinition<LoadSortKey> =
+    indexed("completedAt", "completed_at", |_, _| true);
 
 const fn indexed(
     name: &'static str,

@@ -1,89 +1,140 @@
 //! The queries of the load search. Each begins from [`visible`].
 
 use common::{Caller, Error, IdBatch, PageRequest, ResultPage};
-use database::search::{Column, MergedQuery, SortKey, SortOrder, like};
-use database::{AnyConnection, Id};
+use database::search::{Column, MergedQuery, RowSortKey, SortKey, SortOrder, like};
+use database::{AnyConnection, Id, Timestamp, TimestampSql};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Text};
 
-use super::super::store::{LoadQuery, Role, visible};
-use super::{LoadSearch, words};
+use super::{LoadSearch, TimeRange, words};
+use crate::loads::store::{LoadQuery, Role, visible};
 use crate::schema::loads::dsl as l;
 
 /// Reads one page of a search: one query, and a second one for the count if it was requested.
-pub fn search(
+pub(crate) fn search(
     c: &mut AnyConnection,
     caller: &Caller,
     search: &LoadSearch,
     page: &PageRequest,
 ) -> Result<ResultPage, Error> {
-    let fulltext = fulltext_query(c, search)?;
-    let key = SortKey(search.sorting.by.key.column);
-    let branches = branches(caller, search, page, fulltext.as_deref());
-    let branches = branches.into_iter().map(|branch| branch.select((l::id, key, l::document)));
-    let query = MergedQuery::new(branches.collect(), &order(search), page.fetch(), page.offset);
-    let mut rows = ResultPage::new(query.load(c)?, page, &search.sorting);
+    let plan = SearchPlan::new(c, caller, search)?;
+    let key = SortKey(plan.key);
+    let branches = branches(caller, search, page, &plan).into_iter();
+    let (order, limit, cache) = (plan.sort_order(search), page.fetch(), search.words.is_empty());
+    let rows = if plan.is_sorted {
+        // Documents are not sorted with their keys.
+        let branches = branches.map(|branch| branch.select((l::id, RowSortKey(plan.key)))).collect();
+        let query = MergedQuery::new(branches, &order, limit, page.offset).cache_statement(cache);
+        query.load_with_documents("loads", c)?
+    } else {
+        let branches = branches.map(|branch| branch.select((l::id, key, l::document))).collect();
+        MergedQuery::new(branches, &order, limit, page.offset).cache_statement(cache).load(c)?
+    };
+    let mut rows = ResultPage::new(rows, page, &search.sorting);
     if search.count {
-        rows.total = Some(count_matches(c, caller, search, fulltext.as_deref())?);
+        rows.total = Some(count_matches(c, caller, search, &plan)?);
     }
     Ok(rows)
 }
 
 /// Counts the matches of a search, if the count was requested.
-pub fn count(c: &mut AnyConnection, caller: &Caller, search: &LoadSearch) -> Result<Option<i64>, Error> {
+pub(crate) fn count(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    search: &LoadSearch,
+) -> Result<Option<i64>, Error> {
     if !search.count {
         return Ok(None);
     }
-    let fulltext = fulltext_query(c, search)?;
-    Ok(Some(count_matches(c, caller, search, fulltext.as_deref())?))
+    let plan = SearchPlan::new(c, caller, search)?;
+    Ok(Some(count_matches(c, caller, search, &plan)?))
 }
 
+/// Counts the matches of a search.
 fn count_matches(
     c: &mut AnyConnection,
     caller: &Caller,
     search: &LoadSearch,
-    fulltext: Option<&str>,
+    plan: &SearchPlan,
 ) -> Result<i64, Error> {
-    Ok(matches(caller, Role::Any, search, fulltext).count().get_result(c)?)
+    let plan = SearchPlan { skips_dates: false, ..plan.clone() };
+    Ok(matches(caller, Role::Any, search, &plan).count().get_result(c)?)
 }
 
-/// Reads the ids of many loads of a search, and the position of the last. Both come from one statement: a load that
-/// changes before the next batch can move, but the start of the next batch cannot.
-pub fn id_batch(
+/// Reads the ids of a block of loads of a search, and the position of the last one. Both come from one statement: a
+/// load that changes before the next batch can move, but the start of the next batch cannot.
+pub(crate) fn id_batch(
     c: &mut AnyConnection,
     caller: &Caller,
     search: &LoadSearch,
     page: &PageRequest,
 ) -> Result<IdBatch, Error> {
-    let fulltext = fulltext_query(c, search)?;
-    let key = SortKey(search.sorting.by.key.column);
-    let branches = branches(caller, search, page, fulltext.as_deref());
-    let branches = branches.into_iter().map(|branch| branch.select((l::id, key)));
-    let query = MergedQuery::new(branches.collect(), &order(search), page.limit, page.offset);
-    let (ids, last) = query.load_ids(c)?;
+    let plan = SearchPlan::new(c, caller, search)?;
+    let key = SortKey(plan.key);
+    let branches = branches(caller, search, page, &plan).into_iter();
+    let branches = branches.map(|branch| branch.select((l::id, key))).collect();
+    let query = MergedQuery::new(branches, &plan.sort_order(search), page.limit, page.offset);
+    let (ids, last) = query.cache_statement(search.words.is_empty()).load_ids(c)?;
     Ok(IdBatch { ids, last: last.map(|position| search.sorting.cursor(position)) })
 }
 
-fn order(search: &LoadSearch) -> SortOrder<Column> {
-    search.sorting.order(search.sorting.by.key.column)
-}
-
-/// The matches after the cursor, as queries that have no row in common.
+/// Returns queries that together have the matches after the cursor, each once.
 fn branches<'a>(
     caller: &'a Caller,
     search: &'a LoadSearch,
     page: &PageRequest,
-    fulltext: Option<&'a str>,
+    plan: &'a SearchPlan,
 ) -> Vec<LoadQuery<'a>> {
     let branch = |role: &Role| {
-        let query = matches(caller, *role, search, fulltext);
-        match page.position().and_then(|position| order(search).after(position)) {
+        let query = matches(caller, *role, search, plan);
+        match page.position().and_then(|position| plan.sort_order(search).after(position)) {
             Some(rows_after) => query.filter(rows_after),
             None => query,
         }
     };
     roles(caller, search).iter().map(branch).collect()
+}
+
+/// How a database finds the matches of a search.
+#[derive(Clone, Debug)]
+struct SearchPlan {
+    /// The full-text query that the search begins with.
+    fulltext: Option<String>,
+    /// The column of the sort key. With a leading `+` SQLite uses no index for it.
+    key: Column,
+    /// On SQLite: reads the loads in their order of creation, and skips those of other delivery dates.
+    skips_dates: bool,
+    /// On SQLite: the matches are sorted, since no index has their order.
+    is_sorted: bool,
+}
+
+/// With more matches than this in a range of dates, SQLite reads the loads in their order of creation and skips other
+/// dates. With fewer it is cheaper to read all matches and to sort them. SQLite itself has no statistics to decide by.
+const MAX_SORTED_MATCHES: i64 = 300;
+
+impl SearchPlan {
+    fn new(c: &mut AnyConnection, caller: &Caller, search: &LoadSearch) -> Result<Self, Error> {
+        let (fulltext, key) = (fulltext_query(c, search)?, search.sorting.by.key.column);
+        let is_sqlite = matches!(c, AnyConnection::Sqlite(_));
+        let is_sorted = is_sqlite && !search.has_ordered_index(caller);
+        let plan = Self { fulltext, key, skips_dates: false, is_sorted };
+        if !is_sqlite || !search.is_by_creation_and_date(caller) {
+            return Ok(plan);
+        }
+        for role in roles(caller, search) {
+            let last = matches(caller, *role, search, &plan).select(l::id).offset(MAX_SORTED_MATCHES);
+            if last.first::<Id>(c).optional()?.is_some() {
+                return Ok(Self { skips_dates: true, is_sorted: false, ..plan });
+            }
+        }
+        Ok(Self { key: Column("+created_at"), ..plan })
+    }
+
+    /// Returns the order of the search: the column of its sort key, then the id.
+    fn sort_order(&self, search: &LoadSearch) -> SortOrder<Column> {
+        search.sorting.order(self.key)
+    }
 }
 
 /// A full-text query that matches fewer loads than this, of all organisations, begins with the full-text index. With
@@ -105,32 +156,6 @@ fn fulltext_query(c: &mut AnyConnection, search: &LoadSearch) -> Result<Option<S
     Ok((count < MAX_FULLTEXT_MATCHES).then_some(query))
 }
 
-/// The number of loads that may wait for the full-text index of SQLite: indexing them one by one costs four times as
-/// much each.
-const MAX_UNINDEXED: i64 = 500;
-/// The loads indexed by one transaction, which takes about 50 ms.
-const INDEX_BATCH_SIZE: i64 = 2_000;
-
-/// True if [`MAX_UNINDEXED`] loads wait for the full-text index. Never on PostgreSQL, whose index is up to date.
-pub fn has_unindexed(c: &mut AnyConnection) -> Result<bool, Error> {
-    let AnyConnection::Sqlite(c) = c else { return Ok(false) };
-    let count = sql::<BigInt>("(SELECT count(*) FROM (SELECT 1 FROM loads_unindexed LIMIT ");
-    let count: i64 = diesel::select(count.bind::<BigInt, _>(MAX_UNINDEXED).sql("))")).get_result(c)?;
-    Ok(count == MAX_UNINDEXED)
-}
-
-/// Puts a batch of the waiting loads into the full-text index.
-pub fn index_batch(c: &mut AnyConnection) -> Result<(), Error> {
-    let AnyConnection::Sqlite(c) = c else { return Ok(()) };
-    let batch = format!("IN (SELECT n FROM loads_unindexed ORDER BY n LIMIT {INDEX_BATCH_SIZE})");
-    let insert =
-        "INSERT OR REPLACE INTO loads_fts (rowid, search_text) SELECT n, search_text FROM loads WHERE n";
-    for statement in [insert, "DELETE FROM loads_unindexed WHERE n"] {
-        diesel::sql_query(format!("{statement} {batch}")).execute(c)?;
-    }
-    Ok(())
-}
-
 /// Returns the roles in which the caller can have matches. One role wherever the filters allow it: a database reads a
 /// branch without matches to its end.
 fn roles(caller: &Caller, search: &LoadSearch) -> &'static [Role] {
@@ -150,26 +175,34 @@ fn roles(caller: &Caller, search: &LoadSearch) -> &'static [Role] {
 /// The most loads that a branch may skip on each page of an export.
 const MAX_SKIPPED: i64 = 1_000;
 
-/// True if no branch of a search skips many loads to find a page. The branch for carriers skips the loads that the
-/// caller organises as well.
-pub fn skips_few_loads(c: &mut AnyConnection, caller: &Caller, search: &LoadSearch) -> Result<bool, Error> {
+/// Returns true if an index has the matches in their order and no branch skips many loads to find a page. The branch
+/// for carriers skips the loads that the caller organises as well.
+pub(crate) fn has_cheap_pages(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    search: &LoadSearch,
+) -> Result<bool, Error> {
+    if !search.has_index(caller) && !SearchPlan::new(c, caller, search)?.skips_dates {
+        return Ok(false);
+    }
     if roles(caller, search).len() == 1 {
         return Ok(true);
     }
-    let in_both_roles = visible(caller, Role::Organiser).filter(l::carrier_id.eq(caller.organisation_id()));
+    let in_both_roles =
+        visible(caller, Role::Organiser).filter(l::carrier_id.eq(caller.organisation_id_or_empty()));
     let last = in_both_roles.select(l::id).offset(MAX_SKIPPED).first::<Id>(c).optional()?;
     Ok(last.is_none())
 }
 
-/// The loads that the caller sees in this role and that pass all filters.
+/// Selects the loads that the caller sees in this role and that pass all filters.
 fn matches<'a>(
     caller: &'a Caller,
     role: Role,
     search: &'a LoadSearch,
-    fulltext: Option<&'a str>,
+    plan: &'a SearchPlan,
 ) -> LoadQuery<'a> {
     let mut query = visible(caller, role);
-    if let Some(fulltext) = fulltext {
+    if let Some(fulltext) = &plan.fulltext {
         let indexed = sql::<Bool>("n IN (SELECT rowid FROM loads_fts WHERE loads_fts MATCH ");
         query =
             query.filter(indexed.bind::<Text, _>(fulltext).sql(" UNION ALL SELECT n FROM loads_unindexed)"));
@@ -183,28 +216,33 @@ fn matches<'a>(
     if let Some(status) = &search.status {
         query = query.filter(l::status.eq(status));
     }
-    if let Some(start) = search.start {
-        query = query.filter(l::delivery_at.ge(start));
+    let TimeRange { start, end } = search.delivery;
+    if plan.skips_dates {
+        // SQLite uses no index for a condition on `+delivery_at`.
+        let compare =
+            |condition: &'static str, at: Timestamp| sql::<Bool>(condition).bind::<TimestampSql, _>(at);
+        query = start.into_iter().fold(query, |query, at| query.filter(compare("+delivery_at >= ", at)));
+        query = end.into_iter().fold(query, |query, at| query.filter(compare("+delivery_at <= ", at)));
+    } else {
+        query = start.into_iter().fold(query, |query, at| query.filter(l::delivery_at.ge(at)));
+        query = end.into_iter().fold(query, |query, at| query.filter(l::delivery_at.le(at)));
     }
-    if let Some(end) = search.end {
-        query = query.filter(l::delivery_at.le(end));
-    }
-    if let Some((first, last)) = search.completed {
+    if let Some(completed) = search.completed {
         query = query.filter(l::completed_at.is_not_null());
         // An organiser's export leaves out loads that others entered until the organiser accepts them.
         let is_accepted = l::awaits_acceptance.is_null();
         query = match role {
             Role::Organiser => query.filter(is_accepted),
             Role::Any if !caller.admin => {
-                query.filter(is_accepted.or(l::carrier_id.eq(caller.organisation_id())))
+                query.filter(is_accepted.or(l::carrier_id.eq(caller.organisation_id_or_empty())))
             }
             Role::Any | Role::Carrier => query,
         };
-        if let Some(first) = first {
-            query = query.filter(l::completed_at.ge(first));
+        if let Some(start) = completed.start {
+            query = query.filter(l::completed_at.ge(start));
         }
-        if let Some(last) = last {
-            query = query.filter(l::completed_at.le(last));
+        if let Some(end) = completed.end {
+            query = query.filter(l::completed_at.le(end));
         }
     }
     for word in &search.words {

@@ -2,7 +2,7 @@
 
 /// Returns the full-text query (FTS5 of SQLite) for the texts that contain all trigrams of these words: a few more
 /// than the texts that contain the words. `None` if no word has three letters.
-pub fn trigrams(words: &[String]) -> Option<String> {
+pub(crate) fn trigrams(words: &[String]) -> Option<String> {
     let mut all = Vec::new();
     for word in words {
         let letters: Vec<_> = word.chars().collect();

@@ -1,13 +1,13 @@
 //! Claims of due notifications, in which the sending organisations take turns.
 
-pub mod store;
+pub(crate) mod store;
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 /// A request to claim due notifications.
 #[derive(Clone, Debug)]
-pub struct ClaimRequest {
+pub(crate) struct ClaimRequest {
     /// Number of free slots.
     pub slots: usize,
     /// Maximum number of slots of one organisation.

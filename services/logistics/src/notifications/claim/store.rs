@@ -11,7 +11,7 @@ use crate::schema::notifications::dsl as n;
 
 /// Claims due notifications: an equal share for each of the organisations whose turn is next, of each the longest due
 /// first. On PostgreSQL several replicas can claim at once: rows that another one locks are skipped.
-pub fn claim(c: &mut AnyConnection, request: &ClaimRequest) -> Result<Vec<Claimed>, Error> {
+pub(crate) fn claim(c: &mut AnyConnection, request: &ClaimRequest) -> Result<Vec<Claimed>, Error> {
     let now = shared_now(c)?;
     let columns = (n::id, n::load_id, n::organisation_id, n::event, n::attempts, n::claimed_until, n::body);
     let mut claimed: Vec<Claimed> = Vec::new();

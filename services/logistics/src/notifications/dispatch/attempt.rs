@@ -24,7 +24,7 @@ impl Dispatcher {
         let outcome = match result {
             Ok(()) => Outcome::Delivered,
             Err(reason) if claimed.attempts < MAX_ATTEMPTS => {
-                Outcome::Retried(backoff(claimed.attempts, self.first_backoff), reason)
+                Outcome::Retry { backoff: backoff(claimed.attempts, self.first_backoff), reason }
             }
             Err(reason) => Outcome::Failed(reason),
         };
@@ -45,7 +45,7 @@ impl Dispatcher {
             Ok(true) => {
                 report(&claimed, &outcome);
                 // The backoff may be shorter than the poll interval.
-                if matches!(outcome, Outcome::Retried(..)) {
+                if matches!(outcome, Outcome::Retry { .. }) {
                     self.wake();
                 }
             }
@@ -69,7 +69,7 @@ fn report(claimed: &Claimed, outcome: &Outcome) {
     let Claimed { id, load_id, event, attempts, .. } = claimed;
     let outcome = match outcome {
         Outcome::Delivered => "delivered",
-        Outcome::Retried(_, reason) => {
+        Outcome::Retry { reason, .. } => {
             tracing::warn!(notification = %id, load = %load_id, attempts, reason, "a notification was not delivered");
             "retried"
         }

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 /// Number of attempts after which a notification has failed.
-pub const MAX_ATTEMPTS: i32 = 10;
+pub(crate) const MAX_ATTEMPTS: i32 = 10;
 /// Longest backoff between two attempts.
 const MAX_BACKOFF: Duration = Duration::from_secs(8 * 3600);
 
 /// Returns the backoff after this many failed attempts: `first` after one, tripled for each further one, of which a
 /// random part up to a half is left out, so that notifications that failed together are not retried together.
-pub fn backoff(attempts: i32, first: Duration) -> Duration {
+pub(crate) fn backoff(attempts: i32, first: Duration) -> Duration {
     let factor = 3_u32.saturating_pow(u32::try_from(attempts - 1).unwrap_or_default());
     let longest = first.saturating_mul(factor).min(MAX_BACKOFF);
     longest.mul_f64(rand::random_range(0.5..=1.0))

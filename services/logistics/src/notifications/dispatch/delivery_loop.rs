@@ -21,7 +21,7 @@ const MAX_ERROR_BACKOFF: Duration = Duration::from_secs(5);
 
 impl Dispatcher {
     /// Delivers notifications for as long as the service runs, also across failures of the database.
-    pub async fn run(self: Arc<Self>) {
+    pub(crate) async fn run(self: Arc<Self>) {
         let mut deliveries = JoinSet::new();
         let mut last_backoff: Option<Duration> = None;
         loop {

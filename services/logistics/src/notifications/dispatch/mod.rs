@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::Context;
+use common::ServiceContext;
 use common::traces::Traces;
 use database::Database;
 use metrics::Histogram;
@@ -22,7 +22,7 @@ use super::webhook::Channel;
 use crate::Settings;
 
 /// Delivers notifications.
-pub struct Dispatcher {
+pub(crate) struct Dispatcher {
     db: Database,
     channel: Channel,
     /// Notified when a notification may be due.
@@ -43,7 +43,7 @@ impl Dispatcher {
     ///
     /// # Errors
     /// As [`Channel::open`].
-    pub fn open(settings: &Settings, context: &Context) -> anyhow::Result<Self> {
+    pub(crate) fn open(settings: &Settings, context: &ServiceContext) -> anyhow::Result<Self> {
         let wake = Arc::new(Notify::new());
         Ok(Self {
             db: context.db.clone(),
@@ -60,12 +60,12 @@ impl Dispatcher {
     }
 
     /// Makes the delivery loop look for due notifications now. Call it after the commit that stores one.
-    pub fn wake(&self) {
+    pub(crate) fn wake(&self) {
         self.wake.notify_one();
     }
 
     /// Starts no more deliveries and waits until the running ones are recorded.
-    pub async fn finish(&self) {
+    pub(crate) async fn finish(&self) {
         self.stopping.store(true, Ordering::Relaxed);
         self.slots.drain().await;
     }

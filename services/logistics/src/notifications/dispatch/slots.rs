@@ -17,7 +17,7 @@ const MAX_DELIVERIES: u32 = 32;
 const MAX_DELIVERIES_PER_ORGANISATION: usize = 16;
 
 /// The delivery slots of this replica.
-pub struct Slots {
+pub(crate) struct Slots {
     /// A permit for each free slot.
     permits: Arc<Semaphore>,
     rotation: Mutex<Rotation>,
@@ -36,7 +36,7 @@ struct Rotation {
 
 impl Slots {
     /// Creates the slots, all of them free.
-    pub fn new(wake: Arc<Notify>) -> Self {
+    pub(crate) fn new(wake: Arc<Notify>) -> Self {
         let permits = Arc::new(Semaphore::new(MAX_DELIVERIES as usize));
         Self { permits, rotation: Mutex::default(), wake }
     }
@@ -45,7 +45,7 @@ impl Slots {
     ///
     /// # Errors
     /// If the semaphore was closed, which never happens.
-    pub async fn acquire_free(&self) -> Result<OwnedSemaphorePermit, Error> {
+    pub(crate) async fn acquire_free(&self) -> Result<OwnedSemaphorePermit, Error> {
         let closed = |_| Error::Internal(anyhow::anyhow!("the slots were closed"));
         let mut free = self.permits.clone().acquire_owned().await.map_err(closed)?;
         while let Ok(permit) = self.permits.clone().try_acquire_owned() {
@@ -55,7 +55,7 @@ impl Slots {
     }
 
     /// Returns the request that claims notifications for this many free slots.
-    pub fn claim_request(&self, slots: usize, lease: Duration) -> ClaimRequest {
+    pub(crate) fn claim_request(&self, slots: usize, lease: Duration) -> ClaimRequest {
         let rotation = self.rotation.lock();
         ClaimRequest {
             slots,
@@ -67,7 +67,11 @@ impl Slots {
     }
 
     /// Gives a slot to an organisation until the result is dropped.
-    pub fn hold(self: &Arc<Self>, organisation_id: &str, permit: Option<OwnedSemaphorePermit>) -> HeldSlot {
+    pub(crate) fn hold(
+        self: &Arc<Self>,
+        organisation_id: &str,
+        permit: Option<OwnedSemaphorePermit>,
+    ) -> HeldSlot {
         let mut rotation = self.rotation.lock();
         *rotation.in_flight.entry(organisation_id.to_owned()).or_default() += 1;
         organisation_id.clone_into(&mut rotation.last);
@@ -76,7 +80,7 @@ impl Slots {
     }
 
     /// Waits until all slots are free, and takes them for good.
-    pub async fn drain(&self) {
+    pub(crate) async fn drain(&self) {
         if let Ok(all) = self.permits.acquire_many(MAX_DELIVERIES).await {
             all.forget();
         }
@@ -84,7 +88,7 @@ impl Slots {
 }
 
 /// A slot that an organisation holds until this is dropped.
-pub struct HeldSlot {
+pub(crate) struct HeldSlot {
     slots: Arc<Slots>,
     organisation_id: String,
     _permit: Option<OwnedSemaphorePermit>,

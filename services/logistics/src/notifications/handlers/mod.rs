@@ -1,14 +1,10 @@
-//! Operations on notifications.
+//! The operations on notifications. The module `loads` sends loads, and lists the notifications of a load.
 
-mod list;
 mod redeliver;
-mod send;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
+/// Registers the routes.
 pub(crate) fn routes(v1: &mut ServiceConfig) {
-    v1.service(send::send_to_driver)
-        .service(send::send_to_carrier)
-        .service(redeliver::redeliver)
-        .service(list::list);
+    v1.service(redeliver::redeliver);
 }

@@ -28,6 +28,15 @@ testkit::on_both! {
         assert_eq!(count_loads(&app).await, 0);
     }
 
+    async fn a_deployment_may_allow_more_files_than_by_default(backend) {
+        let settings = Settings { batch_files: 12, ..Settings::default() };
+        let app = App::start::<Logistics>(backend, settings).await;
+        let files: Vec<_> = (0..12).map(|n| VALID_CSV.replace("BG-", &format!("{n}-"))).collect();
+        let parts: Vec<_> = files.iter().map(String::as_bytes).collect();
+        send(&app, &without_org_name("grain"), form(&parts)).await.ok();
+        assert_eq!(count_loads(&app).await, 24);
+    }
+
     async fn reports_an_invalid_idempotency_key_with_invalid_rows(backend) {
         let app = app(backend).await;
         let call = |rows: &str| {

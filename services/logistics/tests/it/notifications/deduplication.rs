@@ -69,7 +69,7 @@ testkit::on_both! {
         // No delivery is attempted while all slots of the organisation are occupied.
         let receiver = Receiver::start(|request: &Request| {
             let hangs = String::from_utf8_lossy(&request.body).contains("\"recipientId\":\"slow-");
-            respond_with(200).set_delay(if hangs { Duration::from_secs(2) } else { Duration::ZERO })
+            respond_with(200).set_delay(if hangs { Duration::from_secs(6) } else { Duration::ZERO })
         });
         let receiver = receiver.await;
         let app = App::start::<Logistics>(backend, receiver.settings()).await;

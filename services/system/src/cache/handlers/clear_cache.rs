@@ -9,8 +9,8 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::super::read_through::ClearScope;
 use crate::System;
+use crate::cache::read_through::ClearScope;
 
 /// The entries to clear. An absent member clears nothing.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -73,7 +73,7 @@ pub(super) async fn clear_cache(
 ) -> Result<JsonResponse, Error> {
     let (request, fingerprint) = body.check(|_, _| ())?;
     idempotency
-        .run_without_db(&system.db, fingerprint, async || {
+        .run_external(&system.db, fingerprint, async || {
             let reload_secrets = request.secrets.unwrap_or_default();
             // Secrets come first: otherwise a response fetched with an old credential could be cached after the clear.
             if reload_secrets {

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::super::metrics::cache_errors;
+use crate::cache::metrics::cache_errors;
 use crate::config::setting;
 
 /// Delay between attempts to connect.
@@ -23,7 +23,15 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Maximum delay of the service's start while Redis does not respond.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(1);
 
-type CurrentConnection = watch::Sender<Option<MultiplexedConnection>>;
+type CurrentConnection = watch::Sender<Option<Connected>>;
+
+/// An established connection.
+#[derive(Clone)]
+struct Connected {
+    connection: MultiplexedConnection,
+    /// The number of the connection. Each has another one.
+    number: u64,
+}
 
 /// A connection that is re-established in the background.
 pub(super) struct RedisConnection {
@@ -62,8 +70,8 @@ impl RedisConnection {
     /// # Errors
     /// Fails if Redis is disconnected, does not respond within `max_wait` or reports an error.
     pub(super) async fn query<T: FromRedisValue>(&self, command: &Cmd, max_wait: Duration) -> Result<T> {
-        let connection = self.current.borrow().clone();
-        let Some(mut connection) = connection else {
+        let current = self.current.borrow().clone();
+        let Some(Connected { mut connection, number }) = current else {
             self.errors.increment(1);
             bail!("Redis is not connected")
         };
@@ -73,9 +81,9 @@ impl RedisConnection {
             response.context("Redis timed out").and_then(|response| response.context("Redis failed"));
         if let Err(error) = &response {
             self.errors.increment(1);
-            record_error(&mut span, "no_answer");
+            record_error(&mut span, error_type(error));
             let out_of_memory = error.downcast_ref().and_then(RedisError::code) == Some("OOM");
-            if !out_of_memory && self.current.send_replace(None).is_some() {
+            if !out_of_memory && self.drop_connection(number) {
                 tracing::warn!(
                     error = format!("{error:#}"),
                     "the cache is disconnected; continuing without it"
@@ -85,6 +93,18 @@ impl RedisConnection {
         response
     }
 
+    /// Drops the connection with this number. Returns false if it is dropped already: a late failure must not drop the
+    /// connection that has replaced it.
+    fn drop_connection(&self, number: u64) -> bool {
+        self.current.send_if_modified(|current| {
+            let is_current = current.as_ref().is_some_and(|connected| connected.number == number);
+            if is_current {
+                *current = None;
+            }
+            is_current
+        })
+    }
+
     /// Sends a command whose failure has no effect: it is not counted and the connection stays. For commands that the
     /// Redis user may lack the permission for.
     pub(super) async fn query_optional<T: FromRedisValue>(
@@ -92,22 +112,31 @@ impl RedisConnection {
         command: &Cmd,
         max_wait: Duration,
     ) -> Option<T> {
-        let mut connection = self.current.borrow().clone()?;
+        let mut connection = self.current.borrow().clone()?.connection;
         timeout(max_wait, command.query_async(&mut connection)).await.ok()?.ok()
     }
 }
 
+/// Returns the `error.type` of a failed command in traces.
+fn error_type(error: &anyhow::Error) -> &'static str {
+    match error.downcast_ref::<RedisError>() {
+        Some(error) if error.code().is_some() => "refused",
+        Some(error) if !error.is_io_error() => "invalid_response",
+        // A timeout, or the connection was lost.
+        _ => "no_answer",
+    }
+}
+
 /// Connects, and reconnects whenever the connection is dropped. Logs only the first failure before the first
-/// connection;
-/// `query` logs the loss of a connection.
+/// connection; `query` logs the loss of a connection.
 async fn keep_connected(client: Client, current: Arc<CurrentConnection>) {
     let mut outage_logged = false;
-    loop {
+    for number in 0.. {
         let connection = timeout(CONNECT_TIMEOUT, connect(&client)).await;
         match connection.context("Redis timed out").and_then(|connection| connection) {
             Ok(connection) => {
                 tracing::info!("the cache is connected");
-                current.send_replace(Some(connection));
+                current.send_replace(Some(Connected { connection, number }));
                 let _ = current.subscribe().wait_for(Option::is_none).await;
                 // `query` logs the loss of a connection.
                 outage_logged = true;
@@ -132,4 +161,62 @@ pub(super) async fn connect(client: &Client) -> Result<MultiplexedConnection> {
     let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
     cmd("PING").exec_async(&mut connection).await?;
     Ok(connection)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::time::Instant;
+
+    use super::*;
+
+    const SHORT: Duration = Duration::from_millis(100);
+
+    /// Waits until a command succeeds.
+    async fn wait_until_connected(connection: &RedisConnection) {
+        let begun = Instant::now();
+        while connection.query::<String>(&cmd("PING"), SHORT).await.is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(10), "Redis is not connected");
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    #[test]
+    fn late_failures_keep_the_connection_that_has_replaced_theirs() {
+        testkit::block_on(async {
+            let connection = RedisConnection::open(&testkit::redis_url()).await.unwrap();
+            // Blocks the first connection, whose other commands wait.
+            let mut blocking = cmd("BLPOP");
+            blocking.arg("test:no such list").arg(0);
+            let replaced = async {
+                sleep(SHORT).await;
+                connection.query::<String>(&cmd("PING"), SHORT).await.unwrap_err();
+                wait_until_connected(&connection).await;
+            };
+            let late = connection.query::<()>(&blocking, RECONNECT_DELAY * 3);
+            let (late, ()) = tokio::join!(late, replaced);
+            late.unwrap_err();
+            connection.query::<String>(&cmd("PING"), CONNECT_TIMEOUT).await.unwrap();
+        });
+    }
+
+    #[test]
+    fn traces_tell_refusals_from_missing_responses() {
+        testkit::block_on(async {
+            let connection = RedisConnection::open(&testkit::redis_url()).await.unwrap();
+            let query = async |command: &Cmd, max_wait| {
+                wait_until_connected(&connection).await;
+                error_type(&connection.query::<u64>(command, max_wait).await.unwrap_err())
+            };
+            assert_eq!(query(&cmd("NO-SUCH-COMMAND"), CONNECT_TIMEOUT).await, "refused");
+            assert_eq!(query(&cmd("PING"), CONNECT_TIMEOUT).await, "invalid_response");
+            assert_eq!(query(cmd("BLPOP").arg("test:no such list").arg(0), SHORT).await, "no_answer");
+            // A connection that the server closes.
+            let closing = TcpListener::bind("127.0.0.1:0").unwrap();
+            let client = Client::open(format!("redis://{}", closing.local_addr().unwrap())).unwrap();
+            let server = std::thread::spawn(move || drop(closing.accept().unwrap()));
+            assert_eq!(error_type(&connect(&client).await.unwrap_err()), "no_answer");
+            server.join().unwrap();
+        });
+    }
 }

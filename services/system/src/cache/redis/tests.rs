@@ -8,10 +8,10 @@ use ::redis::aio::MultiplexedConnection;
 use ::redis::{Client, FromRedisValue, pipe};
 use common::Error;
 
-use super::super::read_through::{Cache, ClearScope};
-use super::super::tests::{empty_cache, fetches, prefixes};
 use super::*;
 use crate::Settings;
+use crate::cache::read_through::{Cache, ClearScope};
+use crate::cache::tests::{empty_cache, fetches, prefixes};
 
 async fn connect(url: &str) -> MultiplexedConnection {
     Client::open(url).unwrap().get_multiplexed_async_connection().await.unwrap()

@@ -6,8 +6,8 @@ use common::{Error, ErrorResponses, JsonResponse, Query};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::super::model::Country;
 use crate::System;
+use crate::countries::model::Country;
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(default)]

@@ -8,8 +8,8 @@ use common::{Error, ErrorResponses, JsonResponse, Query};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::super::model::{Regions, parse_country_code};
 use crate::System;
+use crate::countries::model::{Regions, parse_country_code};
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(default)]

@@ -37,7 +37,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
 
 /// A store in a folder of a bucket.
 #[derive(Clone, Debug)]
-pub struct CloudStore {
+pub(crate) struct CloudStore {
     store: Arc<dyn ObjectStore>,
     folder: Path,
 }
@@ -52,6 +52,7 @@ pub(super) enum ProbeError {
 }
 
 impl CloudStore {
+    /// Creates a store in a folder of a bucket.
     pub(super) fn new(store: Arc<dyn ObjectStore>, folder: Path) -> Self {
         Self { store, folder }
     }
@@ -60,6 +61,7 @@ impl CloudStore {
         self.folder.clone().join(name.shard()).join(name.as_str())
     }
 
+    /// Stores a staged content under a name, in parts if it is large.
     pub(super) async fn put(&self, staged: &Staged, name: &ContentName) -> Result<(), Error> {
         let path = self.path(name);
         if staged.size <= PART_BYTES {
@@ -76,6 +78,7 @@ impl CloudStore {
         result
     }
 
+    /// Returns the size of a content in bytes, or `None` if it does not exist.
     pub(super) async fn size(&self, name: &ContentName) -> Result<Option<u64>, Error> {
         match within(REQUEST_TIMEOUT, self.store.head(&self.path(name))).await? {
             Err(e) if is_missing_object(&e) => Ok(None),
@@ -83,6 +86,7 @@ impl CloudStore {
         }
     }
 
+    /// Returns a range of bytes of a content as a streamed body.
     pub(super) async fn read(&self, name: &ContentName, range: Range<u64>) -> Result<BoxBody, Error> {
         let options = GetOptions { range: Some(range.clone().into()), ..GetOptions::default() };
         let path = self.path(name);
@@ -97,6 +101,7 @@ impl CloudStore {
         Ok(BoxBody::new(SizedStream::new(range.end - range.start, Box::pin(chunks))))
     }
 
+    /// Returns true if the bucket can be used.
     pub(super) async fn is_reachable(&self) -> bool {
         self.probe(PROBE_TIMEOUT).await.is_ok()
     }
@@ -118,6 +123,7 @@ impl CloudStore {
         }
     }
 
+    /// Lists all contents in batches.
     pub(super) fn list(&self) -> impl Stream<Item = Result<Vec<ContentEntry>, Error>> + Send + '_ {
         // The library requests the next page of 1000 objects after these are consumed.
         let batches = self.store.list(Some(&self.folder)).ready_chunks(LIST_BATCH);
@@ -137,6 +143,7 @@ impl CloudStore {
         Some(ContentEntry { name, size: object.size, modified: object.last_modified.into() })
     }
 
+    /// Removes contents. Ignores those that do not exist.
     pub(super) async fn remove(&self, names: &[ContentName]) -> Result<(), Error> {
         let paths: Vec<_> = names.iter().map(|name| Ok(self.path(name))).collect();
         let mut removals = self.store.delete_stream(stream::iter(paths).boxed());

@@ -29,7 +29,7 @@ const STALE_AGE: Duration = Duration::from_secs(24 * 3600);
 
 /// A store in a folder.
 #[derive(Clone, Debug)]
-pub struct LocalStore {
+pub(crate) struct LocalStore {
     folder: PathBuf,
     /// Shards that this process knows to be durable in `folder`.
     durable_shards: Arc<Mutex<HashSet<String>>>,
@@ -57,6 +57,7 @@ impl LocalStore {
         sync_folder(&self.folder)
     }
 
+    /// Returns the folder of contents that are not stored yet.
     pub(super) fn staging_folder(&self) -> PathBuf {
         self.folder.join(".staging")
     }
@@ -65,6 +66,7 @@ impl LocalStore {
         self.folder.join(name.shard()).join(name.as_str())
     }
 
+    /// Stores a staged content durably under a name.
     pub(super) async fn put(&self, staged: Staged, name: &ContentName) -> Result<(), Error> {
         let (local, name) = (self.clone(), name.clone());
         blocking(move || {
@@ -93,11 +95,13 @@ impl LocalStore {
         Ok(shard)
     }
 
+    /// Returns the size of a content in bytes, or `None` if it does not exist.
     pub(super) async fn size(&self, name: &ContentName) -> Result<Option<u64>, Error> {
         let path = self.path(name);
         blocking(move || if_exists(fs::metadata(path).map(|metadata| metadata.len()))).await
     }
 
+    /// Returns a range of bytes of a content as a streamed body.
     pub(super) async fn read(&self, name: &ContentName, range: Range<u64>) -> Result<BoxBody, Error> {
         match reading::open(self.path(name)).await {
             Ok(file) => reading::body(file, range).await.map_err(missing_if_not_found),
@@ -107,11 +111,13 @@ impl LocalStore {
         }
     }
 
+    /// Returns true if the folder can be used.
     pub(super) async fn is_reachable(&self) -> bool {
         let staging = self.staging_folder();
         blocking(move || fs::metadata(staging)).await.is_ok_and(|metadata| metadata.is_dir())
     }
 
+    /// Lists all contents in batches.
     pub(super) fn list(&self) -> impl Stream<Item = Result<Vec<ContentEntry>, Error>> + Send + use<> {
         let entries = entries(&self.folder).flat_map(|shard| match shard {
             Ok(shard) if is_shard(&shard) => entries(&shard.path()),
@@ -130,11 +136,13 @@ impl LocalStore {
         })
     }
 
+    /// Removes contents. Ignores those that do not exist.
     pub(super) async fn remove(&self, names: Vec<ContentName>) -> Result<(), Error> {
         let paths: Vec<_> = names.iter().map(|name| self.path(name)).collect();
         blocking(move || paths.iter().try_for_each(|path| if_exists(fs::remove_file(path)).map(|_| ()))).await
     }
 
+    /// Removes the staged contents of uploads that a crash has interrupted. Returns their number.
     pub(super) async fn remove_stale_uploads(&self) -> Result<usize, Error> {
         let staging = self.staging_folder();
         blocking(move || {

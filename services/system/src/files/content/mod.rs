@@ -27,8 +27,8 @@ use actix_web::body::BoxBody;
 use common::Error;
 use futures_util::stream::BoxStream;
 
-pub use name::ContentName;
-pub use staging::{Staged, Staging};
+pub(crate) use name::ContentName;
+pub(crate) use staging::{Staged, Staging};
 
 use crate::Settings;
 use cloud::CloudStore;
@@ -39,7 +39,7 @@ const LIST_BATCH: usize = 1000;
 
 /// A store of contents. Clones are cheap and share the store.
 #[derive(Clone, Debug)]
-pub enum ContentStore {
+pub(crate) enum ContentStore {
     /// A folder of this machine.
     Local(LocalStore),
     /// A bucket.
@@ -48,7 +48,7 @@ pub enum ContentStore {
 
 /// A content in the store.
 #[derive(Debug)]
-pub struct ContentEntry {
+pub(crate) struct ContentEntry {
     /// Its name in the store.
     pub name: ContentName,
     /// Size in bytes.
@@ -62,7 +62,7 @@ impl ContentStore {
     ///
     /// # Errors
     /// One sentence that says which setting to change.
-    pub async fn open(settings: &Settings) -> anyhow::Result<Self> {
+    pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Self> {
         match settings.store_url.strip_prefix("file://") {
             Some(folder) => Ok(Self::Local(LocalStore::open(folder)?)),
             None => Ok(Self::Cloud(builder::open_bucket(settings).await?)),
@@ -70,7 +70,7 @@ impl ContentStore {
     }
 
     /// Starts staging new content. Writes nothing yet.
-    pub fn stage(&self) -> Staging {
+    pub(crate) fn stage(&self) -> Staging {
         match self {
             Self::Local(local) => Staging::new(Some(local.staging_folder())),
             Self::Cloud(_) => Staging::new(None),
@@ -81,7 +81,7 @@ impl ContentStore {
     ///
     /// # Errors
     /// 503 if the store does not accept the content. It may then have an orphan, which nothing refers to.
-    pub async fn put(&self, staged: Staged, name: &ContentName) -> Result<(), Error> {
+    pub(crate) async fn put(&self, staged: Staged, name: &ContentName) -> Result<(), Error> {
         match self {
             Self::Local(local) => local.put(staged, name).await,
             Self::Cloud(cloud) => cloud.put(&staged, name).await,
@@ -92,7 +92,7 @@ impl ContentStore {
     ///
     /// # Errors
     /// 503 if the store is unavailable.
-    pub async fn contains(&self, name: &ContentName, size: u64) -> Result<bool, Error> {
+    pub(crate) async fn contains(&self, name: &ContentName, size: u64) -> Result<bool, Error> {
         let stored = match self {
             Self::Local(local) => local.size(name).await?,
             Self::Cloud(cloud) => cloud.size(name).await?,
@@ -104,7 +104,7 @@ impl ContentStore {
     ///
     /// # Errors
     /// 500 if the content is missing, 503 if it cannot be read or the store is unavailable.
-    pub async fn read(&self, name: &ContentName, range: Range<u64>) -> Result<BoxBody, Error> {
+    pub(crate) async fn read(&self, name: &ContentName, range: Range<u64>) -> Result<BoxBody, Error> {
         match self {
             Self::Local(local) => local.read(name, range).await,
             Self::Cloud(cloud) => cloud.read(name, range).await,
@@ -112,7 +112,7 @@ impl ContentStore {
     }
 
     /// Returns true if the store responds.
-    pub async fn is_reachable(&self) -> bool {
+    pub(crate) async fn is_reachable(&self) -> bool {
         match self {
             Self::Local(local) => local.is_reachable().await,
             Self::Cloud(cloud) => cloud.is_reachable().await,
@@ -120,7 +120,7 @@ impl ContentStore {
     }
 
     /// Lists all contents in batches of up to [`LIST_BATCH`]. Skips everything whose name is not that of a content.
-    pub fn list(&self) -> BoxStream<'_, Result<Vec<ContentEntry>, Error>> {
+    pub(crate) fn list(&self) -> BoxStream<'_, Result<Vec<ContentEntry>, Error>> {
         match self {
             Self::Local(local) => Box::pin(local.list()),
             Self::Cloud(cloud) => Box::pin(cloud.list()),
@@ -131,7 +131,7 @@ impl ContentStore {
     ///
     /// # Errors
     /// 503 if some could not be removed.
-    pub async fn remove(&self, names: Vec<ContentName>) -> Result<(), Error> {
+    pub(crate) async fn remove(&self, names: Vec<ContentName>) -> Result<(), Error> {
         match self {
             Self::Local(local) => local.remove(names).await,
             Self::Cloud(cloud) => cloud.remove(&names).await,
@@ -142,7 +142,7 @@ impl ContentStore {
     ///
     /// # Errors
     /// 503 if some could not be removed.
-    pub async fn remove_stale_uploads(&self) -> Result<usize, Error> {
+    pub(crate) async fn remove_stale_uploads(&self) -> Result<usize, Error> {
         match self {
             Self::Local(local) => local.remove_stale_uploads().await,
             // Staged files of uploads to a bucket have no names. A rule of the bucket aborts multipart uploads.

@@ -9,11 +9,11 @@ const SHARD_DIGITS: usize = 2;
 
 /// The unique name of a content: its SHA-256 in hexadecimal, `-`, and an id that was never used before.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ContentName(String);
+pub(crate) struct ContentName(String);
 
 impl ContentName {
     /// Creates a new name for content with this hash.
-    pub fn new(hash: &str) -> Self {
+    pub(crate) fn new(hash: &str) -> Self {
         Self(format!("{hash}-{}", Id::new()))
     }
 
@@ -28,7 +28,7 @@ impl ContentName {
     }
 
     /// Returns the SHA-256 of the content in hexadecimal.
-    pub fn hash(&self) -> &str {
+    pub(crate) fn hash(&self) -> &str {
         self.0.get(..HASH_DIGITS).unwrap_or_default()
     }
 
@@ -39,7 +39,7 @@ impl ContentName {
     }
 
     /// Returns the whole name.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }

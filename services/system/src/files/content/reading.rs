@@ -102,13 +102,14 @@ mod cached {
     use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
     use rustix::io::{ReadWriteFlags, preadv2};
 
-    pub fn open(path: &Path) -> Option<File> {
+    /// Opens a file if its path is cached.
+    pub(crate) fn open(path: &Path) -> Option<File> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         openat2(CWD, path, flags, Mode::empty(), ResolveFlags::CACHED).ok().map(File::from)
     }
 
     /// Fills the buffer. Returns false if it could not be filled completely.
-    pub fn read(file: &File, buffer: &mut [u8], start: u64) -> bool {
+    pub(crate) fn read(file: &File, buffer: &mut [u8], start: u64) -> bool {
         let size = buffer.len();
         preadv2(file, &mut [IoSliceMut::new(buffer)], start, ReadWriteFlags::NOWAIT) == Ok(size)
     }
@@ -119,10 +120,12 @@ mod cached {
     use std::fs::File;
     use std::path::Path;
 
+    /// Never opens a file.
     pub fn open(_: &Path) -> Option<File> {
         None
     }
 
+    /// Never reads.
     pub fn read(_: &File, _: &mut [u8], _: u64) -> bool {
         false
     }

@@ -21,7 +21,7 @@ const HEAD_BYTES: usize = 8 << 10;
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// Content that is being received.
-pub struct Staging {
+pub(crate) struct Staging {
     /// The folder of the temporary file, from which it can be renamed. `None` for a file without a name, which does not
     /// survive a crash.
     folder: Option<PathBuf>,
@@ -40,6 +40,7 @@ struct Written {
 }
 
 impl Staging {
+    /// Creates an empty staging in this folder, or in the temporary folder.
     pub(super) fn new(folder: Option<PathBuf>) -> Self {
         Self { folder, head: Vec::new(), size: 0, buffer: Vec::new(), written: Written::default() }
     }
@@ -48,7 +49,7 @@ impl Staging {
     ///
     /// # Errors
     /// 503 if the disk cannot be written.
-    pub async fn push(&mut self, chunk: &[u8]) -> Result<(), Error> {
+    pub(crate) async fn push(&mut self, chunk: &[u8]) -> Result<(), Error> {
         if self.buffer.len() + chunk.len() > BUFFER_BYTES {
             self.flush().await?;
         }
@@ -63,7 +64,7 @@ impl Staging {
     ///
     /// # Errors
     /// 503 if the disk cannot be written.
-    pub async fn finish(mut self) -> Result<Staged, Error> {
+    pub(crate) async fn finish(mut self) -> Result<Staged, Error> {
         self.flush().await?;
         let hash = base16ct::lower::encode_string(&self.written.hash.finalize());
         let no_file = || Error::Internal(anyhow::anyhow!("nothing was staged"));
@@ -99,7 +100,7 @@ fn create(folder: Option<PathBuf>) -> io::Result<(File, Option<TempPath>)> {
 
 /// Complete content that is not in the store yet. Dropping this removes the content.
 #[derive(Debug)]
-pub struct Staged {
+pub(crate) struct Staged {
     /// The first bytes, up to 8 KiB.
     pub head: Vec<u8>,
     /// Size in bytes.
@@ -112,7 +113,7 @@ pub struct Staged {
 
 impl Staged {
     /// Reads the content in chunks.
-    pub fn chunks(&self) -> impl Stream<Item = Result<Bytes, Error>> + Send + use<> {
+    pub(crate) fn chunks(&self) -> impl Stream<Item = Result<Bytes, Error>> + Send + use<> {
         reading::chunks(self.file.clone(), 0..self.size)
     }
 

@@ -30,8 +30,9 @@ const REQUIRED: &str = "is required";
 pub(in crate::files) struct FileUploadForm {
     bucket: Bucket,
     r#type: FileType,
-    /// The content. Several parts create several files.
-    #[schema(min_items = 1, max_items = 10)]
+    /// The content. Several parts create several files: by default up to 10. A deployment may allow more or fewer.
+    // The setting `file_count` limits them, so the schema does not.
+    #[schema(min_items = 1)]
     file: Vec<Binary>,
     /// The name of the first file. The others keep the file names of their parts.
     name: Name,

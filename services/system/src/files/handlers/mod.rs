@@ -10,6 +10,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) use resolve::MAX_TENANT_RESOLVES;
 
+/// Registers the routes.
 pub(crate) fn routes(v1: &mut ServiceConfig) {
     // Registered before the routes with an id, which also match the path `resolve`.
     v1.service(resolve::resolve);

@@ -13,7 +13,7 @@ use crate::files::model::{File, Upload};
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schema(as = Status)]
-pub enum FileStatus {
+pub(crate) enum FileStatus {
     /// The file is in use.
     Active,
     /// The file was deleted. Its information stays available; its content can be downloaded by `admin` only.
@@ -29,7 +29,7 @@ impl FileStatus {
 /// Information on a file.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct FileInfo {
+pub(crate) struct FileInfo {
     /// The file's id. Only in responses of the resolve operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, format = Uuid, nullable = false, required = false)]
@@ -89,12 +89,12 @@ impl FileInfo {
     }
 
     /// Returns the response of the info operation. Expects the file [as its caller sees it](File::seen_by).
-    pub fn of(file: File, public_url: &str) -> Self {
+    pub(crate) fn of(file: File, public_url: &str) -> Self {
         Self { status: Some(FileStatus::of(&file)), ..Self::without_status(file, public_url) }
     }
 
     /// Returns the entry for the resolve operation. Expects the file [as its caller sees it](File::seen_by).
-    pub fn resolved(file: File, public_url: &str) -> Self {
+    pub(crate) fn resolved(file: File, public_url: &str) -> Self {
         Self { id: Some(file.id), ..Self::of(file, public_url) }
     }
 }
@@ -102,7 +102,7 @@ impl FileInfo {
 /// An uploaded file.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct FileRecord {
+pub(crate) struct FileRecord {
     /// The file's id.
     #[schema(value_type = String, format = Uuid)]
     pub id: Id,
@@ -139,7 +139,7 @@ impl FileRecord {
 
 /// The response to an upload.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Uploaded {
+pub(crate) struct Uploaded {
     /// The file of the first part.
     #[serde(flatten)]
     pub first: FileRecord,
@@ -149,14 +149,14 @@ pub struct Uploaded {
 
 impl Uploaded {
     /// Returns the response for the files of one upload.
-    pub fn of(upload: &Upload, public_url: &str) -> Self {
+    pub(crate) fn of(upload: &Upload, public_url: &str) -> Self {
         let record = |file| FileRecord::of(file, public_url);
         Self { first: record(&upload.first), additional: upload.additional.iter().map(record).collect() }
     }
 }
 
 /// The schema of content: any bytes.
-pub struct Binary;
+pub(crate) struct Binary;
 
 impl PartialSchema for Binary {
     fn schema() -> RefOr<Schema> {

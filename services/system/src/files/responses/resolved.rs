@@ -15,6 +15,7 @@ const FIXED_FILE_BYTES: usize = 1024;
 
 /// What a caller sees of files.
 pub(in crate::files) struct FileView {
+    /// Who reads the files.
     pub caller: Caller,
     /// Leaves `organisations` empty.
     pub brief: bool,

@@ -4,9 +4,9 @@ use actix_web::get;
 use actix_web::web::Data;
 use common::{Error, ErrorResponses, JsonResponse, Query};
 
-use super::super::model::Location;
-use super::super::params::{AddressIdParams, CoordinatesParams, WordsParams};
 use crate::System;
+use crate::places::model::Location;
+use crate::places::params::{AddressIdParams, CoordinatesParams, WordsParams};
 
 /// Get location by three-word address
 ///

@@ -4,9 +4,9 @@ use actix_web::web::Data;
 use actix_web::{HttpRequest, get};
 use common::{Error, ErrorResponses, JsonResponse, Query, offset_links};
 
-use super::super::model::AddressSearch;
-use super::super::params::SearchParams;
 use crate::System;
+use crate::places::model::AddressSearch;
+use crate::places::params::SearchParams;
 
 /// Search addresses
 ///

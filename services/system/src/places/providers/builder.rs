@@ -19,7 +19,7 @@ use crate::cache::SecretReloader;
 use crate::config::{AddressProvider, Settings, WordsProvider, setting};
 
 /// The providers of a deployment.
-pub(in super::super) struct Providers {
+pub(in crate::places) struct Providers {
     /// The scheme of all three-word addresses.
     pub words: Box<dyn WordScheme>,
     /// The configured geocoder.
@@ -33,7 +33,7 @@ impl Providers {
     ///
     /// # Errors
     /// Fails if a setting is missing or invalid. The message names it.
-    pub(in super::super) fn open(
+    pub(in crate::places) fn open(
         settings: &Settings,
         enabled: &BTreeSet<String>,
         secrets: &Arc<SecretReloader>,

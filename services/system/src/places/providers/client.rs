@@ -14,22 +14,22 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::Url;
 
-use super::super::metrics::provider_calls;
 use super::credential::Credential;
+use crate::places::metrics::provider_calls;
 
 /// Maximum size of a response in bytes.
 const MAX_RESPONSE_BYTES: usize = 1 << 20;
 
 /// The role of a provider.
 #[derive(Clone, Copy)]
-pub(in super::super) enum ProviderKind {
+pub(in crate::places) enum ProviderKind {
     Addresses,
     Words,
 }
 
 impl ProviderKind {
     /// Returns the subject of the message of a 503.
-    pub(in super::super) const fn dependency(self) -> &'static str {
+    pub(in crate::places) const fn dependency(self) -> &'static str {
         match self {
             Self::Addresses => "The address provider",
             Self::Words => "The three-word provider",
@@ -144,6 +144,7 @@ impl ProviderClient {
 
 /// A response of any status.
 pub(super) struct ProviderResponse {
+    /// Its status.
     pub status: StatusCode,
     body: Vec<u8>,
 }

@@ -9,15 +9,15 @@ use common::Error;
 use gazetteer::{CountrySet, Gazetteer};
 use sha2::{Digest, Sha256};
 
-use super::super::model::{Address, AddressKind, AddressQuery, AddressResult, Coordinates, GeocodedAddress};
 use super::provider::{GAZETTEER, Geocoder, ProviderFuture};
+use crate::places::model::{Address, AddressKind, AddressQuery, AddressResult, Coordinates, GeocodedAddress};
 
 /// Maximum length in bytes of the codes of enabled countries in a cache key. Longer lists are hashed.
 const MAX_SCOPE_BYTES: usize = 30;
 
 /// The gazetteer as a geocoder.
 #[derive(Clone)]
-pub(in super::super) struct EmbeddedGazetteer {
+pub(in crate::places) struct EmbeddedGazetteer {
     gazetteer: Arc<Gazetteer>,
     /// Countries whose places come first.
     enabled: CountrySet,
@@ -40,7 +40,7 @@ impl EmbeddedGazetteer {
     }
 
     /// Returns true for the id of a container of the gazetteer.
-    pub(in super::super) fn is_container(&self, id: &str) -> bool {
+    pub(in crate::places) fn is_container(&self, id: &str) -> bool {
         self.gazetteer.is_container(id)
     }
 
@@ -70,7 +70,7 @@ impl EmbeddedGazetteer {
             within: query.container_id.as_deref(),
             country: query.country.as_deref(),
             preferred: self.enabled,
-            limit: query.limit,
+            limit: query.fetch(),
             offset: query.offset,
         });
         Ok(hits.into_iter().map(AddressResult::from).collect())
@@ -120,15 +120,13 @@ impl From<gazetteer::Address> for Address {
     fn from(address: gazetteer::Address) -> Self {
         Self {
             name: address.name,
-            line1: address.line1,
-            line2: address.line2,
-            line3: address.line3,
             city: address.city,
             region: address.region,
             region_iso: address.region_iso,
             postcode: address.postcode,
             country_name: address.country_name,
             country_iso: address.country_iso,
+            ..Self::default()
         }
     }
 }

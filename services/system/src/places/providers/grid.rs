@@ -2,8 +2,8 @@
 
 use std::future::ready;
 
-use super::super::model::Coordinates;
 use super::provider::{ProviderFuture, WordScheme, unknown_words};
+use crate::places::model::Coordinates;
 
 /// The open three-word scheme of the gazetteer crate.
 pub(super) struct Grid(pub gazetteer::Grid);

@@ -10,10 +10,10 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::super::model::{Address, AddressKind, AddressQuery, AddressResult, Coordinates, GeocodedAddress};
 use super::client::{ProviderClient, ProviderKind, ProviderResponse};
 use super::embedded_gazetteer::{EmbeddedGazetteer, region_iso};
 use super::provider::{Geocoder, ProviderFuture};
+use crate::places::model::{Address, AddressKind, AddressQuery, AddressResult, Coordinates, GeocodedAddress};
 
 /// The name of the provider.
 const NAME: &str = "loqate";
@@ -26,7 +26,9 @@ const FIRST_REQUEST_ERROR: i64 = 1000;
 
 /// A Loqate service.
 pub(super) struct Loqate {
+    /// Calls the service.
     pub client: ProviderClient,
+    /// Finds the nearest place, which the service cannot.
     pub gazetteer: EmbeddedGazetteer,
 }
 
@@ -73,7 +75,7 @@ impl Geocoder for Loqate {
 
     fn search<'a>(&'a self, query: &'a AddressQuery) -> ProviderFuture<'a, Vec<AddressResult>> {
         Box::pin(async move {
-            let limit = (query.offset + query.limit).min(MAX_RESULTS).to_string();
+            let limit = (query.offset + query.fetch()).min(MAX_RESULTS).to_string();
             let parameters = [
                 ("Text", query.text.as_str()),
                 ("Container", query.container_id.as_deref().unwrap_or_default()),
@@ -89,7 +91,7 @@ impl Geocoder for Loqate {
                 None if query.container_id.is_some() => return Err(Error::NotFound),
                 items => items.unwrap_or_default(),
             };
-            let page = items.into_iter().skip(query.offset).take(query.limit);
+            let page = items.into_iter().skip(query.offset).take(query.fetch());
             Ok(page.map(AddressResult::from).collect())
         })
     }

@@ -3,10 +3,10 @@
 use common::Error;
 use serde::Deserialize;
 
-use super::super::model::{Address, AddressKind, AddressQuery, AddressResult, Coordinates, GeocodedAddress};
 use super::client::{ProviderClient, ProviderResponse};
 use super::embedded_gazetteer::{EmbeddedGazetteer, region_iso};
 use super::provider::{Geocoder, ProviderFuture};
+use crate::places::model::{Address, AddressKind, AddressQuery, AddressResult, Coordinates, GeocodedAddress};
 
 /// The name of the provider.
 const NAME: &str = "photon";
@@ -17,7 +17,9 @@ const MAX_RESULTS: usize = 50;
 
 /// A Photon server.
 pub(super) struct Photon {
+    /// Calls the server.
     pub client: ProviderClient,
+    /// Finds the nearest place where the server knows none, or no country.
     pub gazetteer: EmbeddedGazetteer,
 }
 
@@ -69,7 +71,7 @@ impl Geocoder for Photon {
             if query.container_id.is_some() {
                 return Err(Error::NotFound);
             }
-            let limit = if query.country.is_some() { MAX_RESULTS } else { query.offset + query.limit };
+            let limit = if query.country.is_some() { MAX_RESULTS } else { query.offset + query.fetch() };
             let limit = limit.min(MAX_RESULTS).to_string();
             let parameters = [("q", query.text.as_str()), ("limit", &limit), ("lang", "en")];
             let features = self.features("api", &parameters).await?;
@@ -79,7 +81,7 @@ impl Geocoder for Photon {
             };
             let results = features.into_iter().filter(is_in_country).map(Feature::into_result);
             let results = results.filter(|result| !result.text.is_empty());
-            Ok(results.skip(query.offset).take(query.limit).collect())
+            Ok(results.skip(query.offset).take(query.fetch()).collect())
         })
     }
 

@@ -6,19 +6,19 @@ use common::validation::{Code, ValidationErrors};
 use futures_util::future::BoxFuture;
 use serde_json::json;
 
-use super::super::model::{Address, AddressQuery, AddressResult, Coordinates, GeocodedAddress};
+use crate::places::model::{Address, AddressQuery, AddressResult, Coordinates, GeocodedAddress};
 
 /// The result of a call. Fails with 503 if the provider is unreachable or its response is invalid.
-pub(in super::super) type ProviderFuture<'a, T> = BoxFuture<'a, Result<T, Error>>;
+pub(in crate::places) type ProviderFuture<'a, T> = BoxFuture<'a, Result<T, Error>>;
 
 /// Name of the embedded geocoder.
-pub(in super::super) const GAZETTEER: &str = "gazetteer";
+pub(in crate::places) const GAZETTEER: &str = "gazetteer";
 
 /// Maximum number of suggestions for a three-word address that does not exist.
 const MAX_SUGGESTIONS: usize = 3;
 
 /// A scheme of three-word addresses.
-pub(in super::super) trait WordScheme: Send + Sync {
+pub(in crate::places) trait WordScheme: Send + Sync {
     /// Returns the name that settings and cache keys use.
     fn name(&self) -> &'static str;
 
@@ -36,7 +36,7 @@ pub(in super::super) trait WordScheme: Send + Sync {
 }
 
 /// A gazetteer or address register.
-pub(in super::super) trait Geocoder: Send + Sync {
+pub(in crate::places) trait Geocoder: Send + Sync {
     /// Returns the name that settings, cache keys and `source` use.
     fn name(&self) -> &'static str;
 

@@ -4,9 +4,9 @@ use anyhow::{Context, bail};
 use common::Error;
 use serde::Deserialize;
 
-use super::super::model::Coordinates;
 use super::client::{ProviderClient, ProviderResponse};
 use super::provider::{ProviderFuture, WordScheme, unknown_words};
+use crate::places::model::Coordinates;
 
 /// A what3words service.
 pub(super) struct What3Words(pub ProviderClient);

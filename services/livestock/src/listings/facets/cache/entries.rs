@@ -9,33 +9,34 @@ use super::cached_facets::CachedFacets;
 use crate::listings::facets::exact_filters::ExactFilters;
 
 /// Entries of the cache.
-pub const MAX_ENTRIES: usize = 1_024;
+pub(crate) const MAX_ENTRIES: usize = 1_024;
 /// Approximate memory use of all entries, in bytes. One entry may use a quarter of it.
-pub const MAX_BYTES: usize = 16 << 20;
+pub(crate) const MAX_BYTES: usize = 16 << 20;
 
 /// All entries, and their memory use.
 #[derive(Debug, Default)]
-pub struct CacheEntries {
-    pub by_filters: HashMap<ExactFilters, CacheEntry>,
+pub(crate) struct CacheEntries {
+    /// The entries by the filters of their searches.
+    pub(crate) by_filters: HashMap<ExactFilters, CacheEntry>,
     /// The number of uses of all entries.
     uses: u64,
     /// The approximate memory use of all entries in bytes.
-    pub bytes: usize,
+    pub(crate) bytes: usize,
 }
 
 /// One entry.
 #[derive(Debug, Default)]
-pub struct CacheEntry {
+pub(crate) struct CacheEntry {
     facets: Arc<Mutex<CachedFacets>>,
     /// The value of [`CacheEntries::uses`] at the last use.
     last_use: u64,
     /// The approximate memory use in bytes.
-    pub bytes: usize,
+    pub(crate) bytes: usize,
 }
 
 impl CacheEntries {
     /// Returns an entry and marks it as used.
-    pub fn find(&mut self, exact: &ExactFilters) -> Option<Arc<Mutex<CachedFacets>>> {
+    pub(crate) fn find(&mut self, exact: &ExactFilters) -> Option<Arc<Mutex<CachedFacets>>> {
         self.uses += 1;
         let entry = self.by_filters.get_mut(exact)?;
         entry.last_use = self.uses;
@@ -43,7 +44,7 @@ impl CacheEntries {
     }
 
     /// Returns an entry and marks it as used. Inserts an empty entry if there is none.
-    pub fn find_or_insert(&mut self, exact: &ExactFilters) -> Arc<Mutex<CachedFacets>> {
+    pub(crate) fn find_or_insert(&mut self, exact: &ExactFilters) -> Arc<Mutex<CachedFacets>> {
         if let Some(facets) = self.find(exact) {
             return facets;
         }
@@ -54,7 +55,7 @@ impl CacheEntries {
     }
 
     /// Records the memory use of an entry, and evicts the least recently used entries if the cache is too large.
-    pub fn set_bytes(&mut self, exact: &ExactFilters, bytes: usize) {
+    pub(crate) fn set_bytes(&mut self, exact: &ExactFilters, bytes: usize) {
         let Some(entry) = self.by_filters.get_mut(exact) else { return };
         let bytes = bytes + exact.bytes();
         self.bytes = self.bytes - entry.bytes + bytes;

@@ -12,22 +12,25 @@ use common::Error;
 use parking_lot::Mutex;
 
 use super::exact_filters::ExactFilters;
-use super::index::Index;
+use super::index::FacetIndex;
 use crate::categories::Categories;
 use entries::CacheEntries;
 
 /// The cache. Its methods must always get the same index, unless texts were removed from the index: then the cache
 /// must be replaced.
 #[derive(Debug, Default)]
-pub struct FacetCache(Mutex<CacheEntries>);
+pub(crate) struct FacetCache(Mutex<CacheEntries>);
 
 impl FacetCache {
     /// Returns cached facets that are up to date or take little work to update. Returns `None` if they must be
     /// counted, or if another thread is using the entry.
-    pub fn try_get(
+    ///
+    /// # Errors
+    /// 500 if the facets cannot be serialized.
+    pub(crate) fn try_get(
         &self,
         exact: &ExactFilters,
-        index: &Index,
+        index: &FacetIndex,
         categories: &Categories,
     ) -> Result<Option<String>, Error> {
         let Some(facets) = self.0.lock().find(exact) else { return Ok(None) };
@@ -41,10 +44,13 @@ impl FacetCache {
     }
 
     /// Returns cached facets, or counts them. Concurrent calls with the same filters share one count.
-    pub fn get_or_count(
+    ///
+    /// # Errors
+    /// 500 if the facets cannot be serialized.
+    pub(crate) fn get_or_count(
         &self,
         exact: ExactFilters,
-        index: &Index,
+        index: &FacetIndex,
         categories: &Categories,
     ) -> Result<String, Error> {
         let facets = self.0.lock().find_or_insert(&exact);

@@ -6,21 +6,30 @@ use diesel::dsl::{exists, sql};
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
-use super::super::super::geo::chord2_of;
-use super::super::super::model::{Status, TYPE};
-use super::super::super::search_fields::line;
-use super::super::super::store::{Query, visible_with};
-use super::super::branch::{Branch, BreedColumn, Rows};
-use super::super::{CommodityType, ListingSearch, ListingSortKey};
 use super::sort_key::SquaredChord;
+use crate::listings::geo::squared_chord_of;
+use crate::listings::model::{Status, TYPE_TERM_PREFIX};
+use crate::listings::search::branch::{Branch, BreedColumn, KeyKind};
+use crate::listings::search::{CommodityType, ListingSearch, ListingSortKey};
+use crate::listings::search_fields::line;
+use crate::listings::store::{Query, visible_with};
 use crate::schema::listings::dsl as l;
 use crate::schema::spellings::dsl as s;
 use crate::schema::wishlists::dsl as w;
 
 diesel::alias!(const BREED_TYPES: Alias<BreedTypes> = crate::schema::listings as breed_types);
 
-/// The listings of a branch that the caller sees and that pass all filters.
-pub fn matches<'a>(caller: &'a Caller, search: &'a ListingSearch, branch: &Branch) -> Query<'a> {
+/// Selects the listings of a branch that the caller sees and that pass all filters, with any sort key.
+pub(crate) fn matches<'a>(caller: &'a Caller, search: &'a ListingSearch, branch: &Branch) -> Query<'a> {
+    within_distance(matches_anywhere(caller, search, branch), search, branch)
+}
+
+/// Selects listings as [`matches`] does, but at any distance.
+pub(crate) fn matches_anywhere<'a>(
+    caller: &'a Caller,
+    search: &'a ListingSearch,
+    branch: &Branch,
+) -> Query<'a> {
     let mut query = with_status(caller, search);
     if let Some(id) = &search.organisation_id {
         query = query.filter(l::organisation_id.eq(id));
@@ -35,14 +44,14 @@ pub fn matches<'a>(caller: &'a Caller, search: &'a ListingSearch, branch: &Branc
     if let Some(age) = search.max_age {
         query = query.filter(l::max_age.le(age.scaled()).or(l::born.gt(search.born_after(age))));
     }
-    of_commodity(near(query, search, branch), search, branch)
+    of_commodity(query, search, branch)
 }
 
-/// Limits a query to the rows of the branch, by their sort key.
-pub fn with_sort_key<'a>(query: Query<'a>, search: &'a ListingSearch, branch: &Branch) -> Query<'a> {
-    match (search.sorting.by.key, branch.rows) {
-        (_, Rows::All) => query,
-        (ListingSortKey::Age, Rows::WithKey) => {
+/// Limits a query to the sort keys of the branch.
+pub(crate) fn with_sort_key<'a>(query: Query<'a>, search: &'a ListingSearch, branch: &Branch) -> Query<'a> {
+    match (search.sorting.by.key, branch.keys) {
+        (_, KeyKind::Always) => query,
+        (ListingSortKey::Age, KeyKind::Column) => {
             // The age filters, as bounds of the sort key: where the index begins and ends.
             let mut query = query.filter(l::age.is_not_null());
             if let Some(age) = search.min_age {
@@ -53,7 +62,7 @@ pub fn with_sort_key<'a>(query: Query<'a>, search: &'a ListingSearch, branch: &B
             }
             query
         }
-        (ListingSortKey::Age, Rows::Dogs) => {
+        (ListingSortKey::Age, KeyKind::DogAge) => {
             let mut query = query.filter(l::born.is_not_null());
             if let Some(age) = search.min_age {
                 query = query.filter(l::born.le(search.born_until(age)));
@@ -63,16 +72,17 @@ pub fn with_sort_key<'a>(query: Query<'a>, search: &'a ListingSearch, branch: &B
             }
             query
         }
-        (ListingSortKey::Age, Rows::WithoutKey) => query.filter(l::age.is_null()).filter(l::born.is_null()),
-        (ListingSortKey::Distance, Rows::WithoutKey) => query.filter(l::x.is_null()),
+        (ListingSortKey::Age, KeyKind::Missing) => query.filter(l::age.is_null()).filter(l::born.is_null()),
+        (ListingSortKey::Distance, KeyKind::Missing) => query.filter(l::x.is_null()),
         (ListingSortKey::Distance, _) => query.filter(l::x.is_not_null()),
-        (ListingSortKey::Column(name), Rows::WithoutKey) => {
+        (ListingSortKey::Column(name), KeyKind::Missing) => {
             query.filter(sql::<Bool>(&format!("{name} IS NULL")))
         }
         (ListingSortKey::Column(name), _) => query.filter(sql::<Bool>(&format!("{name} IS NOT NULL"))),
     }
 }
 
+/// Selects the listings that the caller sees and that pass the filter on the status.
 fn with_status<'a>(caller: &'a Caller, search: &ListingSearch) -> Query<'a> {
     let Some(filter) = search.status else {
         // A wishlist shows listings that are no longer active too.
@@ -84,7 +94,7 @@ fn with_status<'a>(caller: &'a Caller, search: &ListingSearch) -> Query<'a> {
 }
 
 /// Limits a query to listings within the distance: an index finds the area, then the distance itself is compared.
-fn near<'a>(mut query: Query<'a>, search: &'a ListingSearch, branch: &Branch) -> Query<'a> {
+fn within_distance<'a>(mut query: Query<'a>, search: &'a ListingSearch, branch: &Branch) -> Query<'a> {
     let (Some(km), Some(area)) = (search.within_km(), search.bounding_area()) else { return query };
     query = match area.few_bands() {
         Some(bands) => query.filter(l::band.eq_any(bands)),
@@ -98,18 +108,18 @@ fn near<'a>(mut query: Query<'a>, search: &'a ListingSearch, branch: &Branch) ->
         let of_type = BREED_TYPES.field(l::breed_type).eq_any(&search.breeds);
         query = query.filter(exists(BREED_TYPES.filter(of_type).select(BREED_TYPES.field(l::id))));
     }
-    query.filter(SquaredChord(search.unit()).le(chord2_of(km)))
+    query.filter(SquaredChord(search.origin()).le(squared_chord_of(km)))
 }
 
-/// The filters on the animals or supplies.
+/// Limits a query by the filters on the animals or supplies.
 fn of_commodity<'a>(mut query: Query<'a>, search: &'a ListingSearch, branch: &Branch) -> Query<'a> {
     match &search.commodity_type {
         Some(CommodityType::Category(id)) => query = query.filter(l::category.eq(id)),
         Some(CommodityType::Type(name)) => {
             query = query.filter(l::types.like(has_line(name)).escape('\\'));
-            if search.is_of_market() {
+            if search.finds_published_only() {
                 // If no listing on the market ever had this type, none is read.
-                let known = s::spellings.filter(s::term.eq(format!("{TYPE}{name}")));
+                let known = s::spellings.filter(s::term.eq(format!("{TYPE_TERM_PREFIX}{name}")));
                 query = query.filter(exists(known));
             }
         }
@@ -129,7 +139,7 @@ fn of_commodity<'a>(mut query: Query<'a>, search: &'a ListingSearch, branch: &Br
     if !search.breed_societies.is_empty() {
         query = query.filter(l::breed_society.eq_any(&search.breed_societies));
     }
-    if let Some(sex) = search.sexes {
+    if let Some(sex) = search.sex {
         query = query.filter(l::sexes.like(has_line(sex.as_str())).escape('\\'));
     }
     if let Some(info) = search.additional_info {
@@ -138,7 +148,8 @@ fn of_commodity<'a>(mut query: Query<'a>, search: &'a ListingSearch, branch: &Br
     query
 }
 
-/// Returns the pattern for a column of several texts (`search_fields::lines`), one of which is `text`.
+/// Returns the LIKE pattern that matches a column of [`lines`](crate::listings::search_fields::lines) if `text` is one
+/// of them.
 fn has_line(text: &str) -> String {
     like::containing(&line(text))
 }

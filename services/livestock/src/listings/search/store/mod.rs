@@ -1,61 +1,107 @@
 //! The queries of the listing search. Each begins from `visible_with` or [`visible`].
 
 mod filters;
+mod newest_within;
 mod sort_key;
 
 use common::{Caller, Error, IdBatch, PageRequest, ResultPage};
-use database::search::{MergedQuery, Position, SortKey, SortOrder};
+use database::search::{MergedQuery, Position, RowSortKey, SortOrder};
 use database::{AnyConnection, Id, Json, MultiBackend};
 use diesel::prelude::*;
 use diesel::query_builder::QueryFragment;
 
-use super::super::search_fields::day;
-use super::super::store::visible;
-use super::branch::{Branch, Rows};
+use super::branch::{Branch, KeyKind};
 use super::{ListingSearch, ListingSortKey};
+use crate::listings::search_fields::day;
+use crate::listings::store::visible;
 use crate::schema::listings::dsl as l;
 use filters::{matches, with_sort_key};
 use sort_key::{SortExpression, SquaredChord};
 
-/// Reads one page of a search: one query, and one more for each counted branch if the count was requested. The nearest
-/// listings are searched in a small area first, and in larger ones only if it has too few.
-pub fn search(c: &mut AnyConnection, caller: &Caller, search: &ListingSearch) -> Result<ResultPage, Error> {
-    let mut rows = Vec::new();
-    for ring in search.rings() {
-        rows = page(c, caller, &ring)?;
-        if i64::try_from(rows.len()).is_ok_and(|count| count >= search.page.fetch()) {
-            break;
-        }
-    }
+/// Reads one page of a search: usually one query, and one more for each counted branch if the count was requested.
+pub(crate) fn search(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    search: &ListingSearch,
+) -> Result<ResultPage, Error> {
+    let rows = match newest_within::full_page(c, caller, search)? {
+        Some(rows) => rows,
+        None => nearest_page(c, caller, search)?,
+    };
     let mut page = ResultPage::new(rows, &search.page, &search.sorting);
     page.total = count(c, caller, search)?;
     Ok(page)
 }
 
+/// Reads the rows of a page. If the nearest listings come first, looks in a small area first, and in larger ones only
+/// if that area has too few.
+fn nearest_page(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    search: &ListingSearch,
+) -> Result<Vec<(Json, Position)>, Error> {
+    let mut ring_km = search.first_ring_km();
+    while let Some(km) = ring_km {
+        let rows = page(c, caller, &search.within(km))?;
+        if i64::try_from(rows.len()).is_ok_and(|count| count >= search.page.fetch()) {
+            return Ok(rows);
+        }
+        ring_km = search.next_ring_km(km, rows.len());
+    }
+    page(c, caller, search)
+}
+
+/// Reads the rows of a page. Rows without a sort key come last, so their branches are read only if the others do not
+/// fill the page. The sort key of a listing never changes, so no listing is in both.
 fn page(
     c: &mut AnyConnection,
     caller: &Caller,
     search: &ListingSearch,
 ) -> Result<Vec<(Json, Position)>, Error> {
-    let page = &search.page;
-    let Some(query) = merged(caller, search, page, page.fetch()) else { return Ok(Vec::new()) };
-    Ok(query.cache_statement(search.is_cacheable()).load_with_documents("listings", c)?)
+    let mut page = PageRequest { limit: search.page.fetch(), ..search.page.clone() };
+    let mut load = |branches: &[Branch], page: &PageRequest| match merged(caller, search, branches, page) {
+        Some(query) => {
+            query.cache_statement(search.has_frequent_statement()).load_with_documents("listings", c)
+        }
+        None => Ok(Vec::new()),
+    };
+    let all = Branch::all(search, &page);
+    let (keyed, missing): (Vec<_>, Vec<_>) =
+        all.iter().cloned().partition(|branch| branch.keys != KeyKind::Missing);
+    let mut rows = load(&keyed, &page)?;
+    let count = i64::try_from(rows.len()).unwrap_or(i64::MAX);
+    if missing.is_empty() || count >= page.limit {
+        return Ok(rows);
+    }
+    if rows.is_empty() && page.offset > 0 {
+        // Nothing says how many rows with a sort key the offset skips.
+        return Ok(load(&all, &page)?);
+    }
+    (page.limit, page.offset) = (page.limit - count, 0);
+    rows.extend(load(&missing, &page)?);
+    Ok(rows)
 }
 
-/// Reads the ids of many listings of a search, and the position of the last.
-pub fn id_batch(
+/// Reads the ids of a block of listings of a search, and the position of the last one.
+pub(crate) fn id_batch(
     c: &mut AnyConnection,
     caller: &Caller,
     search: &ListingSearch,
     page: &PageRequest,
 ) -> Result<IdBatch, Error> {
-    let Some(query) = merged(caller, search, page, page.limit) else { return Ok(IdBatch::default()) };
+    let Some(query) = merged(caller, search, &Branch::all(search, page), page) else {
+        return Ok(IdBatch::default());
+    };
     let (ids, last) = query.load_ids(c)?;
     Ok(IdBatch { ids, last: last.map(|position| search.sorting.cursor(position)) })
 }
 
 /// Counts the matches of a search, if the count was requested.
-pub fn count(c: &mut AnyConnection, caller: &Caller, search: &ListingSearch) -> Result<Option<i64>, Error> {
+pub(crate) fn count(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    search: &ListingSearch,
+) -> Result<Option<i64>, Error> {
     if !search.count {
         return Ok(None);
     }
@@ -67,40 +113,46 @@ pub fn count(c: &mut AnyConnection, caller: &Caller, search: &ListingSearch) -> 
 }
 
 /// Reads the documents of these listings, in any order.
-pub fn list_by_ids(c: &mut AnyConnection, caller: &Caller, ids: &[Id]) -> Result<Vec<(Id, Json)>, Error> {
+pub(crate) fn list_by_ids(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    ids: &[Id],
+) -> Result<Vec<(Id, Json)>, Error> {
     Ok(visible(caller).filter(l::id.eq_any(ids)).select((l::id, l::document)).load(c)?)
 }
 
-/// The branches of a page, merged. `None` if a cursor asks for rows that this search has no branch for.
+/// Merges branches into one query for the rows of a page. Returns `None` without branches: a cursor may ask for rows
+/// that the search has no branch for.
 fn merged<'a>(
     caller: &'a Caller,
     search: &'a ListingSearch,
+    branches: &[Branch],
     page: &PageRequest,
-    limit: i64,
-) -> Option<MergedQuery<impl QueryFragment<MultiBackend> + 'a>> {
-    let branches: Vec<_> = Branch::all(search, page)
+) -> Option<MergedQuery<impl QueryFragment<MultiBackend> + use<'a>>> {
+    let branches: Vec<_> = branches
         .iter()
         .map(|branch| {
             let order = order(search, branch);
             let mut query = with_sort_key(matches(caller, search, branch), search, branch);
-            // A branch of rows without a value comes after all rows with one.
+            // All rows without a sort key follow a cursor that has one.
             let position =
-                page.position().filter(|(value, _)| value.is_some() == (branch.rows != Rows::WithoutKey));
+                page.position().filter(|(value, _)| value.is_some() == (branch.keys != KeyKind::Missing));
             if let Some(rows_after) = position.and_then(|position| order.after(position)) {
                 query = query.filter(rows_after);
             }
-            query.select((l::id, SortKey(order.key)))
+            query.select((l::id, RowSortKey(order.key)))
         })
         .collect();
     let order = search.sorting.order(());
-    (!branches.is_empty()).then(|| MergedQuery::new(branches, &order, limit, page.offset))
+    (!branches.is_empty()).then(|| MergedQuery::new(branches, &order, page.limit, page.offset))
 }
 
+/// Returns the order of a branch: the expression of its sort keys, then the id.
 fn order(search: &ListingSearch, branch: &Branch) -> SortOrder<SortExpression> {
     search.sorting.order(match search.sorting.by.key {
         ListingSortKey::Column(name) => SortExpression::Column(name),
-        ListingSortKey::Age if branch.rows == Rows::Dogs => SortExpression::DogAge(day(search.now)),
+        ListingSortKey::Age if branch.keys == KeyKind::DogAge => SortExpression::DogAge(day(search.now)),
         ListingSortKey::Age => SortExpression::Column("age"),
-        ListingSortKey::Distance => SortExpression::Distance(SquaredChord(search.unit())),
+        ListingSortKey::Distance => SortExpression::Distance(SquaredChord(search.origin())),
     })
 }

@@ -6,14 +6,14 @@ use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Double, Nullable};
 
-/// A sort key of one branch of a search.
+/// The sort key of the rows of a branch.
 #[derive(Clone, Copy, Debug)]
-pub enum SortExpression {
-    /// A column.
+pub(crate) enum SortExpression {
+    /// The value of the column with this name.
     Column(&'static str),
-    /// The months that a dog has completed on this [day](super::super::super::search_fields::day), in ten-thousandths.
+    /// The months that a dog has completed on this [day](crate::listings::search_fields::day), in ten-thousandths.
     DogAge(i64),
-    /// See [`SquaredChord`].
+    /// The distance, as a squared chord.
     Distance(SquaredChord),
 }
 
@@ -26,6 +26,7 @@ impl QueryFragment<MultiBackend> for SortExpression {
             Self::DogAge(today) => {
                 out.push_sql("((");
                 out.push_bind_param::<BigInt, _>(today)?;
+                // `DAYS_PER_MONTH`, and the ten-thousandths of a month.
                 out.push_sql(" - born) / 32 * 10000)");
             }
             Self::Distance(chord) => chord.walk_ast(out)?,
@@ -34,10 +35,10 @@ impl QueryFragment<MultiBackend> for SortExpression {
     }
 }
 
-/// The squared length of the chord from a point on the unit sphere, with the same sum as `geo::chord2`. It grows with
-/// the distance.
+/// The squared length of the chord from a unit vector to the location of a listing: the sum that
+/// [`squared_chord`](crate::listings::geo::squared_chord) computes. It grows with the distance.
 #[derive(Clone, Copy, Debug)]
-pub struct SquaredChord(pub [f64; 3]);
+pub(crate) struct SquaredChord(pub(crate) [f64; 3]);
 
 impl QueryFragment<MultiBackend> for SquaredChord {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {

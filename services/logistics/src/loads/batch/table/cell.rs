@@ -4,7 +4,7 @@ use common::validation::Code;
 
 /// A row of a table.
 #[derive(Debug, Default)]
-pub struct TableRow {
+pub(crate) struct TableRow {
     /// The line of a CSV file where the row begins, or the number of the row in the sheet. The first is 1.
     pub line: u64,
     /// The cells by column.
@@ -13,7 +13,7 @@ pub struct TableRow {
 
 /// A cell of a table.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Cell {
+pub(crate) enum Cell {
     Text(String),
     /// A cell that cannot be read as text, with code and message of the error.
     Invalid(Code, &'static str),
@@ -21,12 +21,12 @@ pub enum Cell {
 
 impl Cell {
     /// Returns the length of the text in bytes.
-    pub fn text_bytes(&self) -> usize {
+    pub(crate) fn text_bytes(&self) -> usize {
         if let Self::Text(text) = self { text.len() } else { 0 }
     }
 
     /// Returns true if the cell has only white space.
-    pub fn is_blank(&self) -> bool {
+    pub(crate) fn is_blank(&self) -> bool {
         matches!(self, Self::Text(text) if text.trim().is_empty())
     }
 }

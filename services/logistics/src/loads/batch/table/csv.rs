@@ -16,7 +16,7 @@ const MAX_RECORD_BYTES: usize = 1 << 20;
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// A reader for the records of a CSV file.
-pub struct CsvReader {
+pub(crate) struct CsvReader {
     input: BufReader<File>,
     delimiter: u8,
     /// The number of the next line, from 1.
@@ -38,7 +38,7 @@ enum ParserState {
 
 impl CsvReader {
     /// Skips a byte order mark and detects the delimiter.
-    pub fn new(file: File) -> Result<Self, TableError> {
+    pub(crate) fn new(file: File) -> Result<Self, TableError> {
         let mut input = BufReader::with_capacity(64 << 10, file);
         if input.fill_buf()?.starts_with(BOM) {
             input.consume(BOM.len());
@@ -48,7 +48,7 @@ impl CsvReader {
     }
 
     /// Returns the next record, which may be blank.
-    pub fn next(&mut self, budget: &mut Budget) -> Result<Option<TableRow>, TableError> {
+    pub(crate) fn next(&mut self, budget: &mut Budget) -> Result<Option<TableRow>, TableError> {
         let row = self.read_record()?;
         let cells = row.as_ref().map_or(&[][..], |row| &row.cells);
         budget.take_cells(cells.len())?;

@@ -10,7 +10,7 @@ use crate::loads::batch::disk::disk_error;
 
 /// Why a file cannot be read, or not to its end.
 #[derive(Debug)]
-pub enum TableError {
+pub(crate) enum TableError {
     /// The file is damaged, truncated or not UTF-8: 400 `malformed_body`. With the line, if it is known.
     Unreadable(String, Option<u64>),
     /// The file is not an acceptable table: 400 with an error at `file`.
@@ -23,23 +23,23 @@ pub enum TableError {
 
 impl TableError {
     /// Returns the error for a file that cannot be parsed.
-    pub fn unreadable(message: &str, line: Option<u64>) -> Self {
+    pub(crate) fn unreadable(message: &str, line: Option<u64>) -> Self {
         Self::Unreadable(message.to_owned(), line)
     }
 
     /// Returns the error for a file that is not acceptable.
-    pub fn refused(code: Code, message: impl Into<String>) -> Self {
+    pub(crate) fn refused(code: Code, message: impl Into<String>) -> Self {
         Self::Refused { code, message: message.into(), data: Map::new() }
     }
 
     /// Returns the error for a file with more than `maximum` items of a kind.
-    pub fn too_many(items: &str, maximum: usize) -> Self {
+    pub(crate) fn too_many(items: &str, maximum: usize) -> Self {
         let message = format!("must have at most {maximum} {items}");
         Self::refused(Code::Length, message).with("maximum", maximum)
     }
 
     /// Adds a member to the `data` of a refused file.
-    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         if let Self::Refused { data, .. } = &mut self {
             data.insert(name.to_owned(), value.into());
         }
@@ -47,7 +47,7 @@ impl TableError {
     }
 
     /// Converts the error to the response. `file` is the name of the file if there are several.
-    pub fn into_error(self, file: Option<&str>) -> Error {
+    pub(crate) fn into_error(self, file: Option<&str>) -> Error {
         match self {
             Self::Unreadable(message, line) => {
                 let file = file.map(|name| format!(" {name:?}")).unwrap_or_default();

@@ -13,10 +13,10 @@ use std::io::{Read, Seek};
 
 use common::validation::Code;
 
-pub use budget::{Budget, TableLimits};
-pub use cell::{Cell, TableRow};
+pub(crate) use budget::{Budget, TableLimits};
+pub(crate) use cell::{Cell, TableRow};
 use csv::CsvReader;
-pub use error::TableError;
+pub(crate) use error::TableError;
 use xlsx::XlsxReader;
 
 const ZIP_MAGIC: &[u8] = b"PK\x03\x04";
@@ -27,7 +27,7 @@ const UTF_16_MARKS: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
 const SNIFFED_BYTES: u64 = 4096;
 
 /// A reader for the rows of a table.
-pub enum TableReader {
+pub(crate) enum TableReader {
     Csv(CsvReader),
     Xlsx(Box<XlsxReader>),
 }
@@ -37,7 +37,7 @@ impl TableReader {
     ///
     /// # Errors
     /// If the file is not a table, or announces a sheet beyond the limits.
-    pub fn open(mut file: File, budget: &mut Budget) -> Result<Self, TableError> {
+    pub(crate) fn open(mut file: File, budget: &mut Budget) -> Result<Self, TableError> {
         let mut head = Vec::new();
         file.rewind()?;
         (&file).take(SNIFFED_BYTES).read_to_end(&mut head)?;
@@ -61,7 +61,7 @@ impl TableReader {
     ///
     /// # Errors
     /// If the rest cannot be read or exceeds the budget.
-    pub fn next(&mut self, budget: &mut Budget) -> Result<Option<TableRow>, TableError> {
+    pub(crate) fn next(&mut self, budget: &mut Budget) -> Result<Option<TableRow>, TableError> {
         loop {
             let row = match self {
                 Self::Csv(csv) => csv.next(budget)?,

@@ -15,10 +15,10 @@ use serde_json::json;
 
 use super::*;
 use crate::listings::facets::FacetService;
+use crate::listings::facets::caching_index::CachingIndex;
 use crate::listings::facets::exact_filters::Viewer;
 use crate::listings::facets::index::MAX_CHANGES;
 use crate::listings::facets::model::{Changes, FacetColumns};
-use crate::listings::facets::table::FacetTable;
 use crate::listings::search::{ListingSearch, ListingSearchParams};
 use crate::listings::search_fields::line;
 use crate::listings::store::ROW_VERSION;
@@ -166,59 +166,59 @@ proptest! {
             2 => Just(Step::RemoveUnusedTexts),
         ], 1..60),
     ) {
-        let (mut table, mut rows, mut spellings) = (FacetTable::default(), BTreeMap::new(), BTreeMap::new());
+        let (mut index, mut rows, mut spellings) = (CachingIndex::default(), BTreeMap::new(), BTreeMap::new());
         let by_all_viewers = |search| VIEWERS.map(|viewer| (viewer, search));
         let requests = searches.iter().flat_map(by_all_viewers).collect::<Vec<_>>();
         for step in steps {
             match step {
                 Step::Change(changed) => {
-                    table.insert(&changed);
+                    index.insert(&changed);
                     rows.extend(changed.into_iter().map(|row| (row.id, row)));
                     // The spellings are read with the listings.
-                    table.add_spellings(spellings.clone().into_iter().collect());
+                    index.add_spellings(spellings.clone().into_iter().collect());
                 }
                 Step::Spell(term, spelling) => {
-                    table.add_spellings(vec![(term.clone(), spelling.clone())]);
+                    index.add_spellings(vec![(term.clone(), spelling.clone())]);
                     spellings.insert(term, spelling);
                 }
                 Step::Request(which) => {
                     let (viewer, search) = *which.get(&requests);
                     let exact = &ExactFilters::of(viewer, search);
-                    let mut new_table = FacetTable::default();
-                    new_table.insert(&rows.values().cloned().collect::<Vec<_>>());
-                    new_table.add_spellings(spellings.clone().into_iter().collect());
-                    let counted = get_or_count(&new_table, exact);
-                    let cached = try_get(&table, exact);
+                    let mut new_index = CachingIndex::default();
+                    new_index.insert(&rows.values().cloned().collect::<Vec<_>>());
+                    new_index.add_spellings(spellings.clone().into_iter().collect());
+                    let counted = get_or_count(&new_index, exact);
+                    let cached = try_get(&index, exact);
                     prop_assert!(cached.is_none_or(|cached| cached == counted));
-                    prop_assert_eq!(&get_or_count(&table, exact), &counted);
+                    prop_assert_eq!(&get_or_count(&index, exact), &counted);
                     // A wishlist with all listings, which is counted by another function.
                     let ids = rows.keys().copied().collect::<Vec<_>>();
-                    let wishlist = table.facets(viewer, search, Some(&ids), &CATEGORIES).unwrap();
+                    let wishlist = index.facets(viewer, search, Some(&ids), &CATEGORIES).unwrap();
                     prop_assert_eq!(&wishlist, &counted);
-                    prop_assert_eq!(try_get(&table, exact), Some(counted));
+                    prop_assert_eq!(try_get(&index, exact), Some(counted));
                 }
                 Step::RemoveUnusedTexts => {
-                    table.index.remove_unused_texts();
-                    table.cache = FacetCache::default();
+                    index.inner.remove_unused_texts();
+                    index.cache = FacetCache::default();
                 }
                 Step::ForgetChanges => {
                     for n in 0..=MAX_CHANGES {
                         let row = row(id(0), WORDS[n % 2]);
-                        table.insert(std::slice::from_ref(&row));
+                        index.insert(std::slice::from_ref(&row));
                         rows.insert(row.id, row);
                     }
-                    table.add_spellings(spellings.clone().into_iter().collect());
+                    index.add_spellings(spellings.clone().into_iter().collect());
                 }
             }
         }
     }
 }
 
-/// Returns a table with this number of breeds, each of one listing.
-fn table_of_breeds(breeds: usize) -> FacetTable {
-    let mut table = FacetTable::default();
-    table.insert(&(0..breeds).map(|n| row(id(n), &format!("breed {n}"))).collect::<Vec<_>>());
-    table
+/// Returns an index with this number of breeds, each of one listing.
+fn index_of_breeds(breeds: usize) -> CachingIndex {
+    let mut index = CachingIndex::default();
+    index.insert(&(0..breeds).map(|n| row(id(n), &format!("breed {n}"))).collect::<Vec<_>>());
+    index
 }
 
 /// Returns the filters of a search for one breed.
@@ -231,12 +231,12 @@ fn of_everything() -> ExactFilters {
     ExactFilters::of(VIEWERS[0], &search(&json!({})))
 }
 
-fn try_get(table: &FacetTable, exact: &ExactFilters) -> Option<String> {
-    table.cache.try_get(exact, &table.index, &CATEGORIES).unwrap()
+fn try_get(index: &CachingIndex, exact: &ExactFilters) -> Option<String> {
+    index.cache.try_get(exact, &index.inner, &CATEGORIES).unwrap()
 }
 
-fn get_or_count(table: &FacetTable, exact: &ExactFilters) -> String {
-    table.cache.get_or_count(exact.clone(), &table.index, &CATEGORIES).unwrap()
+fn get_or_count(index: &CachingIndex, exact: &ExactFilters) -> String {
+    index.cache.get_or_count(exact.clone(), &index.inner, &CATEGORIES).unwrap()
 }
 
 /// The read of a cancelled request can end after a later read.
@@ -252,6 +252,6 @@ fn changes_of_an_earlier_read_are_ignored_after_a_later_one() {
     };
     service.apply(2, changes("texel"));
     service.apply(1, changes("hereford"));
-    let response = get_or_count(&service.table(), &of_everything());
+    let response = get_or_count(&service.index(), &of_everything());
     assert!(response.contains("texel") && !response.contains("hereford"), "{response}");
 }

@@ -8,26 +8,26 @@ use crate::listings::facets::response::MAX_VALUES;
 #[test]
 fn many_long_breeds_do_not_prevent_caching() {
     for (chars, listed) in [(200, 0), (60, 1_000)] {
-        let mut table = FacetTable::default();
+        let mut index = CachingIndex::default();
         let text = |n: usize, name: &str| format!("{name}{n:06}{}", "\u{1f404}".repeat(chars - 7));
         let rows = (0..10_500)
             .map(|n| FacetColumns { breed_society: Some(text(n, "s")), ..row(id(n), &text(n, "b")) });
-        table.insert(&rows.collect::<Vec<_>>());
-        let response = get_or_count(&table, &of_everything());
+        index.insert(&rows.collect::<Vec<_>>());
+        let response = get_or_count(&index, &of_everything());
         assert!(response.len() < 300_000, "{}", response.len());
         assert_eq!(response.matches("\u{1f404}\"").count(), listed);
         assert!(response.ends_with("\"total\":10500,\"truncated\":true}"));
-        assert_eq!(get_or_count(&table, &of_everything()), response);
-        let bytes = table.cache.0.lock().bytes;
+        assert_eq!(get_or_count(&index, &of_everything()), response);
+        let bytes = index.cache.0.lock().bytes;
         assert!(bytes > response.len() && bytes < 1 << 20, "{bytes}");
     }
 }
 
 #[test]
 fn lists_the_most_frequent_values() {
-    let mut table = table_of_breeds(MAX_VALUES + 1);
-    table.insert(&[row(id(9_000), "breed 7"), row(id(9_001), "breed 500")]);
-    let response: serde_json::Value = serde_json::from_str(&get_or_count(&table, &of_everything())).unwrap();
+    let mut index = index_of_breeds(MAX_VALUES + 1);
+    index.insert(&[row(id(9_000), "breed 7"), row(id(9_001), "breed 500")]);
+    let response: serde_json::Value = serde_json::from_str(&get_or_count(&index, &of_everything())).unwrap();
     let values = response["filters"]["f:commodityBreed"].as_array().unwrap();
     let counts: Vec<_> = values.iter().map(|value| value["count"].as_u64().unwrap()).collect();
     assert_eq!((counts.len(), &counts[..3]), (MAX_VALUES, &[2, 2, 1][..]));
@@ -37,9 +37,9 @@ fn lists_the_most_frequent_values() {
 
 #[test]
 fn omits_values_with_commas() {
-    let mut table = FacetTable::default();
-    table.insert(&[row(id(1), "texel, cross"), row(id(2), "texel, cross"), row(id(3), "texel")]);
-    let response: serde_json::Value = serde_json::from_str(&get_or_count(&table, &of_everything())).unwrap();
+    let mut index = CachingIndex::default();
+    index.insert(&[row(id(1), "texel, cross"), row(id(2), "texel, cross"), row(id(3), "texel")]);
+    let response: serde_json::Value = serde_json::from_str(&get_or_count(&index, &of_everything())).unwrap();
     assert_eq!(response["filters"]["f:commodityBreed"], json!([{"value": "texel", "count": 1}]));
     assert_eq!((&response["total"], &response["truncated"]), (&json!(3), &json!(true)));
 }
@@ -51,7 +51,7 @@ fn private_terms_do_not_grow_the_cached_facets_of_others() {
     let searches = searches.map(|query| ExactFilters::of(VIEWERS[2], &search(&query)));
     let mut bytes = Vec::new();
     for drafts in [0, 4_000] {
-        let mut table = table_of_breeds(10);
+        let mut index = index_of_breeds(10);
         let text = |n: usize, name: &str| Some(format!("{name}{n:06}{}", "x".repeat(50)));
         let private = (0..drafts).map(|n| FacetColumns {
             organisation_id: "private".to_owned(),
@@ -61,16 +61,16 @@ fn private_terms_do_not_grow_the_cached_facets_of_others() {
             breed_society: text(n, "s"),
             ..row(id(1_000 + n), "")
         });
-        table.insert(&private.collect::<Vec<_>>());
+        index.insert(&private.collect::<Vec<_>>());
         for exact in &searches {
-            get_or_count(&table, exact);
+            get_or_count(&index, exact);
         }
-        table.insert(&[row(id(50), "new")]);
+        index.insert(&[row(id(50), "new")]);
         for exact in &searches {
-            let cached = try_get(&table, exact);
+            let cached = try_get(&index, exact);
             assert!(cached.is_some_and(|cached| cached.contains("\"new\"")), "updated inline");
         }
-        bytes.push(table.cache.0.lock().bytes);
+        bytes.push(index.cache.0.lock().bytes);
     }
     assert_eq!(bytes[0], bytes[1]);
 }

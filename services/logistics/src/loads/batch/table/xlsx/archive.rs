@@ -8,15 +8,15 @@ use std::io::{self, Read, Seek};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::super::budget::Budget;
-use super::super::error::TableError;
+use crate::loads::batch::table::budget::Budget;
+use crate::loads::batch::table::error::TableError;
 
 /// An open archive.
-pub struct Archive(ZipArchive<File>);
+pub(crate) struct Archive(ZipArchive<File>);
 
 impl Archive {
     /// Reads the directory of the archive.
-    pub fn open(file: File) -> Result<Self, TableError> {
+    pub(crate) fn open(file: File) -> Result<Self, TableError> {
         ZipArchive::new(file).map(Self).map_err(damaged)
     }
 
@@ -24,7 +24,7 @@ impl Archive {
     ///
     /// # Errors
     /// [`TableError::TooLarge`] if the part has more than `limit` bytes, or more than remain in the budget.
-    pub fn part(
+    pub(crate) fn part(
         &mut self,
         name: &str,
         limit: usize,
@@ -62,8 +62,8 @@ mod tests {
     use zip::ZipWriter;
     use zip::write::SimpleFileOptions;
 
-    use super::super::super::budget::TableLimits;
     use super::*;
+    use crate::loads::batch::table::budget::TableLimits;
 
     #[test]
     fn reports_the_limit_of_the_part_when_the_budget_is_exceeded() {

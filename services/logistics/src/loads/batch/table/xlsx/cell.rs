@@ -3,11 +3,11 @@
 use chrono::{Datelike, Days, NaiveDate};
 use common::validation::Code;
 
-use super::super::cell::Cell;
+use crate::loads::batch::table::cell::Cell;
 
 /// The type of a cell, from its attribute `t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CellType {
+pub(crate) enum CellType {
     /// The value is the index of a shared string.
     Shared,
     Inline,
@@ -22,7 +22,7 @@ pub enum CellType {
 
 impl CellType {
     /// Parses the attribute. Unknown types count as numbers.
-    pub fn parse(name: &[u8]) -> Self {
+    pub(crate) fn parse(name: &[u8]) -> Self {
         match name {
             b"s" => Self::Shared,
             b"inlineStr" => Self::Inline,
@@ -36,7 +36,7 @@ impl CellType {
 }
 
 /// Parses a reference to column (from 0) and row (from 1): `B7` is column 1, row 7.
-pub fn parse_reference(text: &[u8]) -> Option<(usize, u64)> {
+pub(crate) fn parse_reference(text: &[u8]) -> Option<(usize, u64)> {
     let letters = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     let column = text[..letters].iter().try_fold(0_usize, |column, letter| {
         column.checked_mul(26)?.checked_add(usize::from(letter.to_ascii_uppercase() - b'A') + 1)
@@ -46,12 +46,12 @@ pub fn parse_reference(text: &[u8]) -> Option<(usize, u64)> {
 }
 
 /// Parses the column of a reference, from 0.
-pub fn parse_column(text: &[u8]) -> Option<usize> {
+pub(crate) fn parse_column(text: &[u8]) -> Option<usize> {
     parse_reference(text).map(|(column, _)| column)
 }
 
 /// Formats a number in its shortest form, or as a date if its style is one.
-pub fn parse_numeric(text: String, is_date: bool, is_1904: bool) -> Cell {
+pub(crate) fn parse_numeric(text: String, is_date: bool, is_1904: bool) -> Cell {
     match text.trim().parse::<f64>() {
         Ok(number) if number.is_finite() && is_date => parse_serial_date(number, is_1904),
         Ok(number) if number.is_finite() => Cell::Text(number.to_string()),
@@ -60,7 +60,7 @@ pub fn parse_numeric(text: String, is_date: bool, is_1904: bool) -> Cell {
 }
 
 /// Parses a value of type `d`. Midnight becomes a date without time, as for dates that are numbers.
-pub fn parse_iso_date(text: &str) -> Cell {
+pub(crate) fn parse_iso_date(text: &str) -> Cell {
     let midnight = text.split_once('T').filter(|(_, time)| time.trim_matches(['0', ':', '.']).is_empty());
     Cell::Text(midnight.map_or(text, |(date, _)| date).to_owned())
 }

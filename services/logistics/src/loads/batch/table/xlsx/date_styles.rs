@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use quick_xml::events::Event;
 
-use super::super::budget::Budget;
-use super::super::error::TableError;
 use super::xml::{XmlReader, attribute, attributes, parse_number};
+use crate::loads::batch::table::budget::Budget;
+use crate::loads::batch::table::error::TableError;
 
 /// Reads the styles part. Returns for each cell style whether it shows a number as a date.
-pub fn read_date_styles(mut xml: XmlReader, budget: &mut Budget) -> Result<Vec<bool>, TableError> {
+pub(crate) fn read_date_styles(mut xml: XmlReader, budget: &mut Budget) -> Result<Vec<bool>, TableError> {
     let (mut custom_formats, mut is_date_style, mut in_cell_styles) = (HashMap::new(), Vec::new(), false);
     loop {
         match xml.next(budget)? {

@@ -23,7 +23,7 @@ use workbook::Workbook;
 use xml::{TextCollector, XmlReader, attribute, attributes, parse_number};
 
 /// A reader for the rows of the first worksheet.
-pub struct XlsxReader {
+pub(crate) struct XlsxReader {
     sheet: XmlReader,
     workbook: Workbook,
     /// The number of the last row.
@@ -34,7 +34,7 @@ pub struct XlsxReader {
 
 impl XlsxReader {
     /// Reads the workbook up to the first row.
-    pub fn open(file: File, budget: &mut Budget) -> Result<Self, TableError> {
+    pub(crate) fn open(file: File, budget: &mut Budget) -> Result<Self, TableError> {
         let (workbook, mut sheet) = Workbook::open(file, budget)?;
         let max_rows = budget.limits().rows as u64;
         loop {
@@ -51,7 +51,7 @@ impl XlsxReader {
     }
 
     /// Returns the next row, which may be blank, without trailing blank cells.
-    pub fn next(&mut self, budget: &mut Budget) -> Result<Option<TableRow>, TableError> {
+    pub(crate) fn next(&mut self, budget: &mut Budget) -> Result<Option<TableRow>, TableError> {
         let (mut cells, mut next_column): (Vec<Cell>, usize) = (Vec::new(), 0);
         while !self.done {
             match self.sheet.next(budget)? {

@@ -6,13 +6,13 @@ use std::fs::File;
 use common::validation::Code;
 use quick_xml::events::Event;
 
-use super::super::budget::Budget;
-use super::super::cell::Cell;
-use super::super::error::TableError;
 use super::archive::Archive;
 use super::cell::{CellType, parse_iso_date, parse_numeric};
 use super::date_styles::read_date_styles;
 use super::xml::{TextCollector, XmlReader, attribute, attributes};
+use crate::loads::batch::table::budget::Budget;
+use crate::loads::batch::table::cell::Cell;
+use crate::loads::batch::table::error::TableError;
 
 /// The maximum size of each part except worksheet and shared strings.
 const MAX_PART_BYTES: usize = 8 << 20;
@@ -22,7 +22,7 @@ const STRINGS_FACTOR: usize = 2;
 const SHEET_FACTOR: usize = 5;
 
 /// The parts of a workbook that its cells refer to.
-pub struct Workbook {
+pub(crate) struct Workbook {
     strings: SharedStrings,
     /// For each style: it shows numbers as dates.
     date_styles: Vec<bool>,
@@ -47,7 +47,7 @@ struct Relation {
 
 impl Workbook {
     /// Opens a workbook. Returns it with a reader for its first worksheet.
-    pub fn open(file: File, budget: &mut Budget) -> Result<(Self, XmlReader), TableError> {
+    pub(crate) fn open(file: File, budget: &mut Budget) -> Result<(Self, XmlReader), TableError> {
         let (mut archive, bytes) = (Archive::open(file)?, budget.limits().bytes);
         let mut xml = |name: &str, limit, budget: &mut Budget| {
             archive.part(name, limit, budget).map(|part| part.map(XmlReader::new))
@@ -77,7 +77,12 @@ impl Workbook {
     ///
     /// # Errors
     /// If the value is the index of a missing shared string.
-    pub fn cell(&self, cell_type: CellType, style: Option<u64>, value: String) -> Result<Cell, TableError> {
+    pub(crate) fn cell(
+        &self,
+        cell_type: CellType,
+        style: Option<u64>,
+        value: String,
+    ) -> Result<Cell, TableError> {
         Ok(match cell_type {
             CellType::Shared if value.is_empty() => Cell::Text(value),
             CellType::Shared => {

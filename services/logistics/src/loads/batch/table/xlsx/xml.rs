@@ -9,8 +9,8 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
 
-use super::super::budget::{Budget, MAX_TEXT_BYTES};
-use super::super::error::TableError;
+use crate::loads::batch::table::budget::{Budget, MAX_TEXT_BYTES};
+use crate::loads::batch::table::error::TableError;
 
 /// The maximum length of a tag or a text.
 const MAX_EVENT_BYTES: usize = 1 << 20;
@@ -18,7 +18,7 @@ const MAX_EVENT_BYTES: usize = 1 << 20;
 const MAX_DEPTH: usize = 64;
 
 /// A reader for a part of the workbook.
-pub struct XmlReader {
+pub(crate) struct XmlReader {
     reader: Reader<BufReader<BoundedFile>>,
     buffer: Vec<u8>,
     depth: usize,
@@ -40,7 +40,7 @@ impl Read for BoundedFile {
 
 impl XmlReader {
     /// Returns a reader for an unpacked part.
-    pub fn new(part: File) -> Self {
+    pub(crate) fn new(part: File) -> Self {
         let part = BoundedFile { part, remaining: MAX_EVENT_BYTES };
         let mut reader = Reader::from_reader(BufReader::new(part));
         reader.config_mut().expand_empty_elements = true;
@@ -48,7 +48,7 @@ impl XmlReader {
     }
 
     /// Returns the next event. An empty element yields a start and an end.
-    pub fn next(&mut self, budget: &mut Budget) -> Result<Event<'_>, TableError> {
+    pub(crate) fn next(&mut self, budget: &mut Budget) -> Result<Event<'_>, TableError> {
         budget.take_xml_event()?;
         self.buffer.clear();
         self.reader.get_mut().get_mut().remaining = MAX_EVENT_BYTES;
@@ -75,7 +75,7 @@ impl XmlReader {
 }
 
 /// Returns the attributes by local name, with entities resolved. Skips invalid attributes.
-pub fn attributes<'a>(e: &'a BytesStart<'_>) -> impl Iterator<Item = (&'a [u8], Cow<'a, [u8]>)> {
+pub(crate) fn attributes<'a>(e: &'a BytesStart<'_>) -> impl Iterator<Item = (&'a [u8], Cow<'a, [u8]>)> {
     // The checks for duplicates take quadratic time.
     let mut attributes = e.attributes();
     attributes.with_checks(false);
@@ -90,17 +90,17 @@ pub fn attributes<'a>(e: &'a BytesStart<'_>) -> impl Iterator<Item = (&'a [u8], 
 }
 
 /// Returns the value of the first attribute with this local name.
-pub fn attribute<'a>(e: &'a BytesStart<'_>, name: &[u8]) -> Option<Cow<'a, [u8]>> {
+pub(crate) fn attribute<'a>(e: &'a BytesStart<'_>, name: &[u8]) -> Option<Cow<'a, [u8]>> {
     attributes(e).find(|(known, _)| *known == name).map(|(_, value)| value)
 }
 
 /// Parses a decimal number.
-pub fn parse_number(digits: &[u8]) -> Option<u64> {
+pub(crate) fn parse_number(digits: &[u8]) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 /// Collects the text of elements with one name, without phonetic hints. Cuts it off after [`MAX_TEXT_BYTES`].
-pub struct TextCollector {
+pub(crate) struct TextCollector {
     text: String,
     element: &'static [u8],
     in_element: bool,
@@ -109,7 +109,7 @@ pub struct TextCollector {
 
 impl TextCollector {
     /// Returns an empty collector for elements with this local name.
-    pub fn new(element: &'static [u8]) -> Self {
+    pub(crate) fn new(element: &'static [u8]) -> Self {
         Self { text: String::new(), element, in_element: false, in_phonetic: false }
     }
 
@@ -117,7 +117,7 @@ impl TextCollector {
     ///
     /// # Errors
     /// If the text has an unknown entity or encoding.
-    pub fn add(&mut self, event: &Event<'_>) -> Result<(), TableError> {
+    pub(crate) fn add(&mut self, event: &Event<'_>) -> Result<(), TableError> {
         match event {
             Event::Start(e) => self.track(e.local_name().as_ref(), true),
             Event::End(e) => self.track(e.local_name().as_ref(), false),
@@ -136,7 +136,7 @@ impl TextCollector {
     }
 
     /// Removes and returns the collected text.
-    pub fn take(&mut self) -> String {
+    pub(crate) fn take(&mut self) -> String {
         std::mem::take(&mut self.text)
     }
 

@@ -1,0 +1,64 @@
+//! A future that ends even if its caller drops it.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::runtime::Handle;
+
+/// Polls a future in the task of the caller, which costs less than a task of its own. If this is dropped before the
+/// future has ended, a task runs it to its end.
+pub(crate) struct Detaching<F: Future<Output: Send> + Send + 'static>(Option<Pin<Box<F>>>);
+
+impl<F: Future<Output: Send> + Send + 'static> Detaching<F> {
+    pub(crate) fn new(future: F) -> Self {
+        Self(Some(Box::pin(future)))
+    }
+}
+
+impl<F: Future<Output: Send> + Send + 'static> Future for Detaching<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let Some(future) = &mut self.0 else { return Poll::Pending };
+        let output = ready!(future.as_mut().poll(context));
+        self.0 = None;
+        Poll::Ready(output)
+    }
+}
+
+impl<F: Future<Output: Send> + Send + 'static> Drop for Detaching<F> {
+    fn drop(&mut self) {
+        if let (Some(future), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            runtime.spawn(future);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::sync::oneshot;
+    use tokio::time::{sleep, timeout};
+
+    use super::*;
+
+    #[test]
+    fn a_dropped_future_runs_to_its_end() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let future = |sender: oneshot::Sender<i32>| {
+                Detaching::new(async move {
+                    sleep(Duration::from_millis(20)).await;
+                    sender.send(1)
+                })
+            };
+            let (sender, mut receiver) = oneshot::channel();
+            assert_eq!(future(sender).await, Ok(()));
+            assert_eq!(receiver.try_recv(), Ok(1));
+            let (sender, receiver) = oneshot::channel();
+            assert!(timeout(Duration::from_millis(1), future(sender)).await.is_err());
+            assert_eq!(receiver.await, Ok(1));
+        });
+    }
+}

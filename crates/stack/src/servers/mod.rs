@@ -1,0 +1,106 @@
+//! Private PostgreSQL, Redis and S3 servers for tests: fast, without durability, removed at the end.
+
+mod postgres;
+mod programs;
+mod redis;
+mod s3;
+mod server;
+
+use std::panic::resume_unwind;
+use std::thread::{ScopedJoinHandle, scope};
+
+use anyhow::Result;
+
+pub use self::postgres::Cluster;
+pub use self::programs::Programs;
+pub use self::redis::Redis;
+pub use self::s3::{Ports as S3Ports, S3};
+pub use self::server::{Server, ShutdownSignals, attempt, folder};
+use crate::environment::{Environment, TEST_SERVERS};
+use crate::interrupt::Interrupt;
+
+/// The running servers. They end and their data is removed when this is dropped.
+#[derive(Debug)]
+pub struct Servers {
+    programs: Programs,
+    postgres: Cluster,
+    redis: Redis,
+    s3: S3,
+}
+
+impl Servers {
+    /// Starts all servers concurrently.
+    pub fn start(stop: &Interrupt) -> Result<Self> {
+        let programs = Programs::find()?;
+        let (postgres, redis, s3) = scope(|scope| {
+            let s3 = scope.spawn(|| S3::start(&programs.weed, stop));
+            let redis = scope.spawn(|| Redis::start(&programs.redis, stop));
+            let postgres = Cluster::start(&programs.postgres, stop);
+            (postgres, joined(redis), joined(s3))
+        });
+        Ok(Self { postgres: postgres?, redis: redis?, s3: s3?, programs })
+    }
+
+    /// The variables for tests.
+    pub fn environment(&self) -> [(&'static str, String); 4] {
+        let [postgres, redis, redis_server, s3] = TEST_SERVERS;
+        let program = self.programs.redis.display().to_string();
+        [
+            (postgres, self.postgres.url()),
+            (redis, self.redis.url()),
+            (redis_server, program),
+            (s3, self.s3.url()),
+        ]
+    }
+
+    /// URL of PostgreSQL's superuser.
+    pub fn postgres_url(&self) -> String {
+        self.postgres.url()
+    }
+
+    /// URL of the S3 server with key and secret, as in `DROVER_TEST_S3`.
+    pub fn s3_url(&self) -> String {
+        self.s3.url()
+    }
+
+    /// Variables of a service that stores files there (its URL: [`S3::place`]).
+    pub fn s3_variables(&self) -> Environment {
+        self.s3.variables()
+    }
+
+    /// URL of Redis.
+    pub fn redis_url(&self) -> String {
+        self.redis.url()
+    }
+
+    /// The programs, for trials that start their own servers.
+    pub fn programs(&self) -> &Programs {
+        &self.programs
+    }
+
+    /// Fails if a server has ended.
+    pub fn check(&mut self) -> Result<()> {
+        self.postgres.server.check()?;
+        self.redis.server.check()?;
+        self.s3.server.check()
+    }
+}
+
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// Runs the servers until Ctrl-C and prints the variables for tests.
+pub fn run(stop: &Interrupt) -> Result<()> {
+    let mut servers = Servers::start(stop)?;
+    for (name, value) in servers.environment() {
+        println!("export {name}='{value}'");
+    }
+    eprintln!("PostgreSQL, Redis and S3 are running for tests; put the lines above into the shell that runs");
+    eprintln!("`cargo test`. Ctrl-C stops them and removes their data.");
+    while !stop.requested() {
+        servers.check()?;
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    Ok(())
+}

@@ -1,0 +1,6 @@
+//! PostgreSQL: a cluster of its own.
+
+mod account;
+mod cluster;
+
+pub use cluster::Cluster;

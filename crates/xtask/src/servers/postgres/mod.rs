@@ -1,8 +1,0 @@
-//! PostgreSQL: a cluster of its own.
-
-mod account;
-mod cluster;
-mod install;
-
-pub use cluster::Cluster;
-pub use install::{PACKAGE, find};

@@ -1,0 +1,214 @@
+//! `test`: runs every check, one stage after the other, and stops at the first that fails.
+
+mod stages;
+
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use stack::checkout::SERVICES;
+use stack::databases::Databases;
+use stack::interrupt::Interrupt;
+use stack::servers::{S3, Servers};
+use stack::{checkout, ports, process, programs, tools};
+
+use self::stages::{Stage, Stages, compiler_version, succeed};
+use crate::cli::{BackendArgs, TestArgs, TestScope};
+use crate::demo::{self, DemoOptions};
+use crate::launch::Programs;
+use crate::tool;
+
+/// The trials in the order in which they run.
+const TRIALS: [&str; 10] =
+    ["deploy", "fuzz", "crash", "faults", "abuse", "replicas", "restore", "dashboards", "docs", "expand"];
+/// Arguments of `cargo test` for crates and services. They select targets, not packages: with fewer packages, cargo
+/// would select fewer features of their dependencies and build most of them again.
+const SUITES: [(&str, [&str; 4]); 2] = [
+    ("tests of services", ["--workspace", "--no-fail-fast", "--lib", "--test=it"]),
+    ("doc tests", ["--workspace", "--no-fail-fast", "--doc", "--quiet"]),
+];
+/// The packages that cargo-nextest runs. The stage `tidy` runs tests/structure.
+const NEXTEST: [&str; 5] = ["bench", "journeys", "limits", "trials", "xtask"];
+
+/// Runs all stages, the quick ones, or `cargo test` with arguments.
+pub fn run(args: &TestArgs, interrupt: &Interrupt) -> Result<()> {
+    if !args.args.is_empty() {
+        let mut servers = Servers::start(interrupt)?;
+        return cargo_test(&args.args, &mut servers, interrupt);
+    }
+    let mut stages = Stages::new(interrupt);
+    let result = match args.scope {
+        Some(TestScope::Quick) => quick(&mut stages),
+        None => full(&mut stages),
+    };
+    stages.finish(result)
+}
+
+/// Checks the format and runs the tests that need no servers.
+fn quick(stages: &mut Stages<'_>) -> Result<()> {
+    cargo(stages, "format", &["fmt", "--all", "--check"])?;
+    tests_on_sqlite(stages)
+}
+
+fn full(stages: &mut Stages<'_>) -> Result<()> {
+    // Later stages do not change an outdated lock file: they fail.
+    cargo_quietly(stages, "lock file", &["metadata", "--locked", "--format-version", "1"])?;
+    format_and_lints(stages)?;
+    // Tests add features to the dependencies of the services. Deployed services are built without them.
+    cargo(
+        stages,
+        "services alone",
+        &["check", "--locked", "-p", "system", "-p", "logistics", "-p", "livestock"],
+    )?;
+    dependencies(stages)?;
+    let tidy_stage = Stage { name: "tidy", command: "cargo xtask tidy", tools: &[] };
+    let interrupt = stages.interrupt;
+    stages.run(&tidy_stage, || tool::tidy(interrupt))?;
+    cargo(stages, "build", &["build", "--locked", "--workspace", "--all-targets"])?;
+    let start = Stage { name: "start servers", command: "cargo xtask servers", tools: &tools::SERVERS };
+    if let Some(mut servers) = stages.run(&start, || Servers::start(interrupt))? {
+        all_tests(stages, &mut servers)?;
+        demo_on_servers(stages, &servers)?;
+    } else {
+        for name in ["tests on all servers", "demo on all servers"] {
+            stages.leave_out(name, "the servers are missing");
+        }
+        tests_on_sqlite(stages)?;
+    }
+    trials(stages)
+}
+
+/// Runs a stage that is one call of cargo.
+fn cargo(stages: &mut Stages<'_>, name: &str, args: &[&str]) -> Result<()> {
+    let command = format!("cargo {}", args.join(" "));
+    stages.run_command(&Stage { name, command: &command, tools: &[] }, checkout::cargo().args(args))
+}
+
+fn cargo_quietly(stages: &mut Stages<'_>, name: &str, args: &[&str]) -> Result<()> {
+    let command = format!("cargo {}", args.join(" "));
+    let stage = Stage { name, command: &command, tools: &[] };
+    stages.run_command(&stage, checkout::cargo().args(args).stdout(Stdio::null()))
+}
+
+/// Checks format and lints with the compiler version of Cargo.toml. Other versions have other lints.
+fn format_and_lints(stages: &mut Stages<'_>) -> Result<()> {
+    let metadata = checkout::metadata()?;
+    let pinned = metadata["metadata"]["toolchain"].as_str().context("Cargo.toml names no toolchain")?;
+    let actual = compiler_version()?;
+    if actual != pinned {
+        let reason = format!("they need Rust {pinned}, this is {actual}: `cargo +{pinned} xtask test`");
+        stages.leave_out("format, lints", &reason);
+        return Ok(());
+    }
+    cargo(stages, "format", &["fmt", "--all", "--check"])?;
+    cargo(stages, "lints", &["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"])
+}
+
+/// Checks licences, sources and the direction of dependencies.
+fn dependencies(stages: &mut Stages<'_>) -> Result<()> {
+    let (checks, interrupt) = (["check", "licenses", "bans", "sources"], stages.interrupt);
+    let command = format!("cargo deny {}", checks.join(" "));
+    let stage = Stage { name: "dependencies", command: &command, tools: &["cargo-deny"] };
+    let check = || {
+        let mut deny = Command::new(tools::find("cargo-deny")?);
+        deny.args(["--locked", "--log-level", "error"]).args(checks).current_dir(checkout::root());
+        // cargo-deny reads the crates of all platforms, also those that no build here has fetched.
+        succeed(&mut deny, interrupt)
+            .context("if a crate cannot be fetched, run `cargo fetch --locked` online")
+    };
+    stages.run(&stage, check).map(drop)
+}
+
+/// Runs the suites of crates and services with cargo, those of tests/ with cargo-nextest.
+fn all_tests(stages: &mut Stages<'_>, servers: &mut Servers) -> Result<()> {
+    let interrupt = stages.interrupt;
+    for (name, selection) in SUITES {
+        let args = selection.map(str::to_owned);
+        let command = format!("cargo xtask test -- {}", args.join(" "));
+        stages
+            .run(&Stage { name, command: &command, tools: &[] }, || cargo_test(&args, servers, interrupt))?;
+    }
+
+    let filter = NEXTEST.map(|package| format!("package({package})")).join(" | ");
+    let tests = Stage {
+        name: "tests of tests/",
+        command: "cargo xtask test -- -p journeys -p trials",
+        tools: &["cargo-nextest"],
+    };
+    let run = || {
+        let mut command = nextest()?;
+        command.args(["-E", &filter]).envs(servers.environment());
+        succeed_with(&mut command, servers, interrupt)
+    };
+    stages.run(&tests, run).map(drop)
+}
+
+/// Runs the tests that need no servers: profile `quick` of .config/nextest.toml.
+fn tests_on_sqlite(stages: &mut Stages<'_>) -> Result<()> {
+    let interrupt = stages.interrupt;
+    let command = "cargo nextest run --workspace --profile quick";
+    let tests = Stage { name: "tests on SQLite", command, tools: &["cargo-nextest"] };
+    stages.run(&tests, || succeed(nextest()?.args(["--profile", "quick"]), interrupt)).map(drop)
+}
+
+/// Returns a command that runs tests of the workspace, with the features that all its packages together select.
+fn nextest() -> Result<Command> {
+    let mut command = checkout::command(tools::find("cargo-nextest")?);
+    command.args(["nextest", "run", "--locked", "--workspace"]);
+    Ok(command)
+}
+
+fn cargo_test(args: &[String], servers: &mut Servers, interrupt: &Interrupt) -> Result<()> {
+    let mut command = checkout::cargo();
+    command.args(["test", "--locked"]).args(args).envs(servers.environment());
+    succeed_with(&mut command, servers, interrupt)
+}
+
+/// Runs a command and fails if it does or if a server ends.
+fn succeed_with(command: &mut Command, servers: &mut Servers, interrupt: &Interrupt) -> Result<()> {
+    let status = process::run_while(command, interrupt, || servers.check())?;
+    ensure!(status.success(), "tests failed ({status}); their messages are above");
+    Ok(())
+}
+
+/// Runs the demo on PostgreSQL, Redis and S3, with the programs of the stage `build`.
+fn demo_on_servers(stages: &mut Stages<'_>, servers: &Servers) -> Result<()> {
+    let interrupt = stages.interrupt;
+    let command = "cargo xtask demo --market --database postgres://… --redis redis://… --store s3://…";
+    let demo = || {
+        let (databases, folder) = (Databases::new(&servers.postgres_url())?, tempfile::tempdir()?);
+        let backends = BackendArgs {
+            database: Some(databases.create("demo")?),
+            redis: Some(servers.redis_url()),
+            store: Some(S3::place("demo")),
+        };
+        let port = ports::find_free_row(u16::try_from(SERVICES.len())?)?;
+        let (environment, programs) = (servers.s3_variables(), programs::debug()?);
+        let options = DemoOptions { market: true, verbose: false };
+        let folder = folder.path();
+        demo::run_examples(
+            &backends,
+            folder,
+            port,
+            &environment,
+            Programs::Existing(&programs),
+            options,
+            interrupt,
+        )
+    };
+    let needed = [&tools::SERVERS[..], &["curl"]].concat();
+    stages.run(&Stage { name: "demo on all servers", command, tools: &needed }, demo).map(drop)
+}
+
+/// Runs the short form of every trial with the programs of the stage `build`.
+fn trials(stages: &mut Stages<'_>) -> Result<()> {
+    let programs = programs::debug()?;
+    for trial in TRIALS {
+        let command = format!("cargo xtask {trial} --short");
+        let needed = [&tools::SERVERS, tools::for_trial(trial)].concat();
+        let stage = Stage { name: trial, command: &command, tools: &needed };
+        let mut run = Command::new(programs.join("trials"));
+        run.args([trial, "--short", "--programs"]).arg(&programs);
+        stages.run_command(&stage, &mut run)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! Receives the webhooks of logistics in `up --demo` and prints a line for each.
+
+use anyhow::Result;
+use serde_json::Value;
+use stack::environment::{Environment, variables};
+use stack::http_listener::{ReceivedRequest, listen};
+
+/// Secret of the signatures. It is not secret: the receiver runs on this machine and does not verify them.
+const SECRET: &str = "whsec_ZHJvdmVyLXVwLWRlbW8td2ViaG9vay1yZWNlaXZlcg==";
+
+/// Starts a receiver and returns the variables that send the webhooks of logistics to it.
+pub fn receive() -> Result<Environment> {
+    let port = listen(|request| {
+        println!("{}", line(&request));
+        Some("{}".to_owned())
+    })?;
+    Ok(variables([
+        ("SERVICE__WEBHOOK_URL", format!("http://127.0.0.1:{port}/")),
+        ("SERVICE__WEBHOOK_SECRETS", SECRET.to_owned()),
+        ("SERVICE__WEBHOOK_ALLOW_PRIVATE", "true".to_owned()),
+    ]))
+}
+
+/// Describes a webhook: its event, the reference of the load and the recipient.
+fn line(request: &ReceivedRequest) -> String {
+    let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+    let text = |pointer| body.pointer(pointer).and_then(Value::as_str).unwrap_or("?");
+    format!("webhook  {}  {} to {}", text("/type"), text("/data/load/reference"), text("/data/recipientId"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_webhook_is_one_line() {
+        let body = br#"{"type": "load.sent_to_driver", "data": {"recipientId": "dai", "load": {"reference": "BG-7"}}}"#;
+        let request = ReceivedRequest { body: body.to_vec(), ..ReceivedRequest::default() };
+        assert_eq!(line(&request), "webhook  load.sent_to_driver  BG-7 to dai");
+        assert_eq!(line(&ReceivedRequest::default()), "webhook  ?  ? to ?");
+    }
+}

@@ -1,0 +1,1 @@
+DROP FUNCTION insert_spellings(TEXT[], TEXT[]);

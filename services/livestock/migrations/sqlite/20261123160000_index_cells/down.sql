@@ -1,0 +1,2 @@
+DROP INDEX listings_breed_cell;
+DROP INDEX listings_status_cell;

@@ -1,0 +1,83 @@
+//! The index together with the cache of the facets that were counted over it.
+
+use common::Error;
+use database::Id;
+
+use super::cache::FacetCache;
+use super::compiled_filters::CompiledFilters;
+use super::exact_filters::{ExactFilters, Viewer};
+use super::index::FacetIndex;
+use super::model::{FacetColumns, PrivateSpelling};
+use super::range_filters::RangeFilters;
+use super::response::Facets;
+use crate::categories::Categories;
+use crate::listings::search::ListingSearch;
+
+/// An index that caches facets. Clears the cache with every change of the index that cached counts cannot follow.
+#[derive(Debug, Default)]
+pub(crate) struct CachingIndex {
+    /// The index itself.
+    pub(crate) inner: FacetIndex,
+    /// The facets that were counted over the index.
+    pub(crate) cache: FacetCache,
+}
+
+impl CachingIndex {
+    /// Adds or replaces listings.
+    pub(crate) fn insert(&mut self, listings: &[FacetColumns]) {
+        if self.inner.insert(listings) {
+            self.cache = FacetCache::default();
+        }
+    }
+
+    /// Adds public spellings by term.
+    pub(crate) fn add_spellings(&mut self, spellings: Vec<(String, String)>) {
+        self.inner.add_spellings(spellings);
+    }
+
+    /// Adds spellings of private listings.
+    pub(crate) fn add_private_spellings(&mut self, spellings: Vec<PrivateSpelling>) {
+        self.inner.add_private_spellings(spellings);
+    }
+
+    /// Returns the facets of a search as JSON if they are cached and need little or no work. Never blocks.
+    ///
+    /// # Errors
+    /// 500 if the facets cannot be serialized.
+    pub(crate) fn cached(
+        &self,
+        viewer: Viewer<'_>,
+        search: &ListingSearch,
+        categories: &Categories,
+    ) -> Result<Option<String>, Error> {
+        if search.wishlisted || RangeFilters::of(search).is_some() {
+            return Ok(None);
+        }
+        self.cache.try_get(&ExactFilters::of(viewer, search), &self.inner, categories)
+    }
+
+    /// Returns the facets of a search as JSON. With `wishlist`, only these listings count.
+    ///
+    /// Facets of searches with range filters or a wishlist are not cached.
+    ///
+    /// # Errors
+    /// 500 if the facets cannot be serialized.
+    pub(crate) fn facets(
+        &self,
+        viewer: Viewer<'_>,
+        search: &ListingSearch,
+        wishlist: Option<&[Id]>,
+        categories: &Categories,
+    ) -> Result<String, Error> {
+        let (exact, ranges) = (ExactFilters::of(viewer, search), RangeFilters::of(search));
+        if let Some(ids) = wishlist {
+            let (filters, counts) = self.inner.count_ids(ids, &exact, ranges.as_ref());
+            let spelling = |term| self.inner.spelling(term, filters.private_to());
+            return Facets::new(&counts, categories, spelling).to_json();
+        }
+        let Some(ranges) = ranges else { return self.cache.get_or_count(exact, &self.inner, categories) };
+        let filters = CompiledFilters::of(&exact, &self.inner.texts);
+        let counts = self.inner.count_in_range(&filters, &ranges);
+        Facets::new(&counts, categories, |term| self.inner.spelling(term, filters.private_to())).to_json()
+    }
+}

@@ -1,0 +1,25 @@
+//! `GET /v1/loads/{id}/notifications`.
+
+use actix_web::get;
+use actix_web::web::Data;
+use common::{Caller, Error, ErrorResponses, JsonResponse, PathId};
+
+use crate::Logistics;
+use crate::loads::store;
+use crate::notifications::{self, Notification};
+
+/// List notifications of a load
+///
+/// Returns the newest 1,000 notifications sent to the load's drivers and carriers, newest first.
+#[utoipa::path(operation_id = "list_notifications_of_load", tag = "notifications", security(("bearer" = [])),
+    params(("id" = String, Path, description = "Id of the load")),
+    responses((status = 200, body = [Notification]), ErrorResponses))]
+#[get("/loads/{id}/notifications")]
+pub(super) async fn list(caller: Caller, path: PathId, app: Data<Logistics>) -> Result<JsonResponse, Error> {
+    let id = path.id()?;
+    let listed = app.db.read(move |c| {
+        store::find_own(c, &caller, id)?;
+        notifications::list(c, id)
+    });
+    JsonResponse::json(&listed.await?)
+}

@@ -1,0 +1,113 @@
+//! `POST /v1/loads/send-to-driver` and `POST /v1/loads/send-to-carrier`.
+
+use actix_web::post;
+use actix_web::web::Data;
+use common::files::{self, FoundFiles};
+use common::validation::{Code, ValidationErrors};
+use common::wire::ActionResult;
+use common::{Body, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse};
+use database::Id;
+
+use crate::Logistics;
+use crate::loads::party::parties;
+use crate::loads::send::{Recipient, SendToCarrier, SendToDriver, may_share_files_with_carrier};
+use crate::loads::store;
+use crate::notifications::{self, NewNotification};
+
+/// Send a load to a driver
+///
+/// Notifies the driver, who may then read the load and prove its delivery. While a notification of the same load and
+/// driver is pending, returns its id and stores no other.
+#[utoipa::path(operation_id = "send_load_to_driver", tag = "notifications", security(("bearer" = [])),
+    request_body = SendToDriver, extensions(("x-one-or-array" = json!(true))),
+    responses((status = 200, body = ActionResult), ErrorResponses))]
+#[post("/loads/send-to-driver")]
+pub(super) async fn send_to_driver(
+    caller: Caller,
+    idempotency: Idempotency,
+    body: Body<SendToDriver>,
+    app: Data<Logistics>,
+) -> Result<JsonResponse, Error> {
+    let (form, fingerprint) = body.check(|_, _| {})?;
+    let driver = Recipient::Driver(form.driver_id.0);
+    send(&app, caller, idempotency, fingerprint, &form.load_id, driver).await
+}
+
+/// Send a load to a carrier
+///
+/// Notifies the carrier. A load without carrier gets this one, which may then read it and its organiser's files. While
+/// a notification of the same load and carrier is pending, returns its id and stores no other.
+#[utoipa::path(operation_id = "send_load_to_carrier", tag = "notifications", security(("bearer" = [])),
+    request_body = SendToCarrier, extensions(("x-one-or-array" = json!(true))),
+    responses((status = 200, body = ActionResult), ErrorResponses))]
+#[post("/loads/send-to-carrier")]
+pub(super) async fn send_to_carrier(
+    caller: Caller,
+    idempotency: Idempotency,
+    body: Body<SendToCarrier>,
+    app: Data<Logistics>,
+) -> Result<JsonResponse, Error> {
+    let (form, fingerprint) = body.check(|_, _| {})?;
+    let id = form.carrier_id.0;
+    let own_name = caller.own_organisation_name(&id).map(str::to_owned);
+    let name = own_name.or_else(|| form.carrier_name.map(|name| name.0)).unwrap_or_else(|| id.clone());
+    send(&app, caller, idempotency, fingerprint, &form.load_id, Recipient::Carrier { id, name }).await
+}
+
+/// Stores a notification and, after the commit, shares the load's files with its carrier. If two carriers are sent the
+/// same load at once, the transaction admits one and shares nothing with the other. Sending again shares again. If the
+/// caller may share no files, system is not called.
+async fn send(
+    app: &Logistics,
+    caller: Caller,
+    idempotency: Idempotency,
+    fingerprint: Fingerprint,
+    load_id: &str,
+    recipient: Recipient,
+) -> Result<JsonResponse, Error> {
+    let unknown = || ValidationErrors::one("loadId", Code::UnknownReference, "names no load");
+    let id = Id::parse(load_id).ok_or_else(unknown)?;
+    let run = idempotency.run_with_output(&app.db, fingerprint, async || {
+        let reader = caller.clone();
+        let load = app.db.read(move |c| store::find_own(c, &reader, id)).await;
+        let mut load = load.map_err(|e| if matches!(e, Error::NotFound) { unknown().into() } else { e })?;
+        recipient.check_and_assign(&mut load)?;
+        let files = match recipient {
+            // Nothing is stored if system is unavailable.
+            Recipient::Carrier { .. } if may_share_files_with_carrier(&caller, &load) => {
+                app.files.look_up(&caller, &load.files).await?
+            }
+            _ => FoundFiles::default(),
+        };
+        let (caller, recipient) = (caller.clone(), recipient.clone());
+        Ok(move |c: &mut _| {
+            // Reads again: another request may have assigned a carrier.
+            let mut load = store::find_own(c, &caller, id)?;
+            if recipient.check_and_assign(&mut load)? {
+                store::assign_carrier(c, &load)?;
+            }
+            if let Recipient::Driver(driver) = &recipient {
+                store::add_driver(c, id, driver)?;
+            }
+            let share_with = parties(None, load.carrier.as_ref());
+            let share = files.share_owned(&caller, id, &load.file_owners(), &share_with);
+            files::record(c, share.as_ref())?;
+            let notification = NewNotification {
+                sender_id: caller.organisation_id_or_empty(),
+                event: recipient.event(),
+                load_id: id,
+                load: &load,
+                recipient_id: recipient.id(),
+            };
+            let result = ActionResult::created(
+                "The load is sent; its notification log shows when it arrives.",
+                notifications::create(c, &notification)?,
+            );
+            Ok((JsonResponse::json(&result)?, share))
+        })
+    });
+    let (response, share) = run.await?;
+    app.notifications.wake();
+    app.shares.share(share.flatten()).await;
+    Ok(response)
+}

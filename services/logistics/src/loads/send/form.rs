@@ -1,0 +1,31 @@
+//! Request bodies that send a load.
+
+use common::wire::Name;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+/// The driver of a load (docs/api/loads.md).
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct SendToDriver {
+    /// Id of the load.
+    #[schema(required = true, min_length = 1, extensions(("x-text" = json!("line"))))]
+    pub(crate) load_id: String,
+    /// Claim `sub` of the driver, who may then read the load and prove its delivery.
+    #[schema(required = true)]
+    pub(crate) driver_id: Name,
+}
+
+/// The carrier of a load (docs/api/loads.md).
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct SendToCarrier {
+    /// Id of the load.
+    #[schema(required = true, min_length = 1, extensions(("x-text" = json!("line"))))]
+    pub(crate) load_id: String,
+    /// Id of the organisation, which becomes the carrier of a load without one.
+    #[schema(required = true)]
+    pub(crate) carrier_id: Name,
+    /// Name of the organisation, for a load without carrier. Defaults to the id.
+    pub(crate) carrier_name: Option<Name>,
+}

@@ -1,0 +1,7 @@
+//! Sending a load to its driver or carrier (docs/api/loads.md, "Send to a driver or carrier").
+
+mod form;
+mod model;
+
+pub(super) use form::{SendToCarrier, SendToDriver};
+pub(super) use model::{Recipient, may_share_files_with_carrier};

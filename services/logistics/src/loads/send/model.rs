@@ -1,0 +1,61 @@
+//! The recipients of a load, and the rules of sending it (docs/api/loads.md, "Send to a driver or carrier").
+
+use common::{Caller, Error};
+
+use crate::loads::model::{Load, Status};
+use crate::loads::party::{Party, parties};
+use crate::notifications::Event;
+
+/// The recipient of a load.
+#[derive(Clone, Debug)]
+pub(crate) enum Recipient {
+    /// Claim `sub` of the driver.
+    Driver(String),
+    /// The organisation that carries the load, by id and name.
+    Carrier { id: String, name: String },
+}
+
+impl Recipient {
+    /// Returns the id of the driver or organisation.
+    pub(crate) fn id(&self) -> &str {
+        match self {
+            Self::Driver(id) | Self::Carrier { id, .. } => id,
+        }
+    }
+
+    /// Returns the event that reports the sending of a load to this recipient.
+    pub(crate) fn event(&self) -> Event {
+        match self {
+            Self::Driver(_) => Event::SentToDriver,
+            Self::Carrier { .. } => Event::SentToCarrier,
+        }
+    }
+
+    /// Checks that the load can be sent to this recipient. Makes a carrier the carrier of a load without one, and then
+    /// returns true.
+    ///
+    /// # Errors
+    /// 409 if the load is completed, or if this is a carrier and the load has another one.
+    pub(crate) fn check_and_assign(&self, load: &mut Load) -> Result<bool, Error> {
+        if load.status == Status::Completed {
+            return Err(Error::conflict("This load is completed."));
+        }
+        let Self::Carrier { id, name } = self else { return Ok(false) };
+        match load.carrier.as_ref().and_then(|carrier| carrier.id.as_ref()) {
+            Some(carrier) if carrier == id => Ok(false),
+            Some(_) => Err(Error::conflict("This load is carried by another organisation.")),
+            None => {
+                load.carrier = Some(Party { id: Some(id.clone()), name: name.clone() });
+                Ok(true)
+            }
+        }
+    }
+}
+
+/// Returns true if the load may have files that the caller may share with its carrier: those of a party other than the
+/// carrier itself.
+pub(crate) fn may_share_files_with_carrier(caller: &Caller, load: &Load) -> bool {
+    let recipients = parties(None, load.carrier.as_ref());
+    let may_share = |owner: &&str| !recipients.contains(owner) && (caller.admin || caller.acts_for(owner));
+    !recipients.is_empty() && load.file_owners().iter().any(may_share)
+}

@@ -1,0 +1,140 @@
+//! Pages that are read while others write. Each commit changes the database under its readers.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{self, sleep};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow, ensure};
+use serde_json::{Value, json};
+use stack::fixtures::{listings::listing, organised_load};
+use stack::http::Body;
+use stack::service::ServiceProcess;
+
+use super::listings::search::BY_DATE;
+use super::{listings, loads};
+use crate::benchmark::{Baseline, Benchmark};
+use crate::environment::BenchEnvironment;
+use crate::get_benchmark::GetBenchmark;
+use crate::load::{self, CLIENTS};
+use crate::measurement::Measurement;
+use crate::report::Target;
+
+/// Commits per second.
+const RATES: [u32; 2] = [20, 150];
+/// Threads that write in turn: enough for 150 writes/s that take 100 ms each.
+const WRITERS: u32 = 16;
+/// Name of the baseline.
+const QUIET: &str = "quiet";
+/// Number of the first created listing or load.
+const FIRST_NUMBER: usize = 20_000_000;
+
+/// Reads pages of listings while listings are created.
+pub fn listing_page(env: &BenchEnvironment) -> Result<()> {
+    let (paths, _) = BY_DATE.queries(env.postgres.is_some());
+    let page = listings::search::benchmark(env, "listing page", paths, Target::None)?;
+    let token = page.service.token(Some("org-7"));
+    let next = AtomicUsize::new(FIRST_NUMBER);
+    measure(env, &page, |service| {
+        let listing = listing(next.fetch_add(1, Ordering::Relaxed));
+        let path = format!("/v1/listings/{}", listing.path);
+        service.send("POST", &path, &token, &Body::Json(listing.body)).map(drop)
+    })
+}
+
+/// Reads pages of loads while loads are created.
+pub fn load_page(env: &BenchEnvironment) -> Result<()> {
+    let (paths, _) = loads::search::queries(env.postgres.is_some());
+    let page = loads::search::benchmark(env, "load page", paths, Target::None)?;
+    let admin = page.service.token(None);
+    let next = AtomicUsize::new(FIRST_NUMBER);
+    measure(env, &page, |service| {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        let mut body = organised_load(&format!("org-{}", number % 50), &format!("W-{number}"), &Value::Null);
+        body["carrierId"] = json!(format!("haul-{}", number % 30));
+        service.send("POST", "/v1/loads/organiser", &admin, &Body::Json(body)).map(drop)
+    })
+}
+
+/// Compares pages beside each rate of writes with pages without writes.
+fn measure(
+    env: &BenchEnvironment,
+    page: &GetBenchmark,
+    write: impl Fn(&ServiceProcess) -> Result<()> + Sync,
+) -> Result<()> {
+    let requests = page.requests(env, &[])?;
+    let read = || load::send(env, page.service, &requests, CLIENTS);
+    for rate in RATES {
+        let name = format!("{} beside {rate} commits/s", page.name);
+        let result = Benchmark {
+            name: name.clone(),
+            service: page.service,
+            run: Box::new(|| beside_writes(rate, || write(page.service), read)),
+            baselines: vec![Baseline { name: QUIET, run: Box::new(read) }],
+            target: Target::MinRateRatio(0.85),
+        }
+        .measure(env)?;
+        env.record(&format!("{name}, part of the quiet rate"), result.rate_percent(QUIET));
+    }
+    Ok(())
+}
+
+/// Reads while `rate` writes a second are made.
+///
+/// # Errors
+/// A write failed, or fewer than four fifths of the writes were made.
+fn beside_writes(
+    rate: u32,
+    write: impl Fn() -> Result<()> + Sync,
+    read: impl FnOnce() -> Result<Measurement>,
+) -> Result<Measurement> {
+    let (done, started) = (&AtomicBool::new(false), Instant::now());
+    let write = &write;
+    let writer = move |number: u32| {
+        let mut writes = 0_u32;
+        while !done.load(Ordering::Relaxed) {
+            let due = started + Duration::from_secs(1) * (writes * WRITERS + number) / rate;
+            sleep(due.saturating_duration_since(Instant::now()));
+            if !done.load(Ordering::Relaxed) {
+                write()?;
+                writes += 1;
+            }
+        }
+        anyhow::Ok(writes)
+    };
+    let (measurement, made, seconds) = thread::scope(|scope| {
+        let writers: Vec<_> = (0..WRITERS).map(|number| scope.spawn(move || writer(number))).collect();
+        let measurement = read();
+        done.store(true, Ordering::Relaxed);
+        let seconds = started.elapsed().as_secs_f64();
+        let mut made = 0;
+        for writer in writers {
+            made += writer.join().map_err(|_| anyhow!("a writer panicked"))??;
+        }
+        anyhow::Ok((measurement?, made, seconds))
+    })?;
+    let expected = f64::from(rate) * seconds;
+    ensure!(f64::from(made) > expected * 0.8, "only {made} of {expected:.0} writes were made");
+    Ok(measurement)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_at_the_rate_while_reading() {
+        let measurement = Measurement::parse(&json!({"requests": 1, "us": 1, "p50": 1, "p99": 1, "p999": 1}));
+        let (measurement, writes) = (measurement.unwrap(), AtomicUsize::new(0));
+        let read = || {
+            sleep(Duration::from_millis(500));
+            Ok(measurement)
+        };
+        let write = || {
+            writes.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        };
+        assert_eq!(beside_writes(100, write, read).unwrap(), measurement);
+        assert!((45..60).contains(&writes.load(Ordering::Relaxed)), "{writes:?}");
+        assert!(beside_writes(100, || Err(anyhow!("full")), || Ok(measurement)).is_err());
+    }
+}

@@ -1,0 +1,36 @@
+-- Sends the requests of a file (the first argument) in turn, repeatedly, and prints the result as a line of JSON.
+-- Lines of the file, with tabs between the cells:
+--   H name value            a header of every request
+--   R method path [file]    a request; the file contains its body
+local requests, last = {}, 0
+
+local function read(name)
+  local file = assert(io.open(name, "rb"))
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+function init(args)
+  for line in io.lines(args[1]) do
+    local kind, first, second, body = line:match("^(%u)\t([^\t]*)\t([^\t]*)\t?(.*)$")
+    if kind == "H" then
+      wrk.headers[first] = second
+    else
+      requests[#requests + 1] = wrk.format(first, second, nil, body ~= "" and read(body) or nil)
+    end
+  end
+end
+
+function request()
+  last = last % #requests + 1
+  return requests[last]
+end
+
+function done(summary, latency)
+  local e = summary.errors
+  io.write(string.format(
+    '{"requests":%d,"us":%d,"p50":%d,"p99":%d,"p999":%d,"status_errors":%d,"socket_errors":%d}\n',
+    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
+    latency:percentile(99.9), e.status, e.connect + e.read + e.write + e.timeout))
+end

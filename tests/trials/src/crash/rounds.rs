@@ -1,0 +1,183 @@
+//! Rounds of writes and kills over the same data. After each round everything is checked.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+use std::thread::scope;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow};
+use stack::random::Random;
+use stack::trial::Trial;
+
+use super::checks::files::{self, StoredFiles};
+use super::checks::listings::{StoredListings, check_wishlist};
+use super::checks::loads::StoredLoads;
+use super::checks::notifications;
+use super::checks::shares::{self, ShareCounts};
+use super::client::{Client, LIVESTOCK, LOGISTICS, SYSTEM};
+use super::findings::Findings;
+use super::records::Records;
+use super::services::{ALL, Services};
+use super::writer::{CLIENTS, Progress, Writer};
+
+/// The services that a kill hits, drawn from these.
+const VICTIMS: [&[usize]; 7] =
+    [&[SYSTEM], &[LOGISTICS], &[LIVESTOCK], &[SYSTEM, LOGISTICS], &[LOGISTICS, LIVESTOCK], &ALL, &ALL];
+/// Single creates of a round, unless it takes longer than [`ROUND_TIME`]: long and short form.
+const CREATES: [usize; 2] = [300, 40];
+const ROUND_TIME: Duration = Duration::from_secs(30);
+
+/// The state over all rounds on one database.
+pub struct Rounds<'a> {
+    pub services: Services<'a>,
+    /// The writes of each round.
+    pub records: Vec<Records>,
+    pub findings: Findings,
+    /// Findings of the checks of SQLite.
+    pub damage: Vec<String>,
+    /// Highest number of contents without a record after a round.
+    pub max_orphans: usize,
+    /// Contents that the final sweep removed.
+    pub swept: usize,
+    /// Highest number of uploads that a round interrupted.
+    pub max_staged: usize,
+    pub shares: ShareCounts,
+    /// Contents whose hash was verified.
+    verified: BTreeSet<String>,
+}
+
+impl<'a> Rounds<'a> {
+    /// Starts the services and executes all rounds. The first round with a violation is the last.
+    pub fn run(trial: &'a Trial<'a>, is_postgres: bool) -> Result<Self> {
+        let mut rounds = Self {
+            services: Services::start(trial, is_postgres)?,
+            records: Vec::new(),
+            findings: Findings::default(),
+            damage: Vec::new(),
+            max_orphans: 0,
+            swept: 0,
+            max_staged: 0,
+            shares: ShareCounts::default(),
+            verified: BTreeSet::new(),
+        };
+        for round in 0..if trial.short { 2 } else { 20 } {
+            rounds.execute(round)?;
+            if rounds.findings.ledger.violations() > 0 {
+                break;
+            }
+        }
+        rounds.finish()?;
+        Ok(rounds)
+    }
+
+    fn execute(&mut self, round: usize) -> Result<()> {
+        let (trial, begun) = (self.services.trial, Instant::now());
+        let seed = usize::try_from(trial.seed)? * 2 + usize::from(self.services.is_postgres);
+        let random = &mut Random::of(seed * 1000 + round);
+        let (endpoints, progress) = (self.services.endpoints.clone(), Progress::default());
+        let records = scope(|scope| {
+            let start = |(index, task)| {
+                let writer = Writer::new(Client::new(trial, &endpoints), seed, round, index);
+                let progress = &progress;
+                scope.spawn(move || writer.run(task, progress))
+            };
+            let clients: Vec<_> = CLIENTS.into_iter().enumerate().map(start).collect();
+            let killed = kill(&mut self.services, random, &progress);
+            progress.stop.store(true, Ordering::Relaxed);
+            let mut records = Records::default();
+            for client in clients {
+                records.extend(client.join().map_err(|_| anyhow!("a client panicked"))??);
+            }
+            killed.map(|()| records)
+        })?;
+        self.records.push(records);
+        self.max_staged = self.max_staged.max(files::age_staged_uploads(&self.services)?);
+        self.services.restart(&ALL)?;
+        self.services.wait_ready(&ALL)?;
+        files::wait_staging_empty(&self.services)?;
+        let (write_time, check_begun) = (begun.elapsed(), Instant::now());
+        self.check(round)?;
+        let (kills, check_time) = (self.services.kills, check_begun.elapsed());
+        eprintln!("    round {}: {kills} kills, {write_time:.1?}; checks {check_time:.1?}", round + 1);
+        Ok(())
+    }
+
+    /// Checks all data after a round, and settles the unknown outcomes of the round.
+    fn check(&mut self, round: usize) -> Result<()> {
+        let services = &self.services;
+        let (trial, client) = (services.trial, &Client::new(services.trial, &services.endpoints));
+        let (findings, records) = (&mut self.findings, &self.records);
+        let ledger = &mut findings.ledger;
+        trial.check()?;
+        self.damage.extend(services.damage()?);
+        let stored_files = StoredFiles::read(services, &mut self.verified, ledger)?;
+        self.max_orphans = self.max_orphans.max(stored_files.orphans);
+        stored_files.compare(records, ledger);
+        files::check_reads(client, &records[round..], ledger)?;
+        trial.check()?;
+        let loads = StoredLoads::read(client)?;
+        loads.compare(records, ledger);
+        loads.check_reads(client, &records[round], ledger)?;
+        notifications::check_reads(client, &records[round], &loads, ledger)?;
+        trial.check()?;
+        let listings = StoredListings::read(client)?;
+        listings.compare(records, ledger);
+        check_wishlist(client, records, ledger)?;
+        listings.check_reads(client, &records[round], ledger)?;
+        let shares = shares::check(trial, client, &records[round..], (&loads, &listings), ledger)?;
+        self.shares.duration = self.shares.duration.max(shares.duration);
+        let records = &mut self.records[round];
+        trial.check()?;
+        stored_files.settle(client, records, findings)?;
+        trial.check()?;
+        loads.settle(client, records, findings)?;
+        notifications::settle(client, records, findings)?;
+        trial.check()?;
+        listings.settle(client, records, findings)
+    }
+
+    /// Removes what the kills left behind, and compares everything again after all outcomes are settled.
+    fn finish(&mut self) -> Result<()> {
+        let (trial, ledger) = (self.services.trial, &mut self.findings.ledger);
+        self.swept = files::sweep(&mut self.services, ledger)?;
+        let client = &Client::new(trial, &self.services.endpoints);
+        trial.check()?;
+        StoredFiles::read(&self.services, &mut BTreeSet::new(), ledger)?.compare(&self.records, ledger);
+        files::check_reads(client, &self.records, ledger)?;
+        trial.check()?;
+        let (loads, listings) = (StoredLoads::read(client)?, StoredListings::read(client)?);
+        loads.compare(&self.records, ledger);
+        listings.compare(&self.records, ledger);
+        let shares = shares::check(trial, client, &self.records, (&loads, &listings), ledger)?;
+        self.shares = ShareCounts { duration: self.shares.duration, ..shares };
+        self.damage.extend(self.services.damage()?);
+        Ok(())
+    }
+}
+
+/// Kills services at random moments and starts them again, sometimes twice in a row. Kills all services at the end.
+fn kill(services: &mut Services<'_>, random: &mut Random, progress: &Progress) -> Result<()> {
+    let (trial, begun) = (services.trial, Instant::now());
+    let pause = |seconds| trial.pause(Duration::from_secs_f64(seconds));
+    let (kills, max_pause) = if trial.short { (1, 1.0) } else { (1 + random.below(2), 1.5) };
+    for _ in 0..kills {
+        pause(random.between((0.0, max_pause)))?;
+        let mut victims = random.one(&VICTIMS);
+        services.kill(victims)?;
+        services.restart(victims)?;
+        if random.percent(40) {
+            // Kill them during their recovery.
+            pause(random.between((0.0, 0.3)))?;
+            victims = &ALL;
+            services.kill(victims)?;
+            services.restart(victims)?;
+        }
+        services.wait_ready(victims)?;
+    }
+    let creates = CREATES[usize::from(trial.short)];
+    while progress.creates.load(Ordering::Relaxed) < creates && begun.elapsed() < ROUND_TIME {
+        pause(0.02)?;
+    }
+    pause(random.between((0.0, max_pause)))?;
+    services.kill(&ALL)
+}

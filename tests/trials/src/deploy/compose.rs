@@ -1,0 +1,199 @@
+//! docker-compose.yml: validated by Docker Compose itself, then checked against the rules of this project.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+use super::container::Container;
+use super::rule::{Rule, rule};
+use super::settings::{Settings, is_secret};
+use crate::command::output_without_warnings;
+use stack::checkout::{self, SERVICES};
+use stack::tools;
+
+/// The tag of our own images.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// These members give more rights than needed, or prevent scaling.
+const FORBIDDEN: [&str; 8] =
+    ["container_name", "privileged", "cap_add", "devices", "network_mode", "pid", "ipc", "userns_mode"];
+/// Containers with data.
+const STATEFUL: [&str; 3] = ["postgres", "redis", "store"];
+
+/// docker-compose.yml with anchors merged and variables replaced by their defaults.
+#[derive(Debug)]
+pub struct Compose {
+    model: Value,
+    /// The same without interpolation. Only this form keeps networks, volumes and secrets that nothing uses.
+    raw: Value,
+}
+
+impl Compose {
+    /// Validates and reads the file with `docker-compose config`, which checks the schema, duplicate keys, undefined
+    /// names, cycles, and variables without a default.
+    pub fn load() -> Result<Self> {
+        Ok(Self { model: config(&[])?, raw: config(&["--no-interpolate"])? })
+    }
+
+    /// Returns all containers.
+    pub fn containers(&self) -> impl Iterator<Item = Container<'_>> {
+        let services = self.model["services"].as_object().into_iter().flatten();
+        services.map(|(name, spec)| Container { name, spec })
+    }
+
+    /// Returns a container by name.
+    pub fn container(&self, name: &str) -> Result<Container<'_>> {
+        let found = self.containers().find(|container| container.name == name);
+        found.with_context(|| format!("docker-compose.yml has no container {name}"))
+    }
+
+    /// Returns the file of a secret: absolute path on the host.
+    pub fn secret_file(&self, name: &str) -> Option<&Path> {
+        self.model["secrets"][name]["file"].as_str().map(Path::new)
+    }
+
+    /// Returns the names of all secrets.
+    pub fn secrets(&self) -> BTreeSet<&str> {
+        names(&self.model["secrets"])
+    }
+
+    /// Checks the rules.
+    pub fn rules(&self, settings: &Settings) -> Vec<Rule> {
+        let containers = self.containers().flat_map(|container| {
+            let mut rules = container_rules(container);
+            rules.extend(self.start_rules(container));
+            rules.extend(environment_rules(container, settings));
+            rules.extend(
+                container
+                    .service()
+                    .map(|service| service_rules(container, service, settings))
+                    .unwrap_or_default(),
+            );
+            rules.into_iter().map(move |rule| rule.of(container.name))
+        });
+        containers.chain(self.project_rules()).map(|rule| rule.of("docker-compose.yml")).collect()
+    }
+
+    fn project_rules(&self) -> Vec<Rule> {
+        let mut rules =
+            vec![rule(self.model["networks"]["data"]["internal"] == true, "data must be internal")];
+        for kind in ["networks", "volumes", "secrets"] {
+            let used = names(&self.model[kind]);
+            let declared = names(&self.raw[kind]).into_iter();
+            rules.extend(
+                declared.map(|name| rule(used.contains(name), format!("{kind}: {name} must be used"))),
+            );
+        }
+        let folder = checkout::root().join("deploy/secrets");
+        rules.extend(self.secrets().into_iter().map(|name| {
+            let parent = self.secret_file(name).and_then(Path::parent);
+            rule(parent == Some(&folder), format!("the secret {name} must be in deploy/secrets"))
+        }));
+        for service in SERVICES {
+            let arguments = &self.model["services"][service]["build"]["args"];
+            let expected = json!({"SERVICE": service, "VERSION": VERSION});
+            rules.push(rule(*arguments == expected, format!("{service}: build.args must be {expected}")));
+        }
+        rules
+    }
+
+    /// Each dependency is waited for until it is healthy, or has succeeded.
+    fn start_rules(&self, container: Container<'_>) -> Vec<Rule> {
+        let dependencies = container.dependencies().into_iter().map(|(other, condition)| {
+            let is_one_shot = self.container(other).is_ok_and(|other| other.is_one_shot());
+            let expected = if is_one_shot { "service_completed_successfully" } else { "service_healthy" };
+            rule(condition == expected, format!("the condition of {other} must be {expected}"))
+        });
+        dependencies.collect()
+    }
+}
+
+/// Runs `docker-compose config` without the caller's environment and `.env`.
+fn config(options: &[&str]) -> Result<Value> {
+    let mut command = Command::new(tools::find("docker-compose")?);
+    command.env_clear().env("HOME", "/nonexistent").current_dir(checkout::root());
+    command.args(["--env-file", "/dev/null", "--file", "docker-compose.yml"]);
+    let text = output_without_warnings(command.args(["config", "--format", "json"]).args(options))?;
+    serde_json::from_str(&text).context("docker-compose config printed no JSON")
+}
+
+fn names(object: &Value) -> BTreeSet<&str> {
+    object.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect()
+}
+
+/// Every container: no rights, limits, a health check, and no way in except through the proxy.
+fn container_rules(container: Container<'_>) -> Vec<Rule> {
+    let (spec, name) = (container.spec, container.name);
+    let is_set = |member: &str| !spec[member].is_null();
+    let user = spec["user"].as_str().and_then(|user| user.split(':').next()?.parse().ok());
+    // deploy/Dockerfile sets the user of our own images.
+    let user = user.unwrap_or(u32::from(container.service().is_some() && !is_set("user")));
+    let mut rules = vec![
+        rule(user != 0, "user must be a number other than 0"),
+        rule(spec["read_only"] == true, "read_only must be true"),
+        rule(spec["cap_drop"] == json!(["ALL"]), "cap_drop must be [ALL]"),
+        rule(
+            spec["security_opt"] == json!(["no-new-privileges:true"]),
+            "security_opt must forbid new privileges",
+        ),
+        rule(is_set("mem_limit") && is_set("pids_limit"), "mem_limit and pids_limit must be set"),
+        rule(spec["logging"]["options"]["max-size"].is_string(), "logging must have a max-size"),
+        rule(container.is_one_shot() || !container.health_check().is_empty(), "healthcheck must be set"),
+        rule(!is_set("ports") || name == "proxy", "ports must be published by the proxy only"),
+        rule(
+            !(container.is_on("front") && STATEFUL.contains(&name)),
+            "data must not be on the network front",
+        ),
+        rule(!(container.is_on("data") && name == "proxy"), "the proxy must not be on the network data"),
+    ];
+    rules.extend(FORBIDDEN.map(|member| rule(!is_set(member), format!("{member} must not be set"))));
+    for bind in container.binds() {
+        rules.push(rule(bind.read_only, format!("{} must be mounted read-only", bind.source)));
+        rules.push(rule(Path::new(bind.source).is_file(), format!("{} must exist", bind.source)));
+    }
+    if name == "proxy" {
+        let mounted: BTreeSet<_> = container.binds().iter().map(|bind| Path::new(bind.source)).collect();
+        for entry in fs::read_dir(checkout::root().join("deploy/nginx")).into_iter().flatten().flatten() {
+            let path = entry.path();
+            rules.push(rule(mounted.contains(&*path), format!("{} must be mounted", path.display())));
+        }
+    }
+    rules
+}
+
+/// Secrets are files, which the container has.
+fn environment_rules(container: Container<'_>, settings: &Settings) -> Vec<Rule> {
+    let paths: BTreeSet<_> = container.secrets().into_iter().map(|(_, path)| path).collect();
+    let variables = container.environment().into_iter().map(|(variable, value)| {
+        let is_file = !value.starts_with("/run/secrets/") || paths.contains(value);
+        let is_setting = container.service().is_none_or(|service| settings.contains(service, variable));
+        let is_public = !is_secret(variable) || value.is_empty();
+        [
+            rule(is_file, format!("{variable}: {value} must be a secret of the container")),
+            rule(is_setting, format!("{variable} must be a setting")),
+            rule(is_public, format!("{variable} must be given as a file: {variable}_FILE")),
+        ]
+    });
+    variables.flatten().collect()
+}
+
+fn service_rules(container: Container<'_>, service: &str, settings: &Settings) -> Vec<Rule> {
+    let image = format!("drover/{service}:{VERSION}");
+    let mut rules = vec![rule(container.image() == image, format!("image must be {image}"))];
+    if !container.is_one_shot() {
+        let environment = container.environment();
+        let drain = environment.get("DROVER_SERVER__DRAIN_SECONDS").and_then(|value| value.parse().ok());
+        let needed = settings.stop_seconds(service, drain.unwrap_or_default());
+        let given = container.stop_grace_seconds();
+        rules.push(rule(drain.is_some(), "DROVER_SERVER__DRAIN_SECONDS must be set"));
+        rules.push(rule(given >= needed, format!("stop_grace_period must be at least {needed} s")));
+        // Without trusted proxies, all clients share the proxy's rate limit.
+        let is_limited = environment.contains_key("DROVER_SERVER__RATE_PER_SECOND");
+        let has_proxies = environment.contains_key("DROVER_SERVER__TRUSTED_PROXIES");
+        rules.push(rule(!is_limited || has_proxies, "DROVER_SERVER__TRUSTED_PROXIES must be set"));
+    }
+    rules
+}

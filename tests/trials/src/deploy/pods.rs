@@ -1,0 +1,95 @@
+//! Rules for the pods of Deployments and Jobs.
+
+use serde_json::{Value, json};
+
+use super::compose::Compose;
+use super::objects::{find, pod_template};
+use super::rule::{Rule, rule};
+use super::settings::{Settings, is_secret};
+
+const PROBES: [&str; 3] = ["startupProbe", "readinessProbe", "livenessProbe"];
+
+/// Returns the paths that Kubernetes and Prometheus request from a pod.
+pub fn probe_paths(manifest: &Value) -> Vec<String> {
+    let template = pod_template(manifest);
+    let container = &template["spec"]["containers"][0];
+    let probes = PROBES.iter().map(|probe| &container[probe]["httpGet"]["path"]);
+    let metrics = &template["metadata"]["annotations"]["prometheus.io/path"];
+    probes.chain([metrics]).filter_map(|path| path.as_str().map(str::to_owned)).collect()
+}
+
+/// Checks the rules of a pod.
+pub fn rules(pod: &Value, all: &[Value], compose: &Compose, settings: &Settings) -> Vec<Rule> {
+    let spec = &pod_template(pod)["spec"];
+    let container = &spec["containers"][0];
+    let mut rules = confinement_rules(spec, container);
+    let image = container["image"].as_str().unwrap_or_default();
+    let ours = image.rfind("drover/").map_or("", |at| &image[at..]);
+    let same = compose.containers().find(|container| container.image() == ours);
+    let service = same.and_then(|container| container.service());
+    rules.push(rule(service.is_some(), format!("{image} must be an image of docker-compose.yml")));
+    let Some(service) = service else { return rules };
+    for variable in container["env"].as_array().into_iter().flatten() {
+        let name = variable["name"].as_str().unwrap_or_default();
+        let is_public = !is_secret(name) && variable["valueFrom"].is_null();
+        rules.push(rule(settings.contains(service, name), format!("{name} must be a setting")));
+        rules.push(rule(is_public, format!("{name} must be given as a file: {name}_FILE")));
+    }
+    if pod["kind"] == "Deployment" {
+        rules.extend(port_rules(pod, container));
+        let drain = drain_seconds(spec, all);
+        let needed = settings.stop_seconds(service, drain.unwrap_or_default());
+        let given = spec["terminationGracePeriodSeconds"].as_u64().unwrap_or(30);
+        rules.push(rule(drain.is_some(), "drain_seconds must be in its settings"));
+        rules.push(rule(given >= needed, format!("terminationGracePeriodSeconds must be at least {needed}")));
+    }
+    rules
+}
+
+/// Most of these are Kubernetes' restricted profile.
+fn confinement_rules(spec: &Value, container: &Value) -> Vec<Rule> {
+    let (pod, own, resources) =
+        (&spec["securityContext"], &container["securityContext"], &container["resources"]);
+    vec![
+        rule(spec["automountServiceAccountToken"] == false, "automountServiceAccountToken must be false"),
+        rule(spec["enableServiceLinks"] == false, "enableServiceLinks must be false"),
+        rule(spec["containers"].as_array().map(Vec::len) == Some(1), "a pod must have one container"),
+        rule(pod["runAsNonRoot"] == true, "runAsNonRoot must be true"),
+        rule(pod["runAsUser"] == 65532, "runAsUser must be 65532"),
+        rule(pod["seccompProfile"]["type"] == "RuntimeDefault", "seccompProfile must be RuntimeDefault"),
+        rule(own["allowPrivilegeEscalation"] == false, "allowPrivilegeEscalation must be false"),
+        rule(own["readOnlyRootFilesystem"] == true, "readOnlyRootFilesystem must be true"),
+        rule(own["capabilities"]["drop"] == json!(["ALL"]), "capabilities.drop must be [ALL]"),
+        rule(!resources["requests"]["cpu"].is_null(), "resources must request processors"),
+        rule(!resources["limits"]["memory"].is_null(), "resources must limit memory"),
+    ]
+}
+
+/// The service, the container port, the probes and Prometheus use one port.
+fn port_rules(pod: &Value, container: &Value) -> Vec<Rule> {
+    let mut variables = container["env"].as_array().into_iter().flatten();
+    let port = variables
+        .find(|variable| variable["name"] == "DROVER_SERVER__PORT")
+        .map(|variable| &variable["value"]);
+    let number = port.and_then(Value::as_str).and_then(|port| port.parse::<u64>().ok());
+    let open = &container["ports"][0];
+    let scraped = &pod_template(pod)["metadata"]["annotations"]["prometheus.io/port"];
+    let mut rules = vec![
+        rule(number.is_some(), "DROVER_SERVER__PORT must be set"),
+        rule(open["containerPort"].as_u64() == number, "containerPort must be DROVER_SERVER__PORT"),
+        rule(Some(scraped) == port, "prometheus.io/port must be DROVER_SERVER__PORT"),
+        rule(open["name"] == "http", "the port must have the name http"),
+    ];
+    rules.extend(PROBES.map(|probe| {
+        rule(container[probe]["httpGet"]["port"] == "http", format!("{probe} must use the port http"))
+    }));
+    rules
+}
+
+/// Reads `drain_seconds` from the ConfigMap that the pod mounts.
+fn drain_seconds(spec: &Value, all: &[Value]) -> Option<u64> {
+    let mut maps =
+        spec["volumes"].as_array()?.iter().filter_map(|volume| volume["configMap"]["name"].as_str());
+    let settings = find(all, "ConfigMap", maps.next()?)?["data"]["service.toml"].as_str()?;
+    settings.lines().find_map(|line| line.strip_prefix("drain_seconds = ")?.trim().parse().ok())
+}

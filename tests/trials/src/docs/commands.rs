@@ -1,0 +1,168 @@
+//! Blocks of commands, and commands in the text.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use clap::{Parser, ValueEnum};
+use serde_json::Value;
+use stack::checkout::{self, SERVICES};
+use stack::tools;
+
+use crate::markdown::Page;
+use crate::restore;
+
+/// Languages of blocks without commands. SQL, TOML and named JSON are executed by `execute` and `providers`.
+const OTHER_LANGUAGES: [&str; 6] = ["json", "toml", "ini", "sql", "js", "mermaid"];
+
+/// Checks how each block is tested, and parses it. Returns the number of blocks.
+///
+/// A block of commands is `sh run` (executed here), `sh NAME` (executed by the restore drill), or `sh syntax: REASON`
+/// (parsed, because it needs something that the tests do not have).
+pub fn check_blocks(pages: &[Page], defects: &mut Vec<String>) -> Result<usize> {
+    let shellcheck = tools::find("shellcheck")?;
+    let blocks: Vec<_> = pages.iter().flat_map(|page| &page.blocks).collect();
+    let mut drill = BTreeSet::from(restore::BLOCKS);
+    for block in &blocks {
+        let place = &block.place;
+        match &*block.language {
+            "sh" => {
+                let has_reason = block.info.strip_prefix("syntax: ").is_some_and(|reason| !reason.is_empty());
+                if !has_reason && block.info != "run" && !drill.remove(&*block.info) {
+                    defects.push(format!("{place}: say how the block is tested, not `{}`", block.info));
+                }
+                for (program, arguments) in [
+                    (Path::new("sh"), &["-n"][..]),
+                    (&shellcheck, &["--shell=sh", "--exclude=SC1091,SC2034", "-"]),
+                ] {
+                    if let Err(error) = parse(program, arguments, &block.text) {
+                        defects.push(format!("{place}: {error:#}"));
+                    }
+                }
+                let files = block.text.split([' ', '\n', '"', '\'', '=']);
+                for path in files.filter(|word| word.starts_with("deploy/") || word.starts_with(".ci/")) {
+                    if !checkout::root().join(path).exists() {
+                        defects.push(format!("{place}: {path} does not exist"));
+                    }
+                }
+            }
+            "json" => {
+                if let Err(error) = serde_json::from_str::<Value>(&block.text) {
+                    defects.push(format!("{place}: {error}"));
+                }
+            }
+            other if OTHER_LANGUAGES.contains(&other) => {}
+            other => defects.push(format!("{place}: no test knows blocks of {other}")),
+        }
+    }
+    defects.extend(drill.iter().map(|name| format!("no page has the block {name} of the restore drill")));
+    Ok(blocks.len())
+}
+
+fn parse(program: &Path, arguments: &[&str], script: &str) -> Result<()> {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().with_context(|| format!("cannot run {}", program.display()))?;
+    child.stdin.take().context("no input")?.write_all(script.as_bytes())?;
+    let output = child.wait_with_output()?;
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{text}");
+    Ok(())
+}
+
+/// Checks that the commands in blocks and code spans exist, with their options. Returns the number of commands.
+pub fn check_prose(pages: &[Page], programs: &Path, defects: &mut Vec<String>) -> usize {
+    let mut commands = BTreeSet::new();
+    for page in pages {
+        let blocks = page.blocks.iter().filter(|block| block.language == "sh");
+        let lines = blocks.flat_map(|block| block.text.lines().map(str::to_owned));
+        for text in lines.chain(page.spans.iter().cloned()) {
+            commands.extend(xtask(&text).map(|command| (page.path.clone(), "cargo".to_owned(), command)));
+        }
+        for span in &page.spans {
+            let mut words = words(span).into_iter();
+            let Some(program) = words.next() else { continue };
+            let program = if program == "SERVICE" { SERVICES[0].to_owned() } else { program };
+            let arguments: Vec<_> = words.collect();
+            if SERVICES.contains(&&*program) && !arguments.is_empty() {
+                commands.insert((page.path.clone(), program, arguments));
+            }
+        }
+    }
+    for (page, program, arguments) in &commands {
+        let result = if program == "cargo" {
+            check_xtask(arguments)
+        } else {
+            has_help(Command::new(programs.join(program)).args(arguments))
+        };
+        if let Err(error) = result {
+            let program = if program == "cargo" { "cargo xtask" } else { program };
+            defects.push(format!("{page}: {program} {}: {error:#}", arguments.join(" ")));
+        }
+    }
+    commands.len()
+}
+
+/// Returns the arguments of `cargo xtask` in a line.
+fn xtask(line: &str) -> Option<Vec<String>> {
+    let (_, command) = line.split_once("cargo xtask ")?;
+    Some(words(command)).filter(|words| !words.is_empty())
+}
+
+/// Splits a command into words, up to a comment or another command.
+fn words(command: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+    for c in command.chars() {
+        match (c, quote) {
+            ('"' | '\'', None) => quote = Some(c),
+            (_, Some(end)) if c == end => quote = None,
+            (' ', None) => words.extend(Some(std::mem::take(&mut word)).filter(|word| !word.is_empty())),
+            ('#' | '|' | ';' | ')', None) => break,
+            _ => word.push(c),
+        }
+    }
+    words.extend(Some(word).filter(|word| !word.is_empty()));
+    words
+}
+
+fn check_xtask(arguments: &[String]) -> Result<()> {
+    let (name, rest) = arguments.split_first().context("a command is missing")?;
+    if crate::Name::from_str(name, false).is_ok() {
+        let all = ["trials".to_owned()].into_iter().chain(arguments.iter().cloned());
+        crate::Cli::try_parse_from(all)?;
+        return Ok(());
+    }
+    let (package, options) = if name == "bench" { ("bench", rest) } else { ("xtask", arguments) };
+    // `--help` comes last, so that everything before it is parsed.
+    let options = options.iter().take_while(|word| *word != "--");
+    let run = ["run", "--quiet", "--locked", "--package", package, "--"];
+    has_help(checkout::cargo().args(run).args(options))
+}
+
+fn has_help(command: &mut Command) -> Result<()> {
+    let output = command.arg("--help").output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn splits_commands() {
+        let line = r#"TOKEN=$(cargo xtask token --org-name "Hereford Haulage") # comment"#;
+        assert_eq!(xtask(line).unwrap(), ["token", "--org-name", "Hereford Haulage"]);
+        assert_eq!(words("cargo xtask up --demo # starts"), ["cargo", "xtask", "up", "--demo"]);
+        assert_eq!(xtask("cargo build"), None);
+    }
+
+    #[test]
+    fn knows_the_options_of_trials() {
+        let check = |line: &str| check_xtask(&words(line)).is_ok();
+        assert!(check("crash --seed 2") && check("expand --release v1.0.0"));
+        assert!(!check("crash --sede 2"));
+    }
+}

@@ -1,0 +1,87 @@
+//! The cache that the replicas of system share: entries of one are used by the other, and a clear at one holds
+//! for both, even while requests are in flight.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::scope;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+use stack::http::{Body, HttpClient};
+use stack::service::ServiceProcess;
+
+use super::deployment::Deployment;
+use crate::traffic::REQUEST_TIMEOUT;
+
+const PLACE: &str = "/v1/locations/coordinates?lat=52.05&lon=-2.7";
+const CACHE_KEY: &str = "location:coordinates:grid:photon:52.05,-2.7";
+/// Clients that read at each replica during the clears.
+const READERS: usize = 2;
+
+/// Fills the cache once, then clears it in every way while clients read.
+pub fn run(deployment: &Deployment<'_>) -> Result<()> {
+    let systems = deployment.replicas("system");
+    let before = deployment.addresses.requests();
+    for replica in [&systems[0], &systems[1], &systems[0], &systems[1]] {
+        read_edition(&deployment.http, replica)?;
+    }
+    let requests = deployment.addresses.requests() - before;
+    let what = "a place read at two replicas, twice each: requests to its provider";
+    deployment.trial.expect(requests == 1, what, requests.to_string(), "1")?;
+    clears(deployment)
+}
+
+/// The edition of the provider's data that a response is made of.
+fn read_edition(http: &HttpClient, replica: &ServiceProcess) -> Result<usize> {
+    let response = http.send("GET", &replica.url(PLACE), None, &Body::Empty)?;
+    let name = response.json["address"]["name"].as_str().unwrap_or_default();
+    let edition = name.strip_prefix("Edition ").and_then(|number| number.parse().ok());
+    edition.with_context(|| format!("{} {}", response.status, response.json))
+}
+
+/// After a new edition and a clear at one replica, both must return the new edition.
+fn clears(deployment: &Deployment<'_>) -> Result<()> {
+    let systems = deployment.replicas("system");
+    let rounds = if deployment.trial.short { 40 } else { 300 };
+    let (is_done, reads) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let (mut stale, mut effective) = (0, 0);
+    let mut clear_and_read = |round: usize| {
+        deployment.trial.check()?;
+        deployment.addresses.publish(round);
+        let clear = match round % 3 {
+            0 => json!({"prefixes": ["location:coordinates:"]}),
+            1 => json!({"keys": [CACHE_KEY]}),
+            _ => json!({"flush": true}),
+        };
+        let replica = &systems[round / 3 % 2];
+        let response = replica.send("POST", "/v1/cache", &deployment.token(None), &Body::Json(clear))?;
+        effective += usize::from(!response.json["message"].as_str().unwrap_or_default().starts_with("0 "));
+        for replica in systems {
+            stale += usize::from(read_edition(&deployment.http, replica)? < round);
+        }
+        Ok::<_, anyhow::Error>(())
+    };
+    scope(|scope| {
+        for reader in 0..2 * READERS {
+            let (replica, is_done, reads) = (&systems[reader % 2], &is_done, &reads);
+            scope.spawn(move || {
+                let http = HttpClient::new(REQUEST_TIMEOUT);
+                while !is_done.load(Ordering::Relaxed) {
+                    reads.fetch_add(usize::from(read_edition(&http, replica).is_ok()), Ordering::Relaxed);
+                }
+            });
+        }
+        let result = (1..=rounds).try_for_each(&mut clear_and_read);
+        is_done.store(true, Ordering::Relaxed);
+        result
+    })?;
+    deployment.trial.expect(
+        stale == 0 && effective > 0,
+        "stale responses after clears by keys, prefixes and all, at either replica",
+        format!(
+            "{stale} of {} after {rounds} clears ({effective} removed entries), {} concurrent reads",
+            2 * rounds,
+            reads.into_inner()
+        ),
+        "0",
+    )
+}
