@@ -18,21 +18,16 @@ fn log_bytes(test: &TestDatabase) -> u64 {
     std::fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
-/// Writes things of 1 MiB and returns the largest size of the log after one of them.
-async fn write_mebibytes(db: &Database, test: &TestDatabase, count: u64) -> u64 {
-    let mut largest = 0;
-    for number in 0..count {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        let document = Json("x".repeat(1 << 20));
-        let thing = Thing { document, ..Thing::named(&format!("{number:04}")) };
-        db.write(move |c| insert(c, &thing)).await.unwrap();
-        largest = largest.max(log_bytes(test));
-    }
-    largest
+/// Writes a thing of 1 MiB.
+async fn write_mebibyte(db: &Database, number: usize) {
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    let document = Json("x".repeat(1 << 20));
+    let thing = Thing { document, ..Thing::named(&format!("{number:04}")) };
+    db.write(move |c| insert(c, &thing)).await.unwrap();
 }
 
 #[test]
-fn log_is_bounded_beside_constant_reads() {
+fn log_begins_anew_beside_constant_reads() {
     block_on(async {
         let (db, test) = open(Backend::Sqlite).await;
         add(&db, "first").await.unwrap();
@@ -55,13 +50,22 @@ fn log_is_bounded_beside_constant_reads() {
                 })
             })
             .collect();
-        let largest = write_mebibytes(&db, &test, 60).await;
+        // The file becomes smaller only at the first commit after a checkpoint of the whole log. On a busy machine some
+        // checkpoints fail, so the number of writes is not fixed.
+        let (mut size, mut reductions) = (0, 0);
+        for number in 0..500 {
+            write_mebibyte(&db, number).await;
+            let before = std::mem::replace(&mut size, log_bytes(&test));
+            reductions += usize::from(size < before);
+            if reductions == 3 {
+                break;
+            }
+        }
         stop.store(true, Ordering::SeqCst);
         for reader in readers {
             reader.await.unwrap();
         }
-        // 4 MiB, and what is written while one checkpoint fails on a busy machine.
-        assert!(largest < 24 * MIB, "{largest}");
+        assert_eq!(reductions, 3, "the log has {size} bytes");
     });
 }
 
@@ -71,12 +75,14 @@ fn log_shrinks_after_a_long_read() {
         let (db, test) = open(Backend::Sqlite).await;
         add(&db, "first").await.unwrap();
         let stop = Arc::new(AtomicBool::new(false));
+        let (started, has_started) = tokio::sync::oneshot::channel();
         let read = {
             let (db, stop) = (db.clone(), stop.clone());
             tokio::spawn(async move {
                 let long = db.read(move |c| {
                     c.batch_execute("BEGIN")?;
                     let before = things::table.count().get_result::<i64>(c)?;
+                    started.send(()).unwrap();
                     while !stop.load(Ordering::SeqCst) {
                         std::thread::sleep(Duration::from_millis(10));
                     }
@@ -87,9 +93,11 @@ fn log_shrinks_after_a_long_read() {
                 long.await.unwrap()
             })
         };
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        let largest = write_mebibytes(&db, &test, 20).await;
-        assert!(largest > 20 * MIB, "the reader needs all of the log: {largest}");
+        has_started.await.unwrap();
+        for number in 0..20 {
+            write_mebibyte(&db, number).await;
+        }
+        assert!(log_bytes(&test) > 20 * MIB, "the reader needs all of the log: {}", log_bytes(&test));
         stop.store(true, Ordering::SeqCst);
         assert_eq!(read.await.unwrap(), (1, 1));
         tokio::time::sleep(Duration::from_millis(400)).await;
