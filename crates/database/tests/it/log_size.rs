@@ -75,14 +75,14 @@ fn log_shrinks_after_a_long_read() {
         let (db, test) = open(Backend::Sqlite).await;
         add(&db, "first").await.unwrap();
         let stop = Arc::new(AtomicBool::new(false));
-        let (started, has_started) = tokio::sync::oneshot::channel();
+        let (started, mut has_started) = tokio::sync::mpsc::channel(1);
         let read = {
             let (db, stop) = (db.clone(), stop.clone());
             tokio::spawn(async move {
                 let long = db.read(move |c| {
                     c.batch_execute("BEGIN")?;
                     let before = things::table.count().get_result::<i64>(c)?;
-                    started.send(()).unwrap();
+                    started.try_send(()).unwrap();
                     while !stop.load(Ordering::SeqCst) {
                         std::thread::sleep(Duration::from_millis(10));
                     }
