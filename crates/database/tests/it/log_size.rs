@@ -93,7 +93,7 @@ fn log_shrinks_after_a_long_read() {
                 long.await.unwrap()
             })
         };
-        has_started.await.unwrap();
+        has_started.recv().await.unwrap();
         for number in 0..20 {
             write_mebibyte(&db, number).await;
         }
