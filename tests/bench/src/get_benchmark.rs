@@ -8,6 +8,7 @@ use crate::benchmark::{Baseline, Benchmark, Run};
 use crate::documents::{COMPARED, ids};
 use crate::environment::BenchEnvironment;
 use crate::load::{self, CLIENTS};
+use crate::measurement::Measurement;
 use crate::report::{BenchmarkResult, Target};
 use crate::wrk::Requests;
 
@@ -81,6 +82,16 @@ impl GetBenchmark<'_> {
         let plain = self.requests(env, &[])?;
         let baseline = Baseline { name: "without headers", run: self.run(env, &plain, CLIENTS) };
         self.measure(env, &browser, CLIENTS, vec![baseline])
+    }
+
+    /// Compares the requests with another measurement.
+    pub fn against(
+        &self,
+        env: &BenchEnvironment,
+        name: &'static str,
+        run: impl FnMut() -> Result<Measurement>,
+    ) -> Result<BenchmarkResult> {
+        self.measure(env, &self.requests(env, &[])?, CLIENTS, vec![Baseline { name, run: Box::new(run) }])
     }
 
     /// Measures the requests from `clients` clients without a baseline. Checks each request first.

@@ -8,6 +8,7 @@ mod first_facets;
 mod growth;
 mod listings;
 mod loads;
+mod peer;
 mod places;
 mod slow_export;
 pub mod start;
@@ -20,7 +21,7 @@ use crate::environment::BenchEnvironment;
 type Scenario = (&'static str, fn(&BenchEnvironment) -> Result<()>);
 
 /// All scenarios in the order in which they run: those that write follow those that read.
-pub const SCENARIOS: [Scenario; 27] = [
+pub const SCENARIOS: [Scenario; 28] = [
     ("start", start::run),
     ("listings-by-date", listings::search::by_date),
     ("listings-by-price", listings::search::by_price),
@@ -43,6 +44,7 @@ pub const SCENARIOS: [Scenario; 27] = [
     ("loads-beside-writes", beside_writes::load_page),
     ("create-loads", loads::write::create),
     ("clients-create", clients::creates),
+    ("peer", peer::run),
     ("slow-export", slow_export::run),
     ("import", loads::write::import),
     ("upload", files::upload),

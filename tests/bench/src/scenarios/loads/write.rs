@@ -57,22 +57,42 @@ pub fn create(env: &BenchEnvironment) -> Result<()> {
 
 /// Returns requests that create loads.
 pub fn create_requests(env: &BenchEnvironment, service: &ServiceProcess) -> Result<Requests> {
+    post_requests(env, &service.token(None), "/v1/loads/organiser", create_bodies())
+}
+
+/// Returns loads to create, the same in every run.
+pub fn create_bodies() -> Vec<Value> {
     let mut random = Random(SEED);
+    (0..LOAD_COUNT)
+        .map(|number| {
+            let organiser = loads::organiser(&mut random);
+            let mut body =
+                organised_load(&format!("org-{organiser}"), &format!("NEW-{number}"), &Value::Null);
+            body["organiserName"] = json!(format!("Grain {organiser}"));
+            body["carrierId"] = json!(format!("haul-{}", loads::carrier(&mut random)));
+            body["commodityId"] = json!(loads::commodity(&mut random));
+            body["deliveryDateISO"] =
+                json!(format!("2026-{:02}-{:02}", 1 + random.below(12), 1 + random.below(28)));
+            body["tags"] = json!(["contract"]);
+            body
+        })
+        .collect()
+}
+
+/// Writes POST requests with JSON bodies.
+pub fn post_requests(
+    env: &BenchEnvironment,
+    token: &str,
+    path: &str,
+    bodies: impl IntoIterator<Item = Value>,
+) -> Result<Requests> {
     let mut requests = Vec::new();
-    for number in 0..LOAD_COUNT {
-        let organiser = loads::organiser(&mut random);
-        let mut body = organised_load(&format!("org-{organiser}"), &format!("NEW-{number}"), &Value::Null);
-        body["organiserName"] = json!(format!("Grain {organiser}"));
-        body["carrierId"] = json!(format!("haul-{}", loads::carrier(&mut random)));
-        body["commodityId"] = json!(loads::commodity(&mut random));
-        body["deliveryDateISO"] =
-            json!(format!("2026-{:02}-{:02}", 1 + random.below(12), 1 + random.below(28)));
-        body["tags"] = json!(["contract"]);
-        let file = env.temp_path("load.json");
+    for body in bodies {
+        let file = env.temp_path("body.json");
         fs::write(&file, body.to_string()).with_context(|| format!("cannot write {}", file.display()))?;
-        requests.push(("/v1/loads/organiser", Some(file)));
+        requests.push((path, Some(file)));
     }
-    let bearer = format!("Bearer {}", service.token(None));
+    let bearer = format!("Bearer {token}");
     let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
     Requests::write(env.temp_path("requests"), &headers, "POST", requests)
 }
