@@ -1,0 +1,2 @@
+DROP TABLE facet_snapshot_chunks;
+DROP TABLE facet_snapshots;
