@@ -92,6 +92,10 @@ impl Service for Livestock {
     }
 
     async fn background(service: Data<Self>) {
-        tokio::join!(listings::run_background(&service.db, &service.facets), service.shares.run());
+        tokio::join!(
+            listings::run_background(&service.db, &service.facets),
+            listings::run_snapshots(&service.db),
+            service.shares.run()
+        );
     }
 }

@@ -20,7 +20,7 @@ mod search;
 mod search_fields;
 mod store;
 
-pub(crate) use background::{rebuild_stale_rows, run_background};
+pub(crate) use background::{rebuild_stale_rows, run_background, run_snapshots};
 pub(crate) use facets::FacetService;
 pub(crate) use handlers::routes;
 pub(crate) use metrics::register_metrics;

@@ -7,7 +7,7 @@ use super::cache::FacetCache;
 use super::compiled_filters::CompiledFilters;
 use super::exact_filters::{ExactFilters, Viewer};
 use super::index::FacetIndex;
-use super::model::{FacetColumns, PrivateSpelling};
+use super::model::{FacetColumns, ListingChanges, PrivateSpelling};
 use super::range_filters::RangeFilters;
 use super::response::Facets;
 use crate::categories::Categories;
@@ -22,7 +22,20 @@ pub(crate) struct CachingIndex {
     pub(crate) cache: FacetCache,
 }
 
+impl From<FacetIndex> for CachingIndex {
+    fn from(inner: FacetIndex) -> Self {
+        Self { inner, cache: FacetCache::default() }
+    }
+}
+
 impl CachingIndex {
+    /// Applies changes of listings.
+    pub(crate) fn apply(&mut self, changes: ListingChanges) {
+        self.insert(&changes.rows);
+        self.add_spellings(changes.spellings);
+        self.add_private_spellings(changes.private_spellings);
+    }
+
     /// Adds or replaces listings.
     pub(crate) fn insert(&mut self, listings: &[FacetColumns]) {
         if self.inner.insert(listings) {

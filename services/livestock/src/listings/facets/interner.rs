@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hash};
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// The number of an absent or empty text.
@@ -102,6 +102,17 @@ impl Interner {
         self.0.value(number)
     }
 
+    /// Adds a text with the next number. Returns `false` if the text is empty or has a number already.
+    pub(crate) fn add_new(&mut self, text: &str) -> bool {
+        let next = self.len();
+        self.intern(text) as usize == next
+    }
+
+    /// Returns all texts in the order of their numbers.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.0.values.iter().map(|text| &**text)
+    }
+
     /// Returns how many numbers are in use, including [`NONE`].
     pub(crate) fn len(&self) -> usize {
         self.0.len()
@@ -115,19 +126,26 @@ impl Interner {
 
 /// Distinct sets of values of `properties.type`, numbered from 1.
 ///
-/// The values of a listing may have 40 kB. Each value is stored as its hash, so a set takes at most 400 bytes. The key
-/// of the hash is random, so clients cannot choose values that collide.
-#[derive(Debug, Default)]
+/// The values of a listing may have 40 kB. Each value is stored as its hash, so a set takes at most 400 bytes. Every
+/// hash begins with a random key, so clients cannot choose values that collide.
+#[derive(Debug)]
 pub(crate) struct TypeSets {
-    hasher: RandomState,
+    key: [u64; 2],
     sets: NumberedValues<[u64]>,
+}
+
+impl Default for TypeSets {
+    fn default() -> Self {
+        let random = RandomState::new();
+        Self { key: [random.hash_one(0), random.hash_one(1)], sets: NumberedValues::default() }
+    }
 }
 
 impl TypeSets {
     /// Returns the number of the set in a column: one line for each value. A new set gets a new number.
     pub(crate) fn intern(&mut self, lines: &str) -> u32 {
         let values = lines.split('\n').filter(|value| !value.is_empty());
-        let mut set: Vec<_> = values.map(|value| self.hasher.hash_one(value)).collect();
+        let mut set: Vec<_> = values.map(|value| hash(self.key, value)).collect();
         if set.is_empty() {
             return NONE;
         }
@@ -138,7 +156,35 @@ impl TypeSets {
 
     /// Returns whether the set with a number has a value.
     pub(crate) fn contains(&self, number: usize, value: &str) -> bool {
-        self.sets.value(number).is_some_and(|set| set.contains(&self.hasher.hash_one(value)))
+        self.sets.value(number).is_some_and(|set| set.contains(&hash(self.key, value)))
+    }
+
+    /// Returns the key of the hashes.
+    pub(crate) fn key(&self) -> [u64; 2] {
+        self.key
+    }
+
+    /// Replaces the key of the hashes. Returns `false` if there are sets already.
+    pub(crate) fn set_key(&mut self, key: [u64; 2]) -> bool {
+        self.key = key;
+        self.sets.values.is_empty()
+    }
+
+    /// Adds a set of hashes with the next number. Returns `false` if the set is empty, not in ascending order, or has a
+    /// number already.
+    pub(crate) fn add_new(&mut self, set: &[u64]) -> bool {
+        let next = self.len();
+        !set.is_empty() && set.is_sorted_by(|a, b| a < b) && self.sets.intern(set) as usize == next
+    }
+
+    /// Returns the hashes of all sets in the order of their numbers.
+    pub(crate) fn sets(&self) -> impl Iterator<Item = &[u64]> {
+        self.sets.values.iter().map(|set| &**set)
+    }
+
+    /// Returns a number that differs if another version of the hash function gives other hashes.
+    pub(crate) fn hash_version() -> u64 {
+        hash([0, 1], "type")
     }
 
     /// Returns how many numbers are in use, including [`NONE`].
@@ -150,6 +196,13 @@ impl TypeSets {
     pub(crate) fn retain(&mut self, used: &[bool]) -> Vec<u32> {
         self.sets.retain(used)
     }
+}
+
+/// Hashes a value after a key. `DefaultHasher` alone gives the same hashes in every process.
+fn hash(key: [u64; 2], value: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (key, value).hash(&mut hasher);
+    hasher.finish()
 }
 
 #[cfg(test)]

@@ -3,24 +3,31 @@
 //!
 //! [`FacetService`] counts in memory, over an [`index`] of the columns that searches compare, and caches the counts by
 //! combination of filters ([`cache`]). It updates the index from the events of listings. Every request reads the new
-//! events first, so its counts include every change that was committed before the request, on any replica.
+//! events first, so its counts include every change that was committed before the request, on any replica. A start loads
+//! the index from a [`snapshot`].
 
 mod cache;
 mod caching_index;
 mod compiled_filters;
 mod counts;
 mod exact_filters;
+#[cfg(test)]
+mod fixtures;
+mod full_read;
 mod index;
 mod interner;
 mod last_read;
 mod model;
 mod number_set;
 mod range_filters;
+mod record;
 mod response;
 mod row;
 mod service;
+mod snapshot;
 mod spelling;
 mod store;
 
 pub(crate) use response::Facets;
 pub(crate) use service::FacetService;
+pub(crate) use snapshot::save_if_due as save_snapshot_if_due;

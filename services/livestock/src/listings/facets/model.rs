@@ -40,6 +40,13 @@ pub(crate) struct Changes {
     /// The numbers of the events that were read. The next read may find them again.
     pub(crate) seen: HashSet<i64>,
     /// The changed listings.
+    pub(crate) listings: ListingChanges,
+}
+
+/// Listings with the present values of their columns, and the spellings of their terms.
+#[derive(Debug, Default)]
+pub(crate) struct ListingChanges {
+    /// The listings.
     pub(crate) rows: Vec<FacetColumns>,
     /// The public spellings of the terms in the rows.
     pub(crate) spellings: Vec<(String, String)>,

@@ -1,13 +1,16 @@
 //! The filters that compare ranges: ages and distances.
 
 use database::Amount;
+use serde::{Deserialize, Serialize};
 
 use super::model::FacetColumns;
 use crate::listings::geo::{squared_chord, squared_chord_of};
 use crate::listings::search::ListingSearch;
 
 /// The values of a listing that range filters compare.
-#[derive(Clone, Copy, Debug)]
+///
+/// Snapshots contain them: a change of the fields needs a new `snapshot::model::FORMAT`.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Measures {
     /// See [`Point::unit_vector`](crate::listings::geo::Point::unit_vector); NaN without coordinates.
     unit_vector: [f64; 3],

@@ -1,5 +1,6 @@
 //! A listing in the index: texts as numbers, sets as flags.
 
+use serde::{Deserialize, Serialize};
 use strum::VariantNames;
 
 use super::interner::{Interners, NONE};
@@ -8,7 +9,9 @@ use crate::listings::attributes::{AdditionalInfo, Sex};
 use crate::listings::search::StatusFilter;
 
 /// The values of a listing that filters compare exactly. Texts are numbers of the [`Interners`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// Snapshots contain rows: a change of the fields needs a new `snapshot::model::FORMAT`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FacetRow {
     /// Number of the organisation.
     pub(crate) organisation: u32,

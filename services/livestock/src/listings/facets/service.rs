@@ -10,9 +10,10 @@ use parking_lot::{Mutex, RwLock};
 
 use super::caching_index::CachingIndex;
 use super::exact_filters::Viewer;
+use super::full_read::read_all;
 use super::last_read::LastRead;
 use super::model::{Changes, EventCursor};
-use super::store;
+use super::{snapshot, store};
 use crate::categories::Categories;
 use crate::listings::search::ListingSearch;
 
@@ -26,7 +27,7 @@ pub(crate) struct FacetService {
     index: RwLock<CachingIndex>,
     /// The position up to which the index has the events. Locked before `index`.
     cursor: Mutex<EventCursor>,
-    /// Whether all listings were read once.
+    /// Whether the index was filled once.
     is_filled: AtomicBool,
     /// The number of reads that were started.
     reads_started: AtomicU64,
@@ -87,23 +88,34 @@ impl FacetService {
         result
     }
 
-    /// Reads the new events, or all listings, and applies them to the index.
+    /// Reads the new events and applies them to the index. Fills the index first from a snapshot or all listings.
     async fn read(self: &Arc<Self>, number: u64, db: &Database) -> Result<(), Error> {
         let cursor = self.cursor.lock().clone();
         let since = cursor.position;
-        let changes =
-            if since == 0 { None } else { Some(db.read(move |c| store::changes_since(c, &cursor)).await?) };
-        match changes {
-            Some(changes) if changes.position >= since && changes.rows.is_empty() => {
-                self.apply(number, changes);
-            }
-            Some(changes) if changes.position >= since => {
-                let service = self.clone();
-                let applied = tokio::task::spawn_blocking(move || service.apply(number, changes));
-                applied.await.map_err(|e| Error::Internal(e.into()))?;
-            }
-            // The position also moves back if a replica of the database that lags behind has taken over.
-            _ => self.read_all(number, db).await?,
+        if since == 0 {
+            let started = Instant::now();
+            let loaded = snapshot::load(db).await?;
+            let from_snapshot = loaded.is_some();
+            let (index, cursor) = match loaded {
+                Some(loaded) => loaded,
+                None => read_all(db, Duration::ZERO).await?,
+            };
+            let (listings, seconds) = (index.inner.len(), started.elapsed().as_secs_f64());
+            self.replace(number, index, cursor);
+            tracing::info!(listings, seconds, from_snapshot, "the facet index is complete");
+            return Ok(());
+        }
+        let changes = db.read(move |c| store::changes_since(c, &cursor)).await?;
+        if changes.position < since {
+            // A replica of the database that lags behind has taken over.
+            let (index, cursor) = read_all(db, Duration::ZERO).await?;
+            self.replace(number, index, cursor);
+        } else if changes.listings.rows.is_empty() {
+            self.apply(number, changes);
+        } else {
+            let service = self.clone();
+            let applied = tokio::task::spawn_blocking(move || service.apply(number, changes));
+            applied.await.map_err(|e| Error::Internal(e.into()))?;
         }
         Ok(())
     }
@@ -115,47 +127,20 @@ impl FacetService {
         if read < cursor.read {
             return;
         }
-        if !changes.rows.is_empty() {
-            cursor.track_stale(&changes.rows);
-            let mut index = self.index.write();
-            index.insert(&changes.rows);
-            index.add_spellings(changes.spellings);
-            index.add_private_spellings(changes.private_spellings);
+        if !changes.listings.rows.is_empty() {
+            cursor.track_stale(&changes.listings.rows);
+            self.index.write().apply(changes.listings);
         }
         let (position, seen) = (changes.position, changes.seen);
         *cursor = EventCursor { read, position, seen, stale: std::mem::take(&mut cursor.stale) };
     }
 
-    /// Builds a new index from all listings, which are read in pages. The next page is read while one is indexed.
-    async fn read_all(&self, read: u64, db: &Database) -> Result<(), Error> {
-        let mut index = CachingIndex::default();
-        let position = db.read(store::current_position).await?;
-        let mut cursor = EventCursor { read, position, ..EventCursor::default() };
-        let mut page = db.read(|c| store::list_after(c, None)).await?;
-        while let Some(last) = page.0.last() {
-            let after = last.id;
-            cursor.track_stale(&page.0);
-            let insert = tokio::task::spawn_blocking(move || {
-                index.insert(&page.0);
-                index.add_private_spellings(page.1);
-                index
-            });
-            let (next, inserted) = tokio::join!(db.read(move |c| store::list_after(c, Some(after))), insert);
-            (page, index) = (next?, inserted.map_err(|e| Error::Internal(e.into()))?);
-        }
-        let mut term = String::new();
-        loop {
-            let after = term.clone();
-            let spellings = db.read(move |c| store::spellings_after(c, &after)).await?;
-            let Some((last, _)) = spellings.last() else { break };
-            term.clone_from(last);
-            index.add_spellings(spellings);
-        }
+    /// Replaces the index by one that was built by a read.
+    fn replace(&self, read: u64, index: CachingIndex, cursor: EventCursor) {
         let mut current = self.cursor.lock();
         *self.index.write() = index;
-        *current = cursor;
+        *current = EventCursor { read, ..cursor };
         self.is_filled.store(true, Ordering::Release);
-        Ok(())
     }
 
     /// Returns whether all listings were read once. Requests before that wait for it.

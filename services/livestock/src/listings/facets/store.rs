@@ -10,7 +10,7 @@ use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::BigInt;
 
-use super::model::{Changes, EventCursor, FacetColumns, PrivateSpelling};
+use super::model::{Changes, EventCursor, FacetColumns, ListingChanges, PrivateSpelling};
 use crate::listings::model::{Listing, Status, TYPE_TERM_PREFIX};
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::dsl as l;
@@ -22,7 +22,7 @@ const MAX_ROWS: i64 = 2_000;
 /// Documents that one query returns.
 const MAX_DOCUMENTS: usize = 200;
 /// Values in one `IN` list. Both databases accept as many in a statement.
-const MAX_LIST_VALUES: usize = 1_000;
+pub(crate) const MAX_LIST_VALUES: usize = 1_000;
 
 /// A constant SQL expression. Unlike with `diesel::dsl::sql`, its statement is prepared once on each connection.
 #[derive(Clone, Copy, ValidGrouping)]
@@ -85,6 +85,12 @@ pub(crate) fn changes_since(c: &mut AnyConnection, cursor: &EventCursor) -> Resu
     };
     let new = events.iter().filter(|(n, _)| !cursor.seen.contains(n)).map(|(_, id)| *id);
     let ids: Vec<_> = new.chain(cursor.stale.iter().copied()).collect::<BTreeSet<_>>().into_iter().collect();
+    let seen = events.into_iter().map(|(n, _)| n).collect();
+    Ok(Changes { position, seen, listings: listings(c, &ids)? })
+}
+
+/// Returns listings by their ids, with the spellings of their terms.
+pub(crate) fn listings(c: &mut AnyConnection, ids: &[Id]) -> Result<ListingChanges, Error> {
     let mut rows = Vec::new();
     for ids in ids.chunks(MAX_LIST_VALUES) {
         rows.extend(l::listings.filter(l::id.eq_any(ids)).select(FacetColumns::as_select()).load(c)?);
@@ -96,8 +102,7 @@ pub(crate) fn changes_since(c: &mut AnyConnection, cursor: &EventCursor) -> Resu
         spellings.extend(s::spellings.filter(s::term.eq_any(terms)).load::<(String, String)>(c)?);
     }
     let private_spellings = private_spellings(c, &rows)?;
-    let seen = events.into_iter().map(|(n, _)| n).collect();
-    Ok(Changes { position, seen, rows, spellings, private_spellings })
+    Ok(ListingChanges { rows, spellings, private_spellings })
 }
 
 /// Returns the spellings of breeds and societies in those of these listings that were never published.
@@ -123,18 +128,15 @@ fn private_spellings(c: &mut AnyConnection, rows: &[FacetColumns]) -> Result<Vec
     Ok(spellings)
 }
 
-/// Returns up to 2,000 listings in the order of their ids, after an id or from the start.
-pub(crate) fn list_after(
-    c: &mut AnyConnection,
-    after: Option<Id>,
-) -> Result<(Vec<FacetColumns>, Vec<PrivateSpelling>), Error> {
+/// Returns up to 2,000 listings in the order of their ids, after an id or from the start. Public spellings are left out.
+pub(crate) fn list_after(c: &mut AnyConnection, after: Option<Id>) -> Result<ListingChanges, Error> {
     let query = l::listings.order(l::id).limit(MAX_ROWS).select(FacetColumns::as_select()).into_boxed();
     let rows = match after {
         Some(id) => query.filter(l::id.gt(id)).load(c)?,
         None => query.load(c)?,
     };
-    let spellings = private_spellings(c, &rows)?;
-    Ok((rows, spellings))
+    let private_spellings = private_spellings(c, &rows)?;
+    Ok(ListingChanges { rows, spellings: Vec::new(), private_spellings })
 }
 
 /// Returns up to 2,000 terms of breeds and societies with their spellings, in ascending order after a term.

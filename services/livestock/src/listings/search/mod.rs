@@ -20,7 +20,9 @@ pub(crate) use parameters::ListingSearchParams;
 pub(crate) use sorts::ListingSortKey;
 
 /// The value of `f:status`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema, strum::IntoStaticStr)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema, strum::IntoStaticStr, strum::VariantNames,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum StatusFilter {

@@ -1,6 +1,8 @@
 //! The index that facets are counted over: 80 bytes for each listing, in the order of their ids. It also has the latest
 //! changes, so that cached counts can be updated.
 
+mod records;
+
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 

@@ -6,6 +6,7 @@ use crate::listings::facets::index::MAX_UNUSED_TEXTS;
 use crate::listings::facets::interner::UNKNOWN;
 use crate::listings::facets::model::PrivateSpelling;
 use crate::listings::facets::response::MAX_VALUES;
+use crate::listings::search_fields::line;
 
 #[test]
 fn the_cache_stays_within_its_limits() {

@@ -4,11 +4,8 @@ mod limits;
 mod values;
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use common::Format;
-use common::validation::ValidationErrors;
-use database::Id;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::json;
@@ -16,128 +13,11 @@ use serde_json::json;
 use super::*;
 use crate::listings::facets::FacetService;
 use crate::listings::facets::caching_index::CachingIndex;
-use crate::listings::facets::exact_filters::Viewer;
+use crate::listings::facets::fixtures::{
+    CATEGORIES, VIEWERS, WORDS, any_row, any_search, id, row, search, word,
+};
 use crate::listings::facets::index::MAX_CHANGES;
-use crate::listings::facets::model::{Changes, FacetColumns};
-use crate::listings::search::{ListingSearch, ListingSearchParams};
-use crate::listings::search_fields::line;
-use crate::listings::store::ROW_VERSION;
-
-const VIEWERS: [Viewer<'static>; 3] = [
-    Viewer { organisation_id: "a", admin: false },
-    Viewer { organisation_id: "b", admin: true },
-    Viewer { organisation_id: "", admin: false },
-];
-
-const WORDS: [&str; 4] = ["hereford", "texel", "cross", "our own"];
-
-fn id(n: usize) -> Id {
-    Id::parse(&format!("00000000-0000-7000-8000-{n:012}")).unwrap()
-}
-
-static CATEGORIES: LazyLock<Categories> = LazyLock::new(|| Categories::open(None).unwrap());
-
-/// Returns an active listing.
-fn row(id: Id, breed: &str) -> FacetColumns {
-    FacetColumns {
-        id,
-        organisation_id: "a".to_owned(),
-        kind: "selling".to_owned(),
-        status: "active".to_owned(),
-        category: 2,
-        min_age: None,
-        max_age: None,
-        born: None,
-        breed: Some(breed.to_owned()),
-        breed_type: None,
-        breed_society: None,
-        types: String::new(),
-        sexes: String::new(),
-        additional_info: String::new(),
-        derived: ROW_VERSION,
-        cancelled_as_draft: false,
-        x: None,
-        y: None,
-        z: None,
-    }
-}
-
-fn search(query: &serde_json::Value) -> ListingSearch {
-    let parameters: ListingSearchParams = serde_json::from_value(query.clone()).unwrap();
-    let mut errors = ValidationErrors::default();
-    let search = parameters.parse(Format::Json, &CATEGORIES, &mut errors);
-    assert!(errors.is_empty(), "{query}");
-    search
-}
-
-fn word() -> impl Strategy<Value = String> {
-    select(&WORDS[..]).prop_map(str::to_owned)
-}
-
-fn lines(words: &'static [&'static str]) -> impl Strategy<Value = String> {
-    prop::option::of(select(words)).prop_map(|word| word.map(line).unwrap_or_default())
-}
-
-/// Generates any state of one of twelve listings.
-fn any_row() -> impl Strategy<Value = FacetColumns> {
-    let states = [
-        ("active", false),
-        ("active", false),
-        ("sold", false),
-        ("found", false),
-        ("draft", false),
-        ("cancelled", false),
-        ("cancelled", true),
-    ];
-    let state = select(states.to_vec());
-    let identity = (0..12_usize, state, select(vec!["selling", "buying"]), 1..=5, select(vec!["a", "b"]));
-    let terms = [prop::option::of(word()), prop::option::of(word()), prop::option::of(word())];
-    let flags = (lines(&["store", "calves"]), lines(&["ewes", "cows"]), lines(&["organic", "named-sire"]));
-    (identity, terms, flags).prop_map(
-        |(
-            (n, (status, cancelled_as_draft), kind, category, organisation),
-            terms,
-            (types, sexes, additional_info),
-        )| {
-            let [breed, breed_type, breed_society] = terms;
-            FacetColumns {
-                status: status.to_owned(),
-                cancelled_as_draft,
-                kind: kind.to_owned(),
-                category,
-                organisation_id: organisation.to_owned(),
-                breed,
-                breed_type,
-                breed_society,
-                types,
-                sexes,
-                additional_info,
-                ..row(id(n), "")
-            }
-        },
-    )
-}
-
-fn any_search() -> impl Strategy<Value = ListingSearch> {
-    let words = || prop::collection::vec(word(), 0..3);
-    let filters = [
-        ("f:status", vec!["active-selling", "active-buying", "sold", "found", "draft", "cancelled"]),
-        ("f:commodityType", vec!["cattle", "sheep", "store", "calves", "none"]),
-        ("f:commoditySexes", vec!["ewes", "cows"]),
-        ("f:commodityAdditionalInfo", vec!["organic", "named-sire"]),
-        ("f:organisationId", vec!["a", "b", "c"]),
-    ];
-    let filters = filters.map(|(name, values)| {
-        prop::option::weighted(0.3, select(values)).prop_map(move |value| value.map(|value| (name, value)))
-    });
-    (filters, words(), words()).prop_map(|(filters, breeds, societies)| {
-        let mut query = json!({"f:commodityBreed": breeds, "f:commodityBreedSociety": societies});
-        for (name, value) in filters.into_iter().flatten() {
-            query[name] = json!(value);
-        }
-        search(&query)
-    })
-}
+use crate::listings::facets::model::{Changes, FacetColumns, ListingChanges};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -246,9 +126,7 @@ fn changes_of_an_earlier_read_are_ignored_after_a_later_one() {
     let changes = |breed| Changes {
         position: 1,
         seen: HashSet::from([1]),
-        rows: vec![row(id(1), breed)],
-        spellings: Vec::new(),
-        private_spellings: Vec::new(),
+        listings: ListingChanges { rows: vec![row(id(1), breed)], ..ListingChanges::default() },
     };
     service.apply(2, changes("texel"));
     service.apply(1, changes("hereford"));
