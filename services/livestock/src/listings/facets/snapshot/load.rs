@@ -53,9 +53,9 @@ async fn load_with(
     let changed: Vec<_> = changed.into_iter().collect();
     for ids in changed.chunks(MAX_LIST_VALUES) {
         let ids = ids.to_vec();
-        let changes = db.read(move |c| listings(c, &ids)).await?;
-        cursor.track_stale(&changes.rows);
-        index = apply(index, changes).await?;
+        let page = db.read(move |c| listings(c, &ids)).await?;
+        cursor.track_stale(&page.rows);
+        index = apply(index, page).await?;
     }
     Ok(Some((index, cursor)))
 }

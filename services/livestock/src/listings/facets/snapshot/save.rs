@@ -39,8 +39,8 @@ pub(super) async fn save(db: &Database, id: Id, state: SnapshotState) -> Result<
     let (index, cursor) = read_all(db, PAUSE).await?;
     let (sender, mut encoded) = mpsc::channel(1);
     let encoding = tokio::task::spawn_blocking(move || {
-        let stale = cursor.stale.iter().map(|id| IndexRecord::Stale(*id));
-        let mut chunks = encode(index.inner.records().chain(stale));
+        let stale_listings = cursor.stale.iter().map(|id| IndexRecord::Stale(*id));
+        let mut chunks = encode(index.inner.records().chain(stale_listings));
         // Fails if the snapshot is abandoned.
         let _ = chunks.try_for_each(|chunk| sender.blocking_send(chunk));
         (index.inner.len(), cursor.position)
