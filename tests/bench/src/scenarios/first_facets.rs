@@ -27,8 +27,8 @@ enum End {
     Killed,
 }
 
-/// Measures the first start on a copy of the data, starts after a stop, and one after a kill. Waits for a snapshot of the
-/// facet index after the first start. On PostgreSQL the service is a second replica.
+/// Measures the first start on a copy of the data, starts after a stop, and one after a kill. Waits for a snapshot of
+/// the facet index after the first start. On PostgreSQL the service is a second replica.
 pub fn run(env: &BenchEnvironment) -> Result<()> {
     let livestock = env.livestock()?;
     let data = env.temp_path("livestock");

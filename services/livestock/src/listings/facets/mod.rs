@@ -3,8 +3,8 @@
 //!
 //! [`FacetService`] counts in memory, over an [`index`] of the columns that searches compare, and caches the counts by
 //! combination of filters ([`cache`]). It updates the index from the events of listings. Every request reads the new
-//! events first, so its counts include every change that was committed before the request, on any replica. A start loads
-//! the index from a [`snapshot`].
+//! events first, so its counts include every change that was committed before the request, on any replica. A start
+//! loads the index from a [`snapshot`].
 
 mod cache;
 mod caching_index;

@@ -128,7 +128,8 @@ fn private_spellings(c: &mut AnyConnection, rows: &[FacetColumns]) -> Result<Vec
     Ok(spellings)
 }
 
-/// Returns up to 2,000 listings in the order of their ids, after an id or from the start. Public spellings are left out.
+/// Returns up to 2,000 listings in the order of their ids, after an id or from the start. Public spellings are left
+/// out.
 pub(crate) fn list_after(c: &mut AnyConnection, after: Option<Id>) -> Result<ListingChanges, Error> {
     let query = l::listings.order(l::id).limit(MAX_ROWS).select(FacetColumns::as_select()).into_boxed();
     let rows = match after {

@@ -14,8 +14,8 @@ use crate::listings::facets::full_read::apply;
 use crate::listings::facets::model::EventCursor;
 use crate::listings::facets::store::{MAX_LIST_VALUES, current_position, listings};
 
-/// Loads the index from the snapshot and the listings that changed later. Returns `None` if there is no usable snapshot,
-/// or if too many listings changed.
+/// Loads the index from the snapshot and the listings that changed later. Returns `None` if there is no usable
+/// snapshot, or if too many listings changed.
 ///
 /// # Errors
 /// If the database fails. A damaged snapshot is no error.

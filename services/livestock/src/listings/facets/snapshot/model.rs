@@ -66,8 +66,8 @@ impl SnapshotState {
     }
 }
 
-/// Returns a text that differs if this program cannot read a snapshot, or if a migration may have changed listings after
-/// it. `schema` is the version of the last migration in the database.
+/// Returns a text that differs if this program cannot read a snapshot, or if a migration may have changed listings
+/// after it. `schema` is the version of the last migration in the database.
 pub(crate) fn layout(schema: &str) -> String {
     let flags = [StatusFilter::VARIANTS, Sex::VARIANTS, AdditionalInfo::VARIANTS].concat().join(" ");
     format!(

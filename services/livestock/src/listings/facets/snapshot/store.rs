@@ -61,8 +61,8 @@ pub(crate) fn insert_chunk(c: &mut AnyConnection, id: Id, number: i32, contents:
     Ok(())
 }
 
-/// Deletes one chunk of a replaced or abandoned snapshot, but none of the snapshot `except`. Returns whether there may be
-/// more.
+/// Deletes one chunk of a replaced or abandoned snapshot, but none of the snapshot `except`. Returns whether there may
+/// be more.
 pub(crate) fn delete_unused_chunk(c: &mut AnyConnection, except: Id) -> Result<bool, Error> {
     let mut used: Vec<Id> = f::facet_snapshots.select(f::id).load(c)?;
     used.push(except);
@@ -75,8 +75,8 @@ pub(crate) fn delete_unused_chunk(c: &mut AnyConnection, except: Id) -> Result<b
     Ok(true)
 }
 
-/// Writes the header of a snapshot and deletes that of the replaced one. Returns `false` if another replica has written a
-/// snapshot or deleted chunks meanwhile, or if the database is in an earlier state than that of the snapshot.
+/// Writes the header of a snapshot and deletes that of the replaced one. Returns `false` if another replica has written
+/// a snapshot or deleted chunks meanwhile, or if the database is in an earlier state than that of the snapshot.
 pub(crate) fn complete(
     c: &mut AnyConnection,
     new: &SnapshotHeader,
