@@ -39,7 +39,7 @@ mod tests {
     use std::time::Duration;
 
     use tokio::sync::oneshot;
-    use tokio::time::{sleep, timeout};
+    use tokio::time::timeout;
 
     use super::*;
 
@@ -47,17 +47,23 @@ mod tests {
     fn a_dropped_future_runs_to_its_end() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let future = |sender: oneshot::Sender<i32>| {
-                Detaching::new(async move {
-                    sleep(Duration::from_millis(20)).await;
+            // Returns a future that waits at a gate, the gate, and the receiver of what it sends at its end.
+            let gated = || {
+                let (open, gate) = oneshot::channel();
+                let (sender, receiver) = oneshot::channel();
+                let future = Detaching::new(async move {
+                    let _ = gate.await;
                     sender.send(1)
-                })
+                });
+                (future, open, receiver)
             };
-            let (sender, mut receiver) = oneshot::channel();
-            assert_eq!(future(sender).await, Ok(()));
+            let (future, open, mut receiver) = gated();
+            let (sent, opened) = tokio::join!(future, async { open.send(()) });
+            assert_eq!((sent, opened), (Ok(()), Ok(())));
             assert_eq!(receiver.try_recv(), Ok(1));
-            let (sender, receiver) = oneshot::channel();
-            assert!(timeout(Duration::from_millis(1), future(sender)).await.is_err());
+            let (future, open, receiver) = gated();
+            assert!(timeout(Duration::from_millis(1), future).await.is_err());
+            open.send(()).unwrap();
             assert_eq!(receiver.await, Ok(1));
         });
     }

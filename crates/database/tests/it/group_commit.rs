@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use database::Error;
 use diesel::Connection;
@@ -10,6 +10,9 @@ use futures_util::future::join_all;
 use testkit::{Backend, block_on};
 
 use crate::support::{Thing, add, insert, names, open};
+
+/// Time for which a group of writes is open, as in `src/group_commit.rs`.
+const MAX_GROUP_TIME: Duration = Duration::from_millis(20);
 
 /// Counts the commits in a write-ahead log. A frame that ends a commit has the size of the database in its header.
 fn commits(url: &str) -> usize {
@@ -69,22 +72,26 @@ fn queued_writes_share_commits() {
 fn queued_writes_of_cancelled_callers_are_skipped() {
     block_on(async {
         let (db, _test) = open(Backend::Sqlite).await;
+        let (started, mut has_started) = tokio::sync::mpsc::channel(1);
+        let (release, released) = std::sync::mpsc::channel::<()>();
         let slow = tokio::spawn({
             let db = db.clone();
             async move {
-                db.write(|c| {
-                    std::thread::sleep(Duration::from_millis(200));
+                db.write(move |c| {
+                    let _ = started.try_send(());
+                    let _ = released.recv();
                     insert(c, &Thing::named("slow"))
                 })
                 .await
             }
         });
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        has_started.recv().await.unwrap();
         for i in 0..5 {
             let name = format!("cancelled {i}");
             let waiting = tokio::time::timeout(Duration::from_millis(5), add(&db, &name)).await;
             assert!(waiting.is_err(), "the slow write still runs");
         }
+        release.send(()).unwrap();
         add(&db, "last").await.unwrap();
         slow.await.unwrap().unwrap();
         assert_eq!(names(&db).await, ["last", "slow"]);
@@ -96,11 +103,17 @@ fn single_writes_commit_without_delay() {
     block_on(async {
         let (db, _test) = open(Backend::Sqlite).await;
         add(&db, "warm").await.unwrap();
-        let started = std::time::Instant::now();
-        for i in 0..20 {
+        // A delay would slow down each write; a busy machine or disk slows down some of them.
+        let mut fastest = Duration::MAX;
+        for i in 0..200 {
+            let started = Instant::now();
             add(&db, &i.to_string()).await.unwrap();
+            fastest = fastest.min(started.elapsed());
+            if fastest < MAX_GROUP_TIME {
+                return;
+            }
         }
-        assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+        panic!("the fastest write took {fastest:?}");
     });
 }
 

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use database::{Database, Error, Options};
+use database::{Error, Options};
 use diesel::RunQueryDsl;
 use testkit::{Backend, TestDatabase, block_on};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::support::{Thing, add, insert, migrations, names, options};
+use crate::support::{Thing, add, insert, names, open_with, options};
 
 /// Starts a proxy before the server and returns the database URL through it. While `stalled` is true, a connection that
 /// transfers data stalls for good: the proxy reads from it and forwards nothing.
@@ -48,7 +48,7 @@ fn calls_to_stalled_servers_are_abandoned_and_later_calls_succeed() {
         let stalled = Arc::new(AtomicBool::new(false));
         let url = stalling_proxy(&test.url, &stalled).await;
         let options = Options { pool_size: 2, wait_timeout: Duration::from_millis(500), ..options(&url) };
-        let db = Database::open(options, migrations).await.unwrap();
+        let db = open_with(options).await;
         add(&db, "before").await.unwrap();
         stalled.store(true, Ordering::SeqCst);
         let started = Instant::now();
@@ -60,13 +60,13 @@ fn calls_to_stalled_servers_are_abandoned_and_later_calls_succeed() {
         let (read, written) = tokio::join!(read, add(&db, "meanwhile"));
         assert!(matches!(read, Err(Error::Unavailable(_))), "{read:?}");
         assert!(matches!(written, Err(Error::Unavailable(_))), "{written:?}");
-        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
         assert!(!db.ping().await, "both connections are stalled");
         // The old connections stay stalled. Other calls use their permits.
         stalled.store(false, Ordering::SeqCst);
         let resumed = Instant::now();
         while let Err(error) = add(&db, "after").await {
-            assert!(resumed.elapsed() < Duration::from_secs(10), "{error:?}");
+            assert!(resumed.elapsed() < Duration::from_secs(30), "{error:?}");
         }
         assert_eq!(names(&db).await, ["after", "before"]);
         assert!(db.ping().await);
@@ -80,7 +80,7 @@ fn unanswered_commits_have_an_unknown_outcome() {
         let stalled = Arc::new(AtomicBool::new(false));
         let url = stalling_proxy(&test.url, &stalled).await;
         let options = Options { wait_timeout: Duration::from_millis(500), ..options(&url) };
-        let db = Database::open(options, migrations).await.unwrap();
+        let db = open_with(options).await;
         let thing = Thing::named("maybe");
         let written = db.write(move |c| {
             insert(c, &thing)?;
@@ -97,7 +97,7 @@ fn slow_queries_are_not_abandoned() {
     block_on(async {
         let test = TestDatabase::empty(Backend::Postgres).await;
         let short = Options { wait_timeout: Duration::from_millis(300), ..options(&test.url) };
-        let db = Database::open(short, migrations).await.unwrap();
+        let db = open_with(short).await;
         let slept = db.read(|c| {
             diesel::sql_query("SELECT pg_sleep(3)").execute(c)?;
             Ok::<_, Error>(())

@@ -1,6 +1,6 @@
 //! A small schema and helpers for databases that have it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use database::{Amount, AnyConnection, Database, Error, Id, Json, Migrations, Options, Timestamp};
 use diesel::prelude::*;
@@ -61,6 +61,18 @@ pub(crate) fn options(url: &str) -> Options {
 pub(crate) async fn open(backend: Backend) -> (Database, TestDatabase) {
     let test = TestDatabase::empty(backend).await;
     (Database::open(options(&test.url), migrations).await.unwrap(), test)
+}
+
+/// Opens a database with a short timeout, which also limits each attempt to open it. On a busy machine some attempts
+/// fail.
+pub(crate) async fn open_with(options: Options) -> Database {
+    let begun = Instant::now();
+    loop {
+        match Database::open(options.clone(), migrations).await {
+            Ok(db) => return db,
+            Err(error) => assert!(begun.elapsed() < Duration::from_secs(30), "{error:?}"),
+        }
+    }
 }
 
 pub(crate) fn insert(c: &mut AnyConnection, thing: &Thing) -> Result<(), Error> {

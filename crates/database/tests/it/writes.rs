@@ -1,5 +1,7 @@
 //! Guarantees of `Database::write` on both databases.
 
+use std::time::{Duration, Instant};
+
 use database::Error;
 use diesel::prelude::*;
 use futures_util::future::join_all;
@@ -112,14 +114,25 @@ testkit::on_both! {
 
     async fn cancelled_callers_do_not_cancel_running_writes(backend) {
         let (db, _test) = open(backend).await;
+        let (started, mut has_started) = tokio::sync::mpsc::channel(1);
+        let (release, released) = std::sync::mpsc::channel::<()>();
         let thing = Thing::named("slow");
         let write = db.write(move |c| {
-            std::thread::sleep(std::time::Duration::from_millis(50));
+            let _ = started.try_send(());
+            let _ = released.recv();
             insert(c, &thing)
         });
-        assert!(tokio::time::timeout(std::time::Duration::from_millis(10), write).await.is_err());
+        tokio::select! {
+            result = write => panic!("the write has ended: {result:?}"),
+            Some(()) = has_started.recv() => {} // drops the write
+        }
+        release.send(()).unwrap();
         add(&db, "next").await.unwrap();
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        assert_eq!(names(&db).await, ["next", "slow"]);
+        // PostgreSQL commits the writes on different connections.
+        let begun = Instant::now();
+        while names(&db).await != ["next", "slow"] {
+            assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", names(&db).await);
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 }
