@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use testkit::{App, User};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use crate::echo::{start_with, thing};
@@ -14,7 +15,11 @@ use crate::malformed_http::{connect, read_to_end};
 const READYZ: &[u8] = b"GET /readyz HTTP/1.1\r\nhost: h\r\n\r\n";
 
 async fn start(drain_seconds: u64) -> App {
-    start_with(|config| config.server.drain_seconds = drain_seconds).await
+    start_with(|config| {
+        config.server.drain_seconds = drain_seconds;
+        config.server.head_seconds = 60;
+    })
+    .await
 }
 
 /// Reads one response from a connection that may stay open.
@@ -27,15 +32,18 @@ async fn read_response(stream: &mut TcpStream) -> String {
 #[test]
 fn reports_stopping_and_answers_requests() {
     testkit::block_on(async {
-        let app = start(1).await;
-        let (mut reused, mut silent) = (connect(&app).await, connect(&app).await);
+        let app = start(60).await;
+        let mut reused = connect(&app).await;
         reused.write_all(READYZ).await.unwrap();
         assert!(read_response(&mut reused).await.starts_with("HTTP/1.1 200"));
         let address = app.url.trim_start_matches("http://").to_owned();
-        let (slow, error) = (app.get("/v1/sleep?ms=300"), app.get("/v1/who").bearer("nobody"));
+        let (slow, error) = (app.get("/v1/sleep?ms=3000"), app.get("/v1/who").bearer("nobody"));
         let slow = tokio::spawn(slow.send());
         sleep(Duration::from_millis(100)).await;
-        let (started, drained) = (Instant::now(), app.drain_and_stop(pending()));
+        let (stop_now, stopped_now) = oneshot::channel::<()>();
+        let drained = app.drain_and_stop(async {
+            let _ = stopped_now.await;
+        });
         let client = async {
             sleep(Duration::from_millis(100)).await;
             // On a connection that was used before, and on a new one.
@@ -50,21 +58,45 @@ fn reports_stopping_and_answers_requests() {
             }
             assert_eq!(slow.await.unwrap().header("connection"), "close", "begun before the drain");
             assert_eq!(error.send().await.header("connection"), "close", "errors");
-            // New connections are refused, and accepted ones are still served.
-            sleep(Duration::from_secs(1).saturating_sub(started.elapsed())).await;
-            while let Ok(accepted) = TcpStream::connect(&address).await {
-                assert!(started.elapsed() < Duration::from_millis(1400), "connections are still accepted");
-                drop(accepted);
-                sleep(Duration::from_millis(5)).await;
-            }
-            silent.write_all(b"GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n").await.unwrap();
-            let response = read_to_end(silent).await;
-            assert!(
-                response.starts_with("HTTP/1.1 200") && response.contains("connection: close"),
-                "{response}"
-            );
+            stop_now.send(()).unwrap();
         };
         tokio::join!(drained, client);
+    });
+}
+
+/// Connects before the drain, and sends a request when the listener refuses connections. Returns the response.
+async fn request_after_the_last_accept() -> String {
+    let app = start(1).await;
+    let mut accepted = connect(&app).await;
+    let address = app.url.trim_start_matches("http://").to_owned();
+    let (started, drained) = (Instant::now(), app.drain_and_stop(pending()));
+    let client = async {
+        sleep(Duration::from_secs(1)).await;
+        while TcpStream::connect(&address).await.is_ok() {
+            assert!(started.elapsed() < Duration::from_secs(30), "connections are still accepted");
+            sleep(Duration::from_millis(5)).await;
+        }
+        // Fails if the server has stopped.
+        let _ = accepted.write_all(b"GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n").await;
+        read_to_end(accepted).await
+    };
+    tokio::join!(drained, client).1
+}
+
+#[test]
+fn answers_on_accepted_connections_after_it_refuses_new_ones() {
+    testkit::block_on(async {
+        let is_complete =
+            |response: &str| response.starts_with("HTTP/1.1 200") && response.contains("connection: close");
+        let mut response = request_after_the_last_accept().await;
+        // The server waits half a second for the request, which a busy machine may send too late.
+        for _ in 0..4 {
+            if is_complete(&response) {
+                break;
+            }
+            response = request_after_the_last_accept().await;
+        }
+        assert!(is_complete(&response), "{response}");
     });
 }
 
@@ -74,7 +106,7 @@ fn a_second_signal_ends_the_drain() {
         let (app, started) = (start(60).await, Instant::now());
         app.drain_and_stop(sleep(Duration::from_millis(200))).await;
         let elapsed = started.elapsed();
-        assert!(elapsed > Duration::from_millis(190) && elapsed < Duration::from_secs(3), "{elapsed:?}");
+        assert!(elapsed > Duration::from_millis(190) && elapsed < Duration::from_secs(30), "{elapsed:?}");
     });
 }
 

@@ -21,13 +21,18 @@ fn short_timeouts() -> Server {
     Server { head_seconds: 1, idle_seconds: 1, stalled_seconds: 1, ..Server::default() }
 }
 
-/// Requests a large file repeatedly, for about this many bytes. Returns the size of the file and the number of
-/// requests.
-async fn request_bytes(app: &App, stream: &mut TcpStream, bytes: usize) -> (usize, usize) {
+/// Requests a large file repeatedly on one connection, for about this many bytes. Returns the connection, the size of
+/// the file and the number of requests. Connects last, since the server closes a connection that is silent for long.
+async fn request_bytes(
+    app: &App,
+    connecting: impl Future<Output = TcpStream>,
+    bytes: usize,
+) -> (TcpStream, usize, usize) {
     let whole = app.get("/docs/swagger-ui-bundle.js").send().await.bytes.len();
     let request = b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: h\r\n\r\n";
+    let mut stream = connecting.await;
     stream.write_all(&request.repeat(bytes / whole)).await.unwrap();
-    (whole, bytes / whole)
+    (stream, whole, bytes / whole)
 }
 
 /// Reads until the server closes the connection. Returns `None` if it is open after ten seconds.
@@ -41,10 +46,9 @@ async fn read_until_closed(mut stream: TcpStream) -> Option<Vec<u8>> {
 fn aborts_a_response_that_is_not_read() {
     testkit::block_on(async {
         let app = start(short_timeouts()).await;
-        let mut stream = connect(&app).await;
         // More than the kernel buffers.
-        let (whole, times) = request_bytes(&app, &mut stream, 24 << 20).await;
-        tokio::time::sleep(Duration::from_secs(3)).await;
+        let (stream, whole, times) = request_bytes(&app, connect(&app), 24 << 20).await;
+        tokio::time::sleep(Duration::from_secs(6)).await;
         let received = read_until_closed(stream).await.expect("the connection is closed").len();
         assert!(received < whole * (times - 1), "{received} bytes of {times} times {whole}");
     });
@@ -54,8 +58,7 @@ fn aborts_a_response_that_is_not_read() {
 fn completes_a_response_that_is_read_with_pauses() {
     testkit::block_on(async {
         let app = start(Server { stalled_seconds: 3, ..short_timeouts() }).await;
-        let mut stream = connect(&app).await;
-        let (whole, times) = request_bytes(&app, &mut stream, 16 << 20).await;
+        let (mut stream, whole, times) = request_bytes(&app, connect(&app), 16 << 20).await;
         let (mut received, mut piece) = (0, vec![0; 2 << 20]);
         while received < whole * times {
             // Each pause is shorter than the timeout.
@@ -70,8 +73,7 @@ fn completes_a_response_that_is_read_with_pauses() {
 fn a_blocked_response_is_not_idle() {
     testkit::block_on(async {
         let app = start(Server { stalled_seconds: 60, ..short_timeouts() }).await;
-        let mut stream = connect(&app).await;
-        let (whole, times) = request_bytes(&app, &mut stream, 24 << 20).await;
+        let (mut stream, whole, times) = request_bytes(&app, connect(&app), 24 << 20).await;
         tokio::time::sleep(Duration::from_secs(4)).await;
         stream.read_exact(&mut vec![0; whole * times]).await.unwrap();
     });
@@ -81,16 +83,16 @@ fn a_blocked_response_is_not_idle() {
 #[test]
 fn completes_a_response_that_is_read_slowly() {
     testkit::block_on(async {
-        let app = start(Server { stalled_seconds: 2, ..short_timeouts() }).await;
+        let app = start(Server { stalled_seconds: 4, ..short_timeouts() }).await;
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(64 << 10).unwrap();
         let address = app.url.trim_start_matches("http://").parse().unwrap();
-        let mut stream = socket.connect(address).await.unwrap();
-        let (whole, times) = request_bytes(&app, &mut stream, 16 << 20).await;
+        let connecting = async { socket.connect(address).await.unwrap() };
+        let (mut stream, whole, times) = request_bytes(&app, connecting, 16 << 20).await;
         let mut bytes = vec![0; whole * times];
         let (slowly, rest) = bytes.split_at_mut(5 << 19);
         for piece in slowly.chunks_mut(100 << 10) {
-            tokio::time::sleep(Duration::from_millis(250)).await;
+            tokio::time::sleep(Duration::from_millis(500)).await;
             stream.read_exact(piece).await.unwrap();
         }
         stream.read_exact(rest).await.unwrap();
@@ -120,11 +122,13 @@ fn stops_reading_a_refused_body() {
             while to.write_all(b"1\r\n \r\n").await.is_ok() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
+            // The response is complete only when it has been read.
+            std::future::pending::<()>().await;
         };
         let mut response = Vec::new();
         tokio::select! {
             _ = from.read_to_end(&mut response) => {}
-            () = sending => {}
+            () = sending => unreachable!(),
             () = tokio::time::sleep(Duration::from_secs(10)) => panic!("the body is still read"),
         }
         assert!(response.starts_with(b"HTTP/1.1 401"), "{}", String::from_utf8_lossy(&response));
@@ -158,8 +162,8 @@ fn a_response_that_pauses_is_not_timed_out() {
 fn connections_beyond_the_limit_wait_for_others_to_end() {
     testkit::block_on(async {
         let app = start(Server { connections: 2, ..short_timeouts() }).await;
-        let silent = [connect(&app).await, connect(&app).await];
         let started = Instant::now();
+        let silent = [connect(&app).await, connect(&app).await];
         let mut third = connect(&app).await;
         third.write_all(HEALTHZ).await.unwrap();
         let mut begin = [0; 12];
