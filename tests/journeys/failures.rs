@@ -36,7 +36,7 @@ testkit::on_both! {
         assert!(!reply.header("retry-after").is_empty());
         assert_eq!(reply.error(503), "dependency_unavailable");
         assert_eq!(logistics.get("/v1/loads").by(&haulier).send().await.ok(), json!([]));
-        assert_eq!(logistics.get("/readyz").send().await.ok()["system"], "degraded");
+        logistics.wait_for_readiness("system", "degraded").await;
     }
 
     async fn all_services_accept_and_reject_the_same_tokens(backend) {

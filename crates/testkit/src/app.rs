@@ -1,7 +1,11 @@
 //! A service that runs in the test's process.
 
+use std::time::{Duration, Instant};
+
 use common::config::{Auth, Config, DatabaseConfig, Server};
 use common::{Running, Service};
+use serde_json::Value;
+use tokio::time::sleep;
 
 use crate::client::TestRequest;
 use crate::{AUDIENCE, Backend, ISSUER, TestDatabase, jwks_file, statements};
@@ -55,6 +59,23 @@ impl App {
     /// Builds a POST request.
     pub fn post(&self, path: &str) -> TestRequest {
         self.call("POST", path)
+    }
+
+    /// Returns the body of `/readyz` as soon as the service is ready and a dependency has this state. The checks of
+    /// `/readyz` have short timeouts, so on a busy machine one request shows no state, or a wrong one.
+    ///
+    /// # Panics
+    /// After 15 s.
+    pub async fn wait_for_readiness(&self, dependency: &str, state: &str) -> Value {
+        let begun = Instant::now();
+        loop {
+            let reply = self.get("/readyz").send().await;
+            if reply.status == 200 && reply.json()[dependency] == state {
+                return reply.json();
+            }
+            assert!(begun.elapsed() < Duration::from_secs(15), "{} {}", reply.status, reply.text());
+            sleep(Duration::from_millis(100)).await;
+        }
     }
 
     /// Starts to record the SQL statements of the service, for [`App::take_statements`].

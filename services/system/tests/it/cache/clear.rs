@@ -36,7 +36,7 @@ testkit::on_both! {
     async fn memory_cache_can_be_cleared(backend) {
         let (app, _, _folder) = start(backend, empty_cache("memory:")).await;
         assert_eq!(clear(&app, json!({"flush": true})).await.ok(), cleared("0 entries were"));
-        assert_eq!(app.get("/readyz").send().await.ok()["cache"], "ok");
+        app.wait_for_readiness("cache", "ok").await;
     }
 
     async fn counts_hits_misses_and_size(backend) {

@@ -81,7 +81,7 @@ fn stores_contents_in_azure() {
             ..Settings::default()
         };
         let app = App::start::<System>(Backend::Sqlite, settings).await;
-        assert_eq!(app.get("/readyz").send().await.ok()["store"], "ok");
+        app.wait_for_readiness("store", "ok").await;
         assert_round_trip(&app.url, &server, "/container/some/folder/").await;
         let put = server.received_requests().await.unwrap().into_iter().find(|r| r.method.as_str() == "PUT");
         let put = put.unwrap();

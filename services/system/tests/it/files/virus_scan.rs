@@ -1,7 +1,5 @@
 //! Virus scans of uploads, with a stub that implements the protocol of clamd.
 
-use std::time::{Duration, Instant};
-
 use system::Settings;
 use testkit::{Backend, User};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufStream};
@@ -84,7 +82,7 @@ async fn assert_unavailable(files: &Files, content: &[u8]) {
 testkit::on_both! {
     async fn refuses_infected_uploads(backend) {
         let files = start(backend, clamd(StubMode::Normal).await).await;
-        assert_eq!(files.app.get("/readyz").send().await.ok()["scanner"], "ok");
+        files.app.wait_for_readiness("scanner", "ok").await;
         let user = User::of("farm");
         let mut infected = noise(1_500_000);
         infected.extend(EICAR);
@@ -127,7 +125,7 @@ fn scans_over_a_unix_socket() {
             }
         });
         let files = start(Backend::Sqlite, format!("unix://{}", path.display()).parse().unwrap()).await;
-        assert_eq!(files.app.get("/readyz").send().await.ok()["scanner"], "ok");
+        files.app.wait_for_readiness("scanner", "ok").await;
         files.make(&User::of("farm"), "misc", b"clean").await;
         let form = form("files", "misc", "x").part("file", part(EICAR));
         assert_eq!(files.upload(&User::of("farm"), form).await.errors(), ["file infected"]);
@@ -142,15 +140,13 @@ fn stores_nothing_without_a_verdict() {
         assert_unavailable(&files, &noise(20 << 20)).await;
         for mode in [StubMode::Garbage, StubMode::Silent] {
             let files = start(Backend::Sqlite, clamd(mode).await).await;
-            let began = Instant::now();
-            assert_eq!(files.app.get("/readyz").send().await.ok()["scanner"], "degraded");
-            assert!(began.elapsed() < Duration::from_millis(900));
+            files.assert_soon_degraded("scanner").await;
             assert_unavailable(&files, b"x").await;
             assert_unavailable(&files, &noise(20 << 20)).await;
         }
         let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let files = start(Backend::Sqlite, format!("tcp://{closed}").parse().unwrap()).await;
-        assert_eq!(files.app.get("/readyz").send().await.ok()["scanner"], "degraded");
+        files.app.wait_for_readiness("scanner", "degraded").await;
         assert_unavailable(&files, b"x").await;
     });
 }
@@ -159,7 +155,7 @@ fn stores_nothing_without_a_verdict() {
 fn scanner_is_optional_and_its_url_is_validated() {
     testkit::block_on(async {
         let files = super::start(Backend::Sqlite).await;
-        assert!(files.app.get("/readyz").send().await.ok().get("scanner").is_none());
+        assert!(files.app.wait_for_readiness("status", "ok").await.get("scanner").is_none());
         files.make(&User::of("farm"), "misc", EICAR).await;
         let database = testkit::TestDatabase::empty(Backend::Sqlite).await;
         for url in ["tcp://host", "http://host:3310", "unix://host/x", "unix://"] {
