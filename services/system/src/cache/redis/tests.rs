@@ -25,7 +25,7 @@ async fn query<T: FromRedisValue>(url: &str, command: &mut Cmd) -> T {
 async fn wait_for_recovery(cache: &Cache) {
     let begun = Instant::now();
     while fetches(cache, "a:b:recovered").await || fetches(cache, "a:b:recovered").await {
-        assert!(begun.elapsed() < Duration::from_secs(10), "the cache does not recover");
+        assert!(begun.elapsed() < Duration::from_secs(30), "the cache does not recover");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     assert!(cache.is_reachable().await);
@@ -132,8 +132,9 @@ fn hanging_redis_delays_one_request_by_its_timeout() {
     testkit::block_on(async {
         let server = testkit::Redis::start();
         let cache = Cache::open(&empty_cache(&server.url())).await.unwrap();
-        let (pause, begun) = (Duration::from_secs(2), Instant::now());
-        query::<()>(&server.url(), cmd("CLIENT").arg("PAUSE").arg("2000").arg("ALL")).await;
+        let (pause, begun) = (CALL_TIMEOUT * 6, Instant::now());
+        let milliseconds = pause.as_millis().to_string();
+        query::<()>(&server.url(), cmd("CLIENT").arg("PAUSE").arg(milliseconds).arg("ALL")).await;
         assert!(fetches(&cache, "a:b:1").await);
         let waited = begun.elapsed();
         assert!((CALL_TIMEOUT..CALL_TIMEOUT * 3).contains(&waited), "{waited:?}");
@@ -152,7 +153,7 @@ fn silent_server_delays_neither_start_nor_requests() {
         for scheme in ["redis", "rediss"] {
             let begun = Instant::now();
             let cache = Cache::open(&empty_cache(&format!("{scheme}://{address}"))).await.unwrap();
-            assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+            assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
             works_uncached(&cache).await;
         }
     });

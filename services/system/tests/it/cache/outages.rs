@@ -9,13 +9,28 @@ use testkit::{App, Backend, TestDatabase, User};
 use super::{clear, cleared, empty_cache, fetches, start};
 use crate::fixtures::with_temp_store;
 
-/// Returns the state of the cache that `/readyz` reports.
+/// Returns the state of the cache that `/readyz` reports. Asserts that it reports it soon, at least once in five times:
+/// a busy machine delays some requests, and waiting for Redis would delay each.
 async fn readiness(app: &App) -> Value {
+    let mut fastest = Duration::MAX;
+    for _ in 0..5 {
+        let begun = Instant::now();
+        let ready = app.get("/readyz").send().await;
+        fastest = fastest.min(begun.elapsed());
+        if ready.status == 200 && fastest < Duration::from_millis(500) {
+            return ready.json()["cache"].clone();
+        }
+    }
+    panic!("not ready, or after {fastest:?}")
+}
+
+/// Waits until the cache is connected.
+async fn wait_until_connected(app: &App) {
     let begun = Instant::now();
-    let ready = app.get("/readyz").send().await.ok();
-    assert!(begun.elapsed() < Duration::from_millis(500), "{:?}", begun.elapsed());
-    assert_eq!(ready["status"], "ok");
-    ready["cache"].clone()
+    while readiness(app).await != "ok" {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the cache does not recover");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }
 
 /// Asserts that clears fail and other requests succeed.
@@ -33,19 +48,24 @@ async fn works_without_cache(app: &App) {
 
 /// Waits until the cache works again.
 async fn wait_for_recovery(app: &App) {
+    wait_until_connected(app).await;
     let begun = Instant::now();
-    while readiness(app).await != "ok" {
-        assert!(begun.elapsed() < Duration::from_secs(10), "the cache does not recover");
+    loop {
+        let reply = clear(app, json!({"flush": true})).await;
+        // A command that a busy machine delays disconnects the cache once more.
+        if reply.status != 503 || begun.elapsed() > Duration::from_secs(30) {
+            assert_eq!(reply.ok(), cleared("0 entries were"));
+            return;
+        }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    assert_eq!(clear(app, json!({"flush": true})).await.ok(), cleared("0 entries were"));
 }
 
 testkit::on_both! {
     async fn service_survives_a_redis_outage(backend) {
         let mut server = testkit::Redis::start();
         let (app, cache, _folder) = start(backend, empty_cache(&server.url())).await;
-        assert_eq!(readiness(&app).await, "ok");
+        wait_until_connected(&app).await;
         fetches(&cache, "a:b:1").await;
         server.stop();
         works_without_cache(&app).await;
