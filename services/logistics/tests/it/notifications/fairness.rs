@@ -18,7 +18,8 @@ async fn create_load_of(app: &App, organisation: &str) -> String {
 
 testkit::on_both! {
     async fn a_backlog_of_one_organisation_delays_others_by_one_rotation(backend) {
-        let receiver = Receiver::start(respond_with(200).set_delay(Duration::from_millis(300))).await;
+        // 16 slots deliver eight notifications per second, fewer than the slowest machine sends.
+        let receiver = Receiver::start(respond_with(200).set_delay(Duration::from_secs(2))).await;
         let app = App::start::<Logistics>(backend, receiver.settings()).await;
         let (many, one) = (create_load_of(&app, "many").await, create_load_of(&app, "one").await);
         let mut sends = tokio::task::JoinSet::new();
