@@ -133,8 +133,19 @@ mod tests {
             writes.fetch_add(1, Ordering::Relaxed);
             Ok(())
         };
-        assert_eq!(beside_writes(100, write, read).unwrap(), measurement);
-        assert!((45..60).contains(&writes.load(Ordering::Relaxed)), "{writes:?}");
+        // On a busy machine the writers may be too late, which is an error.
+        let succeeds = (0..5).any(|_| {
+            let started = Instant::now();
+            let result = beside_writes(100, write, read);
+            let due = usize::try_from(started.elapsed().as_millis() / 10).unwrap();
+            let made = writes.swap(0, Ordering::Relaxed);
+            assert!(made <= due + WRITERS as usize, "{made} writes, {due} were due");
+            let Ok(result) = result else { return false };
+            assert_eq!(result, measurement);
+            assert!(made > 40, "{made} writes in 500 ms");
+            true
+        });
+        assert!(succeeds, "too few writes five times");
         assert!(beside_writes(100, || Err(anyhow!("full")), || Ok(measurement)).is_err());
     }
 }
