@@ -1,16 +1,22 @@
 #!/usr/bin/env bash
-# Creates the secrets of docker-compose.yml. Keeps files that exist. Needs openssl.
+# Creates the secrets of docker-compose.yml, and adds the name of the project, which is also a part of the names of
+# volumes, to .env. Keeps files that exist. Needs openssl.
 #
 #     deploy/secrets.sh [FOLDER]
 #
-# The certificate is self-signed, and the token key is for test tokens (deploy/token.sh). Before real use, name an
-# identity provider in .env (see docker-compose.yml) and install a certificate of a CA. Repeat this when it is renewed:
+# The certificate is self-signed. The key for test tokens (demo-key.pem, jwks) has an effect with
+# docker-compose.demo.yml only. Before real use, name an identity provider in .env (see docker-compose.yml) and install
+# a certificate of a CA. Repeat this when it is renewed:
 #
 #     install -m 444 fullchain.pem deploy/secrets/certificate.pem ; install -m 444 privkey.pem deploy/secrets/key.pem
 #     docker compose restart proxy
 set -euo pipefail
 umask 077
-folder=${1:-"$(dirname "${BASH_SOURCE[0]}")/secrets"}
+deploy=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+folder=${1:-$deploy/secrets}
+if [[ $# == 0 ]] && ! grep -qs '^COMPOSE_PROJECT_NAME=' "$deploy/../.env"; then
+    echo 'COMPOSE_PROJECT_NAME=drover' >>"$deploy/../.env"
+fi
 mkdir -p "$folder"
 cd "$folder"
 
@@ -68,5 +74,9 @@ if [[ ! -e certificate.pem ]]; then
     chmod 444 key.new certificate.new
     mv key.new key.pem
     mv certificate.new certificate.pem
+fi
+# Containers may read the files only with this label, where SELinux is on.
+if command -v selinuxenabled >/dev/null && selinuxenabled; then
+    chcon --recursive --type=container_file_t .
 fi
 echo "secrets are in $PWD"

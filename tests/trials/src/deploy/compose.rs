@@ -1,4 +1,4 @@
-//! docker-compose.yml: validated by Docker Compose itself, then checked against the rules of this project.
+//! The Compose files: validated by Docker Compose itself, then checked against the rules of this project.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,6 +15,11 @@ use crate::command::output_without_warnings;
 use stack::checkout::{self, SERVICES};
 use stack::tools;
 
+/// The file that starts everything.
+pub const MAIN: &str = "docker-compose.yml";
+/// The files that start one service alone.
+pub const SINGLE: [&str; 3] =
+    ["deploy/compose/system.yml", "deploy/compose/logistics.yml", "deploy/compose/livestock.yml"];
 /// The tag of our own images.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// These members give more rights than needed, or prevent scaling.
@@ -23,19 +28,29 @@ const FORBIDDEN: [&str; 8] =
 /// Containers with data.
 const STATEFUL: [&str; 3] = ["postgres", "redis", "store"];
 
-/// docker-compose.yml with anchors merged and variables replaced by their defaults.
+/// Compose files that are used together, with anchors merged and variables replaced by their defaults.
 #[derive(Debug)]
 pub struct Compose {
+    file: &'static str,
     model: Value,
     /// The same without interpolation. Only this form keeps networks, volumes and secrets that nothing uses.
     raw: Value,
 }
 
 impl Compose {
-    /// Validates and reads the file with `docker-compose config`, which checks the schema, duplicate keys, undefined
-    /// names, cycles, and variables without a default.
-    pub fn load() -> Result<Self> {
-        Ok(Self { model: config(&[])?, raw: config(&["--no-interpolate"])? })
+    /// Validates and reads a file with `docker-compose config`, which checks the schema, duplicate keys, undefined names,
+    /// cycles, and variables without a default.
+    pub fn load(file: &'static str) -> Result<Self> {
+        Self::read(file, &[])
+    }
+
+    /// Reads docker-compose.yml with the test tokens of docker-compose.demo.yml.
+    pub fn load_demo() -> Result<Self> {
+        Self::read(MAIN, &["--file", "docker-compose.demo.yml"])
+    }
+
+    fn read(file: &'static str, more: &[&str]) -> Result<Self> {
+        Ok(Self { file, model: config(file, more, &[])?, raw: config(file, more, &["--no-interpolate"])? })
     }
 
     /// Returns all containers.
@@ -47,7 +62,7 @@ impl Compose {
     /// Returns a container by name.
     pub fn container(&self, name: &str) -> Result<Container<'_>> {
         let found = self.containers().find(|container| container.name == name);
-        found.with_context(|| format!("docker-compose.yml has no container {name}"))
+        found.with_context(|| format!("{} has no container {name}", self.file))
     }
 
     /// Returns the file of a secret: absolute path on the host.
@@ -74,7 +89,7 @@ impl Compose {
             );
             rules.into_iter().map(move |rule| rule.of(container.name))
         });
-        containers.chain(self.project_rules()).map(|rule| rule.of("docker-compose.yml")).collect()
+        containers.chain(self.project_rules()).map(|rule| rule.of(self.file)).collect()
     }
 
     fn project_rules(&self) -> Vec<Rule> {
@@ -92,10 +107,13 @@ impl Compose {
             let parent = self.secret_file(name).and_then(Path::parent);
             rule(parent == Some(&folder), format!("the secret {name} must be in deploy/secrets"))
         }));
-        for service in SERVICES {
+        for service in SERVICES.into_iter().filter(|service| self.container(service).is_ok()) {
             let arguments = &self.model["services"][service]["build"]["args"];
-            let expected = json!({"SERVICE": service, "VERSION": VERSION});
-            rules.push(rule(*arguments == expected, format!("{service}: build.args must be {expected}")));
+            let is_right = arguments["SERVICE"] == service && arguments["VERSION"] == VERSION;
+            rules.push(rule(
+                is_right,
+                format!("{service}: build.args must have this SERVICE, and VERSION {VERSION}"),
+            ));
         }
         rules
     }
@@ -112,10 +130,11 @@ impl Compose {
 }
 
 /// Runs `docker-compose config` without the caller's environment and `.env`.
-fn config(options: &[&str]) -> Result<Value> {
+fn config(file: &str, more: &[&str], options: &[&str]) -> Result<Value> {
     let mut command = Command::new(tools::find("docker-compose")?);
     command.env_clear().env("HOME", "/nonexistent").current_dir(checkout::root());
-    command.args(["--env-file", "/dev/null", "--file", "docker-compose.yml"]);
+    command.env("DROVER_SYSTEM_URL", "https://drover.example/system"); // has no default
+    command.args(["--env-file", "/dev/null", "--file", file]).args(more);
     let text = output_without_warnings(command.args(["config", "--format", "json"]).args(options))?;
     serde_json::from_str(&text).context("docker-compose config printed no JSON")
 }
@@ -142,7 +161,10 @@ fn container_rules(container: Container<'_>) -> Vec<Rule> {
         rule(is_set("mem_limit") && is_set("pids_limit"), "mem_limit and pids_limit must be set"),
         rule(spec["logging"]["options"]["max-size"].is_string(), "logging must have a max-size"),
         rule(container.is_one_shot() || !container.health_check().is_empty(), "healthcheck must be set"),
-        rule(!is_set("ports") || name == "proxy", "ports must be published by the proxy only"),
+        rule(
+            name == "proxy" || container.ports().all(|port| port["host_ip"] == "127.0.0.1"),
+            "ports must be published by the proxy only, or to this machine only",
+        ),
         rule(
             !(container.is_on("front") && STATEFUL.contains(&name)),
             "data must not be on the network front",
@@ -153,12 +175,18 @@ fn container_rules(container: Container<'_>) -> Vec<Rule> {
     for bind in container.binds() {
         rules.push(rule(bind.read_only, format!("{} must be mounted read-only", bind.source)));
         rules.push(rule(Path::new(bind.source).is_file(), format!("{} must exist", bind.source)));
+        rules.push(rule(bind.is_relabelled, format!("{} must have the option z, for SELinux", bind.source)));
     }
+    let all_named =
+        container.volumes().all(|volume| volume["type"] != "volume" || volume["source"].is_string());
+    rules.push(rule(all_named, "volumes must have names"));
     if name == "proxy" {
-        let mounted: BTreeSet<_> = container.binds().iter().map(|bind| Path::new(bind.source)).collect();
+        let binds = container.binds();
+        let mounted: BTreeSet<_> =
+            binds.iter().filter_map(|bind| Path::new(bind.target).file_name()).collect();
         for entry in fs::read_dir(checkout::root().join("deploy/nginx")).into_iter().flatten().flatten() {
-            let path = entry.path();
-            rules.push(rule(mounted.contains(&*path), format!("{} must be mounted", path.display())));
+            let name = entry.file_name();
+            rules.push(rule(mounted.contains(&*name), format!("{} must be mounted", name.display())));
         }
     }
     rules
@@ -185,6 +213,11 @@ fn service_rules(container: Container<'_>, service: &str, settings: &Settings) -
     let mut rules = vec![rule(container.image() == image, format!("image must be {image}"))];
     if !container.is_one_shot() {
         let environment = container.environment();
+        // A service without an issuer or keys does not start.
+        let has_no_keys = ["ISSUER", "JWKS_URL", "JWKS_FILE"].iter().all(|name| {
+            environment.get(&*format!("DROVER_AUTH__{name}")).is_none_or(|value| value.is_empty())
+        });
+        rules.push(rule(has_no_keys, "DROVER_AUTH__… must name no issuer and no keys by default"));
         let drain = environment.get("DROVER_SERVER__DRAIN_SECONDS").and_then(|value| value.parse().ok());
         let needed = settings.stop_seconds(service, drain.unwrap_or_default());
         let given = container.stop_grace_seconds();

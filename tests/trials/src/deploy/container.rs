@@ -1,4 +1,4 @@
-//! One container of docker-compose.yml, as `docker-compose config` renders it.
+//! One container of a Compose file, as `docker-compose config` renders it.
 
 use std::collections::BTreeMap;
 
@@ -43,12 +43,22 @@ impl<'a> Container<'a> {
 
     /// Returns the mounted files of this checkout.
     pub fn binds(&self) -> Vec<Bind<'a>> {
-        let volumes = self.spec["volumes"].as_array().into_iter().flatten();
-        let binds = volumes.filter(|volume| volume["type"] == "bind").filter_map(|volume| {
+        let binds = self.volumes().filter(|volume| volume["type"] == "bind").filter_map(|volume| {
             let (source, target) = (volume["source"].as_str()?, volume["target"].as_str()?);
-            Some(Bind { source, target, read_only: volume["read_only"] == true })
+            let is_relabelled = volume["bind"]["selinux"] == "z";
+            Some(Bind { source, target, read_only: volume["read_only"] == true, is_relabelled })
         });
         binds.collect()
+    }
+
+    /// Returns the published ports.
+    pub fn ports(&self) -> impl Iterator<Item = &'a Value> {
+        self.spec["ports"].as_array().into_iter().flatten()
+    }
+
+    /// Returns the volumes and mounted files.
+    pub fn volumes(&self) -> impl Iterator<Item = &'a Value> {
+        self.spec["volumes"].as_array().into_iter().flatten()
     }
 
     /// Returns the containers that start first, each with the condition that is waited for.
@@ -92,6 +102,8 @@ pub struct Bind<'a> {
     pub target: &'a str,
     /// Whether the container cannot write to it.
     pub read_only: bool,
+    /// Whether Docker labels the file for SELinux, for use by several containers.
+    pub is_relabelled: bool,
 }
 
 fn strings(list: &Value) -> Vec<&str> {

@@ -16,7 +16,7 @@ use stack::trial::Trial;
 /// A table of each service.
 const TABLES: [(&str, &str); 3] = [("system", "files"), ("logistics", "loads"), ("livestock", "listings")];
 
-/// Starts a cluster and initializes it as the image of the container does: a database, then the script. Writes the
+/// Starts a cluster with the database of the container, and runs the script of the container `roles`, twice. Writes the
 /// cluster's address into the database URLs of the secrets.
 pub fn start(trial: &Trial<'_>, compose: &Compose, secrets: &Secrets) -> Result<Cluster> {
     let programs = &trial.servers.programs().postgres;
@@ -25,12 +25,12 @@ pub fn start(trial: &Trial<'_>, compose: &Compose, secrets: &Secrets) -> Result<
     let environment = container.environment();
     let database = environment.get("POSTGRES_DB").context("docker-compose.yml: POSTGRES_DB is missing")?;
     trial.databases.execute(&cluster.url(), "", &format!("CREATE DATABASE {database}"))?;
-    let binds = container.binds();
-    let scripts = binds.iter().filter(|bind| bind.target.starts_with("/docker-entrypoint-initdb.d/"));
-    for script in scripts {
+    let roles = compose.container("roles")?;
+    let script = roles.binds().into_iter().next().context("docker-compose.yml: roles has no script")?;
+    for _ in 0..2 {
         let mut init = Command::new(script.source);
-        init.envs(&environment).envs(cluster.variables()).env("SECRETS", secrets.folder());
-        output(init.env("PATH", tools::path_with(&[programs])?))?;
+        init.envs(roles.environment()).envs(cluster.variables()).env_remove("POSTGRES_PASSWORD_FILE");
+        output(init.env("SECRETS", secrets.folder()).env("PATH", tools::path_with(&[programs])?))?;
     }
     let address = format!("127.0.0.1:{}", cluster.port);
     for service in SERVICES {
@@ -38,7 +38,7 @@ pub fn start(trial: &Trial<'_>, compose: &Compose, secrets: &Secrets) -> Result<
     }
     let words = container.health_check();
     let (program, arguments) = words.split_first().context("postgres has no health check")?;
-    output(Command::new(programs.join(program)).args(arguments).env("PGPORT", cluster.port.to_string()))?;
+    output(Command::new(programs.join(program)).args(arguments).envs(cluster.variables()))?;
     Ok(cluster)
 }
 

@@ -44,8 +44,6 @@ pub struct Ports {
     pub services: [u16; 3],
     /// The proxy's port for TLS.
     pub https: u16,
-    /// The proxy's port without TLS.
-    pub http: u16,
     redis: u16,
 }
 
@@ -56,8 +54,8 @@ impl<'a> Site<'a> {
         for folder in ["proxy", "tmp"] {
             fs::create_dir_all(trial.path(folder)).context("cannot create a folder")?;
         }
-        let [system, logistics, livestock, https, http, redis] = ports::find_free()?;
-        let ports = Ports { services: [system, logistics, livestock], https, http, redis };
+        let [system, logistics, livestock, https, redis] = ports::find_free()?;
+        let ports = Ports { services: [system, logistics, livestock], https, redis };
         let replacements = replacements(trial, secrets, ports)?;
         let (services, others) = (Vec::new(), Vec::new());
         let mut site = Self { trial, secrets, ports, services, others, compose, replacements };
@@ -173,6 +171,8 @@ fn replacements(trial: &Trial<'_>, secrets: &Secrets, ports: Ports) -> Result<Ve
         ("localhost:8443", format!("localhost:{}", ports.https)),
         ("127.0.0.1:8443", address(ports.https)),
         ("listen 8443", format!("listen {}", address(ports.https))),
-        ("listen 8080", format!("listen {}", address(ports.http))),
+        // Older versions of nginx cannot look up names again.
+        ("resolver 127.0.0.11 valid=5s ipv6=off;", String::new()),
+        (" resolve fail_timeout", " fail_timeout".to_owned()),
     ])
 }

@@ -13,6 +13,15 @@ use crate::markdown::Page;
 /// The page with the table of all settings.
 const REFERENCE: &str = "docs/operations/configure.md";
 
+/// Files whose variables may be set in `.env`.
+const COMPOSE_FILES: [&str; 5] = [
+    "docker-compose.yml",
+    "deploy/compose/parts.yml",
+    "deploy/compose/system.yml",
+    "deploy/compose/logistics.yml",
+    "deploy/compose/livestock.yml",
+];
+
 /// Setting (`server.port`) to default, for each of [`SERVICES`].
 #[derive(Debug)]
 pub struct Settings([BTreeMap<String, String>; 3]);
@@ -37,7 +46,8 @@ impl Settings {
 
     /// Checks each setting and variable that a page names, and the table of all. Returns the number of names.
     pub fn check(&self, pages: &[Page], defects: &mut Vec<String>) -> usize {
-        let compose = fs::read_to_string(checkout::root().join("docker-compose.yml")).unwrap_or_default();
+        let files = COMPOSE_FILES.iter().map(|file| fs::read_to_string(checkout::root().join(file)));
+        let compose = files.collect::<Result<String, _>>().unwrap_or_default();
         let mut count = 0;
         for page in pages {
             let texts = page.spans.iter().chain(page.blocks.iter().map(|block| &block.text));
