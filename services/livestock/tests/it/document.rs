@@ -11,7 +11,7 @@ fn the_openapi_document_is_up_to_date() {
 
 #[test]
 fn the_sample_configuration_loads() {
-    let sample = std::path::Path::new("../../deploy/livestock.toml");
+    let sample = std::path::Path::new("../../deploy/settings/livestock.toml");
     let config =
         common::Config::<livestock::Settings>::load(common::Config::default(), Some(sample)).unwrap();
     assert_eq!(config.server.public_url.unwrap().as_str(), "https://drover.example/livestock");

@@ -21,7 +21,7 @@ fn the_document_does_not_limit_the_files_of_a_batch() {
 
 #[test]
 fn the_sample_configuration_is_valid() {
-    let sample = std::path::Path::new("../../deploy/logistics.toml");
+    let sample = std::path::Path::new("../../deploy/settings/logistics.toml");
     let config =
         common::Config::<logistics::Settings>::load(common::Config::default(), Some(sample)).unwrap();
     assert_eq!(config.server.public_url.unwrap().as_str(), "https://drover.example/logistics");

@@ -10,7 +10,7 @@ use crate::fixtures::with_temp_store;
 
 #[test]
 fn sample_configuration_is_valid() {
-    let sample = std::path::Path::new("../../deploy/system.toml");
+    let sample = std::path::Path::new("../../deploy/settings/system.toml");
     let config = common::Config::<Settings>::load(common::Config::default(), Some(sample)).unwrap();
     assert_eq!(config.server.public_url.unwrap().as_str(), "https://drover.example/system");
 }

@@ -1,4 +1,4 @@
-//! Rules for the pods of Deployments and Jobs.
+//! Rules for the pods of Deployments.
 
 use serde_json::{Value, json};
 
@@ -22,14 +22,30 @@ pub fn probe_paths(manifest: &Value) -> Vec<String> {
 pub fn rules(pod: &Value, all: &[Value], compose: &Compose, settings: &Settings) -> Vec<Rule> {
     let spec = &pod_template(pod)["spec"];
     let container = &spec["containers"][0];
-    let mut rules = confinement_rules(spec, container);
+    let migration = &spec["initContainers"][0];
+    let mut rules = pod_rules(spec);
+    for container in [container, migration] {
+        rules.extend(container_rules(container));
+    }
     let image = container["image"].as_str().unwrap_or_default();
+    rules.push(rule(migration["image"] == image, format!("the image of migration must be {image}")));
+    rules.push(rule(migration["args"][0] == "migrate", "migration must run `migrate`"));
+    let source = container["envFrom"][0]["configMapRef"]["name"].as_str().unwrap_or_default();
+    let sites = all.iter().filter(|object| object["metadata"]["name"] == source);
+    let variables: Vec<_> =
+        sites.flat_map(|site| site["data"].as_object().into_iter().flatten()).map(|(name, _)| name).collect();
     let ours = image.rfind("drover/").map_or("", |at| &image[at..]);
     let same = compose.containers().find(|container| container.image() == ours);
     let service = same.and_then(|container| container.service());
     rules.push(rule(service.is_some(), format!("{image} must be an image of docker-compose.yml")));
     let Some(service) = service else { return rules };
-    for variable in container["env"].as_array().into_iter().flatten() {
+    for name in variables {
+        rules.push(rule(settings.contains(service, name), format!("{name} must be a setting")));
+        rules.push(rule(!is_secret(name), format!("{name} must not be in a ConfigMap")));
+    }
+    for variable in
+        [container, migration].iter().flat_map(|from| from["env"].as_array().into_iter().flatten())
+    {
         let name = variable["name"].as_str().unwrap_or_default();
         let is_public = !is_secret(name) && variable["valueFrom"].is_null();
         rules.push(rule(settings.contains(service, name), format!("{name} must be a setting")));
@@ -47,16 +63,23 @@ pub fn rules(pod: &Value, all: &[Value], compose: &Compose, settings: &Settings)
 }
 
 /// Most of these are Kubernetes' restricted profile.
-fn confinement_rules(spec: &Value, container: &Value) -> Vec<Rule> {
-    let (pod, own, resources) =
-        (&spec["securityContext"], &container["securityContext"], &container["resources"]);
+fn pod_rules(spec: &Value) -> Vec<Rule> {
+    let pod = &spec["securityContext"];
+    let count = |member: &str| spec[member].as_array().map(Vec::len);
     vec![
         rule(spec["automountServiceAccountToken"] == false, "automountServiceAccountToken must be false"),
         rule(spec["enableServiceLinks"] == false, "enableServiceLinks must be false"),
-        rule(spec["containers"].as_array().map(Vec::len) == Some(1), "a pod must have one container"),
+        rule(count("containers") == Some(1), "a pod must have one container"),
+        rule(count("initContainers") == Some(1), "a pod must have one init container"),
         rule(pod["runAsNonRoot"] == true, "runAsNonRoot must be true"),
         rule(pod["runAsUser"] == 65532, "runAsUser must be 65532"),
         rule(pod["seccompProfile"]["type"] == "RuntimeDefault", "seccompProfile must be RuntimeDefault"),
+    ]
+}
+
+fn container_rules(container: &Value) -> Vec<Rule> {
+    let (own, resources) = (&container["securityContext"], &container["resources"]);
+    vec![
         rule(own["allowPrivilegeEscalation"] == false, "allowPrivilegeEscalation must be false"),
         rule(own["readOnlyRootFilesystem"] == true, "readOnlyRootFilesystem must be true"),
         rule(own["capabilities"]["drop"] == json!(["ALL"]), "capabilities.drop must be [ALL]"),

@@ -183,8 +183,8 @@ impl Drop for Deployment<'_> {
     }
 }
 
-/// `drain_seconds` of the replicas: the default of deploy/*.toml, less in the short form. It is longer than the proxy
-/// keeps an idle connection (deploy/nginx/upstreams.conf).
+/// `drain_seconds` of the replicas: the default of deploy/settings/*.toml, less in the short form. It is longer than
+/// the proxy keeps an idle connection (deploy/nginx/upstreams.conf).
 pub fn drain(short: bool) -> Duration {
     Duration::from_secs(if short { 2 } else { 10 })
 }
