@@ -38,8 +38,8 @@ pub struct Compose {
 }
 
 impl Compose {
-    /// Validates and reads a file with `docker-compose config`, which checks the schema, duplicate keys, undefined names,
-    /// cycles, and variables without a default.
+    /// Validates and reads a file with `docker-compose config`, which checks the schema, duplicate keys, undefined
+    /// names, cycles, and variables without a default.
     pub fn load(file: &'static str) -> Result<Self> {
         Self::read(file, &[])
     }

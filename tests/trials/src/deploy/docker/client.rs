@@ -23,7 +23,7 @@ pub struct Client(Vec<(Child, PathBuf)>);
 pub struct Counts {
     /// Number of responses below 500.
     pub answered: usize,
-    /// Status, or 000 without a response, and number.
+    /// Status, or 000 without a response, with time and kind of request, and number.
     pub lost: BTreeMap<String, usize>,
     /// The longest time until a response was complete.
     pub slowest: Duration,
@@ -71,7 +71,7 @@ impl Client {
                 if matches!(status.parse(), Ok(100..500u16)) {
                     counts.answered += 1;
                 } else {
-                    *counts.lost.entry(line.to_owned()).or_default() += 1;
+                    *counts.lost.entry(format!("{line}({})", file.display())).or_default() += 1;
                 }
             }
         }
