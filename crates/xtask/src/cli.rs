@@ -39,6 +39,9 @@ pub enum Command {
     /// Check the files of a deployment
     #[command(disable_help_flag = true)]
     Deploy(ToolArgs),
+    /// Run the Compose files in containers, under load (needs Docker)
+    #[command(disable_help_flag = true)]
+    Containers(ToolArgs),
     /// Restart, kill and freeze replicas behind nginx under load
     #[command(disable_help_flag = true)]
     Replicas(ToolArgs),

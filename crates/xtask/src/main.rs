@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Command::Faults(args) => tool::trial("faults", &args, stop),
         Command::Abuse(args) => tool::trial("abuse", &args, stop),
         Command::Deploy(args) => tool::trial("deploy", &args, stop),
+        Command::Containers(args) => tool::trial("containers", &args, stop),
         Command::Replicas(args) => tool::trial("replicas", &args, stop),
         Command::Restore(args) => tool::trial("restore", &args, stop),
         Command::Expand(args) => tool::trial("expand", &args, stop),

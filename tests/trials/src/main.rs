@@ -51,6 +51,7 @@ struct Cli {
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Name {
     Deploy,
+    Containers,
     Fuzz,
     Crash,
     Faults,
@@ -66,6 +67,7 @@ impl Name {
     fn run(self, trial: &Trial<'_>, cli: &Cli) -> Result<()> {
         match self {
             Self::Deploy => deploy::run(trial),
+            Self::Containers => deploy::run_in_containers(trial),
             Self::Fuzz => fuzz::run(trial),
             Self::Crash => crash::run(trial),
             Self::Faults => faults::run(trial),

@@ -28,11 +28,12 @@ pub struct Images<'a> {
 }
 
 impl<'a> Images<'a> {
-    /// Builds the images. Returns `None` where Docker cannot build.
-    pub fn build(trial: &'a Trial<'a>) -> Result<Option<Self>> {
-        let Ok(docker) = output(&mut Command::new(checkout::root().join("deploy/docker/builder.sh"))) else {
-            return Ok(None);
-        };
+    /// Builds the images.
+    ///
+    /// # Errors
+    /// Docker does not run, or it cannot build.
+    pub fn build(trial: &'a Trial<'a>) -> Result<Self> {
+        let docker = output(&mut Command::new(checkout::root().join("deploy/docker/builder.sh")))?;
         let version = format!("trial-{}", std::process::id());
         let images = Self { trial, version, docker: docker.trim().into(), kept: list(STAND_INS) };
         let begun = Instant::now();
@@ -56,7 +57,7 @@ impl<'a> Images<'a> {
         }
         let figure = format!("{} after {:.0} s", sizes.join(", "), begun.elapsed().as_secs_f64());
         trial.note("images by deploy/Dockerfile, of debug programs", figure, "built");
-        Ok(Some(images))
+        Ok(images)
     }
 
     /// Builds an image of a service whose commands fail. Returns its tag.
