@@ -35,7 +35,9 @@ static PYTHON_PROGRAMS: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
 /// Lists the tools that a trial needs besides [`SERVERS`].
 pub fn for_trial(name: &str) -> &'static [&'static str] {
     match name {
-        "containers" => &["bash", "curl", "debootstrap", "docker", "docker-compose", "openssl", "strip", "tar"],
+        "containers" => {
+            &["bash", "curl", "debootstrap", "docker", "docker-compose", "openssl", "strip", "tar"]
+        }
         "dashboards" => &["prometheus", "promtool", "python3"],
         "deploy" => &[
             "bash",

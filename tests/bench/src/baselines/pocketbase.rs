@@ -56,7 +56,8 @@ impl PocketBase {
         let login = json!({"identity": EMAIL, "password": PASSWORD});
         let token = peer.send("POST", "/api/collections/_superusers/auth-with-password", login)?;
         token["token"].as_str().context("PocketBase returned no token")?.clone_into(&mut peer.token);
-        let batch = json!({"enabled": true, "maxRequests": BATCH_SIZE, "timeout": 60, "maxBodySize": 1 << 27});
+        let batch =
+            json!({"enabled": true, "maxRequests": BATCH_SIZE, "timeout": 60, "maxBodySize": 1 << 27});
         peer.send("PATCH", "/api/settings", json!({"batch": batch}))?;
         let text = |name: &str| json!({"name": name, "type": "text"});
         peer.send(
@@ -143,7 +144,8 @@ mod tests {
 
     #[test]
     fn translates_the_path_of_a_page() {
-        let path = "/v1/loads?f:organiserId=org-0&f:carrierId=haul-1&startDateISO=2025-01-01&endDateISO=2025-04-28";
+        let path =
+            "/v1/loads?f:organiserId=org-0&f:carrierId=haul-1&startDateISO=2025-01-01&endDateISO=2025-04-28";
         let translated = page_path(path).unwrap();
         let filter = "filter=organiserId='org-0'%26%26carrierId='haul-1'%26%26deliveryDateISO%3E='2025-01-01'\
                       %26%26deliveryDateISO%3C='2025-04-28T23:59:59.999Z'";
