@@ -1,7 +1,7 @@
 //! A peer: PocketBase, a generic back end in one program, with the loads of logistics in a collection.
 //!
-//! It has the index that a page of the bench needs and public rules, so it checks no token. Its commits are not durable:
-//! it sets `synchronous=NORMAL`.
+//! It has the index that a page of the bench needs and public rules, so it checks no token. Its commits are not
+//! durable: it sets `synchronous=NORMAL`.
 
 use std::time::Duration;
 
