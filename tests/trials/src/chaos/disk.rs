@@ -5,12 +5,20 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use stack::trial::Trial;
 
 /// Enough for a few services with little data.
 const SIZE: &str = "size=48m";
+/// A disk is full if so many attempts in sequence find no space.
+const FULL_ATTEMPTS: u32 = 20;
+/// Limit of the attempts. Services may free space all the time.
+const MAX_FILL_ATTEMPTS: u32 = 100;
+/// Interval of the attempts.
+const FILL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A mounted tmpfs. It is unmounted when it is dropped.
 pub struct SmallDisk(PathBuf);
@@ -48,11 +56,21 @@ impl SmallDisk {
         self.0.join("filler")
     }
 
-    /// Fills the disk to the last byte.
+    /// Fills the disk to the last byte, also with what requests in progress free meanwhile.
     pub fn fill(&self) -> Result<()> {
         let mut file = File::create(self.filler()).context("cannot create a file that fills the disk")?;
-        for size in [1 << 20, 1 << 12, 1] {
-            while file.write_all(&vec![0; size]).is_ok() {}
+        let mut attempts_without_space = 0;
+        for _ in 0..MAX_FILL_ATTEMPTS {
+            let before = file.metadata()?.len();
+            for size in [1 << 20, 1 << 12, 1] {
+                while file.write_all(&vec![0; size]).is_ok() {}
+            }
+            attempts_without_space =
+                if file.metadata()?.len() == before { attempts_without_space + 1 } else { 0 };
+            if attempts_without_space == FULL_ATTEMPTS {
+                break;
+            }
+            thread::sleep(FILL_INTERVAL);
         }
         Ok(())
     }
