@@ -37,7 +37,19 @@ pub struct GetBenchmark<'a> {
     pub target: Target,
 }
 
-impl GetBenchmark<'_> {
+impl<'a> GetBenchmark<'a> {
+    /// Returns a benchmark of requests as an organisation sends them.
+    pub fn new(
+        service: &'a ServiceProcess,
+        organisation: &str,
+        name: &str,
+        paths: Vec<String>,
+        target: Target,
+    ) -> Self {
+        let token = service.token(Some(organisation));
+        Self { name: name.to_owned(), service, token, paths, target }
+    }
+
     /// Compares the requests with one SQL statement for each path, with a constant response, and on SQLite with the
     /// floor.
     ///

@@ -73,26 +73,26 @@ pub struct Proof {
     pub has_photo: bool,
 }
 
-/// A commodity: its id, its lowest and highest weight in units of 10 kg, and a tag.
-type Goods = (u32, (u32, u32), &'static str);
+/// A commodity of the sample market: its id, its lowest and highest weight in units of 10 kg, and a tag.
+type Product = (u32, (u32, u32), &'static str);
 
 #[rustfmt::skip]
-const HARVEST: [Goods; 6] = [
+const HARVEST: [Product; 6] = [
     (1, (2720, 2960), "harvest"), (2, (2740, 2960), "harvest"), (10, (2560, 2880), "harvest"), (11, (2600, 2900), "contract"),
     (28, (2680, 2950), "harvest"), (80, (1250, 1780), "straw"),
 ];
 #[rustfmt::skip]
-const WINTER: [Goods; 7] = [
+const WINTER: [Product; 7] = [
     (1, (2720, 2960), "store"), (126, (1400, 2900), "feed"), (129, (600, 2400), "feed"), (109, (2500, 2880), "feed"),
     (50, (2500, 2860), "contract"), (69, (1200, 1600), "forage"), (48, (2700, 2950), "contract"),
 ];
 #[rustfmt::skip]
-const SPRING: [Goods; 5] = [
+const SPRING: [Product; 5] = [
     (148, (2000, 2800), "fertiliser"), (159, (2780, 2920), "lime"), (129, (600, 2400), "feed"), (10, (2560, 2880), "store"),
     (69, (1200, 1600), "forage"),
 ];
 #[rustfmt::skip]
-const SUMMER: [Goods; 4] =
+const SUMMER: [Product; 4] =
     [(1, (2720, 2960), "store"), (2, (2740, 2960), "contract"), (73, (1600, 2400), "forage"), (69, (1200, 1700), "forage")];
 
 /// The plan of the load with this number, from 1 to [`COUNT`].
@@ -105,13 +105,13 @@ pub fn plan(number: usize, destinations: &[(f64, f64)], today: NaiveDate) -> Loa
     let dropoff = nearest(FARMS[pickup].point, destinations)[random.below(3)];
     let step = i64::try_from(number).unwrap_or_default() * (PERIOD.1 - PERIOD.0) / 300;
     let date = today + TimeDelta::days(PERIOD.0 + step);
-    let goods: &[Goods] = match date.month() {
+    let products: &[Product] = match date.month() {
         8..=10 => &HARVEST,
         3..=5 => &SPRING,
         6..=7 => &SUMMER,
         _ => &WINTER,
     };
-    let (commodity, weight, tag) = random.one(goods);
+    let (commodity, weight, tag) = random.one(products);
     let weight = between(random, weight);
     let form = match number % 25 {
         24 => Form::Organiser,

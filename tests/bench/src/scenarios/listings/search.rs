@@ -88,9 +88,7 @@ pub fn benchmark<'a>(
     paths: Vec<String>,
     target: Target,
 ) -> Result<GetBenchmark<'a>> {
-    let service = env.livestock()?;
-    let token = service.token(Some(LARGE_ORGANISATION));
-    Ok(GetBenchmark { name: name.to_owned(), service, token, paths, target })
+    Ok(GetBenchmark::new(env.livestock()?, LARGE_ORGANISATION, name, paths, target))
 }
 
 impl Search {

@@ -29,9 +29,7 @@ pub fn benchmark<'a>(
     paths: Vec<String>,
     target: Target,
 ) -> Result<GetBenchmark<'a>> {
-    let service = env.logistics()?;
-    let token = service.token(Some(LARGE_ORGANISER));
-    Ok(GetBenchmark { name: name.to_owned(), service, token, paths, target })
+    Ok(GetBenchmark::new(env.logistics()?, LARGE_ORGANISER, name, paths, target))
 }
 
 /// Returns random paths of pages, the same in every run, and an SQL statement for each.
