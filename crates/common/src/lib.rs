@@ -28,16 +28,17 @@ pub use auth::{Admin, Authorized, Caller, Member, MemberOrAdmin, Organisation, P
 pub use clients::files;
 pub use config::Config;
 pub use extract::idempotency::{self, Effect, Fingerprint, Idempotency};
-pub use extract::{Body, PathId, Query, multipart};
+pub use extract::{Body, MergePatch, PathId, Query, multipart};
 pub use openapi::{Api, SchemaValidator};
 pub use response::csv;
 pub use response::error::{Error, ErrorBody, ErrorResponses, redacted_json_error};
 pub use response::json::JsonResponse;
 pub use response::negotiate::Format;
+pub use response::revision::{Precondition, Revised};
 pub use response::stream::{CsvLayout, StreamingResponse};
 pub use response::validation;
 pub use search::{
-    Cursor, IdBatch, PageParams, PageRequest, ResultPage, SortDefinition, Sorting, offset_links,
+    Cursor, IdBatch, ListParams, PageParams, PageRequest, ResultPage, SortDefinition, Sorting, offset_links,
     stream_by_ids, stream_pages,
 };
 pub use service::cli;

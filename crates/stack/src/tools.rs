@@ -14,12 +14,14 @@ use crate::checkout;
 pub const SERVERS: [&str; 3] = ["initdb", "redis-server", "weed"];
 
 /// What provides a tool whose name does not say so.
-const PROVIDERS: [(&str, &str); 6] = [
+const PROVIDERS: [(&str, &str); 8] = [
+    ("chromium-headless-shell", "the headless shell of Chromium"),
     ("initdb", "PostgreSQL 14 or newer, with contrib"),
     ("libfaketime.so.1", "libfaketime"),
     ("prometheus", "Prometheus 2.40 or newer"),
     ("promtool", "Prometheus 2.40 or newer"),
     ("redis-server", "Redis 6 or newer"),
+    ("tsc", "TypeScript 4.9 or newer"),
     ("weed", "SeaweedFS"),
 ];
 
@@ -35,9 +37,29 @@ static PYTHON_PROGRAMS: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
 /// Lists the tools that a trial needs besides [`SERVERS`].
 pub fn for_trial(name: &str) -> &'static [&'static str] {
     match name {
-        "containers" => {
-            &["bash", "curl", "debootstrap", "docker", "docker-compose", "openssl", "strip", "tar"]
-        }
+        "clients" => &[
+            "java",
+            "mypy",
+            "node",
+            "openapi-generator-cli",
+            "openapi-python-client",
+            "python3",
+            "ruff",
+            "tsc",
+        ],
+        "containers" => &[
+            "bash",
+            "curl",
+            "debootstrap",
+            "docker",
+            "docker-compose",
+            "kubectl",
+            "kubernetes-validate",
+            "nginx",
+            "openssl",
+            "strip",
+            "tar",
+        ],
         "dashboards" => &["prometheus", "promtool", "python3"],
         "deploy" => &[
             "bash",
@@ -46,13 +68,13 @@ pub fn for_trial(name: &str) -> &'static [&'static str] {
             "hadolint",
             "kubectl",
             "kubernetes-validate",
-            "nginx",
             "openssl",
             "shellcheck",
             "systemd-analyze",
         ],
         "docs" => &["curl", "git", "shellcheck"],
         "fuzz" => &["python3", "schemathesis"],
+        "login" => &["bash", "chromium-headless-shell", "docker-compose", "nanoidp", "nginx", "openssl"],
         "replicas" => &["libfaketime.so.1", "nginx"],
         _ => &[],
     }
@@ -111,9 +133,12 @@ fn lookup(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     // Servers run in other working directories, where relative paths lead elsewhere.
     let on_path = env::split_paths(&path).filter(|folder| folder.is_absolute());
+    let typescript = checkout::target_dir().ok();
+    let typescript = typescript.map(|target| target.join("tools/typescript/usr/share/nodejs/typescript/bin"));
     PYTHON_PROGRAMS
         .clone()
         .into_iter()
+        .chain(typescript)
         .chain(on_path)
         .chain([PathBuf::from("/usr/sbin")])
         .chain(subfolders("/usr/lib/postgresql", "bin"))

@@ -81,6 +81,8 @@ fn duplicates() -> Vec<(String, String)> {
     }
     let unknown = twice(&twice(&claims, r#""x":1"#), r#""x":2"#);
     tokens.push(("an unknown claim twice".into(), signed_text(&header, &unknown, key())));
+    let nested = twice(&claims, r#""x":[{"roles":[],"roles":["admin"]}]"#);
+    tokens.push(("a member of a nested claim twice".into(), signed_text(&header, &nested, key())));
     for member in [r#""kid":"other""#, r#""alg":"none""#, r#""\u0061lg":"none""#] {
         tokens.push((format!("header {member} twice"), signed_text(&twice(&header, member), &claims, key())));
     }

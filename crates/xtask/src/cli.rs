@@ -57,6 +57,12 @@ pub enum Command {
     /// Check the documents: commands, settings, links and examples
     #[command(disable_help_flag = true)]
     Docs(ToolArgs),
+    /// Generate clients from the OpenAPI documents, check their types, and use them
+    #[command(disable_help_flag = true)]
+    Clients(ToolArgs),
+    /// Log in on the docs pages in a browser, at the OpenID provider of deploy/login
+    #[command(disable_help_flag = true)]
+    Login(ToolArgs),
     /// Print a token for calling the services that `up` started, and nothing else
     Token(TokenArgs),
     /// Run every check: format, lints, dependencies, tidy, all tests, the demo, the trials in their short form

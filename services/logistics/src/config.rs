@@ -9,6 +9,17 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+/// What happens to a proof whose net weight is outside the tolerance (`service.weight_tolerance`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToleranceAction {
+    /// The response has a warning.
+    #[default]
+    Warn,
+    /// The proof is refused.
+    Refuse,
+}
+
 /// The section `service`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -37,6 +48,11 @@ pub struct Settings {
     /// Number of days after which delivered and failed notifications are deleted, 1 to 36,500.
     #[serde(deserialize_with = "within::<1, 36_500, _, _>")]
     pub notification_retention_days: u32,
+    /// What happens to a proof of delivery whose net weight is outside the tolerance: `warn` or `refuse`.
+    pub weight_tolerance: ToleranceAction,
+    /// The most by which the net weight of a proof may differ from the weight of the load, in per cent, 0 to 1000.
+    #[serde(deserialize_with = "within::<0, 1_000, _, _>")]
+    pub weight_tolerance_percent: u32,
     /// Maximum number of files in a batch. They are stored in the temporary directory (`TMPDIR`), which should be on a
     /// disk.
     pub batch_files: usize,
@@ -58,6 +74,8 @@ impl Default for Settings {
             webhook_timeout_ms: 10_000,
             webhook_retry_seconds: 15,
             notification_retention_days: 30,
+            weight_tolerance: ToleranceAction::Warn,
+            weight_tolerance_percent: 10,
             batch_files: 10,
             batch_bytes: 25 << 20,
             batch_rows: 50_000,

@@ -20,7 +20,7 @@ use database::{Database, Migrations};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use utoipa_actix_web::service_config::ServiceConfig;
 
-pub use config::Settings;
+pub use config::{Settings, ToleranceAction};
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
@@ -35,6 +35,7 @@ pub struct Logistics {
     notifications: Arc<notifications::Dispatcher>,
     notification_retention: Duration,
     batches: loads::Batches,
+    weight_tolerance: loads::WeightTolerance,
 }
 
 impl Service for Logistics {
@@ -85,6 +86,7 @@ impl Service for Logistics {
             notifications: Arc::new(notifications::Dispatcher::open(settings, context)?),
             notification_retention: settings.notification_retention(),
             batches: loads::Batches::new(settings)?,
+            weight_tolerance: loads::WeightTolerance::of(settings),
         })
     }
 

@@ -22,7 +22,7 @@ diesel::table! {
         id -> database::IdSql,
         organiser_id -> Nullable<Text>,
         carrier_id -> Nullable<Text>,
-        /// `upcoming` or `completed`.
+        /// `upcoming`, `completed` or `cancelled`.
         status -> Text,
         /// When the load is due.
         delivery_at -> database::TimestampSql,
@@ -55,6 +55,34 @@ diesel::table! {
         accepted_at -> Nullable<database::TimestampSql>,
         /// The id of the user who accepted the load.
         accepted_by -> Nullable<Text>,
+        /// The number of the revision, from 1. Grows by one with each change except sending.
+        revision -> BigInt,
+        /// The id of the user who created the load. NULL if an older version stored it.
+        creator_id -> Nullable<Text>,
+        /// The name of the user who created the load. NULL if an older version stored it.
+        creator_name -> Nullable<Text>,
+        /// The proof of delivery after corrections, as JSON. `proof` keeps the original.
+        corrected_proof -> Nullable<database::JsonSql>,
+    }
+}
+
+diesel::table! {
+    /// The history of loads, append-only, without the creation, which the row of the load tells.
+    load_events (n) {
+        /// The order of the events.
+        n -> BigInt,
+        id -> database::IdSql,
+        load_id -> database::IdSql,
+        #[sql_name = "type"]
+        event_type -> Text,
+        /// NULL if an older version made the change.
+        user_id -> Nullable<Text>,
+        user_name -> Nullable<Text>,
+        organisation_id -> Nullable<Text>,
+        at -> database::TimestampSql,
+        reason -> Nullable<Text>,
+        /// Members of requests with their values before and after, as JSON.
+        changes -> Nullable<database::JsonSql>,
     }
 }
 
@@ -64,10 +92,13 @@ diesel::table! {
         load_id -> database::IdSql,
         /// The claim `sub` of the driver's token.
         driver_id -> Text,
+        /// The last time that the load was sent to the driver. NULL if an older version sent it and its notification
+        /// was deleted since.
+        sent_at -> Nullable<database::TimestampSql>,
     }
 }
 
-diesel::allow_tables_to_appear_in_same_query!(loads, load_drivers);
+diesel::allow_tables_to_appear_in_same_query!(loads, load_drivers, notifications);
 
 diesel::table! {
     /// The outbox of notifications. Each is stored in the transaction of its event.

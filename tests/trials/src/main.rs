@@ -2,6 +2,7 @@
 
 mod abuse;
 mod chaos;
+mod clients;
 mod command;
 mod crash;
 mod deploy;
@@ -10,6 +11,7 @@ mod expand;
 mod faults;
 mod fuzz;
 mod ledger;
+mod login;
 mod markdown;
 mod observability;
 mod replicas;
@@ -60,7 +62,9 @@ enum Name {
     Restore,
     Dashboards,
     Docs,
+    Clients,
     Expand,
+    Login,
 }
 
 impl Name {
@@ -76,7 +80,9 @@ impl Name {
             Self::Restore => restore::run(trial),
             Self::Dashboards => observability::run(trial),
             Self::Docs => docs::run(trial),
+            Self::Clients => clients::run(trial),
             Self::Expand => expand::run(trial, cli.release.as_deref()),
+            Self::Login => login::run(trial),
         }
     }
 }

@@ -36,13 +36,13 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// Reads the claims, whose names are configured.
+    /// Reads the claims, whose names or paths are configured.
     ///
     /// # Errors
     /// Fails if there is no user id, or if an id or a name is too long or has control characters.
     pub(super) fn from_claims(claims: &Map<String, Value>, names: &Claims) -> Result<Self, AuthError> {
         let texts = [&names.sub, &names.name, &names.org, &names.org_name]
-            .map(|name| claims.get(name).and_then(Value::as_str));
+            .map(|name| find_claim(claims, name).and_then(Value::as_str));
         let is_invalid = |text: &str| text.chars().count() > MAX_CHARS || text.chars().any(char::is_control);
         if texts.into_iter().flatten().any(is_invalid) {
             return Err(AuthError::BadToken(
@@ -50,7 +50,8 @@ impl Identity {
             ));
         }
         // Ids are not normalized: two ids that differ for the identity provider must differ here.
-        let id = |name: &str| Some(claims.get(name)?.as_str()?).filter(|text| !text.trim().is_empty());
+        let id =
+            |name: &str| Some(find_claim(claims, name)?.as_str()?).filter(|text| !text.trim().is_empty());
         // Names are shown to other users. Characters that could disguise a name are removed.
         let display_name = |name: &str| {
             let visible = without_invisible(id(name)?);
@@ -60,7 +61,7 @@ impl Identity {
         let user_id = id(&names.sub).ok_or(AuthError::BadToken("the token has no user id"))?.to_owned();
         let organisation =
             id(&names.org).map(|id| Organisation { id: id.to_owned(), name: display_name(&names.org_name) });
-        let roles = claims.get(&names.roles).and_then(Value::as_array);
+        let roles = find_claim(claims, &names.roles).and_then(Value::as_array);
         Ok(Self {
             name: display_name(&names.name)
                 .or_else(|| display_name(&names.sub))
@@ -69,5 +70,82 @@ impl Identity {
             organisation,
             admin: roles.is_some_and(|roles| roles.iter().any(|role| role == "admin")),
         })
+    }
+}
+
+/// Returns the claim of this name. Without one, the name is a path of members of nested objects, separated by dots: a
+/// claim `a.b` takes precedence over the member `b` of a claim `a`, whatever its value.
+fn find_claim<'a>(claims: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    if let Some(value) = claims.get(name) {
+        return Some(value);
+    }
+    let mut members = name.split('.');
+    let first = claims.get(members.next()?)?;
+    members.try_fold(first, |value, member| value.get(member))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn find(claims: &Value, name: &str) -> Option<Value> {
+        find_claim(claims.as_object().unwrap(), name).cloned()
+    }
+
+    #[test]
+    fn finds_claims_by_name_and_by_path() {
+        let claims = json!({
+            "org": "o",
+            "realm_access": {"roles": ["a"], "deep": {"er": 1}},
+            "https://drover.example/roles": ["b"],
+            "list": [{"roles": ["c"]}],
+            "": {"": 2},
+        });
+        for (name, found) in [
+            ("org", json!("o")),
+            ("realm_access.roles", json!(["a"])),
+            ("realm_access.deep.er", json!(1)),
+            ("https://drover.example/roles", json!(["b"])),
+            (".", json!(2)),
+        ] {
+            assert_eq!(find(&claims, name), Some(found), "{name}");
+        }
+        for name in
+            ["realm_access.", "realm_access.role", ".realm_access", "org.o", "list.0", "list.roles", "x.y"]
+        {
+            assert_eq!(find(&claims, name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_claim_whose_name_has_dots_takes_precedence_even_if_it_is_useless() {
+        for literal in [json!(["literal"]), json!(null), json!({"x": 1})] {
+            let claims = json!({"realm_access.roles": literal, "realm_access": {"roles": ["admin"]}});
+            assert_eq!(find(&claims, "realm_access.roles"), Some(literal));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_literal_name_wins(path in prop::collection::vec("[a-z:/]{0,6}", 1..5), inner in any::<i32>(), outer in any::<i32>()) {
+            let name = path.join(".");
+            let mut nested = json!(inner);
+            for member in path.iter().rev() {
+                nested = json!({ member: nested });
+            }
+            prop_assert_eq!(find(&nested, &name), Some(json!(inner)));
+            nested[&name] = json!(outer);
+            prop_assert_eq!(find(&nested, &name), Some(json!(outer)));
+        }
+
+        #[test]
+        fn any_name_is_accepted(name in "\\PC{0,40}", member in "[a-z.]{0,9}") {
+            let found = find(&json!({ &member: {"a": 1} }), &name);
+            let path = format!("{member}.a");
+            prop_assert!(found.is_none() || name == member || name == path);
+        }
     }
 }

@@ -18,6 +18,7 @@ pub use policy::{Admin, Authorized, Member, MemberOrAdmin, Policy};
 pub use token::Verifier;
 
 use crate::Error;
+use crate::openapi::unknown_parameters;
 use crate::telemetry::context::RequestContext;
 
 /// The caller of a request, as a valid token names them. A handler with this argument accepts every caller.
@@ -95,8 +96,22 @@ impl FromRequest for Caller {
     type Future = Ready<Result<Self, Error>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let checked = Self::of(request).and_then(|caller| {
+            unknown_parameters::check_without_extractor(request)?;
+            Ok(caller)
+        });
+        ready(checked)
+    }
+}
+
+impl Caller {
+    /// Returns the caller of a request.
+    ///
+    /// # Errors
+    /// 401 without a valid token.
+    pub(crate) fn of(request: &HttpRequest) -> Result<Self, Error> {
         let authentication = request.extensions().get::<Authentication>().cloned();
         let result = authentication.map_or(Err(AuthError::NoToken), |authentication| authentication.0);
-        ready(result.map_err(Error::from))
+        result.map_err(Error::from)
     }
 }

@@ -9,6 +9,7 @@ use actix_web::{FromRequest, HttpRequest};
 
 use super::Caller;
 use crate::Error;
+use crate::openapi::unknown_parameters;
 
 /// A requirement on the caller that is checked before the parameters and the body of the request.
 pub trait Policy: 'static {
@@ -62,14 +63,13 @@ impl<P: Policy> FromRequest for Authorized<P> {
     type Error = Error;
     type Future = Ready<Result<Self, Error>>;
 
-    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let caller = Caller::from_request(request, payload).into_inner();
-        ready(caller.and_then(|caller| {
-            if P::allows(&caller) {
-                Ok(Self(caller, PhantomData))
-            } else {
-                Err(Error::Forbidden(P::DENIED_MESSAGE))
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(Caller::of(request).and_then(|caller| {
+            if !P::allows(&caller) {
+                return Err(Error::Forbidden(P::DENIED_MESSAGE));
             }
+            unknown_parameters::check_without_extractor(request)?;
+            Ok(Self(caller, PhantomData))
         }))
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::redact;
+use super::{Docs, redact};
 
 /// Section `auth`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -25,6 +25,8 @@ pub struct Auth {
     pub leeway_seconds: u64,
     /// Names of the claims.
     pub claims: Claims,
+    /// Login on the docs page.
+    pub docs: Docs,
 }
 
 impl Default for Auth {
@@ -36,11 +38,13 @@ impl Default for Auth {
             audience: None,
             leeway_seconds: 30,
             claims: Claims::default(),
+            docs: Docs::default(),
         }
     }
 }
 
-/// Section `auth.claims`: the identity provider's names of the claims (`docs/api/authentication.md`).
+/// Section `auth.claims`: the identity provider's names of the claims (`docs/api/authentication.md`). If a token has no
+/// claim of a name, the name is a path of members of nested objects, separated by dots, such as `realm_access.roles`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Claims {

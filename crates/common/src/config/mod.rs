@@ -3,6 +3,7 @@
 
 mod auth;
 mod database;
+mod docs;
 mod environment;
 mod error_message;
 mod load;
@@ -20,6 +21,8 @@ use serde::{Deserialize, Serialize};
 
 pub use auth::{Auth, Claims};
 pub use database::DatabaseConfig;
+pub use docs::Docs;
+pub(crate) use docs::DocsLogin;
 pub use log::{Log, LogFormat};
 pub use server::Server;
 pub(crate) use timeouts::Timeouts;

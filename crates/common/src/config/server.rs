@@ -40,6 +40,9 @@ pub struct Server {
     pub shutdown_seconds: u64,
     /// Maximum size of a JSON body, in bytes.
     pub json_bytes: usize,
+    /// Refuses requests with unknown query parameters. By default they are ignored, and named in the response header
+    /// `X-Unknown-Parameters`.
+    pub strict_parameters: bool,
     /// Origins that browsers may call from; `*` allows every origin. Without origins only the public route group has
     /// CORS headers.
     #[serde(serialize_with = "redact::origins")]
@@ -66,6 +69,7 @@ impl Default for Server {
             drain_seconds: 0,
             shutdown_seconds: 30,
             json_bytes: 1 << 20,
+            strict_parameters: false,
             cors_origins: Vec::new(),
             rate_per_second: 0,
             rate_burst: 100,

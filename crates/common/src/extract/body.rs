@@ -13,7 +13,10 @@ use serde_json::Value;
 use crate::Error;
 use crate::config::Timeouts;
 use crate::extract::idempotency::{self, Fingerprint};
-use crate::openapi::Api;
+use crate::extract::merge_patch::PatchedNames;
+use crate::openapi::unknown_parameters;
+use crate::openapi::validator::Schema;
+use crate::openapi::{Api, BodyForm, MERGE_PATCH, Operation};
 use crate::response::validation::{Code, ValidationErrors};
 
 /// The maximum size of a JSON body in bytes (app data). The default is 1 MiB.
@@ -67,9 +70,15 @@ impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let (request, payload) = (request.clone(), payload.take());
         Box::pin(async move {
-            let bytes = read_json(&request, payload).await?;
+            let api = request.app_data::<web::Data<Api>>().cloned();
+            let pattern = request.match_pattern().unwrap_or_default();
+            let operation = api.as_ref().and_then(|api| api.operation(&pattern, request.method()));
+            let bytes = read_json(&request, payload, operation).await?;
             let fingerprint = Fingerprint::of(&request, &bytes);
-            parse(&request, &bytes, fingerprint)
+            let Some((operation, schema)) = operation.and_then(|o| Some((o, o.body.as_ref()?))) else {
+                return Err(Error::Internal(anyhow::anyhow!("{pattern} documents no JSON body")));
+            };
+            parse(&request, &bytes, fingerprint, operation, schema)
         })
     }
 }
@@ -89,13 +98,32 @@ impl FromRequest for Fingerprint {
     }
 }
 
-async fn read_json(request: &HttpRequest, payload: Payload) -> Result<web::BytesMut, Error> {
+/// Reads a JSON body. Where the body is optional, the media type of an empty one does not matter.
+async fn read_json(
+    request: &HttpRequest,
+    payload: Payload,
+    operation: Option<&Operation>,
+) -> Result<web::BytesMut, Error> {
     let is_encoded =
         request.headers().get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity");
-    if !request.content_type().eq_ignore_ascii_case("application/json") || is_encoded {
-        return Err(Error::UnsupportedMediaType("application/json, not compressed"));
+    let media_type = request.content_type();
+    let is_patch = operation.is_some_and(|operation| operation.body_form == BodyForm::MergePatch);
+    let is_json = media_type.eq_ignore_ascii_case("application/json")
+        || is_patch && media_type.eq_ignore_ascii_case(MERGE_PATCH);
+    if is_json && !is_encoded {
+        return read(request, payload).await;
     }
-    read(request, payload).await
+    if !is_encoded && operation.is_some_and(|operation| operation.body_is_optional) {
+        let bytes = read(request, payload).await?;
+        if bytes.is_empty() {
+            return Ok(bytes);
+        }
+    }
+    Err(Error::UnsupportedMediaType(if is_patch {
+        "application/merge-patch+json or application/json, not compressed"
+    } else {
+        "application/json, not compressed"
+    }))
 }
 
 /// Reads a whole body within the limits of size and time (docs/api/conventions.md, "Size limits").
@@ -127,19 +155,19 @@ fn parse<T: DeserializeOwned>(
     request: &HttpRequest,
     bytes: &[u8],
     fingerprint: Fingerprint,
+    operation: &Operation,
+    schema: &Schema,
 ) -> Result<Body<T>, Error> {
+    let bytes = if bytes.is_empty() && operation.body_is_optional { b"{}" } else { bytes };
     let mut value: Value = serde_json::from_slice(bytes).map_err(|error| {
         Error::MalformedBody(if bytes.is_empty() { "it is empty".into() } else { error.to_string() })
     })?;
-    let pattern = request.match_pattern().unwrap_or_default();
-    let api = request.app_data::<web::Data<Api>>();
-    let operation = api.and_then(|api| api.operation(&pattern, request.method()));
-    let Some((operation, schema)) = operation.and_then(|o| Some((o, o.body.as_ref()?))) else {
-        return Err(Error::Internal(anyhow::anyhow!("{pattern} documents no JSON body")));
-    };
     let mut errors =
         if operation.takes_key { idempotency::key_errors(request) } else { ValidationErrors::default() };
-    if operation.one_or_array
+    if operation.params.is_none() {
+        errors.extend(unknown_parameters::errors(request, operation));
+    }
+    if operation.body_form == BodyForm::OneOrArray
         && let Value::Array(items) = &mut value
     {
         if items.len() != 1 {
@@ -148,7 +176,13 @@ fn parse<T: DeserializeOwned>(
         }
         value = items.remove(0);
     }
+    let is_patch = operation.body_form == BodyForm::MergePatch;
+    let patch = if is_patch { Some(PatchedNames::of(&value)?) } else { None };
     errors.extend(schema.check(&mut value));
+    let value = match patch {
+        Some(names) => names.with_members(value),
+        None => value,
+    };
     match serde_json::from_value(value) {
         Ok(value) => Ok(Body { value, errors, fingerprint }),
         Err(error) => {

@@ -2,6 +2,7 @@
 
 mod body;
 pub mod idempotency;
+mod merge_patch;
 pub mod multipart;
 mod path;
 mod query;
@@ -9,5 +10,6 @@ mod query;
 pub use body::Body;
 pub(crate) use body::JsonLimit;
 pub(crate) use idempotency::Fingerprint;
+pub use merge_patch::MergePatch;
 pub use path::PathId;
 pub use query::Query;

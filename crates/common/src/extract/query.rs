@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Error;
 use crate::openapi::Api;
+use crate::openapi::unknown_parameters;
 use crate::openapi::validator::Schema;
 use crate::response::validation::{Code, ValidationErrors};
 
@@ -43,8 +44,8 @@ impl<T: DeserializeOwned> FromRequest for Query<T> {
 fn parse<T: DeserializeOwned>(request: &HttpRequest) -> Result<Query<T>, Error> {
     let pattern = request.match_pattern().unwrap_or_default();
     let api = request.app_data::<web::Data<Api>>();
-    let schema = api.and_then(|api| api.operation(&pattern, request.method())?.params.as_ref());
-    let Some(schema) = schema else {
+    let operation = api.and_then(|api| api.operation(&pattern, request.method()));
+    let Some((operation, schema)) = operation.and_then(|o| Some((o, o.params.as_ref()?))) else {
         return Err(Error::Internal(anyhow::anyhow!("{pattern} documents no query parameters")));
     };
     let mut value = Value::Object(to_json(request.query_string(), schema));
@@ -52,6 +53,7 @@ fn parse<T: DeserializeOwned>(request: &HttpRequest) -> Result<Query<T>, Error> 
     for name in invalid_utf8(request.query_string(), schema) {
         errors.push(&name, Code::Format, "is not UTF-8");
     }
+    errors.extend(unknown_parameters::errors(request, operation));
     match serde_json::from_value(value) {
         Ok(value) => Ok(Query { value, errors }),
         Err(error) => {

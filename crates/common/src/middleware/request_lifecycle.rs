@@ -22,6 +22,7 @@ use super::public_cors;
 use super::response_headers::ResponseHeaders;
 use super::route::Route;
 use crate::Error;
+use crate::openapi::unknown_parameters;
 use crate::openapi::{Api, is_public};
 use crate::telemetry::context::RequestContext;
 use crate::telemetry::metrics::RequestMetrics;
@@ -55,10 +56,11 @@ pub(crate) async fn request_lifecycle(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     let started = Instant::now();
-    let headers = ResponseHeaders {
+    let mut headers = ResponseHeaders {
         context: RequestContext::of(&request),
         is_public: is_public(request.match_info().as_str()),
         drain_state: DrainState::of(request.request()),
+        unknown_parameters: None,
     };
     let is_head = turn_head_into_get(&mut request);
     let route = Route::of(&request);
@@ -66,7 +68,10 @@ pub(crate) async fn request_lifecycle(
         return Err(Error::Internal(anyhow::anyhow!("the app has no OpenAPI document")).into());
     };
     let in_flight = Activity::begin(&request, &api.in_flight);
-    let metrics = route.operation(&api, request.method()).map_or(&api.others, |operation| &operation.metrics);
+    let operation = route.operation(&api, request.method());
+    headers.unknown_parameters =
+        operation.and_then(|operation| unknown_parameters::header_value(request.query_string(), operation));
+    let metrics = operation.map_or(&api.others, |operation| &operation.metrics);
     if headers.is_public && route.0.is_some() && public_cors::is_preflight(&request) {
         let mut response = public_cors::preflight_response(&request);
         headers.add_to(&mut response);

@@ -7,6 +7,7 @@ use super::drain_state::DrainState;
 use super::public_cors;
 use crate::telemetry::context::{REQUEST_ID, RequestContext};
 
+const UNKNOWN_PARAMETERS: HeaderName = HeaderName::from_static("x-unknown-parameters");
 const API_VERSION: HeaderName = HeaderName::from_static("api-version");
 
 /// Adds the headers of every response to a request.
@@ -15,6 +16,8 @@ pub(super) struct ResponseHeaders {
     /// Whether the request is for the route group `/v1/public`.
     pub(super) is_public: bool,
     pub(super) drain_state: Option<web::Data<DrainState>>,
+    /// The names of the query parameters that the operation does not have.
+    pub(super) unknown_parameters: Option<HeaderValue>,
 }
 
 impl ResponseHeaders {
@@ -28,6 +31,9 @@ impl ResponseHeaders {
         if self.is_public {
             public_cors::add_headers(headers, is_success);
         }
+        if let Some(names) = &self.unknown_parameters {
+            headers.insert(UNKNOWN_PARAMETERS, names.clone());
+        }
         if let Ok(id) = HeaderValue::from_str(&self.context.id) {
             headers.insert(REQUEST_ID, id);
         }
@@ -37,7 +43,7 @@ impl ResponseHeaders {
         } else {
             vary_by_encoding(headers);
         }
-        headers.insert(API_VERSION, HeaderValue::from_static("1.0.0"));
+        headers.insert(API_VERSION, HeaderValue::from_static(crate::openapi::API_VERSION));
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         if !headers.contains_key(header::CACHE_CONTROL) {
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));

@@ -8,9 +8,10 @@ use super::is_public;
 use crate::response::error::ErrorBody;
 use crate::wire;
 
-/// Marks an operation whose body is one object or an array of exactly one (docs/api/conventions.md, "JSON"):
-/// `extensions(("x-one-or-array" = json!(true)))`.
-const ONE_OR_ARRAY: &str = "x-one-or-array";
+/// The version of the API (docs/api/versioning.md), which is not that of the programs.
+pub(crate) const API_VERSION: &str = "1.1.0";
+/// Marks an operation whose body may be absent: `extensions(("x-optional-body" = json!(true)))`.
+const OPTIONAL_BODY: &str = "x-optional-body";
 /// Marks a POST that ignores `Idempotency-Key`, because each response shows the current state:
 /// `extensions(("x-no-idempotency-key" = json!(true)))`.
 const NO_IDEMPOTENCY_KEY: &str = "x-no-idempotency-key";
@@ -18,6 +19,7 @@ const NO_IDEMPOTENCY_KEY: &str = "x-no-idempotency-key";
 /// Returns the completed document as JSON.
 pub(crate) fn finish(openapi: &OpenApi) -> anyhow::Result<Value> {
     let mut document = serde_json::to_value(openapi)?;
+    document["info"]["version"] = json!(API_VERSION);
     add_schema::<ErrorBody>(&mut document)?;
     add_text_schemas(&mut document)?;
     for (_, schema) in document["components"]["schemas"].as_object_mut().into_iter().flatten() {
@@ -29,7 +31,9 @@ pub(crate) fn finish(openapi: &OpenApi) -> anyhow::Result<Value> {
     }
     for (path, item) in document["paths"].as_object_mut().into_iter().flatten() {
         for (method, operation) in item.as_object_mut().into_iter().flatten() {
-            allow_array_of_one(operation);
+            if operation.as_object_mut().and_then(|o| o.remove(OPTIONAL_BODY)).is_some() {
+                operation["requestBody"]["required"] = json!(false);
+            }
             if is_public(path) {
                 // The same operation under another path; operation ids are unique.
                 operation["operationId"] =
@@ -64,17 +68,6 @@ fn add_text_schemas(document: &mut Value) -> anyhow::Result<()> {
     }
     add!(DateOrDateTime, Name, LongText, Postcode, Reference, Registration, Tag, QueryText);
     Ok(())
-}
-
-/// Replaces the body schema of a marked operation by `oneOf: [object, array of exactly one object]`.
-fn allow_array_of_one(operation: &mut Value) {
-    let marked = operation.as_object_mut().and_then(|o| o.remove(ONE_OR_ARRAY)).is_some();
-    if let Some(schema) =
-        operation.pointer_mut("/requestBody/content/application~1json/schema").filter(|_| marked)
-    {
-        let one = schema.take();
-        *schema = json!({"oneOf": [one, {"type": "array", "items": one, "minItems": 1, "maxItems": 1}]});
-    }
 }
 
 /// Documents the request and response headers that extractors and middleware handle.

@@ -2,7 +2,10 @@
 //! validation use the document, so that it cannot differ from what the service does.
 
 mod document;
+mod login;
+mod published;
 mod schema_validator;
+pub(crate) mod unknown_parameters;
 pub(crate) mod validator;
 
 use std::collections::HashMap;
@@ -15,9 +18,17 @@ use crate::Error;
 use crate::response::negotiate::Accept;
 use crate::telemetry::metrics::{RequestMetrics, requests_in_flight};
 
-pub(crate) use document::finish;
+pub(crate) use document::{API_VERSION, finish};
+pub(crate) use login::add_login;
+pub(crate) use published::publish;
 pub use schema_validator::SchemaValidator;
 use validator::Schema;
+
+/// Marks an operation whose body is one object or an array of exactly one (docs/api/conventions.md, "JSON"):
+/// `extensions(("x-one-or-array" = json!(true)))`.
+const ONE_OR_ARRAY: &str = "x-one-or-array";
+/// The media type of merge patches (RFC 7396).
+pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
 
 /// Returns true for paths and route patterns of the group for browsers (docs/api/browsers.md).
 pub(crate) fn is_public(path: &str) -> bool {
@@ -26,12 +37,22 @@ pub(crate) fn is_public(path: &str) -> bool {
 
 /// The operations of a service, by route pattern and method.
 pub struct Api {
-    /// The OpenAPI 3.1 document as JSON.
+    /// The OpenAPI 3.1 document as JSON, as it is published.
     pub document: String,
     operations: HashMap<String, HashMap<Method, Operation>>,
     /// Metrics of requests that match no operation.
     pub(crate) others: RequestMetrics,
     pub(crate) in_flight: Gauge,
+}
+
+/// The form of a JSON body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BodyForm {
+    Plain,
+    /// One object, or an array of exactly one.
+    OneOrArray,
+    /// An RFC 7396 merge patch.
+    MergePatch,
 }
 
 /// An operation as its documentation describes it.
@@ -44,8 +65,9 @@ pub(crate) struct Operation {
     media_types: Vec<String>,
     /// The schema of the JSON request body.
     pub(crate) body: Option<Schema>,
-    /// True if the body may also be an array of exactly one object.
-    pub(crate) one_or_array: bool,
+    /// True if a request may have no body.
+    pub(crate) body_is_optional: bool,
+    pub(crate) body_form: BodyForm,
     /// True if an `Idempotency-Key` is documented. Other operations ignore the header.
     pub(crate) takes_key: bool,
     /// The schema of the query parameters, as an object.
@@ -53,11 +75,11 @@ pub(crate) struct Operation {
 }
 
 impl Api {
-    /// Compiles the document.
+    /// Compiles the document. `public_url` is the base URL that clients use, if it is known.
     ///
     /// # Errors
     /// Fails if a method or a schema of the document is invalid.
-    pub fn new(document: &Value) -> anyhow::Result<Self> {
+    pub fn new(document: &Value, public_url: Option<&str>) -> anyhow::Result<Self> {
         let mut operations = HashMap::<_, HashMap<_, _>>::new();
         for (pattern, item) in document["paths"].as_object().into_iter().flatten() {
             for (method, operation) in item.as_object().into_iter().flatten() {
@@ -69,7 +91,8 @@ impl Api {
             }
         }
         let others = RequestMetrics::new("none".to_owned());
-        Ok(Self { document: document.to_string(), operations, others, in_flight: requests_in_flight() })
+        let document = publish(document, public_url).to_string();
+        Ok(Self { document, operations, others, in_flight: requests_in_flight() })
     }
 
     /// Returns the operation of a route pattern and method.
@@ -92,9 +115,7 @@ impl Api {
 impl Operation {
     fn new(operation: &Value, document: &Value) -> anyhow::Result<Self> {
         let components = &document["components"];
-        let content = &operation["requestBody"]["content"]["application/json"]["schema"];
-        let single = single_of_one_or_array(content);
-        let body = single.unwrap_or(content);
+        let body = &operation["requestBody"]["content"]["application/json"]["schema"];
         let success = operation["responses"]["200"]["content"].as_object();
         Ok(Self {
             metrics: RequestMetrics::new(operation["operationId"].as_str().unwrap_or_default().to_owned()),
@@ -103,12 +124,27 @@ impl Operation {
                 .is_some_and(|s| s.iter().any(|s| s.get("bearer").is_some())),
             media_types: success.into_iter().flat_map(|content| content.keys().cloned()).collect(),
             body: (!body.is_null()).then(|| Schema::new(body, components)).transpose()?,
-            one_or_array: single.is_some(),
+            body_is_optional: operation["requestBody"]["required"] != true,
+            body_form: match &operation[ONE_OR_ARRAY] {
+                Value::Bool(true) => BodyForm::OneOrArray,
+                _ if operation["requestBody"]["content"].get(MERGE_PATCH).is_some() => BodyForm::MergePatch,
+                _ => BodyForm::Plain,
+            },
             takes_key: operation["parameters"]
                 .as_array()
                 .is_some_and(|parameters| parameters.iter().any(|p| p["name"] == "Idempotency-Key")),
             params: parameters_schema(operation).map(|s| Schema::new(&s, components)).transpose()?,
         })
+    }
+
+    /// Returns true if the operation has this query parameter.
+    pub(crate) fn has_parameter(&self, name: &str) -> bool {
+        self.params.as_ref().is_some_and(|schema| schema.property(name).is_some())
+    }
+
+    /// Returns the names of the query parameters.
+    pub(crate) fn parameter_names(&self) -> Vec<&str> {
+        self.params.as_ref().map(Schema::property_names).unwrap_or_default()
     }
 
     /// Checks the `Accept` header.
@@ -125,14 +161,6 @@ impl Operation {
             [] => "application/json".to_owned(),
             media_types => media_types.join(" or "),
         }))
-    }
-}
-
-/// Returns the object schema of `oneOf: [object, array of exactly that object]`, which [`document`] writes.
-fn single_of_one_or_array(schema: &Value) -> Option<&Value> {
-    match schema["oneOf"].as_array()?.as_slice() {
-        [single, array] if array["items"] == *single && array["maxItems"] == 1 => Some(single),
-        _ => None,
     }
 }
 
@@ -164,7 +192,8 @@ mod tests {
             secured: true,
             media_types: media_types.iter().map(ToString::to_string).collect(),
             body: None,
-            one_or_array: false,
+            body_is_optional: false,
+            body_form: BodyForm::Plain,
             takes_key: false,
             params: None,
         }

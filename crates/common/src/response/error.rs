@@ -42,6 +42,9 @@ pub enum Error {
     /// 409 `idempotency_in_progress`
     #[error("The first request with this Idempotency-Key is still running: send it again later.")]
     IdempotencyInProgress,
+    /// 412 `precondition_failed`; the current revision, which `body.revision` names.
+    #[error("The resource has changed: it is at revision {0}, which If-Match does not name.")]
+    PreconditionFailed(i64),
     /// 413 `payload_too_large`; the limit in bytes.
     #[error("The request exceeds the limit of {0} bytes.")]
     PayloadTooLarge(usize),
@@ -123,6 +126,7 @@ impl Error {
             Self::Conflict(..) => (409, "conflict"),
             Self::IdempotencyKeyReused => (409, "idempotency_key_reused"),
             Self::IdempotencyInProgress => (409, "idempotency_in_progress"),
+            Self::PreconditionFailed(_) => (412, "precondition_failed"),
             Self::PayloadTooLarge(_) => (413, "payload_too_large"),
             Self::UnsupportedMediaType(_) => (415, "unsupported_media_type"),
             Self::RangeNotSatisfiable(_) => (416, "range_not_satisfiable"),
@@ -138,6 +142,7 @@ impl Error {
             Self::Conflict(_, members) => members.clone(),
             Self::Validation(errors) => errors.body.clone(),
             Self::CommitUnknown(_) => Map::from_iter([("outcome".to_owned(), json!("unknown"))]),
+            Self::PreconditionFailed(revision) => Map::from_iter([("revision".to_owned(), json!(revision))]),
             _ => Map::new(),
         };
         body.insert("requestId".into(), json!(request_id));

@@ -4,5 +4,6 @@ pub mod csv;
 pub(crate) mod error;
 pub(crate) mod json;
 pub(crate) mod negotiate;
+pub(crate) mod revision;
 pub(crate) mod stream;
 pub mod validation;

@@ -9,7 +9,7 @@ mod stream;
 
 pub use cursor::Cursor;
 pub use links::offset_links;
-pub use page::{PageParams, PageRequest};
+pub use page::{ListParams, PageParams, PageRequest};
 pub use result_page::ResultPage;
 pub use sort::{SortDefinition, Sorting};
 pub use stream::{IdBatch, stream_by_ids, stream_pages};

@@ -50,6 +50,31 @@ impl PageParams {
     }
 }
 
+/// Query parameters of a list in a fixed order, as JSON only (docs/api/lists.md).
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default, rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct ListParams {
+    /// Entries on a page, by default 20.
+    #[param(minimum = 1, maximum = 100)]
+    limit: Option<i64>,
+    /// Entries to skip.
+    #[param(minimum = 0, maximum = 1_000_000)]
+    offset: Option<i64>,
+    /// Where the previous page ended: from the `next` link.
+    #[param(max_length = 4096)]
+    cursor: Option<String>,
+    /// `true`: count all entries, in `X-Total-Count`.
+    pub count: bool,
+}
+
+impl ListParams {
+    /// Returns the page of a list in this order.
+    pub fn parse<K>(&self, sorting: &Sorting<K>, errors: &mut ValidationErrors) -> PageRequest {
+        PageRequest::new(self.limit, self.offset, self.cursor.as_deref(), sorting, errors)
+    }
+}
+
 /// The rows of a search that a request asks for.
 #[derive(Clone, Debug)]
 pub struct PageRequest {

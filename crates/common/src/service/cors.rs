@@ -3,7 +3,7 @@
 use actix_cors::Cors;
 
 /// Response headers that browsers may read, besides those that they always may.
-const EXPOSED_HEADERS: [&str; 14] = [
+const EXPOSED_HEADERS: [&str; 15] = [
     "accept-ranges",
     "api-version",
     "content-disposition",
@@ -18,6 +18,7 @@ const EXPOSED_HEADERS: [&str; 14] = [
     "x-missing-ids",
     "x-request-id",
     "x-total-count",
+    "x-unknown-parameters",
 ];
 /// How long browsers may cache a preflight response.
 const MAX_AGE_SECONDS: usize = 3600;

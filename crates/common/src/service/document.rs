@@ -1,27 +1,36 @@
 //! The OpenAPI document and the operations that it describes.
 
 use actix_web::App;
-use utoipa::openapi::InfoBuilder;
+use serde_json::Value;
+use utoipa::openapi::info::{InfoBuilder, LicenseBuilder};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_actix_web::AppExt;
 use utoipa_actix_web::scope::scope;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::Service;
-use crate::openapi::finish;
+use crate::openapi::{finish, publish};
 use crate::settings;
 
-/// Generates the OpenAPI document of a service from its handlers.
+/// SPDX expression.
+const LICENSE: &str = "MIT OR Apache-2.0";
+
+/// Generates the OpenAPI document of a service from its handlers, as it is published without a `public_url`.
 ///
 /// # Errors
 /// Fails if a schema cannot be serialized, which is a defect of the service.
-pub fn openapi<S: Service>() -> anyhow::Result<serde_json::Value> {
+pub fn openapi<S: Service>() -> anyhow::Result<Value> {
+    Ok(publish(&exact_openapi::<S>()?, None))
+}
+
+/// Generates the document by which requests are validated.
+pub(super) fn exact_openapi<S: Service>() -> anyhow::Result<Value> {
     let (_, mut document) = App::new().into_utoipa_app().configure(operations::<S>).split_for_parts();
     document.info = InfoBuilder::new()
         .title(S::TITLE)
         .version(env!("CARGO_PKG_VERSION"))
         .description(Some(S::ABOUT))
-        .license(Some(utoipa::openapi::License::new("MIT OR Apache-2.0")))
+        .license(Some(LicenseBuilder::new().name(LICENSE).identifier(Some(LICENSE)).build()))
         .build();
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
     document.components.get_or_insert_default().add_security_scheme("bearer", SecurityScheme::Http(bearer));

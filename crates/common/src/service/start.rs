@@ -65,6 +65,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
 /// Names the setting to change.
 pub(super) fn check<T: Default>(config: &Config<T>) -> anyhow::Result<()> {
     config.server.check()?;
+    config.auth.docs.login()?;
     config.traces.check()?;
     RateLimiter::open(&config.server)?;
     ensure!(

@@ -10,7 +10,7 @@ use tracing_actix_web::TracingLogger;
 use utoipa_actix_web::AppExt;
 
 use super::cors::cors;
-use super::document::{openapi, operations};
+use super::document::{exact_openapi, operations};
 use super::health::{self, Readiness, ServiceIndex};
 use super::swagger_ui::SwaggerUi;
 use super::{Service, ServiceContext};
@@ -23,7 +23,8 @@ use crate::middleware::access_control::access_control;
 use crate::middleware::drain_state::DrainState;
 use crate::middleware::rate_limit::RateLimiter;
 use crate::middleware::request_lifecycle::{RequestSpan, request_lifecycle};
-use crate::openapi::Api;
+use crate::openapi::unknown_parameters::StrictParameters;
+use crate::openapi::{Api, add_login};
 use crate::settings::RuntimeSettings;
 use crate::telemetry::traces::Traces;
 
@@ -37,6 +38,7 @@ pub(super) struct State<S> {
     api: Data<Api>,
     verifier: Data<Verifier>,
     json_limit: Data<JsonLimit>,
+    strict_parameters: Data<StrictParameters>,
     timeouts: Data<Timeouts>,
     locks: Data<KeyedLocks>,
     traces: Data<Traces>,
@@ -53,7 +55,13 @@ impl<S: Service> State<S> {
     /// Names the setting to change.
     pub(super) async fn open(config: &Config<S::Settings>, context: &ServiceContext) -> anyhow::Result<Self> {
         let server = &config.server;
-        let api = Data::new(Api::new(&openapi::<S>()?)?);
+        let login = config.auth.docs.login()?;
+        let mut document = exact_openapi::<S>()?;
+        if let Some(login) = &login {
+            add_login(&mut document, login);
+        }
+        let public_url = server.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/'));
+        let api = Data::new(Api::new(&document, public_url)?);
         let settings = Data::new(RuntimeSettings::open(&context.db, &config.log.level).await?);
         Ok(Self {
             service: Data::new(S::open(&config.service, context).await?),
@@ -64,11 +72,12 @@ impl<S: Service> State<S> {
             api,
             verifier: context.verifier.clone(),
             json_limit: Data::new(JsonLimit(server.json_bytes)),
+            strict_parameters: Data::new(StrictParameters(server.strict_parameters)),
             timeouts: Data::new(Timeouts::new(server)),
             locks: Data::default(),
             traces: Data::new(context.traces.clone()),
             index: Data::new(ServiceIndex::new::<S>(&context.public_url)),
-            swagger_ui: Data::default(),
+            swagger_ui: Data::new(SwaggerUi::new(login.as_ref())?),
             readiness: Data::default(),
             cors_origins: server.cors_origins.clone(),
         })
@@ -93,6 +102,7 @@ impl<S: Service> State<S> {
             .app_data(self.settings.clone())
             .app_data(self.service.clone())
             .app_data(self.json_limit.clone())
+            .app_data(self.strict_parameters.clone())
             .app_data(self.timeouts.clone())
             .app_data(self.locks.clone())
             .app_data(self.limiter.clone())

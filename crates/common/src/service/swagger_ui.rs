@@ -3,6 +3,9 @@
 //!
 //! The page adds a hash of the content to the URL of each file (`?v=`), so browsers may cache it for a year. URLs
 //! without the hash are revalidated by `ETag`.
+//!
+//! With the settings `auth.docs` the page offers to log in. Swagger UI then returns from the identity provider to
+//! `oauth2-redirect.html`, whose URL it derives from its own, and so also under a path prefix.
 
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -20,25 +23,26 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use flate2::read::GzDecoder;
 use parking_lot::RwLock;
 use sha2::{Digest, Sha256};
-use utoipa_swagger_ui::Config;
+use utoipa_swagger_ui::{Config, oauth};
 
 use crate::Error;
+use crate::config::DocsLogin;
 
 const INDEX: &str = "index.html";
 /// Bytes of a content hash in URLs and `ETag`s.
 const HASH_BYTES: usize = 16;
 const YEAR_SECONDS: u32 = 31_536_000;
-/// Swagger UI sets inline styles, its style sheet contains images as `data:` URLs, and it shows images of responses
-/// from `blob:` URLs.
-const CONTENT_POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
-     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-);
+/// The URL of the document. Relative, because a proxy may add a path prefix.
+const DOCUMENT: &str = "openapi.json";
 const REFERRER_POLICY: HeaderName = HeaderName::from_static("referrer-policy");
 
-/// The cache of files that were requested so far.
-#[derive(Default)]
-pub(super) struct SwaggerUi(RwLock<HashMap<String, Arc<Asset>>>);
+/// Swagger UI of a service.
+pub(super) struct SwaggerUi {
+    /// The files that were requested so far.
+    assets: RwLock<HashMap<String, Arc<Asset>>>,
+    login: Option<oauth::Config>,
+    content_policy: HeaderValue,
+}
 
 /// A file of Swagger UI.
 struct Asset {
@@ -75,7 +79,7 @@ pub(super) async fn find(
     response
         .insert_header(ETag(tag))
         .insert_header(CacheControl(cache))
-        .insert_header((header::CONTENT_SECURITY_POLICY, CONTENT_POLICY))
+        .insert_header((header::CONTENT_SECURITY_POLICY, &swagger_ui.content_policy))
         .insert_header((REFERRER_POLICY, "no-referrer"));
     if is_known {
         return Ok(response.finish());
@@ -109,19 +113,35 @@ fn inflate(content: &[u8]) -> Result<Vec<u8>, Error> {
 }
 
 impl SwaggerUi {
+    /// Creates the page, with a login if there is one.
+    ///
+    /// # Errors
+    /// Fails if the host of the token endpoint cannot be part of a header.
+    pub(super) fn new(login: Option<&DocsLogin>) -> anyhow::Result<Self> {
+        let token_origin = login.map(|login| format!(" {}", login.token_url.origin().ascii_serialization()));
+        Ok(Self {
+            assets: RwLock::default(),
+            login: login.map(|login| {
+                let config = oauth::Config::new().client_id(&login.client_id).scopes(login.scopes.clone());
+                config.use_pkce_with_authorization_code_grant(true)
+            }),
+            content_policy: content_policy(&token_origin.unwrap_or_default()).try_into()?,
+        })
+    }
+
     /// Returns the file of this name, if there is one. It is loaded and hashed once.
     fn asset(&self, name: &str) -> Result<Option<Arc<Asset>>, Error> {
-        let known = self.0.read().get(name).cloned();
+        let known = self.assets.read().get(name).cloned();
         if known.is_some() {
             return Ok(known);
         }
-        let Some(mut asset) = load(name)? else { return Ok(None) };
+        let Some(mut asset) = self.load(name)? else { return Ok(None) };
         if name == INDEX {
             asset = self.with_versions(&asset)?;
         }
         let asset = Arc::new(asset);
         // Only files that exist are cached, so the number of Swagger UI's files bounds the cache.
-        self.0.write().insert(name.to_owned(), asset.clone());
+        self.assets.write().insert(name.to_owned(), asset.clone());
         Ok(Some(asset))
     }
 
@@ -137,6 +157,31 @@ impl SwaggerUi {
         }
         Ok(Asset::new(page.content_type.clone(), parts.join("\"").into(), false))
     }
+
+    /// Loads an embedded file.
+    fn load(&self, name: &str) -> Result<Option<Asset>, Error> {
+        let config = match &self.login {
+            Some(login) => Config::with_oauth_config([DOCUMENT], login.clone()),
+            None => Config::from(DOCUMENT),
+        };
+        // No online validator, which would receive the document.
+        let file = utoipa_swagger_ui::serve(name, Arc::new(config.validator_url("none")));
+        let file = file.map_err(|error| Error::Internal(anyhow!(error.to_string())))?;
+        Ok(file.map(|file| {
+            let content = Bytes::copy_from_slice(&file.bytes);
+            Asset::new(file.content_type, content, file.gzpipped)
+        }))
+    }
+}
+
+/// Returns the content security policy. Swagger UI sets inline styles, its style sheet contains images as `data:` URLs,
+/// and it shows images of responses from `blob:` URLs. `token_origin`: the origin that it fetches tokens from, after a
+/// space, or nothing.
+fn content_policy(token_origin: &str) -> String {
+    format!(
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
+         connect-src 'self'{token_origin}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
 }
 
 impl Asset {
@@ -146,25 +191,13 @@ impl Asset {
     }
 }
 
-/// Loads an embedded file.
-fn load(name: &str) -> Result<Option<Asset>, Error> {
-    // A relative URL, because a proxy may add a path prefix. No online validator, which would receive the document.
-    let config = Config::from("../openapi.json").validator_url("none");
-    let file = utoipa_swagger_ui::serve(name, Arc::new(config));
-    let file = file.map_err(|error| Error::Internal(anyhow!(error.to_string())))?;
-    Ok(file.map(|file| {
-        let content = Bytes::copy_from_slice(&file.bytes);
-        Asset::new(file.content_type, content, file.gzpipped)
-    }))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn page_adds_hashes_to_urls() {
-        let swagger_ui = SwaggerUi::default();
+        let swagger_ui = SwaggerUi::new(None).unwrap();
         let page = swagger_ui.asset(INDEX).unwrap().unwrap();
         let html = String::from_utf8(page.content.to_vec()).unwrap();
         for name in ["swagger-ui.css", "swagger-ui-bundle.js", "swagger-initializer.js", "favicon-32x32.png"]
@@ -173,6 +206,6 @@ mod tests {
             assert!(html.contains(&format!("\"./{name}?v={}\"", asset.hash)), "{html}");
         }
         assert!(swagger_ui.asset("no-such-file").unwrap().is_none());
-        assert!(swagger_ui.0.read().keys().all(|name| name != "no-such-file"));
+        assert!(swagger_ui.assets.read().keys().all(|name| name != "no-such-file"));
     }
 }

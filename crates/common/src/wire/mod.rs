@@ -11,8 +11,8 @@ pub(crate) use normalize::without_invisible;
 pub use normalize::{TextForm, is_plain_line, normalize_line};
 pub(crate) use text::pattern_message;
 pub use text::{
-    Breed, DateOrDateTime, INVISIBLE_MESSAGE, LongText, Name, Postcode, QueryText, Reference, Registration,
-    StoredId, Tag,
+    Breed, DateOrDateTime, INVISIBLE_MESSAGE, LongText, Name, Postcode, QueryText, Reason, Reference,
+    Registration, StoredId, Tag,
 };
 
 /// The response of operations that return no resource.
@@ -39,6 +39,20 @@ impl ActionResult {
     pub fn created(message: impl Into<String>, id: impl ToString) -> Self {
         Self { id: Some(id.to_string()), ..Self::new(message) }
     }
+}
+
+/// Something that looks wrong about an action that succeeded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Warning {
+    /// The member of the request.
+    pub path: String,
+    /// For a program.
+    pub code: String,
+    /// One sentence for a person.
+    pub message: String,
+    /// The values that were compared.
+    #[schema(value_type = Object)]
+    pub data: serde_json::Map<String, serde_json::Value>,
 }
 
 /// A file that a load, proof of delivery or listing refers to. Only `id` is read from requests; the other members come

@@ -102,6 +102,10 @@ text!(
     LongText, 0..=10000, LINES, Lines
 );
 text!(
+    /// The reason of an action: 1 to 1,000 characters.
+    Reason, 1..=1000, LINE, Line
+);
+text!(
     /// The text of a query parameter: up to 1,000 characters.
     QueryText, 0..=1000, LINE, Line
 );

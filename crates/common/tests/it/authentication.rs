@@ -191,6 +191,40 @@ fn reads_claims_by_their_configured_names() {
 }
 
 #[test]
+fn reads_claims_by_their_configured_paths() {
+    testkit::block_on(async {
+        let app = start_with(|config| {
+            let claims = &mut config.auth.claims;
+            claims.sub = "user.id".into();
+            claims.name = "user.name".into();
+            claims.org = "user.organisation.id".into();
+            claims.org_name = "user.organisation.name".into();
+            claims.roles = "realm_access.roles".into();
+        });
+        let app = app.await;
+        let mut user = User::of("a");
+        for claim in ["sub", "name", "org", "orgName"] {
+            user.claims.as_object_mut().unwrap().remove(claim);
+        }
+        assert_unauthenticated(app.get("/v1/who").by(&user)).await;
+        user.claims["user"] =
+            json!({"id": "x1", "name": "Ruth", "organisation": {"id": "o1", "name": "Mill"}});
+        user.claims["realm_access"] = json!({"roles": ["admin"]});
+        let who = async |user: &User| app.get("/v1/who").by(user).send().await.ok();
+        let expected = json!({"id": "x1", "name": "Ruth", "org": "o1", "orgName": "Mill", "admin": true});
+        let caller = who(&user).await;
+        for (member, value) in expected.as_object().unwrap() {
+            assert_eq!(&caller[member], value, "{caller}");
+        }
+        // A claim with this very name takes precedence over the path.
+        user.claims["realm_access.roles"] = json!([]);
+        assert_eq!(who(&user).await["admin"], false);
+        user.claims["user.organisation.id"] = json!("o".repeat(201));
+        assert_unauthenticated(app.get("/v1/who").by(&user)).await;
+    });
+}
+
+#[test]
 fn rejects_tokens_signed_with_a_public_key_as_secret() {
     testkit::block_on(async {
         let app = start().await;

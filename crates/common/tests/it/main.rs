@@ -24,5 +24,6 @@ mod slow_clients;
 mod startup;
 mod swagger_ui;
 mod texts;
+mod unknown_parameters;
 mod unparsed_requests;
 mod unversioned_routes;

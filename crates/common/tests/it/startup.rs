@@ -151,6 +151,10 @@ fn names_the_invalid_setting() {
             (Box::new(|c| c.auth.jwks_file = empty), "no RSA, P-256 or Ed25519 key"),
             (Box::new(|c| c.auth.issuer = None), "DROVER_AUTH__ISSUER"),
             (Box::new(|c| c.auth.audience = None), "DROVER_AUTH__AUDIENCE"),
+            (
+                Box::new(|c| c.auth.docs.client_id = Some("docs".to_owned())),
+                "auth.docs.authorization_url (DROVER_AUTH__DOCS__AUTHORIZATION_URL) is missing",
+            ),
             (Box::new(move |c| c.server.port = port), "DROVER_SERVER__PORT"),
             (Box::new(|c| c.server.host = "nonsense.invalid".into()), "cannot listen on nonsense.invalid"),
             (Box::new(|c| c.server.host = "192.0.2.1".into()), "set server.host (DROVER_SERVER__HOST)"),

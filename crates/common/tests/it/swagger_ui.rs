@@ -1,8 +1,9 @@
 //! Swagger UI: compression, caching and security headers of its files.
 
+use serde_json::{Value, json};
 use testkit::{App, TestResponse};
 
-use crate::echo::start;
+use crate::echo::{start, start_with};
 
 /// Returns the path of a file with its hash, as the page links to it.
 async fn hashed_path(app: &App, name: &str) -> String {
@@ -96,5 +97,53 @@ fn forbids_framing_by_other_pages() {
         }
         let start = app.get("/docs/swagger-initializer.js").send().await.text();
         assert!(start.contains("\"validatorUrl\": \"none\""), "{start}");
+    });
+}
+
+#[test]
+fn offers_a_login_if_it_is_configured() {
+    testkit::block_on(async {
+        let with = start_with(|config| {
+            let docs = &mut config.auth.docs;
+            docs.authorization_url = Some("https://login.example/authorize?audience=x".parse().unwrap());
+            docs.token_url = Some("https://tokens.example:8443/oauth/token".parse().unwrap());
+            docs.client_id = Some("drover-docs".to_owned());
+            docs.scopes = vec!["openid".to_owned()];
+        });
+        let (with, without) = (with.await, start().await);
+        let text = async |app: &App, path: &str| app.get(path).send().await.text();
+        let [document, plain] = [&with, &without].map(|app| text(app, "/openapi.json"));
+        let [mut document, plain]: [Value; 2] =
+            [document.await, plain.await].map(|text| serde_json::from_str(&text).unwrap());
+        let scheme = document["components"]["securitySchemes"].as_object_mut().unwrap().remove("login");
+        let flow = json!({
+            "authorizationUrl": "https://login.example/authorize?audience=x",
+            "tokenUrl": "https://tokens.example:8443/oauth/token",
+            "scopes": {"openid": ""},
+        });
+        assert_eq!(scheme, Some(json!({"type": "oauth2", "flows": {"authorizationCode": flow}})));
+        let secured = document.to_string().replace(r#"{"bearer":[]},{"login":[]}"#, r#"{"bearer":[]}"#);
+        assert_eq!(secured, plain.to_string(), "everything else is as without the login");
+
+        let initializer = "/docs/swagger-initializer.js";
+        let (login, plain) = (text(&with, initializer).await, text(&without, initializer).await);
+        let configured =
+            login.split("ui.initOAuth(").nth(1).and_then(|rest| rest.split(");").next()).unwrap();
+        let expected = json!({"clientId": "drover-docs", "scopes": ["openid"], "usePkceWithAuthorizationCodeGrant": true});
+        assert_eq!(serde_json::from_str::<Value>(configured).unwrap(), expected);
+        assert!(!plain.contains("initOAuth"), "{plain}");
+        assert_eq!(login.replace(&format!("\nui.initOAuth({configured});"), ""), plain);
+
+        for path in ["/docs/", "/docs/oauth2-redirect.html"] {
+            let policy = with.get(path).send().await.header("content-security-policy").to_owned();
+            assert!(policy.contains("; connect-src 'self' https://tokens.example:8443; "), "{policy}");
+            assert!(!policy.contains("login.example"), "{policy}");
+        }
+        let policy = without.get("/docs/").send().await.header("content-security-policy").to_owned();
+        assert!(policy.contains("; connect-src 'self'; "), "{policy}");
+        // The page that receives the code has no inline script, which the policy forbids.
+        let redirect = text(&with, "/docs/oauth2-redirect.html").await;
+        assert!(redirect.contains(r#"<script src="oauth2-redirect.js"></script>"#), "{redirect}");
+        assert!(text(&with, "/docs/oauth2-redirect.js").await.contains("swaggerUIRedirectOauth2"));
     });
 }

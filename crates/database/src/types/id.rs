@@ -33,6 +33,14 @@ impl Id {
         Self(Uuid::now_v7())
     }
 
+    /// Returns another id, which differs from this one in the last byte only. `variant` is from 1.
+    #[must_use]
+    pub fn variant(self, variant: u8) -> Self {
+        let mut bytes = *self.0.as_bytes();
+        bytes[15] ^= variant;
+        Self(Uuid::from_bytes(bytes))
+    }
+
     /// Parses the hyphenated form of 36 characters, in any case. Returns `None` for every other text, including other
     /// forms of a UUID (docs/api/conventions.md).
     pub fn parse(text: &str) -> Option<Self> {

@@ -69,6 +69,12 @@ impl<'a> Stages<'a> {
         self.left_out.push([name.to_owned(), reason.to_owned()]);
     }
 
+    /// Records a stage that this machine cannot run. CI accepts that.
+    pub fn skip(&mut self, name: &str, reason: &str) {
+        println!("\n=== {name}: SKIPPED ({reason})");
+        self.times.push([name.to_owned(), format!("skipped: {reason}")]);
+    }
+
     /// Prints the times and the stages that were left out.
     ///
     /// # Errors

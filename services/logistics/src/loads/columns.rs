@@ -184,6 +184,8 @@ mod tests {
             dropoff_postcode: maybe(random, text),
             pickup_postcode: maybe(random, text),
             weight: maybe(random, weight),
+            weight_gross: maybe(random, weight),
+            weight_tare: maybe(random, weight),
             weight_net: maybe(random, weight),
             vehicle_registration: maybe(random, text),
             ticket_number: maybe(random, text),
@@ -193,6 +195,7 @@ mod tests {
             created_at: at(random),
             completed_at: maybe(random, at),
             created_by: maybe(random, |random| CreatedBy { organisation_id: text(random) }),
+            warnings: Vec::new(),
         }
     }
 

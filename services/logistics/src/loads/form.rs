@@ -200,6 +200,8 @@ impl SharedFields {
             dropoff_postcode: self.dropoff_postcode.map(|postcode| postcode.0),
             pickup_postcode: self.pickup_postcode.map(|postcode| postcode.0),
             weight: measure(self.weight)?,
+            weight_gross: None,
+            weight_tare: None,
             weight_net: measure(weight_net)?,
             vehicle_registration: self.vehicle_registration.map(|registration| registration.0),
             ticket_number: self.ticket_number.map(|ticket| ticket.0),
@@ -209,6 +211,7 @@ impl SharedFields {
             created_at: Timestamp::now(),
             completed_at: None,
             created_by: CreatedBy::of(caller),
+            warnings: Vec::new(),
         })
     }
 }

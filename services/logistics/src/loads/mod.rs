@@ -3,18 +3,22 @@
 mod batch;
 mod columns;
 mod creator_backfill;
+mod edit;
 mod export;
 mod form;
 mod fulltext;
 mod handlers;
+mod history;
 mod model;
 mod party;
 mod proof;
 mod search;
 mod send;
 mod store;
+mod stored_load;
 
 pub(crate) use batch::Batches;
 pub(crate) use creator_backfill::{backfill_creators_at_start, run_creator_backfill};
 pub(crate) use fulltext::run_fulltext_indexer;
 pub(crate) use handlers::routes;
+pub(crate) use proof::WeightTolerance;

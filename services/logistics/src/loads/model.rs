@@ -1,6 +1,7 @@
 //! The load: its document and status.
 
-use common::wire::{FileReference, WeightMeasure};
+use common::Error;
+use common::wire::{FileReference, Warning, WeightMeasure};
 use database::{Id, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -42,6 +43,14 @@ pub struct Load {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub weight: Option<WeightMeasure>,
+    /// The weight of the loaded vehicle, from the weighbridge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub weight_gross: Option<WeightMeasure>,
+    /// The weight of the empty vehicle, from the weighbridge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub weight_tare: Option<WeightMeasure>,
     /// The net weight from the weighbridge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -54,7 +63,7 @@ pub struct Load {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub ticket_number: Option<String>,
-    /// `upcoming` until delivery is proven, then `completed`.
+    /// `upcoming` until delivery is proven, then `completed`; or `cancelled`.
     pub status: Status,
     /// Files such as tickets, contracts and photographs.
     pub files: Vec<FileReference>,
@@ -72,6 +81,9 @@ pub struct Load {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub created_by: Option<CreatedBy>,
+    /// What looks wrong about a proof of delivery or its correction. Only in the response to these, and never stored.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
 }
 
 /// The commodity of a load.
@@ -84,7 +96,18 @@ pub struct Commodity {
 }
 
 /// The status of a load (docs/api/loads.md, "Status").
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, strum::IntoStaticStr)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    ToSchema,
+    strum::IntoStaticStr,
+    strum::VariantNames,
+)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Status {
@@ -92,6 +115,8 @@ pub enum Status {
     Upcoming,
     /// The delivery is proven.
     Completed,
+    /// The load will not be delivered.
+    Cancelled,
 }
 
 impl Status {
@@ -102,6 +127,18 @@ impl Status {
 }
 
 impl Load {
+    /// Checks that the load is neither completed nor cancelled.
+    ///
+    /// # Errors
+    /// 409 otherwise.
+    pub fn check_upcoming(&self) -> Result<(), Error> {
+        match self.status {
+            Status::Upcoming => Ok(()),
+            Status::Completed => Err(Error::conflict("This load is completed.")),
+            Status::Cancelled => Err(Error::conflict("This load is cancelled.")),
+        }
+    }
+
     /// Returns the text that free-text queries match: lower case, one line per field.
     pub fn search_text(&self) -> String {
         fn name(party: Option<&Party>) -> Option<&str> {

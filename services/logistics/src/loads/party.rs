@@ -50,3 +50,19 @@ impl CreatedBy {
         caller.organisation.as_ref().map(|own| Self { organisation_id: own.id.clone() })
     }
 }
+
+/// The user who creates loads.
+#[derive(Clone, Debug)]
+pub(crate) struct Creator {
+    /// Claim `sub`.
+    pub user_id: String,
+    /// Claim `name`.
+    pub user_name: String,
+}
+
+impl Creator {
+    /// Returns the caller.
+    pub(crate) fn of(caller: &Caller) -> Self {
+        Self { user_id: caller.user_id.clone(), user_name: caller.user_name.clone() }
+    }
+}

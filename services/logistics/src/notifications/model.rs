@@ -2,16 +2,20 @@
 
 use std::time::Duration;
 
+use common::{SortDefinition, Sorting};
+use database::search::{Nulls, SortType};
 use database::{Id, Json, Timestamp};
 use diesel::{Queryable, Selectable};
 use serde::Serialize;
-use strum::{IntoStaticStr, VariantArray};
+use strum::{IntoStaticStr, VariantArray, VariantNames};
 use utoipa::ToSchema;
 
 use crate::schema::notifications;
 
 /// The event that a notification reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, IntoStaticStr, VariantArray, ToSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Serialize, IntoStaticStr, VariantArray, VariantNames, ToSchema,
+)]
 #[strum(const_into_str)]
 pub(crate) enum Event {
     /// A load was sent to its driver.
@@ -25,7 +29,7 @@ pub(crate) enum Event {
 }
 
 /// The delivery status of a notification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, IntoStaticStr, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, IntoStaticStr, VariantNames, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase", const_into_str)]
 #[schema(as = NotificationStatus)]
@@ -46,6 +50,9 @@ pub(crate) struct Notification {
     /// UUIDv7, also sent to receivers as `webhook-id`.
     #[schema(value_type = String, format = Uuid)]
     pub(crate) id: Id,
+    /// Id of the load.
+    #[schema(value_type = String, format = Uuid)]
+    pub(crate) load_id: Id,
     /// The reported event.
     #[schema(value_type = Event)]
     pub(crate) event: String,
@@ -150,4 +157,13 @@ pub(crate) struct Backlog {
 /// Returns the message of a redelivery, given the status before it.
 pub(crate) fn redelivery_message(previous_status: &str) -> String {
     format!("The notification was {previous_status} and is delivered again.")
+}
+
+/// The order of lists, newest first: by id alone, which has the time.
+static ORDER: SortDefinition<()> =
+    SortDefinition { name: "createdAt", key: (), sort_type: SortType::Number, nulls: Nulls::Never };
+
+/// Returns the order of lists.
+pub(crate) fn order() -> Sorting<()> {
+    Sorting::new(&ORDER, true)
 }

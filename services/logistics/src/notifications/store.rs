@@ -5,12 +5,16 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use common::Error;
-use database::{AnyConnection, Id, Json, Timestamp, shared_now};
+use common::{Caller, Error, PageRequest, ResultPage};
+use database::search::SortValue;
+use database::{AnyConnection, Id, Json, MultiBackend, Timestamp, shared_now};
 use diesel::prelude::*;
 use serde::Serialize;
 
-use super::model::{Backlog, Claimed, Message, MessageData, NewNotification, Notification, Outcome, Status};
+use super::model::{
+    Backlog, Claimed, Event, Message, MessageData, NewNotification, Notification, Outcome, Status, order,
+};
+use crate::schema::loads::dsl as l;
 use crate::schema::notifications::{self, dsl as n};
 
 /// Maximum number of entries in the delivery log of a load.
@@ -86,6 +90,77 @@ fn body<L: Serialize>(id: Id, timestamp: Timestamp, new: &NewNotification<'_, L>
 pub(crate) fn list(c: &mut AnyConnection, load_id: Id) -> Result<Vec<Notification>, Error> {
     let of_load = n::notifications.filter(n::load_id.eq(load_id)).order(n::id.desc()).limit(MAX_LISTED);
     Ok(of_load.select(Notification::as_select()).load(c)?)
+}
+
+/// A search for notifications: filters that a notification must all pass.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NotificationSearch {
+    /// A text that is no id matches nothing.
+    pub load_id: Option<String>,
+    pub event: Option<String>,
+    pub status: Option<String>,
+}
+
+/// Selects the notifications of loads whose organiser or carrier is the caller's organisation; all for `admin`.
+fn visible(caller: &Caller) -> notifications::BoxedQuery<'_, MultiBackend> {
+    let all = notifications::table.into_boxed();
+    if caller.admin {
+        return all;
+    }
+    let own = caller.organisation_id_or_empty();
+    let of_party = l::organiser_id.eq(own).or(l::carrier_id.eq(own));
+    all.filter(diesel::dsl::exists(l::loads.filter(l::id.eq(n::load_id)).filter(of_party)))
+}
+
+fn matches<'a>(
+    caller: &'a Caller,
+    search: &'a NotificationSearch,
+) -> notifications::BoxedQuery<'a, MultiBackend> {
+    let mut query = visible(caller);
+    if let Some(id) = &search.load_id {
+        query = query.filter(n::load_id.nullable().eq(Id::parse(id)));
+    }
+    if let Some(event) = &search.event {
+        query = query.filter(n::event.eq(event));
+    }
+    if let Some(status) = &search.status {
+        query = query.filter(n::status.eq(status));
+    }
+    query
+}
+
+/// Returns a page of the notifications that the caller may see, newest first, and the number of all if `count` is true.
+pub(crate) fn search(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    search: &NotificationSearch,
+    page: &PageRequest,
+    count: bool,
+) -> Result<ResultPage, Error> {
+    let mut query = matches(caller, search);
+    if let Some((_, last)) = page.position() {
+        query = query.filter(n::id.lt(last));
+    }
+    let query = query.order(n::id.desc()).offset(page.offset).limit(page.fetch());
+    let rows: Vec<Notification> = query.select(Notification::as_select()).load(c)?;
+    let row = |row: &Notification| Ok((Json::of(row)?, (Some(SortValue::Integer(0)), row.id)));
+    let rows = rows.iter().map(row).collect::<Result<_, Error>>()?;
+    let mut found = ResultPage::new(rows, page, &order());
+    if count {
+        found.total = Some(matches(caller, search).count().get_result(c)?);
+    }
+    Ok(found)
+}
+
+/// Deletes the notifications of a load to a driver that are still pending.
+pub(crate) fn drop_pending_of_driver(c: &mut AnyConnection, load_id: Id, driver: &str) -> Result<(), Error> {
+    let pending = n::notifications
+        .filter(n::load_id.eq(load_id))
+        .filter(n::event.eq(Event::SentToDriver.into_str()))
+        .filter(n::recipient_id.eq(driver))
+        .filter(n::due_at.is_not_null());
+    diesel::delete(pending).execute(c)?;
+    Ok(())
 }
 
 /// Makes a notification pending again, with no attempts. A delivery that is in progress ends first. Returns the

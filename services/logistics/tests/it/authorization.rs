@@ -14,6 +14,10 @@ testkit::on_both! {
         let app = app(backend).await;
         let (grain, haul, driver, admin) = (User::of("grain"), User::of("haul"), User::individual("dai"), User::admin());
         let (load, to_prove, proven) = (create_load(&app).await, create_load(&app).await, create_load(&app).await);
+        let to_cancel = app.post("/v1/loads/organiser").by(&grain).json(&organiser_form()).send().await.ok();
+        let to_cancel = to_cancel["id"].as_str().unwrap().to_owned();
+        let carried = json!({"loadId": to_cancel, "carrierId": "haul"});
+        app.post("/v1/loads/send-to-carrier").by(&grain).json(&carried).send().await.ok();
         let own = app.post("/v1/loads/organiser").by(&grain).json(&organiser_form()).send().await.ok();
         let proof = json!({"weightNet": 1, "ticketNumber": "SECRET-7", "vehicleRegistration": "V", "files": null});
         for id in [&load, &to_prove, &proven] {
@@ -21,6 +25,11 @@ testkit::on_both! {
             app.post("/v1/loads/send-to-driver").by(&haul).json(&sent).send().await.ok();
         }
         let path = format!("/v1/loads/{load}");
+        let drivers = format!("{path}/drivers");
+        for name in ["a", "b", "c"] {
+            let sent = json!({"loadId": load, "driverId": name});
+            app.post("/v1/loads/send-to-driver").by(&haul).json(&sent).send().await.ok();
+        }
         let (prove, log) = (format!("/v1/loads/{proven}/proof-of-delivery"), format!("{path}/notifications"));
         app.post(&prove).by(&driver).json(&proof).send().await.ok();
         accept(&app, &proven).await;
@@ -61,6 +70,27 @@ testkit::on_both! {
             ])),
             ("find_load_batch_template", AccessRule::AnyCaller("the documentation lists the columns")),
             ("list_commodities", AccessRule::AnyCaller("the catalogue belongs to no organisation")),
+            ("update_load", AccessRule::Restricted(vec![
+                parties(path.clone()).json(json!({"ticketNumber": "edited"})).leaves_unchanged(path.clone()),
+                AccessCase::new(path.clone(), &[&haul, &grain, &admin]).denies(&driver)
+                    .json(json!({"pickupPostcode": "edited"})).leaves_unchanged(path.clone()),
+                AccessCase::new(format!("/v1/loads/{own_id}"), &[&grain, &admin]).denies(&haul)
+                    .json(json!({"reference": "edited"})).leaves_unchanged(format!("/v1/loads/{own_id}")),
+            ])),
+            ("cancel_load", AccessRule::Restricted(vec![
+                AccessCase::new(format!("/v1/loads/{to_cancel}/cancel"), &[&grain, &admin]).denies(&haul).denies(&driver)
+                    .json(json!({})).leaves_unchanged(format!("/v1/loads/{to_cancel}")),
+            ])),
+            ("correct_proof_of_delivery", AccessRule::Restricted(vec![
+                parties(format!("/v1/loads/{proven}/proof-of-delivery/corrections"))
+                    .json(json!({"weightGross": 9, "reason": "r"})).leaves_unchanged(format!("/v1/loads/{proven}")),
+            ])),
+            ("list_load_events", AccessRule::Restricted(vec![parties(format!("{path}/events"))])),
+            ("list_load_drivers", AccessRule::Restricted(vec![parties(drivers.clone())])),
+            ("revoke_load_driver", AccessRule::Restricted([(&grain, "a"), (&haul, "b"), (&admin, "c")].into_iter().map(
+                |(user, name)| AccessCase::new(format!("{drivers}/{name}"), &[user]).denies(&driver).leaves_unchanged(drivers.clone()),
+            ).collect())),
+            ("list_notifications", AccessRule::Scoped(vec![parties("/v1/notifications".into()).discloses(&load)])),
             ("send_load_to_driver", AccessRule::Restricted(vec![
                 send("driver", json!({"loadId": load, "driverId": "eve"})),
             ])),
@@ -84,6 +114,6 @@ testkit::on_both! {
         let mut recipients: Vec<_> = sent.as_array().unwrap().iter().map(|n| n["recipientId"].to_string()).collect();
         recipients.sort();
         recipients.dedup();
-        assert_eq!(recipients, ["\"dai\"", "\"eve\"", "\"haul\""], "only allowed users sent notifications: {sent}");
+        assert_eq!(recipients, ["\"a\"", "\"b\"", "\"c\"", "\"dai\"", "\"eve\"", "\"haul\""], "only allowed users sent notifications: {sent}");
     }
 }

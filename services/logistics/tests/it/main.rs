@@ -4,15 +4,22 @@
 mod acceptance;
 mod authorization;
 mod batch;
+mod cancel;
 mod checked_in_files;
 mod commands;
 mod completed_export;
+mod corrections;
 mod create;
 mod creators;
 mod csv_roundtrip;
+mod date_messages;
 mod diagnostics;
 mod drivers;
+mod edit;
+mod edit_files;
 mod file_sharing;
+mod history;
+mod history_model;
 mod injection;
 mod log_privacy;
 mod log_secrets;
@@ -20,9 +27,12 @@ mod normalization;
 mod notifications;
 mod organisation_names;
 mod postgres_plans;
+mod previous_release;
 mod proof_of_delivery;
+mod proof_weights;
 mod query_plans;
 mod read;
+mod revisions;
 mod search;
 mod search_csv;
 mod search_model;
@@ -89,4 +99,47 @@ fn with(mut form: Value, member: &str, value: Value) -> Value {
 fn without(mut form: Value, member: &str) -> Value {
     form.as_object_mut().unwrap().remove(member);
     form
+}
+
+/// Patches a load.
+async fn patch(app: &App, user: &User, id: &str, members: &Value) -> testkit::TestResponse {
+    app.call("PATCH", &format!("/v1/loads/{id}")).by(user).json(members).send().await
+}
+
+/// Cancels a load without a reason.
+async fn cancel(app: &App, user: &User, id: &str) -> testkit::TestResponse {
+    app.post(&format!("/v1/loads/{id}/cancel")).by(user).send().await
+}
+
+/// Returns the history of a load, as an administrator reads it.
+async fn events(app: &App, id: &str) -> Vec<Value> {
+    let path = format!("/v1/loads/{id}/events?limit=100");
+    let events = app.get(&path).by(&User::admin()).send().await.ok();
+    events.as_array().unwrap().clone()
+}
+
+/// Returns the revision of a load from its `ETag`.
+async fn revision(app: &App, id: &str) -> i64 {
+    let reply = app.get(&format!("/v1/loads/{id}")).by(&User::admin()).send().await;
+    reply.header("etag").trim_matches('"').parse().unwrap()
+}
+
+/// Returns the request body of a proof of delivery with a net weight of 29 tonnes.
+fn proof_form() -> Value {
+    json!({"weightNet": 29, "ticketNumber": "T-1", "vehicleRegistration": "VX21 ABC", "files": null})
+}
+
+/// Submits a proof of delivery.
+async fn prove(app: &App, user: &User, id: &str, form: &Value) -> testkit::TestResponse {
+    app.post(&format!("/v1/loads/{id}/proof-of-delivery")).by(user).json(form).send().await
+}
+
+/// Returns a number as services write it: whole numbers without a fraction.
+fn number(number: f64) -> Value {
+    serde_json::from_str(&number.to_string()).unwrap()
+}
+
+/// Returns a weight in tonnes as a load shows it.
+fn tonnes(weight: f64) -> Value {
+    json!({"name": "tonne", "conversion": 1000.0, "weight": number(weight)})
 }

@@ -1,5 +1,7 @@
 //! The token supplies the name of the caller's own organisation.
 
+use testkit::TestDatabase;
+
 use super::*;
 
 testkit::on_both! {
@@ -23,6 +25,22 @@ testkit::on_both! {
             let load = app.post("/v1/loads/organiser").by(&user).json(&organiser_form()).send().await.ok();
             assert_eq!(load["organiser"]["name"], "Border Grain", "without a name in the token, the request supplies it");
         }
+    }
+
+    async fn from_nested_claims(backend) {
+        let database = TestDatabase::new::<Logistics>(backend).await;
+        let mut config = testkit::config::<Logistics>(&database, Settings::default());
+        config.auth.claims.org = "attributes.org".into();
+        config.auth.claims.org_name = "attributes.orgName".into();
+        let app = App::start_with::<Logistics>(database, config).await;
+        let mut user = User::individual("owen");
+        assert_eq!(app.post("/v1/loads/organiser").by(&user).json(&organiser_form()).send().await.status, 403);
+        user.claims["attributes"] = json!({"org": "grain", "orgName": "Border Grain Merchants"});
+        let load = app.post("/v1/loads/organiser").by(&user).json(&organiser_form()).send().await.ok();
+        assert_eq!(load["organiser"], json!({"id": "grain", "name": "Border Grain Merchants"}));
+        assert_eq!(app.get("/v1/loads").by(&user).send().await.ok().as_array().unwrap().len(), 1);
+        user.claims["attributes.org"] = json!("other");
+        assert_eq!(app.get("/v1/loads").by(&user).send().await.ok(), json!([]), "the claim of this name wins");
     }
 
     async fn in_batches(backend) {

@@ -74,7 +74,7 @@ impl Country {
 
 /// The regions of a country.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Regions {
+pub(super) struct CountryRegions {
     /// ISO 3166-1 alpha-2 code of the country.
     id: &'static str,
     regions: Vec<Region>,
@@ -98,7 +98,7 @@ pub(super) struct Region {
     aliases: Vec<&'static str>,
 }
 
-impl Regions {
+impl CountryRegions {
     /// Collects the regions of the country with this code.
     pub(super) fn of_country(country: &'static str) -> Self {
         let regions = gazetteer::regions(country).map(|region| Region {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use common::Error;
 use gazetteer::countries;
 
-use super::model::{Country, Regions};
+use super::model::{Country, CountryRegions};
 
 /// Responses as JSON text.
 pub(crate) struct Countries {
@@ -29,9 +29,9 @@ impl Countries {
             let by_code = matching.map(|(country, enabled)| (country.iso, Country::new(country, enabled)));
             serde_json::to_string(&by_code.collect::<BTreeMap<_, _>>())
         };
-        let regions = countries()
-            .iter()
-            .map(|country| Ok((country.iso, serde_json::to_string(&Regions::of_country(country.iso))?)));
+        let regions = countries().iter().map(|country| {
+            Ok((country.iso, serde_json::to_string(&CountryRegions::of_country(country.iso))?))
+        });
         Ok(Self {
             all: list(None)?,
             enabled: list(Some(true))?,

@@ -13,7 +13,7 @@ fn checked_in_document_matches_the_code() {
 fn upload_organisations_have_the_pattern_of_names() {
     let document = common::openapi::<system::System>().unwrap();
     let schemas = &document["components"]["schemas"];
-    let pattern = &schemas["Name"]["pattern"];
+    let pattern = &schemas["ShareWith"]["items"]["pattern"];
     assert!(pattern.is_string());
     assert_eq!(&schemas["FileUploadForm"]["properties"]["organisations"]["pattern"], pattern);
 }

@@ -135,6 +135,8 @@ impl<'a> Writer<'a> {
         if let Some((state, response)) = self.client.try_write(&proof.request(id))? {
             if matches!(state, Acknowledged(_)) {
                 load.response = response;
+                // Warnings are part of the response, not of the load.
+                load.response.as_object_mut().and_then(|members| members.remove("warnings"));
             }
             proof.write.state = state;
             load.proof = Some(proof);

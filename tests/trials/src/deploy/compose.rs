@@ -49,6 +49,11 @@ impl Compose {
         Self::read(MAIN, &["--file", "docker-compose.demo.yml"])
     }
 
+    /// Reads docker-compose.yml with the OpenID provider of the profile `login`.
+    pub fn load_login() -> Result<Self> {
+        Self::read(MAIN, &["--env-file", "deploy/login/env"])
+    }
+
     fn read(file: &'static str, more: &[&str]) -> Result<Self> {
         Ok(Self { file, model: config(file, more, &[])?, raw: config(file, more, &["--no-interpolate"])? })
     }
@@ -133,6 +138,7 @@ impl Compose {
 fn config(file: &str, more: &[&str], options: &[&str]) -> Result<Value> {
     let mut command = Command::new(tools::find("docker-compose")?);
     command.env_clear().env("HOME", "/nonexistent").current_dir(checkout::root());
+    command.env("COMPOSE_PROFILES", "login");
     command.env("DROVER_SYSTEM_URL", "https://drover.example/system"); // has no default
     command.args(["--env-file", "/dev/null", "--file", file]).args(more);
     let text = output_without_warnings(command.args(["config", "--format", "json"]).args(options))?;

@@ -24,11 +24,6 @@ impl<'a> Container<'a> {
         self.spec["image"].as_str().unwrap_or_default()
     }
 
-    /// Returns a list of strings: `command`, `entrypoint`.
-    pub fn words(&self, member: &str) -> Vec<&'a str> {
-        strings(&self.spec[member])
-    }
-
     /// Returns the environment variables.
     pub fn environment(&self) -> BTreeMap<&'a str, &'a str> {
         let members = self.spec["environment"].as_object().into_iter().flatten();

@@ -2,23 +2,31 @@
 //! the rules of this project.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Deserializer, Value};
 
 use super::compose::Compose;
-use super::objects::{find, pod_template};
-use super::pods;
+use super::objects::{find, of_kind};
+use super::references::{self, Documented, title};
 use super::rule::{Rule, rule};
 use super::settings::Settings;
+use super::{pods, routes};
 use crate::command::output;
 use stack::checkout::{self, SERVICES};
 use stack::tools;
 use stack::trial::Trial;
 
 /// The oldest supported version of Kubernetes, and the newest that the tool knows.
-const KUBERNETES: [&str; 2] = ["1.33", "1.37"];
+const KUBERNETES: [&str; 2] = ["1.27", "1.37"];
+/// The parts of deploy/kubernetes, each of which can be built alone.
+const PARTS: [&str; 7] = ["service", "system", "logistics", "livestock", "base", "ingress", "gateway"];
+/// The overlay.
+const SITE: &str = "production";
+/// The edit of the overlay that docs/operations/install.md describes.
+const TO_GATEWAY: [&str; 2] = ["  - ../ingress # or ../gateway", "  - ../gateway"];
 /// The manifests that each service has: kind and suffix of the name.
 const PER_SERVICE: [(&str, &str); 4] = [
     ("Service", ""),
@@ -27,21 +35,64 @@ const PER_SERVICE: [(&str, &str); 4] = [
     ("PodDisruptionBudget", "-replicas"),
 ];
 
-/// Builds and validates a layer of deploy/kubernetes.
-pub fn build(trial: &Trial<'_>, layer: &str) -> Result<Vec<Value>> {
-    let folder = format!("deploy/kubernetes/{layer}");
-    let mut kustomize = Command::new(tools::find("kubectl")?);
-    kustomize.args(["kustomize", &folder]);
-    let yaml = output(kustomize.current_dir(checkout::root()))?;
-    let file = trial.path(&format!("{layer}.yaml"));
+/// Checks all folders of deploy/kubernetes. Returns the rules for the overlay with an Ingress, and with a Gateway.
+pub fn rules(trial: &Trial<'_>, compose: &Compose, settings: &Settings) -> Result<Vec<Rule>> {
+    let root = checkout::root().join("deploy/kubernetes");
+    for part in PARTS {
+        build(trial, &root.join(part), part)?;
+    }
+    let documented = Documented::read()?;
+    let sites = [(root.join(SITE), "Ingress"), (with_gateway(trial)?, "Gateway")];
+    let mut rules = Vec::new();
+    for (folder, way) in sites {
+        let name = format!("{SITE} with {way}");
+        let manifests = build(trial, &folder, &name)?;
+        let found = site_rules(&manifests, compose, settings, &documented);
+        rules.extend(found.into_iter().map(|rule| rule.of(&name)));
+    }
+    Ok(rules)
+}
+
+/// Returns the paths that Kubernetes and Prometheus request from the services.
+pub fn probe_paths(trial: &Trial<'_>) -> Result<Vec<String>> {
+    let folder = checkout::root().join("deploy/kubernetes").join(SITE);
+    Ok(build(trial, &folder, SITE)?.iter().flat_map(pods::probe_paths).collect())
+}
+
+/// Copies the manifests, and chooses the Gateway in the copy of the overlay.
+fn with_gateway(trial: &Trial<'_>) -> Result<PathBuf> {
+    let copy = trial.path("deploy");
+    fs::create_dir_all(&copy)?;
+    let mut command = Command::new("cp");
+    output(
+        command.current_dir(checkout::root()).args(["-r", "deploy/kubernetes", "deploy/settings"]).arg(&copy),
+    )?;
+    let folder = copy.join("kubernetes").join(SITE);
+    let file = folder.join("kustomization.yaml");
+    let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    let [from, to] = TO_GATEWAY;
+    ensure!(text.contains(from), "{} must contain `{from}`", file.display());
+    fs::write(&file, text.replace(from, to))?;
+    Ok(folder)
+}
+
+/// Builds a folder without options, and validates the result.
+fn build(trial: &Trial<'_>, folder: &Path, name: &str) -> Result<Vec<Value>> {
+    let yaml = output(Command::new(tools::find("kubectl")?).arg("kustomize").arg(folder))?;
+    let file = trial.path(&format!("{name}.yaml"));
     fs::write(&file, yaml).with_context(|| format!("cannot write {}", file.display()))?;
 
     for version in KUBERNETES {
         let mut validate = Command::new(tools::find("kubernetes-validate")?);
         let arguments = ["--strict", "--quiet", "--kubernetes-version", version];
         let report = output(validate.args(arguments).arg(&file))?;
-        // A kind that Kubernetes does not have is only a warning.
-        ensure!(report.trim().is_empty(), "kubernetes-validate, Kubernetes {version}, {folder}:\n{report}");
+        // A kind without a schema is only a warning. The Gateway API has none: routes.rs checks its objects.
+        let mut warnings =
+            report.lines().filter(|line| !line.contains("version gateway.networking.k8s.io/v1 "));
+        ensure!(
+            warnings.all(|line| line.trim().is_empty()),
+            "kubernetes-validate, Kubernetes {version}, {name}:\n{report}"
+        );
     }
 
     // Adding a label locally is kubectl's way from YAML to JSON. It needs no cluster.
@@ -50,24 +101,25 @@ pub fn build(trial: &Trial<'_>, layer: &str) -> Result<Vec<Value>> {
     let json = output(convert.arg(&file))?;
     let manifests: Vec<Value> = Deserializer::from_str(&json).into_iter().collect::<Result<_, _>>()?;
     trial.note(
-        folder,
+        format!("deploy/kubernetes/{name}"),
         format!("{} manifests", manifests.len()),
         format!("valid for Kubernetes {}", KUBERNETES.join(" and ")),
     );
     Ok(manifests)
 }
 
-/// Checks the rules.
-pub fn rules(manifests: &[Value], compose: &Compose, settings: &Settings) -> Vec<Rule> {
-    let pods: Vec<_> = manifests.iter().filter(|manifest| !pod_template(manifest).is_null()).collect();
-    let mut rules = Vec::new();
-    for pod in &pods {
-        let found = pods::rules(pod, manifests, compose, settings);
-        rules.extend(found.into_iter().map(|rule| rule.of(&title(pod))));
-    }
-    for manifest in manifests {
-        let found = reference_rules(manifest, manifests, &pods);
-        rules.extend(found.into_iter().map(|rule| rule.of(&title(manifest))));
+/// Checks the rules of a complete site.
+fn site_rules(
+    manifests: &[Value],
+    compose: &Compose,
+    settings: &Settings,
+    documented: &Documented,
+) -> Vec<Rule> {
+    let mut rules = references::rules(manifests, documented);
+    rules.extend(routes::rules(manifests, documented));
+    for deployment in of_kind(manifests, "Deployment") {
+        let found = pods::rules(deployment, manifests, compose, settings);
+        rules.extend(found.into_iter().map(|rule| rule.of(&title(deployment))));
     }
     for service in SERVICES {
         rules.extend(PER_SERVICE.map(|(kind, suffix)| {
@@ -76,54 +128,4 @@ pub fn rules(manifests: &[Value], compose: &Compose, settings: &Settings) -> Vec
         }));
     }
     rules
-}
-
-/// References to other manifests lead somewhere.
-fn reference_rules(manifest: &Value, all: &[Value], pods: &[&Value]) -> Vec<Rule> {
-    let (mut rules, spec) = (Vec::new(), &manifest["spec"]);
-    let kind = manifest["kind"].as_str().unwrap_or_default();
-    let selected: Vec<_> = pods.iter().filter(|pod| selects(manifest, pod)).collect();
-    match kind {
-        "NetworkPolicy" | "Service" | "PodDisruptionBudget" => {
-            rules.push(rule(!selected.is_empty(), "the selector must match a pod"));
-        }
-        "HorizontalPodAutoscaler" => {
-            let target = spec["scaleTargetRef"]["name"].as_str().unwrap_or_default();
-            let exists = find(all, "Deployment", target).is_some();
-            rules.push(rule(exists, format!("the Deployment {target} must exist")));
-            // A single replica is absent while it moves.
-            rules.push(rule(spec["minReplicas"].as_u64() >= Some(2), "minReplicas must be at least 2"));
-        }
-        _ => {}
-    }
-    let hosts = spec["rules"].as_array().into_iter().flatten();
-    for path in hosts.flat_map(|host| host["http"]["paths"].as_array().into_iter().flatten()) {
-        let backend = &path["backend"]["service"];
-        let service = find(all, "Service", backend["name"].as_str().unwrap_or_default());
-        let ports = service.and_then(|service| service["spec"]["ports"].as_array());
-        let exists =
-            ports.is_some_and(|ports| ports.iter().any(|port| port["name"] == backend["port"]["name"]));
-        rules.push(rule(exists, format!("the Service and port {backend} must exist")));
-    }
-    rules
-}
-
-/// Returns whether the selector of a manifest matches a pod.
-fn selects(manifest: &Value, pod: &Value) -> bool {
-    let labels = &pod_template(pod)["metadata"]["labels"];
-    let spec = &manifest["spec"];
-    let selector = if spec["podSelector"].is_object() { &spec["podSelector"] } else { &spec["selector"] };
-    let equal = if manifest["kind"] == "Service" { selector } else { &selector["matchLabels"] };
-    let matches = equal.as_object().into_iter().flatten().all(|(name, value)| labels[name] == *value);
-    let is_listed = selector["matchExpressions"].as_array().into_iter().flatten().all(|expression| {
-        let key = expression["key"].as_str().unwrap_or_default();
-        expression["operator"] == "In"
-            && expression["values"].as_array().is_some_and(|values| values.contains(&labels[key]))
-    });
-    matches && is_listed
-}
-
-fn title(manifest: &Value) -> String {
-    let text = |value: &Value| value.as_str().unwrap_or("?").to_owned();
-    format!("{} {}", text(&manifest["kind"]), text(&manifest["metadata"]["name"]))
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::compose::Compose;
-use super::objects::{find, pod_template};
+use super::objects::{array, pod_template, setting, site};
 use super::rule::{Rule, rule};
 use super::settings::{Settings, is_secret};
 
@@ -30,35 +30,30 @@ pub fn rules(pod: &Value, all: &[Value], compose: &Compose, settings: &Settings)
     let image = container["image"].as_str().unwrap_or_default();
     rules.push(rule(migration["image"] == image, format!("the image of migration must be {image}")));
     rules.push(rule(migration["args"][0] == "migrate", "migration must run `migrate`"));
-    let source = container["envFrom"][0]["configMapRef"]["name"].as_str().unwrap_or_default();
-    let sites = all.iter().filter(|object| object["metadata"]["name"] == source);
-    let variables: Vec<_> =
-        sites.flat_map(|site| site["data"].as_object().into_iter().flatten()).map(|(name, _)| name).collect();
     let ours = image.rfind("drover/").map_or("", |at| &image[at..]);
     let same = compose.containers().find(|container| container.image() == ours);
     let service = same.and_then(|container| container.service());
     rules.push(rule(service.is_some(), format!("{image} must be an image of docker-compose.yml")));
     let Some(service) = service else { return rules };
-    for name in variables {
+    let variables = site(all, service);
+    rules.push(rule(variables.is_some(), format!("the ConfigMap {service}-site must exist")));
+    for name in variables.into_iter().flatten().map(|(name, _)| name) {
         rules.push(rule(settings.contains(service, name), format!("{name} must be a setting")));
         rules.push(rule(!is_secret(name), format!("{name} must not be in a ConfigMap")));
     }
-    for variable in
-        [container, migration].iter().flat_map(|from| from["env"].as_array().into_iter().flatten())
-    {
+    for variable in [container, migration].iter().flat_map(|from| array(&from["env"])) {
         let name = variable["name"].as_str().unwrap_or_default();
         let is_public = !is_secret(name) && variable["valueFrom"].is_null();
         rules.push(rule(settings.contains(service, name), format!("{name} must be a setting")));
         rules.push(rule(is_public, format!("{name} must be given as a file: {name}_FILE")));
     }
-    if pod["kind"] == "Deployment" {
-        rules.extend(port_rules(pod, container));
-        let drain = drain_seconds(spec, all);
-        let needed = settings.stop_seconds(service, drain.unwrap_or_default());
-        let given = spec["terminationGracePeriodSeconds"].as_u64().unwrap_or(30);
-        rules.push(rule(drain.is_some(), "drain_seconds must be in its settings"));
-        rules.push(rule(given >= needed, format!("terminationGracePeriodSeconds must be at least {needed}")));
-    }
+    rules.extend(port_rules(pod, container));
+    rules.extend(rollout_rules(pod));
+    let drain = setting(all, service, "drain_seconds").and_then(|seconds| seconds.parse().ok());
+    let needed = settings.stop_seconds(service, drain.unwrap_or_default());
+    let given = spec["terminationGracePeriodSeconds"].as_u64().unwrap_or(30);
+    rules.push(rule(drain.is_some(), "drain_seconds must be in its settings"));
+    rules.push(rule(given >= needed, format!("terminationGracePeriodSeconds must be at least {needed}")));
     rules
 }
 
@@ -88,9 +83,25 @@ fn container_rules(container: &Value) -> Vec<Rule> {
     ]
 }
 
+/// No replica stops before a new one is ready, and the replicas run on different nodes.
+fn rollout_rules(deployment: &Value) -> Vec<Rule> {
+    let (spec, template) = (&deployment["spec"], pod_template(deployment));
+    let spread = &template["spec"]["topologySpreadConstraints"];
+    let labels = &spec["selector"]["matchLabels"];
+    vec![
+        rule(spec["strategy"]["rollingUpdate"]["maxUnavailable"] == 0, "maxUnavailable must be 0"),
+        rule(spec["minReadySeconds"].as_u64() >= Some(5), "minReadySeconds must be at least 5"),
+        rule(array(spread).count() > 0, "topologySpreadConstraints must be set"),
+        rule(
+            array(spread).all(|constraint| constraint["labelSelector"]["matchLabels"] == *labels),
+            "topologySpreadConstraints must select the pods of the Deployment",
+        ),
+    ]
+}
+
 /// The service, the container port, the probes and Prometheus use one port.
 fn port_rules(pod: &Value, container: &Value) -> Vec<Rule> {
-    let mut variables = container["env"].as_array().into_iter().flatten();
+    let mut variables = array(&container["env"]);
     let port = variables
         .find(|variable| variable["name"] == "DROVER_SERVER__PORT")
         .map(|variable| &variable["value"]);
@@ -107,12 +118,4 @@ fn port_rules(pod: &Value, container: &Value) -> Vec<Rule> {
         rule(container[probe]["httpGet"]["port"] == "http", format!("{probe} must use the port http"))
     }));
     rules
-}
-
-/// Reads `drain_seconds` from the ConfigMap that the pod mounts.
-fn drain_seconds(spec: &Value, all: &[Value]) -> Option<u64> {
-    let mut maps =
-        spec["volumes"].as_array()?.iter().filter_map(|volume| volume["configMap"]["name"].as_str());
-    let settings = find(all, "ConfigMap", maps.next()?)?["data"]["service.toml"].as_str()?;
-    settings.lines().find_map(|line| line.strip_prefix("drain_seconds = ")?.trim().parse().ok())
 }

@@ -22,8 +22,8 @@ pub fn create(services: &[ServiceProcess], org: &str, token: &str, other_token: 
     organised.as_object_mut().context("a load is an object")?.retain(|name, _| !name.starts_with("carrier"));
     let organised = Body::Json(organised);
     let create_load = || post(logistics, "/v1/loads/organiser", token, &organised);
-    let [completed_load, load_to_prove, load_to_prove_by_path, open_load] =
-        [create_load()?, create_load()?, create_load()?, create_load()?];
+    let [completed_load, load_to_prove, load_to_prove_by_path, open_load, load_to_edit, load_to_cancel] =
+        [create_load()?, create_load()?, create_load()?, create_load()?, create_load()?, create_load()?];
     let send = Body::Json(json!({"loadId": completed_load, "driverId": "dai"}));
     let notification = post(logistics, "/v1/loads/send-to-driver", token, &send)?;
     let proof = |ticket: &str| {
@@ -60,12 +60,21 @@ pub fn create(services: &[ServiceProcess], org: &str, token: &str, other_token: 
     Ok(json!({
         "accept_load": {"path_parameters": {"id": open_load}},
         "archive_file": {"path_parameters": {"id": archived_file}},
+        "cancel_load": {
+            "path_parameters": {"id": load_to_cancel}, "media_type": "application/json", "body": {"reason": "Rain"},
+        },
+        "correct_proof_of_delivery": {
+            "path_parameters": {"id": completed_load}, "media_type": "application/json",
+            "body": {"weightNet": 27.2, "reason": "The ticket was misread"},
+        },
         "create_load_batch": {"body": {"file": [csv]}, "media_type": "multipart/form-data"},
         "find_file": {"path_parameters": {"id": file}},
         "find_location_by_address": {"query": {"id": address}},
         "find_location_by_address_public": {"query": {"id": address}},
         "find_location_by_words": {"query": {"query": words}},
         "find_location_by_words_public": {"query": {"query": words}},
+        "list_load_drivers": {"path_parameters": {"id": completed_load}},
+        "list_load_events": {"path_parameters": {"id": completed_load}},
         "prove_delivery": {"body": proof_of(&load_to_prove), "media_type": "application/json"},
         "prove_delivery_of_load": {
             "path_parameters": {"id": load_to_prove_by_path}, "media_type": "application/json", "body": proof("8"),
@@ -79,12 +88,17 @@ pub fn create(services: &[ServiceProcess], org: &str, token: &str, other_token: 
             "body": {"ids": [file], "shareWith": ["penhow"], "unshareWith": ["cwm-farm"]},
             "media_type": "application/json",
         },
+        "revoke_load_driver": {"path_parameters": {"id": completed_load, "driverId": "dai"}},
         "search_addresses": {"query": {"query": "hereford"}},
         "search_addresses_public": {"query": {"query": "hereford"}},
         "send_load_to_carrier": {
             "body": {"loadId": open_load, "carrierId": "penhow"}, "media_type": "application/json",
         },
         "send_load_to_driver": {"body": {"loadId": open_load, "driverId": "dai"}, "media_type": "application/json"},
+        "update_load": {
+            "path_parameters": {"id": load_to_edit}, "media_type": "application/merge-patch+json",
+            "body": {"reference": "A-4", "weight": 28.5},
+        },
     }))
 }
 

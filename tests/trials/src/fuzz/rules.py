@@ -6,9 +6,11 @@ schemathesis.toml disables the original checks.
 import json
 import os
 import re
+from datetime import timezone
 
 import jsonschema_rs
 import schemathesis
+from hypothesis import strategies
 from schemathesis.auths import AuthContext, set_on_case
 from schemathesis.core.failures import AcceptedNegativeData
 from schemathesis.openapi.checks import RejectedPositiveData
@@ -22,16 +24,21 @@ EXAMPLES = json.loads(os.environ["DROVER_FUZZ_EXAMPLES"])
 LISTING = r"create_\w+_listing"
 LOAD = r"create_load_as_\w+"
 PROOF = r"prove_delivery(_of_load)?"
+CHANGE = r"update_load|correct_proof_of_delivery"
 PRICES = r"price\.(pricePerUnit|minPrice|maxPrice)"
 RULES_BEYOND_SCHEMA = [
     (LISTING, r"(categoryIds|files)\[\d+\](\.id)?", "unknown_reference"),
     (LOAD, r"commodityId|files\[\d+\]\.id", "unknown_reference"),
     (PROOF, r"loadId|files\[\d+\]\.id", "unknown_reference"),
+    (CHANGE, r"commodityId|files\[\d+\]\.id", "unknown_reference"),
+    (CHANGE, r".*", "inconsistent"),
+    (r"update_load", r"carrierId", "required"),  # with carrierName
+    (r"correct_proof_of_delivery", r"weightNet", "required"),  # or another value
     (r"send_load_to_(carrier|driver)", r"loadId", "unknown_reference"),
     (LISTING, PRICES + r"(\.(currency|amount))?|properties\.\w+", "inconsistent"),
     (PROOF + "|" + LOAD, r".*", "inconsistent"),
     (r"search_\w+|export_completed_loads", r".*", "inconsistent"),
-    (r"search_(loads|listings)", r"cursor", "format"),  # must come from a `next` link
+    (r"search_(loads|listings)|list_load_events|list_notifications", r"cursor", "format"),  # must come from a `next` link
     # Values are case-insensitive.
     (r"search_(loads|listings)|export_completed_loads", r"format", "enum"),
     (r"find_location_by_address(_public)?", r"source", "enum"),
@@ -64,23 +71,37 @@ RULES_BEYOND_SCHEMA = [
     (r"list_loads_by_ids", r"ids", "length"),  # counted in ids
     (PROOF + "|upload_file|" + LOAD, r"capturedAtUTC", "range"),  # relative to now and to the dates of the load
     (LISTING, r"properties\.registration\.dateOfBirth", "range"),  # relative to now
-    (LOAD + "|" + PROOF, r"vehicleRegistration", "length"),  # of the upper-case text
+    (LOAD + "|" + PROOF + "|" + CHANGE, r"vehicleRegistration", "length"),  # of the upper-case text
     (r"clear_cache", r"(prefixes|keys)\[\d+\]", "format"),  # keys of secrets are refused
 ]
+
+IGNORED_HEADERS = {"Idempotency-Key", "If-Match"}
 
 # Operations that only a party of the load may call, not even an administrator. Whether they return 403 depends on the
 # load.
 PARTY_OPERATIONS = {"accept_load"}
 
+schemathesis.openapi.format(
+    "date-or-date-time",
+    strategies.one_of(
+        strategies.dates().map(str),
+        strategies.datetimes(timezones=strategies.just(timezone.utc)).map(lambda time: time.isoformat()),
+    ),
+)
+
 
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
-    """Removes `Idempotency-Key`: a key that is reused for another request is rejected. The tests of `common` cover the
-    header."""
+    """Removes `Idempotency-Key` and `If-Match`: a key that is reused for another request is rejected, and so are other
+    revisions. Other tests cover these headers. Stored content has any media type."""
     for operations in raw_schema["paths"].values():
         for operation in operations.values():
+            for response in operation["responses"].values():
+                content = response.get("content", {})
+                if "application/octet-stream" in content:
+                    content["*/*"] = content.pop("application/octet-stream")
             parameters = operation.get("parameters", [])
-            operation["parameters"] = [item for item in parameters if item["name"] != "Idempotency-Key"]
+            operation["parameters"] = [item for item in parameters if item["name"] not in IGNORED_HEADERS]
 
 
 @schemathesis.hook

@@ -11,7 +11,7 @@ mod files;
 mod idempotency;
 mod outbox;
 mod pages;
-mod proxy;
+pub mod proxy;
 mod rolling;
 mod secrets;
 mod settings;

@@ -66,6 +66,22 @@ impl FileClient {
         }
     }
 
+    /// Returns the error of a request that is refused: unknown files (400) take precedence over `error`. Makes one
+    /// attempt.
+    pub async fn report_unknown_before(
+        &self,
+        caller: &Caller,
+        files: &[FileReference],
+        error: Error,
+    ) -> Error {
+        if matches!(error, Error::Internal(_) | Error::Unavailable(..) | Error::Validation(_)) {
+            return error;
+        }
+        let mut errors = ValidationErrors::default();
+        self.report_unknown(caller, files, &mut errors).await;
+        errors.check().err().map_or(error, Error::from)
+    }
+
     async fn find(
         &self,
         caller: &Caller,

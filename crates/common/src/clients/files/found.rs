@@ -106,6 +106,15 @@ impl FoundFiles {
         Ok(self.files().map(FileInfo::reference).collect())
     }
 
+    /// Returns the files that a load or listing does not have yet, and those that it has.
+    #[must_use]
+    pub fn partition(&self, present: &[FileReference]) -> (Self, Self) {
+        let is_present =
+            |id: &Option<Id>| id.is_some_and(|id| present.iter().any(|file| Id::parse(&file.id) == Some(id)));
+        let (present, added) = self.requested.iter().copied().partition(is_present);
+        (Self { requested: added, ..self.clone() }, Self { requested: present, ..self.clone() })
+    }
+
     /// Returns the share that is due once the load or listing `subject` of the organisations `owners` is stored: the
     /// files that the caller may share for it, with the organisations `with` (`*`: everybody). Returns `None` if there
     /// is nothing to share.

@@ -54,12 +54,12 @@ impl FromRequest for Idempotency {
     type Error = Error;
     type Future = Ready<Result<Self, Error>>;
 
-    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        ready(extract(request, payload).map(Self))
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(extract(request).map(Self))
     }
 }
 
-fn extract(request: &HttpRequest, payload: &mut Payload) -> Result<Key, Error> {
+fn extract(request: &HttpRequest) -> Result<Key, Error> {
     let key = match key::parse(request) {
         Ok(Some(key)) => key,
         Ok(None) => return Ok(Key::Absent),
@@ -68,7 +68,7 @@ fn extract(request: &HttpRequest, payload: &mut Payload) -> Result<Key, Error> {
     };
     let locks = request.app_data::<Data<KeyedLocks>>().cloned();
     let locks = locks.ok_or_else(|| Error::Internal(anyhow::anyhow!("the app has no KeyedLocks")))?;
-    let caller = Caller::from_request(request, payload).into_inner()?;
+    let caller = Caller::of(request)?;
     let operation = format!("{} {}", request.method(), request.match_pattern().unwrap_or_default());
     Ok(Key::Valid(Scope::new(&caller, &operation, key), locks))
 }

@@ -10,6 +10,10 @@ use crate::wire::pattern_message;
 /// Message for schema errors without a specific one.
 const GENERIC_MESSAGE: &str = "does not match its schema in the OpenAPI document: see GET /openapi.json";
 
+/// Message for a date of another JSON type.
+pub(super) const DATE_MESSAGE: &str =
+    "must be a date such as 2026-03-01 or a date-time with offset such as 2026-03-01T09:30:00Z";
+
 /// An invalid member.
 pub(super) struct Failure {
     /// The segments of its JSON pointer, decoded.

@@ -11,9 +11,9 @@ use database::Timestamp;
 use jsonschema::{Draft, Validator};
 use serde_json::{Value, json};
 
-use crate::response::validation::ValidationErrors;
+use crate::response::validation::{Code, ValidationErrors};
 use normalize::{lift_text_forms, normalize_blanks};
-use references::{referenced_components, resolve};
+use references::{is_date, referenced_components, resolve};
 
 /// Maximum number of validation entries. Each entry is compared with the others.
 const MAX_ERRORS: usize = 1000;
@@ -66,12 +66,22 @@ impl Schema {
             return errors;
         }
         let schema_errors = self.validator.iter_errors(value).take(MAX_ERRORS);
-        let failures: Vec<_> = schema_errors.flat_map(|error| errors::failures(&error)).collect();
+        let mut failures: Vec<_> = schema_errors.flat_map(|error| errors::failures(&error)).collect();
+        for failure in failures.iter_mut().filter(|failure| failure.code == Code::Type) {
+            if is_date(&failure.pointer, &self.root) {
+                errors::DATE_MESSAGE.clone_into(&mut failure.message);
+            }
+        }
         for failure in &failures {
             errors.push_with(failure.path(), failure.code, failure.message.as_str(), failure.data.clone());
         }
         prune::remove_failed(value, &failures);
         errors
+    }
+
+    /// Returns the names of the members of the root object.
+    pub(crate) fn property_names(&self) -> Vec<&str> {
+        self.root["properties"].as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect()
     }
 
     /// Returns the schema of a member of the root object.

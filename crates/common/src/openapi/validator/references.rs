@@ -25,6 +25,27 @@ pub(super) fn resolve<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     pointer.and_then(|pointer| root.pointer(pointer)).unwrap_or(schema)
 }
 
+/// Returns true if the member at this pointer is a date or a date-time.
+pub(super) fn is_date(pointer: &[String], root: &Value) -> bool {
+    let schema = pointer.iter().try_fold(root, |schema, name| member(schema, name, root));
+    schema.is_some_and(|schema| allows_date_time(schema, root))
+}
+
+fn member<'a>(schema: &'a Value, name: &str, root: &'a Value) -> Option<&'a Value> {
+    let schema = resolve(schema, root);
+    let own = schema["properties"].get(name).or_else(|| schema.get("items"));
+    own.or_else(|| branches(schema).find_map(|branch| member(branch, name, root)))
+}
+
+fn allows_date_time(schema: &Value, root: &Value) -> bool {
+    let schema = resolve(schema, root);
+    schema["format"] == "date-time" || branches(schema).any(|branch| allows_date_time(branch, root))
+}
+
+fn branches(schema: &Value) -> impl Iterator<Item = &Value> {
+    ["allOf", "oneOf", "anyOf"].into_iter().filter_map(|key| schema[key].as_array()).flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -11,6 +11,7 @@ use super::disk::disk_error;
 use super::model::{BatchResult, Import};
 use super::store::{record, refuse_repeat};
 use crate::loads::model::Load;
+use crate::loads::party::Creator;
 use crate::loads::store::{LoadRow, create_many};
 
 /// The number of rows that the second thread prepares at a time. Up to three times as many are in memory.
@@ -20,6 +21,7 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// The valid loads of a batch.
 pub(crate) struct StagedImport {
     import: Import,
+    creator: Creator,
     dry_run: bool,
     ids: Vec<Id>,
     /// The documents, one per line.
@@ -31,9 +33,9 @@ impl StagedImport {
     ///
     /// # Errors
     /// 503 if the temporary folder is full or missing.
-    pub(crate) fn new(import: Import, dry_run: bool) -> Result<Self, Error> {
+    pub(crate) fn new(import: Import, creator: Creator, dry_run: bool) -> Result<Self, Error> {
         let documents = BufWriter::with_capacity(BUFFER_BYTES, tempfile::tempfile().map_err(disk_error)?);
-        Ok(Self { import, dry_run, ids: Vec::new(), documents })
+        Ok(Self { import, creator, dry_run, ids: Vec::new(), documents })
     }
 
     /// Adds a load.
@@ -65,14 +67,14 @@ impl StagedImport {
     /// transaction.
     fn insert(&mut self, c: &mut AnyConnection) -> Result<(), Error> {
         self.documents.flush().map_err(disk_error)?;
-        let file = self.documents.get_mut();
+        let (file, creator) = (self.documents.get_mut(), &self.creator);
         file.rewind().map_err(disk_error)?;
         let mut lines = BufReader::with_capacity(BUFFER_BYTES, file).lines();
         let (sender, receiver) = sync_channel(1);
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 loop {
-                    let rows = lines.by_ref().take(ROWS_PER_CHUNK).map(parse_row);
+                    let rows = lines.by_ref().take(ROWS_PER_CHUNK).map(|line| parse_row(line, creator));
                     let rows = rows.collect::<Result<Vec<_>, Error>>();
                     // The receiver is gone if a statement failed.
                     if rows.as_ref().is_ok_and(Vec::is_empty) || sender.send(rows).is_err() {
@@ -88,8 +90,8 @@ impl StagedImport {
     }
 }
 
-fn parse_row(line: std::io::Result<String>) -> Result<LoadRow, Error> {
+fn parse_row(line: std::io::Result<String>, creator: &Creator) -> Result<LoadRow, Error> {
     let document = line.map_err(disk_error)?;
     let load = serde_json::from_str(&document)?;
-    Ok(LoadRow::with_document(&load, Json(document)))
+    Ok(LoadRow::with_document(&load, Json(document)).created_by(creator))
 }

@@ -15,6 +15,7 @@ use super::upload::{LoadBatchForm, UploadedFile, parse_form};
 use crate::commodities::Catalogue;
 use crate::loads::form::FOREIGN_LOAD;
 use crate::loads::model::Load;
+use crate::loads::party::Creator;
 
 /// The maximum number of errors in a response (docs/api/batches.md, "Import").
 const MAX_ERRORS: usize = 1000;
@@ -74,7 +75,7 @@ pub(crate) fn validate(
         failed_rows: 0,
         first_foreign_row: None,
         budget: Budget::new(batches.limits),
-        import: StagedImport::new(import, dry_run)?,
+        import: StagedImport::new(import, Creator::of(caller), dry_run)?,
     };
     let has_several_files = form.files.len() > 1;
     // An empty file already has an error.

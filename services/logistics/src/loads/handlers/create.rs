@@ -10,6 +10,7 @@ use common::{
 use crate::Logistics;
 use crate::loads::form::{CarrierForm, FOREIGN_LOAD, LoadForm, OrganiserForm};
 use crate::loads::model::Load;
+use crate::loads::party::Creator;
 use crate::loads::store;
 
 /// Create a new load (organiser form)
@@ -58,9 +59,9 @@ async fn create<F: LoadForm>(
         let found = app.files.look_up(caller, form.files()).await?;
         let load = form.into_load(&app.commodities, caller, found.references()?)?;
         let share = found.share(caller, load.id, &load.parties(), &load.parties());
-        let is_statement = share.is_none();
+        let (is_statement, creator) = (share.is_none(), Creator::of(caller));
         let effect = move |c: &mut _| {
-            let response = store::create(c, &load)?;
+            let response = store::create(c, &load, &creator)?;
             files::record(c, share.as_ref())?;
             Ok((response, share.clone()))
         };

@@ -2,14 +2,19 @@
 
 mod accept;
 mod batch;
+mod cancel;
+mod correct;
 mod create;
+mod drivers;
 mod export;
 mod find;
 mod list_by_ids;
+mod list_events;
 mod list_notifications;
 mod prove;
 mod search;
 mod send;
+mod update;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -27,6 +32,12 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
         .service(send::send_to_driver)
         .service(send::send_to_carrier)
         .service(list_notifications::list)
+        .service(list_events::list)
+        .service(drivers::list)
+        .service(drivers::revoke)
+        .service(correct::correct)
+        .service(cancel::cancel)
+        .service(update::update)
         .service(accept::accept)
         .service(find::find);
 }

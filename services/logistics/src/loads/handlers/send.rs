@@ -7,8 +7,10 @@ use common::validation::{Code, ValidationErrors};
 use common::wire::ActionResult;
 use common::{Body, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse};
 use database::Id;
+use serde_json::json;
 
 use crate::Logistics;
+use crate::loads::history::{self, Change, Changes, EventType, NewEvent, changes};
 use crate::loads::party::parties;
 use crate::loads::send::{Recipient, SendToCarrier, SendToDriver, may_share_files_with_carrier};
 use crate::loads::store;
@@ -83,12 +85,19 @@ async fn send(
         Ok(move |c: &mut _| {
             // Reads again: another request may have assigned a carrier.
             let mut load = store::find_own(c, &caller, id)?;
+            let before = load.clone();
             if recipient.check_and_assign(&mut load)? {
                 store::assign_carrier(c, &load)?;
             }
-            if let Recipient::Driver(driver) = &recipient {
-                store::add_driver(c, id, driver)?;
-            }
+            let (event_type, changes) = match &recipient {
+                Recipient::Driver(driver) => {
+                    store::add_driver(c, id, driver)?;
+                    let change = Change { from: None, to: Some(json!(driver)) };
+                    (EventType::SentToDriver, Changes::from([("driverId", change)]))
+                }
+                Recipient::Carrier { .. } => (EventType::SentToCarrier, changes(&before, &load)),
+            };
+            history::record(c, &NewEvent { changes, ..NewEvent::new(id, event_type, &caller) })?;
             let share_with = parties(None, load.carrier.as_ref());
             let share = files.share_owned(&caller, id, &load.file_owners(), &share_with);
             files::record(c, share.as_ref())?;

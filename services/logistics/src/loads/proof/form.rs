@@ -24,6 +24,12 @@ pub(crate) struct Delivery {
     /// In tonnes.
     #[schema(required = true, minimum = 0, maximum = 1000)]
     weight_net: f64,
+    /// The weight of the loaded vehicle in tonnes.
+    #[schema(minimum = 0, maximum = 1000)]
+    weight_gross: Option<f64>,
+    /// The weight of the empty vehicle in tonnes.
+    #[schema(minimum = 0, maximum = 1000)]
+    weight_tare: Option<f64>,
     #[schema(required = true)]
     ticket_number: Reference,
     #[schema(required = true)]
@@ -86,7 +92,13 @@ impl ProofOfDeliveryOfLoad {
 
 impl Delivery {
     fn validate(&self, errors: &mut ValidationErrors) {
-        reword_tonnes("weightNet", errors);
+        for member in ["weightNet", "weightGross", "weightTare"] {
+            reword_tonnes(member, errors);
+        }
+        let is_valid = !["weightNet", "weightGross", "weightTare"].iter().any(|member| errors.failed(member));
+        if let Some(proof) = self.proof().ok().filter(|_| is_valid) {
+            proof.validate_weights(errors);
+        }
         let latest = Timestamp::now().plus(MAX_CLOCK_SKEW);
         if self.captured_at().is_some_and(|at| at > latest) {
             errors.push("capturedAtUTC", Code::Range, "must not be in the future");
@@ -108,14 +120,27 @@ impl Delivery {
     /// # Errors
     /// 500 if the weight was not validated.
     pub(crate) fn proof(&self) -> Result<Proof, Error> {
-        let mut files: Vec<_> = self.files().iter().map(|file| file.id.to_ascii_lowercase()).collect();
-        files.sort();
-        files.dedup();
+        let files = normalize_ids(self.files());
         Ok(Proof {
-            weight_net: Amount::from_f64(self.weight_net).map_err(|e| Error::Internal(e.into()))?,
+            weight_net: amount(self.weight_net)?,
+            weight_gross: self.weight_gross.map(amount).transpose()?,
+            weight_tare: self.weight_tare.map(amount).transpose()?,
             ticket_number: self.ticket_number.0.clone(),
             vehicle_registration: self.vehicle_registration.0.clone(),
             files,
         })
     }
+}
+
+/// Converts a validated weight.
+pub(super) fn amount(tonnes: f64) -> Result<Amount, Error> {
+    Amount::from_f64(tonnes).map_err(|e| Error::Internal(e.into()))
+}
+
+/// Returns the ids of files in lower case, sorted, each once.
+pub(super) fn normalize_ids(files: &[FileReference]) -> Vec<String> {
+    let mut ids: Vec<_> = files.iter().map(|file| file.id.to_ascii_lowercase()).collect();
+    ids.sort();
+    ids.dedup();
+    ids
 }

@@ -13,10 +13,18 @@ use crate::loads::model::{Load, Status};
 /// How long before the creation or the delivery date of a load its proof may have been captured.
 const MAX_CAPTURE_AGE: TimeDelta = TimeDelta::days(366);
 
-/// The values that distinguish a repeated proof from a different one, as stored in the column `proof`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// How far the net weight may be from the difference of gross and tare weight, in ten-thousandths of a tonne: 0.02 t.
+const MAX_NET_DIFFERENCE: i64 = 200;
+
+/// The values that distinguish a repeated proof from a different one, as stored in the columns `proof` and
+/// `corrected_proof`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Proof {
     pub weight_net: Amount,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight_gross: Option<Amount>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight_tare: Option<Amount>,
     pub ticket_number: String,
     pub vehicle_registration: String,
     /// File ids in lower case, sorted, each once.
@@ -24,18 +32,33 @@ pub(crate) struct Proof {
 }
 
 impl Proof {
-    /// Returns true if `stored`, the proof of the load, is equal to this one.
+    /// Returns true if the proof of the load, as given or as corrected, is equal to this one.
     ///
     /// # Errors
-    /// 409 if the load has a different proof, or is completed without one.
-    pub(crate) fn is_repeat(&self, load: &Load, stored: Option<&Self>) -> Result<bool, Error> {
-        match stored {
-            Some(stored) if stored == self => Ok(true),
-            Some(_) => {
-                Err(Error::conflict("The delivery of this load was already proven with other values."))
-            }
-            None if load.status == Status::Completed => Err(Error::conflict("This load is completed.")),
-            None => Ok(false),
+    /// 409 if the load has a different proof, is completed without one, or is cancelled.
+    pub(crate) fn is_repeat(
+        &self,
+        load: &Load,
+        stored: Option<&Self>,
+        corrected: Option<&Self>,
+    ) -> Result<bool, Error> {
+        if [stored, corrected].contains(&Some(self)) {
+            return Ok(true);
+        }
+        if stored.is_some() {
+            return Err(Error::conflict("The delivery of this load was already proven with other values."));
+        }
+        load.check_upcoming().map(|()| false)
+    }
+
+    /// Adds an error if the net weight is not the difference of gross and tare weight, where both are known.
+    pub(crate) fn validate_weights(&self, errors: &mut ValidationErrors) {
+        let Some((gross, tare)) = self.weight_gross.zip(self.weight_tare) else { return };
+        let difference = gross.scaled() - tare.scaled();
+        if (self.weight_net.scaled() - difference).abs() > MAX_NET_DIFFERENCE {
+            let message = "must be weightGross minus weightTare, within 0.02 tonnes";
+            let data = json!({ "weightGross": gross, "weightTare": tare });
+            errors.push_with("weightNet", Code::Inconsistent, message, data);
         }
     }
 
@@ -43,7 +66,24 @@ impl Proof {
     pub(crate) fn complete(&self, load: &mut Load, files: &[FileReference], at: Timestamp) {
         load.status = Status::Completed;
         load.completed_at = Some(at);
+        self.apply(load, files);
+    }
+
+    /// Replaces the values of `previous`, the present proof of the load, by those of this one. `files` are the complete
+    /// references of its files.
+    pub(crate) fn correct(&self, previous: &Self, load: &mut Load, files: &[FileReference]) {
+        let is_dropped = |file: &FileReference| {
+            let id = file.id.to_ascii_lowercase();
+            previous.files.contains(&id) && !self.files.contains(&id)
+        };
+        load.files.retain(|file| !is_dropped(file));
+        self.apply(load, files);
+    }
+
+    fn apply(&self, load: &mut Load, files: &[FileReference]) {
         load.weight_net = Some(WeightMeasure::tonnes(self.weight_net));
+        load.weight_gross = self.weight_gross.map(WeightMeasure::tonnes);
+        load.weight_tare = self.weight_tare.map(WeightMeasure::tonnes);
         load.ticket_number = Some(self.ticket_number.clone());
         load.vehicle_registration = Some(self.vehicle_registration.clone());
         for file in files {

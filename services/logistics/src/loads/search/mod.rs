@@ -18,8 +18,10 @@ pub(crate) struct LoadSearch {
     pub(crate) organiser_id: Option<String>,
     /// The id of the carrier.
     pub(crate) carrier_id: Option<String>,
-    /// The status. A text that is no status matches nothing.
+    /// The status. Without one, cancelled loads do not match.
     pub(crate) status: Option<String>,
+    /// The driver to whom the load was sent.
+    pub(crate) driver: Option<DriverFilter>,
     /// The delivery date.
     pub(crate) delivery: TimeRange,
     /// Completed loads only: the time of their completion. Loads that the caller organises match only once it has
@@ -37,6 +39,15 @@ pub(crate) struct LoadSearch {
     pub(crate) format: Format,
 }
 
+/// The driver to whom a load was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DriverFilter {
+    /// The caller. Matches loads of all organisations.
+    Caller,
+    /// The user with this id. Matches loads that the caller sees anyway.
+    User(String),
+}
+
 impl LoadSearch {
     /// Returns the search for all loads that were completed in this range, oldest first.
     pub(crate) fn completed_in(range: TimeRange, format: Format) -> Self {
@@ -44,6 +55,7 @@ impl LoadSearch {
             organiser_id: None,
             carrier_id: None,
             status: None,
+            driver: None,
             delivery: TimeRange::default(),
             completed: Some(range),
             words: Vec::new(),
@@ -56,7 +68,7 @@ impl LoadSearch {
 
     /// Returns true if an index has the matches in their order, so that continuing after any row costs the same.
     pub(crate) fn has_index(&self, caller: &Caller) -> bool {
-        self.words.is_empty() && (self.sorting.by.key.has_index)(self, caller)
+        self.words.is_empty() && self.driver.is_none() && (self.sorting.by.key.has_index)(self, caller)
     }
 
     /// Returns true if SQLite reads the matches in their order from an index, as [`has_index`](Self::has_index), but
@@ -64,13 +76,13 @@ impl LoadSearch {
     pub(crate) fn has_ordered_index(&self, caller: &Caller) -> bool {
         let key = &self.sorting.by.key;
         let is_by_creation = key.column == CREATED_AT && !self.delivery.is_limited();
-        self.words.is_empty() && (is_by_creation || (key.has_index)(self, caller))
+        self.words.is_empty() && self.driver.is_none() && (is_by_creation || (key.has_index)(self, caller))
     }
 
     /// Returns true for a search in the order of creation for a range of delivery dates, which two kinds of indexes
     /// have: in order, and by date.
     pub(crate) fn is_by_creation_and_date(&self, caller: &Caller) -> bool {
-        let has_other_filters = !self.words.is_empty() || self.status.is_some();
+        let has_other_filters = !self.words.is_empty() || self.status.is_some() || self.driver.is_some();
         let is_limited = self.delivery.is_limited() && (!caller.admin || self.has_party());
         self.sorting.by.key.column == CREATED_AT && is_limited && !has_other_filters
     }
@@ -81,6 +93,7 @@ impl LoadSearch {
         self.organiser_id.is_some()
             && self.carrier_id.is_some()
             && self.status.is_none()
+            && self.driver.is_none()
             && self.completed.is_none()
             && self.words.is_empty()
             && !self.count

@@ -4,11 +4,13 @@ use common::validation::{Code, ValidationErrors};
 use common::wire::{DateOrDateTime, QueryText};
 use common::{Format, PageParams, Sorting};
 use serde::Deserialize;
+use strum::VariantNames;
 use utoipa::IntoParams;
-use utoipa::openapi::Object;
+use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
 use super::sorts::SORTS;
-use super::{LoadSearch, TimeRange};
+use super::{DriverFilter, LoadSearch, TimeRange};
+use crate::loads::model::Status;
 
 /// The words of a query. A load must contain each of them, so each costs a comparison with every load of the caller.
 const MAX_WORDS: usize = 16;
@@ -37,9 +39,13 @@ pub(crate) struct LoadSearchParams {
     /// The id of the carrier.
     #[serde(rename = "f:carrierId")]
     carrier_id: Option<QueryText>,
-    /// `upcoming` or `completed`.
+    /// By default `upcoming` and `completed`.
     #[serde(rename = "f:status")]
-    status: Option<QueryText>,
+    #[param(schema_with = status)]
+    status: Option<String>,
+    /// The claim `sub` of a driver to whom the load was sent. `me`: the caller, also without an organisation.
+    #[serde(rename = "f:driverId")]
+    driver_id: Option<QueryText>,
     /// At most 16 words that must all occur in reference, ticket number, registration, parties, commodity, postcodes
     /// or tags.
     query: Option<QueryText>,
@@ -47,6 +53,10 @@ pub(crate) struct LoadSearchParams {
 
 fn sort_by() -> Object {
     Sorting::parameter(&SORTS, &[])
+}
+
+fn status() -> Object {
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(Status::VARIANTS.iter().copied())).build()
 }
 
 impl LoadSearchParams {
@@ -66,7 +76,11 @@ impl LoadSearchParams {
         LoadSearch {
             organiser_id: text(&self.organiser_id),
             carrier_id: text(&self.carrier_id),
-            status: text(&self.status),
+            status: self.status.clone(),
+            driver: self.driver_id.as_ref().map(|id| match &*id.0 {
+                "me" => DriverFilter::Caller,
+                other => DriverFilter::User(other.to_owned()),
+            }),
             delivery,
             completed: None,
             words,

@@ -7,8 +7,8 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Text};
 
-use super::{LoadSearch, TimeRange, words};
-use crate::loads::store::{LoadQuery, Role, visible};
+use super::{DriverFilter, LoadSearch, TimeRange, words};
+use crate::loads::store::{LoadQuery, Role, sent_to, visible};
 use crate::schema::loads::dsl as l;
 
 /// Reads one page of a search: one query, and a second one for the count if it was requested.
@@ -59,7 +59,9 @@ fn count_matches(
     plan: &SearchPlan,
 ) -> Result<i64, Error> {
     let plan = SearchPlan { skips_dates: false, ..plan.clone() };
-    Ok(matches(caller, Role::Any, search, &plan).count().get_result(c)?)
+    let is_driver = search.driver == Some(DriverFilter::Caller);
+    let role = if is_driver { Role::Driver } else { Role::Any };
+    Ok(matches(caller, role, search, &plan).count().get_result(c)?)
 }
 
 /// Reads the ids of a block of loads of a search, and the position of the last one. Both come from one statement: a
@@ -107,7 +109,17 @@ struct SearchPlan {
     skips_dates: bool,
     /// On SQLite: the matches are sorted, since no index has their order.
     is_sorted: bool,
+    /// The condition that leaves out cancelled loads.
+    not_cancelled: &'static str,
 }
+
+/// Without statistics on the parameters of prepared statements, PostgreSQL estimates a literal better.
+const NOT_CANCELLED_POSTGRES: &str = "loads.status <> 'cancelled'";
+/// Reads a small partial index instead of the rows of loads, whose indexes have no status. While there are no cancelled
+/// loads at all, SQLite evaluates this once for each statement.
+const NOT_CANCELLED_SQLITE: &str = "(NOT EXISTS (SELECT 1 FROM loads AS any_cancelled INDEXED BY loads_cancelled \
+     WHERE any_cancelled.status = 'cancelled') OR NOT EXISTS (SELECT 1 FROM loads AS cancelled INDEXED BY \
+     loads_cancelled WHERE cancelled.status = 'cancelled' AND cancelled.id = loads.id))";
 
 /// With more matches than this in a range of dates, SQLite reads the loads in their order of creation and skips other
 /// dates. With fewer it is cheaper to read all matches and to sort them. SQLite itself has no statistics to decide by.
@@ -118,7 +130,9 @@ impl SearchPlan {
         let (fulltext, key) = (fulltext_query(c, search)?, search.sorting.by.key.column);
         let is_sqlite = matches!(c, AnyConnection::Sqlite(_));
         let is_sorted = is_sqlite && !search.has_ordered_index(caller);
-        let plan = Self { fulltext, key, skips_dates: false, is_sorted };
+        let not_cancelled = if is_sqlite { NOT_CANCELLED_SQLITE } else { NOT_CANCELLED_POSTGRES };
+        let key = if is_sqlite && search.driver.is_some() { without_index(key) } else { key };
+        let plan = Self { fulltext, key, skips_dates: false, is_sorted, not_cancelled };
         if !is_sqlite || !search.is_by_creation_and_date(caller) {
             return Ok(plan);
         }
@@ -128,12 +142,21 @@ impl SearchPlan {
                 return Ok(Self { skips_dates: true, is_sorted: false, ..plan });
             }
         }
-        Ok(Self { key: Column("+created_at"), ..plan })
+        Ok(Self { key: without_index(key), ..plan })
     }
 
     /// Returns the order of the search: the column of its sort key, then the id.
     fn sort_order(&self, search: &LoadSearch) -> SortOrder<Column> {
         search.sorting.order(self.key)
+    }
+}
+
+/// Returns the column so that SQLite uses no index for its order.
+fn without_index(key: Column) -> Column {
+    match key.0 {
+        "created_at" => Column("+created_at"),
+        "delivery_at" => Column("+delivery_at"),
+        _ => key,
     }
 }
 
@@ -161,7 +184,9 @@ fn fulltext_query(c: &mut AnyConnection, search: &LoadSearch) -> Result<Option<S
 fn roles(caller: &Caller, search: &LoadSearch) -> &'static [Role] {
     let (organiser, carrier) = (search.organiser_id.as_deref(), search.carrier_id.as_deref());
     let own = |id: Option<&str>| id.is_some_and(|id| caller.acts_for(id));
-    if caller.admin || own(organiser) || own(carrier) {
+    if search.driver == Some(DriverFilter::Caller) {
+        &[Role::Driver]
+    } else if caller.admin || own(organiser) || own(carrier) {
         &[Role::Any]
     } else if organiser.is_some() {
         &[Role::Carrier]
@@ -213,8 +238,13 @@ fn matches<'a>(
     if let Some(id) = &search.carrier_id {
         query = query.filter(l::carrier_id.eq(id));
     }
+    if let Some(DriverFilter::User(id)) = &search.driver {
+        query = query.filter(sent_to(id));
+    }
     if let Some(status) = &search.status {
         query = query.filter(l::status.eq(status));
+    } else if search.completed.is_none() {
+        query = query.filter(sql::<Bool>(plan.not_cancelled));
     }
     let TimeRange { start, end } = search.delivery;
     if plan.skips_dates {
@@ -236,7 +266,7 @@ fn matches<'a>(
             Role::Any if !caller.admin => {
                 query.filter(is_accepted.or(l::carrier_id.eq(caller.organisation_id_or_empty())))
             }
-            Role::Any | Role::Carrier => query,
+            Role::Any | Role::Carrier | Role::Driver => query,
         };
         if let Some(start) = completed.start {
             query = query.filter(l::completed_at.ge(start));

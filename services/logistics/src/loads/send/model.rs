@@ -2,7 +2,7 @@
 
 use common::{Caller, Error};
 
-use crate::loads::model::{Load, Status};
+use crate::loads::model::Load;
 use crate::loads::party::{Party, parties};
 use crate::notifications::Event;
 
@@ -35,11 +35,9 @@ impl Recipient {
     /// returns true.
     ///
     /// # Errors
-    /// 409 if the load is completed, or if this is a carrier and the load has another one.
+    /// 409 if the load is completed or cancelled, or if this is a carrier and the load has another one.
     pub(crate) fn check_and_assign(&self, load: &mut Load) -> Result<bool, Error> {
-        if load.status == Status::Completed {
-            return Err(Error::conflict("This load is completed."));
-        }
+        load.check_upcoming()?;
         let Self::Carrier { id, name } = self else { return Ok(false) };
         match load.carrier.as_ref().and_then(|carrier| carrier.id.as_ref()) {
             Some(carrier) if carrier == id => Ok(false),

@@ -1,21 +1,34 @@
 //! All queries on loads except the search. Reads for a caller start from [`visible`] or [`readable`]. Writes for a
 //! caller change only loads that the same transaction has read before.
 
+mod creators;
+mod drivers;
 mod row;
 
-use common::{Caller, Error, JsonResponse};
+use common::{Caller, Error, JsonResponse, Revised};
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
+use diesel::dsl::{AsExprOf, sql};
+use diesel::expression::{SqlLiteral, UncheckedBind};
 use diesel::prelude::*;
+use diesel::sql_types::{Bool, Text};
 
-use super::model::Load;
+use super::history::{self, EventType, NewEvent};
+use super::model::{Load, Status};
+use super::party::Creator;
 use super::proof::Proof;
+use super::stored_load::StoredLoad;
 use crate::schema::load_drivers::dsl as d;
 use crate::schema::loads::{self, dsl as l};
+pub(crate) use creators::{CREATOR_BATCH_SIZE, fill_creators, has_unknown_creators};
+pub(crate) use drivers::{Driver, add_driver, list_drivers, remove_driver};
 use row::InsertLoad;
 pub(super) use row::LoadRow;
 
 /// A query on loads, which callers limit further.
 pub(super) type LoadQuery<'a> = loads::BoxedQuery<'a, MultiBackend>;
+
+/// A condition with the id of a driver.
+type SentTo<'a> = SqlLiteral<Bool, UncheckedBind<SqlLiteral<Bool>, AsExprOf<&'a str, Text>>>;
 
 /// The role in which the caller's organisation sees a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +38,8 @@ pub(super) enum Role {
     Organiser,
     /// Carrier, but not organiser as well.
     Carrier,
+    /// The caller is the driver, whatever the organisation.
+    Driver,
 }
 
 /// Selects the loads that the caller may see in this role.
@@ -39,23 +54,35 @@ pub(super) fn visible(caller: &Caller, role: Role) -> LoadQuery<'_> {
             let not_organiser = l::organiser_id.is_null().or(l::organiser_id.ne(org));
             all.filter(l::carrier_id.eq(org).and(not_organiser))
         }
+        Role::Driver => all.filter(sent_to(&caller.user_id)),
     }
 }
 
-/// Selects the loads that the caller may read by id: the visible ones, and those that were sent to the caller as
-/// driver.
+/// The condition for loads that were sent to this driver.
+pub(super) fn sent_to(driver_id: &str) -> SentTo<'_> {
+    sql::<Bool>("loads.id IN (SELECT load_id FROM load_drivers WHERE driver_id = ")
+        .bind::<Text, _>(driver_id)
+        .sql(")")
+}
+
+/// Selects the loads that the caller may read by id: the visible ones, those that the caller's organisation created,
+/// and those that were sent to the caller as driver.
 fn readable(caller: &Caller) -> LoadQuery<'_> {
     let visible = visible(caller, Role::Any);
     if caller.admin {
         return visible;
     }
     let sent = d::load_drivers.filter(d::load_id.eq(l::id)).filter(d::driver_id.eq(&caller.user_id));
-    visible.or_filter(diesel::dsl::exists(sent))
+    let readable = visible.or_filter(diesel::dsl::exists(sent));
+    match &caller.organisation {
+        Some(own) => readable.or_filter(l::created_by.eq(&own.id)),
+        None => readable,
+    }
 }
 
 /// Inserts a load with one statement and returns it as the response.
-pub(crate) fn create(c: &mut AnyConnection, load: &Load) -> Result<JsonResponse, Error> {
-    let row = LoadRow::new(load)?;
+pub(crate) fn create(c: &mut AnyConnection, load: &Load, creator: &Creator) -> Result<JsonResponse, Error> {
+    let row = LoadRow::new(load)?.created_by(creator);
     match c {
         AnyConnection::Sqlite(c) => InsertLoad(&row).execute(c)?,
         AnyConnection::Postgres(c) => diesel::insert_into(loads::table).values(&row).execute(c)?,
@@ -74,29 +101,39 @@ pub(crate) fn create_many(c: &mut AnyConnection, rows: &[LoadRow]) -> Result<(),
     Ok(())
 }
 
-/// Returns the document of a load.
+/// Returns the document of a load and its revision.
 ///
 /// # Errors
 /// 404 if there is no such load, 403 if the caller may not read it.
-pub(crate) fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Json, Error> {
-    let found = readable(caller).filter(l::id.eq(id)).select(l::document).first(c).optional()?;
-    found.map_or_else(|| Err(not_visible(c, id)), Ok)
-}
-
-/// Returns a load and its proof of delivery, if it has one.
-///
-/// # Errors
-/// 404 if there is no such load, 403 if the caller may not read it.
-pub(crate) fn find_with_proof(
-    c: &mut AnyConnection,
-    caller: &Caller,
-    id: Id,
-) -> Result<(Load, Option<Proof>), Error> {
-    let query = readable(caller).filter(l::id.eq(id)).select((l::document, l::proof));
-    let Some((load, proof)) = query.first::<(Json, Option<Json>)>(c).optional()? else {
+pub(crate) fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Revised, Error> {
+    let query = readable(caller).filter(l::id.eq(id)).select((l::document, l::revision));
+    let Some((document, revision)) = query.first::<(Json, i64)>(c).optional()? else {
         return Err(not_visible(c, id));
     };
-    Ok((load.parse()?, proof.as_ref().map(Json::parse).transpose()?))
+    Ok(Revised { document: document.0, revision })
+}
+
+/// Returns a load that the caller may read.
+///
+/// # Errors
+/// 404 if there is no such load, 403 if the caller may not read it.
+pub(crate) fn find_stored(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<StoredLoad, Error> {
+    type Columns = (Json, i64, Option<Json>, Option<Json>, Option<String>);
+    let columns = (l::document, l::revision, l::proof, l::corrected_proof, l::created_by);
+    let query = readable(caller).filter(l::id.eq(id)).select(columns);
+    let Some((document, revision, proof, corrected, created_by)) = query.first::<Columns>(c).optional()?
+    else {
+        return Err(not_visible(c, id));
+    };
+    let load: Load = document.parse()?;
+    let party = || load.parties().first().map(|id| (*id).to_owned());
+    Ok(StoredLoad {
+        created_by: created_by.or_else(party).filter(|id| !id.is_empty()),
+        load,
+        revision,
+        proof: proof.as_ref().map(Json::parse).transpose()?,
+        corrected_proof: corrected.as_ref().map(Json::parse).transpose()?,
+    })
 }
 
 /// Returns a load whose organiser or carrier is the caller's organisation; any load for `admin`.
@@ -130,82 +167,75 @@ pub(crate) fn list_by_ids(
     Ok(readable(caller).filter(l::id.eq_any(ids.to_vec())).select((l::id, l::document)).load(c)?)
 }
 
-/// Updates a load that was completed by a proof of delivery, and returns it as the response.
-pub(crate) fn complete(c: &mut AnyConnection, load: &Load, proof: &Proof) -> Result<JsonResponse, Error> {
-    let row = LoadRow::new(load)?;
-    let response = JsonResponse::raw(row.document.0.clone());
-    diesel::update(loads::table.find(load.id)).set((row, l::proof.eq(Json::of(proof)?))).execute(c)?;
+/// A change of a load.
+pub(crate) struct Update<'a> {
+    /// The load after the change.
+    pub load: &'a Load,
+    /// The next revision.
+    pub revision: i64,
+    pub event: NewEvent<'a>,
+    /// A new proof of delivery: the original one, or a corrected one.
+    pub proof: Option<NewProof<'a>>,
+}
+
+/// A proof of delivery to store.
+pub(crate) enum NewProof<'a> {
+    Original(&'a Proof),
+    /// The original one stays.
+    Corrected(&'a Proof),
+}
+
+/// Stores a change of a load and its event. Returns the load as the response.
+pub(crate) fn update(c: &mut AnyConnection, update: &Update<'_>) -> Result<JsonResponse, Error> {
+    let row = LoadRow::new(update.load)?;
+    let response = JsonResponse::raw(row.document.0.clone()).revision(update.revision);
+    let (target, columns) = (loads::table.find(update.load.id), (row, l::revision.eq(update.revision)));
+    match update.proof {
+        None => diesel::update(target).set(columns).execute(c)?,
+        Some(NewProof::Original(proof)) => {
+            diesel::update(target).set((columns, l::proof.eq(Json::of(proof)?))).execute(c)?
+        }
+        Some(NewProof::Corrected(proof)) => {
+            diesel::update(target).set((columns, l::corrected_proof.eq(Json::of(proof)?))).execute(c)?
+        }
+    };
+    history::record(c, &update.event)?;
     Ok(response)
+}
+
+/// Raises the revision of a load and records an event, for a change that the document does not show.
+pub(crate) fn record_change(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<(), Error> {
+    let load = loads::table.find(event.load_id);
+    diesel::update(load).set(l::revision.eq(l::revision + 1)).execute(c)?;
+    history::record(c, event)
 }
 
 /// Accepts a load for its organiser, whose completed export contains it from then on. Does nothing if the load needs no
 /// acceptance.
 ///
 /// # Errors
-/// 404 if there is no such load, 403 if the caller does not act for its organiser.
+/// 404 if there is no such load, 403 if the caller does not act for its organiser, 409 if the load is cancelled.
 pub(crate) fn accept(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(), Error> {
-    let found = readable(caller).filter(l::id.eq(id)).select((l::organiser_id, l::awaits_acceptance));
-    let found = found.first::<(Option<String>, Option<bool>)>(c).optional()?;
-    let Some((organiser, awaits_acceptance)) = found else { return Err(not_visible(c, id)) };
+    type Columns = (Option<String>, Option<bool>, String);
+    let found =
+        readable(caller).filter(l::id.eq(id)).select((l::organiser_id, l::awaits_acceptance, l::status));
+    let found = found.first::<Columns>(c).optional()?;
+    let Some((organiser, awaits_acceptance, status)) = found else { return Err(not_visible(c, id)) };
     if !organiser.is_some_and(|organiser| caller.acts_for(&organiser)) {
         return Err(Error::Forbidden("Only the organiser of a load can accept it."));
+    }
+    if status == Status::Cancelled.as_str() {
+        return Err(Error::conflict("This load is cancelled."));
     }
     if awaits_acceptance == Some(true) {
         let accepted = (
             l::awaits_acceptance.eq(None::<bool>),
             l::accepted_at.eq(Timestamp::now()),
             l::accepted_by.eq(&caller.user_id),
+            l::revision.eq(l::revision + 1),
         );
         diesel::update(loads::table.find(id)).set(accepted).execute(c)?;
+        history::record(c, &NewEvent::new(id, EventType::Accepted, caller))?;
     }
-    Ok(())
-}
-
-/// The number of loads whose creators [`fill_creators`] fills in, which takes a fraction of a second.
-pub(crate) const CREATOR_BATCH_SIZE: usize = 1_000;
-
-/// Returns true if there are loads without a creator: an older version stored them.
-pub(crate) fn has_unknown_creators(c: &mut AnyConnection) -> Result<bool, Error> {
-    // In the order of the partial index on these loads, so that PostgreSQL uses it regardless of statistics.
-    let unknown = l::loads.filter(l::created_by.is_null()).order(l::id).select(l::id);
-    Ok(unknown.first::<Id>(c).optional()?.is_some())
-}
-
-/// Fills in the creators of up to [`CREATOR_BATCH_SIZE`] loads, in column and document: the organiser, or else the
-/// carrier. A document that already has a creator keeps it, and the column gets the same one. Returns the number of
-/// loads.
-pub(crate) fn fill_creators(c: &mut AnyConnection) -> Result<usize, Error> {
-    let creator = "COALESCE(organiser_id, carrier_id)";
-    let unknown =
-        format!("SELECT id FROM loads WHERE created_by IS NULL ORDER BY id LIMIT {CREATOR_BATCH_SIZE}");
-    // Appends the member to the text of the document, whose other members keep their form.
-    let update = |documented: &str, without_brace: &str, quoted: &str, json_type: &str, ids: &str| {
-        format!(
-            "UPDATE loads SET created_by = COALESCE({documented}, {creator}, ''), \
-             document = CASE WHEN {documented} IS NOT NULL OR {creator} IS NULL THEN document \
-             ELSE CAST({without_brace} || ',\"createdBy\":{{\"organisationId\":' || {quoted} || '}}}}' AS {json_type}) END \
-             WHERE id IN ({ids})"
-        )
-    };
-    Ok(match c {
-        AnyConnection::Sqlite(c) => {
-            let documented = "json_extract(document, '$.createdBy.organisationId')";
-            let (without_brace, quoted) =
-                ("substr(document, 1, length(document) - 1)", format!("json_quote({creator})"));
-            diesel::sql_query(update(documented, without_brace, &quoted, "TEXT", &unknown)).execute(c)?
-        }
-        AnyConnection::Postgres(c) => {
-            let documented = "(document #>> '{createdBy,organisationId}')";
-            let (without_brace, quoted) = ("left(document::text, -1)", format!("to_json({creator})::text"));
-            let ids = format!("{unknown} FOR UPDATE SKIP LOCKED");
-            diesel::sql_query(update(documented, without_brace, &quoted, "JSON", &ids)).execute(c)?
-        }
-    })
-}
-
-/// Records that a load was sent to a driver, who may then read it and prove its delivery.
-pub(crate) fn add_driver(c: &mut AnyConnection, load: Id, driver_id: &str) -> Result<(), Error> {
-    let row = (d::load_id.eq(load), d::driver_id.eq(driver_id));
-    database::dispatch!(c, c => diesel::insert_into(d::load_drivers).values(row).on_conflict_do_nothing().execute(c))?;
     Ok(())
 }

@@ -10,7 +10,7 @@ use diesel::sql_types::{BigInt, Bool, HasSqlType, Nullable, Text};
 use diesel::sqlite::{Sqlite, SqliteConnection};
 
 use crate::loads::model::Load;
-use crate::loads::party::Party;
+use crate::loads::party::{Creator, Party};
 use crate::schema::loads;
 
 /// A row of `loads`: the document, and the columns that are derived from it for searching and sorting.
@@ -36,10 +36,14 @@ pub struct LoadRow {
     created_by: String,
     #[diesel(skip_update)]
     awaits_acceptance: Option<bool>,
+    #[diesel(skip_update)]
+    creator_id: Option<String>,
+    #[diesel(skip_update)]
+    creator_name: Option<String>,
 }
 
 impl LoadRow {
-    /// Derives the row from the load. Updates skip `created_by` and `awaits_acceptance`.
+    /// Derives the row from the load. Updates skip the creator and `awaits_acceptance`.
     ///
     /// # Errors
     /// 500 if the load cannot be serialized.
@@ -69,7 +73,17 @@ impl LoadRow {
             document,
             created_by: load.created_by.as_ref().map_or_else(String::new, |by| by.organisation_id.clone()),
             awaits_acceptance: load.needs_acceptance().then_some(true),
+            creator_id: None,
+            creator_name: None,
         }
+    }
+
+    /// Sets the user who creates the load.
+    #[must_use]
+    pub(crate) fn created_by(mut self, creator: &Creator) -> Self {
+        self.creator_id = Some(creator.user_id.clone());
+        self.creator_name = Some(creator.user_name.clone());
+        self
     }
 }
 
@@ -100,7 +114,7 @@ impl QueryFragment<Sqlite> for InsertLoad<'_> {
         out.push_sql(
             "INSERT OR FAIL INTO loads (id, organiser_id, carrier_id, status, delivery_at, created_at, \
              completed_at, reference_key, organiser_key, carrier_key, commodity_key, weight, weight_net, \
-             search_text, document, created_by, awaits_acceptance) VALUES (",
+             search_text, document, created_by, awaits_acceptance, creator_id, creator_name) VALUES (",
         );
         out.push_bind_param::<IdSql, _>(&row.id)?;
         bind::<Nullable<Text>, _>(&mut out, &row.organiser_id)?;
@@ -119,6 +133,8 @@ impl QueryFragment<Sqlite> for InsertLoad<'_> {
         bind::<JsonSql, _>(&mut out, &row.document)?;
         bind::<Text, _>(&mut out, &row.created_by)?;
         bind::<Nullable<Bool>, _>(&mut out, &row.awaits_acceptance)?;
+        bind::<Nullable<Text>, _>(&mut out, &row.creator_id)?;
+        bind::<Nullable<Text>, _>(&mut out, &row.creator_name)?;
         out.push_sql(")");
         Ok(())
     }

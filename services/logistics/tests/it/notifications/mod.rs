@@ -4,6 +4,7 @@ mod crash;
 mod deduplication;
 mod delivery;
 mod fairness;
+mod list;
 mod redelivery;
 mod replicas;
 mod retention;

@@ -205,7 +205,7 @@ testkit::on_both! {
         let entry = wait_for_status(&app, &load, "delivered").await;
         let members: Vec<_> = entry.as_object().unwrap().keys().collect();
         assert_eq!(members, [
-            "attempts", "createdAtUTC", "deliveredAtUTC", "event", "id", "recipientId", "status",
+            "attempts", "createdAtUTC", "deliveredAtUTC", "event", "id", "loadId", "recipientId", "status",
         ]);
         assert_eq!((&entry["id"], &entry["attempts"]), (&json!(id), &json!(1)));
         let path = format!("/v1/loads/{load}/notifications");

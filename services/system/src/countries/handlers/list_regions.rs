@@ -9,7 +9,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::System;
-use crate::countries::model::{Regions, parse_country_code};
+use crate::countries::model::{CountryRegions, parse_country_code};
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(default)]
@@ -31,7 +31,7 @@ impl RegionParams {
 ///
 /// Returns the subdivisions of ISO 3166-2.
 #[utoipa::path(operation_id = "list_regions", tag = "countries", params(RegionParams),
-    responses((status = 200, body = Regions), ErrorResponses))]
+    responses((status = 200, body = CountryRegions), ErrorResponses))]
 #[get("/regions")]
 pub(super) async fn list_regions(
     query: Query<RegionParams>,

@@ -10,6 +10,7 @@ use stack::checkout::{self, SERVICES};
 use stack::tools;
 use stack::trial::Trial;
 
+use super::engine::docker;
 use crate::command::output;
 
 /// Label of the stand-ins, and of all images that are built from them.
@@ -21,8 +22,10 @@ pub struct Images<'a> {
     trial: &'a Trial<'a>,
     /// Their tag.
     pub version: String,
+    /// The tag of another version of them.
+    pub next: String,
     /// A docker program that can build.
-    docker: PathBuf,
+    builder: PathBuf,
     /// Ids of the stand-ins that existed before.
     kept: Vec<String>,
 }
@@ -33,9 +36,10 @@ impl<'a> Images<'a> {
     /// # Errors
     /// Docker does not run, or it cannot build.
     pub fn build(trial: &'a Trial<'a>) -> Result<Self> {
-        let docker = output(&mut Command::new(checkout::root().join("deploy/docker/builder.sh")))?;
+        let builder = output(&mut Command::new(checkout::root().join("deploy/docker/builder.sh")))?;
         let version = format!("trial-{}", std::process::id());
-        let images = Self { trial, version, docker: docker.trim().into(), kept: list(STAND_INS) };
+        let next = format!("{version}-next");
+        let images = Self { trial, version, next, builder: builder.trim().into(), kept: list(STAND_INS) };
         let begun = Instant::now();
         let mut stand_ins = Command::new(checkout::root().join("deploy/docker/stand-ins.sh"));
         let weed = tools::find("weed")?;
@@ -47,16 +51,14 @@ impl<'a> Images<'a> {
         let programs = images.import_programs()?;
         let mut sizes = Vec::new();
         for service in SERVICES {
-            let image = images.name(service);
-            let mut build = images.build_command(service, &image);
-            output(build.args(["--build-arg", &format!("PROGRAMS={programs}")]).arg("."))?;
-            let format = "--format={{.Size}}";
-            let bytes: u64 =
-                output(Command::new("docker").args(["image", "inspect", format, &image]))?.trim().parse()?;
-            sizes.push(format!("{} MiB", bytes >> 20));
+            for version in [&images.version, &images.next] {
+                images.build_service(service, version, &programs)?;
+            }
+            let size = docker(&["image", "inspect", "--format={{.Size}}", &name(service, &images.version)])?;
+            sizes.push(format!("{} MiB", size.parse::<u64>()? >> 20));
         }
         let figure = format!("{} after {:.0} s", sizes.join(", "), begun.elapsed().as_secs_f64());
-        trial.note("images by deploy/Dockerfile, of debug programs", figure, "built");
+        trial.note("images by deploy/Dockerfile: system, logistics, livestock", figure, "built");
         Ok(images)
     }
 
@@ -67,24 +69,24 @@ impl<'a> Images<'a> {
         fs::create_dir_all(&folder)?;
         fs::write(
             folder.join("Dockerfile"),
-            format!("FROM {}\nENTRYPOINT [\"/bin/false\"]\n", self.name(service)),
+            format!("FROM {}\nENTRYPOINT [\"/bin/false\"]\n", name(service, &self.version)),
         )?;
-        let mut build = Command::new(&self.docker);
+        let mut build = Command::new(&self.builder);
         build.env("DOCKER_BUILDKIT", "1").args(["build", "--quiet", "--tag"]);
-        output(build.arg(format!("drover/{service}:{version}")).arg(&folder))?;
+        output(build.arg(name(service, &version)).arg(&folder))?;
         Ok(version)
     }
 
-    fn name(&self, service: &str) -> String {
-        format!("drover/{service}:{}", self.version)
-    }
-
-    fn build_command(&self, service: &str, image: &str) -> Command {
-        let mut build = Command::new(&self.docker);
+    fn build_service(&self, service: &str, version: &str, programs: &str) -> Result<()> {
+        let mut build = Command::new(&self.builder);
         build.env("DOCKER_BUILDKIT", "1").current_dir(checkout::root());
-        build.args(["build", "--quiet", "--file", "deploy/Dockerfile", "--tag", image]);
-        build.args(["--build-arg", &format!("SERVICE={service}")]);
-        build
+        build.args(["build", "--quiet", "--file", "deploy/Dockerfile", "--tag", &name(service, version)]);
+        for argument in
+            [format!("SERVICE={service}"), format!("VERSION={version}"), format!("PROGRAMS={programs}")]
+        {
+            build.args(["--build-arg", &argument]);
+        }
+        output(build.arg(".")).map(drop)
     }
 
     /// Makes an image of the trial's programs, for the argument PROGRAMS of the Dockerfile.
@@ -121,7 +123,10 @@ impl Drop for Images<'_> {
 
 /// Returns the ids of the images that match a filter.
 fn list(filter: &str) -> Vec<String> {
-    let mut list = Command::new("docker");
-    list.args(["image", "ls", "--quiet", "--filter", filter]);
-    output(&mut list).unwrap_or_default().lines().map(str::to_owned).collect()
+    let ids = docker(&["image", "ls", "--quiet", "--filter", filter]);
+    ids.unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+fn name(service: &str, version: &str) -> String {
+    format!("drover/{service}:{version}")
 }

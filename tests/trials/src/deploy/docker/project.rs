@@ -5,14 +5,15 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use stack::trial::Trial;
 use stack::{checkout, ports, tools};
 
+use super::engine::address;
 use super::images::Images;
 use crate::command::output;
+use crate::traffic::Client;
 
 /// The demo accepts test tokens.
 const FILES: &str = "docker-compose.yml:docker-compose.demo.yml";
@@ -21,9 +22,11 @@ const FILES: &str = "docker-compose.yml:docker-compose.demo.yml";
 #[derive(Debug)]
 pub struct Project<'a> {
     trial: &'a Trial<'a>,
+    /// Its name, with which the names of containers, networks and volumes begin.
+    pub name: String,
     folder: PathBuf,
-    name: String,
-    version: String,
+    files: String,
+    variables: Vec<(&'static str, String)>,
     port: u16,
 }
 
@@ -37,14 +40,51 @@ impl<'a> Project<'a> {
         }
         let name = format!("drover-trial-{}", std::process::id());
         let [port] = ports::find_free()?;
-        let project = Self { trial, folder, name, version: images.version.clone(), port };
+        let variables = vec![
+            ("DROVER_VERSION", images.version.clone()),
+            ("DROVER_HTTPS_PORT", port.to_string()),
+            ("DROVER_PUBLIC_URL", format!("https://localhost:{port}")),
+        ];
+        let project = Self { trial, name, folder, files: FILES.to_owned(), variables, port };
         output(&mut project.command("deploy/secrets.sh"))?;
         Ok(project)
+    }
+
+    /// A project of the file that starts one service alone, with the secrets and images of this one, and with another
+    /// file that adds to it.
+    pub fn alone(
+        &self,
+        service: &str,
+        more: &str,
+        variables: impl IntoIterator<Item = (&'static str, String)>,
+    ) -> Result<Self> {
+        let added = format!("deploy/compose/{service}-trial.yml");
+        fs::write(self.folder.join(&added), more).with_context(|| added.clone())?;
+        Ok(Self {
+            trial: self.trial,
+            name: format!("{}-{service}", self.name),
+            folder: self.folder.clone(),
+            files: format!("deploy/compose/{service}.yml:{added}"),
+            variables: self.variables.iter().cloned().chain(variables).collect(),
+            port: 0,
+        })
     }
 
     /// Runs Compose.
     pub fn compose(&self, arguments: &[&str]) -> Result<String> {
         output(self.command(tools::find("docker-compose")?).args(arguments))
+    }
+
+    /// Starts all containers and waits until they are healthy.
+    pub fn start(&self) -> Result<()> {
+        self.compose(&["up", "--detach", "--wait", "--no-build"]).map(drop)
+    }
+
+    /// Adds or removes replicas of logistics, and waits until all are healthy.
+    pub fn scale(&self, count: u32) -> Result<()> {
+        let option = format!("logistics={count}");
+        let up = ["up", "--detach", "--wait", "--no-build", "--no-deps", "--no-recreate", "--scale", &option];
+        self.compose(&[&up[..], &["logistics"]].concat()).map(drop)
     }
 
     /// Replaces the replicas of a service.
@@ -59,9 +99,25 @@ impl<'a> Project<'a> {
         Ok(self.compose(&["ps", "--quiet", service])?.lines().map(str::to_owned).collect())
     }
 
+    /// Returns the id of the first running container of a service.
+    pub fn container(&self, service: &str) -> Result<String> {
+        let first = self.containers(service)?.into_iter().next();
+        first.with_context(|| format!("there is no container of {service}"))
+    }
+
+    /// The name of a network.
+    pub fn network(&self, name: &str) -> String {
+        format!("{}_{name}", self.name)
+    }
+
     /// URL of the proxy.
     pub fn base(&self) -> String {
         format!("https://localhost:{}", self.port)
+    }
+
+    /// Port of the proxy.
+    pub fn https_port(&self) -> u16 {
+        self.port
     }
 
     /// The certificate of the proxy.
@@ -69,36 +125,22 @@ impl<'a> Project<'a> {
         self.folder.join("deploy/secrets/certificate.pem")
     }
 
-    /// Creates a token of an organisation.
-    pub fn token(&self) -> Result<String> {
-        let token = output(self.command("deploy/token.sh").args(["ruth", "hereford-haulage"]))?;
-        Ok(token.trim().to_owned())
+    /// URL of the database for a role, for programs on the host.
+    pub fn database_url(&self, role: &str) -> Result<String> {
+        let host = address(&self.container("postgres")?, &self.network("data"))?;
+        let file = self.folder.join(format!("deploy/secrets/{role}-database-url"));
+        let url = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+        Ok(url.trim().replace("@postgres:", &format!("@{host}:")))
     }
 
-    /// Runs `deploy/try.sh`.
-    pub fn check_try_script(&self) -> Result<()> {
-        let report = output(self.command("deploy/try.sh").arg(self.base()))?;
-        let steps = report.lines().count();
-        self.trial.expect(steps > 0, "deploy/try.sh in containers", format!("{steps} steps"), "all succeed")
-    }
-
-    /// Reports the memory of the containers. None may have been ended by its limit.
-    pub fn check_memory(&self) -> Result<()> {
-        let ids = self.compose(&["ps", "--quiet"])?;
-        let mut stats = Command::new("docker");
-        stats.args(["stats", "--no-stream", "--format", "{{.Name}} {{.MemUsage}}"]).args(ids.lines());
-        let used = output(&mut stats)?;
-        let used = used.lines().filter_map(|line| {
-            let (name, usage) = line.split_once(' ')?;
-            let name = name.strip_prefix(&self.name)?.trim_matches(['-', '_']).trim_end_matches("-1");
-            Some(format!("{name} {}", usage.split(" / ").next()?))
-        });
-        self.trial.note("memory of the containers", used.collect::<Vec<_>>().join(", "), "below mem_limit");
-        let mut inspect = Command::new("docker");
-        inspect.args(["inspect", "--format", "{{.State.OOMKilled}} {{.RestartCount}}"]).args(ids.lines());
-        let endings = output(&mut inspect)?;
-        ensure!(endings.lines().all(|line| line == "false 0"), "containers were restarted:\n{endings}");
-        Ok(())
+    /// Seeds a service at a URL with the tokens of this project.
+    pub fn client(&self, service: &'static str, url: String, database: Option<String>) -> Result<Client> {
+        // The script fails without a key, which exists.
+        let token = |organisation: &str| {
+            let token = output(self.command("deploy/token.sh").args(["ruth", organisation]));
+            token.unwrap_or_default().trim().to_owned()
+        };
+        Client::seed(service, url, database, token)
     }
 
     /// Returns how many replicas of logistics have answered in the last 5 seconds, by the proxy's log.
@@ -108,30 +150,14 @@ impl<'a> Project<'a> {
         Ok(addresses.filter(|address| address.ends_with(":8082")).collect::<BTreeSet<_>>().len())
     }
 
-    /// Stops all containers. The services must succeed.
-    pub fn check_stop(&self) -> Result<()> {
-        let begun = Instant::now();
-        let services = ["system", "logistics", "livestock"].map(|name| self.containers(name));
-        let services = services.into_iter().collect::<Result<Vec<_>>>()?.concat();
-        self.compose(&["stop"])?;
-        let mut inspect = Command::new("docker");
-        inspect.args(["inspect", "--format", "{{.State.ExitCode}}"]).args(&services);
-        let codes = output(&mut inspect)?;
-        ensure!(codes.lines().all(|code| code == "0"), "the services ended with\n{codes}");
-        let figure = format!("ended after {:.0} s", begun.elapsed().as_secs_f64());
-        self.trial.note("containers after `stop`", figure, "exit status 0 of the services");
-        Ok(())
-    }
-
     /// Returns a command in the copy of the checkout, with the settings of the project.
-    fn command(&self, program: impl AsRef<Path>) -> Command {
+    pub fn command(&self, program: impl AsRef<Path>) -> Command {
         let program = program.as_ref();
         let program =
             if program.starts_with("deploy") { self.folder.join(program) } else { program.to_owned() };
         let mut command = Command::new(program);
-        command.current_dir(&self.folder).env("COMPOSE_FILE", FILES).env("COMPOSE_PROJECT_NAME", &self.name);
-        command.env("DROVER_VERSION", &self.version).env("DROVER_HTTPS_PORT", self.port.to_string());
-        command.env("DROVER_PUBLIC_URL", self.base());
+        command.current_dir(&self.folder).env("COMPOSE_FILE", &self.files);
+        command.env("COMPOSE_PROJECT_NAME", &self.name).envs(self.variables.iter().cloned());
         command
     }
 }

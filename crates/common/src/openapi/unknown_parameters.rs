@@ -1,0 +1,77 @@
+//! Query parameters that an operation does not have: ignored and named in a response header, or refused in strict mode
+//! (docs/api/conventions.md, "JSON").
+
+use actix_web::http::header::HeaderValue;
+use actix_web::{HttpRequest, web};
+use serde_json::json;
+
+use crate::openapi::{Api, Operation};
+use crate::response::validation::{Code, ValidationErrors};
+
+/// Whether unknown query parameters are refused (app data, `server.strict_parameters`).
+#[derive(Clone, Copy)]
+pub(crate) struct StrictParameters(pub bool);
+
+/// The maximum length of the header in bytes: proxies accept some KiB of headers.
+const MAX_HEADER_BYTES: usize = 2048;
+
+/// Returns the unknown names of a query, each once.
+fn unknown_names(query: &str, operation: &Operation) -> Vec<String> {
+    let mut names = Vec::new();
+    for (name, _) in url::form_urlencoded::parse(query.as_bytes()) {
+        if !name.is_empty() && !operation.has_parameter(&name) && !names.iter().any(|known| *known == name) {
+            names.push(name.into_owned());
+        }
+    }
+    names
+}
+
+/// Returns the value of the header `X-Unknown-Parameters`: the names, separated by commas. Characters that a header
+/// cannot have are percent-encoded, and so are commas and percent signs. `None` if all parameters are known.
+pub(crate) fn header_value(query: &str, operation: &Operation) -> Option<HeaderValue> {
+    let mut text = String::new();
+    for name in unknown_names(query, operation) {
+        if text.len() + 3 * name.len() > MAX_HEADER_BYTES {
+            break;
+        }
+        if !text.is_empty() {
+            text.push(',');
+        }
+        for byte in name.bytes() {
+            if byte.is_ascii_graphic() && byte != b',' && byte != b'%' {
+                text.push(char::from(byte));
+            } else {
+                text.extend([format!("%{byte:02X}")]);
+            }
+        }
+    }
+    if text.is_empty() { None } else { HeaderValue::try_from(text).ok() }
+}
+
+/// Returns an error for each unknown parameter of a request in strict mode, otherwise none.
+pub(crate) fn errors(request: &HttpRequest, operation: &Operation) -> ValidationErrors {
+    let mut errors = ValidationErrors::default();
+    if !request.app_data::<web::Data<StrictParameters>>().is_some_and(|strict| strict.0) {
+        return errors;
+    }
+    for name in unknown_names(request.query_string(), operation) {
+        let allowed = json!({ "allowed": operation.parameter_names() });
+        errors.push_with(name, Code::Enum, "is not a query parameter of this operation", allowed);
+    }
+    errors
+}
+
+/// Refuses unknown parameters of an operation that has neither query parameters nor a JSON body, whose extractors would
+/// report them.
+///
+/// # Errors
+/// 400 in strict mode.
+pub(crate) fn check_without_extractor(request: &HttpRequest) -> Result<(), ValidationErrors> {
+    if request.query_string().is_empty() {
+        return Ok(());
+    }
+    let (api, pattern) = (request.app_data::<web::Data<Api>>(), request.match_pattern().unwrap_or_default());
+    let operation = api.and_then(|api| api.operation(&pattern, request.method()));
+    let unchecked = operation.filter(|operation| operation.params.is_none() && operation.body.is_none());
+    unchecked.map_or(Ok(()), |operation| errors(request, operation).check())
+}

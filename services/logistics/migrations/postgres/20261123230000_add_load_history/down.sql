@@ -1,0 +1,11 @@
+DROP TRIGGER loads_acceptance_recorded ON loads;
+DROP FUNCTION record_load_acceptance;
+DROP TRIGGER loads_completion_recorded ON loads;
+DROP FUNCTION record_load_completion;
+DROP INDEX load_drivers_driver;
+ALTER TABLE load_drivers DROP COLUMN sent_at;
+DROP TABLE load_events;
+ALTER TABLE loads DROP COLUMN corrected_proof;
+ALTER TABLE loads DROP COLUMN creator_name;
+ALTER TABLE loads DROP COLUMN creator_id;
+ALTER TABLE loads DROP COLUMN revision;

@@ -1,0 +1,11 @@
+DROP TRIGGER load_drivers_timed;
+DROP TRIGGER loads_acceptance_recorded;
+DROP TRIGGER loads_completion_recorded;
+DROP INDEX load_drivers_driver;
+ALTER TABLE load_drivers DROP COLUMN sent_at;
+DROP TABLE load_events;
+DROP INDEX loads_cancelled;
+ALTER TABLE loads DROP COLUMN corrected_proof;
+ALTER TABLE loads DROP COLUMN creator_name;
+ALTER TABLE loads DROP COLUMN creator_id;
+ALTER TABLE loads DROP COLUMN revision;

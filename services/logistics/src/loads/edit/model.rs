@@ -1,0 +1,158 @@
+//! The rules of editing a load.
+
+use common::validation::{Code, ValidationErrors};
+use common::wire::{DateOrDateTime, FileReference, WeightMeasure};
+use common::{Caller, Error, MergePatch, Precondition};
+use database::Amount;
+
+use super::form::LoadPatch;
+use crate::commodities::Catalogue;
+use crate::loads::form::{UNKNOWN_COMMODITY, reword_tonnes};
+use crate::loads::model::{Commodity, Load};
+use crate::loads::party::Party;
+use crate::loads::stored_load::StoredLoad;
+
+/// Members of loads, and of the forms that create them, that no patch can change.
+const READ_ONLY: [&str; 15] = [
+    "id",
+    "organiser",
+    "organiserId",
+    "organiserName",
+    "organisationId",
+    "organisationName",
+    "carrier",
+    "commodity",
+    "status",
+    "weightGross",
+    "weightTare",
+    "createdAtUTC",
+    "completedAtUTC",
+    "createdBy",
+    "warnings",
+];
+/// Members that no patch can remove.
+const REQUIRED: [&str; 4] = ["reference", "deliveryDateISO", "commodityId", "tags"];
+/// Members that the carrier cannot change.
+const OFFICE_ONLY: [&str; 9] = [
+    "reference",
+    "deliveryDateISO",
+    "commodityId",
+    "weight",
+    "pickupPostcode",
+    "dropoffPostcode",
+    "tags",
+    "carrierId",
+    "carrierName",
+];
+
+/// Validates the rules that the schema cannot state.
+pub(crate) fn validate(patch: &MergePatch<LoadPatch>, catalogue: &Catalogue, errors: &mut ValidationErrors) {
+    patch.check_names(&READ_ONLY, &REQUIRED, errors);
+    if patch.members.commodity_id.is_some_and(|id| catalogue.find(id).is_none()) {
+        errors.push("commodityId", Code::UnknownReference, UNKNOWN_COMMODITY);
+    }
+    reword_tonnes("weight", errors);
+    reword_tonnes("weightNet", errors);
+    let keeps_name = patch.names("carrierName") && !patch.removes("carrierName");
+    if patch.names("carrierName") && !patch.names("carrierId") || keeps_name && patch.removes("carrierId") {
+        errors.push("carrierId", Code::Required, "is required with carrierName");
+    }
+}
+
+/// Checks that the caller may make this patch, that the load is upcoming, and the condition of the request, in this
+/// order.
+///
+/// # Errors
+/// 403, 409 or 412.
+pub(crate) fn check(
+    patch: &MergePatch<LoadPatch>,
+    stored: &StoredLoad,
+    caller: &Caller,
+    condition: &Precondition,
+) -> Result<(), Error> {
+    if !stored.is_managed_by(caller) {
+        if !stored.is_carried_by(caller) {
+            return Err(Error::Forbidden("Only the organisations of a load can edit it."));
+        }
+        if OFFICE_ONLY.iter().any(|member| patch.names(member)) {
+            return Err(Error::Forbidden(
+                "The carrier can change only vehicleRegistration, ticketNumber, weightNet and files.",
+            ));
+        }
+    }
+    stored.load.check_upcoming()?;
+    condition.check(stored.revision)
+}
+
+/// Applies a validated patch. `files` are the complete references of the files that it names.
+///
+/// # Errors
+/// 400 if the load would have neither an organiser with an id nor a carrier. 500 if the patch was not validated.
+pub(crate) fn apply(
+    patch: &MergePatch<LoadPatch>,
+    load: &mut Load,
+    catalogue: &Catalogue,
+    caller: &Caller,
+    files: &[FileReference],
+) -> Result<(), Error> {
+    let LoadPatch { reference, delivery_date, commodity_id, tags, .. } = &patch.members;
+    if let Some(reference) = reference {
+        load.reference.clone_from(&reference.0);
+    }
+    if let Some(date) = delivery_date.as_ref().and_then(DateOrDateTime::start) {
+        load.delivery_date = date;
+    }
+    if let Some(entry) = commodity_id.and_then(|id| catalogue.find(id))
+        && entry.id != load.commodity.id
+    {
+        load.commodity = Commodity { id: entry.id, name: entry.name.clone() };
+    }
+    if let Some(tags) = tags {
+        load.tags = tags.iter().map(|tag| tag.0.clone()).collect();
+    }
+    if patch.names("files") && files.iter().map(|file| &file.id).ne(load.files.iter().map(|file| &file.id)) {
+        let known = |file: &FileReference| load.files.iter().find(|known| known.id == file.id).cloned();
+        load.files = files.iter().map(|file| known(file).unwrap_or_else(|| file.clone())).collect();
+    }
+    apply_optional(patch, load)?;
+    apply_carrier(patch, load, caller)
+}
+
+/// Applies the optional members except the carrier.
+fn apply_optional(patch: &MergePatch<LoadPatch>, load: &mut Load) -> Result<(), Error> {
+    let measure = |tonnes: Option<f64>| {
+        let amount = tonnes.map(Amount::from_f64).transpose().map_err(|e| Error::Internal(e.into()))?;
+        Ok::<_, Error>(amount.map(WeightMeasure::tonnes))
+    };
+    let members = &patch.members;
+    load.weight = patch.merge("weight", measure(members.weight)?, load.weight.take());
+    load.weight_net = patch.merge("weightNet", measure(members.weight_net)?, load.weight_net.take());
+    let text = |name: &str, value: Option<&String>, current: &mut Option<String>| {
+        *current = patch.merge(name, value.cloned(), current.take());
+    };
+    text("ticketNumber", members.ticket_number.as_ref().map(|t| &t.0), &mut load.ticket_number);
+    let registration = members.vehicle_registration.as_ref().map(|registration| &registration.0);
+    text("vehicleRegistration", registration, &mut load.vehicle_registration);
+    text("pickupPostcode", members.pickup_postcode.as_ref().map(|p| &p.0), &mut load.pickup_postcode);
+    text("dropoffPostcode", members.dropoff_postcode.as_ref().map(|p| &p.0), &mut load.dropoff_postcode);
+    Ok(())
+}
+
+fn apply_carrier(patch: &MergePatch<LoadPatch>, load: &mut Load, caller: &Caller) -> Result<(), Error> {
+    if !patch.names("carrierId") {
+        return Ok(());
+    }
+    let LoadPatch { carrier_id, carrier_name, .. } = &patch.members;
+    let current = load.carrier.as_ref().and_then(|carrier| carrier.id.as_deref());
+    let is_same = carrier_id.as_ref().is_some_and(|id| current == Some(&*id.0));
+    if is_same && carrier_name.is_none() {
+        return Ok(());
+    }
+    let has_organiser = load.organiser.as_ref().is_some_and(|organiser| organiser.id.is_some());
+    if carrier_id.is_none() && !has_organiser {
+        let message = "cannot be removed from a load whose organiser has no id";
+        return Err(ValidationErrors::one("carrierId", Code::Required, message).into());
+    }
+    load.carrier = Party::new(carrier_id.clone(), carrier_name.clone(), caller);
+    Ok(())
+}

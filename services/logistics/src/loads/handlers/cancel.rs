@@ -1,0 +1,54 @@
+//! `POST /v1/loads/{id}/cancel`.
+
+use actix_web::post;
+use actix_web::web::Data;
+use common::{Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, PathId, Precondition};
+
+use crate::Logistics;
+use crate::loads::edit::CancelForm;
+use crate::loads::history::{EventType, NewEvent};
+use crate::loads::model::{Load, Status};
+use crate::loads::store::{self, Update};
+
+/// Cancel a load
+///
+/// Cancels an upcoming load. Searches without `f:status` leave it out from then on. Cancelling again succeeds and
+/// changes nothing.
+#[utoipa::path(operation_id = "cancel_load", tag = "loads", security(("bearer" = [])),
+    params(("id" = String, Path, description = "The load's id"),
+        ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
+    request_body = CancelForm, extensions(("x-optional-body" = json!(true))),
+    responses((status = 200, body = Load, headers(("ETag" = String, description = "The revision in quotes"))),
+        (status = 412, description = "If-Match names another revision; `body.revision` is the current one."),
+        ErrorResponses))]
+#[post("/loads/{id}/cancel")]
+pub(super) async fn cancel(
+    caller: Caller,
+    path: PathId,
+    idempotency: Idempotency,
+    condition: Precondition,
+    body: Body<CancelForm>,
+    app: Data<Logistics>,
+) -> Result<JsonResponse, Error> {
+    let (form, fingerprint) = body.check(|_, _| {})?;
+    let (id, reason) = (path.id()?, form.reason.map(|reason| reason.0));
+    let effect = move |c: &mut _| {
+        let stored = store::find_stored(c, &caller, id)?;
+        if !stored.is_managed_by(&caller) {
+            return Err(Error::Forbidden("Only the creator of a load and its organiser can cancel it."));
+        }
+        let mut load = stored.load;
+        if load.status == Status::Completed {
+            load.check_upcoming()?;
+        }
+        condition.check(stored.revision)?;
+        if load.status == Status::Cancelled {
+            return Ok(JsonResponse::json(&load)?.revision(stored.revision));
+        }
+        load.status = Status::Cancelled;
+        let event =
+            NewEvent { reason: reason.as_deref(), ..NewEvent::new(id, EventType::Cancelled, &caller) };
+        store::update(c, &Update { load: &load, revision: stored.revision + 1, event, proof: None })
+    };
+    idempotency.run(&app.db, fingerprint, async || Ok(effect)).await
+}

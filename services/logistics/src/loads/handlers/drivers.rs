@@ -1,0 +1,58 @@
+//! `GET /v1/loads/{id}/drivers` and `DELETE /v1/loads/{id}/drivers/{driverId}`.
+
+use actix_web::web::{Data, Path};
+use actix_web::{delete, get};
+use common::wire::ActionResult;
+use common::{Caller, Error, ErrorResponses, JsonResponse, PathId};
+use serde_json::json;
+
+use crate::Logistics;
+use crate::loads::history::{Change, Changes, EventType, NewEvent};
+use crate::loads::store::{self, Driver};
+use crate::notifications;
+
+/// List the drivers of a load
+///
+/// Returns the drivers to whom the load was sent and who were not revoked.
+#[utoipa::path(operation_id = "list_load_drivers", tag = "loads", security(("bearer" = [])),
+    params(("id" = String, Path, description = "The load's id")),
+    responses((status = 200, body = [Driver]), ErrorResponses))]
+#[get("/loads/{id}/drivers")]
+pub(super) async fn list(caller: Caller, path: PathId, app: Data<Logistics>) -> Result<JsonResponse, Error> {
+    let id = path.id()?;
+    let read = move |c: &mut _| {
+        store::find_own(c, &caller, id)?;
+        store::list_drivers(c, id)
+    };
+    JsonResponse::json(&app.db.read(read).await?)
+}
+
+/// Revoke a driver
+///
+/// The driver can then neither read the load nor prove its delivery. Notifications of the driver that are still pending
+/// are dropped.
+#[utoipa::path(operation_id = "revoke_load_driver", tag = "loads", security(("bearer" = [])),
+    params(("id" = String, Path, description = "The load's id"),
+        ("driverId" = String, Path, description = "Claim `sub` of the driver's token")),
+    responses((status = 200, body = ActionResult), ErrorResponses))]
+#[delete("/loads/{id}/drivers/{driverId}")]
+pub(super) async fn revoke(
+    caller: Caller,
+    path: PathId,
+    names: Path<(String, String)>,
+    app: Data<Logistics>,
+) -> Result<JsonResponse, Error> {
+    let (id, driver) = (path.id()?, names.into_inner().1);
+    let effect = move |c: &mut _| {
+        store::find_own(c, &caller, id)?;
+        if !store::remove_driver(c, id, &driver)? {
+            return Err(Error::NotFound);
+        }
+        notifications::drop_pending_of_driver(c, id, &driver)?;
+        let change = Change { from: Some(json!(driver)), to: None };
+        let changes = Changes::from([("driverId", change)]);
+        store::record_change(c, &NewEvent { changes, ..NewEvent::new(id, EventType::DriverRevoked, &caller) })
+    };
+    app.db.write(effect).await?;
+    JsonResponse::json(&ActionResult::new("The driver can no longer read the load or prove its delivery."))
+}

@@ -1,0 +1,91 @@
+//! Events of loads.
+
+use common::{Caller, SortDefinition, Sorting};
+use database::search::{Nulls, SortType};
+use database::{Id, Timestamp};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use super::changes::{Change, Changes};
+
+/// What happened to a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema, strum::IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+#[schema(as = LoadEventType)]
+pub(crate) enum EventType {
+    Created,
+    Updated,
+    Cancelled,
+    Completed,
+    Corrected,
+    Accepted,
+    SentToDriver,
+    SentToCarrier,
+    DriverRevoked,
+}
+
+/// An entry of the history of a load (docs/api/loads.md, "History").
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LoadEvent {
+    /// UUID.
+    #[schema(value_type = String, format = Uuid)]
+    pub id: Id,
+    /// What happened.
+    #[serde(rename = "type")]
+    #[schema(value_type = EventType)]
+    pub event_type: String,
+    /// Claim `sub` of the user. Absent if an earlier release made the change and did not record the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub user_id: Option<String>,
+    /// The name of the user. Absent like `userId`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub user_name: Option<String>,
+    /// The organisation that the user acted for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub organisation_id: Option<String>,
+    /// When it happened.
+    #[serde(rename = "atUTC")]
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+    /// The reason that the user stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub reason: Option<String>,
+    /// The changed members by their names in requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<std::collections::BTreeMap<String, Change>>, nullable = false)]
+    pub changes: Option<Box<RawValue>>,
+}
+
+/// An event to record.
+pub(crate) struct NewEvent<'a> {
+    /// The id of the load.
+    pub load_id: Id,
+    pub event_type: EventType,
+    /// Who changed the load.
+    pub caller: &'a Caller,
+    pub reason: Option<&'a str>,
+    pub changes: Changes,
+}
+
+impl<'a> NewEvent<'a> {
+    /// Creates an event without reason and changes.
+    pub(crate) fn new(load_id: Id, event_type: EventType, caller: &'a Caller) -> Self {
+        Self { load_id, event_type, caller, reason: None, changes: Changes::new() }
+    }
+}
+
+/// The order of a history, oldest first.
+static ORDER: SortDefinition<()> =
+    SortDefinition { name: "atUTC", key: (), sort_type: SortType::Number, nulls: Nulls::Never };
+
+/// Returns the order of a history.
+pub(crate) fn order() -> Sorting<()> {
+    Sorting::new(&ORDER, false)
+}

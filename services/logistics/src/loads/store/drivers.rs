@@ -1,0 +1,48 @@
+//! The drivers to whom loads were sent.
+
+use common::Error;
+use database::{AnyConnection, Id, Timestamp};
+use diesel::prelude::*;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::schema::load_drivers::dsl as d;
+
+/// A driver to whom a load was sent.
+#[derive(Debug, Serialize, Queryable, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = LoadDriver)]
+pub(crate) struct Driver {
+    /// Claim `sub` of the driver's token.
+    driver_id: String,
+    /// The last time that the load was sent to the driver. Absent if an earlier release sent it and its notification
+    /// was deleted since.
+    #[serde(rename = "sentAtUTC", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime, nullable = false)]
+    sent_at: Option<Timestamp>,
+}
+
+/// Records that a load was sent to a driver, who may then read it and prove its delivery.
+pub(crate) fn add_driver(c: &mut AnyConnection, load: Id, driver_id: &str) -> Result<(), Error> {
+    let now = Timestamp::now();
+    let row = (d::load_id.eq(load), d::driver_id.eq(driver_id), d::sent_at.eq(now));
+    database::dispatch!(c, c => diesel::insert_into(d::load_drivers)
+        .values(row)
+        .on_conflict((d::load_id, d::driver_id))
+        .do_update()
+        .set(d::sent_at.eq(now))
+        .execute(c))?;
+    Ok(())
+}
+
+/// Returns the drivers of a load, in the order in which it was sent to them.
+pub(crate) fn list_drivers(c: &mut AnyConnection, load: Id) -> Result<Vec<Driver>, Error> {
+    let of_load = d::load_drivers.filter(d::load_id.eq(load)).order((d::sent_at, d::driver_id));
+    Ok(of_load.select((d::driver_id, d::sent_at)).load(c)?)
+}
+
+/// Removes a driver, who can then neither read the load nor prove its delivery. Returns false if the load was not sent
+/// to the driver.
+pub(crate) fn remove_driver(c: &mut AnyConnection, load: Id, driver_id: &str) -> Result<bool, Error> {
+    Ok(diesel::delete(d::load_drivers.find((load, driver_id))).execute(c)? > 0)
+}

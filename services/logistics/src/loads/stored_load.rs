@@ -1,0 +1,44 @@
+//! A load as it is stored: with what its document does not show.
+
+use common::Caller;
+
+use super::model::Load;
+use super::party::Party;
+use super::proof::Proof;
+
+/// A load with what its document does not show.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredLoad {
+    pub load: Load,
+    /// The number of the revision, from 1.
+    pub revision: i64,
+    /// The proof of delivery as it was given.
+    pub proof: Option<Proof>,
+    /// The proof of delivery after corrections.
+    pub corrected_proof: Option<Proof>,
+    /// The organisation that created the load. For loads of older versions: the organiser, or else the carrier.
+    pub created_by: Option<String>,
+}
+
+impl StoredLoad {
+    /// Returns true if the caller acts for the organisation that created the load or for its organiser, or is an
+    /// `admin`. These edit and cancel the load.
+    pub(crate) fn is_managed_by(&self, caller: &Caller) -> bool {
+        let is_creator = self.created_by.as_ref().is_some_and(|id| caller.acts_for(id));
+        caller.admin || is_creator || is_own(self.load.organiser.as_ref(), caller)
+    }
+
+    /// Returns true if the caller acts for the carrier.
+    pub(crate) fn is_carried_by(&self, caller: &Caller) -> bool {
+        is_own(self.load.carrier.as_ref(), caller)
+    }
+
+    /// Returns true if the caller acts for the organiser or the carrier, or is an `admin`.
+    pub(crate) fn is_of_party(&self, caller: &Caller) -> bool {
+        caller.admin || self.is_carried_by(caller) || is_own(self.load.organiser.as_ref(), caller)
+    }
+}
+
+fn is_own(party: Option<&Party>, caller: &Caller) -> bool {
+    party.and_then(|party| party.id.as_ref()).is_some_and(|id| caller.acts_for(id))
+}

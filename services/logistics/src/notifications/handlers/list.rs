@@ -1,0 +1,76 @@
+//! `GET /v1/notifications`.
+
+use actix_web::web::Data;
+use actix_web::{HttpRequest, get};
+use common::validation::ValidationErrors;
+use common::wire::QueryText;
+use common::{Caller, Error, ErrorResponses, JsonResponse, ListParams, PageRequest, Query};
+use serde::Deserialize;
+use strum::VariantNames;
+use utoipa::IntoParams;
+use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
+
+use crate::Logistics;
+use crate::notifications::Notification;
+use crate::notifications::model::{Event, Status, order};
+use crate::notifications::store::{self, NotificationSearch};
+
+/// Query parameters of the list of notifications.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+struct NotificationParams {
+    #[serde(flatten)]
+    #[param(ignore)]
+    page: ListParams,
+    /// The delivery status.
+    #[serde(rename = "f:status")]
+    #[param(schema_with = status)]
+    status: Option<String>,
+    /// The id of the load.
+    #[serde(rename = "f:loadId")]
+    load_id: Option<QueryText>,
+    /// The reported event.
+    #[serde(rename = "f:event")]
+    #[param(schema_with = event)]
+    event: Option<String>,
+}
+
+fn status() -> Object {
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(Status::VARIANTS.iter().copied())).build()
+}
+
+fn event() -> Object {
+    let names = <Event as VariantNames>::VARIANTS.iter().copied();
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).build()
+}
+
+impl NotificationParams {
+    fn parse(&self, errors: &mut ValidationErrors) -> (NotificationSearch, PageRequest, bool) {
+        let search = NotificationSearch {
+            load_id: self.load_id.as_ref().map(|id| id.0.clone()),
+            event: self.event.clone(),
+            status: self.status.clone(),
+        };
+        (search, self.page.parse(&order(), errors), self.page.count)
+    }
+}
+
+/// List notifications
+///
+/// Those of the loads of the caller's organisation, for `admin` all, newest first.
+#[utoipa::path(operation_id = "list_notifications", tag = "notifications", security(("bearer" = [])),
+    params(ListParams, NotificationParams),
+    responses((status = 200, body = [Notification]), ErrorResponses))]
+#[get("/notifications")]
+pub(super) async fn list(
+    caller: Caller,
+    query: Query<NotificationParams>,
+    request: HttpRequest,
+    app: Data<Logistics>,
+) -> Result<JsonResponse, Error> {
+    let (search, page, count) = query.check(NotificationParams::parse)?;
+    let read_page = page.clone();
+    let found = app.db.read(move |c| store::search(c, &caller, &search, &read_page, count)).await?;
+    Ok(found.response(&request, &app.public_url, &page))
+}

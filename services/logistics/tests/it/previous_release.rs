@@ -1,0 +1,68 @@
+//! Writes of the previous release on this schema, which knows no revisions and no history.
+
+use super::*;
+
+/// Returns the name of a table.
+fn table(backend: Backend, name: &str) -> String {
+    if backend == Backend::Sqlite { name.to_owned() } else { format!("logistics.{name}") }
+}
+
+fn types(history: &[Value]) -> Vec<&str> {
+    history.iter().map(|event| event["type"].as_str().unwrap()).collect()
+}
+
+testkit::on_both! {
+    async fn completions_and_acceptances_are_recorded(backend) {
+        let app = app(backend).await;
+        let id = create_load(&app).await;
+        let loads = table(backend, "loads");
+        let now = if backend == Backend::Sqlite { "1772000000000" } else { "'2026-03-01T00:00:00Z'" };
+        app.database.execute(&format!("UPDATE {loads} SET accepted_at = {now}, accepted_by = 'zoe', awaits_acceptance = NULL"));
+        assert_eq!(revision(&app, &id).await, 2);
+        app.database.execute(&format!("UPDATE {loads} SET status = 'completed', completed_at = {now}"));
+        assert_eq!(revision(&app, &id).await, 3);
+        app.database.execute(&format!("UPDATE {loads} SET weight = 5"));
+        assert_eq!(revision(&app, &id).await, 3);
+        let history = events(&app, &id).await;
+        assert_eq!(types(&history), ["created", "accepted", "completed"]);
+        assert_eq!((&history[1]["userId"], &history[1]["organisationId"]), (&json!("zoe"), &json!("grain")));
+        assert_eq!((history[2].get("userId"), history[2].get("changes")), (None, None));
+    }
+
+    async fn older_loads_have_the_history_that_is_known(backend) {
+        let app = app(backend).await;
+        let (id, haul) = (create_load(&app).await, User::of("haul"));
+        prove(&app, &haul, &id, &proof_form()).await.ok();
+        accept(&app, &id).await;
+        let (loads, events_table) = (table(backend, "loads"), table(backend, "load_events"));
+        app.database.execute(&format!("DELETE FROM {events_table}"));
+        app.database.execute(&format!("UPDATE {loads} SET creator_id = NULL, creator_name = NULL"));
+        let load = app.get(&format!("/v1/loads/{id}")).by(&haul).send().await.ok();
+        let history = events(&app, &id).await;
+        assert_eq!(types(&history), ["created", "completed", "accepted"]);
+        assert_eq!((&history[0]["atUTC"], &history[0]["organisationId"]), (&load["createdAtUTC"], &json!("haul")));
+        assert_eq!(history[0].get("userId"), None);
+        assert_eq!(history[1]["atUTC"], load["completedAtUTC"]);
+        assert_eq!(history[2]["userId"], User::of("grain").claims["sub"]);
+        let correction = json!({"weightNet": 28, "reason": "misread"});
+        app.post(&format!("/v1/loads/{id}/proof-of-delivery/corrections")).by(&haul).json(&correction).send().await.ok();
+        let all = events(&app, &id).await;
+        assert_eq!(types(&all), ["created", "completed", "accepted", "corrected"]);
+        for offset in 0..=4 {
+            let path = format!("/v1/loads/{id}/events?limit=1&offset={offset}");
+            let page = app.get(&path).by(&haul).send().await.ok();
+            assert_eq!(page.as_array().unwrap()[..], all[offset..(offset + 1).min(4)]);
+        }
+    }
+
+    async fn drivers_of_the_previous_release_have_a_time(backend) {
+        let app = app(backend).await;
+        let id = create_load(&app).await;
+        let (loads, drivers) = (table(backend, "loads"), table(backend, "load_drivers"));
+        app.database.execute(&format!("INSERT INTO {drivers} (load_id, driver_id) SELECT id, 'dai' FROM {loads}"));
+        let listed = app.get(&format!("/v1/loads/{id}/drivers")).by(&User::of("haul")).send().await.ok();
+        assert!(listed[0]["sentAtUTC"].as_str().unwrap().starts_with("20"), "{listed}");
+        let load = app.get("/v1/loads?f:driverId=me").by(&User::individual("dai")).send().await.ok();
+        assert_eq!(load[0]["id"], id.as_str());
+    }
+}

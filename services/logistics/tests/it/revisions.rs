@@ -1,0 +1,108 @@
+//! Revisions of loads: `ETag`, `If-None-Match` and `If-Match`.
+
+use super::*;
+
+testkit::on_both! {
+    async fn reads_carry_the_revision(backend) {
+        let app = app(backend).await;
+        let (id, haul) = (create_load(&app).await, User::of("haul"));
+        let path = format!("/v1/loads/{id}");
+        for method in ["GET", "HEAD"] {
+            let reply = app.call(method, &path).by(&haul).send().await;
+            assert_eq!((reply.status, reply.header("etag")), (200, "\"1\""), "{method}");
+            for known in ["\"1\"", "W/\"1\"", "*", "\"7\", \"1\"", "\"7\",W/\"1\""] {
+                let reply = app.call(method, &path).by(&haul).header("if-none-match", known).send().await;
+                assert_eq!((reply.status, reply.header("etag")), (304, "\"1\""), "{method} {known}");
+                assert!(reply.bytes.is_empty() && !reply.header("x-request-id").is_empty());
+            }
+            for other in ["\"2\"", "1", "\"\"", "nonsense"] {
+                let reply = app.call(method, &path).by(&haul).header("if-none-match", other).send().await;
+                assert_eq!(reply.status, 200, "{method} {other}");
+            }
+        }
+        let stranger = app.get(&path).by(&User::of("other")).header("if-none-match", "*").send().await;
+        assert_eq!(stranger.error(403), "forbidden");
+        assert_eq!(app.get("/v1/loads/nonsense").by(&haul).header("if-none-match", "*").send().await.status, 404);
+    }
+
+    async fn changes_raise_the_revision_and_sending_does_not(backend) {
+        let app = app(backend).await;
+        let (grain, haul) = (User::of("grain"), User::of("haul"));
+        let load = app.post("/v1/loads/organiser").by(&grain).json(&organiser_form()).send().await.ok();
+        let id = load["id"].as_str().unwrap();
+        for (path, member, value) in [("driver", "driverId", "dai"), ("carrier", "carrierId", "haul")] {
+            let sent = json!({"loadId": id, member: value});
+            app.post(&format!("/v1/loads/send-to-{path}")).by(&grain).json(&sent).send().await.ok();
+            assert_eq!(revision(&app, id).await, 1);
+        }
+        let edited = patch(&app, &grain, id, &json!({"weight": 30})).await;
+        assert_eq!(edited.header("etag"), "\"2\"");
+        assert_eq!(revision(&app, id).await, 2);
+        patch(&app, &grain, id, &json!({"weight": 30})).await.ok();
+        assert_eq!(revision(&app, id).await, 2, "nothing changed");
+        app.call("DELETE", &format!("/v1/loads/{id}/drivers/dai")).by(&grain).send().await.ok();
+        assert_eq!(revision(&app, id).await, 3);
+        for _ in 0..2 {
+            prove(&app, &haul, id, &proof_form()).await.ok();
+            assert_eq!(revision(&app, id).await, 4);
+        }
+        let correction = json!({"weightNet": 28, "reason": "misread"});
+        app.post(&format!("/v1/loads/{id}/proof-of-delivery/corrections")).by(&haul).json(&correction).send().await.ok();
+        assert_eq!(revision(&app, id).await, 5);
+        let entered = create_load(&app).await;
+        for _ in 0..2 {
+            accept(&app, &entered).await;
+            assert_eq!(revision(&app, &entered).await, 2);
+        }
+        for _ in 0..2 {
+            assert_eq!(cancel(&app, &grain, &entered).await.header("etag"), "\"3\"");
+        }
+    }
+
+    async fn changes_honour_if_match(backend) {
+        let app = app(backend).await;
+        let (id, grain) = (create_load(&app).await, User::of("grain"));
+        let path = format!("/v1/loads/{id}");
+        let send = async |method: &str, path: &str, user: &User, known: &str, body: Value| {
+            app.call(method, path).by(user).header("if-match", known).json(&body).send().await
+        };
+        for other in ["\"2\"", "W/\"1\"", "1", "\"7\", W/\"1\""] {
+            for (method, path, body) in [
+                ("PATCH", path.clone(), json!({"weight": 3})),
+                ("PATCH", path.clone(), json!({})),
+                ("POST", format!("{path}/cancel"), json!({})),
+            ] {
+                let reply = send(method, &path, &grain, other, body).await;
+                assert_eq!(reply.json()["body"]["revision"], 1);
+                assert_eq!(reply.error(412), "precondition_failed", "{method} {other}");
+            }
+        }
+        assert_eq!(revision(&app, &id).await, 1);
+        for (n, known) in ["\"1\"", "*", "\"9\", \"3\""].into_iter().enumerate() {
+            send("PATCH", &path, &grain, known, json!({"weight": n + 3})).await.ok();
+        }
+        // Invalid members and foreign loads come before the condition, and so does the status.
+        let invalid = send("PATCH", &path, &grain, "\"1\"", json!({"status": "completed"})).await;
+        assert_eq!(invalid.errors(), ["status inconsistent"]);
+        assert_eq!(send("PATCH", &path, &User::of("other"), "\"1\"", json!({})).await.error(403), "forbidden");
+        let nowhere = "/v1/loads/0190f5fe-0000-7000-8000-000000000000";
+        assert_eq!(send("PATCH", nowhere, &grain, "*", json!({})).await.error(404), "not_found");
+        assert_eq!(send("POST", &format!("{path}/cancel"), &grain, "\"4\"", json!({})).await.status, 200);
+        assert_eq!(send("PATCH", &path, &grain, "\"4\"", json!({})).await.error(409), "conflict");
+        assert_eq!(send("POST", &format!("{path}/cancel"), &grain, "\"4\"", json!({})).await.error(412), "precondition_failed");
+    }
+
+    async fn one_of_concurrent_edits_of_a_revision_succeeds(backend) {
+        let app = app(backend).await;
+        let id = create_load(&app).await;
+        let mut tasks = tokio::task::JoinSet::new();
+        for n in 1..=8 {
+            let call = app.call("PATCH", &format!("/v1/loads/{id}")).by(&User::of("grain"));
+            tasks.spawn(call.header("if-match", "\"1\"").json(&json!({"weight": n})).send());
+        }
+        let statuses: Vec<_> = tasks.join_all().await.iter().map(|reply| reply.status).collect();
+        assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 1, "{statuses:?}");
+        assert!(statuses.iter().all(|status| [200, 412].contains(status)), "{statuses:?}");
+        assert_eq!((revision(&app, &id).await, events(&app, &id).await.len()), (2, 2));
+    }
+}

@@ -1,0 +1,92 @@
+//! Containers fail under traffic: killed, out of memory, cut off from a network.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use stack::trial::Trial;
+
+use super::clients::Clients;
+use super::engine::{docker, inspect, kill_process, run_in, wait_restarted};
+use super::project::Project;
+
+/// How long a network is cut off.
+const PARTITION: Duration = Duration::from_secs(6);
+/// The longest that a request may take without the database.
+const SLOWEST: Duration = Duration::from_secs(12);
+/// Time until a single replica works again.
+const RECOVERY: Duration = Duration::from_secs(20);
+/// Requests in flight at a replica that is killed: one POST, which the proxy does not repeat, and those that it does.
+const IN_FLIGHT: usize = 3;
+/// Allocates memory until the kernel kills a process of the container, first the service.
+const ALLOCATE: &str = "echo 1000 >/proc/1/oom_score_adj && exec tail /dev/zero";
+
+/// Runs all failures.
+pub fn run(trial: &Trial<'_>, project: &Project<'_>, clients: &Clients<'_>) -> Result<()> {
+    kill(trial, project, clients)?;
+    exhaust_memory(trial, project, clients)?;
+    cut_network(trial, project, clients)
+}
+
+/// Kills one of two replicas of logistics.
+fn kill(trial: &Trial<'_>, project: &Project<'_>, clients: &Clients<'_>) -> Result<()> {
+    project.scale(2)?;
+    trial.pause(Duration::from_secs(6))?; // the proxy finds it
+    let victim = project.container("logistics")?;
+    let restarts = inspect(&victim, ".RestartCount")?.parse()?;
+    let outcomes = clients.during(&["logistics"], || {
+        kill_process(&victim)?;
+        wait_restarted(trial, &victim, restarts)
+    })?;
+    trial.expect(
+        outcomes.failed <= IN_FLIGHT && outcomes.unexpected == 0 && outcomes.violations == 0,
+        "one of two replicas of logistics killed (-9)",
+        outcomes.figures(),
+        format!("failed {IN_FLIGHT}, unexpected 0, violations 0"),
+    )
+}
+
+/// Lets the only replica of livestock exceed `mem_limit`.
+fn exhaust_memory(trial: &Trial<'_>, project: &Project<'_>, clients: &Clients<'_>) -> Result<()> {
+    let victim = project.container("livestock")?;
+    let restarts = inspect(&victim, ".RestartCount")?.parse()?;
+    let outcomes = clients.during(&["livestock"], || {
+        // It ends with the container, by a signal.
+        let _ = run_in(&victim, ALLOCATE);
+        wait_restarted(trial, &victim, restarts)
+    })?;
+    ensure!(inspect(&victim, ".State.OOMKilled")? == "true", "livestock was not out of memory");
+    trial.expect(
+        outcomes.failed_for <= RECOVERY && outcomes.unexpected == 0 && outcomes.violations == 0,
+        "the only replica of livestock out of memory",
+        outcomes.figures(),
+        format!("failed within {} s, unexpected 0, violations 0", RECOVERY.as_secs()),
+    )
+}
+
+/// Cuts all replicas of logistics off the network of PostgreSQL.
+fn cut_network(trial: &Trial<'_>, project: &Project<'_>, clients: &Clients<'_>) -> Result<()> {
+    let (replicas, network) = (project.containers("logistics")?, project.network("data"));
+    let each = |verb: &str| {
+        replicas.iter().try_for_each(|replica| docker(&["network", verb, &network, replica]).map(drop))
+    };
+    let outcomes = clients.during(&["logistics"], || {
+        each("disconnect")?;
+        trial.pause(PARTITION)?;
+        each("connect")
+    })?;
+    let is_right = outcomes.failed > 0
+        && outcomes.unexpected == 0
+        && outcomes.violations == 0
+        && outcomes.slowest <= SLOWEST
+        && outcomes.recovered <= RECOVERY;
+    trial.expect(
+        is_right,
+        format!("logistics without the network `data` for {} s", PARTITION.as_secs()),
+        outcomes.figures(),
+        format!(
+            "unexpected 0, violations 0, slowest {} s, recovered after {} s",
+            SLOWEST.as_secs(),
+            RECOVERY.as_secs()
+        ),
+    )
+}

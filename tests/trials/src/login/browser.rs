@@ -1,0 +1,151 @@
+//! A headless Chromium, driven by the DevTools protocol over a pipe.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+use stack::servers::folder;
+use stack::{process, tools};
+use tempfile::TempDir;
+
+/// Timeout of a command, and of a condition on a page.
+const TIMEOUT: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_millis(50);
+
+/// A running browser. It ends when it is dropped.
+pub struct Browser {
+    child: Child,
+    commands: ChildStdin,
+    messages: Receiver<Value>,
+    last_id: u64,
+    _folder: TempDir,
+}
+
+/// A page of the browser.
+pub struct Page {
+    target: String,
+    session: String,
+}
+
+impl Browser {
+    /// Starts Chromium with an empty profile.
+    pub fn start() -> Result<Self> {
+        let folder = folder("chromium")?;
+        // Chromium reads commands from file descriptor 3 and writes messages to 4, each ended by a zero byte.
+        let mut command = Command::new("sh");
+        command.args(["-c", r#"exec "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#, "sh"]);
+        command.arg(tools::find("chromium-headless-shell")?);
+        command.arg(format!("--user-data-dir={}", folder.path().display()));
+        command.args(["--remote-debugging-pipe", "--disable-dev-shm-usage", "--no-first-run", "about:blank"]);
+        if rustix::process::geteuid().is_root() {
+            command.arg("--no-sandbox"); // the sandbox does not work for root
+        }
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let commands = child.stdin.take().context("no pipe to Chromium")?;
+        let output = BufReader::new(child.stdout.take().context("no pipe from Chromium")?);
+        let (sender, messages) = channel();
+        thread::spawn(move || {
+            for message in output.split(0).map_while(Result::ok) {
+                let message = serde_json::from_slice(&message).unwrap_or_default();
+                if sender.send(message).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Self { child, commands, messages, last_id: 0, _folder: folder })
+    }
+
+    /// Opens a page with cookies of its own.
+    pub fn open(&mut self, url: &str) -> Result<Page> {
+        let context = self.call(None, "Target.createBrowserContext", &json!({}))?;
+        let target = json!({"url": url, "browserContextId": context["browserContextId"]});
+        let target = self.call(None, "Target.createTarget", &target)?;
+        self.attach(&target["targetId"])
+    }
+
+    /// Waits for the window that a page opened.
+    pub fn popup(&mut self, opener: &Page) -> Result<Page> {
+        let begun = Instant::now();
+        while begun.elapsed() < TIMEOUT {
+            let targets = self.call(None, "Target.getTargets", &json!({}))?;
+            let mut targets = targets["targetInfos"].as_array().into_iter().flatten();
+            if let Some(target) = targets.find(|target| target["openerId"] == opener.target.as_str()) {
+                return self.attach(&target["targetId"]);
+            }
+            thread::sleep(POLL);
+        }
+        bail!("no window was opened")
+    }
+
+    /// Evaluates an expression, as if the user had just clicked. A promise is awaited.
+    pub fn evaluate(&mut self, page: &Page, expression: &str) -> Result<Value> {
+        let parameters = json!({
+            "expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true,
+        });
+        let result = self.call(Some(&page.session), "Runtime.evaluate", &parameters)?;
+        ensure!(result["exceptionDetails"].is_null(), "{expression}: {}", result["exceptionDetails"]);
+        Ok(result["result"]["value"].clone())
+    }
+
+    /// Waits until an expression is neither null, false nor empty, and returns its value.
+    pub fn wait(&mut self, page: &Page, expression: &str) -> Result<Value> {
+        let begun = Instant::now();
+        loop {
+            // While the page loads, its elements are missing.
+            let result = self.evaluate(page, expression);
+            if let Ok(value) = &result
+                && ![Value::Null, json!(false), json!("")].contains(value)
+            {
+                return Ok(value.clone());
+            }
+            if begun.elapsed() > TIMEOUT {
+                let text = self.evaluate(page, "location.href + ' ' + document.body.innerText");
+                bail!("timeout of {TIMEOUT:?}: {expression}: {result:?}\n{}", text.unwrap_or_default());
+            }
+            thread::sleep(POLL);
+        }
+    }
+
+    /// Waits for an element and clicks it.
+    pub fn click(&mut self, page: &Page, element: &str) -> Result<()> {
+        self.wait(page, &format!("((element) => element && (element.click(), true))({element})")).map(drop)
+    }
+
+    fn attach(&mut self, target: &Value) -> Result<Page> {
+        let attached =
+            self.call(None, "Target.attachToTarget", &json!({"targetId": target, "flatten": true}))?;
+        let text = |value: &Value| value.as_str().map(str::to_owned).context("no id");
+        Ok(Page { target: text(target)?, session: text(&attached["sessionId"])? })
+    }
+
+    /// Sends a command and returns its result.
+    fn call(&mut self, session: Option<&str>, method: &str, parameters: &Value) -> Result<Value> {
+        self.last_id += 1;
+        let mut command = json!({"id": self.last_id, "method": method, "params": parameters});
+        if let Some(session) = session {
+            command["sessionId"] = json!(session);
+        }
+        let sent = self.commands.write_all(format!("{command}\0").as_bytes());
+        sent.and_then(|()| self.commands.flush()).context("Chromium has ended")?;
+        let begun = Instant::now();
+        loop {
+            let left = TIMEOUT.saturating_sub(begun.elapsed());
+            let message =
+                self.messages.recv_timeout(left).with_context(|| format!("no reply to {method}"))?;
+            if message["id"] == self.last_id {
+                ensure!(message["error"].is_null(), "{method}: {}", message["error"]);
+                return Ok(message["result"].clone());
+            }
+        }
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        process::end(&mut self.child);
+    }
+}

@@ -1,0 +1,154 @@
+//! `login`: users log in on the docs pages in a browser, by authorization code with PKCE, at the OpenID provider of the
+//! Compose profile `login`, and try an operation. The services have the settings of docker-compose.yml with
+//! deploy/login/env, and the proxy serves each under a path.
+
+mod browser;
+mod provider;
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use stack::checkout::SERVICES;
+use stack::environment::Environment;
+use stack::fixtures;
+use stack::http::{Body, HttpClient};
+use stack::ports;
+use stack::trial::Trial;
+
+use self::browser::{Browser, Page};
+use self::provider::Provider;
+use crate::deploy::compose::Compose;
+use crate::replicas::proxy::Proxy;
+
+/// The provider's port in deploy/login.
+const PORT: &str = "8444";
+
+/// Runs the trial.
+pub fn run(trial: &Trial<'_>) -> Result<()> {
+    let [login_port, port] = ports::find_free()?;
+    let public_url = format!("http://127.0.0.1:{port}");
+    let provider = Provider::start(trial, login_port, &public_url)?;
+    let mut config = trial.stack_config("login", false)?;
+    let compose = Compose::load_login()?;
+    for (environment, name) in config.environment.iter_mut().zip(SERVICES) {
+        *environment = settings(&compose, name, login_port)?;
+        environment.push(("DROVER_SERVER__PUBLIC_URL".to_owned(), Proxy::url_at(port, name)));
+    }
+    let stack = trial.stack(&config)?;
+    let proxy = Proxy::start(trial, port, &stack)?;
+    let mut browser = Browser::start()?;
+    let mut visit = |service: &str, user: &str| -> Result<Visit> {
+        trial.check()?;
+        let begun = Instant::now();
+        let page = browser.open(&format!("{}/docs/", proxy.url(service)))?;
+        let token = log_in(&mut browser, &page, user, &provider.password)
+            .with_context(|| format!("{user} at the docs page of {service}"))?;
+        let took = format!("{:.1} s", begun.elapsed().as_secs_f64());
+        trial.note(format!("{user} logs in on the docs page of {service}"), took, "a token");
+        Ok(Visit { page, token })
+    };
+
+    let [owen, anna, carys] =
+        [visit("logistics", "owen")?, visit("system", "anna")?, visit("livestock", "carys")?];
+    let http = HttpClient::new(Duration::from_secs(10));
+    let load = Body::Json(fixtures::organised_load("border-grain", "LOGIN-1", &Value::Null));
+    let url = format!("{}/v1/loads/organiser", proxy.url("logistics"));
+    let created = http.send("POST", &url, Some(&owen.token), &load)?;
+    ensure!(created.status == 200, "a load of the user's organisation: {} {}", created.status, created.json);
+    for (visit, service, operation, status, part) in [
+        (&owen, "logistics", "search_loads", "200", r#""reference": "LOGIN-1""#),
+        (&anna, "system", "find_settings", "200", r#""level": "info""#),
+        (&carys, "livestock", "find_settings", "403", "This needs the role admin."),
+    ] {
+        let [url, shown, body] = try_out(&mut browser, &visit.page, operation)?;
+        let prefix = format!("{}/v1/", proxy.url(service));
+        let is_right = url.contains(&prefix) && shown.starts_with(status) && body.contains(part);
+        trial.note(format!("{service}: {operation} on the docs page"), &shown, status);
+        ensure!(
+            is_right,
+            "{service}: {operation}: expected {prefix}, {status}, {part}: {url}, {shown}, {body}"
+        );
+    }
+    check_policy(trial, &mut browser, &owen.page, login_port, &stack.services[0].url("/healthz"))
+}
+
+/// A user's page after the login.
+struct Visit {
+    page: Page,
+    token: String,
+}
+
+/// Returns the variables for the login that docker-compose.yml gives to a service.
+fn settings(compose: &Compose, service: &str, login_port: u16) -> Result<Environment> {
+    let variables = compose.container(service)?.environment().into_iter();
+    let auth = variables.filter(|(name, value)| name.starts_with("DROVER_AUTH__") && !value.is_empty());
+    let mut settings: Environment = auth
+        .map(|(name, value)| {
+            let value = value.replace(&format!("//login:{PORT}"), &format!("//localhost:{PORT}"));
+            (name.to_owned(), value.replace(PORT, &login_port.to_string()))
+        })
+        .collect();
+    settings.push(("DROVER_AUTH__JWKS_FILE".to_owned(), String::new())); // not the key of the other trials
+    Ok(settings)
+}
+
+/// Logs in by the button Authorize, and returns the token of the page.
+fn log_in(browser: &mut Browser, page: &Page, user: &str, password: &str) -> Result<String> {
+    browser.click(page, "document.querySelector('.auth-wrapper .authorize')")?;
+    browser.click(
+        page,
+        "[...document.querySelectorAll('.auth-container')].find((form) => form.innerText.includes('PKCE'))
+            ?.querySelector('.authorize')",
+    )?;
+    let popup = browser.popup(page)?;
+    let field = |name: &str| format!("document.querySelector('input[name={name}]')");
+    browser.wait(&popup, &format!("{} !== null", field("password")))?;
+    for (name, value) in [("username", user), ("password", password)] {
+        browser.evaluate(&popup, &format!("{}.value = {}", field(name), json!(value)))?;
+    }
+    browser.click(&popup, "document.querySelector('[type=submit]')")?;
+    let token = browser.wait(page, "ui.authSelectors.authorized().toJS().login?.token?.access_token")?;
+    browser.click(page, "document.querySelector('.dialog-ux .btn-done')")?;
+    Ok(token.as_str().unwrap_or_default().to_owned())
+}
+
+/// Tries an operation out, and returns the request's URL, the status and the body that the page shows.
+fn try_out(browser: &mut Browser, page: &Page, operation: &str) -> Result<[String; 3]> {
+    let element = |class: &str| format!("document.querySelector('.opblock[id$=\"-{operation}\"] {class}')");
+    for class in [".opblock-summary-control", ".try-out__btn", ".execute"] {
+        browser.click(page, &element(class))?;
+    }
+    let response = ".live-responses-table tr.response";
+    let mut shown = |class: String| -> Result<String> {
+        let text = browser.wait(page, &format!("{}?.innerText", element(&class)))?;
+        Ok(text.as_str().unwrap_or_default().trim().to_owned())
+    };
+    Ok([
+        shown(".request-url".to_owned())?,
+        shown(format!("{response} .response-col_status"))?,
+        shown(format!("{response} .highlight-code"))?,
+    ])
+}
+
+/// The page may connect to its own origin and to the provider, and to no other.
+fn check_policy(
+    trial: &Trial<'_>,
+    browser: &mut Browser,
+    page: &Page,
+    login_port: u16,
+    other: &str,
+) -> Result<()> {
+    let provider = format!("http://localhost:{login_port}/api/health");
+    let mut can_fetch = |url: &str| -> Result<bool> {
+        let script = format!("fetch({}, {{mode: 'no-cors'}}).then(() => true, () => false)", json!(url));
+        Ok(browser.evaluate(page, &script)? == true)
+    };
+    let fetched = [can_fetch(&provider)?, can_fetch("../openapi.json")?, can_fetch(other)?];
+    trial.expect(
+        fetched == [true, true, false],
+        "the docs page connects to the provider, to itself, to another port",
+        format!("{fetched:?}"),
+        "[true, true, false]",
+    )
+}
