@@ -178,7 +178,7 @@ fn parse<T: DeserializeOwned>(
     }
     let is_patch = operation.body_form == BodyForm::MergePatch;
     let patch = if is_patch { Some(PatchedNames::of(&value)?) } else { None };
-    errors.extend(schema.check(&mut value));
+    errors.extend(if is_patch { schema.check_patch(&mut value) } else { schema.check(&mut value) });
     let value = match patch {
         Some(names) => names.with_members(value),
         None => value,

@@ -20,7 +20,7 @@ pub struct MergePatch<T> {
 pub(crate) struct PatchedNames {
     all: BTreeSet<String>,
     null: BTreeSet<String>,
-    /// Texts that are empty or white space, which remove a member like `null`.
+    /// Texts that are empty or white space, which remove a text like `null`. In place of other values they are invalid.
     blank: BTreeSet<String>,
 }
 
@@ -57,7 +57,12 @@ impl<T> MergePatch<T> {
 
     /// Returns true if the patch removes the member.
     pub fn removes(&self, member: &str) -> bool {
-        self.names.null.contains(member) || self.names.blank.contains(member)
+        self.names.null.contains(member) || self.is_blank(member)
+    }
+
+    /// Returns true if the member is an empty text or white space.
+    pub fn is_blank(&self, member: &str) -> bool {
+        self.names.blank.contains(member)
     }
 
     /// Returns the names of all members.
@@ -79,7 +84,7 @@ impl<T> MergePatch<T> {
         for name in required {
             if self.names.null.contains(*name) {
                 errors.push(*name, Code::Required, "is required and cannot be removed");
-            } else if self.names.blank.contains(*name) {
+            } else if self.is_blank(name) {
                 errors.push_with(*name, Code::Length, "must not be empty", json!({ "minimum": 1 }));
             }
         }

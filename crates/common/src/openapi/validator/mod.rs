@@ -12,7 +12,7 @@ use jsonschema::{Draft, Validator};
 use serde_json::{Value, json};
 
 use crate::response::validation::{Code, ValidationErrors};
-use normalize::{lift_text_forms, normalize_blanks};
+use normalize::{Blanks, lift_text_forms, normalize_blanks};
 use references::{is_date, referenced_components, resolve};
 
 /// Maximum number of validation entries. Each entry is compared with the others.
@@ -54,15 +54,28 @@ impl Schema {
 
     /// Normalizes a value and returns whether it is valid. Much faster than [`Schema::check`] for an invalid value.
     pub(crate) fn is_valid(&self, value: &mut Value) -> bool {
-        normalize_blanks(value, &self.root, &self.root);
-        self.validator.is_valid(value)
+        self.normalize_and_validate(value, Blanks::All)
     }
 
     /// Normalizes and validates a value. Removes the invalid members, so that further rules can check the valid ones.
     pub(crate) fn check(&self, value: &mut Value) -> ValidationErrors {
+        self.check_with(value, Blanks::All)
+    }
+
+    /// Normalizes and validates a merge patch as [`Schema::check`] does. A blank text removes only texts.
+    pub(crate) fn check_patch(&self, patch: &mut Value) -> ValidationErrors {
+        self.check_with(patch, Blanks::Texts)
+    }
+
+    fn normalize_and_validate(&self, value: &mut Value, blanks: Blanks) -> bool {
+        normalize_blanks(value, &self.root, &self.root, blanks);
+        self.validator.is_valid(value)
+    }
+
+    fn check_with(&self, value: &mut Value, blanks: Blanks) -> ValidationErrors {
         let mut errors = ValidationErrors::default();
         // Most values are valid, which is faster to determine than a list of errors.
-        if self.is_valid(value) {
+        if self.normalize_and_validate(value, blanks) {
             return errors;
         }
         let schema_errors = self.validator.iter_errors(value).take(MAX_ERRORS);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::references::resolve;
+use super::references::{branches, resolve};
 use crate::wire::TextForm;
 
 /// The schema member with the maximum length of a text in characters.
@@ -40,8 +40,18 @@ fn text_schema<'a>(schema: &'a Value, root: &'a Value) -> Option<&'a Value> {
     schemas.find(|schema| schema.get(TextForm::EXTENSION).is_some())
 }
 
+/// Which optional members with a blank text count as absent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Blanks {
+    /// All.
+    All,
+    /// Those that are texts. In a merge patch, an absent member removes a value: a blank text in place of a number or an
+    /// array must not.
+    Texts,
+}
+
 /// Normalizes the texts of a value and removes optional members that are `null` or blank, since these count as absent.
-pub(super) fn normalize_blanks(value: &mut Value, schema: &Value, root: &Value) {
+pub(super) fn normalize_blanks(value: &mut Value, schema: &Value, root: &Value, blanks: Blanks) {
     if let Value::String(text) = value {
         normalize_text(text, schema);
         return;
@@ -49,7 +59,7 @@ pub(super) fn normalize_blanks(value: &mut Value, schema: &Value, root: &Value) 
     let schema = resolve(schema, root);
     for key in ["oneOf", "anyOf", "allOf"] {
         for branch in schema[key].as_array().into_iter().flatten() {
-            normalize_blanks(value, branch, root);
+            normalize_blanks(value, branch, root, blanks);
         }
     }
     match value {
@@ -57,11 +67,12 @@ pub(super) fn normalize_blanks(value: &mut Value, schema: &Value, root: &Value) 
             let Some(properties) = schema["properties"].as_object() else { return };
             for (name, property) in properties {
                 let Some(member) = members.get_mut(name) else { continue };
-                let is_blank = member.is_null() || member.as_str().is_some_and(|text| text.trim().is_empty());
-                if is_blank && !is_required(schema, name) {
+                let is_blank = member.as_str().is_some_and(|text| text.trim().is_empty())
+                    && (blanks == Blanks::All || allows_text(property, root));
+                if (member.is_null() || is_blank) && !is_required(schema, name) {
                     members.remove(name);
                 } else {
-                    normalize_blanks(member, property, root);
+                    normalize_blanks(member, property, root, blanks);
                 }
             }
         }
@@ -73,11 +84,20 @@ pub(super) fn normalize_blanks(value: &mut Value, schema: &Value, root: &Value) 
             // An alternative without `items`, such as `null`, has no schema for the entries.
             let Some(schema) = schema.get("items") else { return };
             for item in items {
-                normalize_blanks(item, schema, root);
+                normalize_blanks(item, schema, root, blanks);
             }
         }
         _ => {}
     }
+}
+
+/// Returns true if the schema, or one of its alternatives, allows a text.
+fn allows_text(schema: &Value, root: &Value) -> bool {
+    let schema = resolve(schema, root);
+    let types = &schema["type"];
+    let is_text =
+        types == "string" || types.as_array().is_some_and(|types| types.iter().any(|name| name == "string"));
+    is_text || branches(schema).any(|branch| allows_text(branch, root))
 }
 
 fn is_required(schema: &Value, name: &str) -> bool {
@@ -116,6 +136,26 @@ mod tests {
             check(json!({"name": "a", "note": " ", "day": null, "weight": null, "tags": [], "proof": null}));
         assert_eq!(invalid, []);
         assert_eq!(rest, json!({"name": "a", "weight": null, "tags": []}));
+    }
+
+    #[test]
+    fn blank_texts_in_patches_remove_texts_only() {
+        let text = json!({"oneOf": [{"type": "null"}, {"$ref": "#/components/schemas/Name"}]});
+        let schema = json!({"type": "object", "properties": {
+            "name": text, "day": {"type": ["string", "null"], "format": "date"}, "weight": {"type": ["number", "null"]},
+            "tags": {"type": "array"}, "inner": {"type": "object", "properties": {"age": {"type": "number"}, "note": text}},
+        }});
+        let components = json!({"schemas": {"Name": {"type": "string", "minLength": 1}}});
+        let schema = Schema::new(&schema, &components).unwrap();
+        let patch =
+            json!({"name": " ", "day": "", "weight": "", "tags": " ", "inner": {"age": "", "note": ""}});
+        let errors = schema.check_patch(&mut patch.clone());
+        let mut found: Vec<_> = errors.iter().map(|entry| (entry.path.as_str(), entry.code)).collect();
+        found.sort_by_key(|(path, _)| *path);
+        assert_eq!(found, [("inner.age", Code::Type), ("tags", Code::Type), ("weight", Code::Type)]);
+        let mut other = patch;
+        assert!(schema.check(&mut other).is_empty());
+        assert_eq!(other, json!({"inner": {}}));
     }
 
     #[test]

@@ -42,7 +42,8 @@ fn allows_date_time(schema: &Value, root: &Value) -> bool {
     schema["format"] == "date-time" || branches(schema).any(|branch| allows_date_time(branch, root))
 }
 
-fn branches(schema: &Value) -> impl Iterator<Item = &Value> {
+/// Returns the alternatives and parts of a schema.
+pub(super) fn branches(schema: &Value) -> impl Iterator<Item = &Value> {
     ["allOf", "oneOf", "anyOf"].into_iter().filter_map(|key| schema[key].as_array()).flatten()
 }
 
