@@ -163,30 +163,26 @@ impl Load {
         parties(self.organiser.as_ref(), self.carrier.as_ref())
     }
 
-    /// Returns the organisations whose files are shared when the load is sent: the party that created the load and so
-    /// named its files, or both parties if an `admin` created it. Without this rule, a carrier could name a file of the
-    /// organiser, who would share it by sending the load.
-    pub fn file_owners(&self) -> Vec<&str> {
-        let mut owners = self.parties();
-        if let Some(CreatedBy { organisation_id }) = &self.created_by
-            && owners.contains(&organisation_id.as_str())
-        {
-            owners.retain(|owner| owner == organisation_id);
-        }
-        owners
+    /// Returns the id of the carrier.
+    pub fn carrier_id(&self) -> Option<&str> {
+        self.carrier.as_ref()?.id.as_deref()
+    }
+
+    /// Returns the id of the organisation that created the load.
+    pub fn creator_id(&self) -> Option<&str> {
+        self.created_by.as_ref().map(|by| by.organisation_id.as_str())
+    }
+
+    /// Returns true if the load has this file.
+    pub fn has_file(&self, id: &str) -> bool {
+        self.files.iter().any(|file| file.id == id)
     }
 
     /// Returns true if the carrier created the load for another organisation as organiser. The organiser's completed
     /// export omits such a load until the organiser accepts it (docs/api/loads.md, "Accept").
     pub fn needs_acceptance(&self) -> bool {
-        fn id(party: Option<&Party>) -> Option<&str> {
-            party?.id.as_deref()
-        }
-        let creator = self.created_by.as_ref().map(|by| by.organisation_id.as_str());
-        let organiser = id(self.organiser.as_ref());
-        creator.is_some()
-            && id(self.carrier.as_ref()) == creator
-            && organiser.is_some()
-            && organiser != creator
+        let organiser = self.organiser.as_ref().and_then(|organiser| organiser.id.as_deref());
+        let creator = self.creator_id();
+        creator.is_some() && self.carrier_id() == creator && organiser.is_some() && organiser != creator
     }
 }

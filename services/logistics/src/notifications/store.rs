@@ -20,14 +20,23 @@ use crate::schema::notifications::{self, dsl as n};
 /// Maximum number of entries in the delivery log of a load.
 const MAX_LISTED: i64 = 1000;
 
-/// Stores a notification that is due at once, with the current content of its load. Returns its id.
+/// The notification that sending a load leads to.
+pub(crate) struct Created {
+    pub(crate) id: Id,
+    /// False if it was pending already.
+    pub(crate) is_new: bool,
+}
+
+/// Stores a notification that is due at once, with the current content of its load.
 ///
-/// If a notification of the same load, event and recipient is pending, stores no other and returns the id of the newest
-/// one. Its content becomes the current one, unless a delivery was attempted: the receiver may have the earlier content
+/// If a notification of the same load, event and recipient is pending, stores no other and returns the newest one. Its content becomes the current one, unless a delivery was attempted: the receiver may have the earlier content
 /// under the same id.
-pub(crate) fn create<L: Serialize>(c: &mut AnyConnection, new: &NewNotification<'_, L>) -> Result<Id, Error> {
+pub(crate) fn create<L: Serialize>(
+    c: &mut AnyConnection,
+    new: &NewNotification<'_, L>,
+) -> Result<Created, Error> {
     if let Some(id) = update_pending(c, new)? {
-        return Ok(id);
+        return Ok(Created { id, is_new: false });
     }
     let (id, at) = (Id::new(), shared_now(c)?);
     let row = (
@@ -52,7 +61,7 @@ pub(crate) fn create<L: Serialize>(c: &mut AnyConnection, new: &NewNotification<
     if stored == 0 {
         return Err(Error::Internal(anyhow::anyhow!("a conflicting pending notification was not found")));
     }
-    Ok(id)
+    Ok(Created { id, is_new: true })
 }
 
 /// Updates the content of a pending notification of the same load, event and recipient that was not attempted yet.

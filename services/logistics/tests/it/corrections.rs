@@ -106,9 +106,32 @@ testkit::on_both! {
         assert_eq!(ids, [json!(contract), json!(right)]);
         assert_eq!(system.shares().await.last().unwrap(), &json!({"ids": [right], "shareWith": ["grain", "haul"]}));
         assert_eq!(prove(&app, &haul, id, &original).await.ok(), load);
+        // Files that the load has are not looked up again.
+        system.archive(&contract);
+        let kept = json!({"files": files(&[&right, &contract]), "reason": "r"});
+        correct(&app, &haul, id, &kept).await.ok();
         let unknown = json!({"files": [{"id": "0190f5fe-0000-7000-8000-000000000000"}], "reason": "r"});
         for user in [&haul, &User::of("other")] {
             assert_eq!(correct(&app, user, id, &unknown).await.errors(), ["files[0].id unknown_reference"]);
         }
+    }
+
+    async fn a_correction_keeps_the_files_that_the_load_had_before_its_proof(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let (grain, haul) = (User::of("grain"), User::of("haul"));
+        let (contract, photo) = (system.add("c.pdf", &grain), system.add("p.jpg", &haul));
+        let files = |ids: &[&String]| json!(ids.iter().map(|id| json!({"id": id})).collect::<Vec<_>>());
+        let form = with(organiser_form(), "files", files(&[&contract]));
+        let load = app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.ok();
+        let id = load["id"].as_str().unwrap();
+        patch(&app, &grain, id, &json!({"carrierId": "haul"})).await.ok();
+        // The proof names the contract as well.
+        let original = with(proof_form(), "files", files(&[&contract, &photo]));
+        prove(&app, &haul, id, &original).await.ok();
+        let load = correct(&app, &haul, id, &json!({"files": [], "reason": "wrong photo"})).await.ok();
+        let ids: Vec<_> = load["files"].as_array().unwrap().iter().map(|file| file["id"].clone()).collect();
+        assert_eq!(ids, [json!(contract)]);
+        assert_eq!(prove(&app, &haul, id, &original).await.ok(), load, "a repeat of the original proof");
+        assert_eq!(prove(&app, &haul, id, &with(original, "files", json!([]))).await.ok(), load, "and of the current one");
     }
 }

@@ -59,6 +59,71 @@ testkit::on_both! {
         app.post(&format!("/v1/loads/{id}/proof-of-delivery")).by(&User::of("haul")).json(&proof).send().await.ok();
     }
 
+    async fn creators_that_are_no_party_read_edit_and_cancel_only(backend) {
+        let app = app(backend).await;
+        let (grain, haul, fast) = (User::of("grain"), User::of("haul"), User::of("fast"));
+        let (id, proven) = (create_load(&app).await, create_load(&app).await);
+        for id in [&id, &proven] {
+            patch(&app, &haul, id, &json!({"carrierId": "fast"})).await.ok();
+        }
+        prove(&app, &fast, &proven, &proof_form()).await.ok();
+        let path = format!("/v1/loads/{id}");
+        for (method, path, body) in [
+            ("POST", format!("{path}/proof-of-delivery"), proof_form()),
+            ("POST", "/v1/loads/proof-of-delivery".into(), with(proof_form(), "loadId", json!(id))),
+            // Not even a repeat.
+            ("POST", format!("/v1/loads/{proven}/proof-of-delivery"), proof_form()),
+            ("POST", format!("/v1/loads/{proven}/proof-of-delivery/corrections"), json!({"weightNet": 1, "reason": "r"})),
+            ("POST", "/v1/loads/send-to-driver".into(), json!({"loadId": id, "driverId": "dai"})),
+            ("POST", "/v1/loads/send-to-carrier".into(), json!({"loadId": id, "carrierId": "fast"})),
+            ("POST", format!("{path}/accept"), json!({})),
+            ("DELETE", format!("{path}/drivers/dai"), json!({})),
+            ("GET", format!("{path}/events"), json!({})),
+            ("GET", format!("{path}/drivers"), json!({})),
+            ("GET", format!("{path}/notifications"), json!({})),
+        ] {
+            let reply = app.call(method, &path).by(&haul).json(&body).send().await;
+            assert_eq!(reply.error(403), "forbidden", "{method} {path}");
+        }
+        let notifications = app.get("/v1/notifications").by(&haul).send().await.ok();
+        assert_eq!(notifications, json!([]));
+        for list in ["/v1/loads", "/v1/loads?f:carrierId=fast", "/v1/loads/completed?format=JSON"] {
+            assert_eq!(app.get(list).by(&haul).send().await.ok(), json!([]), "{list}");
+        }
+        app.get(&path).by(&haul).send().await.ok();
+        patch(&app, &haul, &id, &json!({"reference": "edited"})).await.ok();
+        // As the driver it proves, as any driver does.
+        let sent = json!({"loadId": id, "driverId": haul.claims["sub"]});
+        app.post("/v1/loads/send-to-driver").by(&grain).json(&sent).send().await.ok();
+        assert_eq!(prove(&app, &haul, &id, &proof_form()).await.ok()["status"], "completed");
+        let other = create_load(&app).await;
+        patch(&app, &haul, &other, &json!({"carrierId": "fast"})).await.ok();
+        assert_eq!(cancel(&app, &haul, &other).await.ok()["status"], "cancelled");
+    }
+
+    async fn a_change_fills_in_the_creator_of_an_older_load(backend) {
+        let app = app(backend).await;
+        let form = without(without(carrier_form(), "organisationId"), "organisationName");
+        let table = if backend == Backend::Sqlite { "loads" } else { "logistics.loads" };
+        let (haul, admin) = (User::of("haul"), User::admin());
+        let load = app.post("/v1/loads/carrier").by(&haul).json(&form).send().await.ok();
+        let id = load["id"].as_str().unwrap();
+        // No organiser has an id: the carrier counts as the creator, also when it is replaced before the creators are
+        // filled in.
+        remove_creators(&app, backend);
+        let patched = patch(&app, &haul, id, &json!({"carrierId": "fast"})).await.ok();
+        assert_eq!((&patched["createdBy"]["organisationId"], &patched["carrier"]["id"]), (&json!("haul"), &json!("fast")));
+        app.database.execute(&format!("UPDATE {table} SET weight = weight WHERE created_by = 'haul'"));
+        assert_eq!(app.get(&format!("/v1/loads/{id}")).by(&haul).send().await.ok(), patched);
+        assert_eq!(events(&app, id).await[0]["organisationId"], "haul");
+        // A load that an administrator created keeps having none.
+        let created = app.post("/v1/loads/carrier").by(&admin).json(&form).send().await.ok();
+        let id = created["id"].as_str().unwrap();
+        let patched = patch(&app, &haul, id, &json!({"ticketNumber": "T"})).await.ok();
+        assert_eq!(patched.get("createdBy"), None);
+        assert_eq!(patch(&app, &haul, id, &json!({"weight": 1})).await.error(403), "forbidden");
+    }
+
     async fn fills_in_creators_of_loads_of_older_replicas(backend) {
         let app = app(backend).await;
         let id = create_load(&app).await;

@@ -67,6 +67,16 @@ testkit::on_both! {
         assert_eq!(drivers().await.as_array().unwrap().len(), 1);
         send("dai").await;
         assert_eq!(app.get(&path).by(&dai).send().await.status, 200, "sent again");
+        // The id in the path takes the form in which ids are stored. Earlier releases stored others.
+        send(" Ren\u{e9} ").await;
+        let history = async || events(&app, &id).await.pop().unwrap()["changes"].clone();
+        assert_eq!(revoke("%20Rene%CC%81%20").await.status, 200);
+        assert_eq!(history().await, json!({"driverId": {"from": "Ren\u{e9}"}}));
+        let table = if backend == Backend::Sqlite { "" } else { "logistics." };
+        app.database.execute(&format!("INSERT INTO {table}load_drivers (load_id, driver_id) SELECT id, ' old ' FROM {table}loads"));
+        assert_eq!(revoke("%20old%20").await.status, 200);
+        assert_eq!(history().await, json!({"driverId": {"from": " old "}}));
+        assert_eq!(revoke("%20old%20").await.error(404), "not_found");
         let unknown = "/v1/loads/0190f5fe-0000-7000-8000-000000000000/drivers/dai";
         assert_eq!(app.call("DELETE", unknown).by(&haul).send().await.error(404), "not_found");
     }

@@ -111,6 +111,29 @@ testkit::on_both! {
         assert_eq!(revision(&app, &id).await, 1);
     }
 
+    async fn blank_texts_remove_only_texts(backend) {
+        let app = app(backend).await;
+        let (id, grain) = (create(&app).await, User::of("grain"));
+        patch(&app, &grain, &id, &json!({"weightNet": 28, "pickupPostcode": "HR4 9AR", "ticketNumber": "T"})).await.ok();
+        let before = app.get(&format!("/v1/loads/{id}")).by(&grain).send().await.ok();
+        for blank in ["", " ", "\u{a0}"] {
+            for (member, code) in [
+                ("weight", "type"), ("weightNet", "type"), ("files", "type"), ("tags", "type"), ("commodityId", "type"),
+                ("carrierId", "length"), ("reference", "length"), ("deliveryDateISO", "length"),
+            ] {
+                let reply = patch(&app, &grain, &id, &json!({ member: blank, "ticketNumber": "no" })).await;
+                assert_eq!(reply.errors(), [format!("{member} {code}")], "{blank:?}");
+            }
+            let named = json!({"carrierId": blank, "carrierName": "Fast", "weight": blank});
+            assert_eq!(patch(&app, &grain, &id, &named).await.errors(), ["carrierId length", "weight type"]);
+        }
+        assert_eq!(app.get(&format!("/v1/loads/{id}")).by(&grain).send().await.ok(), before);
+        let load = patch(&app, &grain, &id, &json!({"pickupPostcode": "", "ticketNumber": " "})).await.ok();
+        assert_eq!((load.get("pickupPostcode"), load.get("ticketNumber")), (None, None));
+        let named = patch(&app, &grain, &id, &json!({"carrierId": "haul", "carrierName": ""})).await.ok();
+        assert_eq!(named["carrier"], json!({"id": "haul", "name": "Haulage"}), "a blank name is absent");
+    }
+
     async fn the_carrier_changes_only_its_members(backend) {
         let app = app(backend).await;
         let (id, haul) = (create(&app).await, User::of("haul"));

@@ -42,6 +42,72 @@ testkit::on_both! {
         assert_eq!(shares, expected);
     }
 
+    async fn a_new_carrier_gets_the_files_of_a_creator_that_is_no_party_any_more(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let (grain, haul, admin) = (User::of("grain"), User::of("haul"), User::admin());
+        let create = async || {
+            let (own, contract) = (system.add("ticket.jpg", &haul), system.add("contract.pdf", &grain));
+            let form = with(carrier_form(), "files", named(&[&own, &contract]));
+            let load = app.post("/v1/loads/carrier").by(&haul).json(&form).send().await.ok();
+            (load["id"].as_str().unwrap().to_owned(), own, contract)
+        };
+        for user in [&haul, &admin] {
+            let (id, own, contract) = create().await;
+            let before = system.shares().await.len();
+            patch(&app, user, &id, &json!({"carrierId": "fast"})).await.ok();
+            // An `admin` may share the files of both organisations.
+            let ids = if user.claims["sub"] == admin.claims["sub"] { vec![&own, &contract] } else { vec![&own] };
+            assert_eq!(system.shares().await[before..], [json!({"ids": ids, "shareWith": ["fast"]})]);
+        }
+        // The creator and, later, the organiser share their own files.
+        let (id, own, contract) = create().await;
+        patch(&app, &haul, &id, &json!({"carrierId": "fast"})).await.ok();
+        let before = system.shares().await.len();
+        patch(&app, &haul, &id, &json!({"carrierId": "slow"})).await.ok();
+        patch(&app, &grain, &id, &json!({"carrierId": "slower"})).await.ok();
+        let expected = [json!({"ids": [own], "shareWith": ["slow"]}), json!({"ids": [contract], "shareWith": ["slower"]})];
+        assert_eq!(system.shares().await[before..], expected);
+    }
+
+    async fn files_that_a_load_has_already_need_no_look_up(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let grain = User::of("grain");
+        let (a, b, c) = (system.add("a.pdf", &grain), system.add("b.pdf", &grain), system.add("c.pdf", &grain));
+        let form = with(organiser_form(), "files", named(&[&a, &b]));
+        let load = app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.ok();
+        let id = load["id"].as_str().unwrap();
+        system.archive(&a);
+        let calls = system.calls().await.len();
+        let patched = patch(&app, &grain, id, &json!({"files": named(&[&a, &b]), "weight": 5})).await.ok();
+        assert_eq!(patched["files"], load["files"]);
+        let patched = patch(&app, &grain, id, &json!({"files": named(&[&b.to_uppercase(), &a])})).await.ok();
+        assert_eq!(ids(&patched), [&b, &a], "another order");
+        assert_eq!(patched["files"][1], load["files"][0]);
+        assert_eq!(system.calls().await.len(), calls, "no look-up and no share");
+        // A new file is looked up alone.
+        let patched = patch(&app, &grain, id, &json!({"files": named(&[&a, &c])})).await.ok();
+        assert_eq!(ids(&patched), [&a, &c]);
+        let [found, shared] = &system.calls().await[calls..] else { panic!("a look-up and a share") };
+        assert_eq!((&found["ids"], &shared["ids"]), (&json!([c]), &json!([c])));
+        // Refusals do not name the archived file either.
+        let unknown = "0190f5fe-0000-7000-8000-000000000000";
+        let members = json!({"files": named(&[&a, unknown]), "weight": -1});
+        assert_eq!(patch(&app, &grain, id, &members).await.errors(), ["files[1].id unknown_reference", "weight range"]);
+        let stale = app.call("PATCH", &format!("/v1/loads/{id}")).by(&grain).header("if-match", "\"1\"");
+        assert_eq!(stale.json(&json!({"files": named(&[&a])})).send().await.error(412), "precondition_failed");
+        // Removed and named again, it is a new one.
+        patch(&app, &grain, id, &json!({"files": named(&[&c])})).await.ok();
+        let reply = patch(&app, &grain, id, &json!({"files": named(&[&c, &a])})).await;
+        assert_eq!(reply.errors(), ["files[1].id unknown_reference"]);
+
+        let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
+        let without_system = App::start_replica::<Logistics>(&app, settings).await;
+        let patched = patch(&without_system, &grain, id, &json!({"files": named(&[&c]), "weight": 6})).await.ok();
+        assert_eq!((ids(&patched), &patched["weight"]), (vec![c.as_str()], &tonnes(6.0)));
+        let reply = patch(&without_system, &grain, id, &json!({"files": named(&[&c, &b])})).await;
+        assert_eq!(reply.error(503), "dependency_unavailable");
+    }
+
     async fn unknown_files_are_refused_first_and_shared_with_nobody(backend) {
         let (app, system) = app_with_files(backend).await;
         let grain = User::of("grain");

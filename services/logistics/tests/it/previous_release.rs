@@ -25,6 +25,10 @@ testkit::on_both! {
         assert_eq!(revision(&app, &id).await, 3);
         let history = events(&app, &id).await;
         assert_eq!(types(&history), ["created", "accepted", "completed"]);
+        for event in &history {
+            let id = event["id"].as_str().unwrap();
+            assert!(id.as_bytes()[14] == b'7' && "89ab".contains(&id[19..20]), "a UUIDv7: {id}");
+        }
         assert_eq!((&history[1]["userId"], &history[1]["organisationId"]), (&json!("zoe"), &json!("grain")));
         assert_eq!((history[2].get("userId"), history[2].get("changes")), (None, None));
     }
@@ -62,6 +66,11 @@ testkit::on_both! {
         app.database.execute(&format!("INSERT INTO {drivers} (load_id, driver_id) SELECT id, 'dai' FROM {loads}"));
         let listed = app.get(&format!("/v1/loads/{id}/drivers")).by(&User::of("haul")).send().await.ok();
         assert!(listed[0]["sentAtUTC"].as_str().unwrap().starts_with("20"), "{listed}");
+        // Whose notification was deleted before the upgrade.
+        app.database.execute(&format!("UPDATE {drivers} SET sent_at = NULL"));
+        let load = app.get(&format!("/v1/loads/{id}")).by(&User::of("haul")).send().await.ok();
+        let listed = app.get(&format!("/v1/loads/{id}/drivers")).by(&User::of("haul")).send().await.ok();
+        assert_eq!(listed, json!([{"driverId": "dai", "sentAtUTC": load["createdAtUTC"]}]));
         let load = app.get("/v1/loads?f:driverId=me").by(&User::individual("dai")).send().await.ok();
         assert_eq!(load[0]["id"], id.as_str());
     }

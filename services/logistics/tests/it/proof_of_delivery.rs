@@ -77,6 +77,37 @@ testkit::on_both! {
         assert_eq!(app.post(&path).json(&proof()).send().await.error(401), "unauthenticated");
     }
 
+    async fn unknown_files_come_before_access_and_state(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let (grain, haul, other) = (User::of("grain"), User::of("haul"), User::of("other"));
+        let unknown = "0190f5fe-0000-7000-8000-000000000000";
+        let invalid = with(proof(), "files", json!([{ "id": unknown }]));
+        let valid = with(proof(), "files", json!([{"id": system.add("t.jpg", &other)}]));
+        let (upcoming, cancelled, proven) = (create_load(&app).await, create_load(&app).await, create_load(&app).await);
+        cancel(&app, &grain, &cancelled).await.ok();
+        prove(&app, &haul, &proven, &proof()).await.ok();
+        for (user, id, status) in [(&other, &*upcoming, 403), (&haul, unknown, 404), (&haul, "nonsense", 404), (&haul, &cancelled, 409)] {
+            assert_eq!(prove(&app, user, id, &invalid).await.errors(), ["files[0].id unknown_reference"], "{status}");
+        }
+        assert_eq!(prove(&app, &other, &upcoming, &valid).await.error(403), "forbidden");
+        let in_body = async |id: &str| {
+            let form = with(invalid.clone(), "loadId", json!(id));
+            app.post("/v1/loads/proof-of-delivery").by(&other).json(&form).send().await.errors()
+        };
+        assert_eq!(in_body(&upcoming).await, ["files[0].id unknown_reference"]);
+        assert_eq!(in_body(unknown).await, ["files[0].id unknown_reference", "loadId unknown_reference"]);
+        // Repeats and other values of a proven load are decided before system is asked.
+        let calls = system.calls().await.len();
+        assert_eq!(prove(&app, &haul, &proven, &proof()).await.status, 200);
+        assert_eq!(prove(&app, &haul, &proven, &invalid).await.error(409), "conflict");
+        assert_eq!(system.calls().await.len(), calls);
+        // Without system the order is the same, without unknown files.
+        let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
+        let without_system = App::start_replica::<Logistics>(&app, settings).await;
+        assert_eq!(prove(&without_system, &other, &upcoming, &invalid).await.error(403), "forbidden");
+        assert_eq!(prove(&without_system, &haul, &upcoming, &invalid).await.error(503), "dependency_unavailable");
+    }
+
     async fn limits_the_time_of_capture(backend) {
         let app = app(backend).await;
         let haul = User::of("haul");

@@ -68,6 +68,17 @@ testkit::on_both! {
             let read = app.get(&format!("/v1/loads/{id}")).by(&haul).send().await.ok();
             assert_eq!(read.get("warnings"), None);
         }
+        // After a correction, a repeat of the original proof warns about the present weight.
+        for (proven, corrected) in [(40.0, 30.0), (30.0, 40.0)] {
+            let id = create(&app).await;
+            let original = weights(proven, None, None);
+            prove(&app, &haul, &id, &original).await.ok();
+            let correction = json!({"weightNet": corrected, "reason": "r"});
+            let path = format!("/v1/loads/{id}/proof-of-delivery/corrections");
+            let load = app.post(&path).by(&haul).json(&correction).send().await.ok();
+            assert_eq!(load.get("warnings").is_some(), corrected > 33.0);
+            assert_eq!(prove(&app, &haul, &id, &original).await.ok(), load);
+        }
         // Without an agreed weight there is nothing to compare.
         let id = create_load(&app).await;
         assert_eq!(prove(&app, &haul, &id, &weights(900.0, None, None)).await.ok().get("warnings"), None);

@@ -44,11 +44,45 @@ async function walk(): Promise<void> {
   expect(created.files[0]?.name === "Weighbridge ticket", `not the ticket: ${JSON.stringify(created.files)}`);
   const found = await loads.searchLoads({ query: "BG-1001", limit: 5 });
   expect(found.some((load) => load.id === created.id), "the load is not found");
+  const edited = await loads.updateLoad({
+    id: created.id,
+    ifMatch: '"1"',
+    loadPatch: { weight: 29, pickupPostcode: "HR4 9AR", ticketNumber: null },
+  });
+  expect(edited.weight?.weight === 29 && edited.pickupPostcode === "HR4 9AR", "the load is not edited");
+  const stale = await loads.updateLoad({ id: created.id, ifMatch: '"1"', loadPatch: {} }).catch((error: unknown) => error);
+  expect(stale instanceof logistics.ResponseError && stale.response.status === 412, "a stale revision is accepted");
   const proven = await loads.proveDeliveryOfLoad({
     id: created.id,
     proofOfDelivery: { weightNet: 29.1, ticketNumber: "4711", vehicleRegistration: "VX21 KLM", files: [] },
   });
   expect(proven.status === "completed" && proven.weightNet?.weight === 29.1, "the load is not completed");
+  const corrected = await loads.correctProofOfDelivery({
+    id: created.id,
+    proofCorrection: { weightNet: 28.9, reason: "The ticket was misread" },
+  });
+  expect(corrected.weightNet?.weight === 28.9, "the proof is not corrected");
+  const history = await loads.listLoadEvents({ id: created.id });
+  const types = history.map((event) => event.type).join();
+  expect(types === "created,updated,completed,corrected", `the history is ${types}`);
+  expect(history[3]?.reason === "The ticket was misread", "the correction has no reason");
+  expect(history[1]?.changes?.weight?.to === 29, "the edit has no changes");
+
+  const mistaken = await loads.createLoadAsOrganiser({
+    organiserForm: {
+      organiserId: organisation,
+      organiserName: "Border Grain Merchants",
+      commodityId: 1,
+      reference: "BG-1001-B",
+      deliveryDateISO: "2026-12-01",
+      weight: null,
+      weightNet: null,
+      files: null,
+      tags: [],
+    },
+  });
+  const cancelled = await loads.cancelLoad({ id: mistaken.id, cancelForm: { reason: "Entered twice" } });
+  expect(cancelled.status === "cancelled", "the load is not cancelled");
 
   const listings = new livestock.ListingsApi(new livestock.Configuration(settings("LIVESTOCK")));
   const listed = await listings.createSheepListing({

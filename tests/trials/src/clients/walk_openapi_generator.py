@@ -5,7 +5,7 @@ import os
 import drover_livestock as livestock
 import drover_logistics as logistics
 import drover_system as system
-from drover_logistics.exceptions import NotFoundException
+from drover_logistics.exceptions import ApiException, NotFoundException
 
 TOKEN = os.environ["TOKEN"]
 
@@ -41,12 +41,33 @@ def walk() -> None:
     created = loads.create_load_as_organiser(form)
     assert created.files[0].name == "Weighbridge ticket"
     assert any(load.id == created.id for load in loads.search_loads(query="BG-1002", limit=5))
+    patch = logistics.LoadPatch.from_dict({"weight": 29, "pickupPostcode": "HR4 9AR", "ticketNumber": None})
+    assert patch is not None
+    edited = loads.update_load(str(created.id), patch, if_match='"1"')
+    assert edited.weight is not None and edited.weight.weight == 29 and edited.pickup_postcode == "HR4 9AR"
+    try:
+        loads.update_load(str(created.id), patch, if_match='"1"')
+    except ApiException as error:
+        assert error.status == 412
+    else:
+        raise AssertionError("a stale revision is accepted")
     proof = logistics.ProofOfDelivery.from_dict(
         {"weightNet": 29.1, "ticketNumber": "4712", "vehicleRegistration": "VX21 KLM", "files": []}
     )
     assert proof is not None
     proven = loads.prove_delivery_of_load(str(created.id), proof)
     assert proven.status == logistics.Status.COMPLETED
+    correction = logistics.ProofCorrection.from_dict({"weightNet": 28.9, "reason": "The ticket was misread"})
+    assert correction is not None
+    corrected = loads.correct_proof_of_delivery(str(created.id), correction)
+    assert corrected.weight_net is not None and corrected.weight_net.weight == 28.9
+    history = loads.list_load_events(str(created.id))
+    assert [event.type for event in history] == ["created", "updated", "completed", "corrected"]
+    assert history[3].reason == "The ticket was misread"
+    form.reference, form.files = "BG-1002-B", None
+    mistaken = loads.create_load_as_organiser(form)
+    cancelled = loads.cancel_load(str(mistaken.id), cancel_form=logistics.CancelForm(reason="Entered twice"))
+    assert cancelled.status == logistics.Status.CANCELLED
 
     listings = livestock.ListingsApi(
         livestock.ApiClient(livestock.Configuration(host=os.environ["LIVESTOCK"], access_token=TOKEN))

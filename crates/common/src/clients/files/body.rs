@@ -21,8 +21,24 @@ impl<T> Body<T> {
         caller: &Caller,
         files: impl FnOnce(&T) -> &[FileReference],
     ) -> Result<(T, Fingerprint), Error> {
+        self.check_with_added_files(rules, client, caller, files, &[]).await
+    }
+
+    /// Applies further rules as [`Body::check_with_files`] does. `present` are the files that the load or listing has
+    /// already, which may have been archived since.
+    ///
+    /// # Errors
+    /// 400 with all errors.
+    pub async fn check_with_added_files(
+        self,
+        rules: impl FnOnce(&T, &mut ValidationErrors),
+        client: &FileClient,
+        caller: &Caller,
+        files: impl FnOnce(&T) -> &[FileReference],
+        present: &[FileReference],
+    ) -> Result<(T, Fingerprint), Error> {
         self.check_and_complete(rules, async |value, errors| {
-            client.report_unknown(caller, files(value), errors).await;
+            client.report_unknown(caller, files(value), present, errors).await;
         })
         .await
     }

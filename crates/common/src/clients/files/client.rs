@@ -43,7 +43,21 @@ impl FileClient {
     /// # Errors
     /// 503 if the system service is unavailable, 401 if it refuses the token.
     pub async fn look_up(&self, caller: &Caller, files: &[FileReference]) -> Result<FoundFiles, Error> {
-        self.find(caller, files, MAX_ATTEMPTS).await.map_err(|error| match error {
+        self.look_up_added(caller, files, &[]).await
+    }
+
+    /// Looks up files as [`FileClient::look_up`] does, except those that the load or listing has already: these are in
+    /// the result as they are in `present`.
+    ///
+    /// # Errors
+    /// Those of [`FileClient::look_up`].
+    pub async fn look_up_added(
+        &self,
+        caller: &Caller,
+        files: &[FileReference],
+        present: &[FileReference],
+    ) -> Result<FoundFiles, Error> {
+        self.find(caller, files, present, MAX_ATTEMPTS).await.map_err(|error| match error {
             CallError::TokenExpired | CallError::Refused(StatusCode::UNAUTHORIZED) => {
                 Error::Unauthenticated(Some("the system service does not accept the token"))
             }
@@ -53,32 +67,34 @@ impl FileClient {
         })
     }
 
-    /// Adds an entry for each unknown file to the errors of a request that is refused anyway. Makes one attempt and
-    /// adds nothing if the system service is unavailable.
+    /// Adds an entry for each unknown file to the errors of a request that is refused anyway. `present` are the files
+    /// that the load or listing has already. Makes one attempt and adds nothing if the system service is unavailable.
     pub async fn report_unknown(
         &self,
         caller: &Caller,
         files: &[FileReference],
+        present: &[FileReference],
         errors: &mut ValidationErrors,
     ) {
-        if let Ok(found) = self.find(caller, files, 1).await {
+        if let Ok(found) = self.find(caller, files, present, 1).await {
             found.report_unknown(errors);
         }
     }
 
-    /// Returns the error of a request that is refused: unknown files (400) take precedence over `error`. Makes one
-    /// attempt.
+    /// Returns the error of a request that is refused: unknown files (400) take precedence over `error`. `present` are
+    /// the files that the load or listing has already. Makes one attempt.
     pub async fn report_unknown_before(
         &self,
         caller: &Caller,
         files: &[FileReference],
+        present: &[FileReference],
         error: Error,
     ) -> Error {
         if matches!(error, Error::Internal(_) | Error::Unavailable(..) | Error::Validation(_)) {
             return error;
         }
         let mut errors = ValidationErrors::default();
-        self.report_unknown(caller, files, &mut errors).await;
+        self.report_unknown(caller, files, present, &mut errors).await;
         errors.check().err().map_or(error, Error::from)
     }
 
@@ -86,10 +102,11 @@ impl FileClient {
         &self,
         caller: &Caller,
         files: &[FileReference],
+        present: &[FileReference],
         attempts: u32,
     ) -> Result<FoundFiles, CallError> {
-        let mut found = FoundFiles::of(files);
-        for ids in found.ids().chunks(MAX_FILES) {
+        let mut found = FoundFiles::of(files, present);
+        for ids in found.unknown_ids().chunks(MAX_FILES) {
             let by = OnBehalfOf {
                 token: &caller.token,
                 tenant: &caller.tenant(),

@@ -53,12 +53,19 @@ pub struct FoundFiles {
     /// The ids in the order of the request; `None` for a text that is not an id.
     requested: Vec<Option<Id>>,
     by_id: HashMap<Id, FileInfo>,
+    /// Those that the load or listing has already. They are not looked up, and may have been archived since.
+    present: HashMap<Id, FileReference>,
 }
 
 impl FoundFiles {
-    /// Creates an empty result for the files of a request.
-    pub(super) fn of(files: &[FileReference]) -> Self {
-        Self { requested: files.iter().map(|file| Id::parse(&file.id)).collect(), by_id: HashMap::new() }
+    /// Creates an empty result for the files of a request. `present` are those that the load or listing has already.
+    pub(super) fn of(files: &[FileReference], present: &[FileReference]) -> Self {
+        let present = present.iter().filter_map(|file| Some((Id::parse(&file.id)?, file.clone())));
+        Self {
+            requested: files.iter().map(|file| Id::parse(&file.id)).collect(),
+            by_id: HashMap::new(),
+            present: present.collect(),
+        }
     }
 
     /// Adds files that were found.
@@ -66,8 +73,15 @@ impl FoundFiles {
         self.by_id.extend(infos.into_iter().map(|info| (info.id, info)));
     }
 
+    /// Returns the ids to look up in the order of the request, each once.
+    pub(super) fn unknown_ids(&self) -> Vec<Id> {
+        let mut ids = self.ids();
+        ids.retain(|id| !self.present.contains_key(id));
+        ids
+    }
+
     /// Returns the ids in the order of the request, each once.
-    pub(super) fn ids(&self) -> Vec<Id> {
+    fn ids(&self) -> Vec<Id> {
         let mut ids = Vec::new();
         for id in self.requested.iter().flatten() {
             if !ids.contains(id) {
@@ -85,7 +99,7 @@ impl FoundFiles {
     /// the caller.
     pub fn report_unknown(&self, errors: &mut ValidationErrors) {
         for (i, id) in self.requested.iter().enumerate() {
-            if id.is_none_or(|id| !self.by_id.contains_key(&id)) {
+            if id.is_none_or(|id| !self.by_id.contains_key(&id) && !self.present.contains_key(&id)) {
                 errors.push(
                     format!("files[{i}].id"),
                     Code::UnknownReference,
@@ -103,16 +117,18 @@ impl FoundFiles {
         let mut errors = ValidationErrors::default();
         self.report_unknown(&mut errors);
         errors.check()?;
-        Ok(self.files().map(FileInfo::reference).collect())
+        let reference =
+            |id: &Id| self.by_id.get(id).map(FileInfo::reference).or_else(|| self.present.get(id).cloned());
+        Ok(self.ids().iter().filter_map(reference).collect())
     }
 
-    /// Returns the files that a load or listing does not have yet, and those that it has.
+    /// Returns the files that a load or listing with the files `present` does not have yet.
     #[must_use]
-    pub fn partition(&self, present: &[FileReference]) -> (Self, Self) {
-        let is_present =
-            |id: &Option<Id>| id.is_some_and(|id| present.iter().any(|file| Id::parse(&file.id) == Some(id)));
-        let (present, added) = self.requested.iter().copied().partition(is_present);
-        (Self { requested: added, ..self.clone() }, Self { requested: present, ..self.clone() })
+    pub fn added(&self, present: &[FileReference]) -> Self {
+        let is_present = |id: Id| present.iter().any(|file| Id::parse(&file.id) == Some(id));
+        let mut added = self.clone();
+        added.requested.retain(|id| id.is_none_or(|id| !is_present(id)));
+        added
     }
 
     /// Returns the share that is due once the load or listing `subject` of the organisations `owners` is stored: the

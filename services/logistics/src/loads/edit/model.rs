@@ -4,6 +4,7 @@ use common::validation::{Code, ValidationErrors};
 use common::wire::{DateOrDateTime, FileReference, WeightMeasure};
 use common::{Caller, Error, MergePatch, Precondition};
 use database::Amount;
+use serde_json::json;
 
 use super::form::LoadPatch;
 use crate::commodities::Catalogue;
@@ -53,6 +54,11 @@ pub(crate) fn validate(patch: &MergePatch<LoadPatch>, catalogue: &Catalogue, err
     }
     reword_tonnes("weight", errors);
     reword_tonnes("weightNet", errors);
+    // The old carrier loses access, so that only `null` removes it.
+    if patch.is_blank("carrierId") {
+        let message = "must not be empty: null removes the carrier";
+        errors.push_with("carrierId", Code::Length, message, json!({ "minimum": 1 }));
+    }
     let keeps_name = patch.names("carrierName") && !patch.removes("carrierName");
     if patch.names("carrierName") && !patch.names("carrierId") || keeps_name && patch.removes("carrierId") {
         errors.push("carrierId", Code::Required, "is required with carrierName");

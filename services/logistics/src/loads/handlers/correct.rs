@@ -9,7 +9,7 @@ use super::prove::respond;
 use crate::Logistics;
 use crate::loads::history::{EventType, NewEvent, changes};
 use crate::loads::model::{Load, Status};
-use crate::loads::proof::{Correction, Proof};
+use crate::loads::proof::{self, Correction, Proof};
 use crate::loads::store::{self, NewProof, Update};
 use crate::loads::stored_load::StoredLoad;
 
@@ -29,29 +29,48 @@ pub(super) async fn correct(
     app: Data<Logistics>,
 ) -> Result<JsonResponse, Error> {
     let rules = |form: &Correction, errors: &mut ValidationErrors| form.validate(errors);
-    let (form, fingerprint) = body.check_with_files(rules, &app.files, &caller, Correction::files).await?;
+    // The files that the load has already are not looked up again.
+    let found = find(&app, &caller, &path).await;
+    let present = found.as_ref().map_or_else(|_| Vec::new(), |stored| stored.load.files.clone());
+    let (form, fingerprint) =
+        body.check_with_added_files(rules, &app.files, &caller, Correction::files, &present).await?;
+    let tolerance = app.weight_tolerance;
     let run = idempotency.run_with_output(&app.db, fingerprint, async || {
-        if let Err(error) = check(&app, &caller, &path, &form).await {
-            return Err(app.files.report_unknown_before(&caller, form.files(), error).await);
+        let checked = found.and_then(|stored| {
+            let previous = proof_to_correct(&stored, &caller)?;
+            proof::correct(&form, previous, &stored.load, tolerance).map(drop)
+        });
+        match checked {
+            Ok(()) => {}
+            Err(Error::Validation(mut errors)) => {
+                app.files.report_unknown(&caller, form.files(), &present, &mut errors).await;
+                return Err(errors.into());
+            }
+            Err(error) => {
+                return Err(app.files.report_unknown_before(&caller, form.files(), &present, error).await);
+            }
         }
-        let found = app.files.look_up(&caller, form.files()).await?;
-        let (id, files, tolerance) = (path.id()?, found.references()?, app.weight_tolerance);
+        let found = app.files.look_up_added(&caller, form.files(), &present).await?;
+        let (id, files) = (path.id()?, found.references()?);
         Ok(move |c: &mut _| {
+            // Checks again: another request may have corrected the proof.
             let stored = store::find_stored(c, &caller, id)?;
             let previous = proof_to_correct(&stored, &caller)?;
-            let (mut load, proof) = (stored.load.clone(), form.apply(previous)?);
+            let mut load = stored.load.clone();
+            let proof = proof::correct(&form, previous, &load, tolerance)?;
             let net = form.names_net_weight().then_some(proof.weight_net);
             let warning = net.and_then(|net| tolerance.warning(net, load.weight.as_ref()));
             if proof == *previous {
                 return Ok((respond(load, stored.revision, warning)?, None));
             }
-            proof.correct(previous, &mut load, &files);
+            proof.correct(previous, &mut load, &files, &stored.files_before_proof);
             let changes = changes(&stored.load, &load);
             let reason = Some(form.reason.0.as_str());
             let event = NewEvent { reason, changes, ..NewEvent::new(id, EventType::Corrected, &caller) };
             let (revision, new_proof) = (stored.revision + 1, Some(NewProof::Corrected(&proof)));
             store::update(c, &Update { load: &load, revision, event, proof: new_proof })?;
-            let share = found.share(&caller, id, &load.parties(), &load.parties());
+            let added = found.added(&stored.load.files);
+            let share = added.share(&caller, id, &load.parties(), &load.parties());
             files::record(c, share.as_ref())?;
             Ok((respond(load, revision, warning)?, share))
         })
@@ -61,21 +80,10 @@ pub(super) async fn correct(
     Ok(response)
 }
 
-/// Checks the correction against the present load.
-async fn check(app: &Logistics, caller: &Caller, path: &PathId, form: &Correction) -> Result<(), Error> {
+/// Returns the present load.
+async fn find(app: &Logistics, caller: &Caller, path: &PathId) -> Result<StoredLoad, Error> {
     let (id, reader) = (path.id()?, caller.clone());
-    let stored = app.db.read(move |c| store::find_stored(c, &reader, id)).await?;
-    let previous = proof_to_correct(&stored, caller)?;
-    let proof = form.apply(previous)?;
-    let mut errors = ValidationErrors::default();
-    proof.validate_weights(&mut errors);
-    if proof.weight_net != previous.weight_net {
-        app.weight_tolerance.check(proof.weight_net, stored.load.weight.as_ref(), &mut errors);
-    }
-    if !errors.is_empty() {
-        app.files.report_unknown(caller, form.files(), &mut errors).await;
-    }
-    Ok(errors.check()?)
+    app.db.read(move |c| store::find_stored(c, &reader, id)).await
 }
 
 /// Returns the present proof of a completed load.

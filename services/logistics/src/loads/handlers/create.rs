@@ -51,7 +51,7 @@ async fn create<F: LoadForm>(
     let (form, fingerprint) = body.check_with_files(rules, &app.files, caller, F::files).await?;
     if !caller.admin && !caller.acts_for(form.owner_id()) {
         let mut errors = ValidationErrors::default();
-        app.files.report_unknown(caller, form.files(), &mut errors).await;
+        app.files.report_unknown(caller, form.files(), &[], &mut errors).await;
         errors.check()?;
         return Err(FOREIGN_LOAD);
     }

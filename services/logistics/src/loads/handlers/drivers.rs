@@ -2,7 +2,7 @@
 
 use actix_web::web::{Data, Path};
 use actix_web::{delete, get};
-use common::wire::ActionResult;
+use common::wire::{ActionResult, TextForm};
 use common::{Caller, Error, ErrorResponses, JsonResponse, PathId};
 use serde_json::json;
 
@@ -21,8 +21,8 @@ use crate::notifications;
 pub(super) async fn list(caller: Caller, path: PathId, app: Data<Logistics>) -> Result<JsonResponse, Error> {
     let id = path.id()?;
     let read = move |c: &mut _| {
-        store::find_own(c, &caller, id)?;
-        store::list_drivers(c, id)
+        let load = store::find_own(c, &caller, id)?;
+        store::list_drivers(c, &load)
     };
     JsonResponse::json(&app.db.read(read).await?)
 }
@@ -45,11 +45,17 @@ pub(super) async fn revoke(
     let (id, driver) = (path.id()?, names.into_inner().1);
     let effect = move |c: &mut _| {
         store::find_own(c, &caller, id)?;
-        if !store::remove_driver(c, id, &driver)? {
+        // Ids are stored in this form. Earlier releases stored some as they were written.
+        let normalized = TextForm::Line.normalize(&driver);
+        let removed = if store::remove_driver(c, id, &normalized)? {
+            &*normalized
+        } else if *normalized != *driver && store::remove_driver(c, id, &driver)? {
+            &*driver
+        } else {
             return Err(Error::NotFound);
-        }
-        notifications::drop_pending_of_driver(c, id, &driver)?;
-        let change = Change { from: Some(json!(driver)), to: None };
+        };
+        notifications::drop_pending_of_driver(c, id, removed)?;
+        let change = Change { from: Some(json!(removed)), to: None };
         let changes = Changes::from([("driverId", change)]);
         store::record_change(c, &NewEvent { changes, ..NewEvent::new(id, EventType::DriverRevoked, &caller) })
     };

@@ -11,11 +11,8 @@ use database::{Id, Timestamp};
 use crate::Logistics;
 use crate::loads::history::{EventType, NewEvent, changes};
 use crate::loads::model::Load;
-use crate::loads::proof::{
-    Delivery, ProofOfDelivery, ProofOfDeliveryOfLoad, UNKNOWN_LOAD, validate_captured_at,
-};
+use crate::loads::proof::{self, Delivery, ProofOfDelivery, ProofOfDeliveryOfLoad, UNKNOWN_LOAD};
 use crate::loads::store::{self, NewProof, Update};
-use crate::loads::stored_load::StoredLoad;
 
 /// Upload proof of delivery (load named in body)
 #[utoipa::path(operation_id = "prove_delivery", tag = "loads", security(("bearer" = [])),
@@ -31,16 +28,8 @@ pub(super) async fn prove_in_body(
     let rules = |form: &ProofOfDeliveryOfLoad, errors: &mut ValidationErrors| form.validate(errors);
     let (form, fingerprint) =
         body.check_with_files(rules, &app.files, &caller, |form| form.delivery.files()).await?;
-    let id = form.load_id().ok_or(Error::NotFound)?;
-    match record(&app, &caller, idempotency, fingerprint, id, &form.delivery).await {
-        Err(Error::NotFound) => {
-            let mut errors = ValidationErrors::default();
-            errors.push("loadId", Code::UnknownReference, UNKNOWN_LOAD);
-            app.files.report_unknown(&caller, form.delivery.files(), &mut errors).await;
-            Err(Error::Validation(errors))
-        }
-        other => other,
-    }
+    let named = Named::InBody(form.load_id());
+    record(&app, &caller, idempotency, fingerprint, named, &form.delivery).await
 }
 
 /// Upload proof of delivery (load named in path)
@@ -59,7 +48,14 @@ pub(super) async fn prove(
     let rules = |form: &ProofOfDelivery, errors: &mut ValidationErrors| form.validate(path.id().ok(), errors);
     let (form, fingerprint) =
         body.check_with_files(rules, &app.files, &caller, |form| form.delivery.files()).await?;
-    record(&app, &caller, idempotency, fingerprint, path.id()?, &form.delivery).await
+    let named = Named::InPath(path.id().ok());
+    record(&app, &caller, idempotency, fingerprint, named, &form.delivery).await
+}
+
+/// The id of the load, if it is one, and where the request names it.
+enum Named {
+    InPath(Option<Id>),
+    InBody(Option<Id>),
 }
 
 async fn record(
@@ -67,48 +63,58 @@ async fn record(
     caller: &Caller,
     idempotency: Idempotency,
     fingerprint: Fingerprint,
-    id: Id,
+    named: Named,
     delivery: &Delivery,
 ) -> Result<JsonResponse, Error> {
-    let proof = delivery.proof()?;
-    let completed_at = delivery.captured_at().unwrap_or_else(Timestamp::now);
+    let (id, is_in_body) = match named {
+        Named::InPath(id) => (id, false),
+        Named::InBody(id) => (id, true),
+    };
+    let (proof, captured_at, tolerance) = (delivery.proof()?, delivery.captured_at(), app.weight_tolerance);
+    let completed_at = captured_at.unwrap_or_else(Timestamp::now);
     let run = idempotency.run_with_output(&app.db, fingerprint, async || {
         let reader = caller.clone();
-        let StoredLoad { load, proof: stored, corrected_proof: corrected, .. } =
-            app.db.read(move |c| store::find_stored(c, &reader, id)).await?;
-        let mut errors = ValidationErrors::default();
-        let tolerance = app.weight_tolerance;
-        if ![&stored, &corrected].contains(&&Some(proof.clone())) {
-            validate_captured_at(delivery.captured_at(), &load, &mut errors);
-            tolerance.check(proof.weight_net, load.weight.as_ref(), &mut errors);
-        }
-        if !errors.is_empty() {
-            app.files.report_unknown(caller, delivery.files(), &mut errors).await;
-        }
-        errors.check()?;
-        // Neither a repeat, which changes nothing, nor a conflict calls the system service.
-        let found = if proof.is_repeat(&load, stored.as_ref(), corrected.as_ref())? {
-            FoundFiles::default()
-        } else {
-            app.files.look_up(caller, delivery.files()).await?
+        let stored = match id {
+            Some(id) => app.db.read(move |c| store::find_to_prove(c, &reader, id)).await,
+            None => Err(Error::NotFound),
         };
-        let files = found.references()?;
+        let found = match stored {
+            // Neither a repeat, which changes nothing, nor another proof of a proven load calls the system service.
+            Ok(stored) if proof.is_repeat(&stored) => FoundFiles::default(),
+            Ok(stored) => match proof::check(&proof, captured_at, &stored, tolerance) {
+                Ok(()) => app.files.look_up(caller, delivery.files()).await?,
+                Err(error @ Error::Conflict(..)) if stored.proof.is_some() => return Err(error),
+                Err(error) => return Err(refuse(app, caller, delivery, error).await),
+            },
+            Err(Error::NotFound) if is_in_body => {
+                let unknown = ValidationErrors::one("loadId", Code::UnknownReference, UNKNOWN_LOAD);
+                return Err(refuse(app, caller, delivery, unknown.into()).await);
+            }
+            Err(error) => return Err(refuse(app, caller, delivery, error).await),
+        };
+        let (id, files) = (id.ok_or(Error::NotFound)?, found.references()?);
         let caller = caller.clone();
         Ok(move |c: &mut _| {
-            let stored = store::find_stored(c, &caller, id)?;
-            let mut load = stored.load.clone();
+            // Checks again: another request may have changed the load.
+            let stored = store::find_to_prove(c, &caller, id)?;
+            let (before, mut load, agreed) = (&stored.load, stored.load.clone(), stored.load.weight.as_ref());
             // Uses the parties in the transaction, because a carrier may have been assigned meanwhile.
             let share = found.share(&caller, id, &load.parties(), &load.parties());
-            let warning = tolerance.warning(proof.weight_net, load.weight.as_ref());
-            if proof.is_repeat(&load, stored.proof.as_ref(), stored.corrected_proof.as_ref())? {
-                return Ok((respond(load, stored.revision, warning)?, share));
+            if proof.is_repeat(&stored) {
+                // A correction may have replaced the weight of this proof.
+                let net = before.weight_net.as_ref().map_or(proof.weight_net, |measure| measure.weight);
+                return Ok((respond(load, stored.revision, tolerance.warning(net, agreed))?, share));
             }
+            proof::check(&proof, captured_at, &stored, tolerance)?;
             proof.complete(&mut load, &files, completed_at);
-            let changes = changes(&stored.load, &load);
-            let event = NewEvent { changes, ..NewEvent::new(id, EventType::Completed, &caller) };
-            let (revision, new_proof) = (stored.revision + 1, Some(NewProof::Original(&proof)));
+            let event = NewEvent {
+                changes: changes(before, &load),
+                ..NewEvent::new(id, EventType::Completed, &caller)
+            };
+            let (revision, new_proof) =
+                (stored.revision + 1, Some(NewProof::Original { proof: &proof, before }));
             store::update(c, &Update { load: &load, revision, event, proof: new_proof })?;
-            let response = respond(load, revision, warning)?;
+            let response = respond(load, revision, tolerance.warning(proof.weight_net, agreed))?;
             files::record(c, share.as_ref())?;
             Ok((response, share))
         })
@@ -116,6 +122,15 @@ async fn record(
     let (response, share) = run.await?;
     app.shares.share(share.flatten()).await;
     Ok(response)
+}
+
+/// Returns the error of a proof that is refused, with its unknown files.
+async fn refuse(app: &Logistics, caller: &Caller, delivery: &Delivery, error: Error) -> Error {
+    if let Error::Validation(mut errors) = error {
+        app.files.report_unknown(caller, delivery.files(), &[], &mut errors).await;
+        return errors.into();
+    }
+    app.files.report_unknown_before(caller, delivery.files(), &[], error).await
 }
 
 /// Returns the load with its warning as the response.

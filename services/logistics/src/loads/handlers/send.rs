@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::Logistics;
 use crate::loads::history::{self, Change, Changes, EventType, NewEvent, changes};
 use crate::loads::party::parties;
-use crate::loads::send::{Recipient, SendToCarrier, SendToDriver, may_share_files_with_carrier};
+use crate::loads::send::{Recipient, SendToCarrier, SendToDriver, file_owners, may_share_files};
 use crate::loads::store;
 use crate::notifications::{self, NewNotification};
 
@@ -71,22 +71,24 @@ async fn send(
     let id = Id::parse(load_id).ok_or_else(unknown)?;
     let run = idempotency.run_with_output(&app.db, fingerprint, async || {
         let reader = caller.clone();
-        let load = app.db.read(move |c| store::find_own(c, &reader, id)).await;
-        let mut load = load.map_err(|e| if matches!(e, Error::NotFound) { unknown().into() } else { e })?;
+        let before = app.db.read(move |c| store::find_own(c, &reader, id)).await;
+        let before = before.map_err(|e| if matches!(e, Error::NotFound) { unknown().into() } else { e })?;
+        let mut load = before.clone();
         recipient.check_and_assign(&mut load)?;
         let files = match recipient {
             // Nothing is stored if system is unavailable.
-            Recipient::Carrier { .. } if may_share_files_with_carrier(&caller, &load) => {
+            Recipient::Carrier { .. } if may_share_files(&caller, &before, &load) => {
                 app.files.look_up(&caller, &load.files).await?
             }
             _ => FoundFiles::default(),
         };
         let (caller, recipient) = (caller.clone(), recipient.clone());
         Ok(move |c: &mut _| {
-            // Reads again: another request may have assigned a carrier.
-            let mut load = store::find_own(c, &caller, id)?;
-            let before = load.clone();
-            if recipient.check_and_assign(&mut load)? {
+            // Reads again: another request may have assigned a carrier, or cancelled the load.
+            let before = store::lock_own(c, &caller, id)?;
+            let mut load = before.clone();
+            let is_assigned = recipient.check_and_assign(&mut load)?;
+            if is_assigned {
                 store::assign_carrier(c, &load)?;
             }
             let (event_type, changes) = match &recipient {
@@ -97,21 +99,25 @@ async fn send(
                 }
                 Recipient::Carrier { .. } => (EventType::SentToCarrier, changes(&before, &load)),
             };
-            history::record(c, &NewEvent { changes, ..NewEvent::new(id, event_type, &caller) })?;
+            let notification = notifications::create(
+                c,
+                &NewNotification {
+                    sender_id: caller.organisation_id_or_empty(),
+                    event: recipient.event(),
+                    load_id: id,
+                    load: &load,
+                    recipient_id: recipient.id(),
+                },
+            )?;
+            // Sending again while the notification is pending is the same sending.
+            if notification.is_new || is_assigned {
+                history::record(c, &NewEvent { changes, ..NewEvent::new(id, event_type, &caller) })?;
+            }
             let share_with = parties(None, load.carrier.as_ref());
-            let share = files.share_owned(&caller, id, &load.file_owners(), &share_with);
+            let share = files.share_owned(&caller, id, &file_owners(&before, &load, &caller), &share_with);
             files::record(c, share.as_ref())?;
-            let notification = NewNotification {
-                sender_id: caller.organisation_id_or_empty(),
-                event: recipient.event(),
-                load_id: id,
-                load: &load,
-                recipient_id: recipient.id(),
-            };
-            let result = ActionResult::created(
-                "The load is sent; its notification log shows when it arrives.",
-                notifications::create(c, &notification)?,
-            );
+            let message = "The load is sent; its notification log shows when it arrives.";
+            let result = ActionResult::created(message, notification.id);
             Ok((JsonResponse::json(&result)?, share))
         })
     });

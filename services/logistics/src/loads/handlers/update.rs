@@ -4,14 +4,16 @@ use actix_web::patch;
 use actix_web::web::Data;
 use common::files::{self, FoundFiles};
 use common::validation::ValidationErrors;
+use common::wire::FileReference;
 use common::{Body, Caller, Error, ErrorResponses, JsonResponse, MergePatch, PathId, Precondition};
 
 use crate::Logistics;
 use crate::loads::edit::{self, LoadPatch};
 use crate::loads::history::{EventType, NewEvent, changes};
 use crate::loads::model::Load;
-use crate::loads::send::may_share_files_with_carrier;
+use crate::loads::send::{file_owners, may_share_files};
 use crate::loads::store::{self, Update};
+use crate::loads::stored_load::StoredLoad;
 
 /// Edit a load
 ///
@@ -35,12 +37,18 @@ pub(super) async fn update(
     let rules = |requested: &MergePatch<LoadPatch>, errors: &mut ValidationErrors| {
         edit::validate(requested, &app.commodities, errors);
     };
-    let (requested, _) =
-        body.check_with_files(rules, &app.files, &caller, |requested| requested.members.files()).await?;
-    let files = match prepare(&app, &caller, &path, &condition, &requested).await {
+    // The files that the load has already are not looked up again.
+    let found = find(&app, &caller, &path).await;
+    let present: &[FileReference] = found.as_ref().map_or(&[], |stored| &stored.load.files);
+    let present = present.to_vec();
+    let (requested, _) = body
+        .check_with_added_files(rules, &app.files, &caller, |requested| requested.members.files(), &present)
+        .await?;
+    let files = match prepare(&app, &caller, found, &condition, &requested).await {
         Ok(files) => files,
         Err(error) => {
-            return Err(app.files.report_unknown_before(&caller, requested.members.files(), error).await);
+            let named = requested.members.files();
+            return Err(app.files.report_unknown_before(&caller, named, &present, error).await);
         }
     };
     let (id, service) = (path.id()?, app.clone());
@@ -55,12 +63,10 @@ pub(super) async fn update(
             return Ok((JsonResponse::json(&load)?.revision(stored.revision), Vec::new()));
         }
         let mut shares = Vec::new();
-        let (added, kept) = files.named.partition(&before.files);
-        shares.extend(added.share(&caller, id, &load.parties(), &load.parties()));
+        shares.extend(files.named.added(&before.files).share(&caller, id, &load.parties(), &load.parties()));
         if changes.contains_key("carrierId") {
-            let kept = if requested.names("files") { &kept } else { &files.present };
-            let carrier = load.carrier.as_ref().and_then(|carrier| carrier.id.as_deref());
-            shares.extend(kept.share_owned(&caller, id, &load.file_owners(), carrier.as_slice()));
+            let (owners, carrier) = (file_owners(before, &load, &caller), load.carrier_id());
+            shares.extend(files.kept.share_owned(&caller, id, &owners, carrier.as_slice()));
         }
         let event = NewEvent { changes, ..NewEvent::new(id, EventType::Updated, &caller) };
         let update = Update { load: &load, revision: stored.revision + 1, event, proof: None };
@@ -82,28 +88,30 @@ struct PatchedFiles {
     /// Those that the patch names.
     named: FoundFiles,
     /// Those that the load keeps, if a new carrier gets them.
-    present: FoundFiles,
+    kept: FoundFiles,
+}
+
+/// Returns the present load.
+async fn find(app: &Logistics, caller: &Caller, path: &PathId) -> Result<StoredLoad, Error> {
+    let (id, reader) = (path.id()?, caller.clone());
+    app.db.read(move |c| store::find_stored(c, &reader, id)).await
 }
 
 /// Checks the request against the present load, and looks up the files.
 async fn prepare(
     app: &Logistics,
     caller: &Caller,
-    path: &PathId,
+    found: Result<StoredLoad, Error>,
     condition: &Precondition,
     requested: &MergePatch<LoadPatch>,
 ) -> Result<PatchedFiles, Error> {
-    let (id, reader) = (path.id()?, caller.clone());
-    let stored = app.db.read(move |c| store::find_stored(c, &reader, id)).await?;
+    let stored = found?;
     edit::check(requested, &stored, caller, condition)?;
-    let named = app.files.look_up(caller, requested.members.files()).await?;
-    let mut load = stored.load;
+    let (before, mut load) = (&stored.load, stored.load.clone());
+    let named = app.files.look_up_added(caller, requested.members.files(), &before.files).await?;
     edit::apply(requested, &mut load, &app.commodities, caller, &named.references()?)?;
-    let gets_files = requested.names("carrierId") && !requested.names("files");
-    let present = if gets_files && may_share_files_with_carrier(caller, &load) {
-        app.files.look_up(caller, &load.files).await?
-    } else {
-        FoundFiles::default()
-    };
-    Ok(PatchedFiles { named, present })
+    let gets_files = load.carrier_id() != before.carrier_id() && may_share_files(caller, before, &load);
+    let kept: Vec<_> = load.files.iter().filter(|file| before.has_file(&file.id)).cloned().collect();
+    let kept = if gets_files { app.files.look_up(caller, &kept).await? } else { FoundFiles::default() };
+    Ok(PatchedFiles { named, kept })
 }

@@ -8,7 +8,10 @@ use database::{Amount, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::correction::Correction;
+use super::tolerance::WeightTolerance;
 use crate::loads::model::{Load, Status};
+use crate::loads::stored_load::StoredLoad;
 
 /// How long before the creation or the delivery date of a load its proof may have been captured.
 const MAX_CAPTURE_AGE: TimeDelta = TimeDelta::days(366);
@@ -31,24 +34,34 @@ pub(crate) struct Proof {
     pub files: Vec<String>,
 }
 
+/// The original proof as stored in the column `proof`.
+#[derive(Debug, Serialize)]
+pub(crate) struct OriginalProof<'a> {
+    #[serde(flatten)]
+    pub proof: &'a Proof,
+    #[serde(flatten)]
+    pub files_before: FilesBefore,
+}
+
+/// The files that a load had before its proof, as stored in the column `proof`. Older versions did not store them.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct FilesBefore {
+    /// File ids in lower case.
+    #[serde(default, rename = "files_before", skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+}
+
+impl FilesBefore {
+    /// Returns the files of a load that is not proven yet.
+    pub(crate) fn of(load: &Load) -> Self {
+        Self { files: load.files.iter().map(|file| file.id.to_ascii_lowercase()).collect() }
+    }
+}
+
 impl Proof {
-    /// Returns true if the proof of the load, as given or as corrected, is equal to this one.
-    ///
-    /// # Errors
-    /// 409 if the load has a different proof, is completed without one, or is cancelled.
-    pub(crate) fn is_repeat(
-        &self,
-        load: &Load,
-        stored: Option<&Self>,
-        corrected: Option<&Self>,
-    ) -> Result<bool, Error> {
-        if [stored, corrected].contains(&Some(self)) {
-            return Ok(true);
-        }
-        if stored.is_some() {
-            return Err(Error::conflict("The delivery of this load was already proven with other values."));
-        }
-        load.check_upcoming().map(|()| false)
+    /// Returns true if the load is proven by this proof, as given or as corrected.
+    pub(crate) fn is_repeat(&self, stored: &StoredLoad) -> bool {
+        [&stored.proof, &stored.corrected_proof].into_iter().flatten().any(|known| known == self)
     }
 
     /// Adds an error if the net weight is not the difference of gross and tare weight, where both are known.
@@ -70,11 +83,17 @@ impl Proof {
     }
 
     /// Replaces the values of `previous`, the present proof of the load, by those of this one. `files` are the complete
-    /// references of its files.
-    pub(crate) fn correct(&self, previous: &Self, load: &mut Load, files: &[FileReference]) {
+    /// references of its files. Files that the load had before its proof (`before`) stay.
+    pub(crate) fn correct(
+        &self,
+        previous: &Self,
+        load: &mut Load,
+        files: &[FileReference],
+        before: &[String],
+    ) {
         let is_dropped = |file: &FileReference| {
             let id = file.id.to_ascii_lowercase();
-            previous.files.contains(&id) && !self.files.contains(&id)
+            previous.files.contains(&id) && !self.files.contains(&id) && !before.contains(&id)
         };
         load.files.retain(|file| !is_dropped(file));
         self.apply(load, files);
@@ -94,15 +113,53 @@ impl Proof {
     }
 }
 
-/// Validates how old a proof may be. It may be older than the load, since offices also enter loads after delivery.
-pub(crate) fn validate_captured_at(
-    captured_at: Option<Timestamp>,
-    load: &Load,
-    errors: &mut ValidationErrors,
-) {
+/// Adds an error if a proof of the load is too old. It may be older than the load, since offices also enter loads after
+/// delivery.
+fn validate_captured_at(captured_at: Option<Timestamp>, load: &Load, errors: &mut ValidationErrors) {
     let earliest = load.created_at.min(load.delivery_date).plus(-MAX_CAPTURE_AGE);
     if captured_at.is_some_and(|at| at < earliest) {
         let message = "must not be more than 366 days before both the load's creation and its delivery date";
         errors.push_with("capturedAtUTC", Code::Range, message, json!({ "minimum": earliest.to_string() }));
     }
+}
+
+/// Checks a proof that is no repeat against its load.
+///
+/// # Errors
+/// 400 if it is too old, or if its net weight is refused. 409 if the load has another proof, is completed without one,
+/// or is cancelled.
+pub(crate) fn check(
+    proof: &Proof,
+    captured_at: Option<Timestamp>,
+    stored: &StoredLoad,
+    tolerance: WeightTolerance,
+) -> Result<(), Error> {
+    let mut errors = ValidationErrors::default();
+    validate_captured_at(captured_at, &stored.load, &mut errors);
+    tolerance.check(proof.weight_net, stored.load.weight.as_ref(), &mut errors);
+    errors.check()?;
+    if stored.proof.is_some() {
+        return Err(Error::conflict("The delivery of this load was already proven with other values."));
+    }
+    stored.load.check_upcoming()
+}
+
+/// Returns the corrected proof of a load.
+///
+/// # Errors
+/// 400 if its weights are inconsistent or refused.
+pub(crate) fn correct(
+    correction: &Correction,
+    previous: &Proof,
+    load: &Load,
+    tolerance: WeightTolerance,
+) -> Result<Proof, Error> {
+    let proof = correction.apply(previous)?;
+    let mut errors = ValidationErrors::default();
+    proof.validate_weights(&mut errors);
+    if proof.weight_net != previous.weight_net {
+        tolerance.check(proof.weight_net, load.weight.as_ref(), &mut errors);
+    }
+    errors.check()?;
+    Ok(proof)
 }

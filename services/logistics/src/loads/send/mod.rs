@@ -4,4 +4,4 @@ mod form;
 mod model;
 
 pub(super) use form::{SendToCarrier, SendToDriver};
-pub(super) use model::{Recipient, may_share_files_with_carrier};
+pub(super) use model::{Recipient, file_owners, may_share_files};

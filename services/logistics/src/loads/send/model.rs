@@ -50,10 +50,27 @@ impl Recipient {
     }
 }
 
-/// Returns true if the load may have files that the caller may share with its carrier: those of a party other than the
-/// carrier itself.
-pub(crate) fn may_share_files_with_carrier(caller: &Caller, load: &Load) -> bool {
-    let recipients = parties(None, load.carrier.as_ref());
-    let may_share = |owner: &&str| !recipients.contains(owner) && (caller.admin || caller.acts_for(owner));
-    !recipients.is_empty() && load.file_owners().iter().any(may_share)
+/// Returns the organisations whose files the caller may share with the carrier: the creator of the load, and the parties
+/// if the creator is none of them. So a carrier that enters a load cannot name a file of the organiser, who would share
+/// it by sending the load. `before` is the load before it got this carrier.
+///
+/// An `admin` may have created the load for others: then its own organisation is never a party, and has no part in it.
+pub(crate) fn file_owners<'a>(before: &Load, load: &'a Load, caller: &Caller) -> Vec<&'a str> {
+    let mut owners = load.parties();
+    let Some(creator) = load.creator_id() else { return owners };
+    if owners.contains(&creator) {
+        return vec![creator];
+    }
+    if !caller.admin || before.parties().contains(&creator) {
+        owners.push(creator);
+    }
+    owners
+}
+
+/// Returns true if the load may have files that the caller may share with its carrier: those of an owner other than the
+/// carrier itself. `before` is the load before it got this carrier.
+pub(crate) fn may_share_files(caller: &Caller, before: &Load, load: &Load) -> bool {
+    let Some(carrier) = parties(None, load.carrier.as_ref()).pop() else { return false };
+    let may_share = |owner: &&str| *owner != carrier && (caller.admin || caller.acts_for(owner));
+    file_owners(before, load, caller).iter().any(may_share)
 }

@@ -10,12 +10,12 @@ use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::dsl::{AsExprOf, sql};
 use diesel::expression::{SqlLiteral, UncheckedBind};
 use diesel::prelude::*;
-use diesel::sql_types::{Bool, Text};
+use diesel::sql_types::{Bool, Nullable, Text};
 
 use super::history::{self, EventType, NewEvent};
 use super::model::{Load, Status};
-use super::party::Creator;
-use super::proof::Proof;
+use super::party::{CreatedBy, Creator};
+use super::proof::{FilesBefore, OriginalProof, Proof};
 use super::stored_load::StoredLoad;
 use crate::schema::load_drivers::dsl as d;
 use crate::schema::loads::{self, dsl as l};
@@ -125,15 +125,33 @@ pub(crate) fn find_stored(c: &mut AnyConnection, caller: &Caller, id: Id) -> Res
     else {
         return Err(not_visible(c, id));
     };
-    let load: Load = document.parse()?;
-    let party = || load.parties().first().map(|id| (*id).to_owned());
+    let load = with_creator(document.parse()?, created_by.as_deref());
     Ok(StoredLoad {
-        created_by: created_by.or_else(party).filter(|id| !id.is_empty()),
+        created_by: created_by.or_else(|| load.creator_id().map(str::to_owned)).filter(|id| !id.is_empty()),
         load,
         revision,
         proof: proof.as_ref().map(Json::parse).transpose()?,
+        files_before_proof: proof
+            .as_ref()
+            .map(Json::parse::<FilesBefore>)
+            .transpose()?
+            .unwrap_or_default()
+            .files,
         corrected_proof: corrected.as_ref().map(Json::parse).transpose()?,
     })
+}
+
+/// Returns a load whose delivery the caller may prove.
+///
+/// # Errors
+/// 404 if there is no such load, 403 if the caller is neither of its organiser or carrier nor a driver to whom it was
+/// sent, nor an `admin`.
+pub(crate) fn find_to_prove(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<StoredLoad, Error> {
+    let stored = find_stored(c, caller, id)?;
+    if stored.is_of_party(caller) || drivers::is_sent_to(c, id, &caller.user_id)? {
+        return Ok(stored);
+    }
+    Err(Error::Forbidden("Only the organiser, the carrier and a driver of a load can prove its delivery."))
 }
 
 /// Returns a load whose organiser or carrier is the caller's organisation; any load for `admin`.
@@ -141,13 +159,48 @@ pub(crate) fn find_stored(c: &mut AnyConnection, caller: &Caller, id: Id) -> Res
 /// # Errors
 /// 404 if there is no such load, 403 if the caller has no part in it; also for its driver, who may only read it.
 pub(crate) fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Load, Error> {
-    let found = visible(caller, Role::Any).filter(l::id.eq(id)).select(l::document);
-    found.first::<Json>(c).optional()?.map_or_else(|| Err(not_visible(c, id)), |load| Ok(load.parse()?))
+    let found = visible(caller, Role::Any).filter(l::id.eq(id)).select((l::document, l::created_by));
+    let Some((document, created_by)) = found.first::<(Json, Option<String>)>(c).optional()? else {
+        return Err(not_visible(c, id));
+    };
+    Ok(with_creator(document.parse()?, created_by.as_deref()))
+}
+
+/// Returns a load as [`find_own`] does, for a change that does not update its row: until the transaction ends, the row
+/// does not change. SQLite has one writer anyway.
+///
+/// # Errors
+/// Those of [`find_own`].
+pub(crate) fn lock_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Load, Error> {
+    if let AnyConnection::Postgres(c) = c {
+        loads::table.find(id).select(l::id).for_no_key_update().first::<Id>(c).optional()?;
+    }
+    find_own(c, caller, id)
+}
+
+/// Adds the creator to a load of an older version whose creator was not filled in yet: the organiser, or else the
+/// carrier, before a change replaces them. `created_by` is the column.
+fn with_creator(mut load: Load, created_by: Option<&str>) -> Load {
+    if created_by.is_none() && load.created_by.is_none() {
+        let party = load.parties().first().map(|id| (*id).to_owned());
+        load.created_by = party.map(|organisation_id| CreatedBy { organisation_id });
+    }
+    load
+}
+
+/// The creator to store with a change of a load, in case that it was not filled in yet.
+fn creator(
+    load: &Load,
+) -> SqlLiteral<Nullable<Text>, UncheckedBind<SqlLiteral<Nullable<Text>>, AsExprOf<&str, Text>>> {
+    sql::<Nullable<Text>>("COALESCE(created_by, ")
+        .bind::<Text, _>(load.creator_id().unwrap_or_default())
+        .sql(")")
 }
 
 /// Updates a load that got a carrier.
 pub(crate) fn assign_carrier(c: &mut AnyConnection, load: &Load) -> Result<(), Error> {
-    diesel::update(loads::table.find(load.id)).set(LoadRow::new(load)?).execute(c)?;
+    let columns = (LoadRow::new(load)?, l::created_by.eq(creator(load)));
+    diesel::update(loads::table.find(load.id)).set(columns).execute(c)?;
     Ok(())
 }
 
@@ -180,7 +233,11 @@ pub(crate) struct Update<'a> {
 
 /// A proof of delivery to store.
 pub(crate) enum NewProof<'a> {
-    Original(&'a Proof),
+    Original {
+        proof: &'a Proof,
+        /// The load before the proof. A correction keeps its files.
+        before: &'a Load,
+    },
     /// The original one stays.
     Corrected(&'a Proof),
 }
@@ -189,11 +246,13 @@ pub(crate) enum NewProof<'a> {
 pub(crate) fn update(c: &mut AnyConnection, update: &Update<'_>) -> Result<JsonResponse, Error> {
     let row = LoadRow::new(update.load)?;
     let response = JsonResponse::raw(row.document.0.clone()).revision(update.revision);
-    let (target, columns) = (loads::table.find(update.load.id), (row, l::revision.eq(update.revision)));
+    let columns = (row, l::revision.eq(update.revision), l::created_by.eq(creator(update.load)));
+    let target = loads::table.find(update.load.id);
     match update.proof {
         None => diesel::update(target).set(columns).execute(c)?,
-        Some(NewProof::Original(proof)) => {
-            diesel::update(target).set((columns, l::proof.eq(Json::of(proof)?))).execute(c)?
+        Some(NewProof::Original { proof, before }) => {
+            let proof = Json::of(&OriginalProof { proof, files_before: FilesBefore::of(before) })?;
+            diesel::update(target).set((columns, l::proof.eq(proof))).execute(c)?
         }
         Some(NewProof::Corrected(proof)) => {
             diesel::update(target).set((columns, l::corrected_proof.eq(Json::of(proof)?))).execute(c)?

@@ -35,12 +35,17 @@ testkit::on_both! {
             to_carrier["id"].as_str().unwrap().to_owned(),
         ]);
         assert_eq!(ids.len(), 4, "another recipient, load or event gives another notification");
+        let history = async || {
+            let history = events(&app, &load).await;
+            history.iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(history().await, ["created", "sent_to_driver", "sent_to_carrier", "sent_to_driver"]);
         assert_eq!(delivery_log(&app, &load).await.len(), 3);
 
         recovered.store(true, Ordering::SeqCst);
         wait_until(async || delivery_log(&app, &load).await.iter().all(|entry| entry["status"] == "delivered")).await;
         assert_ne!(send(&app, &load).await, id, "sending after the delivery stores another");
-        assert_eq!(delivery_log(&app, &load).await.len(), 4);
+        assert_eq!((delivery_log(&app, &load).await.len(), history().await.len()), (4, 5));
     }
 
     async fn concurrent_sends_store_one_notification(backend) {

@@ -64,7 +64,7 @@ fn respond_with(status: u16) -> ResponseTemplate {
 }
 
 /// Returns a webhook secret. Different numbers give different secrets.
-fn secret(which: u8) -> String {
+pub(super) fn secret(which: u8) -> String {
     format!("whsec_{}", STANDARD.encode([which; 32]))
 }
 

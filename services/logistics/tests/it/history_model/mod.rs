@@ -1,0 +1,237 @@
+//! Compares random sequences of edits, cancellations, acceptances, proofs, corrections, sends and revocations with a
+//! plain model: the load, its drivers, its revision and its whole history. The organiser, two carriers, of which one may
+//! have created the load, a driver, a stranger and an administrator take turns. `HISTORY_SEQUENCES` sets the number of
+//! sequences.
+
+mod model;
+
+use std::collections::BTreeMap;
+
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{RngExt, SeedableRng};
+use serde_json::Map;
+
+use super::*;
+use model::Model;
+
+const STEPS: usize = 16;
+const ORGANISER: &str = "grain";
+/// The driver is a user without an organisation.
+const USERS: [&str; 6] = [ORGANISER, "haul", "fast", "dai", "mill", "admin"];
+/// Those who act: the parties most often, so that many steps succeed.
+const ACTORS: [&str; 10] =
+    [ORGANISER, ORGANISER, ORGANISER, "haul", "haul", "haul", "fast", "dai", "mill", "admin"];
+
+fn user(name: &str) -> User {
+    match name {
+        "dai" => User::individual("dai"),
+        "admin" => User::admin(),
+        organisation => User::of(organisation),
+    }
+}
+
+/// Returns the name of an organisation if the caller acts for it, since the token then names it.
+fn organisation_name(by: &str, organisation: &Value) -> Option<Value> {
+    let claims = user(by).claims;
+    claims.get("orgName").filter(|_| claims.get("org") == Some(organisation)).cloned()
+}
+
+/// Creates a load as `grain`, or as `haul` for `grain`. Returns its id and model.
+async fn create(app: &App, random: &mut StdRng) -> (String, Model) {
+    let creator = ["grain", "haul"].choose(random).copied().unwrap();
+    let (path, form) =
+        if creator == "grain" { ("organiser", organiser_form()) } else { ("carrier", carrier_form()) };
+    let form = with(form, "weight", json!(29));
+    let load = app.post(&format!("/v1/loads/{path}")).by(&user(creator)).json(&form).send().await.ok();
+    let mut model = Model { status: "upcoming".into(), creator: creator.into(), ..Model::default() };
+    for (name, value) in
+        [("reference", &form["reference"]), ("tags", &form["tags"]), ("weight", &form["weight"])]
+    {
+        model.members.insert(name.to_owned(), value.clone());
+    }
+    if creator == "haul" {
+        model.awaits_acceptance = true;
+        model.members.insert("carrierId".into(), json!("haul"));
+        model.members.insert("carrierName".into(), organisation_name("haul", &json!("haul")).unwrap());
+    }
+    model.record("created", creator, &Value::Null, Map::new());
+    (load["id"].as_str().unwrap().to_owned(), model)
+}
+
+/// Returns a random patch.
+fn members(random: &mut StdRng) -> Value {
+    let mut members = Map::new();
+    for _ in 0..random.random_range(1..=2) {
+        let (name, values) = [
+            ("ticketNumber", vec![json!("T-1"), json!("T-2"), json!(null)]),
+            ("vehicleRegistration", vec![json!("V"), json!("W"), json!(null)]),
+            ("weightNet", vec![json!(28), json!(29), json!(null)]),
+            ("weight", vec![json!(28), json!(29), json!(null)]),
+            ("reference", vec![json!("A"), json!("B")]),
+            ("tags", vec![json!([]), json!(["a"]), json!(["a", "b"])]),
+            ("pickupPostcode", vec![json!("HR4 9AR"), json!(null)]),
+            ("carrierId", vec![json!("haul"), json!("fast"), json!(null)]),
+        ]
+        .choose(random)
+        .unwrap()
+        .clone();
+        let value = values.choose(random).unwrap().clone();
+        if name == "carrierId" && !value.is_null() && random.random_bool(0.3) {
+            members.insert("carrierName".into(), json!("Carriers & Sons"));
+        }
+        if name == "carrierId" && value.is_null() {
+            members.remove("carrierName");
+        }
+        members.insert(name.into(), value);
+    }
+    members.into()
+}
+
+/// Returns random values of a proof, some of which contradict each other.
+fn proof(random: &mut StdRng) -> Value {
+    let gross = [json!(null), json!(44)].choose(random).cloned();
+    let tare = [json!(null), json!(15), json!(16)].choose(random).cloned();
+    let (net, ticket) = (random.random_range(28..=29), *["T-1", "T-2"].choose(random).unwrap());
+    json!({
+        "weightNet": net, "weightGross": gross, "weightTare": tare, "ticketNumber": ticket,
+        "vehicleRegistration": "V", "files": null,
+    })
+}
+
+/// Takes a random step in the service and in the model, and compares the outcome.
+async fn step(app: &App, random: &mut StdRng, id: &str, model: &mut Model) {
+    let by = *ACTORS.choose(random).unwrap();
+    let caller = user(by);
+    let driver = *["dai", "eve"].choose(random).unwrap();
+    let carrier = *["haul", "fast"].choose(random).unwrap();
+    let reason = [json!(null), json!("because"), json!("by phone")].choose(random).unwrap().clone();
+    let path = format!("/v1/loads/{id}");
+    let (expected, call) = match random.random_range(0..16) {
+        0..=4 => {
+            let (members, known) = (members(random), random.random_bool(0.3));
+            let known = known.then(|| model.revision - i64::from(random.random_range(0..2)));
+            let call = app.call("PATCH", &path).json(&members);
+            let call = match known {
+                Some(known) => call.header("if-match", &format!("\"{known}\"")),
+                None => call,
+            };
+            (model.edit(by, &members, known), call)
+        }
+        5 if random.random_bool(0.4) => (
+            model.cancel(by, &reason),
+            app.post(&format!("{path}/cancel")).json(&json!({ "reason": reason })),
+        ),
+        5 | 6 => (model.accept(by), app.post(&format!("{path}/accept"))),
+        7 | 8 => {
+            let form = proof(random);
+            (model.prove(by, &form), app.post(&format!("{path}/proof-of-delivery")).json(&form))
+        }
+        9..=11 => {
+            let mut form = proof(random);
+            for name in ["weightNet", "weightGross", "weightTare", "ticketNumber", "vehicleRegistration"] {
+                if random.random_bool(0.6) {
+                    form[name] = Value::Null;
+                }
+            }
+            form["reason"] = if reason.is_null() { json!("misread") } else { reason };
+            (model.correct(by, &form), app.post(&format!("{path}/proof-of-delivery/corrections")).json(&form))
+        }
+        12 | 13 => {
+            let form = json!({"loadId": id, "driverId": driver});
+            (model.send_to_driver(by, driver), app.post("/v1/loads/send-to-driver").json(&form))
+        }
+        14 => {
+            let form = json!({"loadId": id, "carrierId": carrier});
+            (model.send_to_carrier(by, carrier), app.post("/v1/loads/send-to-carrier").json(&form))
+        }
+        _ => (model.revoke(by, driver), app.call("DELETE", &format!("{path}/drivers/{driver}"))),
+    };
+    let reply = call.by(&caller).send().await;
+    assert_eq!(reply.status, expected, "{by}: {} {model:#?}", reply.text());
+}
+
+/// Returns the members of a load by their names in requests.
+fn members_of(load: &Value) -> Map<String, Value> {
+    let mut found = Map::new();
+    for name in ["weight", "weightNet", "weightGross", "weightTare"] {
+        found.extend(load.get(name).map(|measure| (name.to_owned(), measure["weight"].clone())));
+    }
+    for name in ["reference", "tags", "ticketNumber", "vehicleRegistration", "pickupPostcode"] {
+        found.extend(load.get(name).map(|value| (name.to_owned(), value.clone())));
+    }
+    for (name, member) in [("carrierId", "id"), ("carrierName", "name")] {
+        found.extend(load.get("carrier").map(|carrier| (name.to_owned(), carrier[member].clone())));
+    }
+    found
+}
+
+/// Compares the load, its drivers, its history and who may read it with the model.
+async fn compare(app: &App, id: &str, model: &Model) {
+    let path = format!("/v1/loads/{id}");
+    let admin = User::admin();
+    let load = app.get(&path).by(&admin).send().await.ok();
+    let drivers = app.get(&format!("{path}/drivers")).by(&admin).send().await.ok();
+    let drivers =
+        drivers.as_array().unwrap().iter().map(|driver| driver["driverId"].as_str().unwrap().to_owned());
+    let mut history = events(app, id).await;
+    let times: Vec<_> = history.iter().map(|event| event["atUTC"].as_str().unwrap().to_owned()).collect();
+    assert!(times.is_sorted(), "{times:?}");
+    for event in &mut history {
+        let event = event.as_object_mut().unwrap();
+        let id = event.remove("id").unwrap();
+        assert_eq!(&id.as_str().unwrap()[14..15], "7", "a UUIDv7");
+        event.remove("atUTC");
+        assert!(event.remove("userName").is_some());
+    }
+    let found = Model {
+        status: load["status"].as_str().unwrap().to_owned(),
+        creator: load["createdBy"]["organisationId"].as_str().unwrap().to_owned(),
+        members: members_of(&load),
+        drivers: drivers.collect(),
+        events: history,
+        revision: revision(app, id).await,
+        ..model.clone()
+    };
+    assert_eq!(found, *model);
+    for name in USERS {
+        let status = app.get(&path).by(&user(name)).send().await.status;
+        assert_eq!(status, if model.may_read(name) { 200 } else { 403 }, "{name} {model:#?}");
+    }
+    let is_shown = model.status != "cancelled";
+    let of_driver = (is_shown && model.drivers.contains("dai"), "/v1/loads?limit=100&f:driverId=me", "dai");
+    for (is_found, search, by) in [(is_shown, "/v1/loads?limit=100", ORGANISER), of_driver] {
+        let loads = app.get(search).by(&user(by)).send().await.ok();
+        assert_eq!(
+            loads.as_array().unwrap().iter().any(|load| load["id"] == id),
+            is_found,
+            "{search} {model:#?}"
+        );
+    }
+}
+
+testkit::on_both! {
+    async fn random_sequences_agree_with_a_model(backend) {
+        // Notifications stay pending.
+        let app = App::start::<Logistics>(backend, Settings {
+            webhook_url: Some("http://127.0.0.1:9/".parse().unwrap()),
+            webhook_secrets: vec![notifications::secret(1).into()],
+            webhook_allow_private: true, webhook_retry_seconds: 3_600, ..Settings::default()
+        }).await;
+        let sequences = std::env::var("HISTORY_SEQUENCES").map_or(40, |number| number.parse().unwrap());
+        let random = &mut StdRng::seed_from_u64(11);
+        let mut types: BTreeMap<String, usize> = BTreeMap::new();
+        for _ in 0..sequences {
+            let (id, mut model) = create(&app, random).await;
+            for _ in 0..STEPS {
+                step(&app, random, &id, &mut model).await;
+            }
+            compare(&app, &id, &model).await;
+            for event in &model.events {
+                *types.entry(event["type"].as_str().unwrap().to_owned()).or_default() += 1;
+            }
+        }
+        println!("{sequences} sequences on {backend:?}: {types:?}");
+        assert_eq!(types.len(), 9, "each type of event occurs: {types:?}");
+    }
+}

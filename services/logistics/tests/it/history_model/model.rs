@@ -1,0 +1,262 @@
+//! A plain model of a load, its drivers and its history.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::{ORGANISER, organisation_name, user};
+
+/// A load as the documents describe it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Model {
+    pub status: String,
+    /// The organisation that created the load.
+    pub creator: String,
+    /// Members by their names in requests; those without a value are absent.
+    pub members: Map<String, Value>,
+    /// The proof as given, and as corrected.
+    pub original: Option<Map<String, Value>>,
+    pub current: Option<Map<String, Value>>,
+    pub drivers: BTreeSet<String>,
+    /// Events and recipients of pending notifications.
+    pub pending: BTreeSet<(&'static str, String)>,
+    pub awaits_acceptance: bool,
+    /// `{type, userId, organisationId?, reason?, changes?}`.
+    pub events: Vec<Value>,
+    pub revision: i64,
+}
+
+/// What the carrier may edit.
+const OF_CARRIER: [&str; 3] = ["ticketNumber", "vehicleRegistration", "weightNet"];
+
+/// Returns true if net, gross and tare weight agree, where all are known.
+fn agree(proof: &Map<String, Value>) -> bool {
+    let weight = |name: &str| proof.get(name).and_then(Value::as_i64);
+    match (weight("weightNet"), weight("weightGross"), weight("weightTare")) {
+        (Some(net), Some(gross), Some(tare)) => net == gross - tare,
+        _ => true,
+    }
+}
+
+fn without_nulls(members: &Value) -> Map<String, Value> {
+    let members = members.as_object().unwrap().clone();
+    members.into_iter().filter(|(_, value)| !value.is_null()).collect()
+}
+
+impl Model {
+    pub(super) fn carrier(&self) -> Option<&str> {
+        self.members.get("carrierId").and_then(Value::as_str)
+    }
+
+    fn is_party(&self, by: &str) -> bool {
+        by == "admin" || by == ORGANISER || self.carrier() == Some(by)
+    }
+
+    fn is_manager(&self, by: &str) -> bool {
+        by == "admin" || by == ORGANISER || by == self.creator
+    }
+
+    pub(super) fn may_read(&self, by: &str) -> bool {
+        self.is_party(by) || by == self.creator || self.drivers.contains(by)
+    }
+
+    /// Adds an event with the differences from the state before.
+    pub(super) fn record(&mut self, kind: &str, by: &str, reason: &Value, changes: Map<String, Value>) {
+        let mut event = json!({"type": kind, "userId": user(by).claims["sub"]});
+        if let Some(organisation) = user(by).claims.get("org") {
+            event["organisationId"] = organisation.clone();
+        }
+        if !reason.is_null() {
+            event["reason"] = reason.clone();
+        }
+        if !changes.is_empty() {
+            event["changes"] = changes.into();
+        }
+        self.events.push(event);
+        if !kind.starts_with("sent_") {
+            self.revision += 1;
+        }
+    }
+
+    /// Returns the changed members since `before`.
+    fn changes(&self, before: &Self) -> Map<String, Value> {
+        let names: BTreeSet<_> = before.members.keys().chain(self.members.keys()).collect();
+        let change = |name: &String| {
+            let (from, to) = (before.members.get(name), self.members.get(name));
+            let mut change = Map::new();
+            for (key, value) in [("from", from), ("to", to)] {
+                change.extend(value.map(|value| (key.to_owned(), value.clone())));
+            }
+            (from != to).then(|| (name.clone(), Value::Object(change)))
+        };
+        names.into_iter().filter_map(change).collect()
+    }
+
+    fn set(&mut self, name: &str, value: &Value) {
+        if value.is_null() {
+            self.members.remove(name);
+        } else {
+            self.members.insert(name.to_owned(), value.clone());
+        }
+    }
+
+    pub(super) fn edit(&mut self, by: &str, members: &Value, known_revision: Option<i64>) -> u16 {
+        let members = members.as_object().unwrap();
+        let is_allowed = |name: &String| self.is_manager(by) || OF_CARRIER.contains(&name.as_str());
+        if !(self.is_manager(by) || self.carrier() == Some(by)) || !members.keys().all(is_allowed) {
+            return 403;
+        }
+        if self.status != "upcoming" {
+            return 409;
+        }
+        if known_revision.is_some_and(|known| known != self.revision) {
+            return 412;
+        }
+        let before = self.clone();
+        for (name, value) in members.iter().filter(|(name, _)| !name.starts_with("carrier")) {
+            self.set(name, value);
+        }
+        if let Some(carrier) = members.get("carrierId") {
+            let name = members.get("carrierName");
+            if before.carrier().is_none() || before.carrier() != carrier.as_str() || name.is_some() {
+                let name = organisation_name(by, carrier).or(name.cloned()).unwrap_or(carrier.clone());
+                self.set("carrierId", carrier);
+                self.set("carrierName", &name);
+            }
+        }
+        let changes = self.changes(&before);
+        if !changes.is_empty() {
+            self.record("updated", by, &Value::Null, changes);
+        }
+        200
+    }
+
+    pub(super) fn cancel(&mut self, by: &str, reason: &Value) -> u16 {
+        if !self.is_manager(by) {
+            return 403;
+        }
+        if self.status == "completed" {
+            return 409;
+        }
+        if self.status == "upcoming" {
+            self.status = "cancelled".into();
+            self.record("cancelled", by, reason, Map::new());
+        }
+        200
+    }
+
+    pub(super) fn accept(&mut self, by: &str) -> u16 {
+        if by != ORGANISER {
+            return 403;
+        }
+        if self.status == "cancelled" {
+            return 409;
+        }
+        if std::mem::take(&mut self.awaits_acceptance) {
+            self.record("accepted", by, &Value::Null, Map::new());
+        }
+        200
+    }
+
+    fn apply_proof(&mut self, proof: &Map<String, Value>) {
+        for name in ["weightNet", "weightGross", "weightTare", "ticketNumber", "vehicleRegistration"] {
+            self.set(name, proof.get(name).unwrap_or(&Value::Null));
+        }
+        self.current = Some(proof.clone());
+    }
+
+    pub(super) fn prove(&mut self, by: &str, form: &Value) -> u16 {
+        let proof = without_nulls(form);
+        if !agree(&proof) {
+            return 400;
+        }
+        if !self.is_party(by) && !self.drivers.contains(by) {
+            return 403;
+        }
+        if self.status == "completed" {
+            let is_repeat = [&self.original, &self.current].contains(&&Some(proof));
+            return if is_repeat { 200 } else { 409 };
+        }
+        if self.status == "cancelled" {
+            return 409;
+        }
+        let before = self.clone();
+        self.status = "completed".into();
+        self.apply_proof(&proof);
+        self.original = Some(proof);
+        let changes = self.changes(&before);
+        self.record("completed", by, &Value::Null, changes);
+        200
+    }
+
+    pub(super) fn correct(&mut self, by: &str, form: &Value) -> u16 {
+        let mut values = without_nulls(form);
+        let reason = values.remove("reason").unwrap();
+        if values.is_empty() || !agree(&values) {
+            return 400;
+        }
+        if !self.is_party(by) {
+            return 403;
+        }
+        let Some(mut proof) = self.current.clone() else { return 409 };
+        proof.extend(values);
+        if !agree(&proof) {
+            return 400;
+        }
+        if self.current.as_ref() != Some(&proof) {
+            let before = self.clone();
+            self.apply_proof(&proof);
+            let changes = self.changes(&before);
+            self.record("corrected", by, &reason, changes);
+        }
+        200
+    }
+
+    pub(super) fn send_to_driver(&mut self, by: &str, driver: &str) -> u16 {
+        if !self.is_party(by) {
+            return 403;
+        }
+        if self.status != "upcoming" {
+            return 409;
+        }
+        self.drivers.insert(driver.to_owned());
+        if self.pending.insert(("driver", driver.to_owned())) {
+            let changes = json!({"driverId": {"to": driver}});
+            self.record("sent_to_driver", by, &Value::Null, changes.as_object().unwrap().clone());
+        }
+        200
+    }
+
+    pub(super) fn send_to_carrier(&mut self, by: &str, carrier: &str) -> u16 {
+        if !self.is_party(by) {
+            return 403;
+        }
+        if self.status != "upcoming" || self.carrier().is_some_and(|present| present != carrier) {
+            return 409;
+        }
+        let before = self.clone();
+        if self.carrier().is_none() {
+            let name = organisation_name(by, &json!(carrier)).unwrap_or(json!(carrier));
+            self.set("carrierId", &json!(carrier));
+            self.set("carrierName", &name);
+        }
+        let changes = self.changes(&before);
+        if self.pending.insert(("carrier", carrier.to_owned())) || !changes.is_empty() {
+            self.record("sent_to_carrier", by, &Value::Null, changes);
+        }
+        200
+    }
+
+    pub(super) fn revoke(&mut self, by: &str, driver: &str) -> u16 {
+        if !self.is_party(by) {
+            return 403;
+        }
+        if !self.drivers.remove(driver) {
+            return 404;
+        }
+        self.pending.remove(&("driver", driver.to_owned()));
+        let changes = json!({"driverId": {"from": driver}});
+        self.record("driver_revoked", by, &Value::Null, changes.as_object().unwrap().clone());
+        200
+    }
+}
