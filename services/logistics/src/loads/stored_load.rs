@@ -14,7 +14,8 @@ pub(crate) struct StoredLoad {
     pub revision: i64,
     /// The proof of delivery as it was given.
     pub proof: Option<Proof>,
-    /// The ids of the files that the load had before its proof, in lower case. Empty if an older version stored the proof.
+    /// The ids of the files that the load had before its proof, in lower case. Empty if an older version stored the
+    /// proof.
     pub files_before_proof: Vec<String>,
     /// The proof of delivery after corrections.
     pub corrected_proof: Option<Proof>,
