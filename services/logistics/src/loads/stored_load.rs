@@ -24,6 +24,11 @@ pub(crate) struct StoredLoad {
 }
 
 impl StoredLoad {
+    /// Returns true if this is the proof of the load, as given or as corrected.
+    pub(crate) fn is_proven_by(&self, proof: &Proof) -> bool {
+        [&self.proof, &self.corrected_proof].into_iter().flatten().any(|known| known == proof)
+    }
+
     /// Returns true if the caller acts for the organisation that created the load or for its organiser, or is an
     /// `admin`. These edit and cancel the load.
     pub(crate) fn is_managed_by(&self, caller: &Caller) -> bool {

@@ -30,8 +30,8 @@ pub(crate) struct Created {
 /// Stores a notification that is due at once, with the current content of its load.
 ///
 /// If a notification of the same load, event and recipient is pending, stores no other and returns the newest one. Its
-/// content becomes the current one, unless a delivery was attempted: the receiver may have the earlier content under the
-/// same id.
+/// content becomes the current one, unless a delivery was attempted: the receiver may have the earlier content under
+/// the same id.
 pub(crate) fn create<L: Serialize>(
     c: &mut AnyConnection,
     new: &NewNotification<'_, L>,

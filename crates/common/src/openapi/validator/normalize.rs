@@ -45,8 +45,8 @@ fn text_schema<'a>(schema: &'a Value, root: &'a Value) -> Option<&'a Value> {
 pub(super) enum Blanks {
     /// All.
     All,
-    /// Those that are texts. In a merge patch, an absent member removes a value, which a blank text in place of a number
-    /// or an array must not do.
+    /// Those that are texts. In a merge patch, an absent member removes a value, which a blank text in place of a
+    /// number or an array must not do.
     Texts,
 }
 

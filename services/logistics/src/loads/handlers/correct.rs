@@ -9,7 +9,7 @@ use super::prove::respond;
 use crate::Logistics;
 use crate::loads::history::{EventType, NewEvent, changes};
 use crate::loads::model::{Load, Status};
-use crate::loads::proof::{self, Correction, Proof};
+use crate::loads::proof::{Correction, Proof};
 use crate::loads::store::{self, NewProof, Update};
 use crate::loads::stored_load::StoredLoad;
 
@@ -38,7 +38,7 @@ pub(super) async fn correct(
     let run = idempotency.run_with_output(&app.db, fingerprint, async || {
         let checked = found.and_then(|stored| {
             let previous = proof_to_correct(&stored, &caller)?;
-            proof::correct(&form, previous, &stored.load, tolerance).map(drop)
+            form.correct(previous, &stored.load, tolerance).map(drop)
         });
         match checked {
             Ok(()) => {}
@@ -57,7 +57,7 @@ pub(super) async fn correct(
             let stored = store::find_stored(c, &caller, id)?;
             let previous = proof_to_correct(&stored, &caller)?;
             let mut load = stored.load.clone();
-            let proof = proof::correct(&form, previous, &load, tolerance)?;
+            let proof = form.correct(previous, &load, tolerance)?;
             let net = form.names_net_weight().then_some(proof.weight_net);
             let warning = net.and_then(|net| tolerance.warning(net, load.weight.as_ref()));
             if proof == *previous {

@@ -80,12 +80,14 @@ async fn record(
         };
         let found = match stored {
             // Neither a repeat, which changes nothing, nor another proof of a proven load calls the system service.
-            Ok(stored) if proof.is_repeat(&stored) => FoundFiles::default(),
-            Ok(stored) => match proof::check(&proof, captured_at, &stored, tolerance) {
-                Ok(()) => app.files.look_up(caller, delivery.files()).await?,
-                Err(error @ Error::Conflict(..)) if stored.proof.is_some() => return Err(error),
-                Err(error) => return Err(refuse(app, caller, delivery, error).await),
-            },
+            Ok(stored) if stored.is_proven_by(&proof) => FoundFiles::default(),
+            Ok(stored) => {
+                match proof::check(&proof, captured_at, &stored.load, stored.proof.is_some(), tolerance) {
+                    Ok(()) => app.files.look_up(caller, delivery.files()).await?,
+                    Err(error @ Error::Conflict(..)) if stored.proof.is_some() => return Err(error),
+                    Err(error) => return Err(refuse(app, caller, delivery, error).await),
+                }
+            }
             Err(Error::NotFound) if is_in_body => {
                 let unknown = ValidationErrors::one("loadId", Code::UnknownReference, UNKNOWN_LOAD);
                 return Err(refuse(app, caller, delivery, unknown.into()).await);
@@ -100,12 +102,12 @@ async fn record(
             let (before, mut load, agreed) = (&stored.load, stored.load.clone(), stored.load.weight.as_ref());
             // Uses the parties in the transaction, because a carrier may have been assigned meanwhile.
             let share = found.share(&caller, id, &load.parties(), &load.parties());
-            if proof.is_repeat(&stored) {
+            if stored.is_proven_by(&proof) {
                 // A correction may have replaced the weight of this proof.
                 let net = before.weight_net.as_ref().map_or(proof.weight_net, |measure| measure.weight);
                 return Ok((respond(load, stored.revision, tolerance.warning(net, agreed))?, share));
             }
-            proof::check(&proof, captured_at, &stored, tolerance)?;
+            proof::check(&proof, captured_at, before, stored.proof.is_some(), tolerance)?;
             proof.complete(&mut load, &files, completed_at);
             let event = NewEvent {
                 changes: changes(before, &load),

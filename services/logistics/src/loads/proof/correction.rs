@@ -8,7 +8,9 @@ use utoipa::ToSchema;
 
 use super::form::{amount, normalize_ids};
 use super::model::Proof;
+use super::tolerance::WeightTolerance;
 use crate::loads::form::reword_tonnes;
+use crate::loads::model::Load;
 
 /// Values of a proof of delivery to replace, at least one. Absent ones stay as they are.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -74,11 +76,11 @@ impl Correction {
         self.weight_net.is_some()
     }
 
-    /// Returns the corrected proof.
+    /// Replaces the values of a proof.
     ///
     /// # Errors
     /// 500 if the weights were not validated.
-    pub(crate) fn apply(&self, proof: &Proof) -> Result<Proof, Error> {
+    fn apply(&self, proof: &Proof) -> Result<Proof, Error> {
         let mut corrected = proof.clone();
         if let Some(tonnes) = self.weight_net {
             corrected.weight_net = amount(tonnes)?;
@@ -99,5 +101,25 @@ impl Correction {
             corrected.files = normalize_ids(files);
         }
         Ok(corrected)
+    }
+
+    /// Returns the corrected proof of a load.
+    ///
+    /// # Errors
+    /// 400 if its weights are inconsistent or refused.
+    pub(crate) fn correct(
+        &self,
+        previous: &Proof,
+        load: &Load,
+        tolerance: WeightTolerance,
+    ) -> Result<Proof, Error> {
+        let proof = self.apply(previous)?;
+        let mut errors = ValidationErrors::default();
+        proof.validate_weights(&mut errors);
+        if proof.weight_net != previous.weight_net {
+            tolerance.check(proof.weight_net, load.weight.as_ref(), &mut errors);
+        }
+        errors.check()?;
+        Ok(proof)
     }
 }

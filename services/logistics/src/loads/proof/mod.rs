@@ -8,5 +8,5 @@ mod tolerance;
 
 pub(super) use correction::Correction;
 pub(super) use form::{Delivery, ProofOfDelivery, ProofOfDeliveryOfLoad, UNKNOWN_LOAD};
-pub(super) use model::{FilesBefore, OriginalProof, Proof, check, correct};
+pub(super) use model::{FilesBefore, OriginalProof, Proof, check};
 pub(crate) use tolerance::WeightTolerance;

@@ -8,10 +8,8 @@ use database::{Amount, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::correction::Correction;
 use super::tolerance::WeightTolerance;
 use crate::loads::model::{Load, Status};
-use crate::loads::stored_load::StoredLoad;
 
 /// How long before the creation or the delivery date of a load its proof may have been captured.
 const MAX_CAPTURE_AGE: TimeDelta = TimeDelta::days(366);
@@ -59,11 +57,6 @@ impl FilesBefore {
 }
 
 impl Proof {
-    /// Returns true if the load is proven by this proof, as given or as corrected.
-    pub(crate) fn is_repeat(&self, stored: &StoredLoad) -> bool {
-        [&stored.proof, &stored.corrected_proof].into_iter().flatten().any(|known| known == self)
-    }
-
     /// Adds an error if the net weight is not the difference of gross and tare weight, where both are known.
     pub(crate) fn validate_weights(&self, errors: &mut ValidationErrors) {
         let Some((gross, tare)) = self.weight_gross.zip(self.weight_tare) else { return };
@@ -123,7 +116,7 @@ fn validate_captured_at(captured_at: Option<Timestamp>, load: &Load, errors: &mu
     }
 }
 
-/// Checks a proof that is no repeat against its load.
+/// Checks a proof that is no repeat against its load. `is_proven`: the load has another proof.
 ///
 /// # Errors
 /// 400 if it is too old, or if its net weight is refused. 409 if the load has another proof, is completed without one,
@@ -131,35 +124,16 @@ fn validate_captured_at(captured_at: Option<Timestamp>, load: &Load, errors: &mu
 pub(crate) fn check(
     proof: &Proof,
     captured_at: Option<Timestamp>,
-    stored: &StoredLoad,
+    load: &Load,
+    is_proven: bool,
     tolerance: WeightTolerance,
 ) -> Result<(), Error> {
     let mut errors = ValidationErrors::default();
-    validate_captured_at(captured_at, &stored.load, &mut errors);
-    tolerance.check(proof.weight_net, stored.load.weight.as_ref(), &mut errors);
+    validate_captured_at(captured_at, load, &mut errors);
+    tolerance.check(proof.weight_net, load.weight.as_ref(), &mut errors);
     errors.check()?;
-    if stored.proof.is_some() {
+    if is_proven {
         return Err(Error::conflict("The delivery of this load was already proven with other values."));
     }
-    stored.load.check_upcoming()
-}
-
-/// Returns the corrected proof of a load.
-///
-/// # Errors
-/// 400 if its weights are inconsistent or refused.
-pub(crate) fn correct(
-    correction: &Correction,
-    previous: &Proof,
-    load: &Load,
-    tolerance: WeightTolerance,
-) -> Result<Proof, Error> {
-    let proof = correction.apply(previous)?;
-    let mut errors = ValidationErrors::default();
-    proof.validate_weights(&mut errors);
-    if proof.weight_net != previous.weight_net {
-        tolerance.check(proof.weight_net, load.weight.as_ref(), &mut errors);
-    }
-    errors.check()?;
-    Ok(proof)
+    load.check_upcoming()
 }

@@ -51,8 +51,8 @@ impl Recipient {
 }
 
 /// Returns the organisations whose files the caller may share with the carrier: the creator of the load, and also the
-/// parties if the creator is none of them. So a carrier that enters a load cannot name a file of the organiser, who would share
-/// it by sending the load. `before` is the load before it got this carrier.
+/// parties if the creator is none of them. So a carrier that enters a load cannot name a file of the organiser, who
+/// would share it by sending the load. `before` is the load before it got this carrier.
 ///
 /// An `admin` may have created the load for others: then its own organisation is never a party, and has no part in it.
 pub(crate) fn file_owners<'a>(before: &Load, load: &'a Load, caller: &Caller) -> Vec<&'a str> {

@@ -30,6 +30,10 @@ pub(super) type LoadQuery<'a> = loads::BoxedQuery<'a, MultiBackend>;
 /// A condition with the id of a driver.
 type SentTo<'a> = SqlLiteral<Bool, UncheckedBind<SqlLiteral<Bool>, AsExprOf<&'a str, Text>>>;
 
+/// The id of a creator.
+type CreatorOf<'a> =
+    SqlLiteral<Nullable<Text>, UncheckedBind<SqlLiteral<Nullable<Text>>, AsExprOf<&'a str, Text>>>;
+
 /// The role in which the caller's organisation sees a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
@@ -189,12 +193,9 @@ fn with_creator(mut load: Load, created_by: Option<&str>) -> Load {
 }
 
 /// The creator to store with a change of a load, in case that it was not filled in yet.
-fn creator(
-    load: &Load,
-) -> SqlLiteral<Nullable<Text>, UncheckedBind<SqlLiteral<Nullable<Text>>, AsExprOf<&str, Text>>> {
-    sql::<Nullable<Text>>("COALESCE(created_by, ")
-        .bind::<Text, _>(load.creator_id().unwrap_or_default())
-        .sql(")")
+fn creator(load: &Load) -> CreatorOf<'_> {
+    let known = sql::<Nullable<Text>>("COALESCE(created_by, ");
+    known.bind::<Text, _>(load.creator_id().unwrap_or_default()).sql(")")
 }
 
 /// Updates a load that got a carrier.
