@@ -3,6 +3,7 @@
 mod stages;
 
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use stack::checkout::SERVICES;
@@ -41,6 +42,9 @@ const SUITES: [(&str, [&str; 4]); 2] = [
 ];
 /// The packages that cargo-nextest runs. The stage `tidy` runs tests/structure.
 const NEXTEST: [&str; 5] = ["bench", "journeys", "limits", "trials", "xtask"];
+
+/// Timeout of `docker info`.
+const DOCKER_INFO_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Runs all stages, the quick ones, or `cargo test` with arguments.
 pub fn run(args: &TestArgs, interrupt: &Interrupt) -> Result<()> {
@@ -219,8 +223,8 @@ fn trials(stages: &mut Stages<'_>) -> Result<()> {
         let command = format!("cargo xtask {trial} --short");
         let needed = [&tools::SERVERS, tools::for_trial(trial)].concat();
         let stage = Stage { name: trial, command: &command, tools: &needed };
-        if trial == "containers" && !has_docker_engine() {
-            stages.skip(trial, "there is no Docker engine: `docker info` fails");
+        if trial == "containers" && !has_docker_engine(stages.interrupt) {
+            stages.skip(trial, "there is no Docker engine: `docker info` fails, or takes more than 20 s");
             continue;
         }
         let mut run = Command::new(programs.join("trials"));
@@ -230,8 +234,14 @@ fn trials(stages: &mut Stages<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns whether a Docker engine runs on this machine.
-fn has_docker_engine() -> bool {
-    let info = Command::new("docker").arg("info").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    info.is_ok_and(|status| status.success())
+/// Returns whether a Docker engine on this machine responds in time. One that hangs is none.
+fn has_docker_engine(interrupt: &Interrupt) -> bool {
+    let mut info = Command::new("docker");
+    info.arg("info").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let Ok(mut child) = info.spawn() else { return false };
+    let status = process::wait(&mut child, DOCKER_INFO_TIMEOUT, || interrupt.check().is_err());
+    if status.is_none() {
+        process::end(&mut child);
+    }
+    status.is_some_and(|status| status.success())
 }
