@@ -49,6 +49,7 @@ pub fn for_trial(name: &str) -> &'static [&'static str] {
         ],
         "containers" => &[
             "bash",
+            "chromium-headless-shell",
             "curl",
             "debootstrap",
             "docker",

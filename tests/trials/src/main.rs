@@ -1,6 +1,7 @@
 //! `trials`: the services as they run, under failure, load and abuse. `cargo xtask NAME` builds and runs one.
 
 mod abuse;
+mod browser;
 mod chaos;
 mod clients;
 mod command;

@@ -1,5 +1,7 @@
 //! A headless Chromium, driven by the DevTools protocol over a pipe.
 
+pub mod swagger_ui;
+
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -34,6 +36,12 @@ pub struct Page {
 impl Browser {
     /// Starts Chromium with an empty profile.
     pub fn start() -> Result<Self> {
+        Self::start_trusting(None)
+    }
+
+    /// Starts Chromium with an empty profile. It trusts certificates whose public key has this digest (SHA-256 of the
+    /// DER form, in base64).
+    pub fn start_trusting(key_digest: Option<&str>) -> Result<Self> {
         let folder = folder("chromium")?;
         // Chromium reads commands from file descriptor 3 and writes messages to 4, each ended by a zero byte.
         let mut command = Command::new("sh");
@@ -41,6 +49,7 @@ impl Browser {
         command.arg(tools::find("chromium-headless-shell")?);
         command.arg(format!("--user-data-dir={}", folder.path().display()));
         command.args(["--remote-debugging-pipe", "--disable-dev-shm-usage", "--no-first-run", "about:blank"]);
+        command.args(key_digest.map(|digest| format!("--ignore-certificate-errors-spki-list={digest}")));
         if rustix::process::geteuid().is_root() {
             command.arg("--no-sandbox"); // the sandbox does not work for root
         }

@@ -1,6 +1,7 @@
 //! Rules for the Ingress and for the Gateway with its HTTPRoute: both serve the same paths of one host.
 //!
-//! No package has the schemas of the Gateway API, so these rules also check what the schemas would.
+//! kubernetes-validate has no schemas of the Gateway API, whose kinds are custom resources, so these rules also check
+//! what the schemas would.
 
 use std::collections::BTreeSet;
 

@@ -9,9 +9,11 @@ use stack::ports;
 use stack::trial::Trial;
 
 use super::clients::{Clients, during};
-use super::engine::run_in;
+use super::engine::{HEALTHY_TIMEOUT, run_in};
 use super::plain_http::PlainHttp;
 use super::project::Project;
+use super::replicas::expect_kept;
+use super::volumes;
 use crate::traffic::{Client, Workload, new_prefix};
 
 /// Size of an upload, in bytes. It is on the disk while it is in progress.
@@ -60,6 +62,14 @@ fn check(
     let client = project.client(service, url, Some(project.database_url(service)?))?;
     if service == "system" {
         fill_volume(trial, &project, &client)?;
+        if !trial.short {
+            volumes::run(trial, &project, &client)?;
+        }
+    }
+    if service == "logistics" {
+        // Its port is taken while the old replica runs.
+        let message = "the new replicas cannot be started. The old replicas continue.";
+        expect_kept(&project, service, &project.version, HEALTHY_TIMEOUT, message)?;
     }
     let prefix = new_prefix();
     let mut workloads = client.workloads(&prefix);
@@ -75,12 +85,15 @@ fn check(
     )
 }
 
-/// Test tokens, and a small volume for the temporary files of system.
+/// Test tokens, and volumes of system that can be filled.
 fn additions(service: &str) -> String {
-    let volume = "volumes:
+    let volumes = format!(
+        "volumes:
   system-tmp:
-    driver_opts: {type: tmpfs, device: tmpfs, o: \"size=16m,uid=65532,gid=65532,mode=1777\"}
-";
+    driver_opts: {{type: tmpfs, device: tmpfs, o: \"size=16m,uid=65532,gid=65532,mode=1777\"}}
+{}",
+        volumes::define("postgres", 999)
+    );
     format!(
         "services:
   {service}:
@@ -92,7 +105,7 @@ fn additions(service: &str) -> String {
 secrets:
   jwks: {{file: ../secrets/jwks}}
 {}",
-        if service == "system" { volume } else { "" }
+        if service == "system" { volumes } else { String::new() }
     )
 }
 

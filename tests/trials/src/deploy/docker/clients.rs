@@ -69,6 +69,23 @@ impl<'a> Clients<'a> {
 
     /// Performs an action while clients read from all services and write to some. It may affect those only.
     pub fn during(&self, affected: &[&str], action: impl FnOnce() -> Result<()>) -> Result<Outcomes> {
+        let one_read =
+            |all: Vec<Workload>| all.into_iter().rfind(|each| !each.is_write()).into_iter().collect();
+        self.during_traffic(affected, one_read, action)
+    }
+
+    /// Performs an action while clients read from all services and write to all. It may affect some only.
+    pub fn during_writes(&self, affected: &[&str], action: impl FnOnce() -> Result<()>) -> Result<Outcomes> {
+        self.during_traffic(affected, |all| all, action)
+    }
+
+    /// `select`: which workloads the services have that the action must not affect.
+    fn during_traffic(
+        &self,
+        affected: &[&str],
+        select: impl Fn(Vec<Workload>) -> Vec<Workload>,
+        action: impl FnOnce() -> Result<()>,
+    ) -> Result<Outcomes> {
         let prefix = new_prefix();
         let mut workloads = Vec::new();
         for client in &self.clients {
@@ -76,7 +93,7 @@ impl<'a> Clients<'a> {
             if affected.contains(&client.service) {
                 workloads.extend(all);
             } else {
-                workloads.extend(all.into_iter().rfind(|each| !each.is_write()).map(Workload::unaffected));
+                workloads.extend(select(all).into_iter().map(Workload::unaffected));
             }
         }
         during(self.trial, &self.clients, &prefix, workloads, action)

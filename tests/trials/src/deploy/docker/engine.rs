@@ -9,7 +9,7 @@ use stack::trial::Trial;
 use crate::command::output;
 
 /// Time until a container is healthy.
-const HEALTHY_TIMEOUT: Duration = Duration::from_secs(120);
+pub const HEALTHY_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Runs docker and returns its output.
 pub fn docker(arguments: &[&str]) -> Result<String> {
@@ -52,4 +52,15 @@ pub fn wait_healthy(trial: &Trial<'_>, containers: &[String]) -> Result<Duration
         let states = containers.iter().map(|container| inspect(container, ".State.Health.Status"));
         Ok(states.collect::<Result<Vec<_>>>()?.iter().all(|state| state == "healthy"))
     })
+}
+
+/// Removes images.
+pub fn remove_images(ids: &[String]) {
+    let mut command = Command::new("docker");
+    command.args(["image", "rm", "--force"]).args(ids);
+    if !ids.is_empty()
+        && let Err(error) = output(&mut command)
+    {
+        eprintln!("  cannot remove the images: {error:#}");
+    }
 }

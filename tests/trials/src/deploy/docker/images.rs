@@ -7,14 +7,11 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use stack::checkout::{self, SERVICES};
-use stack::tools;
 use stack::trial::Trial;
 
-use super::engine::docker;
+use super::engine::{docker, remove_images};
+use super::stand_ins::StandIns;
 use crate::command::output;
-
-/// Label of the stand-ins, and of all images that are built from them.
-const STAND_INS: &str = "label=drover.stand-in";
 
 /// Images of the services. Dropped, they and the stand-ins that were made for them are removed.
 #[derive(Debug)]
@@ -22,12 +19,11 @@ pub struct Images<'a> {
     trial: &'a Trial<'a>,
     /// Their tag.
     pub version: String,
-    /// The tag of another version of them.
+    /// The tag of another version of them, which the short form has of livestock only.
     pub next: String,
     /// A docker program that can build.
     builder: PathBuf,
-    /// Ids of the stand-ins that existed before.
-    kept: Vec<String>,
+    _stand_ins: StandIns,
 }
 
 impl<'a> Images<'a> {
@@ -39,20 +35,16 @@ impl<'a> Images<'a> {
         let builder = output(&mut Command::new(checkout::root().join("deploy/docker/builder.sh")))?;
         let version = format!("trial-{}", std::process::id());
         let next = format!("{version}-next");
-        let images = Self { trial, version, next, builder: builder.trim().into(), kept: list(STAND_INS) };
+        let stand_ins = StandIns::make(trial, &[])?;
+        let images = Self { trial, version, next, builder: builder.trim().into(), _stand_ins: stand_ins };
         let begun = Instant::now();
-        let mut stand_ins = Command::new(checkout::root().join("deploy/docker/stand-ins.sh"));
-        let weed = tools::find("weed")?;
-        let folders: Vec<_> = weed.parent().into_iter().chain([Path::new("/usr/sbin")]).collect();
-        output(stand_ins.env("PATH", tools::path_with(&folders)?))?;
-        trial.note("base images", format!("present after {:.0} s", begun.elapsed().as_secs_f64()), "present");
-
-        let begun = Instant::now();
-        let programs = images.import_programs()?;
+        let root = checkout::root();
+        let programs = [format!("PROGRAMS={}", images.import_programs()?)];
         let mut sizes = Vec::new();
         for service in SERVICES {
-            for version in [&images.version, &images.next] {
-                images.build_service(service, version, &programs)?;
+            images.build_service(service, &images.version, &root, &programs)?;
+            if !trial.short || service == "livestock" {
+                images.build_service(service, &images.next, &root, &programs)?;
             }
             let size = docker(&["image", "inspect", "--format={{.Size}}", &name(service, &images.version)])?;
             sizes.push(format!("{} MiB", size.parse::<u64>()? >> 20));
@@ -62,31 +54,39 @@ impl<'a> Images<'a> {
         Ok(images)
     }
 
-    /// Builds an image of a service whose commands fail. Returns its tag.
-    pub fn build_failing(&self, service: &str) -> Result<String> {
-        let version = format!("{}-failing", self.version);
-        let folder = self.trial.path("failing");
+    /// Builds an image of a service that migrates and then only waits, so that it is never healthy. Returns its tag.
+    pub fn build_waiting(&self, service: &str) -> Result<String> {
+        let version = format!("{}-waiting", self.version);
+        let folder = self.trial.path("waiting");
         fs::create_dir_all(&folder)?;
+        let command = r#"["/bin/sh", "-c", "[ \"$0\" != migrate ] || exec drover migrate; exec sleep 1000"]"#;
         fs::write(
             folder.join("Dockerfile"),
-            format!("FROM {}\nENTRYPOINT [\"/bin/false\"]\n", name(service, &self.version)),
+            format!("FROM {}\nENTRYPOINT {command}\n", name(service, &self.version)),
         )?;
-        let mut build = Command::new(&self.builder);
-        build.env("DOCKER_BUILDKIT", "1").args(["build", "--quiet", "--tag"]);
-        output(build.arg(name(service, &version)).arg(&folder))?;
+        output(self.build_command().args(["--tag", &name(service, &version)]).arg(&folder))?;
         Ok(version)
     }
 
-    fn build_service(&self, service: &str, version: &str, programs: &str) -> Result<()> {
-        let mut build = Command::new(&self.builder);
-        build.env("DOCKER_BUILDKIT", "1").current_dir(checkout::root());
-        build.args(["build", "--quiet", "--file", "deploy/Dockerfile", "--tag", &name(service, version)]);
-        for argument in
-            [format!("SERVICE={service}"), format!("VERSION={version}"), format!("PROGRAMS={programs}")]
-        {
-            build.args(["--build-arg", &argument]);
+    /// Builds the image of a service by deploy/Dockerfile, in a folder, with more build arguments.
+    pub fn build_service(&self, service: &str, version: &str, folder: &Path, more: &[String]) -> Result<()> {
+        let mut build = self.build_command();
+        build.arg("--file").arg(checkout::root().join("deploy/Dockerfile"));
+        let arguments = [
+            format!("SERVICE={service}"),
+            format!("VERSION={version}"),
+            format!("REVISION={}", revision(version)),
+        ];
+        for argument in arguments.iter().chain(more) {
+            build.args(["--build-arg", argument]);
         }
-        output(build.arg(".")).map(drop)
+        output(build.args(["--tag", &name(service, version)]).arg(folder)).map(drop)
+    }
+
+    fn build_command(&self) -> Command {
+        let mut build = Command::new(&self.builder);
+        build.env("DOCKER_BUILDKIT", "1").args(["build", "--quiet"]);
+        build
     }
 
     /// Makes an image of the trial's programs, for the argument PROGRAMS of the Dockerfile.
@@ -111,20 +111,15 @@ impl<'a> Images<'a> {
 
 impl Drop for Images<'_> {
     fn drop(&mut self) {
-        let mut images = list(&format!("reference=drover/*:{}*", self.version));
-        images.extend(list(STAND_INS).into_iter().filter(|id| !self.kept.contains(id)));
-        let mut remove = Command::new("docker");
-        remove.args(["image", "rm", "--force"]).args(images);
-        if let Err(error) = output(&mut remove) {
-            eprintln!("  cannot remove the images: {error:#}");
-        }
+        let filter = format!("reference=drover/*:{}*", self.version);
+        let ids = docker(&["image", "ls", "--quiet", "--filter", &filter]).unwrap_or_default();
+        remove_images(&ids.lines().map(str::to_owned).collect::<Vec<_>>());
     }
 }
 
-/// Returns the ids of the images that match a filter.
-fn list(filter: &str) -> Vec<String> {
-    let ids = docker(&["image", "ls", "--quiet", "--filter", filter]);
-    ids.unwrap_or_default().lines().map(str::to_owned).collect()
+/// The revision that the images of a version are labelled with.
+pub fn revision(version: &str) -> String {
+    format!("revision-of-{version}")
 }
 
 fn name(service: &str, version: &str) -> String {

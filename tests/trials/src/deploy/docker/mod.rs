@@ -6,15 +6,21 @@
 
 mod alone;
 mod clients;
+mod confinement;
 mod engine;
 mod failures;
 mod images;
+mod login;
+mod migrations;
+mod order;
 mod plain_http;
 mod project;
 mod replicas;
 mod restart;
 mod roles;
 mod site;
+mod stand_ins;
+mod volumes;
 
 use std::time::Instant;
 
@@ -29,18 +35,24 @@ use self::project::Project;
 /// Starts everything, sends requests while containers come, go, fail and are replaced, and starts each service alone.
 pub fn run(trial: &Trial<'_>) -> Result<()> {
     let images = Images::build(trial)?;
-    let project = Project::new(trial, &images)?;
+    let mut project = Project::new(trial, &images)?;
     let begun = Instant::now();
     project.start()?;
     let figure = format!("healthy after {:.0} s", begun.elapsed().as_secs_f64());
     trial.note("docker-compose.yml in containers", figure, "healthy");
     site::check(trial, &project, &super::probe_paths(trial)?)?;
     roles::check(trial, &project)?;
+    confinement::check(trial, &project, &images)?;
 
     let http = PlainHttp::start(trial, &project)?;
     let clients = Clients::new(trial, &project, &http)?;
     replicas::run(trial, &project, &images, &clients)?;
+    migrations::run(trial, &project, &images, &clients)?;
     failures::run(trial, &project, &clients)?;
+    if !trial.short {
+        order::run(trial, &project, &clients)?;
+    }
     alone::run(trial, &project, &clients, &http)?;
-    restart::run(trial, &project, &clients)
+    restart::run(trial, &project, &clients)?;
+    login::run(trial, &mut project)
 }

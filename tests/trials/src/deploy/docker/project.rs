@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use stack::trial::Trial;
@@ -13,10 +15,14 @@ use stack::{checkout, ports, tools};
 use super::engine::address;
 use super::images::Images;
 use crate::command::output;
+use crate::deploy::compose::MAIN;
 use crate::traffic::Client;
 
 /// The demo accepts test tokens.
 const FILES: &str = "docker-compose.yml:docker-compose.demo.yml";
+
+/// All containers that run: those that others need come last.
+pub const CONTAINERS: [&str; 7] = ["proxy", "livestock", "logistics", "system", "store", "redis", "postgres"];
 
 /// A project. Dropped, its containers, networks and volumes are removed.
 #[derive(Debug)]
@@ -24,6 +30,8 @@ pub struct Project<'a> {
     trial: &'a Trial<'a>,
     /// Its name, with which the names of containers, networks and volumes begin.
     pub name: String,
+    /// The tag of its images.
+    pub version: String,
     folder: PathBuf,
     files: String,
     variables: Vec<(&'static str, String)>,
@@ -45,7 +53,8 @@ impl<'a> Project<'a> {
             ("DROVER_HTTPS_PORT", port.to_string()),
             ("DROVER_PUBLIC_URL", format!("https://localhost:{port}")),
         ];
-        let project = Self { trial, name, folder, files: FILES.to_owned(), variables, port };
+        let (version, files) = (images.version.clone(), FILES.to_owned());
+        let project = Self { trial, name, version, folder, files, variables, port };
         output(&mut project.command("deploy/secrets.sh"))?;
         Ok(project)
     }
@@ -63,6 +72,7 @@ impl<'a> Project<'a> {
         Ok(Self {
             trial: self.trial,
             name: format!("{}-{service}", self.name),
+            version: self.version.clone(),
             folder: self.folder.clone(),
             files: format!("deploy/compose/{service}.yml:{added}"),
             variables: self.variables.iter().cloned().chain(variables).collect(),
@@ -87,16 +97,34 @@ impl<'a> Project<'a> {
         self.compose(&[&up[..], &["logistics"]].concat()).map(drop)
     }
 
-    /// Replaces the replicas of a service.
-    pub fn replace(&self, service: &str, version: &str) -> Result<String> {
+    /// Replaces the replicas of a service. New ones have this time to become healthy.
+    pub fn replace(&self, service: &str, version: &str, limit: Duration) -> Result<String> {
         let mut script = self.command("deploy/docker/replace.sh");
         script.env("DROVER_VERSION", version).env("COMPOSE", tools::find("docker-compose")?);
-        output(script.arg(service))
+        output(script.env("HEALTHY_SECONDS", limit.as_secs().to_string()).arg(service))
+    }
+
+    /// Accepts the sample users of the profile `login` instead of test tokens, as docs/operations/identity-providers.md
+    /// describes, and starts their provider. Returns their password.
+    pub fn start_login(&mut self) -> Result<String> {
+        let lines = fs::read_to_string(self.folder.join("deploy/login/env")).context("deploy/login/env")?;
+        OpenOptions::new().append(true).open(self.folder.join(".env"))?.write_all(lines.as_bytes())?;
+        MAIN.clone_into(&mut self.files);
+        self.variables.push(("COMPOSE_PROFILES", "login".to_owned()));
+        self.start()?;
+        Ok(self.compose(&["exec", "-T", "login", "cat", "/run/secrets/login-password"])?.trim().to_owned())
     }
 
     /// Returns the ids of the running containers of a service.
     pub fn containers(&self, service: &str) -> Result<Vec<String>> {
         Ok(self.compose(&["ps", "--quiet", service])?.lines().map(str::to_owned).collect())
+    }
+
+    /// Returns the ids of all containers, sorted, also of those that do not run.
+    pub fn all_containers(&self) -> Result<Vec<String>> {
+        let mut ids: Vec<_> = self.compose(&["ps", "--all", "--quiet"])?.lines().map(str::to_owned).collect();
+        ids.sort_unstable();
+        Ok(ids)
     }
 
     /// Returns the id of the first running container of a service.

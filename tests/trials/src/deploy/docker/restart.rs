@@ -8,18 +8,18 @@ use stack::trial::Trial;
 
 use super::clients::Clients;
 use super::engine::{docker, inspect, wait_healthy};
-use super::project::Project;
+use super::project::{CONTAINERS, Project};
 
-/// All containers: those that others need come last.
-const REVERSE: [&str; 7] = ["proxy", "livestock", "logistics", "system", "store", "redis", "postgres"];
+/// Time within which requests may fail once all containers are healthy.
+const SETTLED: Duration = Duration::from_secs(10);
 /// Time until PostgreSQL accepts connections.
 const POSTGRES_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Stops all containers, checks PostgreSQL's health check, starts them, and requires that everything works.
 pub fn run(trial: &Trial<'_>, project: &Project<'_>, clients: &Clients<'_>) -> Result<()> {
-    let containers = REVERSE.map(|name| project.containers(name));
+    let containers = CONTAINERS.map(|name| project.containers(name));
     let containers = containers.into_iter().collect::<Result<Vec<_>>>()?;
-    let postgres = containers[REVERSE.len() - 1].concat();
+    let postgres = containers[CONTAINERS.len() - 1].concat();
     let containers = containers.concat();
     stop(trial, project)?;
     check_health_check(trial, &postgres).context("PostgreSQL alone")?;
@@ -31,11 +31,13 @@ pub fn run(trial: &Trial<'_>, project: &Project<'_>, clients: &Clients<'_>) -> R
     wait_healthy(trial, &containers)?;
     let figure = format!("healthy after {:.0} s", begun.elapsed().as_secs_f64());
     let outcomes = clients.during(&SERVICES, || Ok(()))?;
+    // The services find the others again while a busy machine still starts them.
+    let is_right = outcomes.failed_for <= SETTLED && outcomes.unexpected == 0 && outcomes.violations == 0;
     trial.expect(
-        outcomes.failed == 0 && outcomes.violations == 0,
+        is_right,
         "all containers stopped, and started in the opposite order, PostgreSQL last",
         format!("{figure}; {}", outcomes.figures()),
-        "failed 0, violations 0",
+        format!("failed within {} s, unexpected 0, violations 0", SETTLED.as_secs()),
     )
 }
 

@@ -22,6 +22,7 @@ pub fn check(trial: &Trial<'_>, project: &Project<'_>, probes: &BTreeSet<String>
     check_try_script(trial, project)?;
     check_hidden_paths(trial, project)?;
     check_redirect(trial, project)?;
+    check_hsts(trial, project)?;
     check_memory(trial, project)?;
     check_logs(project)
 }
@@ -77,6 +78,22 @@ fn check_redirect(trial: &Trial<'_>, project: &Project<'_>) -> Result<()> {
     let found = format!("{} {}", status.trim_end(), location.unwrap_or_default().trim_end());
     let expected = "http/2 301 /system/";
     trial.expect(found == expected, format!("redirect of {url}"), found, expected)
+}
+
+/// Checks that browsers are told to use HTTPS only, except on localhost, where other programs have other ports.
+fn check_hsts(trial: &Trial<'_>, project: &Project<'_>) -> Result<()> {
+    let port = project.https_port();
+    let resolve = format!("drover.example:{port}:127.0.0.1");
+    let mut found = Vec::new();
+    for host in ["drover.example", "localhost"] {
+        let url = format!("https://{host}:{port}/system/healthz");
+        let headers =
+            curl(project, &["--resolve", &resolve, "--output", "/dev/null", "--dump-header", "-", &url])?;
+        let value = headers.lines().find_map(|line| line.strip_prefix("strict-transport-security: "));
+        found.push(format!("{host} {}", value.map_or("none", str::trim_end)));
+    }
+    let (found, expected) = (found.join(", "), "drover.example max-age=31536000, localhost none");
+    trial.expect(found == expected, "Strict-Transport-Security", found.clone(), expected)
 }
 
 /// Reports the memory of the containers. None may have been ended by its limit.
