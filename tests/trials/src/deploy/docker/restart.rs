@@ -12,6 +12,8 @@ use super::project::{CONTAINERS, Project};
 
 /// Time within which requests may fail once all containers are healthy.
 const SETTLED: Duration = Duration::from_secs(10);
+/// Time until Docker has started a container.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time until PostgreSQL accepts connections.
 const POSTGRES_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -26,7 +28,9 @@ pub fn run(trial: &Trial<'_>, project: &Project<'_>, clients: &Clients<'_>) -> R
 
     let begun = Instant::now();
     for container in &containers {
-        docker(&["container", "start", container])?;
+        // Another program of this machine may have taken the proxy's port for a connection.
+        let start = || Ok(docker(&["container", "start", container]).is_ok());
+        trial.wait_for("Docker starts the container", START_TIMEOUT, start)?;
     }
     wait_healthy(trial, &containers)?;
     let figure = format!("healthy after {:.0} s", begun.elapsed().as_secs_f64());
