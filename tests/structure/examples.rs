@@ -1,7 +1,7 @@
 //! What each rule reports in small examples, and what it does not.
 
 use crate::files::Files;
-use crate::{manifests, modules, services, text};
+use crate::{documents, manifests, modules, services, text};
 
 /// Makes files from lines of the form `path: line of the file`.
 fn files(lines: &str) -> Files {
@@ -86,6 +86,41 @@ fn files_of_services() {
     files.retain(|path, _| !gone.iter().any(|gone| path.starts_with(gone)));
     assert_reports(services::missing_files, &files, &gone);
     assert_reports(services::missing_files, &Files::new(), &["services/"]);
+}
+
+#[test]
+fn operations_of_documents() {
+    let body = r##"{"content": {"multipart/x": {"schema": {"$ref": "#/s"}, "example": {"a": 1}}, "y": {}}}"##;
+    let files = files(&format!(
+        r#"services/s/openapi.json: {{"tags": [{{"name": "t", "description": "d"}}, {{"name": "u"}}], "s": {{"properties": {{"a": 1, "b": 1}}}}, "paths": {{"/p": {{
+        services/s/openapi.json: "get": {{"operationId": "g", "summary": "s", "tags": ["t"], "parameters": [{{"name": "n", "required": true, "example": 1}}]}},
+        services/s/openapi.json: "put": {{"operationId": "p", "tags": ["u"], "requestBody": {body}, "responses": {{"400": {{}}}}}},
+        services/s/openapi.json: "delete": {{"operationId": "d", "summary": "s", "tags": [], "parameters": [{{"name": "n", "required": true}}]}}
+        services/s/openapi.json: }}}}}}"#
+    ));
+    let ends = |violations: Vec<String>| -> Vec<String> {
+        violations
+            .iter()
+            .filter_map(|v| Some(v.strip_prefix("services/s/openapi.json: ")?.to_owned()))
+            .collect()
+    };
+    assert_eq!(
+        ends(documents::missing_examples(&files)),
+        [
+            "DELETE /p has no example: n",
+            "PUT /p has no example: the form field b",
+            "PUT /p has no example: the body (y)"
+        ]
+    );
+    assert_eq!(
+        ends(documents::missing_descriptions(&files)),
+        [
+            "DELETE /p has no described tag: add it to the tags of the service",
+            "PUT /p has no summary",
+            "PUT /p has no described tag: add it to the tags of the service",
+            "PUT /p has no body of status 400"
+        ]
+    );
 }
 
 #[test]

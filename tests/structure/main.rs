@@ -5,6 +5,7 @@
 //! (`[workspace.lints]`). rustfmt limits the width of code.
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
+mod documents;
 mod examples;
 mod files;
 mod manifests;
@@ -37,6 +38,8 @@ rules! {
     services_have_the_same_files: services::missing_files,
     secret_settings_are_secret_strings: services::bare_secrets,
     only_stores_use_diesel: services::diesel,
+    openapi_documents_have_examples: documents::missing_examples,
+    openapi_documents_describe_their_operations: documents::missing_descriptions,
     handlers_are_in_modules_named_handlers: modules::handlers,
     only_handlers_use_the_state_of_a_service: modules::state,
     sibling_modules_do_not_use_each_other_in_circles: modules::circles,

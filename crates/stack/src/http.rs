@@ -78,7 +78,7 @@ impl HttpClient {
         self.send_with(method, url, token, &[], body)
     }
 
-    /// Sends a request with further headers.
+    /// Sends a request with further headers. A JSON body may have another `content-type`, in lower case.
     pub fn send_with(
         &self,
         method: &str,
@@ -94,7 +94,9 @@ impl HttpClient {
         if let Some(token) = token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
+        let has_type = headers.iter().any(|(name, _)| *name == "content-type");
         let sent = match body {
+            Body::Json(json) if has_type => self.0.run(request.body(json.to_string())?),
             Body::Empty => self.0.run(request.body(())?),
             Body::Json(json) => {
                 self.0.run(request.header("content-type", "application/json").body(json.to_string())?)

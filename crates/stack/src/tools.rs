@@ -74,6 +74,7 @@ pub fn for_trial(name: &str) -> &'static [&'static str] {
             "systemd-analyze",
         ],
         "docs" => &["curl", "git", "shellcheck"],
+        "docspage" => &["chromium-headless-shell", "nginx"],
         "fuzz" => &["python3", "schemathesis"],
         "login" => &["bash", "chromium-headless-shell", "docker-compose", "nanoidp", "nginx", "openssl"],
         "replicas" => &["libfaketime.so.1", "nginx"],

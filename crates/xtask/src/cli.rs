@@ -57,6 +57,9 @@ pub enum Command {
     /// Check the documents: commands, settings, links and examples
     #[command(disable_help_flag = true)]
     Docs(ToolArgs),
+    /// Send the examples of the OpenAPI documents, and try operations out on the docs pages in a browser
+    #[command(disable_help_flag = true)]
+    Docspage(ToolArgs),
     /// Generate clients from the OpenAPI documents, check their types, and use them
     #[command(disable_help_flag = true)]
     Clients(ToolArgs),

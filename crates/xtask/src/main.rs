@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Command::Expand(args) => tool::trial("expand", &args, stop),
         Command::Dashboards(args) => tool::trial("dashboards", &args, stop),
         Command::Docs(args) => tool::trial("docs", &args, stop),
+        Command::Docspage(args) => tool::trial("docspage", &args, stop),
         Command::Clients(args) => tool::trial("clients", &args, stop),
         Command::Login(args) => tool::trial("login", &args, stop),
         Command::Token(args) => token::run(&args),

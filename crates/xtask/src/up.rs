@@ -5,6 +5,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::Result;
+use stack::environment::variables;
 use stack::interrupt::Interrupt;
 use stack::keys::DevKeys;
 use stack::service::ServiceConfig;
@@ -15,11 +16,17 @@ use crate::cli::UpArgs;
 use crate::launch::Programs;
 use crate::{examples, launch, seed, webhooks};
 
+/// How long the printed tokens are valid.
+const TOKEN_TTL: Duration = Duration::from_secs(12 * 3600);
+
 /// Builds and starts the services, prints how to call them, and stops them after a signal.
 pub fn run(args: &UpArgs, interrupt: &Interrupt) -> Result<()> {
     let data = launch::data_folder(&args.data)?;
     let mut config = launch::config(&args.backends, &data, args.port, &Vec::new());
     if args.demo {
+        for environment in &mut config.environment {
+            environment.extend(variables([("SERVER__DEMO_DATA", "true".to_owned())]));
+        }
         config.environment[1].extend(webhooks::receive()?);
     }
     let services = config.services()?;
@@ -79,12 +86,15 @@ fn introduction(services: &[ServiceConfig], data: &Path, keys: &DevKeys) -> Stri
         org_name: Some("Penybont Farm"),
         roles: &[],
     };
-    let token = carys.token(keys, Duration::from_secs(12 * 3600));
+    let token = carys.token(keys, TOKEN_TTL);
+    let admin = ["admin".to_owned()];
+    let docs_token = Identity { roles: &admin, ..carys }.token(keys, TOKEN_TTL);
     format!(
         "{}\nTry it (Carys of Penybont Farm; the token is valid for 12 hours):\n\n  \
          curl -H 'Authorization: Bearer {token}' '{}/v1/loads?limit=5'\n\n\
-         The documentation pages take the same token. One for another user: \
-         cargo xtask token --data '{}' --user NAME --org ORGANISATION\n\
+         On the documentation pages, press Authorize and paste this token of Carys with the role admin. With --demo, \
+         every operation succeeds with its example:\n\n  {docs_token}\n\n\
+         A token for another user: cargo xtask token --data '{}' --user NAME --org ORGANISATION\n\
          Ctrl-C stops everything.\n",
         text_table::render(["service", "base URL", "documentation", "log"], &rows),
         services[1].url(),

@@ -5,6 +5,7 @@
 mod breeds;
 mod categories;
 mod config;
+mod examples;
 mod listings;
 mod reports;
 mod schema;
@@ -45,6 +46,12 @@ impl Service for Livestock {
     const TITLE: &'static str = "Drover livestock";
     const ABOUT: &'static str = "Listings of animals and supplies, offered or wanted";
     const PORT: u16 = 8083;
+    const TAGS: &'static [(&'static str, &'static str)] = &[
+        ("categories", "Categories of listings"),
+        ("listings", "Listings of animals and supplies, and their lifecycle"),
+        ("reports", "Reports of listings to the administrators"),
+        ("wishlist", "Listings that a user watches"),
+    ];
     type Settings = Settings;
 
     fn migrations() -> Migrations {
@@ -81,6 +88,10 @@ impl Service for Livestock {
             breeds: Breeds::embedded()?,
             facets: Arc::default(),
         })
+    }
+
+    async fn create_demo_data(&self) -> anyhow::Result<()> {
+        Ok(listings::create_demo_data(&self.db, &self.categories, &self.breeds).await?)
     }
 
     fn is_warm(&self) -> bool {

@@ -5,6 +5,7 @@
 
 mod commodities;
 mod config;
+mod examples;
 mod loads;
 mod notifications;
 mod schema;
@@ -43,6 +44,11 @@ impl Service for Logistics {
     const TITLE: &'static str = "Drover logistics";
     const ABOUT: &'static str = "Loads of commodities: creation, search, proof of delivery and notifications";
     const PORT: u16 = 8082;
+    const TAGS: &'static [(&'static str, &'static str)] = &[
+        ("commodities", "The catalogue of commodities"),
+        ("loads", "Loads, their history, and proofs of their delivery"),
+        ("notifications", "Sending loads to drivers and carriers, and the log of these notifications"),
+    ];
     type Settings = Settings;
 
     fn migrations() -> Migrations {
@@ -88,6 +94,10 @@ impl Service for Logistics {
             batches: loads::Batches::new(settings)?,
             weight_tolerance: loads::WeightTolerance::of(settings),
         })
+    }
+
+    async fn create_demo_data(&self) -> anyhow::Result<()> {
+        Ok(loads::create_demo_data(&self.db, &self.commodities).await?)
     }
 
     async fn dependencies(&self) -> Vec<(&'static str, bool)> {

@@ -5,6 +5,7 @@
 mod cache;
 mod config;
 mod countries;
+mod examples;
 mod files;
 mod places;
 mod schema;
@@ -55,6 +56,13 @@ impl Service for System {
     const ABOUT: &'static str =
         "Stores uploaded files, resolves places and addresses, and lists countries and regions.";
     const PORT: u16 = 8081;
+    const TAGS: &'static [(&'static str, &'static str)] = &[
+        ("addresses", "Search for places, addresses and postcodes"),
+        ("cache", "The cache of places"),
+        ("countries", "Countries and their regions"),
+        ("files", "Files of loads and listings"),
+        ("locations", "Locations by address, coordinates or three words"),
+    ];
     type Settings = Settings;
 
     fn migrations() -> Migrations {
@@ -109,6 +117,10 @@ impl Service for System {
             secrets,
             settings: settings.clone(),
         })
+    }
+
+    async fn create_demo_data(&self) -> anyhow::Result<()> {
+        Ok(files::create_demo_data(&self.db, &self.store, self.settings.sweep_grace()).await?)
     }
 
     async fn dependencies(&self) -> Vec<(&'static str, bool)> {

@@ -8,6 +8,7 @@ mod command;
 mod crash;
 mod deploy;
 mod docs;
+mod docspage;
 mod expand;
 mod faults;
 mod fuzz;
@@ -63,6 +64,7 @@ enum Name {
     Restore,
     Dashboards,
     Docs,
+    Docspage,
     Clients,
     Expand,
     Login,
@@ -81,6 +83,7 @@ impl Name {
             Self::Restore => restore::run(trial),
             Self::Dashboards => observability::run(trial),
             Self::Docs => docs::run(trial),
+            Self::Docspage => docspage::run(trial),
             Self::Clients => clients::run(trial),
             Self::Expand => expand::run(trial, cli.release.as_deref()),
             Self::Login => login::run(trial),

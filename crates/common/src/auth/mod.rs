@@ -39,6 +39,21 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// Returns a user of the demo data: id, name, organisation and its name. Has no token.
+    pub fn sample([id, name, organisation, organisation_name]: [&str; 4]) -> Self {
+        Self {
+            user_id: id.to_owned(),
+            user_name: name.to_owned(),
+            organisation: Some(Organisation {
+                id: organisation.to_owned(),
+                name: Some(organisation_name.to_owned()),
+            }),
+            admin: false,
+            token: SecretString::default(),
+            request: RequestContext::without_request(),
+        }
+    }
+
     /// Returns true if the caller acts for this organisation.
     pub fn acts_for(&self, organisation_id: &str) -> bool {
         self.organisation.as_ref().is_some_and(|own| own.id == organisation_id)

@@ -43,6 +43,12 @@ pub struct Server {
     /// Refuses requests with unknown query parameters. By default they are ignored, and named in the response header
     /// `X-Unknown-Parameters`.
     pub strict_parameters: bool,
+    /// Stores at start, unless they exist, the records that the examples of the OpenAPI document name: a few loads,
+    /// listings and files of the organisation `penybont-farm`. For demonstrations.
+    pub demo_data: bool,
+    /// Base URLs of the other services for the links on the docs page: `NAME=URL`, where the URL may be relative to the
+    /// page. By default they follow from `public_url`.
+    pub docs_links: Vec<String>,
     /// Origins that browsers may call from; `*` allows every origin. Without origins only the public route group has
     /// CORS headers.
     #[serde(serialize_with = "redact::origins")]
@@ -70,6 +76,8 @@ impl Default for Server {
             shutdown_seconds: 30,
             json_bytes: 1 << 20,
             strict_parameters: false,
+            demo_data: false,
+            docs_links: Vec::new(),
             cors_origins: Vec::new(),
             rate_per_second: 0,
             rate_burst: 100,

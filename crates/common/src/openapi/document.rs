@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::OpenApi;
 
-use super::is_public;
+use super::{examples, is_public};
 use crate::response::error::ErrorBody;
 use crate::wire;
 
@@ -44,6 +44,7 @@ pub(crate) fn finish(openapi: &OpenApi) -> anyhow::Result<Value> {
             add_headers(operation, method == "post" && !without_key);
         }
     }
+    examples::complete(&mut document);
     Ok(document)
 }
 

@@ -2,6 +2,7 @@
 //! validation use the document, so that it cannot differ from what the service does.
 
 mod document;
+mod examples;
 mod login;
 mod published;
 mod schema_validator;

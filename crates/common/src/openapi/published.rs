@@ -15,7 +15,22 @@ pub(crate) fn publish(document: &Value, public_url: Option<&str>) -> Value {
     simplify(&mut published);
     let texts = take_texts(&mut published);
     inline(&mut published, &texts);
+    open_union_members(&mut published);
     published
+}
+
+/// Adds `additionalProperties: true` to the members of each union that has it. Otherwise a generated client that takes
+/// one member for another drops the properties that only the other has.
+fn open_union_members(document: &mut Value) {
+    let Some(schemas) = document.pointer_mut("/components/schemas").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let unions = schemas.values().filter(|schema| schema["additionalProperties"] == true);
+    let members = unions.filter_map(|union| union["anyOf"].as_array()).flatten();
+    let names = members.filter_map(|member| member["$ref"].as_str()?.rsplit('/').next());
+    for name in names.map(str::to_owned).collect::<Vec<_>>() {
+        schemas[&name]["additionalProperties"] = json!(true);
+    }
 }
 
 /// Removes the schemas of plain texts from the components and returns them by reference.
@@ -29,12 +44,17 @@ fn take_texts(document: &mut Value) -> Map<String, Value> {
     names.into_iter().filter_map(take).collect()
 }
 
+/// Returns the members except examples, which are values: their members are not those of a schema.
+fn schema_parts(members: &mut Map<String, Value>) -> impl Iterator<Item = &mut Value> {
+    members.iter_mut().filter(|(name, _)| *name != "example").map(|(_, part)| part)
+}
+
 /// Replaces references to texts by their schemas. Generators take a reference beside a description for an object.
 fn inline(part: &mut Value, texts: &Map<String, Value>) {
     match part {
         Value::Array(items) => items.iter_mut().for_each(|item| inline(item, texts)),
         Value::Object(members) => {
-            members.values_mut().for_each(|member| inline(member, texts));
+            schema_parts(members).for_each(|member| inline(member, texts));
             let text = members.get("$ref").and_then(Value::as_str).and_then(|name| texts.get(name));
             if let Some(Value::Object(text)) = text.cloned() {
                 members.remove("$ref");
@@ -84,12 +104,17 @@ fn simplify(part: &mut Value) {
                 members.insert("type".to_owned(), json!("string"));
                 members.insert("format".to_owned(), json!(format));
             }
+            if members.contains_key("in")
+                && let Some(Value::Array(types)) = members.get_mut("schema").and_then(|s| s.get_mut("type"))
+            {
+                types.retain(|name| name != "null"); // a parameter is absent instead
+            }
             if let Some(Value::Object(content)) = members.get_mut("content")
                 && let Some(stored) = content.remove("*/*")
             {
                 content.insert(BINARY.to_owned(), stored);
             }
-            members.values_mut().for_each(simplify);
+            schema_parts(members).for_each(simplify);
         }
         _ => {}
     }
@@ -102,12 +127,14 @@ mod tests {
     #[test]
     fn replaces_constructs_that_generators_refuse() {
         let document = json!({
-            "paths": { "/v1/files/{id}": { "get": { "responses": { "200": { "content": { "*/*": {
-                "schema": { "type": "string", "format": "binary" }
-            } } } } } } },
+            "paths": { "/v1/files/{id}": { "get": {
+                "parameters": [{ "in": "header", "schema": { "type": ["string", "null"] } }],
+                "responses": { "200": { "content": { "*/*": { "schema": { "type": "string", "format": "binary" } } } } }
+            } } },
             "components": { "schemas": {
                 "Day": { "anyOf": [{ "type": "string", "format": "date" }, { "type": "string", "format": "date-time" }] },
-                "Ids": { "type": ["array", "string"], "items": { "type": ["string", "null"] } },
+                "Ids": { "type": ["array", "string"], "items": { "type": ["string", "null"] }, "example": { "type": ["x"] } },
+                "Any": { "anyOf": [{ "$ref": "#/components/schemas/Ids" }], "additionalProperties": true },
                 "Load": { "properties": {
                     "day": { "oneOf": [{ "$ref": "#/components/schemas/Day" }, { "type": "null" }], "description": "Due" },
                     "first": { "$ref": "#/components/schemas/Day", "description": "The first" }
@@ -116,11 +143,18 @@ mod tests {
         });
         let expected = json!({
             "servers": [{ "url": "../" }],
-            "paths": { "/v1/files/{id}": { "get": { "responses": { "200": { "content": {
-                "application/octet-stream": { "schema": { "type": "string", "format": "binary" } }
-            } } } } } },
+            "paths": { "/v1/files/{id}": { "get": {
+                "parameters": [{ "in": "header", "schema": { "type": "string" } }],
+                "responses": { "200": { "content": {
+                    "application/octet-stream": { "schema": { "type": "string", "format": "binary" } }
+                } } }
+            } } },
             "components": { "schemas": {
-                "Ids": { "type": "array", "items": { "type": ["string", "null"] } },
+                "Ids": {
+                    "type": "array", "items": { "type": ["string", "null"] }, "example": { "type": ["x"] },
+                    "additionalProperties": true
+                },
+                "Any": { "anyOf": [{ "$ref": "#/components/schemas/Ids" }], "additionalProperties": true },
                 "Load": { "properties": {
                     "day": { "type": ["string", "null"], "format": "date-or-date-time", "description": "Due" },
                     "first": { "type": "string", "format": "date-or-date-time", "description": "The first" }

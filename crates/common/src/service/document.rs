@@ -4,6 +4,7 @@ use actix_web::App;
 use serde_json::Value;
 use utoipa::openapi::info::{InfoBuilder, LicenseBuilder};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::tag::TagBuilder;
 use utoipa_actix_web::AppExt;
 use utoipa_actix_web::scope::scope;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -32,6 +33,10 @@ pub(super) fn exact_openapi<S: Service>() -> anyhow::Result<Value> {
         .description(Some(S::ABOUT))
         .license(Some(LicenseBuilder::new().name(LICENSE).identifier(Some(LICENSE)).build()))
         .build();
+    let tags = S::TAGS.iter().chain(&[("settings", "Settings of the service that apply without a restart")]);
+    let tag =
+        |(name, description): &(&str, &str)| TagBuilder::new().name(*name).description(Some(*description));
+    document.tags = Some(tags.map(|pair| tag(pair).build()).collect());
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
     document.components.get_or_insert_default().add_security_scheme("bearer", SecurityScheme::Http(bearer));
     finish(&document)

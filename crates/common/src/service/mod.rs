@@ -5,6 +5,7 @@ pub mod cli;
 mod connection;
 mod connection_limit;
 mod cors;
+mod docs_links;
 mod document;
 mod drain;
 mod health;
@@ -44,6 +45,8 @@ pub trait Service: Sized + Send + Sync + 'static {
     const ABOUT: &'static str;
     /// Default port.
     const PORT: u16;
+    /// Tags of the operations, with their descriptions.
+    const TAGS: &'static [(&'static str, &'static str)] = &[];
     /// Section `service` of the configuration.
     type Settings: Default + Clone + std::fmt::Debug + Serialize + DeserializeOwned + Send;
 
@@ -87,6 +90,14 @@ pub trait Service: Sized + Send + Sync + 'static {
         settings: &Self::Settings,
         context: &ServiceContext,
     ) -> impl Future<Output = anyhow::Result<Self>>;
+    /// Stores the records that the examples of the OpenAPI document name, unless they exist. Called at start with the
+    /// setting `server.demo_data`.
+    ///
+    /// # Errors
+    /// Fails if the records cannot be stored.
+    fn create_demo_data(&self) -> impl Future<Output = anyhow::Result<()>> {
+        std::future::ready(Ok(()))
+    }
     /// Returns whether the service has read what it answers its first requests from. Until then `/readyz` is 503.
     fn is_warm(&self) -> bool {
         true

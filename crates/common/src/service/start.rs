@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::web::Data;
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use database::Database;
 
 use super::drain::Acceptor;
@@ -13,7 +13,7 @@ use super::listen::listen;
 use super::running::Running;
 use super::state::State;
 use super::tables::{migrations, options};
-use super::{Service, ServiceContext, background, server};
+use super::{Service, ServiceContext, background, docs_links, server};
 use crate::auth::Verifier;
 use crate::config::Config;
 use crate::middleware::rate_limit::RateLimiter;
@@ -32,6 +32,9 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
     let address = listener.local_addr()?;
     let (context, export) = open_context::<S>(&config, address).await?;
     let state = Arc::new(State::<S>::open(&config, &context).await?);
+    if config.server.demo_data {
+        create_demo_data(state.service.get_ref()).await?;
+    }
     let acceptor = Acceptor(listener.try_clone()?);
     let worker_state = state.clone();
     let server = server::serve(listener, &config.server, move || worker_state.app())?;
@@ -59,12 +62,25 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
     })
 }
 
+/// Stores the records of the examples. If another replica stored them at the same time, the second attempt finds them.
+async fn create_demo_data<S: Service>(service: &S) -> anyhow::Result<()> {
+    if let Err(error) = service.create_demo_data().await {
+        tracing::debug!(error = format!("{error:?}"), "the demo data was not stored at first");
+        service.create_demo_data().await.context(
+            "cannot store the demo data: set server.demo_data (DROVER_SERVER__DEMO_DATA) to false, or use the embedded \
+             tables of commodities and categories",
+        )?;
+    }
+    Ok(())
+}
+
 /// Validates the settings that every service has.
 ///
 /// # Errors
 /// Names the setting to change.
 pub(super) fn check<T: Default>(config: &Config<T>) -> anyhow::Result<()> {
     config.server.check()?;
+    docs_links::check(&config.server.docs_links)?;
     config.auth.docs.login()?;
     config.traces.check()?;
     RateLimiter::open(&config.server)?;

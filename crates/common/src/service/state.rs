@@ -13,7 +13,7 @@ use super::cors::cors;
 use super::document::{exact_openapi, operations};
 use super::health::{self, Readiness, ServiceIndex};
 use super::swagger_ui::SwaggerUi;
-use super::{Service, ServiceContext};
+use super::{Service, ServiceContext, docs_links};
 use crate::Error;
 use crate::auth::Verifier;
 use crate::config::{Config, Timeouts};
@@ -61,6 +61,7 @@ impl<S: Service> State<S> {
             add_login(&mut document, login);
         }
         let public_url = server.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/'));
+        let bar = docs_links::bar(S::NAME, &context.public_url, &server.docs_links)?;
         let api = Data::new(Api::new(&document, public_url)?);
         let settings = Data::new(RuntimeSettings::open(&context.db, &config.log.level).await?);
         Ok(Self {
@@ -77,7 +78,7 @@ impl<S: Service> State<S> {
             locks: Data::default(),
             traces: Data::new(context.traces.clone()),
             index: Data::new(ServiceIndex::new::<S>(&context.public_url)),
-            swagger_ui: Data::new(SwaggerUi::new(login.as_ref())?),
+            swagger_ui: Data::new(SwaggerUi::new(S::TITLE, bar, login.as_ref())?),
             readiness: Data::default(),
             cors_origins: server.cors_origins.clone(),
         })

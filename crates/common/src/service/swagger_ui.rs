@@ -4,6 +4,9 @@
 //! The page adds a hash of the content to the URL of each file (`?v=`), so browsers may cache it for a year. URLs
 //! without the hash are revalidated by `ETag`.
 //!
+//! The page has the title of its service, and a bar with links to the pages of the others
+//! ([`docs_links`](super::docs_links)). It stores the token in the browser, so that a reload keeps it.
+//!
 //! With the settings `auth.docs` the page offers to log in. Swagger UI then returns from the identity provider to
 //! `oauth2-redirect.html`, whose URL it derives from its own, and so also under a path prefix.
 
@@ -29,6 +32,11 @@ use crate::Error;
 use crate::config::DocsLogin;
 
 const INDEX: &str = "index.html";
+/// Own files of the page: name, media type and content.
+const OWN_FILES: [(&str, &str, &str); 2] = [
+    ("docs-page.js", "text/javascript", include_str!("docs-page.js")),
+    ("docs-page.css", "text/css", include_str!("docs-page.css")),
+];
 /// Bytes of a content hash in URLs and `ETag`s.
 const HASH_BYTES: usize = 16;
 const YEAR_SECONDS: u32 = 31_536_000;
@@ -41,6 +49,9 @@ pub(super) struct SwaggerUi {
     /// The files that were requested so far.
     assets: RwLock<HashMap<String, Arc<Asset>>>,
     login: Option<oauth::Config>,
+    title: &'static str,
+    /// The links to the other services, as HTML.
+    bar: String,
     content_policy: HeaderValue,
 }
 
@@ -113,14 +124,16 @@ fn inflate(content: &[u8]) -> Result<Vec<u8>, Error> {
 }
 
 impl SwaggerUi {
-    /// Creates the page, with a login if there is one.
+    /// Creates the page with this title and [bar](super::docs_links), and with a login if there is one.
     ///
     /// # Errors
     /// Fails if the host of the token endpoint cannot be part of a header.
-    pub(super) fn new(login: Option<&DocsLogin>) -> anyhow::Result<Self> {
+    pub(super) fn new(title: &'static str, bar: String, login: Option<&DocsLogin>) -> anyhow::Result<Self> {
         let token_origin = login.map(|login| format!(" {}", login.token_url.origin().ascii_serialization()));
         Ok(Self {
             assets: RwLock::default(),
+            title,
+            bar,
             login: login.map(|login| {
                 let config = oauth::Config::new().client_id(&login.client_id).scopes(login.scopes.clone());
                 config.use_pkce_with_authorization_code_grant(true)
@@ -137,7 +150,7 @@ impl SwaggerUi {
         }
         let Some(mut asset) = self.load(name)? else { return Ok(None) };
         if name == INDEX {
-            asset = self.with_versions(&asset)?;
+            asset = self.complete(&asset)?;
         }
         let asset = Arc::new(asset);
         // Only files that exist are cached, so the number of Swagger UI's files bounds the cache.
@@ -145,10 +158,18 @@ impl SwaggerUi {
         Ok(Some(asset))
     }
 
-    /// Adds to each URL in the page the hash of its file.
-    fn with_versions(&self, page: &Asset) -> Result<Asset, Error> {
+    /// Adds to the page its title, its bar and own files, and to each URL the hash of its file.
+    fn complete(&self, page: &Asset) -> Result<Asset, Error> {
         let html = if page.is_gzipped { inflate(&page.content)? } else { page.content.to_vec() };
         let html = String::from_utf8(html).map_err(|error| Error::Internal(error.into()))?;
+        let html = html
+            .replace("<title>Swagger UI</title>", &format!("<title>{}</title>", self.title))
+            .replace(
+                "</head>",
+                "  <link rel=\"stylesheet\" type=\"text/css\" href=\"./docs-page.css\" />\n  </head>",
+            )
+            .replace("<body>", &format!("<body>\n    {}", self.bar))
+            .replace("</body>", "  <script src=\"./docs-page.js\"> </script>\n  </body>");
         let mut parts = Vec::new();
         for part in html.split('"') {
             let name = part.trim_start_matches("./");
@@ -160,12 +181,17 @@ impl SwaggerUi {
 
     /// Loads an embedded file.
     fn load(&self, name: &str) -> Result<Option<Asset>, Error> {
+        if let Some((_, content_type, content)) = OWN_FILES.iter().find(|(own, ..)| *own == name) {
+            let content_type = format!("{content_type}; charset=utf-8");
+            return Ok(Some(Asset::new(content_type, Bytes::from_static(content.as_bytes()), false)));
+        }
         let config = match &self.login {
             Some(login) => Config::with_oauth_config([DOCUMENT], login.clone()),
             None => Config::from(DOCUMENT),
         };
         // No online validator, which would receive the document.
-        let file = utoipa_swagger_ui::serve(name, Arc::new(config.validator_url("none")));
+        let config = config.validator_url("none").persist_authorization(true).use_base_layout();
+        let file = utoipa_swagger_ui::serve(name, Arc::new(config));
         let file = file.map_err(|error| Error::Internal(anyhow!(error.to_string())))?;
         Ok(file.map(|file| {
             let content = Bytes::copy_from_slice(&file.bytes);
@@ -197,10 +223,13 @@ mod tests {
 
     #[test]
     fn page_adds_hashes_to_urls() {
-        let swagger_ui = SwaggerUi::new(None).unwrap();
+        let swagger_ui = SwaggerUi::new("Drover x", "<nav>y</nav>".to_owned(), None).unwrap();
         let page = swagger_ui.asset(INDEX).unwrap().unwrap();
         let html = String::from_utf8(page.content.to_vec()).unwrap();
+        assert!(html.contains("<title>Drover x</title>") && html.contains("<nav>y</nav>"), "{html}");
         for name in ["swagger-ui.css", "swagger-ui-bundle.js", "swagger-initializer.js", "favicon-32x32.png"]
+            .into_iter()
+            .chain(OWN_FILES.map(|(name, ..)| name))
         {
             let asset = swagger_ui.asset(name).unwrap().unwrap();
             assert!(html.contains(&format!("\"./{name}?v={}\"", asset.hash)), "{html}");

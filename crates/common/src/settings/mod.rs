@@ -27,7 +27,10 @@ const RELOAD_INTERVAL: Duration = Duration::from_secs(2);
 /// The settings document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
-#[schema(as = Settings)]
+#[schema(
+    as = Settings,
+    example = json!({ "logging": { "level": "info", "filter": "actix_web=warn" } })
+)]
 pub(crate) struct Document {
     /// Log level and filter.
     #[schema(required = true)]

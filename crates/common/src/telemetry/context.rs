@@ -49,6 +49,11 @@ impl RequestContext {
         })
     }
 
+    /// Returns the context of work that no request caused.
+    pub(crate) fn without_request() -> Self {
+        Self::new(&HeaderMap::new(), None, None)
+    }
+
     fn new(headers: &HeaderMap, parent: Option<SpanContext>, traced: Option<Context>) -> Self {
         let own = traced.as_ref().map(|context| context.span().span_context().clone());
         Self {

@@ -19,7 +19,7 @@ use crate::launch::Programs;
 use crate::tool;
 
 /// The trials in the order in which they run.
-const TRIALS: [&str; 13] = [
+const TRIALS: [&str; 14] = [
     "deploy",
     "containers",
     "fuzz",
@@ -31,6 +31,7 @@ const TRIALS: [&str; 13] = [
     "restore",
     "dashboards",
     "docs",
+    "docspage",
     "expand",
     "login",
 ];

@@ -47,6 +47,22 @@ pub(crate) trait CategoryForm: Sized {
 
 /// A new listing of sheep.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "type": "selling", "isDraft": false, "categoryIds": [1, 105],
+    "location": {
+        "address": { "city": "Brecon", "region": "Powys", "postcode": "LD3 7HR", "countryISO": "GB" },
+        "coordinates": { "lat": 51.9469, "lon": -3.3915 },
+    },
+    "price": { "type": "fixed", "pricePerUnit": { "amount": 145, "currency": "GBP" } },
+    "files": null,
+    "description": "24 Beulah shearling ewes, hill reared, correct mouths.",
+    "tags": ["spring"],
+    "properties": {
+        "title": "Beulah shearling ewes", "breed": "Beulah Speckled Face", "breedType": "pure", "type": ["store"],
+        "additionalInfo": ["pedigree"], "sexes": "shearlings,ewes", "quantity": 24, "minAge": 14, "maxAge": 18,
+        "health": { "data": "Heptavac-P and fluke treatment in February" },
+    },
+}))]
 pub(crate) struct SheepForm {
     #[serde(flatten)]
     listing: ListingForm,
@@ -70,6 +86,27 @@ impl CategoryForm for SheepForm {
 
 /// A new listing of cattle.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "type": "selling", "isDraft": false, "categoryIds": [2, 206],
+    "location": {
+        "address": { "city": "Brecon", "region": "Powys", "postcode": "LD3 7HR", "countryISO": "GB" },
+        "coordinates": { "lat": 51.9469, "lon": -3.3915 },
+    },
+    "price": { "type": "fixed", "pricePerUnit": { "amount": 1250, "currency": "GBP" } },
+    "files": null,
+    "description": "12 Hereford cross store steers, farm assured, out-wintered.",
+    "tags": ["farm assured"],
+    "properties": {
+        "title": "Hereford store steers", "breed": "Hereford", "breedType": "cross", "type": "store",
+        "additionalInfo": ["crossbred"], "sexes": "steers", "quantity": 12, "minAge": 16, "maxAge": 20,
+        "societyNumber": "UK-HB-4471",
+        "health": { "tbStatus": "clear", "tbDetails": "Tested clear in January", "tbInterval": "12 months" },
+        "performance": {
+            "averageWeight": { "name": "kilogram", "conversion": 1, "weight": 465 },
+            "dailyLiveWeightGain": { "name": "kilogram", "conversion": 1, "weight": 0.9 },
+        },
+    },
+}))]
 pub(crate) struct CattleForm {
     #[serde(flatten)]
     listing: ListingForm,
@@ -93,6 +130,23 @@ impl CategoryForm for CattleForm {
 
 /// A new listing of a working dog.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "type": "selling", "isDraft": false, "categoryIds": [3, 301],
+    "location": {
+        "address": { "city": "Brecon", "region": "Powys", "postcode": "LD3 7HR", "countryISO": "GB" },
+        "coordinates": { "lat": 51.9469, "lon": -3.3915 },
+    },
+    "price": { "type": "fixed", "pricePerUnit": { "amount": 3500, "currency": "GBP" } },
+    "files": null,
+    "description": "Trained sheepdog with a wide outrun, easy to handle, used daily.",
+    "tags": ["trained"],
+    "properties": {
+        "title": "Trained Border Collie", "breed": "Border Collie", "breedType": "pure", "sex": "male",
+        "registration": {
+            "dateOfBirth": "2023-04-12", "isRegistered": true, "registrationNumber": "00/412233", "name": "Moss",
+        },
+    },
+}))]
 pub(crate) struct WorkingDogForm {
     #[serde(flatten)]
     listing: ListingForm,
@@ -116,6 +170,17 @@ impl CategoryForm for WorkingDogForm {
 
 /// A new listing of feed.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "type": "selling", "isDraft": false, "categoryIds": [4, 401],
+    "location": {
+        "address": { "city": "Brecon", "region": "Powys", "postcode": "LD3 7HR", "countryISO": "GB" },
+        "coordinates": { "lat": 51.9469, "lon": -3.3915 },
+    },
+    "price": { "type": "fixed", "pricePerUnit": { "amount": 32, "currency": "GBP" } },
+    "files": null,
+    "description": "Meadow hay in small bales, made in July, under cover.",
+    "tags": ["hay"],
+}))]
 pub(crate) struct FeedForm {
     #[serde(flatten)]
     listing: ListingForm,
@@ -136,6 +201,17 @@ impl CategoryForm for FeedForm {
 
 /// A new listing of bedding.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "type": "selling", "isDraft": false, "categoryIds": [5, 501],
+    "location": {
+        "address": { "city": "Brecon", "region": "Powys", "postcode": "LD3 7HR", "countryISO": "GB" },
+        "coordinates": { "lat": 51.9469, "lon": -3.3915 },
+    },
+    "price": { "type": "fixed", "pricePerUnit": { "amount": 24, "currency": "GBP" } },
+    "files": null,
+    "description": "Barley straw in round bales, dry, loading available.",
+    "tags": ["straw"],
+}))]
 pub(crate) struct BeddingForm {
     #[serde(flatten)]
     listing: ListingForm,

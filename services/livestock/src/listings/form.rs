@@ -84,7 +84,7 @@ impl ListingForm {
 /// The request that closes a listing.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
-#[schema(as = CloseListing)]
+#[schema(as = CloseListing, example = json!({ "status": "sold" }))]
 pub(crate) struct CloseForm {
     /// The new status.
     #[schema(required = true)]

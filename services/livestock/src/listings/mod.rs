@@ -5,6 +5,7 @@ mod background;
 mod category_forms;
 mod csv_columns;
 mod currency;
+mod demo;
 mod document_point;
 mod events;
 mod facets;
@@ -21,6 +22,7 @@ mod search_fields;
 mod store;
 
 pub(crate) use background::{rebuild_stale_rows, run_background, run_snapshots};
+pub(crate) use demo::create_demo_data;
 pub(crate) use facets::FacetService;
 pub(crate) use handlers::routes;
 pub(crate) use metrics::register_metrics;

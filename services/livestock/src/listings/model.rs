@@ -13,6 +13,7 @@ use super::document_point::point_of;
 use super::geo::{km_of, squared_chord};
 use super::location::Location;
 use super::price::Price;
+use super::properties::ListingProperties;
 use super::search_fields::SearchFields;
 
 /// Animals or supplies that are offered or wanted.
@@ -49,7 +50,7 @@ pub(crate) struct Listing {
     pub(crate) tags: Vec<String>,
     /// The properties of the category.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Object, required = false)]
+    #[schema(value_type = ListingProperties, required = false)]
     pub(crate) properties: Option<Map<String, Value>>,
     /// When the listing was created.
     #[serde(rename = "createdAtUTC")]

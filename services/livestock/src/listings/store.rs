@@ -250,9 +250,13 @@ fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Listing, E
 
 /// Returns the error for a listing that the caller cannot see.
 fn not_visible(c: &mut AnyConnection, id: Id) -> Error {
-    let exists = diesel::select(diesel::dsl::exists(listings::table.find(id))).get_result(c);
     let message = "This listing is another organisation's and was never published.";
-    exists.map_or_else(Error::from, |exists| Error::forbidden_or_not_found(exists, message))
+    exists(c, id).map_or_else(|error| error, |exists| Error::forbidden_or_not_found(exists, message))
+}
+
+/// Returns true if there is a listing with this id.
+pub(super) fn exists(c: &mut AnyConnection, id: Id) -> Result<bool, Error> {
+    Ok(diesel::select(diesel::dsl::exists(listings::table.find(id))).get_result(c)?)
 }
 
 /// What one call of [`rebuild_stale_rows`] did.

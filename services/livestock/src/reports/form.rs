@@ -9,7 +9,10 @@ use super::model::ReportReason;
 /// A report of a listing.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
-#[schema(as = ReportListing)]
+#[schema(
+    as = ReportListing,
+    example = json!({ "reason": "misleading", "message": "The photograph shows other animals." })
+)]
 pub(crate) struct ReportForm {
     /// Why the listing is reported.
     #[schema(required = true)]

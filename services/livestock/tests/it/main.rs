@@ -4,6 +4,7 @@
 mod authorization;
 mod categories;
 mod create;
+mod demo_data;
 mod document;
 mod events;
 mod facets;

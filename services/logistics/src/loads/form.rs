@@ -15,6 +15,11 @@ use crate::commodities::Catalogue;
 
 /// A load that is created by its organiser.
 #[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "organiserId": "penybont-farm", "organiserName": "Penybont Farm", "commodityId": 10, "reference": "PB-2026-0301",
+    "deliveryDateISO": "2026-03-01", "weight": 29, "weightNet": null, "vehicleRegistration": "VX21 ABC",
+    "pickupPostcode": "LD3 7HR", "dropoffPostcode": "HR4 9AR", "files": null, "tags": ["spring"],
+}))]
 pub(crate) struct OrganiserForm {
     /// The id of the caller's organisation.
     #[serde(default, rename = "organiserId")]
@@ -36,6 +41,12 @@ pub(crate) struct OrganiserForm {
 
 /// A load that is created by its carrier.
 #[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "organisationId": "border-grain", "organisationName": "Border Grain Merchants", "carrierId": "penybont-farm",
+    "carrierName": "Penybont Farm", "commodityId": 1, "reference": "BG-2026-0301", "deliveryDateISO": "2026-03-01",
+    "weight": 28.5, "vehicleRegistration": "VX21 ABC", "pickupPostcode": "LD3 7HR", "dropoffPostcode": "HR6 8QW",
+    "files": null, "tags": [],
+}))]
 pub(crate) struct CarrierForm {
     /// The id of the organiser, who can then see the load.
     #[serde(default, rename = "organisationId")]

@@ -3,6 +3,7 @@
 mod batch;
 mod columns;
 mod creator_backfill;
+mod demo;
 mod edit;
 mod export;
 mod form;
@@ -19,6 +20,7 @@ mod stored_load;
 
 pub(crate) use batch::Batches;
 pub(crate) use creator_backfill::{backfill_creators_at_start, run_creator_backfill};
+pub(crate) use demo::create_demo_data;
 pub(crate) use fulltext::run_fulltext_indexer;
 pub(crate) use handlers::routes;
 pub(crate) use proof::WeightTolerance;

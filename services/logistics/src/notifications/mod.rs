@@ -24,5 +24,5 @@ pub(crate) use handlers::routes;
 pub(crate) use metrics::{register_metrics, report_backlog};
 pub(crate) use model::{Event, NewNotification, Notification};
 pub(crate) use prune::prune_periodically;
-pub(crate) use store::{create, drop_pending_of_driver, list};
+pub(crate) use store::{create, create_with_id, drop_pending_of_driver, list};
 pub(crate) use webhook::Channel;

@@ -36,10 +36,19 @@ pub(crate) fn create<L: Serialize>(
     c: &mut AnyConnection,
     new: &NewNotification<'_, L>,
 ) -> Result<Created, Error> {
+    create_with_id(c, Id::new(), new)
+}
+
+/// As [`create`], with an id for the notification if it is a new one.
+pub(crate) fn create_with_id<L: Serialize>(
+    c: &mut AnyConnection,
+    id: Id,
+    new: &NewNotification<'_, L>,
+) -> Result<Created, Error> {
     if let Some(id) = update_pending(c, new)? {
         return Ok(Created { id, is_new: false });
     }
-    let (id, at) = (Id::new(), shared_now(c)?);
+    let at = shared_now(c)?;
     let row = (
         n::id.eq(id),
         n::load_id.eq(new.load_id),

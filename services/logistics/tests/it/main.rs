@@ -13,6 +13,7 @@ mod create;
 mod creators;
 mod csv_roundtrip;
 mod date_messages;
+mod demo_data;
 mod diagnostics;
 mod drivers;
 mod edit;

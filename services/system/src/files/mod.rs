@@ -5,6 +5,7 @@
 //! so that every row has its complete content. The [sweep] removes content without a row.
 
 pub(crate) mod content;
+mod demo;
 mod form;
 mod handlers;
 mod kind;
@@ -19,4 +20,5 @@ mod store;
 mod stored_contents;
 pub(crate) mod sweep;
 
+pub(crate) use demo::create_demo_data;
 pub(crate) use handlers::{MAX_TENANT_RESOLVES, routes};

@@ -107,6 +107,11 @@ pub(super) fn find_content_names_cached(
     Ok(names)
 }
 
+/// Returns true if there is a file with this id.
+pub(super) fn exists(c: &mut AnyConnection, id: Id) -> Result<bool, Error> {
+    Ok(diesel::select(diesel::dsl::exists(files::table.find(id))).get_result(c)?)
+}
+
 /// Returns true if no file was ever uploaded.
 pub(super) fn is_empty(c: &mut AnyConnection) -> Result<bool, Error> {
     Ok(contents::table.select(contents::hash).first::<String>(c).optional()?.is_none())

@@ -19,7 +19,7 @@ const DEFAULT_LIMIT: i64 = 10;
 #[into_params(parameter_in = Query)]
 pub(super) struct WordsParams {
     /// Three words separated by dots or spaces, in any case: `word.word.word`.
-    #[param(required = true, value_type = String, min_length = 1, max_length = 1000,
+    #[param(required = true, value_type = String, min_length = 1, max_length = 1000, example = "traceable.backwoods.rowboat",
         pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
     query: QueryText,
 }
@@ -38,9 +38,10 @@ impl WordsParams {
 #[into_params(parameter_in = Query)]
 pub(super) struct AddressIdParams {
     /// Id of a search result.
-    #[param(required = true)]
+    #[param(required = true, example = "place:2647074")]
     id: Name,
     /// Source of the search result, in any case. Default: the configured provider.
+    #[param(example = "gazetteer")]
     source: Option<QueryText>,
 }
 
@@ -69,10 +70,10 @@ impl AddressIdParams {
 #[into_params(parameter_in = Query)]
 pub(super) struct CoordinatesParams {
     /// Latitude in degrees (WGS84).
-    #[param(required = true, minimum = -90, maximum = 90)]
+    #[param(required = true, minimum = -90, maximum = 90, example = 52.0565)]
     lat: f64,
     /// Longitude in degrees (WGS84).
-    #[param(required = true, minimum = -180, maximum = 180)]
+    #[param(required = true, minimum = -180, maximum = 180, example = -2.716)]
     lon: f64,
 }
 
@@ -90,11 +91,13 @@ impl CoordinatesParams {
 #[into_params(parameter_in = Query)]
 pub(super) struct SearchParams {
     /// A place, an address or a postcode. With `id`, filters the contents of the container.
+    #[param(example = "hereford")]
     query: QueryText,
     /// Id of a container whose contents are listed.
     id: Option<Name>,
     /// ISO 3166-1 alpha-2 code of a country, in any case. Restricts the matches to this country.
     #[serde(rename = "countryISO")]
+    #[param(example = "GB")]
     country_iso: Option<QueryText>,
     /// Maximum number of matches. Default: 10.
     #[param(minimum = 1, maximum = 100)]

@@ -2,13 +2,17 @@
 
 pub mod swagger_ui;
 
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use stack::servers::folder;
 use stack::{process, tools};
@@ -122,6 +126,22 @@ impl Browser {
     /// Waits for an element and clicks it.
     pub fn click(&mut self, page: &Page, element: &str) -> Result<()> {
         self.wait(page, &format!("((element) => element && (element.click(), true))({element})")).map(drop)
+    }
+
+    /// Loads the page again.
+    pub fn reload(&mut self, page: &Page) -> Result<()> {
+        self.evaluate(page, "window.isOld = true")?;
+        self.call(Some(&page.session), "Page.reload", &json!({}))?;
+        self.wait(page, "window.isOld !== true && document.readyState === 'complete'").map(drop)
+    }
+
+    /// Writes a picture of the page as PNG.
+    pub fn screenshot(&mut self, page: &Page, file: &Path) -> Result<()> {
+        let size = json!({"width": 1280, "height": 1600, "deviceScaleFactor": 1, "mobile": false});
+        self.call(Some(&page.session), "Emulation.setDeviceMetricsOverride", &size)?;
+        let picture = self.call(Some(&page.session), "Page.captureScreenshot", &json!({}))?;
+        let png = STANDARD.decode(picture["data"].as_str().unwrap_or_default())?;
+        fs::write(file, png).with_context(|| format!("cannot write {}", file.display()))
     }
 
     fn attach(&mut self, target: &Value) -> Result<Page> {

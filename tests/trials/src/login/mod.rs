@@ -57,7 +57,7 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     let created = http.send("POST", &url, Some(&owen.token), &load)?;
     ensure!(created.status == 200, "a load of the user's organisation: {} {}", created.status, created.json);
     for (visit, service, operation, status, part) in [
-        (&owen, "logistics", "search_loads", "200", r#""reference": "LOGIN-1""#),
+        (&owen, "logistics", "list_commodities", "200", r#""name": "Feed Wheat""#),
         (&anna, "system", "find_settings", "200", r#""level": "info""#),
         (&carys, "livestock", "find_settings", "403", "This needs the role admin."),
     ] {

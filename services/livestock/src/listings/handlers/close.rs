@@ -6,6 +6,7 @@ use common::wire::ActionResult;
 use common::{Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, PathId};
 
 use crate::Livestock;
+use crate::examples;
 use crate::listings::form::CloseForm;
 use crate::listings::model::Status;
 use crate::listings::{metrics, store};
@@ -15,7 +16,7 @@ use crate::listings::{metrics, store};
 /// A draft can be cancelled; it stays visible to its organisation only. Closing a listing again with the same status
 /// changes nothing.
 #[utoipa::path(operation_id = "close_listing", tag = "listings", security(("bearer" = [])),
-    params(("id" = String, Path, description = "The listing's id")),
+    params(("id" = String, Path, description = "The listing's id", example = json!(examples::LISTING_TO_CLOSE))),
     request_body = CloseForm, responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/listings/{id}/close")]
 pub(super) async fn close_listing(

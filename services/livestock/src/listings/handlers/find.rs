@@ -5,12 +5,13 @@ use actix_web::web::Data;
 use common::{Caller, Error, ErrorResponses, JsonResponse, PathId};
 
 use crate::Livestock;
+use crate::examples;
 use crate::listings::model::Listing;
 use crate::listings::store;
 
 /// Get listing
 #[utoipa::path(operation_id = "find_listing", tag = "listings", security(("bearer" = [])),
-    params(("id" = String, Path, description = "The listing's id")),
+    params(("id" = String, Path, description = "The listing's id", example = json!(examples::LISTING))),
     responses((status = 200, body = Listing), ErrorResponses))]
 #[get("/listings/{id}")]
 pub(super) async fn find_listing(

@@ -8,6 +8,7 @@ use common::{Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonRespon
 use database::{Database, Id};
 
 use crate::Livestock;
+use crate::examples;
 use crate::listings::model::Status;
 use crate::listings::{metrics, store};
 
@@ -16,7 +17,7 @@ use crate::listings::{metrics, store};
 /// Everybody can then find the listing and read those of its files that belong to its organisation. A draft with a file
 /// that is archived or not readable is not published. Publishing an active listing changes nothing.
 #[utoipa::path(operation_id = "publish_listing", tag = "listings", security(("bearer" = [])),
-    params(("id" = String, Path, description = "The listing's id")),
+    params(("id" = String, Path, description = "The listing's id", example = json!(examples::DRAFT))),
     responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/listings/{id}/publish")]
 pub(super) async fn publish_listing(

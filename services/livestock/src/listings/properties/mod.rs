@@ -4,6 +4,7 @@ mod animals;
 mod cattle;
 mod dog;
 mod sheep;
+mod union;
 
 use common::validation::ValidationErrors;
 use serde::Serialize;
@@ -13,6 +14,7 @@ use crate::breeds::Breeds;
 pub(crate) use cattle::CattleProperties;
 pub(crate) use dog::WorkingDogProperties;
 pub(crate) use sheep::SheepProperties;
+pub(crate) use union::ListingProperties;
 
 /// The properties of the animals or supplies of one category.
 pub(crate) trait Properties: Serialize {

@@ -33,10 +33,11 @@ pub(crate) struct ListingSearchParams {
     status: Option<StatusFilter>,
     /// A main category (`sheep`, `cattle`, `working dog`, `feed`, `bedding`) or a value of `properties.type`.
     #[serde(rename = "f:commodityType")]
+    #[param(example = "cattle")]
     commodity_type: Option<QueryText>,
     /// Any of these is the breed or the breed type; repeated or comma-separated.
     #[serde(rename = "f:commodityBreed")]
-    #[param(max_items = 50)]
+    #[param(max_items = 50, example = json!(["Hereford"]))]
     breeds: Vec<QueryText>,
     /// Any of these is the breed society; repeated or comma-separated.
     #[serde(rename = "f:commodityBreedSociety")]
@@ -58,15 +59,16 @@ pub(crate) struct ListingSearchParams {
     max_age: Option<f64>,
     /// The organisation that the listing belongs to.
     #[serde(rename = "f:organisationId")]
+    #[param(example = "penybont-farm")]
     organisation_id: Option<QueryText>,
     /// Degrees north of a point; each listing then shows its distance from there.
-    #[param(minimum = -90, maximum = 90)]
+    #[param(minimum = -90, maximum = 90, example = 51.9469)]
     latitude: Option<f64>,
     /// Degrees east of it.
-    #[param(minimum = -180, maximum = 180)]
+    #[param(minimum = -180, maximum = 180, example = -3.3915)]
     longitude: Option<f64>,
     /// The largest distance from the point, in kilometres. Listings without coordinates are not found.
-    #[param(exclusive_minimum = 0, maximum = 20_000)]
+    #[param(exclusive_minimum = 0, maximum = 20_000, example = 50)]
     distance_km: Option<f64>,
     /// `true`: only what the caller has on the wishlist.
     is_wishlisted: bool,

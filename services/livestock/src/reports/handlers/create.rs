@@ -6,6 +6,7 @@ use common::wire::ActionResult;
 use common::{Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, PathId};
 
 use crate::Livestock;
+use crate::examples;
 use crate::reports::form::ReportForm;
 use crate::reports::{metrics, store};
 
@@ -13,7 +14,7 @@ use crate::reports::{metrics, store};
 ///
 /// A user can report a listing once. Listings of the caller's own organisation cannot be reported.
 #[utoipa::path(operation_id = "report_listing", tag = "reports", security(("bearer" = [])),
-    params(("id" = String, Path, description = "The listing's id")),
+    params(("id" = String, Path, description = "The listing's id", example = json!(examples::FOREIGN_LISTING))),
     request_body = ReportForm, responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/listings/{id}/report")]
 pub(super) async fn report_listing(

@@ -5,6 +5,7 @@ use actix_web::web::Data;
 use common::{Admin, Authorized, Error, ErrorResponses, JsonResponse, PathId};
 
 use crate::Livestock;
+use crate::examples;
 use crate::reports::model::Report;
 use crate::reports::store;
 
@@ -12,7 +13,7 @@ use crate::reports::store;
 ///
 /// The newest 1,000 reports, newest first.
 #[utoipa::path(operation_id = "list_reports_of_listing", tag = "reports", security(("bearer" = [])),
-    params(("id" = String, Path, description = "The listing's id")),
+    params(("id" = String, Path, description = "The listing's id", example = json!(examples::FOREIGN_LISTING))),
     responses((status = 200, body = [Report]), ErrorResponses))]
 #[get("/listings/{id}/reports")]
 pub(super) async fn list_reports_of_listing(

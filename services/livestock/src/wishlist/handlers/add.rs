@@ -6,13 +6,14 @@ use common::wire::ActionResult;
 use common::{Caller, Error, ErrorResponses, JsonResponse, PathId};
 
 use crate::Livestock;
+use crate::examples;
 use crate::wishlist::store;
 
 /// Add a listing to the wishlist
 ///
 /// A closed listing stays on the wishlist. Adding a listing again changes nothing.
 #[utoipa::path(operation_id = "add_listing_to_wishlist", tag = "wishlist", security(("bearer" = [])),
-    params(("id" = String, Path, description = "The listing's id")),
+    params(("id" = String, Path, description = "The listing's id", example = json!(examples::FOREIGN_LISTING))),
     responses((status = 200, body = ActionResult), ErrorResponses))]
 #[put("/listings/{id}/wishlist")]
 pub(super) async fn add_listing(

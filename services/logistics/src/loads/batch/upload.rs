@@ -23,6 +23,12 @@ const TEXT_FIELDS: [&str; 4] = ["organisationId", "organisationName", "dryRun", 
 /// A batch of loads.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
+#[schema(example = json!({
+    "organisationId": "penybont-farm", "organisationName": "Penybont Farm", "dryRun": false, "repeat": true,
+    "file": [
+        "reference,deliveryDateISO,commodityName,weight,tags\r\nPB-2026-0302,2026-03-02,Feed Barley,28.5,spring\r\n",
+    ],
+}))]
 pub(crate) struct LoadBatchForm {
     /// CSV or XLSX files with a header row of column names: by default up to 10. A deployment may allow more or fewer.
     // The setting `batch_files` limits them, so the schema does not.

@@ -6,6 +6,7 @@ use common::wire::ActionResult;
 use common::{Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, PathId};
 
 use crate::Logistics;
+use crate::examples;
 use crate::loads::store;
 
 /// Accept a load
@@ -13,7 +14,7 @@ use crate::loads::store;
 /// A load that a carrier entered for an organiser is not part of that organiser's completed export until the organiser
 /// accepts it. Accepting again, or accepting a load that needs no acceptance, succeeds and changes nothing.
 #[utoipa::path(operation_id = "accept_load", tag = "loads", security(("bearer" = [])),
-    params(("id" = String, Path, description = "The load's id")),
+    params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD_TO_ACCEPT))),
     responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/loads/{id}/accept")]
 pub(super) async fn accept(

@@ -5,6 +5,7 @@ use actix_web::web::Data;
 use common::{Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, PathId, Precondition};
 
 use crate::Logistics;
+use crate::examples;
 use crate::loads::edit::CancelForm;
 use crate::loads::history::{EventType, NewEvent};
 use crate::loads::model::{Load, Status};
@@ -15,7 +16,7 @@ use crate::loads::store::{self, Update};
 /// Cancels an upcoming load. Searches without `f:status` leave it out from then on. Cancelling again succeeds and
 /// changes nothing.
 #[utoipa::path(operation_id = "cancel_load", tag = "loads", security(("bearer" = [])),
-    params(("id" = String, Path, description = "The load's id"),
+    params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD_TO_CANCEL)),
         ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
     request_body = CancelForm, extensions(("x-optional-body" = json!(true))),
     responses((status = 200, body = Load, headers(("ETag" = String, description = "The revision in quotes"))),

@@ -7,6 +7,7 @@ use common::{Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, Pat
 
 use super::prove::respond;
 use crate::Logistics;
+use crate::examples;
 use crate::loads::history::{EventType, NewEvent, changes};
 use crate::loads::model::{Load, Status};
 use crate::loads::proof::{Correction, Proof};
@@ -17,7 +18,7 @@ use crate::loads::stored_load::StoredLoad;
 ///
 /// Replaces values of the proof of a completed load. The old values stay in the history of the load.
 #[utoipa::path(operation_id = "correct_proof_of_delivery", tag = "loads", security(("bearer" = [])),
-    params(("id" = String, Path, description = "The load's id")),
+    params(("id" = String, Path, description = "The load's id", example = json!(examples::COMPLETED_LOAD))),
     request_body = Correction,
     responses((status = 200, body = Load), ErrorResponses))]
 #[post("/loads/{id}/proof-of-delivery/corrections")]

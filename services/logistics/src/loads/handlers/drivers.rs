@@ -7,6 +7,7 @@ use common::{Caller, Error, ErrorResponses, JsonResponse, PathId};
 use serde_json::json;
 
 use crate::Logistics;
+use crate::examples;
 use crate::loads::history::{Change, Changes, EventType, NewEvent};
 use crate::loads::store::{self, Driver};
 use crate::notifications;
@@ -15,7 +16,7 @@ use crate::notifications;
 ///
 /// Returns the drivers to whom the load was sent and who were not revoked.
 #[utoipa::path(operation_id = "list_load_drivers", tag = "loads", security(("bearer" = [])),
-    params(("id" = String, Path, description = "The load's id")),
+    params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD))),
     responses((status = 200, body = [Driver]), ErrorResponses))]
 #[get("/loads/{id}/drivers")]
 pub(super) async fn list(caller: Caller, path: PathId, app: Data<Logistics>) -> Result<JsonResponse, Error> {
@@ -32,8 +33,9 @@ pub(super) async fn list(caller: Caller, path: PathId, app: Data<Logistics>) -> 
 /// The driver can then neither read the load nor prove its delivery. Notifications of the driver that are still pending
 /// are dropped.
 #[utoipa::path(operation_id = "revoke_load_driver", tag = "loads", security(("bearer" = [])),
-    params(("id" = String, Path, description = "The load's id"),
-        ("driverId" = String, Path, description = "Claim `sub` of the driver's token")),
+    params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD)),
+        ("driverId" = String, Path, description = "Claim `sub` of the driver's token",
+            example = json!(examples::DRIVER))),
     responses((status = 200, body = ActionResult), ErrorResponses))]
 #[delete("/loads/{id}/drivers/{driverId}")]
 pub(super) async fn revoke(

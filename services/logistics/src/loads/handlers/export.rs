@@ -20,9 +20,11 @@ use crate::loads::search::{LoadSearch, TimeRange};
 struct ExportParameters {
     /// The first day or instant of completion.
     #[serde(rename = "startDateISO")]
+    #[param(example = "2026-03-01")]
     start_date: Option<DateOrDateTime>,
     /// The last day or instant of completion. A date covers the whole day.
     #[serde(rename = "endDateISO")]
+    #[param(example = "2026-03-31")]
     end_date: Option<DateOrDateTime>,
     /// `CSV` or `JSON`, in any case; by default the format that the `Accept` header prefers, else CSV.
     format: Option<QueryText>,

@@ -12,6 +12,7 @@ use serde_json::json;
 use utoipa::IntoParams;
 
 use crate::Logistics;
+use crate::examples;
 use crate::loads::model::Load;
 use crate::loads::store;
 
@@ -23,7 +24,7 @@ const MAX_IDS: usize = 100;
 #[into_params(parameter_in = Query)]
 struct IdsParameter {
     /// Comma-separated, at most 100.
-    #[param(required = true, min_length = 1)]
+    #[param(required = true, min_length = 1, example = json!([examples::LOAD, examples::COMPLETED_LOAD].join(",")))]
     ids: String,
 }
 

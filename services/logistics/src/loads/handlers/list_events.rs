@@ -5,6 +5,7 @@ use actix_web::{HttpRequest, get};
 use common::{Caller, Error, ErrorResponses, JsonResponse, ListParams, PathId, Query};
 
 use crate::Logistics;
+use crate::examples;
 use crate::loads::history::{self, LoadEvent};
 use crate::loads::store;
 
@@ -12,7 +13,7 @@ use crate::loads::store;
 ///
 /// Returns an event for each change of the load, oldest first.
 #[utoipa::path(operation_id = "list_load_events", tag = "loads", security(("bearer" = [])),
-    params(("id" = String, Path, description = "The load's id"), ListParams),
+    params(("id" = String, Path, description = "The load's id", example = json!(examples::COMPLETED_LOAD)), ListParams),
     responses((status = 200, body = [LoadEvent]), ErrorResponses))]
 #[get("/loads/{id}/events")]
 pub(super) async fn list(

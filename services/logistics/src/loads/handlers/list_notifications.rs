@@ -5,6 +5,7 @@ use actix_web::web::Data;
 use common::{Caller, Error, ErrorResponses, JsonResponse, PathId};
 
 use crate::Logistics;
+use crate::examples;
 use crate::loads::store;
 use crate::notifications::{self, Notification};
 
@@ -12,7 +13,7 @@ use crate::notifications::{self, Notification};
 ///
 /// Returns the newest 1,000 notifications sent to the load's drivers and carriers, newest first.
 #[utoipa::path(operation_id = "list_notifications_of_load", tag = "notifications", security(("bearer" = [])),
-    params(("id" = String, Path, description = "Id of the load")),
+    params(("id" = String, Path, description = "Id of the load", example = json!(examples::COMPLETED_LOAD))),
     responses((status = 200, body = [Notification]), ErrorResponses))]
 #[get("/loads/{id}/notifications")]
 pub(super) async fn list(caller: Caller, path: PathId, app: Data<Logistics>) -> Result<JsonResponse, Error> {

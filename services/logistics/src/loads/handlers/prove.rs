@@ -9,6 +9,7 @@ use common::{Body, Caller, Error, ErrorResponses, Fingerprint, Idempotency, Json
 use database::{Id, Timestamp};
 
 use crate::Logistics;
+use crate::examples;
 use crate::loads::history::{EventType, NewEvent, changes};
 use crate::loads::model::Load;
 use crate::loads::proof::{self, Delivery, ProofOfDelivery, ProofOfDeliveryOfLoad, UNKNOWN_LOAD};
@@ -34,7 +35,7 @@ pub(super) async fn prove_in_body(
 
 /// Upload proof of delivery (load named in path)
 #[utoipa::path(operation_id = "prove_delivery_of_load", tag = "loads", security(("bearer" = [])),
-    params(("id" = String, Path, description = "The load's id")),
+    params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD_TO_PROVE))),
     request_body = ProofOfDelivery, extensions(("x-one-or-array" = json!(true))),
     responses((status = 200, body = Load), ErrorResponses))]
 #[post("/loads/{id}/proof-of-delivery")]

@@ -8,6 +8,7 @@ use common::wire::FileReference;
 use common::{Body, Caller, Error, ErrorResponses, JsonResponse, MergePatch, PathId, Precondition};
 
 use crate::Logistics;
+use crate::examples;
 use crate::loads::edit::{self, LoadPatch};
 use crate::loads::history::{EventType, NewEvent, changes};
 use crate::loads::model::Load;
@@ -20,7 +21,7 @@ use crate::loads::stored_load::StoredLoad;
 /// A merge patch (RFC 7396) of an upcoming load. The organisation that created the load, the organiser and `admin` can
 /// change all members of the patch, the carrier only `vehicleRegistration`, `ticketNumber`, `weightNet` and `files`.
 #[utoipa::path(operation_id = "update_load", tag = "loads", security(("bearer" = [])),
-    params(("id" = String, Path, description = "The load's id"),
+    params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD)),
         ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
     request_body(content((LoadPatch = "application/merge-patch+json"), (LoadPatch = "application/json"))),
     responses((status = 200, body = Load, headers(("ETag" = String, description = "The revision in quotes"))),

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::model::Proof;
+use crate::examples;
 use crate::loads::form::reword_tonnes;
 
 /// Message for a `loadId` that names no load.
@@ -44,6 +45,10 @@ pub(crate) struct Delivery {
 
 /// A proof of delivery of the load in the path.
 #[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "weightNet": 28.9, "weightGross": 43.7, "weightTare": 14.8, "ticketNumber": "48213",
+    "vehicleRegistration": "VX21 ABC", "files": null,
+}))]
 pub(crate) struct ProofOfDelivery {
     /// The load in the path. Optional.
     #[serde(default, rename = "loadId")]
@@ -55,6 +60,10 @@ pub(crate) struct ProofOfDelivery {
 
 /// A proof of delivery that names its load.
 #[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "loadId": examples::LOAD_TO_PROVE, "weightNet": 28.9, "weightGross": 43.7, "weightTare": 14.8, "ticketNumber": "48213",
+    "vehicleRegistration": "VX21 ABC", "files": null,
+}))]
 pub(crate) struct ProofOfDeliveryOfLoad {
     /// The id of the load.
     #[serde(default, rename = "loadId")]

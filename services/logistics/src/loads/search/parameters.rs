@@ -10,6 +10,7 @@ use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
 use super::sorts::SORTS;
 use super::{DriverFilter, LoadSearch, TimeRange};
+use crate::examples;
 use crate::loads::model::Status;
 
 /// The words of a query. A load must contain each of them, so each costs a comparison with every load of the caller.
@@ -29,15 +30,19 @@ pub(crate) struct LoadSearchParams {
     sort_by: Option<String>,
     /// The first delivery date.
     #[serde(rename = "startDateISO")]
+    #[param(example = "2026-03-01")]
     start_date: Option<DateOrDateTime>,
     /// The last delivery date; a date covers the whole day.
     #[serde(rename = "endDateISO")]
+    #[param(example = "2026-03-31")]
     end_date: Option<DateOrDateTime>,
     /// The id of the organiser.
     #[serde(rename = "f:organiserId")]
+    #[param(example = "penybont-farm")]
     organiser_id: Option<QueryText>,
     /// The id of the carrier.
     #[serde(rename = "f:carrierId")]
+    #[param(example = "hereford-haulage")]
     carrier_id: Option<QueryText>,
     /// By default `upcoming` and `completed`.
     #[serde(rename = "f:status")]
@@ -45,6 +50,7 @@ pub(crate) struct LoadSearchParams {
     status: Option<String>,
     /// The claim `sub` of a driver to whom the load was sent. `me`: the caller, also without an organisation.
     #[serde(rename = "f:driverId")]
+    #[param(example = json!(examples::DRIVER))]
     driver_id: Option<QueryText>,
     /// At most 16 words that must all occur in reference, ticket number, registration, parties, commodity, postcodes
     /// or tags.

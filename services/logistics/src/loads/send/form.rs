@@ -4,9 +4,12 @@ use common::wire::Name;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use crate::examples;
+
 /// The driver of a load (docs/api/loads.md).
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
+#[schema(example = json!({ "loadId": examples::LOAD, "driverId": examples::DRIVER }))]
 pub(crate) struct SendToDriver {
     /// Id of the load.
     #[schema(required = true, min_length = 1, extensions(("x-text" = json!("line"))))]
@@ -19,6 +22,9 @@ pub(crate) struct SendToDriver {
 /// The carrier of a load (docs/api/loads.md).
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
+#[schema(example = json!({
+    "loadId": examples::LOAD, "carrierId": "hereford-haulage", "carrierName": "Hereford Haulage",
+}))]
 pub(crate) struct SendToCarrier {
     /// Id of the load.
     #[schema(required = true, min_length = 1, extensions(("x-text" = json!("line"))))]

@@ -94,6 +94,11 @@ pub(crate) fn create(c: &mut AnyConnection, load: &Load, creator: &Creator) -> R
     Ok(JsonResponse::raw(row.document.0))
 }
 
+/// Returns true if there is a load with this id.
+pub(super) fn exists(c: &mut AnyConnection, id: Id) -> Result<bool, Error> {
+    Ok(diesel::select(diesel::dsl::exists(loads::table.find(id))).get_result(c)?)
+}
+
 /// Inserts loads.
 pub(crate) fn create_many(c: &mut AnyConnection, rows: &[LoadRow]) -> Result<(), Error> {
     match c {
@@ -207,9 +212,8 @@ pub(crate) fn assign_carrier(c: &mut AnyConnection, load: &Load) -> Result<(), E
 
 /// Returns the error for a load that the caller cannot see.
 fn not_visible(c: &mut AnyConnection, id: Id) -> Error {
-    let exists = diesel::select(diesel::dsl::exists(loads::table.find(id))).get_result(c);
     let message = "This load belongs to another organisation.";
-    exists.map_or_else(Error::from, |exists| Error::forbidden_or_not_found(exists, message))
+    exists(c, id).map_or_else(|error| error, |exists| Error::forbidden_or_not_found(exists, message))
 }
 
 /// Returns the documents of those ids that the caller may read, in any order.

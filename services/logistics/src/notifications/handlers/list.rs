@@ -11,6 +11,7 @@ use utoipa::IntoParams;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
 use crate::Logistics;
+use crate::examples;
 use crate::notifications::Notification;
 use crate::notifications::model::{Event, Status, order};
 use crate::notifications::store::{self, NotificationSearch};
@@ -29,6 +30,7 @@ struct NotificationParams {
     status: Option<String>,
     /// The id of the load.
     #[serde(rename = "f:loadId")]
+    #[param(example = json!(examples::COMPLETED_LOAD))]
     load_id: Option<QueryText>,
     /// The reported event.
     #[serde(rename = "f:event")]

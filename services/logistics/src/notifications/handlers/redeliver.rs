@@ -7,6 +7,7 @@ use common::{Admin, Authorized, Error, ErrorResponses, Fingerprint, Idempotency,
 use database::{AnyConnection, Id};
 
 use crate::Logistics;
+use crate::examples;
 use crate::notifications::model::redelivery_message;
 use crate::notifications::store;
 
@@ -14,8 +15,8 @@ use crate::notifications::store;
 ///
 /// Delivers the notification again with the same `webhook-id` and ten new attempts, whatever its status.
 #[utoipa::path(operation_id = "redeliver_notification", tag = "notifications", security(("bearer" = [])),
-    params(("loadId" = String, Path, description = "Id of the load"),
-        ("id" = String, Path, description = "Id of the notification")),
+    params(("loadId" = String, Path, description = "Id of the load", example = json!(examples::COMPLETED_LOAD)),
+        ("id" = String, Path, description = "Id of the notification", example = json!(examples::NOTIFICATION))),
     responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/loads/{loadId}/notifications/{id}/redeliver")]
 pub(super) async fn redeliver(

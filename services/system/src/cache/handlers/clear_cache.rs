@@ -15,6 +15,7 @@ use crate::cache::read_through::ClearScope;
 /// The entries to clear. An absent member clears nothing.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
+#[schema(example = json!({ "keys": [], "prefixes": ["address:search:"], "flush": false, "secrets": false }))]
 struct ClearCache {
     /// Clears the entries with exactly these keys.
     #[schema(max_items = 1000)]

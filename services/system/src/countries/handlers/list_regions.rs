@@ -17,6 +17,7 @@ use crate::countries::model::{CountryRegions, parse_country_code};
 struct RegionParams {
     /// ISO 3166-1 alpha-2 code of the country, in any case. Default: `GB`.
     #[serde(rename = "countryISO")]
+    #[param(example = "GB")]
     country_iso: Option<QueryText>,
 }
 

@@ -12,11 +12,13 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, Schema, SchemaType, Type};
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::examples;
 use crate::files::sharing::Sharing;
 
 /// The files to resolve, and the change of their sharing.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
+#[schema(example = json!({ "ids": [examples::FILE], "shareWith": ["hereford-haulage"] }))]
 pub(in crate::files) struct ResolveFiles {
     /// Ids of files. Texts that are not UUIDs are ignored.
     #[schema(required = true, min_items = 1, max_items = 50)]

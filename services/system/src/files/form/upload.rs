@@ -26,6 +26,10 @@ const REQUIRED: &str = "is required";
 
 /// The form of an upload.
 #[derive(ToSchema)]
+#[schema(example = json!({
+    "bucket": "files", "type": "weighbridge", "name": "Ticket 48213.txt", "organisationId": "penybont-farm",
+    "organisations": "hereford-haulage", "file": ["Ticket 48213: 28.9 t of feed barley, VX21 ABC"],
+}))]
 #[expect(dead_code, reason = "only its schema is used: a multipart form is parsed while it streams in")]
 pub(in crate::files) struct FileUploadForm {
     bucket: Bucket,

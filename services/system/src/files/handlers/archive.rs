@@ -6,13 +6,14 @@ use common::wire::ActionResult;
 use common::{Caller, Error, ErrorResponses, JsonResponse, PathId};
 
 use crate::System;
+use crate::examples;
 use crate::files::store;
 
 /// Delete file (archives the file)
 ///
 /// The file's information stays available. Its content can then be downloaded by `admin` only.
 #[utoipa::path(operation_id = "archive_file", tag = "files", security(("bearer" = [])),
-    params(("id" = String, Path, description = "The file's id")),
+    params(("id" = String, Path, description = "The file's id", example = json!(examples::FILE_TO_ARCHIVE))),
     responses((status = 200, body = ActionResult), ErrorResponses))]
 #[delete("/files/{id}")]
 pub(super) async fn archive(

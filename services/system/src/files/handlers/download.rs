@@ -5,6 +5,7 @@ use actix_web::{HttpRequest, HttpResponse, get};
 use common::{Caller, Error, ErrorResponses, PathId};
 
 use crate::System;
+use crate::examples;
 use crate::files::responses::{Binary, content_response};
 use crate::files::store;
 
@@ -13,7 +14,7 @@ use crate::files::store;
 /// Images and PDF are sent as `inline`, everything else as `attachment`. `Range` takes one range. The content of an
 /// archived file can be downloaded by `admin` only.
 #[utoipa::path(operation_id = "download_file", tag = "files", security(("bearer" = [])),
-    params(("id" = String, Path, description = "The file's id")),
+    params(("id" = String, Path, description = "The file's id", example = json!(examples::FILE))),
     responses(
         (status = 200, content_type = "*/*", body = inline(Binary)),
         (status = 206, content_type = "*/*", body = inline(Binary), description = "The requested range"),

@@ -2,6 +2,7 @@
 
 mod access;
 mod archive;
+mod demo_data;
 mod download;
 mod google_azure;
 mod hostile_input;

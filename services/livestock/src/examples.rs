@@ -1,0 +1,12 @@
+//! Ids in the examples of the OpenAPI document. With the setting `server.demo_data` they exist: see `listings/demo.rs`.
+//!
+//! One user, who acts for `penybont-farm`, can run every example, in the order of the document.
+
+/// An active listing of that farm: Hereford cattle.
+pub(crate) const LISTING: &str = "01955bf1-6c00-7a10-8000-000000000101";
+/// An active listing of that farm that can be closed.
+pub(crate) const LISTING_TO_CLOSE: &str = "01955bf1-6c00-7a10-8000-000000000102";
+/// A draft of that farm.
+pub(crate) const DRAFT: &str = "01955bf1-6c00-7a10-8000-000000000103";
+/// An active listing of another farm.
+pub(crate) const FOREIGN_LISTING: &str = "01955bf1-6c00-7a10-8000-000000000104";

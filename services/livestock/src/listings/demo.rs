@@ -1,0 +1,65 @@
+//! The listings that the examples of the OpenAPI document name, for the setting `server.demo_data`.
+
+use common::{Error, Organisation};
+use database::{Database, Id};
+use serde_json::{Value, json};
+
+use super::category_forms::{CategoryForm, CattleForm};
+use super::model::Listing;
+use super::store;
+use crate::breeds::Breeds;
+use crate::categories::Categories;
+use crate::examples::{DRAFT, FOREIGN_LISTING, LISTING, LISTING_TO_CLOSE};
+
+/// The owner of the listings except [`FOREIGN_LISTING`]: user, organisation and its name.
+const OWNER: [&str; 3] = ["carys", "penybont-farm", "Penybont Farm"];
+const OTHER_OWNER: [&str; 3] = ["gethin", "cwm-isaf", "Cwm Isaf"];
+
+/// Creates the listings that do not exist yet.
+///
+/// # Errors
+/// Fails if the database is unavailable.
+pub(crate) async fn create_demo_data(
+    db: &Database,
+    categories: &Categories,
+    breeds: &Breeds,
+) -> Result<(), Error> {
+    let mut listings = Vec::new();
+    for (id, [user, organisation, name], title, is_draft) in [
+        (LISTING, OWNER, "12 Hereford store steers", false),
+        (LISTING_TO_CLOSE, OWNER, "4 Hereford bulling heifers", false),
+        (DRAFT, OWNER, "6 Hereford cows with calves", true),
+        (FOREIGN_LISTING, OTHER_OWNER, "9 Welsh Black steers", false),
+    ] {
+        let form: CattleForm = serde_json::from_value(body(title, is_draft))?;
+        let new = form.into_new_listing(categories, breeds)?;
+        let owner = Organisation { id: organisation.into(), name: Some(name.into()) };
+        let id = Id::parse(id)
+            .ok_or_else(|| Error::Internal(anyhow::anyhow!("{id} is not the id of a listing")))?;
+        let category = new.category;
+        listings.push((Listing { id, ..new.into_listing(user, &owner, Vec::new()) }, category));
+    }
+    db.write(move |c| {
+        for (listing, category) in &listings {
+            if !store::exists(c, listing.id)? {
+                store::create(c, listing, *category)?;
+            }
+        }
+        Ok(())
+    })
+    .await
+}
+
+fn body(title: &str, is_draft: bool) -> Value {
+    let breed = if title.contains("Hereford") { "Hereford" } else { "Welsh Black" };
+    json!({
+        "type": "selling", "isDraft": is_draft, "categoryIds": [],
+        "location": {
+            "address": { "city": "Brecon", "region": "Powys", "postcode": "LD3 7HR", "countryISO": "GB" },
+            "coordinates": { "lat": 51.9469, "lon": -3.3915 },
+        },
+        "price": { "type": "fixed", "pricePerUnit": { "amount": 1250, "currency": "GBP" } },
+        "files": null, "description": format!("{title}, farm assured."), "tags": ["farm assured"],
+        "properties": { "title": title, "breed": breed, "breedType": "pure", "quantity": 4 },
+    })
+}

@@ -1,0 +1,8 @@
+//! Ids in the examples of the OpenAPI document. With the setting `server.demo_data` they exist: see `files/demo.rs`.
+//!
+//! One user, who acts for `penybont-farm`, can run every example, in the order of the document.
+
+/// A weighbridge ticket of that farm.
+pub(crate) const FILE: &str = "01955bf1-6c00-7a10-8000-000000000201";
+/// A file of that farm that can be archived.
+pub(crate) const FILE_TO_ARCHIVE: &str = "01955bf1-6c00-7a10-8000-000000000202";

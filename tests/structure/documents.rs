@@ -1,0 +1,87 @@
+//! Rules on the OpenAPI documents of the services.
+
+use serde_json::{Map, Value};
+
+use crate::files::Files;
+
+/// Returns the request bodies, required parameters and form fields without an example.
+///
+/// Swagger UI fills in every field of a form: without an example it sends `string`.
+pub fn missing_examples(files: &Files) -> Vec<String> {
+    let mut violations = Vec::new();
+    for operation in operations(files) {
+        let missing = |what: &str| format!("{}: {} has no example: {what}", operation.file, operation.id);
+        let parameters = operation.value["parameters"].as_array().into_iter().flatten();
+        let required = parameters.filter(|parameter| parameter["required"] == true);
+        let without = required.filter(|parameter| parameter.get("example").is_none());
+        violations.extend(without.map(|parameter| missing(text(&parameter["name"]))));
+        for (media_type, body) in operation.value["requestBody"]["content"].as_object().into_iter().flatten()
+        {
+            let Some(example) = body.get("example") else {
+                violations.push(missing(&format!("the body ({media_type})")));
+                continue;
+            };
+            if media_type.starts_with("multipart/") {
+                let reference = text(&body["schema"]["$ref"]).trim_start_matches('#');
+                let schema = operation.document.pointer(reference).unwrap_or(&Value::Null);
+                let fields = schema["properties"].as_object().into_iter().flat_map(Map::keys);
+                let without = fields.filter(|field| example.get(field.as_str()).is_none());
+                violations.extend(without.map(|field| missing(&format!("the form field {field}"))));
+            }
+        }
+    }
+    violations
+}
+
+/// Returns the operations without an operation id, a summary or a described tag, and error responses without a body.
+pub fn missing_descriptions(files: &Files) -> Vec<String> {
+    let mut violations = Vec::new();
+    for operation in operations(files) {
+        let missing = |what: &str| format!("{}: {} has no {what}", operation.file, operation.id);
+        for member in ["operationId", "summary"] {
+            if text(&operation.value[member]).is_empty() {
+                violations.push(missing(member));
+            }
+        }
+        let tags = operation.document["tags"].as_array().into_iter().flatten();
+        let described: Vec<&str> =
+            tags.filter(|tag| tag["description"].is_string()).map(|tag| text(&tag["name"])).collect();
+        let own = operation.value["tags"].as_array().cloned().unwrap_or_default();
+        if own.is_empty() || own.iter().any(|tag| !described.contains(&text(tag))) {
+            violations.push(missing("described tag: add it to the tags of the service"));
+        }
+        for (status, response) in operation.value["responses"].as_object().into_iter().flatten() {
+            if status.as_str() >= "400" && response["content"]["application/json"]["schema"].is_null() {
+                violations.push(missing(&format!("body of status {status}")));
+            }
+        }
+    }
+    violations
+}
+
+/// An operation of a document.
+struct Operation<'a> {
+    file: &'a str,
+    document: Value,
+    id: String,
+    value: Value,
+}
+
+fn operations(files: &Files) -> Vec<Operation<'_>> {
+    let mut operations = Vec::new();
+    let is_document = |path: &str| path.starts_with("services/") && path.ends_with("/openapi.json");
+    for (file, content) in files.iter().filter(|(path, _)| is_document(path)) {
+        let document: Value = serde_json::from_str(content).expect("an OpenAPI document has to be JSON");
+        for (path, item) in document["paths"].as_object().into_iter().flatten() {
+            for (method, value) in item.as_object().into_iter().flatten() {
+                let id = format!("{} {path}", method.to_uppercase());
+                operations.push(Operation { file, document: document.clone(), id, value: value.clone() });
+            }
+        }
+    }
+    operations
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}

@@ -1,0 +1,120 @@
+//! Sends the request that the examples of each operation make.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use stack::http::{Body, HttpClient, Response};
+use stack::multipart::Form;
+use stack::service::ServiceProcess;
+use url::form_urlencoded;
+
+/// Operations that the examples can run once: then the file is archived, the listing is reported, and the load is no
+/// longer sent to the driver.
+pub const ONCE: [&str; 3] = ["archive_file", "report_listing", "revoke_load_driver"];
+
+/// Number of operations and of examples that were sent.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Sent {
+    pub operations: usize,
+    pub parameters: usize,
+    pub bodies: usize,
+}
+
+/// Sends the examples of all operations, in the order of the document. `is_repeat`: after an earlier run.
+///
+/// # Errors
+/// Names the operation that did not succeed, or that has no example of something that it requires.
+pub fn send_all(service: &ServiceProcess, token: &str, is_repeat: bool) -> Result<Sent> {
+    let document = service.get("/openapi.json", token)?.json;
+    let (http, mut sent) = (HttpClient::new(Duration::from_secs(30)), Sent::default());
+    for (path, item) in document["paths"].as_object().context("the document has no paths")? {
+        for (method, operation) in item.as_object().into_iter().flatten() {
+            let id = operation["operationId"].as_str().unwrap_or_default();
+            let bodies = operation["requestBody"]["content"].as_object().into_iter().flatten();
+            let bodies: Vec<_> = bodies.map(|(media_type, body)| (media_type.as_str(), Some(body))).collect();
+            for (media_type, body) in if bodies.is_empty() { vec![("", None)] } else { bodies } {
+                let (url, parameters) = with_parameters(&service.url(path), operation)?;
+                let body = body.map_or(Ok(Body::Empty), |body| example_body(media_type, &body["example"]));
+                let body = body.with_context(|| format!("{id}: {media_type}"))?;
+                sent.bodies += usize::from(!matches!(body, Body::Empty));
+                sent.parameters += parameters;
+                let response = send(&http, &method.to_uppercase(), &url, media_type, token, &body)?;
+                let is_right = match response.status {
+                    200 => true,
+                    404 | 409 => is_repeat && ONCE.contains(&id),
+                    _ => false,
+                };
+                ensure!(is_right, "{id}: {method} {url}: {} {}", response.status, response.json);
+                let unknown = response.header("x-unknown-parameters");
+                ensure!(unknown.is_empty(), "{id}: {url}: unknown parameters: {unknown}");
+            }
+            sent.operations += 1;
+        }
+    }
+    Ok(sent)
+}
+
+fn send(
+    http: &HttpClient,
+    method: &str,
+    url: &str,
+    media_type: &str,
+    token: &str,
+    body: &Body,
+) -> Result<Response> {
+    // A JSON body has the type `application/json` unless the header says otherwise.
+    let is_patch = media_type == "application/merge-patch+json";
+    let headers = [("content-type", media_type)];
+    http.send_with(method, url, Some(token), if is_patch { &headers } else { &[] }, body)
+}
+
+/// Returns the URL with the examples of path and query parameters, and their number.
+fn with_parameters(pattern: &str, operation: &Value) -> Result<(String, usize)> {
+    let (mut url, mut query, mut count) =
+        (pattern.to_owned(), form_urlencoded::Serializer::new(String::new()), 0);
+    for parameter in operation["parameters"].as_array().into_iter().flatten() {
+        let name = parameter["name"].as_str().unwrap_or_default();
+        let Some(example) = parameter.get("example") else {
+            ensure!(parameter["required"] != true, "{pattern}: no example of {name}");
+            continue;
+        };
+        count += 1;
+        let values = example.as_array().map_or(std::slice::from_ref(example), Vec::as_slice);
+        for value in values {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            match parameter["in"].as_str() {
+                Some("path") => url = url.replace(&format!("{{{name}}}"), &value),
+                Some("query") => drop(query.append_pair(name, &value)),
+                place => ensure!(false, "{pattern}: the example of {name} is in {place:?}"),
+            }
+        }
+    }
+    let query = query.finish();
+    Ok((if query.is_empty() { url } else { format!("{url}?{query}") }, count))
+}
+
+fn example_body(media_type: &str, example: &Value) -> Result<Body> {
+    ensure!(!example.is_null(), "the body has no example");
+    if !media_type.starts_with("multipart/") {
+        return Ok(Body::Json(example.clone()));
+    }
+    let mut form = Form {
+        fields: Vec::new(),
+        file_name: "example.csv",
+        media_type: "text/csv",
+        content: Cow::default(),
+    };
+    for (name, value) in example.as_object().context("the example of a form is an object")? {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        if name == "file" {
+            let content = value[0].as_str().context("the example of `file` is an array of texts")?;
+            form.content = Cow::Owned(content.as_bytes().to_vec());
+        } else {
+            // The few names of a document live as long as the program.
+            form.fields.push((String::leak(name.clone()), text));
+        }
+    }
+    Ok(Body::Form(form))
+}
