@@ -35,8 +35,10 @@ pub use response::error::{Error, ErrorBody, ErrorResponses, redacted_json_error}
 pub use response::json::JsonResponse;
 pub use response::negotiate::Format;
 pub use response::revision::{Precondition, Revised};
-pub use response::stream::{CsvLayout, StreamingResponse};
+pub use response::stream::StreamingResponse;
+pub use response::table::{RowWriter, TableCell, TableLayout};
 pub use response::validation;
+pub use response::xlsx::Workbook;
 pub use search::{
     Cursor, IdBatch, ListParams, PageParams, PageRequest, ResultPage, SortDefinition, Sorting, offset_links,
     stream_by_ids, stream_pages,

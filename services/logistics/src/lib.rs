@@ -83,15 +83,16 @@ impl Service for Logistics {
     async fn open(settings: &Settings, context: &ServiceContext) -> anyhow::Result<Self> {
         loads::backfill_creators_at_start(&context.db).await?;
         let files = Arc::new(FileClient::new(&settings.system_url)?);
+        let catalogue = commodities::Catalogue::open(settings.commodities_file.as_deref())?;
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
             shares: Shares::new(&context.db, &context.traces, files.clone()),
             files,
-            commodities: commodities::Catalogue::open(settings.commodities_file.as_deref())?,
+            batches: loads::Batches::new(settings, &catalogue)?,
+            commodities: catalogue,
             notifications: Arc::new(notifications::Dispatcher::open(settings, context)?),
             notification_retention: settings.notification_retention(),
-            batches: loads::Batches::new(settings)?,
             weight_tolerance: loads::WeightTolerance::of(settings),
         })
     }

@@ -8,7 +8,7 @@ diesel::table! {
         /// Empty for an `admin` without an organisation.
         organisation_id -> Text,
         /// SHA-256 in hex of the SHA-256 of the content of a file. Older versions recorded several files by the SHA-256
-        /// of their sorted hashes.
+        /// of their sorted hashes. `ifExists` for the last import that looked for existing loads.
         content_hash -> Text,
         /// The last import of the content.
         imported_at -> database::TimestampSql,

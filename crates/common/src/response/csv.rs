@@ -59,30 +59,44 @@ impl From<String> for CsvCell<'_> {
 /// A buffer of CSV rows. Each row ends with CRLF. Only cells that need quotes are quoted. Cells with `;` need them,
 /// since spreadsheets in many European locales split at `;`.
 #[derive(Debug, Default)]
-pub struct CsvWriter(Vec<u8>);
+pub struct CsvWriter {
+    bytes: Vec<u8>,
+    /// The last row has cells and is not ended.
+    in_row: bool,
+}
 
 impl CsvWriter {
     /// Appends a row.
     pub fn row<'a, T: Into<CsvCell<'a>>>(&mut self, cells: impl IntoIterator<Item = T>) {
-        for (i, cell) in cells.into_iter().enumerate() {
-            if i > 0 {
-                self.0.push(b',');
-            }
-            let CsvCell(cell) = cell.into();
-            if needs_quotes(&cell) {
-                self.0.push(b'"');
-                self.0.extend_from_slice(cell.replace('"', "\"\"").as_bytes());
-                self.0.push(b'"');
-            } else {
-                self.0.extend_from_slice(cell.as_bytes());
-            }
+        for cell in cells {
+            self.cell(&cell.into());
         }
-        self.0.extend_from_slice(b"\r\n");
+        self.end_row();
+    }
+
+    /// Appends a cell to the last row.
+    pub(crate) fn cell(&mut self, CsvCell(cell): &CsvCell<'_>) {
+        if std::mem::replace(&mut self.in_row, true) {
+            self.bytes.push(b',');
+        }
+        if needs_quotes(cell) {
+            self.bytes.push(b'"');
+            self.bytes.extend_from_slice(cell.replace('"', "\"\"").as_bytes());
+            self.bytes.push(b'"');
+        } else {
+            self.bytes.extend_from_slice(cell.as_bytes());
+        }
+    }
+
+    /// Ends the last row.
+    pub(crate) fn end_row(&mut self) {
+        self.in_row = false;
+        self.bytes.extend_from_slice(b"\r\n");
     }
 
     /// Returns the rows.
     pub fn into_bytes(self) -> Vec<u8> {
-        self.0
+        self.bytes
     }
 }
 
@@ -103,6 +117,12 @@ pub fn escape_formula(text: &str) -> Cow<'_, str> {
         return text.into();
     }
     if is_formula(text) || is_escaped(text) { format!("'{text}").into() } else { text.into() }
+}
+
+/// Adds a leading `'` to a text that looks escaped, so that [`unescape_formula`] restores it. For cells with the type
+/// text, which no spreadsheet runs as formulas.
+pub(crate) fn escape_escaped(text: &str) -> Cow<'_, str> {
+    if is_escaped(text) { format!("'{text}").into() } else { text.into() }
 }
 
 /// Removes the `'` that [`escape_formula`] added.

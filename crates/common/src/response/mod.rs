@@ -6,4 +6,6 @@ pub(crate) mod json;
 pub(crate) mod negotiate;
 pub(crate) mod revision;
 pub(crate) mod stream;
+pub(crate) mod table;
 pub mod validation;
+pub(crate) mod xlsx;

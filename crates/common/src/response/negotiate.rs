@@ -1,12 +1,11 @@
-//! Content negotiation: the `Accept` header, and the choice between JSON and CSV (docs/api/lists.md, "CSV").
+//! Content negotiation: the `Accept` header, and the choice between JSON, CSV and XLSX (docs/api/lists.md, "CSV").
 
-use std::cmp::Ordering;
-
-use actix_web::HttpRequest;
-use actix_web::http::header::{self, HeaderMap};
+use actix_web::http::header::{self, ContentEncoding, ContentType, HeaderMap};
+use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
 use serde_json::json;
 
 use crate::response::validation::{Code, ValidationErrors};
+use crate::response::xlsx;
 
 /// The media ranges of the `Accept` headers of a request (RFC 9110, section 12.5.1).
 #[derive(Clone, Debug, Default)]
@@ -71,6 +70,9 @@ impl Accept {
     }
 }
 
+/// The maximum of `limit` for files, and the maximum number of rows of a workbook.
+const MAX_FILE_ROWS: i64 = 1_000_000;
+
 /// The format of the rows of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -78,46 +80,113 @@ pub enum Format {
     Json,
     /// A CSV file (RFC 4180).
     Csv,
+    /// A CSV file that begins with a byte order mark.
+    CsvWithBom,
+    /// A workbook of one sheet.
+    Xlsx,
 }
 
 impl Format {
-    /// Returns the format that the `Accept` header prefers, or `default` if it prefers neither.
-    pub fn accepted(request: &HttpRequest, default: Self) -> Self {
+    /// The formats of searches and exports.
+    pub const ALL: [Self; 3] = [Self::Json, Self::Csv, Self::Xlsx];
+
+    /// Returns that of the formats which the `Accept` header prefers. Of equals, that is `default`, or the first.
+    pub fn accepted(request: &HttpRequest, offered: &[Self], default: Self) -> Self {
         let accept = Accept::parse(request.headers());
-        match accept.preference("application/json").partial_cmp(&accept.preference("text/csv")) {
-            Some(Ordering::Greater) => Self::Json,
-            Some(Ordering::Less) => Self::Csv,
-            _ => default,
+        let preference = |format: &Self| accept.preference(format.media_type());
+        let mut best = default;
+        for format in offered {
+            if preference(format) > preference(&best) {
+                best = *format;
+            }
         }
+        best
     }
 
     /// Parses the parameter `format`, in any case. Returns `accepted` if it is absent, or invalid, which is added to
     /// `errors`.
-    pub fn named(name: Option<&str>, accepted: Self, errors: &mut ValidationErrors) -> Self {
-        match name.map(str::trim) {
-            None => accepted,
-            Some(name) if name.eq_ignore_ascii_case("json") => Self::Json,
-            Some(name) if name.eq_ignore_ascii_case("csv") => Self::Csv,
-            Some(_) => {
-                let allowed = json!({ "allowed": ["JSON", "CSV"] });
-                errors.push_with("format", Code::Enum, "must be one of JSON, CSV", allowed);
-                accepted
-            }
+    pub fn named(
+        name: Option<&str>,
+        offered: &[Self],
+        accepted: Self,
+        errors: &mut ValidationErrors,
+    ) -> Self {
+        let Some(name) = name.map(str::trim) else { return accepted };
+        if let Some(format) = offered.iter().find(|format| format.name().eq_ignore_ascii_case(name)) {
+            return *format;
+        }
+        let names: Vec<_> = offered.iter().map(|format| format.name()).collect();
+        let message = format!("must be one of {}", names.join(", "));
+        errors.push_with("format", Code::Enum, message, json!({ "allowed": names }));
+        accepted
+    }
+
+    /// Adds a byte order mark to CSV if `bom` is true.
+    #[must_use]
+    pub fn with_bom(self, bom: bool) -> Self {
+        if bom && self == Self::Csv { Self::CsvWithBom } else { self }
+    }
+
+    /// Starts a response in this format. A file is an attachment with this name and the extension of the format.
+    pub fn attachment(self, name: &str) -> HttpResponseBuilder {
+        let mut response = HttpResponse::Ok();
+        match self {
+            Self::Json => response.content_type(ContentType::json()),
+            Self::Csv | Self::CsvWithBom => response.content_type("text/csv; charset=utf-8"),
+            // An archive is compressed already: see `ResponseHeaders`.
+            Self::Xlsx => response.content_type(xlsx::MEDIA_TYPE).insert_header(ContentEncoding::Identity),
+        };
+        if self != Self::Json {
+            let attachment = format!("attachment; filename=\"{name}.{}\"", self.extension());
+            response.insert_header((header::CONTENT_DISPOSITION, attachment));
+        }
+        response
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Json => "JSON",
+            Self::Csv | Self::CsvWithBom => "CSV",
+            Self::Xlsx => "XLSX",
         }
     }
 
-    /// Validates the parameter `limit`, a number of rows: 1 to 100 and by default 20 for JSON, 1 to 1,000,000 and by
-    /// default all for CSV.
+    /// Returns the media type without parameters.
+    fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Csv | Self::CsvWithBom => "text/csv",
+            Self::Xlsx => xlsx::MEDIA_TYPE,
+        }
+    }
+
+    /// Returns the extension of a file in this format.
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Csv | Self::CsvWithBom => "csv",
+            Self::Xlsx => "xlsx",
+        }
+    }
+
+    /// Validates the parameter `limit`, a number of rows. JSON: 1 to 100, by default 20. Files: 1 to 1,000,000, by default
+    /// all for CSV and 1,000,000 for XLSX, because a sheet cannot have many more.
     pub fn limit(self, limit: Option<i64>, errors: &mut ValidationErrors) -> i64 {
         let (max, default) = match self {
             Self::Json => (100, 20),
-            Self::Csv => (1_000_000, i64::MAX),
+            Self::Csv | Self::CsvWithBom => (MAX_FILE_ROWS, i64::MAX),
+            Self::Xlsx => (MAX_FILE_ROWS, MAX_FILE_ROWS),
         };
         if limit.is_some_and(|limit| !(1..=max).contains(&limit)) {
             let range = json!({ "minimum": 1, "maximum": max });
             errors.push_with("limit", Code::Range, format!("must be between 1 and {max}"), range);
         }
         limit.unwrap_or(default)
+    }
+
+    /// Returns the maximum number of rows of an export without the parameter `limit`.
+    pub fn max_rows(self) -> i64 {
+        if self == Self::Xlsx { MAX_FILE_ROWS } else { i64::MAX }
     }
 }
 
@@ -184,24 +253,46 @@ mod tests {
             ("text/csv;q=0.5, */*", Some(Format::Json)),
             ("text/csv;q=0, */*", Some(Format::Json)),
             ("text/html, application/json;q=0.1", Some(Format::Json)),
+            (xlsx::MEDIA_TYPE, Some(Format::Xlsx)),
+            (
+                "text/csv;q=0.5, application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+                Some(Format::Xlsx),
+            ),
+            (
+                "application/*;q=0.5, application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+                Some(Format::Xlsx),
+            ),
+            ("application/*, text/csv;q=0.1", Some(Format::Json)),
+            ("application/json;q=0, application/*", Some(Format::Xlsx)),
         ] {
             let request = TestRequest::default().insert_header((header::ACCEPT, accept)).to_http_request();
             for default in [Format::Json, Format::Csv] {
-                assert_eq!(Format::accepted(&request, default), format.unwrap_or(default), "{accept}");
+                let accepted = Format::accepted(&request, &Format::ALL, default);
+                assert_eq!(accepted, format.unwrap_or(default), "{accept}");
             }
         }
     }
 
     #[test]
     fn format_parameter_takes_precedence() {
+        let named = |name, accepted, errors: &mut ValidationErrors| {
+            Format::named(name, &Format::ALL, accepted, errors)
+        };
         let mut errors = ValidationErrors::default();
-        assert_eq!(Format::named(Some("Csv"), Format::Json, &mut errors), Format::Csv);
-        assert_eq!(Format::named(Some("json"), Format::Csv, &mut errors), Format::Json);
-        assert_eq!(Format::named(None, Format::Csv, &mut errors), Format::Csv);
+        assert_eq!(named(Some("xlsx"), Format::Json, &mut errors), Format::Xlsx);
+        assert_eq!(Format::Xlsx.limit(None, &mut errors), 1_000_000);
+        assert_eq!(Format::Csv.with_bom(true), Format::CsvWithBom);
+        assert_eq!(
+            [Format::Xlsx, Format::Json].map(|format| format.with_bom(true)),
+            [Format::Xlsx, Format::Json]
+        );
+        assert_eq!(named(Some("Csv"), Format::Json, &mut errors), Format::Csv);
+        assert_eq!(named(Some("json"), Format::Csv, &mut errors), Format::Json);
+        assert_eq!(named(None, Format::Csv, &mut errors), Format::Csv);
         assert_eq!(Format::Csv.limit(None, &mut errors), i64::MAX);
         assert_eq!(Format::Csv.limit(Some(1_000_000), &mut errors), 1_000_000);
         assert!(errors.is_empty());
-        Format::named(Some("XML"), Format::Csv, &mut errors);
+        named(Some("XML"), Format::Csv, &mut errors);
         Format::Json.limit(Some(101), &mut errors);
         let invalid: Vec<_> = errors.iter().map(|entry| (entry.path.as_str(), entry.code)).collect();
         assert_eq!(invalid, [("format", Code::Enum), ("limit", Code::Range)]);

@@ -1,10 +1,12 @@
-//! Streamed responses: JSON arrays and CSV files of any size in constant memory.
+//! Streamed responses: JSON arrays, CSV files and workbooks of any size in constant memory.
 //!
 //! The first documents are read before the status is sent, so that an early error gets a complete error response. A
 //! later error aborts the connection, so that a client cannot mistake it for the end of the file.
 
+use std::future::ready;
+use std::sync::Arc;
+
 use actix_web::body::BoxBody;
-use actix_web::http::header::ContentType;
 use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse, Responder};
 use database::Json;
@@ -13,69 +15,79 @@ use futures_util::stream::{self, Stream, StreamExt, TryStreamExt};
 use crate::Error;
 use crate::response::csv::CsvWriter;
 use crate::response::negotiate::Format;
+use crate::response::table::{RowWriter, TableLayout};
+use crate::response::xlsx::XlsxWriter;
 
-/// The columns of a CSV file and the function that writes its rows.
-#[derive(Clone, Copy, Debug)]
-pub struct CsvLayout<W = fn(&Json, &mut CsvWriter) -> Result<(), Error>> {
-    /// The header row.
-    pub columns: &'static [&'static str],
-    /// Writes the row of a document: `Fn(&Json, &mut CsvWriter) -> Result<(), Error>`.
-    pub write: W,
-}
+/// A byte order mark in UTF-8.
+const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// A 200 response whose body is produced while it is sent.
 pub struct StreamingResponse {
     body: BoxBody,
     format: Format,
-    headers: Vec<(&'static str, String)>,
+    /// The name of an attachment, without its extension.
+    name: String,
+    total: Option<i64>,
+}
+
+/// The writer of a body.
+enum BodyWriter {
+    Json { is_first: bool },
+    Csv,
+    Xlsx(Box<XlsxWriter>),
 }
 
 impl StreamingResponse {
-    /// Creates a response of these documents. `name` is the file name of a CSV attachment.
+    /// Creates a response of these documents. `name` is the name of an attachment, without its extension.
     ///
     /// # Errors
     /// Returns the first item of `documents` if it is an error, and errors of `layout.write` for the first documents.
     pub async fn new<S, W>(
         format: Format,
-        layout: CsvLayout<W>,
+        layout: TableLayout<W>,
         name: &str,
         documents: S,
     ) -> Result<Self, Error>
     where
         S: Stream<Item = Result<Vec<Json>, Error>> + 'static,
-        W: Fn(&Json, &mut CsvWriter) -> Result<(), Error> + 'static,
+        W: Fn(&Json, &mut RowWriter) -> Result<(), Error> + Send + Sync + 'static,
     {
         let mut documents = Box::pin(documents);
         let first = documents.try_next().await?.unwrap_or_default();
-        let mut header = CsvWriter::default();
-        header.row(layout.columns.iter().copied());
-        let (open, close) = match format {
-            Format::Json => (b"[".to_vec(), &b"]"[..]),
-            Format::Csv => (header.into_bytes(), &b""[..]),
-        };
-        let first = [open, write(format, &layout.write, &first)?].concat();
-        let rest = documents.map(move |documents| {
-            let mut bytes = write(format, &layout.write, &documents?)?;
-            if format == Format::Json {
-                bytes.insert(0, b',');
+        let write: Arc<RowFunction> = Arc::new(layout.write);
+        let (mut writer, mut start) = BodyWriter::start(format, layout.columns)?;
+        let bytes;
+        (writer, bytes) = writer.write(&write, first).await?;
+        start.extend(bytes);
+        let rest = stream::try_unfold(Some((writer, documents)), move |state| {
+            let write = write.clone();
+            async move {
+                let Some((writer, mut documents)) = state else { return Ok(None) };
+                Ok(Some(match documents.try_next().await? {
+                    Some(chunk) => {
+                        let (writer, bytes) = writer.write(&write, chunk).await?;
+                        (bytes, Some((writer, documents)))
+                    }
+                    None => (writer.finish()?, None),
+                }))
             }
-            Ok(bytes)
         });
-        let all = stream::iter([Ok(first)]).chain(rest).chain(stream::iter([Ok(close.to_vec())]));
+        let all = stream::iter([Ok(start)]).chain(rest);
+        // The encoder of the archive buffers some rows. An empty chunk would end the body.
+        let all = all.try_filter(|bytes| ready(!bytes.is_empty()));
         let all = all.map_ok(Bytes::from).inspect_err(|error: &Error| {
             tracing::error!(error = format!("{error:?}"), "streamed response aborted");
         });
         // actix-web logs this error again, without the request id.
         let all = all.map_err(|_| std::io::Error::other("streamed response aborted"));
-        let attachment = format!("attachment; filename=\"{name}\"");
-        let headers = if format == Format::Csv { vec![("content-disposition", attachment)] } else { vec![] };
-        Ok(Self { body: BoxBody::new(actix_web::body::BodyStream::new(all)), format, headers })
+        let body = BoxBody::new(actix_web::body::BodyStream::new(all));
+        Ok(Self { body, format, name: name.to_owned(), total: None })
     }
 
     /// Adds `X-Total-Count`, the number of all matches, if there is a total.
     #[must_use]
     pub fn total(mut self, total: Option<i64>) -> Self {
-        self.headers.extend(total.map(|total| ("x-total-count", total.to_string())));
+        self.total = total;
         self
     }
 }
@@ -84,31 +96,70 @@ impl Responder for StreamingResponse {
     type Body = BoxBody;
 
     fn respond_to(self, _: &HttpRequest) -> HttpResponse {
-        let mut response = HttpResponse::Ok();
-        match self.format {
-            Format::Json => response.content_type(ContentType::json()),
-            Format::Csv => response.content_type("text/csv; charset=utf-8"),
-        };
-        for header in self.headers {
-            response.insert_header(header);
+        let mut response = self.format.attachment(&self.name);
+        if let Some(total) = self.total {
+            response.insert_header(("x-total-count", total));
         }
         response.body(self.body)
     }
 }
 
-fn write(
-    format: Format,
-    write: &impl Fn(&Json, &mut CsvWriter) -> Result<(), Error>,
-    documents: &[Json],
-) -> Result<Vec<u8>, Error> {
-    match format {
-        Format::Json => {
-            Ok(documents.iter().map(|json| json.0.as_str()).collect::<Vec<_>>().join(",").into_bytes())
+type RowFunction = dyn Fn(&Json, &mut RowWriter) -> Result<(), Error> + Send + Sync;
+
+impl BodyWriter {
+    /// Returns a writer, and the beginning of the body.
+    fn start(format: Format, columns: &[&str]) -> Result<(Self, Vec<u8>), Error> {
+        Ok(match format {
+            Format::Json => (Self::Json { is_first: true }, b"[".to_vec()),
+            Format::Csv | Format::CsvWithBom => {
+                let mut header = CsvWriter::default();
+                header.row(columns.iter().copied());
+                let bom = if format == Format::CsvWithBom { BOM } else { b"" };
+                (Self::Csv, [bom, &header.into_bytes()].concat())
+            }
+            Format::Xlsx => {
+                let mut workbook = XlsxWriter::new(columns)?;
+                let start = workbook.take_bytes();
+                (Self::Xlsx(Box::new(workbook)), start)
+            }
+        })
+    }
+
+    /// Writes documents. Returns the bytes that the body has more.
+    async fn write(self, write: &Arc<RowFunction>, documents: Vec<Json>) -> Result<(Self, Vec<u8>), Error> {
+        match self {
+            Self::Json { is_first } => {
+                let documents: Vec<_> = documents.iter().map(|json| json.0.as_str()).collect();
+                let comma = if is_first || documents.is_empty() { "" } else { "," };
+                let is_first = is_first && documents.is_empty();
+                Ok((Self::Json { is_first }, (comma.to_owned() + &documents.join(",")).into_bytes()))
+            }
+            Self::Csv => {
+                let mut rows = RowWriter::csv();
+                documents.iter().try_for_each(|document| write(document, &mut rows))?;
+                Ok((Self::Csv, rows.into_csv()))
+            }
+            Self::Xlsx(mut workbook) => {
+                let write = write.clone();
+                // Compressing takes much longer than the other formats.
+                let work = move || {
+                    let mut rows = RowWriter::sheet(workbook.next_rows());
+                    documents.iter().try_for_each(|document| write(document, &mut rows))?;
+                    workbook.write(&rows.into_sheet())?;
+                    let bytes = workbook.take_bytes();
+                    Ok((Self::Xlsx(workbook), bytes))
+                };
+                tokio::task::spawn_blocking(work).await.map_err(|e| Error::Internal(e.into()))?
+            }
         }
-        Format::Csv => {
-            let mut writer = CsvWriter::default();
-            documents.iter().try_for_each(|document| write(document, &mut writer))?;
-            Ok(writer.into_bytes())
+    }
+
+    /// Returns the end of the body.
+    fn finish(self) -> Result<Vec<u8>, Error> {
+        match self {
+            Self::Json { .. } => Ok(b"]".to_vec()),
+            Self::Csv => Ok(Vec::new()),
+            Self::Xlsx(workbook) => workbook.finish(),
         }
     }
 }

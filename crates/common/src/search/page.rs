@@ -18,7 +18,7 @@ const DEFAULT_LIMIT: i64 = 20;
 #[serde(default, rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct PageParams {
-    /// Rows on a page. JSON: up to 100, by default 20. CSV: by default all.
+    /// Rows on a page. JSON: up to 100, by default 20. CSV: by default all. XLSX: by default 1,000,000.
     #[param(minimum = 1, maximum = 1_000_000)]
     limit: Option<i64>,
     /// Rows to skip.
@@ -31,8 +31,10 @@ pub struct PageParams {
     pub count: bool,
     /// Descending if true, else ascending.
     pub sort_desc: Option<bool>,
-    /// `JSON` or `CSV`, in any case; by default what the `Accept` header prefers, else JSON.
+    /// `JSON`, `CSV` or `XLSX`, in any case; by default what the `Accept` header prefers, else JSON.
     format: Option<QueryText>,
+    /// `true`: CSV begins with a byte order mark, which Excel needs.
+    bom: bool,
 }
 
 impl PageParams {
@@ -44,7 +46,7 @@ impl PageParams {
         sorting: &Sorting<K>,
         errors: &mut ValidationErrors,
     ) -> (Format, PageRequest) {
-        let format = Format::named(self.format.as_deref(), accepted, errors);
+        let format = Format::named(self.format.as_deref(), &Format::ALL, accepted, errors).with_bom(self.bom);
         let limit = Some(format.limit(self.limit, errors));
         (format, PageRequest::new(limit, self.offset, self.cursor.as_deref(), sorting, errors))
     }

@@ -109,7 +109,7 @@ proptest! {
             let request = TestRequest::default();
             let value = HeaderValue::from_bytes(value).ok();
             let request = value.into_iter().fold(request, |r, value| r.insert_header((header::ACCEPT, value)));
-            Format::accepted(&request.to_http_request(), Format::Json)
+            Format::accepted(&request.to_http_request(), &Format::ALL, Format::Json)
         };
         accepted(&accept);
         let either = accepted(format!("text/csv;q={q}, application/json;q={q}").as_bytes());

@@ -1,9 +1,9 @@
-//! The CSV columns of listings (`docs/api/listings.md`, "Search").
+//! The columns of listings as CSV and XLSX (`docs/api/listings.md`, "Search").
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use common::csv::{CsvCell, CsvWriter};
-use common::{CsvLayout, Error};
+use common::{Error, RowWriter, TableCell, TableLayout};
 use database::{Json, Timestamp};
 use serde_json::Value;
 
@@ -40,23 +40,23 @@ const COLUMNS: [&str; 24] = [
 ];
 
 /// Returns the layout of an export. `now` is the time for which the ages of dogs are computed.
-pub(crate) fn csv_layout(
+pub(crate) fn table_layout(
     categories: Arc<Categories>,
     now: Timestamp,
-) -> CsvLayout<impl Fn(&Json, &mut CsvWriter) -> Result<(), Error> + use<>> {
-    let write = move |document: &Json, writer: &mut CsvWriter| {
-        writer.row(cells(document, &categories, now)?);
+) -> TableLayout<impl Fn(&Json, &mut RowWriter) -> Result<(), Error> + use<>> {
+    let write = move |document: &Json, rows: &mut RowWriter| {
+        rows.row(cells(document, &categories, now)?);
         Ok(())
     };
-    CsvLayout { columns: &COLUMNS, write }
+    TableLayout { columns: &COLUMNS, write }
 }
 
-type Cells = [CsvCell<'static>; COLUMNS.len()];
+type Cells = [TableCell<'static>; COLUMNS.len()];
 
 fn cells(document: &Json, categories: &Categories, now: Timestamp) -> Result<Cells, Error> {
     let listing: Listing = document.parse()?;
-    let dog = listing.search_fields().born.map(|born| months_since(born, now).to_string());
-    let property = |name: &str| listing.properties.as_ref()?.get(name).map(to_plain_text);
+    let dog = listing.search_fields().born.map(|born| number(Some(months_since(born, now).to_string())));
+    let property = |name: &str| listing.properties.as_ref()?.get(name).map(to_cell);
     let price = listing.price;
     let monies = [price.per_unit, price.min, price.max];
     let [per_unit, min, max] = monies.each_ref().map(|money| Some(money.as_ref()?.amount.to_string()));
@@ -64,38 +64,50 @@ fn cells(document: &Json, categories: &Categories, now: Timestamp) -> Result<Cel
         listing.location.map(|location| (location.address, location.coordinates)).unwrap_or_default();
     let address = address.unwrap_or_default();
     let (lat, lon) = coordinates.map(|c| (c.lat.to_string(), c.lon.to_string())).unzip();
-    let text = |text: Option<String>| CsvCell::from(text.unwrap_or_default());
+    let or_empty = |cell: Option<TableCell<'static>>| cell.unwrap_or_else(|| text(None));
     Ok([
-        CsvCell::from(listing.id.to_string()),
-        CsvCell::from(listing.kind.as_str()),
-        CsvCell::from(listing.status.as_str()),
+        text(Some(listing.id.to_string())),
+        TableCell::text(listing.kind.as_str()),
+        TableCell::text(listing.status.as_str()),
         text(categories.main_name(&listing.category_ids).map(str::to_owned)),
-        CsvCell::from(listing.organisation_id),
-        CsvCell::from(listing.organisation_name),
-        CsvCell::from(listing.description),
-        text(property("quantity")),
-        text(property("breed")),
-        text(property("sexes").or_else(|| property("sex"))),
-        text(property("minAge").or_else(|| dog.clone())),
-        text(property("maxAge").or_else(|| dog.clone())),
-        CsvCell::from(price.kind.as_str()),
-        text(per_unit),
-        text(min),
-        text(max),
+        text(Some(listing.organisation_id)),
+        text(Some(listing.organisation_name)),
+        text(Some(listing.description)),
+        or_empty(property("quantity")),
+        or_empty(property("breed")),
+        or_empty(property("sexes").or_else(|| property("sex"))),
+        or_empty(property("minAge").or_else(|| dog.clone())),
+        or_empty(property("maxAge").or_else(|| dog.clone())),
+        TableCell::text(price.kind.as_str()),
+        number(per_unit),
+        number(min),
+        number(max),
         text(monies.into_iter().flatten().next().map(|money| money.currency)),
         text(address.city.map(|name| name.0)),
         text(address.region.map(|name| name.0)),
         text(address.postcode.map(|postcode| postcode.0)),
-        text(lat),
-        text(lon),
-        CsvCell::list(&listing.tags),
-        CsvCell::from(listing.created_at.to_string()),
+        number(lat),
+        number(lon),
+        TableCell::List(listing.tags.into_iter().map(Cow::Owned).collect()),
+        TableCell::Instant(listing.created_at.to_string().into()),
     ])
 }
 
+fn text(text: Option<String>) -> TableCell<'static> {
+    TableCell::Text(text.unwrap_or_default().into())
+}
+
+fn number(digits: Option<String>) -> TableCell<'static> {
+    TableCell::Number(digits.unwrap_or_default().into())
+}
+
 /// Returns a text without quotes, or a number with the digits of the request.
-fn to_plain_text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+fn to_cell(value: &Value) -> TableCell<'static> {
+    match value {
+        Value::Number(digits) => number(Some(digits.to_string())),
+        Value::String(value) => text(Some(value.clone())),
+        other => text(Some(other.to_string())),
+    }
 }
 
 #[cfg(test)]
@@ -118,8 +130,8 @@ mod tests {
         let now = Timestamp::parse("2026-03-15").unwrap();
         let categories = Categories::open(None).unwrap();
         let cells = cells(&Json(listing.to_string()), &categories, now).unwrap();
-        let rows = COLUMNS.iter().zip(cells.iter().map(CsvCell::as_str));
-        rows.filter(|(_, cell)| !cell.is_empty()).map(|(name, cell)| format!("{name}={cell}")).collect()
+        let cells = COLUMNS.iter().zip(cells.iter().map(|cell| cell.to_csv().as_str().to_owned()));
+        cells.filter(|(_, cell)| !cell.is_empty()).map(|(name, cell)| format!("{name}={cell}")).collect()
     }
 
     #[test]

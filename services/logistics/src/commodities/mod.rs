@@ -2,5 +2,6 @@
 
 pub(crate) mod handlers;
 mod model;
+mod near_names;
 
 pub(crate) use model::Catalogue;

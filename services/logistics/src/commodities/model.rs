@@ -7,6 +7,8 @@ use common::catalogue;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::near_names::{Spelling, near_names};
+
 const EMBEDDED: &str = include_str!("../../data/commodities.csv");
 
 /// A commodity of the catalogue.
@@ -18,6 +20,10 @@ pub(crate) struct CatalogueEntry {
     pub name: String,
     /// Category, such as `cereals`.
     pub category: String,
+    /// Other names, separated by `|`. They are only suggested from.
+    #[serde(default, skip_serializing)]
+    #[schema(ignore)]
+    aliases: String,
 }
 
 /// All commodities, indexed by id and name.
@@ -25,6 +31,8 @@ pub(crate) struct Catalogue {
     by_id: BTreeMap<i32, CatalogueEntry>,
     /// Ids by lower-case names.
     by_name: HashMap<String, i32>,
+    /// Ids with the spellings of name and aliases, in the order of the ids.
+    spellings: Vec<(i32, Vec<Spelling>)>,
 }
 
 impl Catalogue {
@@ -35,7 +43,13 @@ impl Catalogue {
     pub(crate) fn open(file: Option<&Path>) -> anyhow::Result<Self> {
         let entries: Vec<CatalogueEntry> = catalogue::load(EMBEDDED, file, "service.commodities_file")?;
         let by_name = entries.iter().map(|entry| (entry.name.to_lowercase(), entry.id)).collect();
-        Ok(Self { by_id: entries.into_iter().map(|entry| (entry.id, entry)).collect(), by_name })
+        let by_id: BTreeMap<_, _> = entries.into_iter().map(|entry| (entry.id, entry)).collect();
+        let spellings = |entry: &CatalogueEntry| {
+            let names = [&*entry.name].into_iter().chain(entry.aliases.split('|'));
+            names.filter(|name| !name.is_empty()).map(Spelling::of).collect()
+        };
+        let spellings = by_id.values().map(|entry| (entry.id, spellings(entry))).collect();
+        Ok(Self { by_id, by_name, spellings })
     }
 
     /// Returns all commodities in the order of their ids.
@@ -52,6 +66,14 @@ impl Catalogue {
     pub(crate) fn find_name(&self, name: &str) -> Option<&CatalogueEntry> {
         self.by_id.get(self.by_name.get(&name.trim().to_lowercase())?)
     }
+
+    /// Returns up to three names that are near an unknown one, the nearest first.
+    pub(crate) fn near_names(&self, name: &str) -> Vec<&str> {
+        let known = self.spellings.iter().filter_map(|(id, spellings)| {
+            self.by_id.get(id).map(|entry| (entry.name.as_str(), spellings.as_slice()))
+        });
+        near_names(name, known)
+    }
 }
 
 #[cfg(test)]
@@ -67,5 +89,24 @@ mod tests {
         }
         assert_eq!(catalogue.find_name(" feed WHEAT ").unwrap().id, 1);
         assert!(catalogue.find_name("gold").is_none());
+    }
+
+    #[test]
+    fn suggests_near_names() {
+        let catalogue = Catalogue::open(None).unwrap();
+        for (given, first) in [
+            ("Feed Whaet", "Feed Wheat"),
+            ("wheat feed", "Feed Wheat"),
+            ("Wheat", "Feed Wheat"),
+            ("malting barly", "Malting Barley"),
+            ("Corn", "Grain Maize"),
+            ("Ag. Lime", "Agricultural Lime"),
+        ] {
+            let near = catalogue.near_names(given);
+            assert!(near.len() <= 3 && near.first() == Some(&first), "{given}: {near:?}");
+        }
+        for given in ["xyzzy", "", "?", &"\u{1f404}".repeat(200)] {
+            assert_eq!(catalogue.near_names(given), [""; 0], "{given}");
+        }
     }
 }

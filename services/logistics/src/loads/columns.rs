@@ -1,15 +1,14 @@
-//! The columns of loads as CSV (docs/api/batches.md). Exports write them, and batches read them.
+//! The columns of loads as CSV and XLSX (docs/api/batches.md). Exports write them, and batches read them.
 
 use std::borrow::Cow;
 
-use common::csv::{CsvCell, CsvWriter};
-use common::{CsvLayout, Error};
+use common::{Error, RowWriter, TableCell, TableLayout};
 use database::Json;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// Writes load documents as CSV.
-pub(super) const LAYOUT: CsvLayout = CsvLayout { columns: &COLUMNS, write };
+/// Writes load documents as rows.
+pub(super) const LAYOUT: TableLayout = TableLayout { columns: &COLUMNS, write };
 
 /// The header row of an export.
 pub(super) const COLUMNS: [&str; 20] = [
@@ -109,37 +108,38 @@ struct CsvFile<'a> {
     id: Cow<'a, str>,
 }
 
-fn write(document: &Json, csv: &mut CsvWriter) -> Result<(), Error> {
+fn write(document: &Json, rows: &mut RowWriter) -> Result<(), Error> {
     let load: CsvLoad = document.parse()?;
     let unit = load.weight.as_ref().or(load.weight_net.as_ref()).map_or("", |w| &*w.name);
-    let text = CsvCell::text;
-    csv.row([
+    let (text, number) = (TableCell::text, TableCell::number);
+    rows.row([
         text(&load.id),
         text(&load.reference),
         text(&load.status),
-        text(&load.delivery_date),
+        TableCell::Day(load.delivery_date),
         text(&load.organiser.id),
         text(&load.organiser.name),
         text(&load.carrier.id),
         text(&load.carrier.name),
-        text(load.commodity.id.get()),
+        number(load.commodity.id.get()),
         text(&load.commodity.name),
-        text(load.weight.as_ref().map_or("", |w| w.weight.get())),
-        text(load.weight_net.as_ref().map_or("", |w| w.weight.get())),
+        number(load.weight.as_ref().map_or("", |w| w.weight.get())),
+        number(load.weight_net.as_ref().map_or("", |w| w.weight.get())),
         text(unit),
         text(&load.vehicle_registration),
         text(&load.ticket_number),
         text(&load.pickup_postcode),
         text(&load.dropoff_postcode),
-        CsvCell::list(load.tags.iter().map(|tag| &tag.0)),
-        CsvCell::list(load.files.iter().map(|file| &file.id)),
-        text(&load.completed_at),
+        TableCell::list(load.tags.iter().map(|tag| &tag.0)),
+        TableCell::list(load.files.iter().map(|file| &file.id)),
+        TableCell::Instant(load.completed_at),
     ]);
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use common::csv::{CsvCell, CsvWriter};
     use common::wire::{FileReference, WeightMeasure};
     use database::{Amount, Id, Timestamp};
     use rand::rngs::StdRng;
@@ -238,12 +238,12 @@ mod tests {
         let random = &mut StdRng::seed_from_u64(6);
         for _ in 0..2000 {
             let load = load(random);
-            let (mut written, mut expected) = (CsvWriter::default(), CsvWriter::default());
+            let (mut written, mut expected) = (RowWriter::csv(), CsvWriter::default());
             let document = Json::of(&load).unwrap();
             write(&document, &mut written).unwrap();
             expected.row(cells(document.parse().unwrap()));
             assert_eq!(
-                String::from_utf8(written.into_bytes()).unwrap(),
+                String::from_utf8(written.into_csv()).unwrap(),
                 String::from_utf8(expected.into_bytes()).unwrap()
             );
         }

@@ -7,8 +7,8 @@ use super::columns::LAYOUT;
 use super::search::{LoadSearch, store as search_store};
 use super::store;
 
-/// Streams the loads of a search from its page on, up to its limit. As CSV, the response is an attachment with this
-/// name.
+/// Streams the loads of a search from its page on, up to its limit. A file is an attachment with this name and the
+/// extension of its format.
 ///
 /// Reads page by page if an index has the order of the search and no page skips many rows. Otherwise reads the ids in
 /// large blocks, and then the documents by id.

@@ -39,6 +39,7 @@ mod revisions;
 mod search;
 mod search_csv;
 mod search_model;
+mod xlsx_export;
 
 use logistics::{Logistics, Settings};
 use serde_json::{Value, json};

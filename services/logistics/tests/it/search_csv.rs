@@ -76,7 +76,7 @@ testkit::on_both! {
         assert_eq!(get("text/html", "?format=CSV").await.0, 406);
         let reply = app.get("/v1/loads?format=xml&limit=101").by(&User::of("haul")).send().await;
         let problem = reply.json()["validation"][0].clone();
-        assert_eq!((&problem["path"], &problem["data"]), (&json!("format"), &json!({"allowed": ["JSON", "CSV"]})));
+        assert_eq!((&problem["path"], &problem["data"]), (&json!("format"), &json!({"allowed": ["JSON", "CSV", "XLSX"]})));
         assert_eq!(reply.errors(), ["format enum", "limit range"]);
     }
 

@@ -5,26 +5,34 @@
 //! 3. [`StagedImport::commit`] stores these loads in one transaction.
 
 mod disk;
+mod existing;
 mod header;
+mod invalid_batch;
 mod model;
+mod options;
 mod queue;
 mod row;
 mod staged_import;
 mod store;
 mod table;
+mod template;
 mod upload;
 mod validator;
 
 use std::sync::Arc;
 
+use actix_web::web::Bytes;
 use common::{Error, SchemaValidator};
 
+pub(super) use existing::find_existing;
+pub(super) use header::stored_columns;
 pub(super) use model::BatchResult;
 pub(super) use staged_import::StagedImport;
 pub(super) use upload::{LoadBatchForm, UploadedFile, receive};
-pub(super) use validator::validate;
+pub(super) use validator::{ValidatedBatch, validate};
 
 use crate::Settings;
+use crate::commodities::Catalogue;
 use queue::{FairQueue, QUEUE_TIMEOUT};
 use row::BatchRow;
 use table::TableLimits;
@@ -39,21 +47,28 @@ pub(crate) struct Batches {
     queue: Arc<FairQueue>,
     max_files: usize,
     limits: TableLimits,
+    template: Bytes,
 }
 
 impl Batches {
-    /// Compiles the schemas.
+    /// Compiles the schemas and writes the template.
     ///
     /// # Errors
-    /// If a schema does not compile, which is a bug.
-    pub(crate) fn new(settings: &Settings) -> anyhow::Result<Self> {
+    /// If a schema does not compile or the template cannot be written, which is a bug.
+    pub(crate) fn new(settings: &Settings, catalogue: &Catalogue) -> anyhow::Result<Self> {
         Ok(Self {
             form: SchemaValidator::new()?,
             row: SchemaValidator::new()?,
             queue: FairQueue::new(MAX_CONCURRENT_BATCHES),
             max_files: settings.batch_files,
             limits: TableLimits { rows: settings.batch_rows, bytes: settings.batch_bytes },
+            template: template::workbook(catalogue)?.into(),
         })
+    }
+
+    /// Returns the template as a workbook.
+    pub(super) fn template(&self) -> Bytes {
+        self.template.clone()
     }
 
     /// Waits for the tenant's turn and runs `work` on a blocking thread.

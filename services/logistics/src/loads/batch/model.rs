@@ -5,6 +5,8 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
+use super::options::IfExists;
+
 /// The response to a batch.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct BatchResult {
@@ -15,25 +17,38 @@ pub(crate) struct BatchResult {
     status: &'static str,
     /// The number of loads that were created, or would be created by a dry run.
     count: usize,
+    /// With `ifExists=skip`: the number of rows that were left out, because their loads exist already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    skipped: Option<usize>,
     /// The ids of the loads, in the order of the rows. Empty for a dry run.
     #[schema(value_type = Vec<String>)]
     ids: Vec<Id>,
 }
 
 impl BatchResult {
-    /// Returns the result for loads that were created.
-    pub(crate) fn created(ids: Vec<Id>) -> Self {
-        let (count, status) = (ids.len(), "success");
-        let message =
-            if count == 1 { "1 load was created.".into() } else { format!("{count} loads were created.") };
-        Self { message, status, count, ids }
+    /// Returns the result for loads that were created. `skipped`: the number of rows that were left out.
+    pub(crate) fn created(ids: Vec<Id>, skipped: Option<usize>) -> Self {
+        let count = ids.len();
+        let were = if count == 1 { "load was" } else { "loads were" };
+        let message = format!("{count} {were} created{}.", describe_skipped(skipped));
+        Self { message, status: "success", count, skipped, ids }
     }
 
     /// Returns the result of a dry run.
-    pub(crate) fn dry_run(count: usize) -> Self {
+    pub(crate) fn dry_run(count: usize, skipped: Option<usize>) -> Self {
         let loads = if count == 1 { "load" } else { "loads" };
-        let message = format!("Dry run: {count} {loads} would be created; nothing was stored.");
-        Self { message, status: "success", count, ids: Vec::new() }
+        let skipped_rows = describe_skipped(skipped);
+        let message = format!("Dry run: {count} {loads} would be created{skipped_rows}; nothing was stored.");
+        Self { message, status: "success", count, skipped, ids: Vec::new() }
+    }
+}
+
+fn describe_skipped(skipped: Option<usize>) -> String {
+    match skipped {
+        None | Some(0) => String::new(),
+        Some(1) => ", 1 row skipped".to_owned(),
+        Some(count) => format!(", {count} rows skipped"),
     }
 }
 
@@ -47,6 +62,8 @@ pub(crate) struct Import {
     pub combined_hash: String,
     /// The files may have been imported before.
     pub repeat: bool,
+    /// What happens to rows whose loads exist already.
+    pub if_exists: IfExists,
 }
 
 /// A file of a batch.
@@ -63,6 +80,7 @@ impl Import {
         organisation_id: &str,
         files: impl Iterator<Item = (&'a [u8; 32], Option<&'a str>)>,
         repeat: bool,
+        if_exists: IfExists,
     ) -> Self {
         let (mut hashes, names): (Vec<[u8; 32]>, Vec<_>) = files.unzip();
         let file = |(hash, name): (&[u8; 32], Option<&str>)| ImportedFile {
@@ -72,7 +90,13 @@ impl Import {
         let files = hashes.iter().zip(names).map(file).collect();
         hashes.sort_unstable();
         let combined_hash = hex_sha256(&hashes.concat());
-        Self { organisation_id: organisation_id.to_owned(), files, combined_hash, repeat }
+        Self { organisation_id: organisation_id.to_owned(), files, combined_hash, repeat, if_exists }
+    }
+
+    /// Returns true if a content that was imported before is refused. With `ifExists=skip` the rows themselves are
+    /// compared instead.
+    pub(crate) fn refuses_repeats(&self) -> bool {
+        !self.repeat && self.if_exists != IfExists::Skip
     }
 }
 

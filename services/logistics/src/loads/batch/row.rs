@@ -1,5 +1,7 @@
 //! The schema and the rules of a row.
 
+use std::collections::HashMap;
+
 use common::validation::{Code, ValidationErrors};
 use common::wire::{DateOrDateTime, Name, Postcode, QueryText, Reference, Registration, Tag};
 use common::{Caller, Error};
@@ -7,6 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
+use super::options::CellOptions;
 use super::upload::DefaultOrganiser;
 use crate::commodities::Catalogue;
 use crate::loads::form::{SharedFields, UNKNOWN_COMMODITY, reword_tonnes};
@@ -54,21 +57,44 @@ pub(crate) struct RowContext<'a> {
     pub(crate) organiser: DefaultOrganiser,
     /// A row uses the organiser of the form, whose name is missing. This is reported once for the form.
     pub(crate) lacks_organiser_name: bool,
+    /// The response has room for more errors.
+    pub(crate) reports_errors: bool,
+    /// The suggestions for unknown names of commodities so far: many rows have the same one.
+    pub(crate) suggestions: HashMap<String, Vec<String>>,
 }
 
 const REQUIRED: &str = "is required";
 
 /// Moves schema errors from `found` to `errors`, one per cell, with messages for people who edit a table.
-pub(crate) fn reword_errors(mut found: ValidationErrors, errors: &mut ValidationErrors) {
+pub(crate) fn reword_errors(
+    mut found: ValidationErrors,
+    options: CellOptions,
+    errors: &mut ValidationErrors,
+) {
     reword_tonnes("weight", &mut found);
     reword_tonnes("weightNet", &mut found);
     found.reword("commodityId", Code::Type, "must be a number: see GET /v1/commodities");
     for name in ["weight", "weightNet"] {
-        found.reword(name, Code::Type, "must be a number, such as 29.4");
+        found.reword(name, Code::Type, options.decimal.number_message());
+    }
+    if let Some(message) = options.date_order.message() {
+        found.reword("deliveryDateISO", Code::Format, message);
     }
     for field_error in found {
         let column = field_error.path.split(['[', '.']).next().unwrap_or_default();
         errors.push_with(column, field_error.code, field_error.message, field_error.data.into());
+    }
+}
+
+impl RowContext<'_> {
+    /// Returns the names of commodities that are near an unknown name, or none if the error is not reported.
+    fn suggestions(&mut self, name: &str) -> &[String] {
+        if !self.reports_errors {
+            return &[];
+        }
+        let catalogue = self.catalogue;
+        let near = || catalogue.near_names(name).into_iter().map(str::to_owned).collect();
+        self.suggestions.entry(name.to_owned()).or_insert_with(near)
     }
 }
 
@@ -83,7 +109,7 @@ impl BatchRow {
         context: &mut RowContext<'_>,
         errors: &mut ValidationErrors,
     ) -> Result<Option<Load>, Error> {
-        let commodity_id = self.commodity_id(context.catalogue, errors);
+        let commodity_id = self.commodity_id(context, errors);
         if self.weight_unit.as_ref().is_some_and(|unit| !unit.eq_ignore_ascii_case("tonne")) {
             errors.push_with("weightUnit", Code::Enum, "must be tonne", json!({ "allowed": ["tonne"] }));
         }
@@ -107,15 +133,22 @@ impl BatchRow {
     }
 
     /// Returns the id of the commodity that id or name, or both, name.
-    fn commodity_id(&self, catalogue: &Catalogue, errors: &mut ValidationErrors) -> Option<f64> {
+    fn commodity_id(&self, context: &mut RowContext<'_>, errors: &mut ValidationErrors) -> Option<f64> {
+        let catalogue = context.catalogue;
         let by_name = self.commodity_name.as_ref().map(|name| catalogue.find_name(name));
         let by_id = self.commodity_id.map(|id| catalogue.find(id));
-        if let (Some(None), Some(None)) = (by_id, by_name) {
-            errors.push("commodityName", Code::UnknownReference, UNKNOWN_COMMODITY);
+        if let (Some(None), Some(name)) = (by_name, &self.commodity_name) {
+            let suggestions = context.suggestions(name);
+            let message = match suggestions {
+                [] => UNKNOWN_COMMODITY.to_owned(),
+                near => format!("{UNKNOWN_COMMODITY} (near names: {})", near.join(", ")),
+            };
+            let data = json!({ "suggestions": suggestions });
+            errors.push_with("commodityName", Code::UnknownReference, message, data);
         }
         match (by_id, by_name) {
             (Some(None), _) => errors.push("commodityId", Code::UnknownReference, UNKNOWN_COMMODITY),
-            (_, Some(None)) => errors.push("commodityName", Code::UnknownReference, UNKNOWN_COMMODITY),
+            (_, Some(None)) => {}
             (Some(Some(id)), Some(Some(name))) if id.id != name.id => {
                 let message = format!("is not the name of commodity {}, which is {}", id.id, id.name);
                 errors.push("commodityName", Code::Inconsistent, message);

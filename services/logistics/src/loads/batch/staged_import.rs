@@ -4,12 +4,16 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Seek, Write};
 use std::sync::mpsc::sync_channel;
 
-use common::{Error, JsonResponse};
+use common::validation::ValidationErrors;
+use common::{Caller, Error, JsonResponse};
 use database::{AnyConnection, Id, Json};
 
 use super::disk::disk_error;
+use super::existing::{RowIdentity, find_existing, refuse_existing};
 use super::model::{BatchResult, Import};
-use super::store::{record, refuse_repeat};
+use super::options::IfExists;
+use super::store::{record, refuse_repeat, serialize_lookups};
+use super::validator::{MAX_ERRORS, rows_error};
 use crate::loads::model::Load;
 use crate::loads::party::Creator;
 use crate::loads::store::{LoadRow, create_many};
@@ -21,9 +25,11 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// The valid loads of a batch.
 pub(crate) struct StagedImport {
     import: Import,
-    creator: Creator,
+    caller: Caller,
     dry_run: bool,
     ids: Vec<Id>,
+    /// What identifies the loads, unless `ifExists` is `create`.
+    identities: Vec<RowIdentity>,
     /// The documents, one per line.
     documents: BufWriter<File>,
 }
@@ -33,9 +39,9 @@ impl StagedImport {
     ///
     /// # Errors
     /// 503 if the temporary folder is full or missing.
-    pub(crate) fn new(import: Import, creator: Creator, dry_run: bool) -> Result<Self, Error> {
+    pub(crate) fn new(import: Import, caller: Caller, dry_run: bool) -> Result<Self, Error> {
         let documents = BufWriter::with_capacity(BUFFER_BYTES, tempfile::tempfile().map_err(disk_error)?);
-        Ok(Self { import, creator, dry_run, ids: Vec::new(), documents })
+        Ok(Self { import, caller, dry_run, ids: Vec::new(), identities: Vec::new(), documents })
     }
 
     /// Adds a load.
@@ -49,27 +55,61 @@ impl StagedImport {
         self.documents.write_all(&line).map_err(disk_error)
     }
 
+    /// Sets what identifies the loads, in their order.
+    pub(crate) fn set_identities(&mut self, identities: Vec<RowIdentity>) {
+        self.identities = identities;
+    }
+
     /// Stores all loads, unless this is a dry run. Can be called again if the transaction is retried.
     ///
     /// # Errors
-    /// 409 if a content was imported before.
+    /// 400 for rows that exist already and are refused, 409 if a content was imported before.
     pub(crate) fn commit(&mut self, c: &mut AnyConnection) -> Result<JsonResponse, Error> {
+        let is_new = self.find_new(c)?;
         refuse_repeat(c, &self.import)?;
+        let new_ids = self.ids.iter().zip(&is_new).filter(|(_, is_new)| **is_new);
+        let ids: Vec<Id> = new_ids.map(|(id, _)| *id).collect();
+        let skipped =
+            (self.import.if_exists == IfExists::Skip).then_some(self.ids.len().saturating_sub(ids.len()));
         if self.dry_run {
-            return JsonResponse::json(&BatchResult::dry_run(self.ids.len()));
+            return JsonResponse::json(&BatchResult::dry_run(ids.len(), skipped));
         }
-        record(c, &self.import)?;
-        self.insert(c)?;
-        JsonResponse::json(&BatchResult::created(self.ids.clone()))
+        if !ids.is_empty() {
+            record(c, &self.import)?;
+            self.insert(c, &is_new)?;
+        }
+        JsonResponse::json(&BatchResult::created(ids, skipped))
     }
 
-    /// Inserts all loads. A second thread prepares the next rows meanwhile, since on SQLite other writes wait for the
+    /// Returns for each load whether it is new.
+    fn find_new(&self, c: &mut AnyConnection) -> Result<Vec<bool>, Error> {
+        let if_exists = self.import.if_exists;
+        if if_exists == IfExists::Create {
+            return Ok(vec![true; self.ids.len()]);
+        }
+        if !self.dry_run {
+            serialize_lookups(c, &self.import.organisation_id)?;
+        }
+        let existing = find_existing(c, &self.caller, &self.identities)?;
+        if if_exists == IfExists::Refuse {
+            let mut errors = ValidationErrors::default();
+            let refused_rows = refuse_existing(&self.identities, &existing, MAX_ERRORS, &mut errors);
+            if refused_rows > 0 {
+                return Err(rows_error(errors, refused_rows));
+            }
+        }
+        Ok(existing.iter().map(Option::is_none).collect())
+    }
+
+    /// Inserts the new loads. A second thread prepares the next rows meanwhile, since on SQLite other writes wait for the
     /// transaction.
-    fn insert(&mut self, c: &mut AnyConnection) -> Result<(), Error> {
+    fn insert(&mut self, c: &mut AnyConnection, is_new: &[bool]) -> Result<(), Error> {
         self.documents.flush().map_err(disk_error)?;
-        let (file, creator) = (self.documents.get_mut(), &self.creator);
+        let (file, creator) = (self.documents.get_mut(), &Creator::of(&self.caller));
         file.rewind().map_err(disk_error)?;
-        let mut lines = BufReader::with_capacity(BUFFER_BYTES, file).lines();
+        let lines = BufReader::with_capacity(BUFFER_BYTES, file).lines().zip(is_new);
+        // An error of the file is not left out.
+        let mut lines = lines.filter(|(line, is_new)| line.is_err() || **is_new).map(|(line, _)| line);
         let (sender, receiver) = sync_channel(1);
         std::thread::scope(|scope| {
             scope.spawn(move || {

@@ -9,12 +9,16 @@ use diesel::prelude::*;
 use super::model::Import;
 use crate::schema::imports::dsl as i;
 
+/// Message for an import that waited too long for another one.
+const IMPORT_RUNNING: &str =
+    "Another import of your organisation is being stored and nothing was changed: try again later.";
+
 /// Returns an error if a file was imported before and the import is not a permitted repeat.
 ///
 /// # Errors
 /// 409 for the first such file.
 pub(crate) fn refuse_repeat(c: &mut AnyConnection, import: &Import) -> Result<(), Error> {
-    if import.repeat {
+    if !import.refuses_repeats() {
         return Ok(());
     }
     let hashes = import.files.iter().map(|file| &file.content_hash).chain([&import.combined_hash]);
@@ -31,36 +35,56 @@ pub(crate) fn refuse_repeat(c: &mut AnyConnection, import: &Import) -> Result<()
     Ok(())
 }
 
+/// Takes the place of a content hash in the record of the last import that looked for existing loads.
+const LOOKUP: &str = "ifExists";
+
+/// Makes imports of an organisation that look for existing loads run one after the other. Without this, two of them
+/// could store the same load, because neither sees the other's. Waits for another such transaction. When that one
+/// commits, PostgreSQL reports a serialization failure, and the retried write sees its loads.
+///
+/// # Errors
+/// 503 if the wait for another transaction times out.
+pub(crate) fn serialize_lookups(c: &mut AnyConnection, organisation_id: &str) -> Result<(), Error> {
+    record_hash(c, organisation_id, LOOKUP, Timestamp::now())
+        .map_err(|error| if error.is_lock_timeout() { Error::Busy(IMPORT_RUNNING) } else { error.into() })
+}
+
 /// Records the contents of an import. Waits if another transaction records the same content. When that one commits,
 /// PostgreSQL reports a serialization failure, and the retried write finds its row in [`refuse_repeat`].
 ///
 /// # Errors
-/// 409 if the wait for another transaction times out.
+/// 409 if the wait for another transaction times out, or 503 if repeats are permitted.
 pub(crate) fn record(c: &mut AnyConnection, import: &Import) -> Result<(), Error> {
     let now = Timestamp::now();
     let mut hashes: Vec<_> = import.files.iter().map(|file| &file.content_hash).collect();
     // In the same order in all transactions, to avoid deadlocks.
     hashes.sort_unstable();
     for hash in hashes {
-        let row = (
-            i::organisation_id.eq(&import.organisation_id),
-            i::content_hash.eq(hash),
-            i::imported_at.eq(now),
-        );
-        let recorded = database::dispatch!(c, c => diesel::insert_into(i::imports)
-            .values(row)
-            .on_conflict((i::organisation_id, i::content_hash))
-            .do_update()
-            .set(i::imported_at.eq(now))
-            .execute(c));
-        match recorded.map_err(database::Error::from) {
-            Ok(_) => {}
-            Err(error) if error.is_lock_timeout() => {
+        match record_hash(c, &import.organisation_id, hash, now) {
+            Ok(()) => {}
+            Err(error) if error.is_lock_timeout() && import.refuses_repeats() => {
                 let message = "Another request is importing the same content: try again later.";
                 return Err(Error::conflict(message));
             }
+            Err(error) if error.is_lock_timeout() => return Err(Error::Busy(IMPORT_RUNNING)),
             Err(error) => return Err(error.into()),
         }
     }
     Ok(())
+}
+
+fn record_hash(
+    c: &mut AnyConnection,
+    organisation_id: &str,
+    hash: &str,
+    now: Timestamp,
+) -> Result<(), database::Error> {
+    let row = (i::organisation_id.eq(organisation_id), i::content_hash.eq(hash), i::imported_at.eq(now));
+    let recorded = database::dispatch!(c, c => diesel::insert_into(i::imports)
+        .values(row)
+        .on_conflict((i::organisation_id, i::content_hash))
+        .do_update()
+        .set(i::imported_at.eq(now))
+        .execute(c));
+    recorded.map(drop).map_err(database::Error::from)
 }

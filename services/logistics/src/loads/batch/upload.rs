@@ -12,13 +12,25 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::io::AsyncWriteExt;
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
+use utoipa::openapi::schema::{KnownFormat, Object, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::Batches;
 use super::disk::disk_error;
+use super::options::{CellOptions, DateOrder, DecimalSeparator, IfExists, TextEncoding};
 
-const TEXT_FIELDS: [&str; 4] = ["organisationId", "organisationName", "dryRun", "repeat"];
+const TEXT_FIELDS: [&str; 8] = [
+    "organisationId",
+    "organisationName",
+    "dryRun",
+    "repeat",
+    "ifExists",
+    "dateOrder",
+    "decimal",
+    "encoding",
+];
+/// The text fields that have one of some words.
+const WORD_FIELDS: [&str; 4] = ["ifExists", "dateOrder", "decimal", "encoding"];
 
 /// A batch of loads.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -43,6 +55,47 @@ pub(crate) struct LoadBatchForm {
     pub(crate) dry_run: bool,
     /// `true`: accepts content that was imported before.
     pub(crate) repeat: bool,
+    /// What happens to rows whose loads exist already. Default: `create`.
+    #[schema(schema_with = if_exists)]
+    pub(crate) if_exists: IfExists,
+    /// The order of day and month in dates that are texts. ISO dates are accepted in every order. Default: `iso`.
+    #[schema(schema_with = date_order)]
+    pub(crate) date_order: DateOrder,
+    /// The decimal separator of numbers that are texts. Default: `point`.
+    #[schema(schema_with = decimal)]
+    pub(crate) decimal: DecimalSeparator,
+    /// The encoding of CSV files without a byte order mark. Default: `utf-8`.
+    #[schema(schema_with = encoding)]
+    pub(crate) encoding: TextEncoding,
+}
+
+fn if_exists() -> Object {
+    word(&["create", "skip", "refuse"], "What happens to rows whose loads exist already. Default: `create`.")
+}
+
+fn date_order() -> Object {
+    let description = "The order of day and month in dates that are texts. ISO dates are accepted in every order. \
+        Default: `iso`.";
+    word(&["iso", "dmy", "mdy"], description)
+}
+
+fn decimal() -> Object {
+    word(&["point", "comma"], "The decimal separator of numbers that are texts. Default: `point`.")
+}
+
+fn encoding() -> Object {
+    let description = "The encoding of CSV files without a byte order mark. Default: `utf-8`.";
+    word(&["utf-8", "windows-1252"], description)
+}
+
+/// Returns the schema of a field that has one of some words.
+fn word(words: &[&str], description: &str) -> Object {
+    let words = words.iter().copied();
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .enum_values(Some(words))
+        .description(Some(description))
+        .build()
 }
 
 /// A file.
@@ -115,6 +168,7 @@ pub(crate) fn parse_form(form: &Form<UploadedFile>, batches: &Batches) -> (LoadB
         if let Some(text) = form.last(name) {
             value[name] = match text.trim() {
                 "true" | "false" if matches!(name, "dryRun" | "repeat") => json!(text.trim() == "true"),
+                word if WORD_FIELDS.contains(&name) => json!(word.to_ascii_lowercase()),
                 _ => json!(text),
             };
         }
@@ -131,6 +185,11 @@ pub(crate) fn parse_form(form: &Form<UploadedFile>, batches: &Batches) -> (LoadB
 }
 
 impl LoadBatchForm {
+    /// Returns how the texts of cells are read.
+    pub(crate) fn cell_options(&self) -> CellOptions {
+        CellOptions { date_order: self.date_order, decimal: self.decimal }
+    }
+
     /// Takes the default organiser out of the form. An invalid field gets a placeholder, so that rows without an
     /// organiser are not reported as well.
     pub(crate) fn take_organiser(&mut self, errors: &ValidationErrors) -> DefaultOrganiser {

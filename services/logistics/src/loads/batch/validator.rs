@@ -1,13 +1,19 @@
 //! Validates all rows of a batch in one pass: collects errors, and stages valid loads.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use common::multipart::Form;
 use common::validation::{Code, FieldError, ValidationErrors};
 use common::{Caller, Error};
 use serde_json::json;
 
 use super::Batches;
-use super::header::HeaderRow;
+use super::existing::RowIdentity;
+use super::header::{HeaderRow, NamedCells};
+use super::invalid_batch::InvalidBatch;
 use super::model::Import;
+use super::options::{CellOptions, IfExists, TextEncoding};
 use super::row::{RowContext, reword_errors};
 use super::staged_import::StagedImport;
 use super::table::{Budget, TableError, TableReader, TableRow};
@@ -15,10 +21,9 @@ use super::upload::{LoadBatchForm, UploadedFile, parse_form};
 use crate::commodities::Catalogue;
 use crate::loads::form::FOREIGN_LOAD;
 use crate::loads::model::Load;
-use crate::loads::party::Creator;
 
 /// The maximum number of errors in a response (docs/api/batches.md, "Import").
-const MAX_ERRORS: usize = 1000;
+pub(crate) const MAX_ERRORS: usize = 1000;
 /// The maximum number of rows that are validated after the first one for another organisation. An invalid cell in them
 /// takes precedence over the 403.
 const MAX_ROWS_AFTER_FOREIGN: usize = 1000;
@@ -34,6 +39,29 @@ struct BatchValidator<'a> {
     first_foreign_row: Option<usize>,
     budget: Budget,
     import: StagedImport,
+    options: CellOptions,
+    encoding: TextEncoding,
+    if_exists: IfExists,
+    /// What identifies the loads of valid rows, unless `ifExists` is `create`.
+    identities: Vec<RowIdentity>,
+}
+
+/// The result of a validation.
+pub(crate) enum ValidatedBatch {
+    Valid(Box<StagedImport>),
+    Invalid(InvalidBatch),
+}
+
+/// A row of a file.
+struct FileRow {
+    row: TableRow,
+    /// The name of the file if there are several.
+    file: Option<Arc<str>>,
+}
+
+/// Returns the response for rows with errors.
+pub(crate) fn rows_error(errors: ValidationErrors, failed_rows: usize) -> Error {
+    Error::Validation(errors).with("failedRows", failed_rows)
 }
 
 /// Why a file was not read to its end.
@@ -54,35 +82,49 @@ impl From<TableError> for FileError {
 /// Validates a batch. Blocks the thread.
 ///
 /// # Errors
-/// 400 with all invalid cells, or else 403 if a row is for another organisation. 413 and 503.
+/// 403 if all rows are valid and one is for another organisation. 413 and 503.
 pub(crate) fn validate(
     batches: &Batches,
     catalogue: &Catalogue,
     caller: &Caller,
     form: Form<UploadedFile>,
-) -> Result<StagedImport, Error> {
+) -> Result<ValidatedBatch, Error> {
     let (mut fields, mut errors) = parse_form(&form, batches);
     let organiser = fields.take_organiser(&errors);
-    let LoadBatchForm { dry_run, repeat, .. } = fields;
+    let (options, if_exists) = (fields.cell_options(), fields.if_exists);
+    let LoadBatchForm { dry_run, repeat, encoding, .. } = fields;
     let files = form.files.iter().map(|file| (&file.hash, file.name.as_deref()));
-    let import = Import::new(caller.organisation_id_or_empty(), files, repeat);
+    let import = Import::new(caller.organisation_id_or_empty(), files, repeat, if_exists);
     errors.extend(duplicate_files(&form.files));
     let mut validator = BatchValidator {
         batches,
-        context: RowContext { caller, catalogue, organiser, lacks_organiser_name: false },
+        context: RowContext {
+            caller,
+            catalogue,
+            organiser,
+            lacks_organiser_name: false,
+            reports_errors: true,
+            suggestions: HashMap::new(),
+        },
         rows: 0,
         errors,
         failed_rows: 0,
         first_foreign_row: None,
         budget: Budget::new(batches.limits),
-        import: StagedImport::new(import, Creator::of(caller), dry_run)?,
+        import: StagedImport::new(import, caller.clone(), dry_run)?,
+        options,
+        encoding,
+        if_exists,
+        identities: Vec::new(),
     };
     let has_several_files = form.files.len() > 1;
     // An empty file already has an error.
     for upload in form.files.into_iter().filter(|file| !file.is_empty()) {
         let name = upload.name.unwrap_or_default();
-        let name = has_several_files.then_some(&*name);
-        match validator.file(upload.file, name) {
+        let name = has_several_files.then(|| Arc::from(name));
+        let result = validator.file(upload.file, name.as_ref());
+        let name = name.as_deref();
+        match result {
             Ok(()) => {}
             Err(FileError::Table(error @ TableError::Refused { .. })) => {
                 if let Error::Validation(errors) = error.into_error(name) {
@@ -113,20 +155,25 @@ fn duplicate_files(files: &[UploadedFile]) -> ValidationErrors {
 }
 
 impl BatchValidator<'_> {
-    fn file(&mut self, file: std::fs::File, name: Option<&str>) -> Result<(), FileError> {
+    fn file(&mut self, file: std::fs::File, name: Option<&Arc<str>>) -> Result<(), FileError> {
         let max_rows = self.batches.limits.rows;
-        let mut table = TableReader::open(file, &mut self.budget)?;
+        let mut table = TableReader::open(file, self.encoding, &mut self.budget)?;
         let first = table.next(&mut self.budget)?.unwrap_or(TableRow { line: 1, cells: Vec::new() });
         let mut errors = ValidationErrors::default();
         let header = HeaderRow::parse(&first.cells, self.context.organiser.id.is_some(), &mut errors);
-        self.add_errors(errors, |path| path, first.line, name);
+        self.add_errors(errors, |path| path, first.line, name.map(|name| &**name));
         while let Some(row) = table.next(&mut self.budget)? {
             if self.rows == max_rows {
                 let error = TableError::too_many("rows in all", max_rows);
                 return Err(FileError::Batch(error.into_error(None)));
             }
             if let Some(header) = &header {
-                self.row(header, row, name).map_err(FileError::Batch)?;
+                if header.is_sample(&row.cells) {
+                    self.budget.take_blank_row()?;
+                    continue;
+                }
+                let row = FileRow { row, file: name.cloned() };
+                self.row(header, row).map_err(FileError::Batch)?;
             }
             self.rows += 1;
             if self.errors.is_empty()
@@ -138,13 +185,14 @@ impl BatchValidator<'_> {
         Ok(())
     }
 
-    fn row(&mut self, header: &HeaderRow, row: TableRow, file: Option<&str>) -> Result<(), Error> {
+    fn row(&mut self, header: &HeaderRow, FileRow { row, file }: FileRow) -> Result<(), Error> {
         let mut errors = ValidationErrors::default();
-        let (object, has_unnamed) = header.to_object(row.cells, &mut errors);
+        let NamedCells { object, id, has_unnamed } = header.name_cells(row.cells, self.options, &mut errors);
         let schema = &self.batches.row;
-        let parsed = if self.errors.len() < MAX_ERRORS {
+        self.context.reports_errors = self.errors.len() < MAX_ERRORS;
+        let parsed = if self.context.reports_errors {
             let (parsed, schema_errors) = schema.check(object);
-            reword_errors(schema_errors, &mut errors);
+            reword_errors(schema_errors, self.options, &mut errors);
             parsed
         } else {
             // The response has no room for more errors: an invalid row is only counted.
@@ -162,6 +210,16 @@ impl BatchValidator<'_> {
             if !self.is_own(&load) {
                 self.first_foreign_row.get_or_insert(self.rows);
             }
+            if self.if_exists != IfExists::Create {
+                self.identities.push(RowIdentity {
+                    id,
+                    reference: load.reference.clone(),
+                    delivery_at: load.delivery_date,
+                    index: self.rows,
+                    line: row.line,
+                    file,
+                });
+            }
             // After an error nothing will be stored.
             let is_valid_so_far = self.errors.is_empty() && self.first_foreign_row.is_none();
             return if is_valid_so_far { self.import.add(&load) } else { Ok(()) };
@@ -171,7 +229,7 @@ impl BatchValidator<'_> {
         let row_path = |path: String| {
             if path.is_empty() { format!("rows[{index}]") } else { format!("rows[{index}].{path}") }
         };
-        self.add_errors(errors, row_path, row.line, file);
+        self.add_errors(errors, row_path, row.line, file.as_deref());
         Ok(())
     }
 
@@ -199,18 +257,22 @@ impl BatchValidator<'_> {
         }));
     }
 
-    fn finish(mut self) -> Result<StagedImport, Error> {
+    fn finish(mut self) -> Result<ValidatedBatch, Error> {
         if self.context.lacks_organiser_name {
             self.errors.push("organisationName", Code::Required, "is required with organisationId");
         }
         if self.rows == 0 && self.errors.is_empty() {
             self.errors.push_with("file", Code::Length, "must have rows", json!({ "minimum": 1 }));
         }
-        let failed = |errors| Error::Validation(errors).with("failedRows", self.failed_rows);
-        self.errors.check().map_err(failed)?;
+        if !self.errors.is_empty() {
+            let refusable = if self.if_exists == IfExists::Refuse { self.identities } else { Vec::new() };
+            let invalid = InvalidBatch::new(self.errors, self.failed_rows, refusable);
+            return Ok(ValidatedBatch::Invalid(invalid));
+        }
         if self.first_foreign_row.is_some() {
             return Err(FOREIGN_LOAD);
         }
-        Ok(self.import)
+        self.import.set_identities(self.identities);
+        Ok(ValidatedBatch::Valid(Box::new(self.import)))
     }
 }

@@ -1,22 +1,31 @@
 //! `POST /v1/loads/batch` and `GET /v1/loads/batch/template`.
 
-use actix_web::http::header::CONTENT_DISPOSITION;
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse, get, post};
 use common::multipart::{Form, Payload};
-use common::{Authorized, Caller, Error, ErrorResponses, Idempotency, JsonResponse, MemberOrAdmin};
+use common::wire::QueryText;
+use common::{
+    Authorized, Caller, Error, ErrorResponses, Format, Idempotency, JsonResponse, MemberOrAdmin, Query,
+    Workbook,
+};
 use database::AnyConnection;
+use serde::Deserialize;
+use utoipa::IntoParams;
 
 use crate::Logistics;
-use crate::loads::batch::{BatchResult, LoadBatchForm, StagedImport, UploadedFile, receive, validate};
-use crate::loads::columns::COLUMNS;
+use crate::loads::batch::{
+    BatchResult, LoadBatchForm, StagedImport, UploadedFile, ValidatedBatch, find_existing, receive,
+    stored_columns, validate,
+};
 
 /// Upload a batch of loads
 ///
 /// CSV (the delimiter is detected) or XLSX (first sheet), at most 10 files of 25 MiB and 50,000 rows together. All rows
 /// are stored or none. If any row is invalid, the response names every invalid cell (the first 1,000), and
-/// `body.failedRows` is the number of invalid rows. A file whose content the organisation imported before is 409 with
-/// `body.importedAtUTC` and `body.file`, unless `repeat` is true.
+/// `body.failedRows` is the number of invalid rows. `ifExists` tells what happens to rows whose loads exist already:
+/// `id` names a load that you may see, or your organisation created a load with the same reference and delivery date
+/// that is not cancelled, or an earlier row has both. A file whose content the organisation imported before is 409 with
+/// `body.importedAtUTC` and `body.file`, unless `repeat` is true or `ifExists` is `skip`.
 #[utoipa::path(operation_id = "create_load_batch", tag = "loads", security(("bearer" = [])),
     request_body(content = LoadBatchForm, content_type = "multipart/form-data"),
     responses((status = 200, body = BatchResult), ErrorResponses))]
@@ -49,19 +58,51 @@ async fn validate_in_turn(
     caller: &Caller,
     form: Form<UploadedFile>,
 ) -> Result<StagedImport, Error> {
-    let (service, caller) = (app.clone(), caller.clone());
-    let tenant = caller.tenant();
-    let work = move || validate(&service.batches, &service.commodities, &caller, form);
-    app.batches.run_blocking(tenant, work).await
+    let (service, reader) = (app.clone(), caller.clone());
+    let work = move || validate(&service.batches, &service.commodities, &reader, form);
+    let mut invalid = match app.batches.run_blocking(caller.tenant(), work).await? {
+        ValidatedBatch::Valid(import) => return Ok(*import),
+        ValidatedBatch::Invalid(invalid) => invalid,
+    };
+    let (rows, caller) = (invalid.refusable(), caller.clone());
+    if !rows.is_empty() {
+        invalid.refuse(&app.db.read(move |c| find_existing(c, &caller, &rows)).await?);
+    }
+    Err(invalid.into_error())
 }
 
-/// Template of a batch: the header row as CSV
+/// Query parameters of the template.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+struct TemplateParameters {
+    /// `CSV` or `XLSX`, in any case; by default the format that the `Accept` header prefers, else CSV.
+    format: Option<QueryText>,
+}
+
+const TEMPLATE_FORMATS: [Format; 2] = [Format::Csv, Format::Xlsx];
+
+/// Template of a batch
+///
+/// As CSV, the header row. As XLSX, a table with date cells, drop-down lists and a sample row, which batches skip, and a
+/// second sheet with the commodities.
 #[utoipa::path(operation_id = "find_load_batch_template", tag = "loads", security(("bearer" = [])),
-    responses((status = 200, content_type = "text/csv", body = String), ErrorResponses))]
+    params(TemplateParameters),
+    responses((status = 200, content((String = "text/csv"),
+        (inline(Workbook) = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"))), ErrorResponses))]
 #[get("/loads/batch/template")]
-pub(super) async fn template(_caller: Caller) -> HttpResponse {
-    HttpResponse::Ok()
-        .content_type("text/csv; charset=utf-8")
-        .insert_header((CONTENT_DISPOSITION, "attachment; filename=\"loads.csv\""))
-        .body(COLUMNS.join(",") + "\r\n")
+pub(super) async fn template(
+    _caller: Caller,
+    query: Query<TemplateParameters>,
+    request: HttpRequest,
+    app: Data<Logistics>,
+) -> Result<HttpResponse, Error> {
+    let accepted = Format::accepted(&request, &TEMPLATE_FORMATS, Format::Csv);
+    let format =
+        query.check(|p, errors| Format::named(p.format.as_deref(), &TEMPLATE_FORMATS, accepted, errors))?;
+    let content = match format {
+        Format::Xlsx => app.batches.template(),
+        _ => (stored_columns().collect::<Vec<_>>().join(",") + "\r\n").into(),
+    };
+    Ok(format.attachment("loads").body(content))
 }

@@ -2,7 +2,9 @@
 
 use actix_web::web::Data;
 use actix_web::{Either, HttpRequest, get};
-use common::{Caller, Error, ErrorResponses, Format, JsonResponse, PageParams, Query, StreamingResponse};
+use common::{
+    Caller, Error, ErrorResponses, Format, JsonResponse, PageParams, Query, StreamingResponse, Workbook,
+};
 
 use crate::Logistics;
 use crate::loads::export;
@@ -11,11 +13,13 @@ use crate::loads::search::{LoadSearchParams, store};
 
 /// Search for loads (by organisation, carrier and date range)
 ///
-/// As CSV (`format=CSV` or `Accept: text/csv`) the response has all matches, unless there is a `limit`. Rows are read
-/// in blocks: a load that is created or changed meanwhile may be missing or in its old place.
+/// As CSV (`format=CSV` or `Accept: text/csv`) or XLSX (`format=XLSX`) the response has all matches, unless there is a
+/// `limit`; XLSX has at most 1,000,000. Rows are read in blocks: a load that is created or changed meanwhile may be
+/// missing or in its old place.
 #[utoipa::path(operation_id = "search_loads", tag = "loads", security(("bearer" = [])),
     params(PageParams, LoadSearchParams),
-    responses((status = 200, content(([Load] = "application/json"), (String = "text/csv"))), ErrorResponses))]
+    responses((status = 200, content(([Load] = "application/json"), (String = "text/csv"),
+        (inline(Workbook) = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"))), ErrorResponses))]
 #[get("/loads")]
 pub(super) async fn search(
     caller: Caller,
@@ -23,10 +27,10 @@ pub(super) async fn search(
     request: HttpRequest,
     app: Data<Logistics>,
 ) -> Result<Either<JsonResponse, StreamingResponse>, Error> {
-    let accepted = Format::accepted(&request, Format::Json);
+    let accepted = Format::accepted(&request, &Format::ALL, Format::Json);
     let search = query.check(|parameters, errors| parameters.parse(accepted, errors))?;
-    if search.format == Format::Csv {
-        return export::stream(&app.db, caller, search, "loads.csv").await.map(Either::Right);
+    if search.format != Format::Json {
+        return export::stream(&app.db, caller, search, "loads").await.map(Either::Right);
     }
     let page = search.page.clone();
     let has_one_plan = search.has_one_plan();

@@ -60,7 +60,7 @@ impl LoadSearch {
             completed: Some(range),
             words: Vec::new(),
             sorting: Sorting::new(&COMPLETED_AT, false),
-            page: PageRequest { limit: i64::MAX, offset: 0, after: None },
+            page: PageRequest { limit: format.max_rows(), offset: 0, after: None },
             count: false,
             format,
         }

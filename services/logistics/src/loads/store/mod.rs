@@ -3,6 +3,7 @@
 
 mod creators;
 mod drivers;
+mod existing;
 mod row;
 
 use common::{Caller, Error, JsonResponse, Revised};
@@ -21,6 +22,7 @@ use crate::schema::load_drivers::dsl as d;
 use crate::schema::loads::{self, dsl as l};
 pub(crate) use creators::{CREATOR_BATCH_SIZE, fill_creators, has_unknown_creators};
 pub(crate) use drivers::{Driver, add_driver, list_drivers, remove_driver};
+pub(crate) use existing::{find_created, find_readable_ids};
 use row::InsertLoad;
 pub(super) use row::LoadRow;
 

@@ -3,10 +3,13 @@
 mod blank_rows;
 mod csv;
 mod duplicates;
+mod existing;
 mod fairness;
 mod invalid_uploads;
 mod large;
 mod parties;
+mod spreadsheets;
+mod template;
 mod xlsx;
 mod xlsx_bombs;
 

@@ -15,6 +15,8 @@ pub(crate) struct TableRow {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Cell {
     Text(String),
+    /// The text of a number that the file states as one, with a decimal point.
+    Number(String),
     /// A cell that cannot be read as text, with code and message of the error.
     Invalid(Code, &'static str),
 }
@@ -22,7 +24,7 @@ pub(crate) enum Cell {
 impl Cell {
     /// Returns the length of the text in bytes.
     pub(crate) fn text_bytes(&self) -> usize {
-        if let Self::Text(text) = self { text.len() } else { 0 }
+        if let Self::Text(text) | Self::Number(text) = self { text.len() } else { 0 }
     }
 
     /// Returns true if the cell has only white space.

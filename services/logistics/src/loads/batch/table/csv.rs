@@ -6,19 +6,24 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 
 use common::validation::Code;
+use encoding_rs::WINDOWS_1252;
 
 use super::budget::{Budget, MAX_COLUMNS};
 use super::cell::{Cell, TableRow};
 use super::error::TableError;
+use crate::loads::batch::options::TextEncoding;
 
 /// The maximum length of a record. All columns together accept less.
 const MAX_RECORD_BYTES: usize = 1 << 20;
+const NOT_UTF_8: &str =
+    "is not UTF-8: save it as CSV UTF-8, or send encoding=windows-1252 if the program wrote that";
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// A reader for the records of a CSV file.
 pub(crate) struct CsvReader {
     input: BufReader<File>,
     delimiter: u8,
+    encoding: TextEncoding,
     /// The number of the next line, from 1.
     line: u64,
     /// The last byte was `\r`. A `\n` then belongs to the same line break.
@@ -37,14 +42,15 @@ enum ParserState {
 }
 
 impl CsvReader {
-    /// Skips a byte order mark and detects the delimiter.
-    pub(crate) fn new(file: File) -> Result<Self, TableError> {
+    /// Skips a byte order mark and detects the delimiter. A file with a byte order mark is UTF-8, whatever `encoding` is.
+    pub(crate) fn new(file: File, mut encoding: TextEncoding) -> Result<Self, TableError> {
         let mut input = BufReader::with_capacity(64 << 10, file);
         if input.fill_buf()?.starts_with(BOM) {
             input.consume(BOM.len());
+            encoding = TextEncoding::Utf8;
         }
         let delimiter = detect_delimiter(input.fill_buf()?);
-        Ok(Self { input, delimiter, line: 1, after_cr: false })
+        Ok(Self { input, delimiter, encoding, line: 1, after_cr: false })
     }
 
     /// Returns the next record, which may be blank.
@@ -80,9 +86,9 @@ impl CsvReader {
                     cell.push(byte);
                     ParserState::Quoted
                 }
-                (_, b'\n' | b'\r') => return finish_record(cells, cell, start),
+                (_, b'\n' | b'\r') => return self.finish_record(cells, cell, start),
                 (_, byte) if byte == self.delimiter => {
-                    cells.push(parse_text(std::mem::take(&mut cell), start)?);
+                    cells.push(self.parse_text(std::mem::take(&mut cell), start)?);
                     if cells.len() == MAX_COLUMNS {
                         return Err(TableError::too_many("columns", MAX_COLUMNS).with("line", start));
                     }
@@ -96,7 +102,7 @@ impl CsvReader {
         }
         match state {
             ParserState::Quoted => Err(unclosed_quote(start)),
-            _ if size > 0 => finish_record(cells, cell, start),
+            _ if size > 0 => self.finish_record(cells, cell, start),
             _ => Ok(None),
         }
     }
@@ -106,16 +112,24 @@ impl CsvReader {
         self.input.consume(usize::from(byte.is_some()));
         Ok(byte)
     }
-}
 
-fn finish_record(mut cells: Vec<Cell>, last: Vec<u8>, line: u64) -> Result<Option<TableRow>, TableError> {
-    cells.push(parse_text(last, line)?);
-    Ok(Some(TableRow { line, cells }))
-}
+    fn finish_record(
+        &self,
+        mut cells: Vec<Cell>,
+        last: Vec<u8>,
+        line: u64,
+    ) -> Result<Option<TableRow>, TableError> {
+        cells.push(self.parse_text(last, line)?);
+        Ok(Some(TableRow { line, cells }))
+    }
 
-fn parse_text(bytes: Vec<u8>, line: u64) -> Result<Cell, TableError> {
-    let text = String::from_utf8(bytes);
-    text.map(Cell::Text).map_err(|_| TableError::unreadable("is not UTF-8: save it as CSV UTF-8", Some(line)))
+    fn parse_text(&self, bytes: Vec<u8>, line: u64) -> Result<Cell, TableError> {
+        let text = match self.encoding {
+            TextEncoding::Utf8 => String::from_utf8(bytes),
+            TextEncoding::Windows1252 => Ok(WINDOWS_1252.decode_without_bom_handling(&bytes).0.into_owned()),
+        };
+        text.map(Cell::Text).map_err(|_| TableError::unreadable(NOT_UTF_8, Some(line)))
+    }
 }
 
 fn unclosed_quote(line: u64) -> TableError {
@@ -143,10 +157,14 @@ mod tests {
     use super::*;
 
     fn read(content: &[u8]) -> Result<Vec<(u64, Vec<String>)>, TableError> {
+        read_as(TextEncoding::Utf8, content)
+    }
+
+    fn read_as(encoding: TextEncoding, content: &[u8]) -> Result<Vec<(u64, Vec<String>)>, TableError> {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(content).unwrap();
         file.rewind().unwrap();
-        let mut csv = CsvReader::new(file)?;
+        let mut csv = CsvReader::new(file, encoding)?;
         let mut rows = Vec::new();
         while let Some(row) = csv.read_record()? {
             let text = |cell| if let Cell::Text(text) = cell { text } else { panic!() };
@@ -181,6 +199,15 @@ mod tests {
             read(b"a\n\n\nb\n").unwrap(),
             [row(1, &["a"]), row(2, &[""]), row(3, &[""]), row(4, &["b"])]
         );
+    }
+
+    #[test]
+    fn a_byte_order_mark_takes_precedence_over_the_encoding() {
+        let windows = |content: &[u8]| read_as(TextEncoding::Windows1252, content).unwrap();
+        assert_eq!(windows(b"B\xf6rder;\x80 5\n"), [row(1, &["B\u{f6}rder", "\u{20ac} 5"])]);
+        assert_eq!(windows("\u{feff}B\u{f6}rder\n".as_bytes()), [row(1, &["B\u{f6}rder"])]);
+        let every_byte: Vec<u8> = (0x80..=0xff).collect();
+        assert_eq!(windows(&every_byte)[0].1[0].chars().count(), 128);
     }
 
     #[test]

@@ -19,6 +19,8 @@ use csv::CsvReader;
 pub(crate) use error::TableError;
 use xlsx::XlsxReader;
 
+use super::options::TextEncoding;
+
 const ZIP_MAGIC: &[u8] = b"PK\x03\x04";
 /// Begins a workbook of the old binary format, and an encrypted XLSX workbook.
 const OLE_MAGIC: &[u8] = b"\xd0\xcf\x11\xe0";
@@ -33,11 +35,15 @@ pub(crate) enum TableReader {
 }
 
 impl TableReader {
-    /// Opens a file. Detects the format from the content.
+    /// Opens a file. Detects the format from the content. `encoding` is that of CSV without a byte order mark.
     ///
     /// # Errors
     /// If the file is not a table, or announces a sheet beyond the limits.
-    pub(crate) fn open(mut file: File, budget: &mut Budget) -> Result<Self, TableError> {
+    pub(crate) fn open(
+        mut file: File,
+        encoding: TextEncoding,
+        budget: &mut Budget,
+    ) -> Result<Self, TableError> {
         let mut head = Vec::new();
         file.rewind()?;
         (&file).take(SNIFFED_BYTES).read_to_end(&mut head)?;
@@ -52,7 +58,7 @@ impl TableReader {
         } else if head.contains(&0) {
             "something else"
         } else {
-            return Ok(Self::Csv(CsvReader::new(file)?));
+            return Ok(Self::Csv(CsvReader::new(file, encoding)?));
         };
         Err(TableError::refused(Code::Format, format!("must be CSV or XLSX; this is {detected}")))
     }

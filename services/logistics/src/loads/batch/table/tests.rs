@@ -21,7 +21,9 @@ fn file(content: &[u8]) -> File {
 /// Reads a file to its end or its first error. Returns true if all rows are within the limits.
 fn stays_within_limits(content: &[u8]) -> bool {
     let mut budget = Budget::new(LIMITS);
-    let Ok(mut table) = TableReader::open(file(content), &mut budget) else { return true };
+    let Ok(mut table) = TableReader::open(file(content), TextEncoding::Utf8, &mut budget) else {
+        return true;
+    };
     let is_bounded =
         |cell: &Cell| !matches!(cell, Cell::Text(text) if text.len() > content.len().max(MAX_TEXT_BYTES));
     // More iterations than rows, since every row takes some bytes of the file.
@@ -73,7 +75,7 @@ fn pack(parts: &[(String, Vec<u8>)]) -> Vec<u8> {
 #[test]
 fn reads_workbooks_with_the_largest_limits() {
     let mut budget = Budget::new(TableLimits { rows: usize::MAX, bytes: usize::MAX });
-    let mut table = TableReader::open(file(&workbook()), &mut budget).unwrap();
+    let mut table = TableReader::open(file(&workbook()), TextEncoding::Utf8, &mut budget).unwrap();
     assert!(table.next(&mut budget).unwrap().is_some());
 }
 
@@ -85,7 +87,7 @@ fn reads_rows_after_the_largest_row_number() {
     let rows = format!("<row r='{}'>{cell}</row><row>{cell}</row>", u64::MAX);
     *sheet = format!("<worksheet><sheetData>{rows}</sheetData></worksheet>").into_bytes();
     let mut budget = Budget::new(LIMITS);
-    let mut table = TableReader::open(file(&pack(&parts)), &mut budget).unwrap();
+    let mut table = TableReader::open(file(&pack(&parts)), TextEncoding::Utf8, &mut budget).unwrap();
     let lines = [0; 2].map(|_| table.next(&mut budget).unwrap().unwrap().line);
     assert_eq!(lines, [u64::MAX; 2]);
 }
@@ -135,7 +137,9 @@ proptest! {
 fn reads_the_undamaged_workbook() {
     let content = pack(&parts(&workbook()));
     let mut budget = Budget::new(LIMITS);
-    let mut table = TableReader::open(file(&content), &mut budget).map_err(|_| "not a table").unwrap();
+    let mut table = TableReader::open(file(&content), TextEncoding::Utf8, &mut budget)
+        .map_err(|_| "not a table")
+        .unwrap();
     let mut rows = 0;
     while table.next(&mut budget).map_err(|_| "not a row").unwrap().is_some() {
         rows += 1;

@@ -1,9 +1,11 @@
 //! Parses references, types and values of worksheet cells.
 
-use chrono::{Datelike, Days, NaiveDate};
+use chrono::{Datelike, Days, NaiveDate, NaiveTime, TimeDelta};
 use common::validation::Code;
 
 use crate::loads::batch::table::cell::Cell;
+
+const MILLIS_PER_DAY: f64 = 86_400_000.0;
 
 /// The type of a cell, from its attribute `t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,11 +52,24 @@ pub(crate) fn parse_column(text: &[u8]) -> Option<usize> {
     parse_reference(text).map(|(column, _)| column)
 }
 
+/// What a style makes of a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum NumberStyle {
+    #[default]
+    Number,
+    /// A date, or a time of day in an unknown time zone.
+    Date,
+    /// A date, or an instant: the format shows that it is in UTC.
+    UtcDate,
+}
+
 /// Formats a number in its shortest form, or as a date if its style is one.
-pub(crate) fn parse_numeric(text: String, is_date: bool, is_1904: bool) -> Cell {
+pub(crate) fn parse_numeric(text: String, style: NumberStyle, is_1904: bool) -> Cell {
     match text.trim().parse::<f64>() {
-        Ok(number) if number.is_finite() && is_date => parse_serial_date(number, is_1904),
-        Ok(number) if number.is_finite() => Cell::Text(number.to_string()),
+        Ok(number) if number.is_finite() && style != NumberStyle::Number => {
+            parse_serial_date(number, style, is_1904)
+        }
+        Ok(number) if number.is_finite() => Cell::Number(number.to_string()),
         _ => Cell::Text(text),
     }
 }
@@ -65,8 +80,15 @@ pub(crate) fn parse_iso_date(text: &str) -> Cell {
     Cell::Text(midnight.map_or(text, |(date, _)| date).to_owned())
 }
 
-fn parse_serial_date(serial: f64, is_1904: bool) -> Cell {
-    if serial.fract() != 0.0 {
+fn parse_serial_date(serial: f64, style: NumberStyle, is_1904: bool) -> Cell {
+    #[expect(clippy::cast_possible_truncation, reason = "less than a day has")]
+    let mut millis = (serial.rem_euclid(1.0) * MILLIS_PER_DAY).round() as i64;
+    let mut serial = serial.floor();
+    #[expect(clippy::cast_possible_truncation, reason = "a whole number")]
+    if millis == MILLIS_PER_DAY as i64 {
+        (serial, millis) = (serial + 1.0, 0);
+    }
+    if millis != 0 && style != NumberStyle::UtcDate {
         let message =
             "is a date with a time of day but no offset: write it as text, such as 2026-03-01T09:30:00Z";
         return Cell::Invalid(Code::Format, message);
@@ -81,7 +103,11 @@ fn parse_serial_date(serial: f64, is_1904: bool) -> Cell {
     };
     let date = epoch.zip(days).and_then(|(epoch, days)| epoch.checked_add_days(Days::new(days)));
     match date.filter(|date| date.year() <= 9999) {
-        Some(date) => Cell::Text(date.format("%Y-%m-%d").to_string()),
+        Some(date) if millis == 0 => Cell::Text(date.format("%Y-%m-%d").to_string()),
+        Some(date) => {
+            let instant = date.and_time(NaiveTime::MIN) + TimeDelta::milliseconds(millis);
+            Cell::Text(instant.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string())
+        }
         None => Cell::Invalid(Code::Format, "is not a valid date"),
     }
 }
@@ -101,20 +127,24 @@ mod tests {
 
     #[test]
     fn parses_numbers_and_dates() {
-        let plain = |text: &str| parse_numeric(text.into(), false, false);
-        for (given, read) in [
-            ("1001.0", "1001"),
-            ("29.399999999999999", "29.4"),
-            ("1E3", "1000"),
-            ("-0.5", "-0.5"),
-            ("x", "x"),
-        ] {
-            assert_eq!(plain(given), Cell::Text(read.into()));
+        let plain = |text: &str| parse_numeric(text.into(), NumberStyle::Number, false);
+        for (given, read) in
+            [("1001.0", "1001"), ("29.399999999999999", "29.4"), ("1E3", "1000"), ("-0.5", "-0.5")]
+        {
+            assert_eq!(plain(given), Cell::Number(read.into()));
         }
-        let date = |text: &str, is_1904| match parse_numeric(text.into(), true, is_1904) {
-            Cell::Text(text) => text,
+        assert_eq!(plain("x"), Cell::Text("x".into()));
+        let read = |text: &str, style, is_1904| match parse_numeric(text.into(), style, is_1904) {
+            Cell::Text(text) | Cell::Number(text) => text,
             Cell::Invalid(..) => "invalid".into(),
         };
+        let date = |text: &str, is_1904| read(text, NumberStyle::Date, is_1904);
+        let instant = |text: &str, is_1904| read(text, NumberStyle::UtcDate, is_1904);
+        assert_eq!(instant("46082.395833333336", false), "2026-03-01T09:30:00.000Z");
+        assert_eq!(instant("44620.395833333336", true), "2026-03-01T09:30:00.000Z");
+        assert_eq!(instant("46082", false), "2026-03-01");
+        assert_eq!(instant("46081.9999999999", false), "2026-03-01", "within a millisecond");
+        assert_eq!(date("46081.9999999999", false), "2026-03-01");
         assert_eq!(date("46082", false), "2026-03-01");
         assert_eq!(date("44620", true), "2026-03-01");
         assert_eq!(date("1", false), "1900-01-01");

@@ -2,11 +2,11 @@
 //!
 //! Existing libraries trust what a file announces: they allocate memory for the announced number of strings, or copy a
 //! font for each style. This reader unpacks only the parts that it needs, each within its limit. It holds only the
-//! shared strings and the date styles in memory.
+//! shared strings and the styles of numbers in memory.
 
 mod archive;
 mod cell;
-mod date_styles;
+mod number_styles;
 mod workbook;
 mod xml;
 

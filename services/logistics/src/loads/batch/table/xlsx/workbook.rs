@@ -1,4 +1,4 @@
-//! The workbook part and its relations: the first worksheet, the shared strings and the date styles.
+//! The workbook part and its relations: the first worksheet, the shared strings and the number styles.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -7,9 +7,9 @@ use common::validation::Code;
 use quick_xml::events::Event;
 
 use super::archive::Archive;
-use super::cell::{CellType, parse_iso_date, parse_numeric};
-use super::date_styles::read_date_styles;
-use super::xml::{TextCollector, XmlReader, attribute, attributes};
+use super::cell::{CellType, NumberStyle, parse_iso_date, parse_numeric};
+use super::number_styles::read_number_styles;
+use super::xml::{TextCollector, XmlReader, attribute, attributes, decode_escapes};
 use crate::loads::batch::table::budget::Budget;
 use crate::loads::batch::table::cell::Cell;
 use crate::loads::batch::table::error::TableError;
@@ -24,8 +24,8 @@ const SHEET_FACTOR: usize = 5;
 /// The parts of a workbook that its cells refer to.
 pub(crate) struct Workbook {
     strings: SharedStrings,
-    /// For each style: it shows numbers as dates.
-    date_styles: Vec<bool>,
+    /// What each style makes of numbers.
+    styles: Vec<NumberStyle>,
     /// Dates count from 1904 instead of 1900.
     is_1904: bool,
 }
@@ -68,9 +68,9 @@ impl Workbook {
         let strings = part(b"sharedStrings", None, bytes.saturating_mul(STRINGS_FACTOR), budget)?;
         let strings = strings.map(|xml| SharedStrings::read(xml, budget)).transpose()?.unwrap_or_default();
         let styles = part(b"styles", None, MAX_PART_BYTES, budget)?;
-        let date_styles = styles.map(|xml| read_date_styles(xml, budget)).transpose()?.unwrap_or_default();
+        let styles = styles.map(|xml| read_number_styles(xml, budget)).transpose()?.unwrap_or_default();
         let sheet = part(b"worksheet", Some(&sheet_id), bytes.saturating_mul(SHEET_FACTOR), budget)?;
-        Ok((Self { strings, date_styles, is_1904 }, sheet.ok_or_else(not_a_workbook)?))
+        Ok((Self { strings, styles, is_1904 }, sheet.ok_or_else(not_a_workbook)?))
     }
 
     /// Converts the value of a cell. `style` is an index into the styles, by default 0.
@@ -90,7 +90,8 @@ impl Workbook {
                 let missing = || TableError::unreadable("refers to a missing shared string", None);
                 Cell::Text(string.ok_or_else(missing)?.to_owned())
             }
-            CellType::Inline | CellType::FormulaText => Cell::Text(value),
+            CellType::Inline => Cell::Text(decode_escapes(value)),
+            CellType::FormulaText => Cell::Text(value),
             CellType::Boolean => Cell::Text(match value.trim() {
                 "1" | "true" => "TRUE".into(),
                 "" => value,
@@ -100,8 +101,8 @@ impl Workbook {
             CellType::Date => parse_iso_date(value.trim()),
             CellType::Number => {
                 let style = usize::try_from(style.unwrap_or_default()).unwrap_or(usize::MAX);
-                let is_date = self.date_styles.get(style).copied().unwrap_or_default();
-                parse_numeric(value, is_date, self.is_1904)
+                let style = self.styles.get(style).copied().unwrap_or_default();
+                parse_numeric(value, style, self.is_1904)
             }
         })
     }
@@ -113,7 +114,7 @@ impl SharedStrings {
         loop {
             match xml.next(budget)? {
                 Event::End(e) if e.local_name().as_ref() == b"si" => {
-                    strings.text.push_str(&text.take());
+                    strings.text.push_str(&decode_escapes(text.take()));
                     let end = u32::try_from(strings.text.len());
                     strings.ends.push(end.map_err(|_| TableError::TooLarge(u32::MAX as usize))?);
                 }

@@ -158,3 +158,44 @@ impl TextCollector {
 fn invalid_text<E>(_: E) -> TableError {
     TableError::unreadable("has invalid XML text", None)
 }
+
+/// Replaces the escapes of characters that XML cannot have, such as `_x000B_` (ECMA-376, 22.9.2.19).
+pub(crate) fn decode_escapes(text: String) -> String {
+    if !text.contains("_x") {
+        return text;
+    }
+    let (mut decoded, mut rest) = (String::with_capacity(text.len()), text.as_str());
+    while let Some(at) = rest.find("_x") {
+        let escape = rest.get(at + 2..at + 7).and_then(|escape| escape.strip_suffix('_'));
+        let is_hex = |digits: &&str| digits.bytes().all(|b| b.is_ascii_hexdigit());
+        let code = escape.filter(is_hex).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        let (character, length) = match code.and_then(char::from_u32) {
+            Some(character) => (character, 7),
+            None => ('_', 1),
+        };
+        decoded.push_str(&rest[..at]);
+        decoded.push(character);
+        rest = &rest[at + length..];
+    }
+    decoded + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decodes_escapes() {
+        for (given, decoded) in [
+            ("plain", "plain"),
+            ("a_x000B_b", "a\u{b}b"),
+            ("_x005F_x000B_", "_x000B_"),
+            ("__x0041_", "_A"),
+            ("_x000", "_x000"),
+            ("_xD800_", "_xD800_"),
+            ("_x00\u{e9}_", "_x00\u{e9}_"),
+        ] {
+            assert_eq!(decode_escapes(given.to_owned()), decoded, "{given}");
+        }
+    }
+}

@@ -1,0 +1,4 @@
+-- The loads that an organisation created but is no party of. Batches look for existing loads by creator and date; the
+-- other loads of a creator are found by their organiser or carrier.
+CREATE INDEX IF NOT EXISTS loads_created_for_others ON loads (created_by, delivery_at)
+    WHERE organiser_id IS DISTINCT FROM created_by AND carrier_id IS DISTINCT FROM created_by;

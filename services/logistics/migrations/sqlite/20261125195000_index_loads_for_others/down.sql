@@ -1,0 +1,1 @@
+DROP INDEX loads_created_for_others;

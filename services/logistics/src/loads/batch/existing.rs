@@ -1,0 +1,142 @@
+//! Rows whose loads exist already (docs/api/batches.md, "Rows that exist").
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use common::validation::{Code, FieldError, ValidationErrors};
+use common::{Caller, Error};
+use database::{AnyConnection, Id, Timestamp};
+use serde_json::json;
+
+use crate::loads::store::{find_created, find_readable_ids};
+
+/// What identifies the load of a valid row, and where the row is.
+#[derive(Debug)]
+pub(crate) struct RowIdentity {
+    /// The load that the column `id` names.
+    pub(crate) id: Option<Id>,
+    pub(crate) reference: String,
+    pub(crate) delivery_at: Timestamp,
+    /// The number of the row in the batch, from 0.
+    pub(crate) index: usize,
+    /// The line in its file.
+    pub(crate) line: u64,
+    /// The name of its file if there are several.
+    pub(crate) file: Option<Arc<str>>,
+}
+
+/// Why the load of a row exists already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Existing {
+    /// The row names this load, which the caller may see.
+    Named(Id),
+    /// The caller's organisation created this load with the same reference and delivery date.
+    Created(Id),
+    /// An earlier row of the batch has the same reference and delivery date.
+    EarlierRow,
+}
+
+/// The loads that rows are compared with.
+#[derive(Debug, Default)]
+struct KnownLoads {
+    readable: HashSet<Id>,
+    created: HashMap<(String, Timestamp), Id>,
+}
+
+/// Returns for each row why its load exists already, or `None` for a new load.
+pub(crate) fn find_existing(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    rows: &[RowIdentity],
+) -> Result<Vec<Option<Existing>>, Error> {
+    let ids: Vec<Id> = rows.iter().filter_map(|row| row.id).collect();
+    let mut known = KnownLoads { readable: find_readable_ids(c, caller, &ids)?, created: HashMap::new() };
+    let pairs = rows.iter().map(|row| (row.reference.as_str(), row.delivery_at));
+    for load in find_created(c, caller.organisation_id_or_empty(), pairs)? {
+        known.created.insert((load.reference, load.delivery_at), load.id);
+    }
+    Ok(compare(rows, &known))
+}
+
+fn compare(rows: &[RowIdentity], known: &KnownLoads) -> Vec<Option<Existing>> {
+    let mut earlier = HashSet::new();
+    let reason = |row: &RowIdentity, is_first: bool| {
+        if let Some(id) = row.id.filter(|id| known.readable.contains(id)) {
+            return Some(Existing::Named(id));
+        }
+        let created = known.created.get(&(row.reference.clone(), row.delivery_at));
+        match created {
+            Some(id) => Some(Existing::Created(*id)),
+            None => (!is_first).then_some(Existing::EarlierRow),
+        }
+    };
+    rows.iter().map(|row| reason(row, earlier.insert((&row.reference, row.delivery_at)))).collect()
+}
+
+/// Adds an error for each row whose load exists, up to `max_errors` errors in all. Returns the number of these rows.
+pub(crate) fn refuse_existing(
+    rows: &[RowIdentity],
+    existing: &[Option<Existing>],
+    max_errors: usize,
+    errors: &mut ValidationErrors,
+) -> usize {
+    let refused = || rows.iter().zip(existing).filter_map(|(row, reason)| Some((row, (*reason)?)));
+    let left = max_errors.saturating_sub(errors.len());
+    errors.extend(refused().take(left).map(|(row, reason)| error(row, reason)));
+    refused().count()
+}
+
+fn error(row: &RowIdentity, reason: Existing) -> FieldError {
+    let (column, message, load) = match reason {
+        Existing::Named(id) => ("id", "names a load that exists already", Some(id)),
+        Existing::Created(id) => (
+            "reference",
+            "exists already: your organisation has a load of this delivery date with it",
+            Some(id),
+        ),
+        Existing::EarlierRow => ("reference", "occurs in an earlier row with the same delivery date", None),
+    };
+    let mut data = serde_json::Map::from_iter([("line".to_owned(), json!(row.line))]);
+    data.extend(load.map(|id| ("loadId".to_owned(), json!(id))));
+    data.extend(row.file.as_deref().map(|file| ("file".to_owned(), json!(file))));
+    FieldError {
+        path: format!("rows[{}].{column}", row.index),
+        message: message.to_owned(),
+        code: Code::Inconsistent,
+        data,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(index: usize, id: Option<Id>, reference: &str, date: &str) -> RowIdentity {
+        let delivery_at = Timestamp::parse(date).unwrap();
+        RowIdentity { id, reference: reference.into(), delivery_at, index, line: 2, file: None }
+    }
+
+    #[test]
+    fn compares_rows_with_loads_and_earlier_rows() {
+        let (readable, created, unknown) = (Id::new(), Id::new(), Id::new());
+        let day = Timestamp::parse("2026-03-01").unwrap();
+        let known =
+            KnownLoads { readable: [readable].into(), created: [(("A".to_owned(), day), created)].into() };
+        let rows = [
+            row(0, Some(readable), "X", "2026-03-01"),
+            row(1, Some(unknown), "A", "2026-03-01"),
+            row(2, None, "A", "2026-03-02"),
+            row(3, None, "a", "2026-03-01"),
+            row(4, None, "A", "2026-03-02T00:00:00Z"),
+            row(5, None, "X", "2026-03-01"),
+        ];
+        let existing = compare(&rows, &known);
+        let earlier = Some(Existing::EarlierRow);
+        let named = Some(Existing::Named(readable));
+        assert_eq!(existing, [named, Some(Existing::Created(created)), None, None, earlier, earlier]);
+        let mut errors = ValidationErrors::one("rows[9].weight", Code::Range, "x");
+        assert_eq!(refuse_existing(&rows, &existing, 3, &mut errors), 4);
+        let paths: Vec<_> = errors.iter().map(|error| error.path.as_str()).collect();
+        assert_eq!(paths, ["rows[9].weight", "rows[0].id", "rows[1].reference"]);
+    }
+}

@@ -1,0 +1,112 @@
+//! The template of a batch as a workbook (docs/api/batches.md, "Template").
+
+use anyhow::Context;
+use rust_xlsxwriter::{
+    Color, DataValidation, ExcelDateTime, Format, FormatAlign, Formula, Workbook, Worksheet, XlsxError,
+};
+
+use super::header::{SAMPLE_REFERENCE, stored_columns};
+use crate::commodities::Catalogue;
+
+/// The rows with drop-down lists: the most that a batch may have, below the header row.
+const LAST_ROW: u32 = 50_000;
+const COMMODITIES: &str = "Commodities";
+const COLUMN_WIDTH: u16 = 18;
+
+/// Returns the template: an empty table with a sample row, and a second sheet with the commodities.
+///
+/// # Errors
+/// If the workbook cannot be written, which is a bug.
+pub(super) fn workbook(catalogue: &Catalogue) -> anyhow::Result<Vec<u8>> {
+    let mut book = Workbook::new();
+    let last_commodity = catalogue.entries().count() + 1;
+    table(book.add_worksheet(), last_commodity).context("cannot write the sheet of loads")?;
+    commodities(book.add_worksheet(), catalogue).context("cannot write the sheet of commodities")?;
+    Ok(book.save_to_buffer()?)
+}
+
+fn table(sheet: &mut Worksheet, last_commodity: usize) -> Result<(), XlsxError> {
+    sheet.set_name("Loads")?.set_freeze_panes(1, 0)?;
+    let sample = Format::new().set_font_color(Color::Gray).set_italic();
+    for (column, name) in (0..).zip(stored_columns()) {
+        let format = column_format(name);
+        sheet.set_column_width(column, COLUMN_WIDTH)?.set_column_format(column, &format)?;
+        sheet.write_with_format(0, column, name, &header())?;
+        let sample = format.merge(&sample);
+        match sample_cell(name) {
+            SampleCell::Empty => {}
+            SampleCell::Text(text) => {
+                sheet.write_with_format(1, column, text, &sample)?;
+            }
+            SampleCell::Number(number) => {
+                sheet.write_with_format(1, column, number, &sample)?;
+            }
+            SampleCell::Date(year, month, day) => {
+                let date = ExcelDateTime::from_ymd(year, month, day)?;
+                sheet.write_datetime_with_format(1, column, &date, &sample)?;
+            }
+        }
+        let list = match name {
+            "commodityName" => DataValidation::new()
+                .allow_list_formula(Formula::new(format!("={COMMODITIES}!$B$2:$B${last_commodity}")))
+                .set_error_message("Choose a name of the sheet Commodities.")?,
+            "weightUnit" => DataValidation::new().allow_list_strings(&["tonne"])?,
+            _ => continue,
+        };
+        sheet.add_data_validation(1, column, LAST_ROW, column, &list)?;
+    }
+    Ok(())
+}
+
+fn commodities(sheet: &mut Worksheet, catalogue: &Catalogue) -> Result<(), XlsxError> {
+    sheet.set_name(COMMODITIES)?.set_freeze_panes(1, 0)?;
+    for (column, name) in (0..).zip(["commodityId", "commodityName", "category"]) {
+        sheet.set_column_width(column, COLUMN_WIDTH)?;
+        sheet.write_with_format(0, column, name, &header())?;
+    }
+    for (row, entry) in (1..).zip(catalogue.entries()) {
+        sheet.write(row, 0, entry.id)?.write_string(row, 1, &entry.name)?;
+        sheet.write_string(row, 2, &entry.category)?;
+    }
+    Ok(())
+}
+
+fn header() -> Format {
+    Format::new().set_bold().set_align(FormatAlign::Left)
+}
+
+/// Texts stay as they are typed, with leading zeros.
+fn column_format(name: &str) -> Format {
+    match name {
+        "deliveryDateISO" => Format::new().set_num_format("yyyy-mm-dd"),
+        "commodityId" | "weight" | "weightNet" => Format::new(),
+        _ => Format::new().set_num_format("@"),
+    }
+}
+
+enum SampleCell {
+    Empty,
+    Text(&'static str),
+    Number(f64),
+    Date(u16, u8, u8),
+}
+
+fn sample_cell(name: &str) -> SampleCell {
+    match name {
+        "reference" => SampleCell::Text(SAMPLE_REFERENCE),
+        "deliveryDateISO" => SampleCell::Date(2026, 3, 1),
+        "organiserId" => SampleCell::Text("id of the organiser"),
+        "organiserName" => SampleCell::Text("Border Grain"),
+        "carrierId" => SampleCell::Text("id of the carrier"),
+        "carrierName" => SampleCell::Text("Hereford Haulage"),
+        "commodityName" => SampleCell::Text("Feed Wheat"),
+        "weight" => SampleCell::Number(29.4),
+        "weightUnit" => SampleCell::Text("tonne"),
+        "vehicleRegistration" => SampleCell::Text("VX21 ABC"),
+        "ticketNumber" => SampleCell::Text("000123"),
+        "pickupPostcode" => SampleCell::Text("HR4 9AR"),
+        "dropoffPostcode" => SampleCell::Text("GL1 2EZ"),
+        "tags" => SampleCell::Text("harvest;urgent"),
+        _ => SampleCell::Empty,
+    }
+}
