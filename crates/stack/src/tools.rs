@@ -14,13 +14,14 @@ use crate::checkout;
 pub const SERVERS: [&str; 3] = ["initdb", "redis-server", "weed"];
 
 /// What provides a tool whose name does not say so.
-const PROVIDERS: [(&str, &str); 8] = [
+const PROVIDERS: [(&str, &str); 9] = [
     ("chromium-headless-shell", "the headless shell of Chromium"),
     ("initdb", "PostgreSQL 14 or newer, with contrib"),
     ("libfaketime.so.1", "libfaketime"),
     ("prometheus", "Prometheus 2.40 or newer"),
     ("promtool", "Prometheus 2.40 or newer"),
     ("redis-server", "Redis 6 or newer"),
+    ("soffice", "LibreOffice Calc"),
     ("tsc", "TypeScript 4.9 or newer"),
     ("weed", "SeaweedFS"),
 ];
@@ -77,6 +78,7 @@ pub fn for_trial(name: &str) -> &'static [&'static str] {
         "docspage" => &["chromium-headless-shell", "nginx"],
         "fuzz" => &["python3", "schemathesis"],
         "login" => &["bash", "chromium-headless-shell", "docker-compose", "nanoidp", "nginx", "openssl"],
+        "spreadsheets" => &["python3", "soffice"],
         "replicas" => &["libfaketime.so.1", "nginx"],
         _ => &[],
     }

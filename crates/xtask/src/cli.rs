@@ -63,6 +63,9 @@ pub enum Command {
     /// Generate clients from the OpenAPI documents, check their types, and use them
     #[command(disable_help_flag = true)]
     Clients(ToolArgs),
+    /// Exchange files with LibreOffice and openpyxl, in English and German
+    #[command(disable_help_flag = true)]
+    Spreadsheets(ToolArgs),
     /// Log in on the docs pages in a browser, at the OpenID provider of deploy/login
     #[command(disable_help_flag = true)]
     Login(ToolArgs),

@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         Command::Docs(args) => tool::trial("docs", &args, stop),
         Command::Docspage(args) => tool::trial("docspage", &args, stop),
         Command::Clients(args) => tool::trial("clients", &args, stop),
+        Command::Spreadsheets(args) => tool::trial("spreadsheets", &args, stop),
         Command::Login(args) => tool::trial("login", &args, stop),
         Command::Token(args) => token::run(&args),
         Command::Test(args) => test::run(&args, stop),

@@ -18,6 +18,7 @@ mod markdown;
 mod observability;
 mod replicas;
 mod restore;
+mod spreadsheets;
 mod traffic;
 
 use std::path::PathBuf;
@@ -66,6 +67,7 @@ enum Name {
     Docs,
     Docspage,
     Clients,
+    Spreadsheets,
     Expand,
     Login,
 }
@@ -85,6 +87,7 @@ impl Name {
             Self::Docs => docs::run(trial),
             Self::Docspage => docspage::run(trial),
             Self::Clients => clients::run(trial),
+            Self::Spreadsheets => spreadsheets::run(trial),
             Self::Expand => expand::run(trial, cli.release.as_deref()),
             Self::Login => login::run(trial),
         }

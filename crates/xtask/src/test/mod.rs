@@ -24,6 +24,7 @@ const TRIALS: [&str; 14] = [
     "containers",
     "fuzz",
     "clients",
+    "spreadsheets",
     "crash",
     "faults",
     "abuse",
