@@ -169,8 +169,8 @@ impl Format {
         }
     }
 
-    /// Validates the parameter `limit`, a number of rows. JSON: 1 to 100, by default 20. Files: 1 to 1,000,000, by default
-    /// all for CSV and 1,000,000 for XLSX, because a sheet cannot have many more.
+    /// Validates the parameter `limit`, a number of rows. JSON: 1 to 100, by default 20. Files: 1 to 1,000,000, by
+    /// default all for CSV and 1,000,000 for XLSX, because a sheet cannot have many more.
     pub fn limit(self, limit: Option<i64>, errors: &mut ValidationErrors) -> i64 {
         let (max, default) = match self {
             Self::Json => (100, 20),

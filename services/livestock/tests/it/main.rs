@@ -25,3 +25,4 @@ mod sharing;
 mod texts;
 mod upgrade;
 mod wishlist;
+mod xlsx_export;

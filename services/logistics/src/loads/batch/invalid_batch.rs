@@ -6,7 +6,7 @@ use common::Error;
 use common::validation::ValidationErrors;
 
 use super::existing::{Existing, RowIdentity, refuse_existing};
-use super::validator::{MAX_ERRORS, rows_error};
+use super::model::{MAX_ERRORS, rows_error};
 
 /// A batch that is not stored because of errors in its rows.
 pub(crate) struct InvalidBatch {

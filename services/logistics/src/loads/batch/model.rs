@@ -1,11 +1,16 @@
 //! The response to a batch, and the contents that it imports.
 
+use common::Error;
+use common::validation::ValidationErrors;
 use database::Id;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use super::options::IfExists;
+
+/// The maximum number of errors in a response (docs/api/batches.md, "Import").
+pub(crate) const MAX_ERRORS: usize = 1000;
 
 /// The response to a batch.
 #[derive(Debug, Serialize, ToSchema)]
@@ -102,4 +107,9 @@ impl Import {
 
 fn hex_sha256(bytes: &[u8]) -> String {
     base16ct::lower::encode_string(&Sha256::digest(bytes))
+}
+
+/// Returns the response for rows with errors.
+pub(crate) fn rows_error(errors: ValidationErrors, failed_rows: usize) -> Error {
+    Error::Validation(errors).with("failedRows", failed_rows)
 }

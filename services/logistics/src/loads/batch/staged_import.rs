@@ -10,10 +10,9 @@ use database::{AnyConnection, Id, Json};
 
 use super::disk::disk_error;
 use super::existing::{RowIdentity, find_existing, refuse_existing};
-use super::model::{BatchResult, Import};
+use super::model::{BatchResult, Import, MAX_ERRORS, rows_error};
 use super::options::IfExists;
 use super::store::{record, refuse_repeat, serialize_lookups};
-use super::validator::{MAX_ERRORS, rows_error};
 use crate::loads::model::Load;
 use crate::loads::party::Creator;
 use crate::loads::store::{LoadRow, create_many};
@@ -101,8 +100,8 @@ impl StagedImport {
         Ok(existing.iter().map(Option::is_none).collect())
     }
 
-    /// Inserts the new loads. A second thread prepares the next rows meanwhile, since on SQLite other writes wait for the
-    /// transaction.
+    /// Inserts the new loads. A second thread prepares the next rows meanwhile, since on SQLite other writes wait for
+    /// the transaction.
     fn insert(&mut self, c: &mut AnyConnection, is_new: &[bool]) -> Result<(), Error> {
         self.documents.flush().map_err(disk_error)?;
         let (file, creator) = (self.documents.get_mut(), &Creator::of(&self.caller));

@@ -12,7 +12,7 @@ use super::Batches;
 use super::existing::RowIdentity;
 use super::header::{HeaderRow, NamedCells};
 use super::invalid_batch::InvalidBatch;
-use super::model::Import;
+use super::model::{Import, MAX_ERRORS};
 use super::options::{CellOptions, IfExists, TextEncoding};
 use super::row::{RowContext, reword_errors};
 use super::staged_import::StagedImport;
@@ -22,8 +22,6 @@ use crate::commodities::Catalogue;
 use crate::loads::form::FOREIGN_LOAD;
 use crate::loads::model::Load;
 
-/// The maximum number of errors in a response (docs/api/batches.md, "Import").
-pub(crate) const MAX_ERRORS: usize = 1000;
 /// The maximum number of rows that are validated after the first one for another organisation. An invalid cell in them
 /// takes precedence over the 403.
 const MAX_ROWS_AFTER_FOREIGN: usize = 1000;
@@ -57,11 +55,6 @@ struct FileRow {
     row: TableRow,
     /// The name of the file if there are several.
     file: Option<Arc<str>>,
-}
-
-/// Returns the response for rows with errors.
-pub(crate) fn rows_error(errors: ValidationErrors, failed_rows: usize) -> Error {
-    Error::Validation(errors).with("failedRows", failed_rows)
 }
 
 /// Why a file was not read to its end.

@@ -84,8 +84,8 @@ const TEMPLATE_FORMATS: [Format; 2] = [Format::Csv, Format::Xlsx];
 
 /// Template of a batch
 ///
-/// As CSV, the header row. As XLSX, a table with date cells, drop-down lists and a sample row, which batches skip, and a
-/// second sheet with the commodities.
+/// As CSV, the header row. As XLSX, a table with date cells, drop-down lists and a sample row, which batches skip, and
+/// a second sheet with the commodities.
 #[utoipa::path(operation_id = "find_load_batch_template", tag = "loads", security(("bearer" = [])),
     params(TemplateParameters),
     responses((status = 200, content((String = "text/csv"),

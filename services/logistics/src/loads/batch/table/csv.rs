@@ -42,7 +42,8 @@ enum ParserState {
 }
 
 impl CsvReader {
-    /// Skips a byte order mark and detects the delimiter. A file with a byte order mark is UTF-8, whatever `encoding` is.
+    /// Skips a byte order mark and detects the delimiter. A file with a byte order mark is UTF-8, whatever `encoding`
+    /// is.
     pub(crate) fn new(file: File, mut encoding: TextEncoding) -> Result<Self, TableError> {
         let mut input = BufReader::with_capacity(64 << 10, file);
         if input.fill_buf()?.starts_with(BOM) {
