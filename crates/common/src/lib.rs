@@ -36,7 +36,8 @@ pub use response::json::JsonResponse;
 pub use response::negotiate::Format;
 pub use response::revision::{Precondition, Revised};
 pub use response::stream::StreamingResponse;
-pub use response::table::{RowWriter, TableCell, TableLayout};
+pub use response::table::{RowWriter, TableLayout};
+pub use response::table_cell::TableCell;
 pub use response::validation;
 pub use response::xlsx::Workbook;
 pub use search::{

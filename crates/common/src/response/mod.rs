@@ -7,5 +7,6 @@ pub(crate) mod negotiate;
 pub(crate) mod revision;
 pub(crate) mod stream;
 pub(crate) mod table;
+pub(crate) mod table_cell;
 pub mod validation;
 pub(crate) mod xlsx;

@@ -19,7 +19,7 @@ use crate::launch::Programs;
 use crate::tool;
 
 /// The trials in the order in which they run.
-const TRIALS: [&str; 14] = [
+const TRIALS: [&str; 15] = [
     "deploy",
     "containers",
     "fuzz",

@@ -122,16 +122,16 @@ mod tests {
     use std::io::{Cursor, Read};
 
     use super::*;
-    use crate::response::table::{RowWriter, TableCell};
+    use crate::response::table_cell::TableCell;
 
     /// Returns the sheet of a workbook with these rows, and its size as an archive.
     fn write(chunks: usize, row: &[TableCell<'_>]) -> (String, usize) {
         let mut workbook = XlsxWriter::new(&["a", "b"]).unwrap();
         let mut bytes = workbook.take_bytes();
         for _ in 0..chunks {
-            let mut rows = RowWriter::sheet(workbook.next_rows());
+            let mut rows = workbook.next_rows();
             rows.row(row.iter().cloned());
-            workbook.write(&rows.into_sheet()).unwrap();
+            workbook.write(&rows).unwrap();
             bytes.extend(workbook.take_bytes());
         }
         bytes.extend(workbook.finish().unwrap());

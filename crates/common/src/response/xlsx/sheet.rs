@@ -7,7 +7,7 @@ use database::Timestamp;
 
 use super::parts::style;
 use crate::response::csv::{SEPARATOR, escape_escaped};
-use crate::response::table::TableCell;
+use crate::response::table_cell::TableCell;
 
 /// The maximum length of a text in a cell, in UTF-16 code units. The rest is cut off.
 const MAX_TEXT_UNITS: usize = 32_767;

@@ -26,8 +26,8 @@ enum SearchAnswer {
 /// Search listings
 ///
 /// As CSV (`format=CSV` or `Accept: text/csv`) or XLSX (`format=XLSX`) the response contains all matches, unless
-/// `limit` is present; XLSX contains at most 1,000,000. The rows are read in blocks: a listing that is created or changed
-/// meanwhile may be missing or in its old place.
+/// `limit` is present; XLSX contains at most 1,000,000. The rows are read in blocks: a listing that is created or
+/// changed meanwhile may be missing or in its old place.
 #[utoipa::path(operation_id = "search_listings", tag = "listings", security(("bearer" = [])), params(PageParams, ListingSearchParams),
     responses((status = 200, content((SearchAnswer = "application/json"), (String = "text/csv"),
         (inline(Workbook) = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"))), ErrorResponses))]
