@@ -37,6 +37,7 @@ const WORD_FIELDS: [&str; 4] = ["ifExists", "dateOrder", "decimal", "encoding"];
 #[serde(default, rename_all = "camelCase")]
 #[schema(example = json!({
     "organisationId": "penybont-farm", "organisationName": "Penybont Farm", "dryRun": false, "repeat": true,
+    "ifExists": "create", "dateOrder": "iso", "decimal": "point", "encoding": "utf-8",
     "file": [
         "reference,deliveryDateISO,commodityName,weight,tags\r\nPB-2026-0302,2026-03-02,Feed Barley,28.5,spring\r\n",
     ],
