@@ -145,7 +145,7 @@ BG-$RUN-9;2026-12-02;Miling Weat
 CSV
 # expect 400 validation_failed
 # fields rows[0].commodityName
-# check validation[0].data.suggestions[*] = Milling Wheat
+# check validation[0].data.suggestions[0] = Milling Wheat
 
 # Owen exports the loads for Excel: a workbook with typed cells.
 curl "$LOGISTICS/v1/loads?query=BG-$RUN&format=XLSX" \
