@@ -108,7 +108,7 @@ fn create(pem: &Path) -> Result<DevKeys> {
 }
 
 /// Writes content to a temporary file in the same folder, ready to be renamed.
-fn temporary(path: &Path, content: &[u8]) -> Result<NamedTempFile> {
+pub(crate) fn temporary(path: &Path, content: &[u8]) -> Result<NamedTempFile> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let write = || {
         fs::create_dir_all(folder)?;

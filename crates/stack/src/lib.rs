@@ -24,3 +24,4 @@ pub mod token;
 pub mod tools;
 pub mod trial;
 pub mod webhook_receiver;
+pub mod webhook_secret;

@@ -31,6 +31,8 @@ pub struct AccessCase {
     pub(crate) unchanged_path: Option<String>,
     /// Text that only responses to allowed users contain.
     pub(crate) disclosed: String,
+    /// The allowed users remove the resource.
+    pub(crate) removes: bool,
     body: Body,
 }
 
@@ -49,6 +51,7 @@ impl AccessCase {
             denied: strangers(),
             unchanged_path: None,
             disclosed: String::new(),
+            removes: false,
             body: Body::None,
         }
     }
@@ -78,6 +81,13 @@ impl AccessCase {
     #[must_use]
     pub fn leaves_unchanged(mut self, path: impl Into<String>) -> Self {
         self.unchanged_path = Some(path.into());
+        self
+    }
+
+    /// States that the allowed users remove the resource: for denied users it is not there afterwards.
+    #[must_use]
+    pub fn removes(mut self) -> Self {
+        self.removes = true;
         self
     }
 

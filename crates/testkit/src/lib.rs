@@ -32,6 +32,8 @@ mod server;
 mod statements;
 mod system_stub;
 mod user;
+mod webhook_access;
+mod webhook_receiver;
 
 pub use access_case::{AccessCase, AccessRule};
 pub use app::{App, config};
@@ -47,6 +49,8 @@ pub use redis::{Redis, redis_url};
 pub use s3::S3;
 pub use system_stub::SystemStub;
 pub use user::{AUDIENCE, ISSUER, User, jwks_file};
+pub use webhook_access::{TestWebhooks, webhook_access_rules, webhooks};
+pub use webhook_receiver::{WebhookReceiver, wait_until, webhook_signature};
 
 /// Defines tests that run on SQLite and on PostgreSQL, as `name::sqlite` and `name::postgres`.
 #[macro_export]

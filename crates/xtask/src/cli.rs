@@ -121,6 +121,10 @@ pub struct UpArgs {
     /// Optimize the services: faster requests, a build three times as long
     #[arg(long)]
     pub release: bool,
+    /// URL to which logistics sends notifications of drivers and carriers (setting service.webhook_url), also on this
+    /// machine and without TLS. The secret that signs them is kept in DIR/auth/webhook-secret and printed
+    #[arg(long, value_name = "URL", value_parser = one_of(&["https://", "http://"]), conflicts_with = "demo")]
+    pub webhook: Option<String>,
     /// Fill the services with a sample market, run the examples of deploy/examples and print the webhooks of logistics
     #[arg(long)]
     pub demo: bool,

@@ -29,6 +29,12 @@ pub fn run(args: &UpArgs, interrupt: &Interrupt) -> Result<()> {
         }
         config.environment[1].extend(webhooks::receive()?);
     }
+    let mut webhook = String::new();
+    if let Some(url) = &args.webhook {
+        let (variables, secret) = webhooks::send_to(url, &data)?;
+        config.environment[1].extend(variables);
+        webhook = format!("Webhooks of logistics go to {url}, signed by {secret}\n");
+    }
     let services = config.services()?;
     let mut running = launch::launch(config, &args.backends, Programs::build(args.release), interrupt)?;
     let mut serve = || {
@@ -37,7 +43,7 @@ pub fn run(args: &UpArgs, interrupt: &Interrupt) -> Result<()> {
                 // A service that has ended explains more than the request that failed.
                 .or_else(|error| running.stack.check_running().and(Err(error)))?;
         }
-        print!("\n{}", introduction(&services, &data, &running.keys));
+        print!("\n{}{webhook}", introduction(&services, &data, &running.keys));
         while !interrupt.requested() {
             running.stack.check_running()?;
             sleep(Duration::from_millis(200));

@@ -1,9 +1,13 @@
-//! Receives the webhooks of logistics in `up --demo` and prints a line for each.
+//! The webhooks of logistics in `up`: with `--demo` they are received here, and a line is printed for each. With
+//! `--webhook` they are sent to a URL.
+
+use std::path::Path;
 
 use anyhow::Result;
 use serde_json::Value;
 use stack::environment::{Environment, variables};
 use stack::http_listener::{ReceivedRequest, listen};
+use stack::webhook_secret;
 
 /// Secret of the signatures. It is not secret: the receiver runs on this machine and does not verify them.
 const SECRET: &str = "whsec_ZHJvdmVyLXVwLWRlbW8td2ViaG9vay1yZWNlaXZlcg==";
@@ -21,6 +25,17 @@ pub fn receive() -> Result<Environment> {
     ]))
 }
 
+/// Returns the variables that send the webhooks of logistics to a URL, and the secret that signs them.
+pub fn send_to(url: &str, data: &Path) -> Result<(Environment, String)> {
+    let secret = webhook_secret::load_or_create(data)?;
+    let variables = variables([
+        ("SERVICE__WEBHOOK_URL", url.to_owned()),
+        ("SERVICE__WEBHOOK_SECRETS", secret.clone()),
+        ("SERVICE__WEBHOOK_ALLOW_PRIVATE", "true".to_owned()),
+    ]);
+    Ok((variables, secret))
+}
+
 /// Describes a webhook: its event, the reference of the load and the recipient.
 fn line(request: &ReceivedRequest) -> String {
     let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
@@ -31,6 +46,15 @@ fn line(request: &ReceivedRequest) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_url_gets_webhooks_signed_by_the_secret_of_the_data_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let (variables, secret) = send_to("http://127.0.0.1:9/hook", folder.path()).unwrap();
+        assert_eq!(secret, webhook_secret::load_or_create(folder.path()).unwrap());
+        let has = |value: &str| variables.iter().any(|(_, known)| known.as_str() == value);
+        assert!(has("http://127.0.0.1:9/hook") && has(&secret) && has("true"));
+    }
 
     #[test]
     fn a_webhook_is_one_line() {

@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
+use common::config::range::within;
 use serde::{Deserialize, Serialize};
+use webhooks::WebhookOptions;
+use webhooks::outbox::DeliveryOptions;
 
 /// The section `service` of the configuration.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -13,10 +16,39 @@ pub struct Settings {
     pub system_url: String,
     /// CSV file with the columns `id`, `parent_id` and `name` that replaces the embedded categories.
     pub categories_file: Option<PathBuf>,
+    /// Allows receivers of webhooks in private networks and on this machine, and those without TLS.
+    pub webhook_allow_private: bool,
+    /// Time within which a receiver must respond, in milliseconds, up to five minutes. After a crash, interrupted
+    /// deliveries are repeated after twice this time and a second.
+    #[serde(deserialize_with = "within::<1, 300_000, _, _>")]
+    pub webhook_timeout_ms: u64,
+    /// Backoff after the first failed attempt, in seconds. It triples after each further one, up to 8 hours. After ten
+    /// attempts the delivery has failed.
+    pub webhook_retry_seconds: u64,
+    /// Number of days after which delivered and failed deliveries to webhooks are deleted, 1 to 36,500.
+    #[serde(deserialize_with = "within::<1, 36_500, _, _>")]
+    pub webhook_retention_days: u32,
+}
+
+impl Settings {
+    /// Returns the options of the webhooks of organisations.
+    pub(crate) fn webhook_options(&self) -> WebhookOptions {
+        let Self { webhook_timeout_ms, webhook_retry_seconds, webhook_retention_days, .. } = *self;
+        let delivery =
+            DeliveryOptions::new(webhook_timeout_ms, webhook_retry_seconds, webhook_retention_days);
+        WebhookOptions { allow_private: self.webhook_allow_private, delivery }
+    }
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { system_url: "http://127.0.0.1:8081".into(), categories_file: None }
+        Self {
+            system_url: "http://127.0.0.1:8081".into(),
+            categories_file: None,
+            webhook_allow_private: false,
+            webhook_timeout_ms: 10_000,
+            webhook_retry_seconds: 15,
+            webhook_retention_days: 30,
+        }
     }
 }

@@ -9,16 +9,19 @@ mod examples;
 mod listings;
 mod reports;
 mod schema;
+mod webhook_events;
 mod wishlist;
 
 use std::sync::Arc;
 
-use actix_web::web::Data;
+use actix_web::web::{self, Data};
 use common::files::{FileClient, Shares};
 use common::{Service, ServiceContext, Verifier};
 use database::{Database, Migrations};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
+use serde_json::Value;
 use utoipa_actix_web::service_config::ServiceConfig;
+use webhooks::Webhooks;
 
 use breeds::Breeds;
 use categories::Categories;
@@ -39,6 +42,7 @@ pub struct Livestock {
     categories: Arc<Categories>,
     breeds: Breeds,
     facets: Arc<FacetService>,
+    webhooks: Webhooks,
 }
 
 impl Service for Livestock {
@@ -51,6 +55,7 @@ impl Service for Livestock {
         ("listings", "Listings of animals and supplies, and their lifecycle"),
         ("reports", "Reports of listings to the administrators"),
         ("wishlist", "Listings that a user watches"),
+        ("webhooks", "Webhooks of organisations, and their deliveries"),
     ];
     type Settings = Settings;
 
@@ -58,16 +63,30 @@ impl Service for Livestock {
         Migrations { sqlite: SQLITE, postgres: POSTGRES }
     }
 
+    fn library_migrations() -> Vec<Migrations> {
+        vec![webhooks::migrations()]
+    }
+
     fn routes(v1: &mut ServiceConfig) {
         listings::routes(v1);
         reports::routes(v1);
         wishlist::routes(v1);
         categories::routes(v1);
+        webhooks::routes(v1);
+    }
+
+    fn describe(document: &mut Value) {
+        webhook_events::describe(document);
+    }
+
+    fn configure(service: &Data<Self>, app: &mut web::ServiceConfig) {
+        app.app_data(Data::new(service.webhooks.clone()));
     }
 
     fn register_metrics() {
         listings::register_metrics();
         reports::register_metrics();
+        webhook_events::register_metrics();
     }
 
     async fn check(settings: &Settings, _: Data<Verifier>) -> anyhow::Result<()> {
@@ -87,11 +106,13 @@ impl Service for Livestock {
             categories: Arc::new(Categories::open(settings.categories_file.as_deref())?),
             breeds: Breeds::embedded()?,
             facets: Arc::default(),
+            webhooks: Webhooks::open(settings.webhook_options(), context)?,
         })
     }
 
     async fn create_demo_data(&self) -> anyhow::Result<()> {
-        Ok(listings::create_demo_data(&self.db, &self.categories, &self.breeds).await?)
+        listings::create_demo_data(&self.db, &self.categories, &self.breeds).await?;
+        Ok(self.webhooks.create_demo_data(webhook_events::PUBLISHED).await?)
     }
 
     fn is_warm(&self) -> bool {
@@ -106,7 +127,12 @@ impl Service for Livestock {
         tokio::join!(
             listings::run_background(&service.db, &service.facets),
             listings::run_snapshots(&service.db),
-            service.shares.run()
+            service.shares.run(),
+            service.webhooks.run(),
         );
+    }
+
+    async fn finish(&self) {
+        self.webhooks.finish().await;
     }
 }

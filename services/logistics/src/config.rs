@@ -1,13 +1,14 @@
 //! Settings of the logistics service in addition to those of all services.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use common::config::range::within;
 use common::config::redact::{secrets, url, url_text};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use url::Url;
+use webhooks::WebhookOptions;
+use webhooks::outbox::DeliveryOptions;
 
 /// What happens to a proof whose net weight is outside the tolerance (`service.weight_tolerance`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +49,10 @@ pub struct Settings {
     /// Number of days after which delivered and failed notifications are deleted, 1 to 36,500.
     #[serde(deserialize_with = "within::<1, 36_500, _, _>")]
     pub notification_retention_days: u32,
+    /// Number of days after which delivered and failed deliveries to the webhooks of organisations are deleted, 1 to
+    /// 36,500.
+    #[serde(deserialize_with = "within::<1, 36_500, _, _>")]
+    pub webhook_retention_days: u32,
     /// What happens to a proof of delivery whose net weight is outside the tolerance: `warn` or `refuse`.
     pub weight_tolerance: ToleranceAction,
     /// The most by which the net weight of a proof may differ from the weight of the load, in per cent, 0 to 1000.
@@ -74,6 +79,7 @@ impl Default for Settings {
             webhook_timeout_ms: 10_000,
             webhook_retry_seconds: 15,
             notification_retention_days: 30,
+            webhook_retention_days: 30,
             weight_tolerance: ToleranceAction::Warn,
             weight_tolerance_percent: 10,
             batch_files: 10,
@@ -84,13 +90,18 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Returns the time within which a receiver must respond.
-    pub(crate) fn webhook_timeout(&self) -> Duration {
-        Duration::from_millis(self.webhook_timeout_ms)
+    /// Returns the durations of the delivery of notifications.
+    pub(crate) fn notification_delivery(&self) -> DeliveryOptions {
+        self.delivery(self.notification_retention_days)
     }
 
-    /// Returns the time after which delivered and failed notifications are deleted.
-    pub(crate) fn notification_retention(&self) -> Duration {
-        Duration::from_secs(u64::from(self.notification_retention_days) * 24 * 3600)
+    /// Returns the options of the webhooks of organisations.
+    pub(crate) fn webhook_options(&self) -> WebhookOptions {
+        let delivery = self.delivery(self.webhook_retention_days);
+        WebhookOptions { allow_private: self.webhook_allow_private, delivery }
+    }
+
+    fn delivery(&self, retention_days: u32) -> DeliveryOptions {
+        DeliveryOptions::new(self.webhook_timeout_ms, self.webhook_retry_seconds, retention_days)
     }
 }

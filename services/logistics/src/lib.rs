@@ -9,17 +9,19 @@ mod examples;
 mod loads;
 mod notifications;
 mod schema;
+mod webhook_events;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use actix_web::web::Data;
+use actix_web::web::{self, Data};
 use clap::{ArgMatches, Command};
 use common::files::{FileClient, Shares};
 use common::{Service, ServiceContext, Verifier};
 use database::{Database, Migrations};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
+use serde_json::Value;
 use utoipa_actix_web::service_config::ServiceConfig;
+use webhooks::Webhooks;
 
 pub use config::{Settings, ToleranceAction};
 
@@ -34,7 +36,7 @@ pub struct Logistics {
     shares: Shares,
     commodities: commodities::Catalogue,
     notifications: Arc<notifications::Dispatcher>,
-    notification_retention: Duration,
+    webhooks: Webhooks,
     batches: loads::Batches,
     weight_tolerance: loads::WeightTolerance,
 }
@@ -48,6 +50,7 @@ impl Service for Logistics {
         ("commodities", "The catalogue of commodities"),
         ("loads", "Loads, their history, and proofs of their delivery"),
         ("notifications", "Sending loads to drivers and carriers, and the log of these notifications"),
+        ("webhooks", "Webhooks of organisations, and their deliveries"),
     ];
     type Settings = Settings;
 
@@ -55,10 +58,23 @@ impl Service for Logistics {
         Migrations { sqlite: SQLITE, postgres: POSTGRES }
     }
 
+    fn library_migrations() -> Vec<Migrations> {
+        vec![webhooks::migrations()]
+    }
+
     fn routes(v1: &mut ServiceConfig) {
         notifications::routes(v1);
         loads::routes(v1);
         commodities::handlers::routes(v1);
+        webhooks::routes(v1);
+    }
+
+    fn describe(document: &mut Value) {
+        webhook_events::describe(document);
+    }
+
+    fn configure(logistics: &Data<Self>, app: &mut web::ServiceConfig) {
+        app.app_data(Data::new(logistics.webhooks.clone()));
     }
 
     fn commands() -> Vec<Command> {
@@ -71,6 +87,7 @@ impl Service for Logistics {
 
     fn register_metrics() {
         notifications::register_metrics();
+        webhook_events::register_metrics();
     }
 
     async fn check(settings: &Settings, _: Data<Verifier>) -> anyhow::Result<()> {
@@ -91,14 +108,19 @@ impl Service for Logistics {
             files,
             batches: loads::Batches::new(settings, &catalogue)?,
             commodities: catalogue,
-            notifications: Arc::new(notifications::Dispatcher::open(settings, context)?),
-            notification_retention: settings.notification_retention(),
+            notifications: Arc::new(notifications::Dispatcher::new(
+                notifications::Channel::open(settings)?,
+                settings.notification_delivery(),
+                context,
+            )),
+            webhooks: Webhooks::open(settings.webhook_options(), context)?,
             weight_tolerance: loads::WeightTolerance::of(settings),
         })
     }
 
     async fn create_demo_data(&self) -> anyhow::Result<()> {
-        Ok(loads::create_demo_data(&self.db, &self.commodities).await?)
+        loads::create_demo_data(&self.db, &self.commodities).await?;
+        Ok(self.webhooks.create_demo_data("load.created").await?)
     }
 
     async fn dependencies(&self) -> Vec<(&'static str, bool)> {
@@ -109,8 +131,7 @@ impl Service for Logistics {
         let db = &logistics.db;
         tokio::join!(
             logistics.notifications.clone().run(),
-            notifications::report_backlog(db),
-            notifications::prune_periodically(db, logistics.notification_retention),
+            logistics.webhooks.run(),
             loads::run_fulltext_indexer(db),
             loads::run_creator_backfill(db),
             logistics.shares.run(),
@@ -118,6 +139,6 @@ impl Service for Logistics {
     }
 
     async fn finish(&self) {
-        self.notifications.finish().await;
+        tokio::join!(self.notifications.finish(), self.webhooks.finish());
     }
 }

@@ -39,7 +39,9 @@ pub(super) fn exact_openapi<S: Service>() -> anyhow::Result<Value> {
     document.tags = Some(tags.map(|pair| tag(pair).build()).collect());
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
     document.components.get_or_insert_default().add_security_scheme("bearer", SecurityScheme::Http(bearer));
-    finish(&document)
+    let mut document = finish(&document)?;
+    S::describe(&mut document);
+    Ok(document)
 }
 
 /// Adds the operations of a service, and those that every service has.

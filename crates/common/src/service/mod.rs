@@ -20,11 +20,12 @@ mod unparsed;
 
 use std::future::Future;
 
-use actix_web::web::Data;
+use actix_web::web::{self, Data};
 use clap::{ArgMatches, Command};
 use database::{Database, Migrations};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::auth::Verifier;
@@ -52,8 +53,16 @@ pub trait Service: Sized + Send + Sync + 'static {
 
     /// Returns the migrations of the service's own tables.
     fn migrations() -> Migrations;
+    /// Returns the migrations of the tables of the libraries that the service uses.
+    fn library_migrations() -> Vec<Migrations> {
+        Vec::new()
+    }
     /// Adds the operations under `/v1`.
     fn routes(v1: &mut ServiceConfig);
+    /// Adds what operations do not document to the OpenAPI document.
+    fn describe(_document: &mut Value) {}
+    /// Adds the state of operations that libraries define.
+    fn configure(_service: &Data<Self>, _app: &mut web::ServiceConfig) {}
     /// Returns the commands that only this service has.
     fn commands() -> Vec<Command> {
         Vec::new()

@@ -112,6 +112,7 @@ impl<S: Service> State<S> {
             .app_data(self.index.clone())
             .app_data(self.swagger_ui.clone())
             .app_data(self.readiness.clone())
+            .configure(|app| S::configure(&self.service, app))
             .configure(health::routes::<S>)
             .default_service(web::to(async || Err::<&str, _>(Error::NotFound)))
             .wrap(Compress::default())

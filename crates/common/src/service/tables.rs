@@ -10,7 +10,9 @@ use crate::migrations::COMMON;
 
 /// Returns all migrations of a service, those of the common tables first.
 pub fn migrations<S: Service>() -> Vec<Migrations> {
-    vec![COMMON, S::migrations()]
+    let mut all = vec![COMMON, S::migrations()];
+    all.extend(S::library_migrations());
+    all
 }
 
 /// Returns the options of the service's database.

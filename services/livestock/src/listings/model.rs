@@ -15,6 +15,7 @@ use super::location::Location;
 use super::price::Price;
 use super::properties::ListingProperties;
 use super::search_fields::SearchFields;
+use crate::webhook_events::{CLOSED, PUBLISHED};
 
 /// Animals or supplies that are offered or wanted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -137,6 +138,16 @@ impl Status {
 }
 
 impl Listing {
+    /// Returns the event that webhooks get when the listing has got its status (docs/api/webhooks.md, "Events"). A new
+    /// draft is no event.
+    pub(crate) fn status_event(&self) -> Option<&'static str> {
+        match self.status {
+            Status::Draft => None,
+            Status::Active => Some(PUBLISHED),
+            Status::Sold | Status::Found | Status::Cancelled => Some(CLOSED),
+        }
+    }
+
     /// Returns the parts of the properties that searches compare.
     pub(crate) fn search_fields(&self) -> SearchFields {
         SearchFields::of(self.properties.as_ref())

@@ -6,6 +6,7 @@ use database::{Amount, AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, Bool, Text};
+use webhooks::{Event, Subject};
 
 use super::geo::Point;
 use super::location::Location;
@@ -130,9 +131,20 @@ impl ListingRow {
 
 /// Stores a new listing of a main category, with its first event.
 pub(crate) fn create(c: &mut AnyConnection, listing: &Listing, category: i32) -> Result<(), Error> {
-    diesel::insert_into(listings::table).values(ListingRow::of(listing, category)?).execute(c)?;
+    let row = ListingRow::of(listing, category)?;
+    diesel::insert_into(listings::table).values(&row).execute(c)?;
     record_event(c, listing, &listing.user_id, None, None)?;
+    report(c, listing, &row.document)?;
     record_spellings(c, listing)
+}
+
+/// Stores the deliveries of the event that reports the status of a listing to the webhooks of its organisation.
+fn report(c: &mut AnyConnection, listing: &Listing, document: &Json) -> Result<(), Error> {
+    if let Some(name) = listing.status_event() {
+        let subject = Subject { organisations: [&listing.organisation_id, ""], document };
+        webhooks::emit(c, Event { name, member: "listing", subject })?;
+    }
+    Ok(())
 }
 
 /// Changes the status of a listing. Returns the listing and whether its status has changed.
@@ -152,14 +164,16 @@ pub(crate) fn change_status(
         return Ok((listing, false));
     }
     listing.status = to;
+    let document = Json::of(&listing)?;
     let changes = (
         l::status.eq(to.as_str()),
-        l::document.eq(Json::of(&listing)?),
+        l::document.eq(&document),
         l::cancelled_as_draft.eq(from == Status::Draft && to == Status::Cancelled),
     );
     diesel::update(listings::table.find(id)).set(changes).execute(c)?;
     let reason = (to != Status::Active).then_some(to.as_str());
     record_event(c, &listing, &caller.user_id, Some(from), reason)?;
+    report(c, &listing, &document)?;
     record_spellings(c, &listing)?;
     Ok((listing, true))
 }

@@ -28,6 +28,7 @@ testkit::on_both! {
             .denies(&elsewhere).denies(&alone).discloses(id);
         let cancelled_draft = |query: &str| AccessCase::new(format!("/v1/listings?{query}"), &[&farm, &colleague, &admin])
             .denies(&elsewhere).denies(&alone).discloses(hidden);
+        let hooks = testkit::webhooks(&app, "farm", "listing.published").await;
         testkit::assert_access_rules(&app, vec![
             // A search for drafts returns those of the caller's organisation, even for an admin.
             ("search_listings", AccessRule::Scoped(vec![
@@ -59,7 +60,7 @@ testkit::on_both! {
             ("list_categories", AccessRule::AnyCaller("the catalogue belongs to no organisation")),
             ("find_settings", AccessRule::Admin),
             ("update_settings", AccessRule::Admin),
-        ])
+        ].into_iter().chain(testkit::webhook_access_rules(&hooks, "farm")).collect())
         .await;
     }
 }

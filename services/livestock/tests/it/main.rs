@@ -24,5 +24,6 @@ mod sample;
 mod sharing;
 mod texts;
 mod upgrade;
+mod webhooks;
 mod wishlist;
 mod xlsx_export;

@@ -114,7 +114,7 @@ fn search_statements(app: &App) -> Vec<String> {
     statements
         .filter(|sql| {
             sql.starts_with("SELECT")
-                && (sql.contains("sort_key") || sql.contains("COUNT(*)") && !sql.contains("due_shares"))
+                && (sql.contains("sort_key") || sql.contains("COUNT(*)") && sql.contains("listings"))
         })
         .collect()
 }

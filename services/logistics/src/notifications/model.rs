@@ -1,21 +1,18 @@
 //! Notifications, and the messages that are delivered.
 
-use std::time::Duration;
-
 use common::{SortDefinition, Sorting};
 use database::search::{Nulls, SortType};
-use database::{Id, Json, Timestamp};
+use database::{Id, Timestamp};
 use diesel::{Queryable, Selectable};
 use serde::Serialize;
-use strum::{IntoStaticStr, VariantArray, VariantNames};
+use strum::{IntoStaticStr, VariantNames};
 use utoipa::ToSchema;
+use webhooks::outbox::Status;
 
 use crate::schema::notifications;
 
 /// The event that a notification reports.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Serialize, IntoStaticStr, VariantArray, VariantNames, ToSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, IntoStaticStr, VariantNames, ToSchema)]
 #[strum(const_into_str)]
 pub(crate) enum Event {
     /// A load was sent to its driver.
@@ -26,20 +23,6 @@ pub(crate) enum Event {
     #[serde(rename = "load.sent_to_carrier")]
     #[strum(serialize = "load.sent_to_carrier")]
     SentToCarrier,
-}
-
-/// The delivery status of a notification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, IntoStaticStr, VariantNames, ToSchema)]
-#[serde(rename_all = "lowercase")]
-#[strum(serialize_all = "lowercase", const_into_str)]
-#[schema(as = NotificationStatus)]
-pub(crate) enum Status {
-    /// Waits for its first attempt or a retry.
-    Pending,
-    /// The receiver acknowledged it.
-    Delivered,
-    /// All attempts failed. It can be redelivered.
-    Failed,
 }
 
 /// An entry of a load's delivery log (docs/api/webhooks.md, "Delivery log").
@@ -108,50 +91,6 @@ pub(crate) struct NewNotification<'a, L> {
     pub(crate) load: &'a L,
     /// Id of the driver or carrier.
     pub(crate) recipient_id: &'a str,
-}
-
-/// A notification that this replica alone delivers until its lease expires.
-#[derive(Clone, Debug, Queryable)]
-pub(crate) struct Claimed {
-    /// Id of the notification.
-    pub(crate) id: Id,
-    /// Id of the load.
-    pub(crate) load_id: Id,
-    /// Id of the sending organisation, empty for an administrator without one.
-    pub(crate) organisation_id: String,
-    /// The reported event.
-    pub(crate) event: String,
-    /// Delivery attempts, including this one.
-    pub(crate) attempts: i32,
-    /// End of the lease. Identifies the claim.
-    pub(crate) until: Option<Timestamp>,
-    /// The [`Message`] to deliver.
-    pub(crate) body: Json,
-}
-
-/// The outcome of a delivery attempt.
-#[derive(Clone, Debug)]
-pub(crate) enum Outcome {
-    /// The receiver acknowledged the notification.
-    Delivered,
-    /// The attempt failed. The next one is due after the backoff.
-    Retry {
-        /// Time from the record of this outcome to the next attempt.
-        backoff: Duration,
-        /// Why the attempt failed.
-        reason: String,
-    },
-    /// The last attempt failed with this reason.
-    Failed(String),
-}
-
-/// The notifications that are pending.
-#[derive(Debug)]
-pub(crate) struct Backlog {
-    /// Their number.
-    pub(crate) pending: i64,
-    /// Time for which the oldest one has been pending.
-    pub(crate) oldest: Option<Duration>,
 }
 
 /// Returns the message of a redelivery, given the status before it.

@@ -1,19 +1,14 @@
-//! Queries on notifications, except claims ([`super::claim::store`]).
-//!
-//! Pending notifications have a `due_at`, others have none: the partial indexes of both databases depend on that.
+//! Queries on notifications, except those of their delivery ([`webhooks::outbox`]).
 
-use std::time::Duration;
-
-use chrono::TimeDelta;
 use common::{Caller, Error, PageRequest, ResultPage};
 use database::search::SortValue;
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp, shared_now};
 use diesel::prelude::*;
 use serde::Serialize;
+use webhooks::outbox::{self, Channel as _, Status};
 
-use super::model::{
-    Backlog, Claimed, Event, Message, MessageData, NewNotification, Notification, Outcome, Status, order,
-};
+use super::channel::Channel;
+use super::model::{Event, Message, MessageData, NewNotification, Notification, order};
 use crate::schema::loads::dsl as l;
 use crate::schema::notifications::{self, dsl as n};
 
@@ -185,96 +180,10 @@ pub(crate) fn drop_pending_of_driver(c: &mut AnyConnection, load_id: Id, driver:
 /// Makes a notification pending again, with no attempts. A delivery that is in progress ends first. Returns the
 /// previous status, or `None` if the notification does not exist or is not of the load `load_id`.
 pub(crate) fn redeliver(c: &mut AnyConnection, load_id: Option<Id>, id: Id) -> Result<Option<String>, Error> {
-    let row =
-        n::notifications.find(id).select((n::load_id, n::status)).first::<(Id, String)>(c).optional()?;
-    let Some((_, status)) = row.filter(|(of, _)| load_id.is_none_or(|load_id| load_id == *of)) else {
-        return Ok(None);
-    };
-    let at = shared_now(c)?;
-    let changes = (
-        n::status.eq(Status::Pending.into_str()),
-        n::attempts.eq(0),
-        n::due_at.eq(at),
-        n::pending_since.eq(at),
-        n::delivered_at.eq(None::<Timestamp>),
-        // Excludes the row from the unique index: another one of the same load, event and recipient may be pending.
-        n::collapses.eq(None::<bool>),
-    );
-    diesel::update(n::notifications.find(id)).set(changes).execute(c)?;
+    let columns = (n::load_id, n::status, n::organisation_id);
+    let row = n::notifications.find(id).select(columns).first::<(Id, String, String)>(c).optional()?;
+    let of_load = row.filter(|(of, ..)| load_id.is_none_or(|load_id| load_id == *of));
+    let Some((_, status, organisation_id)) = of_load else { return Ok(None) };
+    outbox::redeliver(c, &Channel::OUTBOX, &organisation_id, id)?;
     Ok(Some(status))
-}
-
-/// Returns the time until the next unclaimed notification is due: zero if one is due, `None` if none is pending. Claims
-/// nothing.
-pub(crate) fn next_due_in(c: &mut AnyConnection) -> Result<Option<Duration>, Error> {
-    let now = shared_now(c)?;
-    let unclaimed = n::claimed_until.is_null().or(n::claimed_until.le(now));
-    let next = n::notifications.filter(n::due_at.is_not_null()).filter(unclaimed).order(n::due_at);
-    let next = next.select(n::due_at.assume_not_null()).first::<Timestamp>(c).optional()?;
-    Ok(next.map(|due| now.until(due)))
-}
-
-/// Returns the number of pending notifications and the age of the oldest.
-pub(crate) fn backlog(c: &mut AnyConnection) -> Result<Backlog, Error> {
-    let now = shared_now(c)?;
-    let pending = n::notifications.filter(n::due_at.is_not_null());
-    let oldest = pending.order(n::pending_since).select(n::pending_since).first::<Timestamp>(c).optional()?;
-    Ok(Backlog { pending: pending.count().get_result(c)?, oldest: oldest.map(|at| at.until(now)) })
-}
-
-#[derive(AsChangeset)]
-#[diesel(table_name = notifications, treat_none_as_null = true)]
-struct OutcomeColumns {
-    status: &'static str,
-    due_at: Option<Timestamp>,
-    claimed_until: Option<Timestamp>,
-    delivered_at: Option<Timestamp>,
-    last_error: Option<String>,
-}
-
-/// Records the outcome of a delivery and ends its claim. The `pending_since` of a delivered or failed notification
-/// becomes the current time: its retention period starts now, however long it was pending.
-///
-/// Returns false and records nothing if the claim is void, because its lease expired and another replica claimed the
-/// notification or because it was redelivered.
-pub(crate) fn record(c: &mut AnyConnection, claimed: &Claimed, outcome: &Outcome) -> Result<bool, Error> {
-    let now = shared_now(c)?;
-    let (status, due_at, delivered_at, last_error) = match outcome.clone() {
-        Outcome::Delivered => (Status::Delivered, None, Some(now), None),
-        Outcome::Retry { backoff, reason } => (Status::Pending, Some(now.after(backoff)), None, Some(reason)),
-        Outcome::Failed(reason) => (Status::Failed, None, None, Some(reason)),
-    };
-    let columns =
-        OutcomeColumns { status: status.into_str(), due_at, claimed_until: None, delivered_at, last_error };
-    let valid = n::notifications
-        .find(claimed.id)
-        .filter(n::attempts.eq(claimed.attempts))
-        .filter(n::claimed_until.eq(claimed.until));
-    let retained_since = due_at.is_none().then(|| n::pending_since.eq(now));
-    if diesel::update(valid).set((columns, retained_since)).execute(c)? == 1 {
-        return Ok(true);
-    }
-    // A redelivered notification still has this claim. It ends, so that the notification can be claimed at once.
-    let redelivered = n::notifications.find(claimed.id).filter(n::claimed_until.eq(claimed.until));
-    diesel::update(redelivered).set(n::claimed_until.eq(None::<Timestamp>)).execute(c)?;
-    Ok(false)
-}
-
-/// Maximum number of notifications that [`prune`] deletes in one transaction, which takes about 20 ms.
-pub(crate) const PRUNE_BATCH_SIZE: u32 = 1_000;
-
-/// Deletes a batch of notifications that were delivered or failed longer ago than `age`, oldest first. Returns their
-/// number.
-pub(crate) fn prune(c: &mut AnyConnection, age: Duration) -> Result<usize, Error> {
-    let before = shared_now(c)?.plus(-TimeDelta::from_std(age).unwrap_or(TimeDelta::MAX));
-    let old = n::notifications.filter(n::due_at.is_null()).filter(n::pending_since.lt(before));
-    let old = old.order(n::pending_since).limit(PRUNE_BATCH_SIZE.into()).select(n::id);
-    let ids: Vec<Id> = match c {
-        AnyConnection::Postgres(c) => old.for_update().skip_locked().load(c)?,
-        AnyConnection::Sqlite(c) => old.load(c)?,
-    };
-    if ids.is_empty() {
-        return Ok(0);
-    }
-    Ok(diesel::delete(n::notifications.filter(n::id.eq_any(ids))).execute(c)?)
 }

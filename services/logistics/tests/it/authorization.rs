@@ -34,6 +34,8 @@ testkit::on_both! {
         app.post(&prove).by(&driver).json(&proof).send().await.ok();
         accept(&app, &proven).await;
 
+        let hooks = testkit::webhooks(&app, "haul", "load.created").await;
+
         // Both parties, the driver and administrators may.
         let read = |path: String| AccessCase::new(path, &[&grain, &haul, &driver, &admin]);
         // Both parties and administrators may, the driver may not.
@@ -108,7 +110,7 @@ testkit::on_both! {
             ("prove_delivery_of_load", AccessRule::Restricted(vec![read(prove).json(proof).leaves_unchanged(all)])),
             ("find_settings", AccessRule::Admin),
             ("update_settings", AccessRule::Admin),
-        ])
+        ].into_iter().chain(testkit::webhook_access_rules(&hooks, "haul")).collect())
         .await;
         let sent = app.get(&log).by(&admin).send().await.ok();
         let mut recipients: Vec<_> = sent.as_array().unwrap().iter().map(|n| n["recipientId"].to_string()).collect();

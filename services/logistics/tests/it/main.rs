@@ -39,11 +39,15 @@ mod revisions;
 mod search;
 mod search_csv;
 mod search_model;
+mod webhooks;
 mod xlsx_export;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use logistics::{Logistics, Settings};
 use serde_json::{Value, json};
 use testkit::{App, Backend, SystemStub, User};
+use wiremock::{Request, ResponseTemplate};
 
 /// Starts a service without files: its system service does not exist.
 async fn app(backend: Backend) -> App {
@@ -146,4 +150,19 @@ fn number(number: f64) -> Value {
 /// Returns a weight in tonnes as a load shows it.
 fn tonnes(weight: f64) -> Value {
     json!({"name": "tonne", "conversion": 1000.0, "weight": number(weight)})
+}
+
+/// Returns a response of a receiver of webhooks with this status.
+fn respond_with(status: u16) -> ResponseTemplate {
+    ResponseTemplate::new(status)
+}
+
+/// Returns a webhook secret. Different numbers give different secrets.
+fn secret(which: u8) -> String {
+    format!("whsec_{}", STANDARD.encode([which; 32]))
+}
+
+/// Returns a header of a request to a receiver of webhooks.
+fn header<'a>(request: &'a Request, name: &str) -> &'a str {
+    request.headers[name].to_str().unwrap()
 }

@@ -102,6 +102,45 @@ pub fn create(services: &[ServiceProcess], org: &str, token: &str, other_token: 
     }))
 }
 
+/// Creates webhooks in services. Returns the successful requests for their operations by the name of the service.
+pub fn create_webhooks(services: &[ServiceProcess], token: &str) -> Result<Value> {
+    let mut examples = json!({});
+    for service in services {
+        let event = if service.name == "livestock" { "listing.closed" } else { "load.created" };
+        let form = Body::Json(json!({"url": "https://hooks.invalid/", "events": [event]}));
+        let webhook = post(service, "/v1/webhooks", token, &form)?;
+        let to_delete = post(service, "/v1/webhooks", token, &form)?;
+        let path = format!("/v1/webhooks/{}/test", webhook.as_str().unwrap_or_default());
+        let delivery = post(service, &path, token, &Body::Empty)?;
+        let by_id = json!({"path_parameters": {"id": webhook}});
+        examples[service.name] = json!({
+            "create_webhook": {
+                "media_type": "application/json", "body": {"url": "https://hooks.invalid/a", "events": [event]},
+            },
+            "delete_webhook": {"path_parameters": {"id": to_delete}},
+            "find_webhook": by_id,
+            "list_webhook_deliveries": by_id,
+            "redeliver_webhook_delivery": {"path_parameters": {"id": webhook, "deliveryId": delivery}},
+            "rotate_webhook_secret": by_id,
+            "test_webhook": by_id,
+            "update_webhook": {
+                "path_parameters": {"id": webhook}, "media_type": "application/merge-patch+json",
+                "body": {"description": "office"},
+            },
+        });
+    }
+    Ok(examples)
+}
+
+/// Returns the requests for a service as JSON: `examples`, and those of its own.
+pub fn of_service(service: &ServiceProcess, examples: &Value, own: &Value) -> String {
+    let mut all = examples.clone();
+    if let (Some(all), Some(own)) = (all.as_object_mut(), own[service.name].as_object()) {
+        all.extend(own.clone());
+    }
+    all.to_string()
+}
+
 /// Creates an object and returns its id.
 fn post(service: &ServiceProcess, path: &str, token: &str, body: &Body) -> Result<Value> {
     let id = service.send("POST", path, token, body)?.json["id"].take();

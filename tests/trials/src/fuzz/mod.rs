@@ -38,13 +38,15 @@ fn fuzz(trial: &Trial<'_>, database: &str, is_postgres: bool) -> Result<()> {
     let services = trial.stack(&trial.stack_config(&folder, is_postgres)?)?.services;
     let token = admin_of_org(&DevKeys::load_or_create(&trial.path("keys"))?);
     let other_token = services[0].token(Some(OTHER_ORG));
-    let examples = examples::create(&services, ORG, &token, &other_token)?.to_string();
+    let examples = examples::create(&services, ORG, &token, &other_token)?;
+    let webhooks = examples::create_webhooks(&services[1..], &token)?;
 
     let begun = Instant::now();
     let reports = checkout::target_dir()?.join("fuzz").join(&folder);
     let results: Vec<_> = scope(|scope| {
         let start = |service| {
-            let (token, examples, reports) = (&token, &examples, &reports);
+            let (token, reports) = (&token, &reports);
+            let examples = examples::of_service(service, &examples, &webhooks);
             scope.spawn(move || ServiceRun { trial, service, token, examples, reports }.run())
         };
         let threads: Vec<_> = services.iter().map(start).collect();

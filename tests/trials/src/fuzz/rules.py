@@ -38,7 +38,8 @@ RULES_BEYOND_SCHEMA = [
     (LISTING, PRICES + r"(\.(currency|amount))?|properties\.\w+", "inconsistent"),
     (PROOF + "|" + LOAD, r".*", "inconsistent"),
     (r"search_\w+|export_completed_loads", r".*", "inconsistent"),
-    (r"search_(loads|listings)|list_load_events|list_notifications", r"cursor", "format"),  # must come from a `next` link
+    # Must come from a `next` link.
+    (r"search_(loads|listings)|list_(load_events|notifications|webhooks|webhook_deliveries)", r"cursor", "format"),
     # Values are case-insensitive.
     (r"search_(loads|listings)|export_completed_loads", r"format", "enum"),
     (r"find_location_by_address(_public)?", r"source", "enum"),
@@ -72,6 +73,8 @@ RULES_BEYOND_SCHEMA = [
     (PROOF + "|upload_file|" + LOAD, r"capturedAtUTC", "range"),  # relative to now and to the dates of the load
     (LISTING, r"properties\.registration\.dateOfBirth", "range"),  # relative to now
     (LOAD + "|" + PROOF + "|" + CHANGE, r"vehicleRegistration", "length"),  # of the upper-case text
+    (r"(create|update)_webhook", r"url", "format"),  # https, a public host, no credentials
+    (r"update_webhook", r".*", "inconsistent"),  # members that cannot be edited
     (r"clear_cache", r"(prefixes|keys)\[\d+\]", "format"),  # keys of secrets are refused
 ]
 

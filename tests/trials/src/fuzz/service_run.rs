@@ -30,7 +30,7 @@ pub struct ServiceRun<'a> {
     pub service: &'a ServiceProcess,
     pub token: &'a str,
     /// JSON of a successful request for some of the operations.
-    pub examples: &'a str,
+    pub examples: String,
     /// Folder of the reports. Each service has a folder in it.
     pub reports: &'a Path,
 }
@@ -96,7 +96,7 @@ impl ServiceRun<'_> {
         if short {
             command.args(["--no-shrink", "--exclude-operation-id-regex", SKIPPED_OPERATIONS]);
         }
-        command.env("DROVER_FUZZ_TOKEN", self.token).env("DROVER_FUZZ_EXAMPLES", self.examples);
+        command.env("DROVER_FUZZ_TOKEN", self.token).env("DROVER_FUZZ_EXAMPLES", &self.examples);
         Ok(command)
     }
 }

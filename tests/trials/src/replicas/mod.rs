@@ -9,6 +9,7 @@ mod clients;
 mod deployment;
 mod files;
 mod idempotency;
+mod organisation_webhooks;
 mod outbox;
 mod pages;
 pub mod proxy;
@@ -32,6 +33,7 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     pages::run(&deployment)?;
     let keys = idempotency::run(&deployment)?;
     outbox::run(&mut deployment)?;
+    organisation_webhooks::run(&mut deployment)?;
     rolling::run(&mut deployment)?;
     keys.check_replayed(&deployment)?;
     deployment.check_logs()

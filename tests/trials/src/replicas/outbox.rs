@@ -14,10 +14,10 @@ use super::webhook_signature::sender;
 use crate::ledger::{Ledger, WriteState};
 use crate::traffic::WRITE_ORG;
 
-/// Concurrent deliveries of a replica (`dispatch.rs` of logistics).
+/// Concurrent deliveries of a replica (crates/webhooks).
 const MAX_IN_FLIGHT: usize = 16;
-/// Lease of a delivery: twice the webhook timeout (1.5 s here) and a second (`dispatch.rs` of logistics).
-const LEASE: Duration = Duration::from_secs(4);
+/// Lease of a delivery: twice the webhook timeout (1.5 s here) and a second (crates/webhooks).
+pub const LEASE: Duration = Duration::from_secs(4);
 /// Delay of the receiver while a replica is killed.
 const SLOW_RESPONSE: Duration = Duration::from_millis(400);
 

@@ -38,6 +38,7 @@ pub(super) async fn close_listing(
     });
     let (response, changed) = run.await?;
     if changed == Some(true) {
+        service.webhooks.wake();
         metrics::changed(status).increment(1);
     }
     Ok(response)

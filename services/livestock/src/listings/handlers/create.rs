@@ -113,6 +113,7 @@ async fn create<F: CategoryForm>(
         })
     });
     let (response, share) = run.await?;
+    service.webhooks.wake();
     service.shares.share(share.flatten()).await;
     Ok(response)
 }

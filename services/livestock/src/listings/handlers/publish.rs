@@ -43,6 +43,7 @@ pub(super) async fn publish_listing(
     let (response, output) = run.await?;
     if let Some((changed, share)) = output {
         if changed {
+            service.webhooks.wake();
             metrics::changed(Status::Active).increment(1);
         }
         service.shares.share(share).await;

@@ -51,5 +51,7 @@ pub(super) async fn cancel(
             NewEvent { reason: reason.as_deref(), ..NewEvent::new(id, EventType::Cancelled, &caller) };
         store::update(c, &Update { load: &load, revision: stored.revision + 1, event, proof: None })
     };
-    idempotency.run(&app.db, fingerprint, async || Ok(effect)).await
+    let response = idempotency.run(&app.db, fingerprint, async || Ok(effect)).await?;
+    app.webhooks.wake();
+    Ok(response)
 }

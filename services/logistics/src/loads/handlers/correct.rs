@@ -77,6 +77,7 @@ pub(super) async fn correct(
         })
     });
     let (response, share) = run.await?;
+    app.webhooks.wake();
     app.shares.share(share.flatten()).await;
     Ok(response)
 }

@@ -61,13 +61,18 @@ async fn create<F: LoadForm>(
         let share = found.share(caller, load.id, &load.parties(), &load.parties());
         let (is_statement, creator) = (share.is_none(), Creator::of(caller));
         let effect = move |c: &mut _| {
-            let response = store::create(c, &load, &creator)?;
+            let (response, is_reported) = store::create(c, &load, &creator)?;
             files::record(c, share.as_ref())?;
-            Ok((response, share.clone()))
+            Ok((response, (share.clone(), is_reported)))
         };
         Ok(if is_statement { Effect::Statement(effect) } else { Effect::Transaction(effect) })
     });
-    let (response, share) = run.await?;
-    app.shares.share(share.flatten()).await;
+    let (response, output) = run.await?;
+    if let Some((share, is_reported)) = output {
+        if is_reported {
+            app.webhooks.wake();
+        }
+        app.shares.share(share).await;
+    }
     Ok(response)
 }

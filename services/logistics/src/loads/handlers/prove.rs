@@ -123,6 +123,7 @@ async fn record(
         })
     });
     let (response, share) = run.await?;
+    app.webhooks.wake();
     app.shares.share(share.flatten()).await;
     Ok(response)
 }

@@ -116,6 +116,9 @@ async fn send(
             let share_with = parties(None, load.carrier.as_ref());
             let share = files.share_owned(&caller, id, &file_owners(&before, &load, &caller), &share_with);
             files::record(c, share.as_ref())?;
+            if notification.is_new {
+                store::report(c, event_type, &load)?;
+            }
             let message = "The load is sent; its notification log shows when it arrives.";
             let result = ActionResult::created(message, notification.id);
             Ok((JsonResponse::json(&result)?, share))
@@ -123,6 +126,7 @@ async fn send(
     });
     let (response, share) = run.await?;
     app.notifications.wake();
+    app.webhooks.wake();
     app.shares.share(share.flatten()).await;
     Ok(response)
 }

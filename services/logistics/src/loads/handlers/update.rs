@@ -78,6 +78,7 @@ pub(super) async fn update(
         Ok::<_, Error>((response, shares))
     };
     let (response, shares) = app.db.write(effect).await?;
+    app.webhooks.wake();
     for share in shares {
         app.shares.share(Some(share)).await;
     }

@@ -26,6 +26,22 @@ pub(crate) enum EventType {
     DriverRevoked,
 }
 
+impl EventType {
+    /// Returns the event that webhooks get after such a change of a load (docs/api/webhooks.md, "Events"). The creation
+    /// is reported by the statement that stores the load.
+    pub(crate) fn webhook_event(self) -> Option<&'static str> {
+        match self {
+            Self::Updated => Some("load.updated"),
+            Self::Cancelled => Some("load.cancelled"),
+            Self::Completed => Some("load.completed"),
+            Self::Corrected => Some("load.corrected"),
+            Self::SentToDriver => Some("load.sent_to_driver"),
+            Self::SentToCarrier => Some("load.sent_to_carrier"),
+            Self::Created | Self::Accepted | Self::DriverRevoked => None,
+        }
+    }
+}
+
 /// An entry of the history of a load (docs/api/loads.md, "History").
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -25,6 +25,7 @@ pub(crate) use drivers::{Driver, add_driver, list_drivers, remove_driver};
 pub(crate) use existing::{find_created, find_readable_ids};
 use row::InsertLoad;
 pub(super) use row::LoadRow;
+use webhooks::{Event, WithDeliveries};
 
 /// A query on loads, which callers limit further.
 pub(super) type LoadQuery<'a> = loads::BoxedQuery<'a, MultiBackend>;
@@ -86,14 +87,29 @@ fn readable(caller: &Caller) -> LoadQuery<'_> {
     }
 }
 
-/// Inserts a load with one statement and returns it as the response.
-pub(crate) fn create(c: &mut AnyConnection, load: &Load, creator: &Creator) -> Result<JsonResponse, Error> {
+/// The event of a new load.
+const CREATED: &str = "load.created";
+
+/// Inserts a load and the deliveries of its event, on PostgreSQL with one statement. Returns the load as the response,
+/// and true if there are deliveries.
+pub(crate) fn create(
+    c: &mut AnyConnection,
+    load: &Load,
+    creator: &Creator,
+) -> Result<(JsonResponse, bool), Error> {
     let row = LoadRow::new(load)?.created_by(creator);
-    match c {
-        AnyConnection::Sqlite(c) => InsertLoad(&row).execute(c)?,
-        AnyConnection::Postgres(c) => diesel::insert_into(loads::table).values(&row).execute(c)?,
+    let event = Event { name: CREATED, member: "load", subject: row.subject() };
+    let deliveries = match c {
+        AnyConnection::Sqlite(sqlite) => {
+            InsertLoad(&row).execute(sqlite)?;
+            webhooks::emit(c, event)?
+        }
+        AnyConnection::Postgres(c) => {
+            let insert = diesel::insert_into(loads::table).values(&row);
+            WithDeliveries::new(insert, event).execute(c)?
+        }
     };
-    Ok(JsonResponse::raw(row.document.0))
+    Ok((JsonResponse::raw(row.document.0), deliveries > 0))
 }
 
 /// Returns true if there is a load with this id.
@@ -101,8 +117,10 @@ pub(super) fn exists(c: &mut AnyConnection, id: Id) -> Result<bool, Error> {
     Ok(diesel::select(diesel::dsl::exists(loads::table.find(id))).get_result(c)?)
 }
 
-/// Inserts loads.
+/// Inserts loads, and the deliveries of their events.
 pub(crate) fn create_many(c: &mut AnyConnection, rows: &[LoadRow]) -> Result<(), Error> {
+    let subjects: Vec<_> = rows.iter().map(LoadRow::subject).collect();
+    webhooks::emit_many(c, CREATED, "load", &subjects)?;
     match c {
         AnyConnection::Sqlite(c) => rows.iter().try_for_each(|row| InsertLoad(row).execute(c).map(drop))?,
         AnyConnection::Postgres(c) => {
@@ -266,7 +284,17 @@ pub(crate) fn update(c: &mut AnyConnection, update: &Update<'_>) -> Result<JsonR
         }
     };
     history::record(c, &update.event)?;
+    report(c, update.event.event_type, update.load)?;
     Ok(response)
+}
+
+/// Stores the deliveries of the event that reports a change to the webhooks of the load's organiser and carrier.
+pub(crate) fn report(c: &mut AnyConnection, change: EventType, load: &Load) -> Result<(), Error> {
+    if let Some(name) = change.webhook_event() {
+        let row = LoadRow::new(load)?;
+        webhooks::emit(c, Event { name, member: "load", subject: row.subject() })?;
+    }
+    Ok(())
 }
 
 /// Raises the revision of a load and records an event, for a change that the document does not show.

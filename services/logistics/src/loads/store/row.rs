@@ -8,6 +8,7 @@ use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, Bool, HasSqlType, Nullable, Text};
 use diesel::sqlite::{Sqlite, SqliteConnection};
+use webhooks::Subject;
 
 use crate::loads::model::Load;
 use crate::loads::party::{Creator, Party};
@@ -76,6 +77,13 @@ impl LoadRow {
             creator_id: None,
             creator_name: None,
         }
+    }
+
+    /// Returns the load as the subject of events for the webhooks of its organiser and carrier.
+    pub(super) fn subject(&self) -> Subject<'_> {
+        let organisations =
+            [&self.organiser_id, &self.carrier_id].map(|id| id.as_deref().unwrap_or_default());
+        Subject { organisations, document: &self.document }
     }
 
     /// Sets the user who creates the load.

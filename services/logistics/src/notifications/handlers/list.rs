@@ -9,11 +9,12 @@ use serde::Deserialize;
 use strum::VariantNames;
 use utoipa::IntoParams;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
+use webhooks::outbox::Status;
 
 use crate::Logistics;
 use crate::examples;
 use crate::notifications::Notification;
-use crate::notifications::model::{Event, Status, order};
+use crate::notifications::model::{Event, order};
 use crate::notifications::store::{self, NotificationSearch};
 
 /// Query parameters of the list of notifications.

@@ -215,7 +215,7 @@ testkit::on_both! {
         // Notifications stay pending.
         let app = App::start::<Logistics>(backend, Settings {
             webhook_url: Some("http://127.0.0.1:9/".parse().unwrap()),
-            webhook_secrets: vec![notifications::secret(1).into()],
+            webhook_secrets: vec![secret(1).into()],
             webhook_allow_private: true, webhook_retry_seconds: 3_600, ..Settings::default()
         }).await;
         let sequences = std::env::var("HISTORY_SEQUENCES").map_or(40, |number| number.parse().unwrap());

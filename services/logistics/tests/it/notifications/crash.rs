@@ -21,7 +21,7 @@ impl Process {
             .env("DROVER_AUTH__JWKS_FILE", testkit::jwks_file())
             .env("DROVER_AUTH__ISSUER", testkit::ISSUER)
             .env("DROVER_AUTH__AUDIENCE", testkit::AUDIENCE)
-            .env("DROVER_SERVICE__WEBHOOK_URL", format!("{}/hook", receiver.0.uri()))
+            .env("DROVER_SERVICE__WEBHOOK_URL", receiver.url())
             .env("DROVER_SERVICE__WEBHOOK_SECRETS", secret(1))
             .env("DROVER_SERVICE__WEBHOOK_ALLOW_PRIVATE", "true")
             .env("DROVER_SERVICE__WEBHOOK_TIMEOUT_MS", "3000")

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use super::*;
 
 /// Responds with these statuses in order, then with the last one.
-fn respond_in_order(statuses: &'static [u16]) -> impl Respond {
+fn respond_in_order(statuses: &'static [u16]) -> impl wiremock::Respond {
     let count = AtomicUsize::new(0);
     move |_: &Request| {
         let n = count.fetch_add(1, Ordering::SeqCst);
@@ -79,7 +79,7 @@ testkit::on_both! {
     async fn fails_after_ten_attempts_and_follows_no_redirects(backend) {
         let other = Receiver::start(respond_with(200)).await;
         // The redirect leads to another receiver in the same private network.
-        let location = format!("{}/elsewhere", other.0.uri());
+        let location = format!("{}/elsewhere", other.url());
         let receiver = Receiver::start(respond_with(307).insert_header("location", location)).await;
         let app = App::start::<Logistics>(backend, receiver.settings()).await;
         // Metrics are recorded from the first scrape on.

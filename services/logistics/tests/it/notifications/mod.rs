@@ -13,83 +13,32 @@ mod webhook_settings;
 
 use std::time::{Duration, Instant};
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use wiremock::matchers::any;
-use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
+use testkit::{WebhookReceiver as Receiver, wait_until};
+use wiremock::Request;
 
 use super::*;
 
-/// A receiver of webhooks on a free port.
-struct Receiver(MockServer);
-
-impl Receiver {
-    /// Starts a receiver with this response.
-    async fn start(response: impl Respond + 'static) -> Self {
-        let server = MockServer::builder().start().await;
-        Mock::given(any()).respond_with(response).mount(&server).await;
-        Self(server)
-    }
-
+/// Settings that name a receiver.
+trait NamedReceiver {
     /// Returns settings with this receiver and retries without backoff.
+    fn settings(&self) -> Settings;
+}
+
+impl NamedReceiver for Receiver {
     fn settings(&self) -> Settings {
         Settings {
-            webhook_url: Some(format!("{}/hook", self.0.uri()).parse().unwrap()),
+            webhook_url: Some(self.url().parse().unwrap()),
             webhook_secrets: vec![secret(1).into()],
             webhook_allow_private: true,
             webhook_retry_seconds: 0,
             ..Settings::default()
         }
     }
-
-    async fn requests(&self) -> Vec<Request> {
-        self.0.received_requests().await.unwrap()
-    }
-
-    /// Waits for at least this many requests and returns all.
-    async fn wait_for(&self, count: usize) -> Vec<Request> {
-        let mut requests = Vec::new();
-        wait_until(async || {
-            requests = self.requests().await;
-            requests.len() >= count
-        })
-        .await;
-        requests
-    }
 }
 
-/// Returns a response with this status.
-fn respond_with(status: u16) -> ResponseTemplate {
-    ResponseTemplate::new(status)
-}
-
-/// Returns a webhook secret. Different numbers give different secrets.
-pub(super) fn secret(which: u8) -> String {
-    format!("whsec_{}", STANDARD.encode([which; 32]))
-}
-
-/// Computes the signature of a message as a receiver does.
+/// Computes the signature of a message by this secret.
 fn signature(request: &Request, which: u8) -> String {
-    let key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, &[which; 32]);
-    let mut signed = aws_lc_rs::hmac::Context::with_key(&key);
-    for part in [header(request, "webhook-id"), ".", header(request, "webhook-timestamp"), "."] {
-        signed.update(part.as_bytes());
-    }
-    signed.update(&request.body);
-    format!("v1,{}", STANDARD.encode(signed.sign()))
-}
-
-fn header<'a>(request: &'a Request, name: &str) -> &'a str {
-    request.headers[name].to_str().unwrap()
-}
-
-/// Polls until a condition holds, up to a minute.
-async fn wait_until(mut holds: impl AsyncFnMut() -> bool) {
-    let started = Instant::now();
-    while !holds().await {
-        assert!(started.elapsed() < Duration::from_secs(60), "the condition did not hold within a minute");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    testkit::webhook_signature(request, &secret(which))
 }
 
 /// Sends a load of `haul` to the driver `dai`. Returns the id of the notification.

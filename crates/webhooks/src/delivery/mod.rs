@@ -1,0 +1,10 @@
+//! The deliveries of webhooks: their channel, and the log that organisations read.
+
+mod channel;
+mod maintenance;
+mod model;
+pub(crate) mod store;
+
+pub(crate) use channel::Receivers;
+pub(crate) use maintenance::{DISABLED, maintain};
+pub(crate) use model::WebhookDelivery;

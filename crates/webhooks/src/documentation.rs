@@ -1,0 +1,125 @@
+//! The events in the OpenAPI document of a service: its section `webhooks`, and the enumeration of their names.
+
+use serde_json::{Value, json};
+
+use crate::event::TEST_EVENT;
+use crate::webhook::EVENT_NAME_SCHEMA;
+
+/// An event of a service.
+#[derive(Clone, Copy, Debug)]
+pub struct EventDescription {
+    /// The name, such as `load.created`.
+    pub name: &'static str,
+    /// When it is sent, as a sentence.
+    pub summary: &'static str,
+    /// The name of the schema of its body. Events with the same `data` share it.
+    pub schema: &'static str,
+    /// The members of `data` with their schemas.
+    pub data: &'static [(&'static str, DataSchema)],
+    /// True if organisations can subscribe to it.
+    pub is_subscribable: bool,
+}
+
+/// The schema of a member of `data`.
+#[derive(Clone, Copy, Debug)]
+pub enum DataSchema {
+    /// A UUID.
+    Id,
+    /// Another text.
+    Text,
+    /// The schema of the document with this name.
+    Named(&'static str),
+}
+
+impl DataSchema {
+    fn schema(self) -> Value {
+        match self {
+            Self::Id => json!({ "type": "string", "format": "uuid" }),
+            Self::Text => json!({ "type": "string" }),
+            Self::Named(name) => json!({ "$ref": format!("#/components/schemas/{name}") }),
+        }
+    }
+}
+
+/// The event of a test, which every service sends.
+const TEST: EventDescription = EventDescription {
+    name: TEST_EVENT,
+    summary: "The organisation tested the webhook.",
+    schema: "WebhookTestMessage",
+    data: &[("webhookId", DataSchema::Id)],
+    is_subscribable: false,
+};
+
+/// Adds events to the OpenAPI document of a service. Several may have the same name: those of the webhooks of
+/// organisations, and those of the webhook of the deployment.
+pub fn describe(document: &mut Value, events: &[EventDescription]) {
+    let names: Vec<_> = events.iter().filter(|event| event.is_subscribable).map(|event| event.name).collect();
+    let schemas = &mut document["components"]["schemas"];
+    let example = json!({ "url": "https://hooks.example/drover", "events": names, "description": "Office" });
+    schemas["WebhookForm"]["example"] = example.clone();
+    schemas[EVENT_NAME_SCHEMA] =
+        json!({ "type": "string", "enum": names, "description": "The name of an event." });
+    for event in events.iter().chain([&TEST]) {
+        let of_schema = events.iter().chain([&TEST]).filter(|other| other.schema == event.schema);
+        let names: Vec<_> = of_schema.map(|event| event.name).collect();
+        schemas[event.schema] = message_schema(event, &names);
+    }
+    if let Some(body) =
+        document.pointer_mut("/paths/~1v1~1webhooks/post/requestBody/content/application~1json")
+    {
+        body["example"] = example;
+    }
+    for event in events.iter().chain([&TEST]) {
+        // The webhook of the deployment gets some events of the same names with further members.
+        let key = if event.is_subscribable || event.name == TEST_EVENT {
+            event.name.to_owned()
+        } else {
+            format!("deployment.{}", event.name)
+        };
+        document["webhooks"][key.clone()] = operation(event, &key);
+    }
+}
+
+fn message_schema(event: &EventDescription, names: &[&str]) -> Value {
+    let data: serde_json::Map<_, _> =
+        event.data.iter().map(|(name, schema)| ((*name).to_owned(), schema.schema())).collect();
+    let required: Vec<_> = event.data.iter().map(|(name, _)| *name).collect();
+    json!({
+        "type": "object",
+        "required": ["id", "type", "timestamp", "data"],
+        "properties": {
+            "id": { "type": "string", "format": "uuid", "description": "The id of the event, also in `webhook-id`." },
+            "type": { "type": "string", "enum": names, "description": "The name of the event." },
+            "timestamp": { "type": "string", "format": "date-time", "description": "When the event happened." },
+            "data": { "type": "object", "required": required, "properties": data }
+        }
+    })
+}
+
+fn operation(event: &EventDescription, key: &str) -> Value {
+    let words = key.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let id = format!("on_{}", words.collect::<Vec<_>>().join("_"));
+    let header = |name: &str, description: &str| {
+        json!({ "name": name, "in": "header", "required": true, "description": description,
+                "schema": { "type": "string" } })
+    };
+    json!({
+        "post": {
+            "operationId": id,
+            "tags": ["events"],
+            "summary": event.summary,
+            "parameters": [
+                header("webhook-id", "The id of the event, the same in every attempt"),
+                header("webhook-timestamp", "When the attempt began, in seconds since 1970"),
+                header("webhook-signature", "Signatures of the Standard Webhooks scheme, separated by spaces"),
+            ],
+            "requestBody": {
+                "required": true,
+                "content": { "application/json": { "schema": {
+                    "$ref": format!("#/components/schemas/{}", event.schema)
+                } } }
+            },
+            "responses": { "200": { "description": "Acknowledged. Every status 2xx acknowledges the event." } }
+        }
+    })
+}

@@ -1,0 +1,8 @@
+//! Events: they are stored as deliveries in the transaction of the change that they report.
+
+mod model;
+mod store;
+
+pub use model::{Event, Subject};
+pub(crate) use model::{TEST_EVENT, message};
+pub use store::{WithDeliveries, emit, emit_many};

@@ -1,0 +1,79 @@
+//! The messages of events (docs/api/webhooks.md, "Request").
+
+use database::{Id, Json, Timestamp};
+use serde_json::json;
+
+/// The event of a test.
+pub(crate) const TEST_EVENT: &str = "webhook.test";
+
+/// The resource that an event is about, and the organisations whose webhooks get it.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// Ids of organisations. An empty text is none.
+    pub organisations: [&'a str; 2],
+    /// The resource after the change, as JSON.
+    pub document: &'a Json,
+}
+
+/// An event to report.
+#[derive(Clone, Copy, Debug)]
+pub struct Event<'a> {
+    /// The name, such as `load.created`.
+    pub name: &'static str,
+    /// The member of `data` with the resource.
+    pub member: &'static str,
+    /// The resource.
+    pub subject: Subject<'a>,
+}
+
+/// An event with its id and time, and the JSON text around the resource.
+pub(super) struct NewMessage<'a> {
+    pub(super) id: Id,
+    pub(super) at: Timestamp,
+    pub(super) event: Event<'a>,
+    /// The text before the resource.
+    pub(super) head: String,
+    /// The name as it stands in the column `events`.
+    pub(super) quoted_name: String,
+}
+
+impl<'a> NewMessage<'a> {
+    /// The text after the resource.
+    pub(super) const TAIL: &'static str = "}}";
+
+    /// Gives an event its id and time.
+    pub(super) fn new(event: Event<'a>) -> Self {
+        let (id, at) = (Id::new(), Timestamp::now());
+        let Event { name, member, .. } = event;
+        let head =
+            format!("{{\"id\":\"{id}\",\"type\":\"{name}\",\"timestamp\":\"{at}\",\"data\":{{\"{member}\":");
+        Self { id, at, event, head, quoted_name: format!("\"{name}\"") }
+    }
+
+    /// Returns the body of the deliveries.
+    pub(super) fn body(&self) -> Json {
+        Json(format!("{}{}{}", self.head, self.event.subject.document.0, Self::TAIL))
+    }
+}
+
+/// Returns the body of a delivery with this data.
+pub(crate) fn message(id: Id, name: &str, at: Timestamp, data: &serde_json::Value) -> Json {
+    Json(json!({ "id": id, "type": name, "timestamp": at, "data": data }).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_body_is_the_message_with_the_document_unchanged() {
+        let document = Json(r#"{"weight":29.40}"#.to_owned());
+        let subject = Subject { organisations: ["grain", ""], document: &document };
+        let new = NewMessage::new(Event { name: "load.created", member: "load", subject });
+        let body = new.body().0;
+        assert!(body.ends_with(r#""data":{"load":{"weight":29.40}}}"#), "{body}");
+        let parsed: serde_json::Value = serde_json::from_str(&body).unwrap();
+        let whole = message(new.id, "load.created", new.at, &json!({"load": {"weight": 29.4}}));
+        assert_eq!(parsed, serde_json::from_str::<serde_json::Value>(&whole.0).unwrap());
+    }
+}

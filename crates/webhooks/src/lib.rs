@@ -1,0 +1,28 @@
+//! Outgoing webhooks, one implementation for all services: outboxes and their delivery ([`outbox`]), requests to
+//! receivers ([`sending`]), and the webhooks that organisations register (docs/api/webhooks.md).
+//!
+//! A service opens [`Webhooks`], adds the routes, the migrations and the description, and calls [`emit`] in the
+//! transaction of each change that its organisations can subscribe to.
+
+#![warn(unreachable_pub)]
+
+mod delivery;
+mod demo;
+mod documentation;
+mod event;
+mod examples;
+mod handlers;
+mod metrics;
+mod migrations;
+pub mod outbox;
+mod schema;
+pub mod sending;
+mod state;
+mod webhook;
+
+pub use documentation::{DataSchema, EventDescription, describe};
+pub use event::{Event, Subject, WithDeliveries, emit, emit_many};
+pub use handlers::routes;
+pub use metrics::register_metrics;
+pub use migrations::migrations;
+pub use state::{WebhookOptions, Webhooks};

@@ -1,0 +1,111 @@
+//! Messages of an outbox, and the outcomes of their delivery.
+
+use std::time::Duration;
+
+use database::{Id, Json, Timestamp};
+use serde::Serialize;
+use strum::{IntoStaticStr, VariantNames};
+use utoipa::ToSchema;
+
+/// The table of an outbox. It has the columns `id`, `event`, `status`, `attempts`, `pending_since`, `due_at`,
+/// `claimed_until`, `delivered_at`, `last_error` and `body`, and is indexed by `due_at`, by `pending_since` and by the
+/// group with `due_at`.
+///
+/// Pending messages have a `due_at`, others have none: the partial indexes of both databases depend on that.
+#[derive(Debug)]
+pub struct Outbox {
+    /// What a message is called in the log, in the singular.
+    pub name: &'static str,
+    /// The plural of it.
+    pub plural: &'static str,
+    /// The name of the trace of a delivery.
+    pub trace: &'static str,
+    /// The name of the table.
+    pub table: &'static str,
+    /// The text column whose values take turns in delivery. With `id` it identifies a message.
+    pub group: &'static str,
+    /// SQL after `FROM turns`, whose column `key` is a group: groups that it drops are not delivered.
+    pub join: &'static str,
+    /// The SQL expression of the owner of a group. The groups of an owner share its slots.
+    pub owner: &'static str,
+    /// The SQL expression of the number of slots that a group may hold.
+    pub max_slots: &'static str,
+    /// SQL that is added to the changes of a redelivery, beginning with a comma.
+    pub on_redelivery: &'static str,
+}
+
+/// The delivery status of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, IntoStaticStr, VariantNames, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+#[schema(as = DeliveryStatus)]
+pub enum Status {
+    /// Waits for its first attempt or a retry.
+    Pending,
+    /// The receiver acknowledged it.
+    Delivered,
+    /// All attempts failed. It can be redelivered.
+    Failed,
+}
+
+impl Status {
+    /// Returns the name that is stored and sent.
+    pub fn into_str(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// A message that this replica alone delivers until its lease expires.
+#[derive(Clone, Debug)]
+pub struct Claimed {
+    /// The id of the message, which receivers get as `webhook-id`.
+    pub id: Id,
+    /// The group of the message.
+    pub group: String,
+    /// The owner of the group.
+    pub owner: String,
+    /// The number of slots that the group may hold.
+    pub max_slots: usize,
+    /// The reported event.
+    pub event: String,
+    /// Delivery attempts, including this one.
+    pub attempts: i32,
+    /// End of the lease. Identifies the claim.
+    pub until: Timestamp,
+    /// The body to deliver.
+    pub body: Json,
+}
+
+/// Why an attempt failed.
+#[derive(Clone, Debug)]
+pub enum Failure {
+    /// A later attempt may succeed.
+    Retry(String),
+    /// No attempt can succeed.
+    Final(String),
+}
+
+/// The outcome of a delivery attempt.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// The receiver acknowledged the message.
+    Delivered,
+    /// The attempt failed. The next one is due after the backoff.
+    Retry {
+        /// Time from the record of this outcome to the next attempt.
+        backoff: Duration,
+        /// Why the attempt failed.
+        reason: String,
+    },
+    /// The last attempt failed with this reason.
+    Failed(String),
+}
+
+/// The messages that are pending.
+#[derive(Debug)]
+pub struct Backlog {
+    /// Their number.
+    pub pending: i64,
+    /// Time for which the oldest one has been pending.
+    pub oldest: Option<Duration>,
+}

@@ -1,0 +1,55 @@
+//! The tables of webhooks.
+//!
+//! Instants have milliseconds: INTEGER milliseconds since 1970-01-01T00:00:00Z on SQLite, TIMESTAMPTZ on PostgreSQL.
+
+diesel::table! {
+    /// The webhooks of organisations.
+    webhooks (id) {
+        /// UUIDv7 as text, because it is the group of deliveries, which is a text in every outbox.
+        id -> Text,
+        organisation_id -> Text,
+        /// 1 to 20, different for each webhook of an organisation. NULL once it is deleted.
+        slot -> Nullable<Integer>,
+        url -> Text,
+        /// The subscribed events, a JSON array.
+        events -> Text,
+        description -> Nullable<Text>,
+        /// `active`, `disabled` or `deleted`.
+        status -> Text,
+        status_since -> database::TimestampSql,
+        disabled_reason -> Nullable<Text>,
+        /// The first failed attempt since the last successful one.
+        failing_since -> Nullable<database::TimestampSql>,
+        /// `whsec_` and base64.
+        secret -> Text,
+        /// The secret before the last rotation, which signs as well until `previous_secret_until`.
+        previous_secret -> Nullable<Text>,
+        previous_secret_until -> Nullable<database::TimestampSql>,
+        /// Grows by one with each change that responses show.
+        revision -> BigInt,
+        created_at -> database::TimestampSql,
+    }
+}
+
+diesel::table! {
+    /// The outbox of these webhooks: one row for each event and webhook.
+    webhook_deliveries (webhook_id, id) {
+        /// The id of the event, the same at all webhooks.
+        id -> database::IdSql,
+        webhook_id -> Text,
+        event -> Text,
+        status -> Text,
+        attempts -> Integer,
+        created_at -> database::TimestampSql,
+        /// While pending: since when. Afterwards: when it was delivered or failed.
+        pending_since -> database::TimestampSql,
+        /// The next attempt; NULL after delivery or failure.
+        due_at -> Nullable<database::TimestampSql>,
+        claimed_until -> Nullable<database::TimestampSql>,
+        delivered_at -> Nullable<database::TimestampSql>,
+        last_error -> Nullable<Text>,
+        body -> database::JsonSql,
+    }
+}
+
+diesel::allow_tables_to_appear_in_same_query!(webhooks, webhook_deliveries);

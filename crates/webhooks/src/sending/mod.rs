@@ -1,0 +1,10 @@
+//! Requests to receivers: the rules on their URLs, signatures, and the HTTP client.
+
+mod sender;
+mod sign;
+mod ssrf;
+mod url_rules;
+
+pub use sender::Sender;
+pub use sign::{SigningKeys, generate_secret};
+pub use url_rules::{InvalidUrl, check_url};

@@ -1,0 +1,71 @@
+//! The webhooks of a service: its settings, and the delivery in the background.
+
+use std::sync::Arc;
+
+use common::{Error, ServiceContext};
+use database::Database;
+
+use crate::delivery::{Receivers, maintain};
+use crate::demo::create_demo_data;
+use crate::outbox::{DeliveryOptions, Dispatcher};
+use crate::sending::Sender;
+
+/// The settings of webhooks.
+#[derive(Clone, Copy, Debug)]
+pub struct WebhookOptions {
+    /// Allows receivers in private networks and on this machine, and those without TLS.
+    pub allow_private: bool,
+    /// The durations of deliveries.
+    pub delivery: DeliveryOptions,
+}
+
+/// The webhooks that organisations registered with a service.
+#[derive(Clone)]
+pub struct Webhooks {
+    pub(crate) db: Database,
+    /// Base URL that clients use, without a slash at the end.
+    pub(crate) public_url: String,
+    pub(crate) allow_private: bool,
+    dispatcher: Arc<Dispatcher<Receivers>>,
+}
+
+impl Webhooks {
+    /// Opens the webhooks of a service.
+    ///
+    /// # Errors
+    /// If the HTTP client cannot be built.
+    pub fn open(options: WebhookOptions, context: &ServiceContext) -> anyhow::Result<Self> {
+        let WebhookOptions { allow_private, delivery } = options;
+        let sender = Sender::new(delivery.timeout, allow_private)?;
+        let receivers = Receivers::new(context.db.clone(), sender, allow_private);
+        Ok(Self {
+            db: context.db.clone(),
+            public_url: context.public_url.clone(),
+            allow_private,
+            dispatcher: Arc::new(Dispatcher::new(receivers, delivery, context)),
+        })
+    }
+
+    /// Looks for due deliveries now. Call it after the commit that stores some.
+    pub fn wake(&self) {
+        self.dispatcher.wake();
+    }
+
+    /// Delivers events for as long as the service runs.
+    pub async fn run(&self) {
+        tokio::join!(self.dispatcher.clone().run(), maintain(&self.db));
+    }
+
+    /// Creates the webhooks that the examples of the OpenAPI document name, with a subscription to this event.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn create_demo_data(&self, event: &'static str) -> Result<(), Error> {
+        create_demo_data(&self.db, event).await
+    }
+
+    /// Starts no more deliveries and waits until the running ones are recorded.
+    pub async fn finish(&self) {
+        self.dispatcher.finish().await;
+    }
+}

@@ -1,0 +1,42 @@
+//! The events that the service sends to webhooks (docs/api/webhooks.md, "Events").
+
+use serde_json::Value;
+use webhooks::{DataSchema, EventDescription};
+
+/// A listing became visible to everybody.
+pub(crate) const PUBLISHED: &str = "listing.published";
+/// A listing was closed.
+pub(crate) const CLOSED: &str = "listing.closed";
+
+const fn of_listing(name: &'static str, summary: &'static str) -> EventDescription {
+    let data = &[("listing", DataSchema::Named("Listing"))];
+    EventDescription { name, summary, schema: "ListingEventMessage", data, is_subscribable: true }
+}
+
+const EVENTS: [EventDescription; 4] = [
+    of_listing(PUBLISHED, "A listing was published."),
+    of_listing("listing.updated", "An active listing was edited."),
+    of_listing(CLOSED, "A listing was closed."),
+    EventDescription {
+        name: "listing.matched",
+        summary: "A saved search of a user of the organisation found a listing for the first time.",
+        schema: "ListingMatchedMessage",
+        data: &[
+            ("savedSearchId", DataSchema::Id),
+            ("name", DataSchema::Text),
+            ("userId", DataSchema::Text),
+            ("listing", DataSchema::Named("Listing")),
+        ],
+        is_subscribable: true,
+    },
+];
+
+/// Adds the events to the OpenAPI document.
+pub(crate) fn describe(document: &mut Value) {
+    webhooks::describe(document, &EVENTS);
+}
+
+/// Describes the metrics of webhooks and sets them to 0.
+pub(crate) fn register_metrics() {
+    webhooks::register_metrics(&EVENTS.map(|event| event.name));
+}

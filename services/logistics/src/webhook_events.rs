@@ -1,0 +1,59 @@
+//! The events that the service sends to webhooks (docs/api/webhooks.md, "Events").
+
+use serde_json::Value;
+use webhooks::{DataSchema, EventDescription};
+
+use crate::notifications;
+
+/// `data` of the events of loads.
+const LOAD: &[(&str, DataSchema)] = &[("load", DataSchema::Named("Load"))];
+/// `data` of the notifications to the webhook of the deployment.
+const NOTIFICATION: &[(&str, DataSchema)] = &[
+    ("notificationId", DataSchema::Id),
+    ("loadId", DataSchema::Id),
+    ("recipientId", DataSchema::Text),
+    ("load", DataSchema::Named("Load")),
+];
+
+const fn of_load(name: &'static str, summary: &'static str) -> EventDescription {
+    EventDescription { name, summary, schema: "LoadEventMessage", data: LOAD, is_subscribable: true }
+}
+
+const fn notification(event: notifications::Event, summary: &'static str) -> EventDescription {
+    EventDescription {
+        name: event.into_str(),
+        summary,
+        schema: "NotificationMessage",
+        data: NOTIFICATION,
+        is_subscribable: false,
+    }
+}
+
+const EVENTS: [EventDescription; 9] = [
+    of_load("load.created", "A load was created."),
+    of_load("load.updated", "A load was edited."),
+    of_load("load.cancelled", "A load was cancelled."),
+    of_load("load.completed", "The delivery of a load was proven."),
+    of_load("load.corrected", "The proof of delivery of a load was corrected."),
+    of_load("load.sent_to_driver", "A load was sent to a driver."),
+    of_load("load.sent_to_carrier", "A load was sent to its carrier."),
+    notification(
+        notifications::Event::SentToDriver,
+        "A load was sent to a driver: to the webhook of the deployment (`service.webhook_url`).",
+    ),
+    notification(
+        notifications::Event::SentToCarrier,
+        "A load was sent to its carrier: to the webhook of the deployment (`service.webhook_url`).",
+    ),
+];
+
+/// Adds the events to the OpenAPI document.
+pub(crate) fn describe(document: &mut Value) {
+    webhooks::describe(document, &EVENTS);
+}
+
+/// Describes the metrics of webhooks and sets them to 0.
+pub(crate) fn register_metrics() {
+    let names: Vec<_> = EVENTS.iter().filter(|event| event.is_subscribable).map(|event| event.name).collect();
+    webhooks::register_metrics(&names);
+}
