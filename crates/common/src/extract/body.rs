@@ -16,7 +16,7 @@ use crate::extract::idempotency::{self, Fingerprint};
 use crate::extract::merge_patch::PatchedNames;
 use crate::openapi::unknown_parameters;
 use crate::openapi::validator::Schema;
-use crate::openapi::{Api, BodyForm, MERGE_PATCH, Operation};
+use crate::openapi::{Api, BodyForm, MERGE_PATCH, Operation, Route};
 use crate::response::validation::{Code, ValidationErrors};
 
 /// The maximum size of a JSON body in bytes (app data). The default is 1 MiB.
@@ -71,12 +71,12 @@ impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
         let (request, payload) = (request.clone(), payload.take());
         Box::pin(async move {
             let api = request.app_data::<web::Data<Api>>().cloned();
-            let pattern = request.match_pattern().unwrap_or_default();
-            let operation = api.as_ref().and_then(|api| api.operation(&pattern, request.method()));
+            let route = Route::of(&request);
+            let operation = api.as_ref().and_then(|api| route.operation(api, request.method()));
             let bytes = read_json(&request, payload, operation).await?;
             let fingerprint = Fingerprint::of(&request, &bytes);
             let Some((operation, schema)) = operation.and_then(|o| Some((o, o.body.as_ref()?))) else {
-                return Err(Error::Internal(anyhow::anyhow!("{pattern} documents no JSON body")));
+                return Err(Error::Internal(anyhow::anyhow!("{:?} documents no JSON body", route.pattern())));
             };
             parse(&request, &bytes, fingerprint, operation, schema)
         })

@@ -8,9 +8,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::Error;
-use crate::openapi::Api;
 use crate::openapi::unknown_parameters;
 use crate::openapi::validator::Schema;
+use crate::openapi::{Api, Route};
 use crate::response::validation::{Code, ValidationErrors};
 
 /// Query parameters that were validated by their schema. Only [`Query::check`] gives access to them, so that no handler
@@ -42,15 +42,16 @@ impl<T: DeserializeOwned> FromRequest for Query<T> {
 }
 
 fn parse<T: DeserializeOwned>(request: &HttpRequest) -> Result<Query<T>, Error> {
-    let pattern = request.match_pattern().unwrap_or_default();
+    let route = Route::of(request);
     let api = request.app_data::<web::Data<Api>>();
-    let operation = api.and_then(|api| api.operation(&pattern, request.method()));
+    let operation = api.and_then(|api| route.operation(api, request.method()));
     let Some((operation, schema)) = operation.and_then(|o| Some((o, o.params.as_ref()?))) else {
-        return Err(Error::Internal(anyhow::anyhow!("{pattern} documents no query parameters")));
+        return Err(Error::Internal(anyhow::anyhow!("{:?} documents no query parameters", route.pattern())));
     };
-    let mut value = Value::Object(to_json(request.query_string(), schema));
+    let (members, invalid_utf8) = to_json(request.query_string(), schema);
+    let mut value = Value::Object(members);
     let mut errors = schema.check(&mut value);
-    for name in invalid_utf8(request.query_string(), schema) {
+    for name in invalid_utf8 {
         errors.push(&name, Code::Format, "is not UTF-8");
     }
     errors.extend(unknown_parameters::errors(request, operation));
@@ -65,24 +66,19 @@ fn parse<T: DeserializeOwned>(request: &HttpRequest) -> Result<Query<T>, Error> 
     }
 }
 
-/// Returns the names of parameters whose value is not UTF-8. The URL parser replaces invalid bytes by U+FFFD; a query
-/// that contains this character itself is not checked.
-fn invalid_utf8(query: &str, schema: &Schema) -> Vec<String> {
-    if query.to_ascii_uppercase().contains("%EF%BF%BD") {
-        return Vec::new();
-    }
-    let pairs = url::form_urlencoded::parse(query.as_bytes());
-    let replaced = pairs.filter(|(name, text)| text.contains('\u{fffd}') && schema.property(name).is_some());
-    replaced.map(|(name, _)| name.into_owned()).collect()
-}
-
 /// Converts parameters to the JSON types of their schemas. A text that cannot be converted stays a text, which the
 /// schema refuses. Blank values count as absent. The last value of a repeated parameter counts, except for an array,
 /// which takes all values and splits each at commas.
-fn to_json(query: &str, schema: &Schema) -> Map<String, Value> {
-    let mut members = Map::new();
+///
+/// Also returns the names of parameters whose value is not UTF-8. The URL parser replaces invalid bytes by U+FFFD; a
+/// query that contains this character itself is not checked.
+fn to_json(query: &str, schema: &Schema) -> (Map<String, Value>, Vec<String>) {
+    let (mut members, mut invalid_utf8) = (Map::new(), Vec::new());
     for (name, text) in url::form_urlencoded::parse(query.as_bytes()) {
         let Some(schema) = schema.property(&name).filter(|_| !text.trim().is_empty()) else { continue };
+        if text.contains('\u{fffd}') {
+            invalid_utf8.push(name.clone().into_owned());
+        }
         if has_type(schema, "array") {
             let list = members.entry(name.into_owned()).or_insert_with(|| json!([]));
             let items =
@@ -99,7 +95,10 @@ fn to_json(query: &str, schema: &Schema) -> Map<String, Value> {
         };
         members.insert(name.into_owned(), converted.unwrap_or_else(|| json!(text)));
     }
-    members
+    if !invalid_utf8.is_empty() && query.to_ascii_uppercase().contains("%EF%BF%BD") {
+        invalid_utf8.clear();
+    }
+    (members, invalid_utf8)
 }
 
 /// Parses a whole number of any size. The schema checks its range.
@@ -143,7 +142,8 @@ mod tests {
         #[test]
         fn converts_any_query(bytes in prop::collection::vec(any::<u8>(), 0..60), pairs in "((f:status|breeds|limit|age|draft)=[^&]{0,9}&){0,4}") {
             for query in [String::from_utf8_lossy(&bytes).into_owned(), pairs] {
-                let members = to_json(&query, &SCHEMA);
+                let (members, invalid_utf8) = to_json(&query, &SCHEMA);
+                prop_assert!(invalid_utf8.iter().all(|name| SCHEMA.property(name).is_some()), "{query}");
                 prop_assert!(members.iter().all(|(name, value)| {
                     SCHEMA.property(name).is_some() && match value {
                         Value::String(text) => !text.trim().is_empty(),
@@ -153,7 +153,6 @@ mod tests {
                         _ => false,
                     }
                 }), "{query}: {members:?}");
-                invalid_utf8(&query, &SCHEMA);
             }
         }
     }

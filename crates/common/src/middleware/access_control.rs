@@ -7,10 +7,9 @@ use actix_web::middleware::Next;
 use actix_web::{HttpMessage, web};
 
 use super::rate_limit::RateLimiter;
-use super::route::Route;
 use crate::Error;
 use crate::auth::{Authentication, Verifier};
-use crate::openapi::{Api, Operation};
+use crate::openapi::{Api, Operation, Route};
 use crate::response::negotiate::Accept;
 use crate::telemetry::context::RequestContext;
 
@@ -22,7 +21,7 @@ pub(crate) async fn access_control(
     let Some(api) = request.app_data::<web::Data<Api>>().cloned() else {
         return next.call(request).await.map(ServiceResponse::map_into_boxed_body);
     };
-    let route = request.extensions().get::<Route>().cloned().unwrap_or_default();
+    let route = Route::of(request.request());
     let operation = route.operation(&api, request.method());
     let is_authenticated =
         !operation.is_some_and(|operation| operation.secured) || authenticate(&request).await;
@@ -43,7 +42,7 @@ fn check(
     operation: Option<&Operation>,
 ) -> Result<(), Error> {
     let Some(operation) = operation else {
-        let allowed = route.0.as_deref().and_then(|pattern| api.allowed(pattern));
+        let allowed = route.pattern().and_then(|pattern| api.allowed(pattern));
         return allowed.map_or(Ok(()), |allowed| Err(Error::MethodNotAllowed(allowed)));
     };
     if !operation.secured

@@ -8,4 +8,3 @@ mod public_cors;
 pub(crate) mod rate_limit;
 pub(crate) mod request_lifecycle;
 mod response_headers;
-mod route;

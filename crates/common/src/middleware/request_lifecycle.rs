@@ -20,10 +20,9 @@ use super::drain_state::DrainState;
 use super::error_response::{RenderedError, error_response, render};
 use super::public_cors;
 use super::response_headers::ResponseHeaders;
-use super::route::Route;
 use crate::Error;
 use crate::openapi::unknown_parameters;
-use crate::openapi::{Api, is_public};
+use crate::openapi::{Api, Route, is_public};
 use crate::telemetry::context::RequestContext;
 use crate::telemetry::metrics::RequestMetrics;
 use crate::telemetry::traces;
@@ -33,17 +32,18 @@ pub(crate) struct RequestSpan;
 
 impl RootSpanBuilder for RequestSpan {
     fn on_request_start(request: &ServiceRequest) -> tracing::Span {
-        let route = Route::of(request);
-        let context = RequestContext::begin(request, route.0.as_deref());
+        let route = Route::find(request);
+        let context = RequestContext::begin(request, route.pattern());
         // At the highest level, because a filter drops the fields of spans below its level.
         let span = tracing::error_span!(
             "request",
             request_id = context.id,
             trace_id = context.trace_id().to_string(),
             method = %request.method(),
-            route = route.0.unwrap_or_default(),
+            route = route.pattern().unwrap_or_default(),
         );
         request.extensions_mut().insert(context);
+        request.extensions_mut().insert(route);
         span
     }
 
@@ -63,7 +63,7 @@ pub(crate) async fn request_lifecycle(
         unknown_parameters: None,
     };
     let is_head = turn_head_into_get(&mut request);
-    let route = Route::of(&request);
+    let route = Route::of(request.request());
     let Some(api) = request.app_data::<web::Data<Api>>().cloned() else {
         return Err(Error::Internal(anyhow::anyhow!("the app has no OpenAPI document")).into());
     };
@@ -72,13 +72,12 @@ pub(crate) async fn request_lifecycle(
     headers.unknown_parameters =
         operation.and_then(|operation| unknown_parameters::header_value(request.query_string(), operation));
     let metrics = operation.map_or(&api.others, |operation| &operation.metrics);
-    if headers.is_public && route.0.is_some() && public_cors::is_preflight(&request) {
+    if headers.is_public && route.pattern().is_some() && public_cors::is_preflight(&request) {
         let mut response = public_cors::preflight_response(&request);
         headers.add_to(&mut response);
         traces::end_request(headers.context.traced.as_ref(), response.status().as_u16());
         return Ok(request.into_response(response));
     }
-    request.extensions_mut().insert(route);
     match call(request, next, &headers.context).await {
         Ok(response) => {
             let mut response = render(response, &headers.context);

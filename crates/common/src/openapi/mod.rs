@@ -5,6 +5,7 @@ mod document;
 mod examples;
 mod login;
 mod published;
+mod route;
 mod schema_validator;
 pub(crate) mod unknown_parameters;
 pub(crate) mod validator;
@@ -22,6 +23,7 @@ use crate::telemetry::metrics::{RequestMetrics, requests_in_flight};
 pub(crate) use document::{API_VERSION, finish};
 pub(crate) use login::add_login;
 pub(crate) use published::publish;
+pub(crate) use route::Route;
 pub use schema_validator::SchemaValidator;
 use validator::Schema;
 

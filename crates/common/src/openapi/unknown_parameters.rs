@@ -5,7 +5,7 @@ use actix_web::http::header::HeaderValue;
 use actix_web::{HttpRequest, web};
 use serde_json::json;
 
-use crate::openapi::{Api, Operation};
+use crate::openapi::{Api, Operation, Route};
 use crate::response::validation::{Code, ValidationErrors};
 
 /// Whether unknown query parameters are refused (app data, `server.strict_parameters`).
@@ -18,7 +18,9 @@ const MAX_HEADER_BYTES: usize = 2048;
 /// Returns the unknown names of a query, each once.
 fn unknown_names(query: &str, operation: &Operation) -> Vec<String> {
     let mut names = Vec::new();
-    for (name, _) in url::form_urlencoded::parse(query.as_bytes()) {
+    // The values are not decoded.
+    let encoded = query.split('&').map(|pair| pair.split('=').next().unwrap_or_default());
+    for (name, _) in encoded.flat_map(|name| url::form_urlencoded::parse(name.as_bytes())) {
         if !name.is_empty() && !operation.has_parameter(&name) && !names.iter().any(|known| *known == name) {
             names.push(name.into_owned());
         }
@@ -70,8 +72,8 @@ pub(crate) fn check_without_extractor(request: &HttpRequest) -> Result<(), Valid
     if request.query_string().is_empty() {
         return Ok(());
     }
-    let (api, pattern) = (request.app_data::<web::Data<Api>>(), request.match_pattern().unwrap_or_default());
-    let operation = api.and_then(|api| api.operation(&pattern, request.method()));
+    let api = request.app_data::<web::Data<Api>>();
+    let operation = api.and_then(|api| Route::of(request).operation(api, request.method()));
     let unchecked = operation.filter(|operation| operation.params.is_none() && operation.body.is_none());
     unchecked.map_or(Ok(()), |operation| errors(request, operation).check())
 }

@@ -27,6 +27,7 @@ pub use store::claim;
 pub(crate) use store::prune;
 
 use crate::auth::Caller;
+use crate::openapi::Route;
 use crate::response::validation::ValidationErrors;
 use crate::telemetry::metrics::idempotency_replays;
 use crate::{Error, JsonResponse};
@@ -69,7 +70,7 @@ fn extract(request: &HttpRequest) -> Result<Key, Error> {
     let locks = request.app_data::<Data<KeyedLocks>>().cloned();
     let locks = locks.ok_or_else(|| Error::Internal(anyhow::anyhow!("the app has no KeyedLocks")))?;
     let caller = Caller::of(request)?;
-    let operation = format!("{} {}", request.method(), request.match_pattern().unwrap_or_default());
+    let operation = format!("{} {}", request.method(), Route::of(request).pattern().unwrap_or_default());
     Ok(Key::Valid(Scope::new(&caller, &operation, key), locks))
 }
 
