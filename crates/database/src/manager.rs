@@ -69,6 +69,9 @@ impl ManagedConnection {
         if let AnyConnection::Postgres(c) = &mut self.connection {
             if self.backend_pid == 0 {
                 connection::configure_session(c, schema)?;
+                if plan_mode != PlanMode::Any {
+                    self.plan_mode = plan_mode;
+                }
                 c.batch_execute(self.plan_mode.settings())?;
                 self.backend_pid = diesel::select(sql::<Integer>("pg_backend_pid()")).get_result(c)?;
             }
@@ -85,6 +88,12 @@ impl ManagedConnection {
             self.discard_statements()?;
         }
         Ok(self.backend_pid)
+    }
+
+    /// Returns true if [`prepare`](Self::prepare) changes no mode for a call in this one.
+    pub(crate) fn suits(&self, plan_mode: PlanMode) -> bool {
+        let is_new = self.backend_pid == 0;
+        is_new || plan_mode == PlanMode::Any || plan_mode == self.plan_mode
     }
 
     /// Fails if the connection was idle before this use and is dead. For calls that cannot be repeated once a statement

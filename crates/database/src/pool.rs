@@ -224,7 +224,7 @@ impl Inner {
     ) -> Result<T, E> {
         loop {
             call.set_awaits_connection(true);
-            let mut checkout = self.checkout(deadline).inspect_err(|_| {
+            let mut checkout = self.checkout(deadline, plan_mode).inspect_err(|_| {
                 if call.fail_without_connection() {
                     self.metrics.unreachable.increment(1);
                 }
@@ -258,17 +258,33 @@ impl Inner {
     }
 
     /// Takes an idle connection or waits for a new one. Discards those opened before the server last stalled.
-    fn checkout(&self, deadline: Instant) -> Result<Checkout, Error> {
+    ///
+    /// Prefers a connection in the mode of the call: changing the mode takes a round trip. If all idle ones were looked
+    /// at, r2d2 opens another one. So calls in several modes soon have enough connections in each.
+    fn checkout(&self, deadline: Instant, plan_mode: PlanMode) -> Result<Checkout, Error> {
+        // They return to the pool at the end.
+        let mut others = Vec::new();
         loop {
-            let remaining = deadline.saturating_duration_since(Instant::now());
-            let checkout = self
-                .connections
-                .get_timeout(remaining)
-                .map_err(|e| Error::Unavailable(e.to_string().replace('\n', " ")))?;
-            if checkout.is_current() {
+            let checkout = if others.is_empty() {
+                self.wait_for_connection(deadline)?
+            } else {
+                let Some(checkout) = self.connections.try_get() else { return Ok(others.swap_remove(0)) };
+                checkout
+            };
+            if !checkout.is_current() {
+                continue;
+            }
+            if self.watchdog.is_none() || checkout.suits(plan_mode) {
                 return Ok(checkout);
             }
+            others.push(checkout);
         }
+    }
+
+    fn wait_for_connection(&self, deadline: Instant) -> Result<Checkout, Error> {
+        let remaining = deadline.saturating_duration_since(Instant::now());
+        let checkout = self.connections.get_timeout(remaining);
+        checkout.map_err(|e| Error::Unavailable(e.to_string().replace('\n', " ")))
     }
 
     fn record_success(&self) {

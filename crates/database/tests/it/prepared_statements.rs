@@ -109,26 +109,29 @@ fn plans(c: &mut AnyConnection) -> Result<(SessionId, (String, i64, i64)), Error
     Ok(diesel::select((session_id(), plans)).get_result(c)?)
 }
 
+/// Each mode has a connection of its own, so that no call changes the mode of a session.
 #[test]
-fn reads_in_index_order_keep_their_plan() {
+fn sessions_keep_their_mode_and_plans() {
     testkit::block_on(async {
         let read = |c: &mut AnyConnection| {
             let page = things::table.filter(things::name.ge("a")).order(things::name).limit(2);
             page.select(things::name).load::<String>(c)?;
             plans(c)
         };
-        let results = in_one_session(Backend::Postgres, async |db| {
-            let mut results = Vec::new();
-            for _ in 0..3 {
-                results.push(db.read_in_index_order(read).await.unwrap());
-                results.push(db.read(read).await.unwrap());
+        let (db, _test) = open_with_one_connection(Backend::Postgres).await;
+        let mut sessions = [0, 0];
+        for n in 1_i64..=5 {
+            for (is_generic, expected) in
+                [(true, ("force_generic_plan off", n, 0)), (false, ("force_custom_plan on", 0, n))]
+            {
+                let result =
+                    if is_generic { db.read_in_index_order(read).await } else { db.read(read).await };
+                let (session, (settings, generic, custom)) = result.unwrap();
+                assert_eq!((settings.as_str(), generic, custom), expected);
+                let own = &mut sessions[usize::from(is_generic)];
+                assert!(n == 1 || session == *own, "{session} {own}");
+                *own = session;
             }
-            results
-        });
-        for (result, n) in results.await.chunks(2).zip(1..) {
-            let expected =
-                [("force_generic_plan off".to_owned(), n, n - 1), ("force_custom_plan on".to_owned(), n, n)];
-            assert_eq!(result, expected);
         }
     });
 }

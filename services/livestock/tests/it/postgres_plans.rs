@@ -61,37 +61,6 @@ async fn check(app: &App, user: &User, query: &str, case: &str) {
     assert_eq!(page, counted, "{case}");
 }
 
-/// No index has a category in the order of prices: a plan for all categories would read all prices for a rare one.
-#[test]
-fn other_searches_are_planned_for_their_values() {
-    testkit::block_on(async {
-        let (app, user) = (start(Backend::Postgres).await, User::of("a"));
-        for (query, is_kept) in [
-            ("f:commodityBreed=hereford&sortBy=price", true),
-            ("f:commodityType=cattle", true),
-            ("f:commodityType=cattle&sortBy=price", false),
-            ("f:commodityBreed=hereford&count=true", false),
-            ("f:organisationId=a", false),
-            ("f:commodityBreed=hereford&latitude=52&longitude=-3&distanceKm=50", false),
-        ] {
-            let (other, expected) = if is_kept {
-                ("f:commoditySexes=ewes", "force_generic_plan")
-            } else {
-                ("sortBy=price", "force_custom_plan")
-            };
-            let mut changed = false;
-            // A background task may use the session of the other search meanwhile.
-            for _ in 0..10 {
-                app.get(&format!("/v1/listings?{other}")).by(&user).send().await.ok();
-                app.record_statements();
-                app.get(&format!("/v1/listings?{query}")).by(&user).send().await.ok();
-                changed |= app.take_statements().iter().any(|sql| sql.contains(expected));
-            }
-            assert!(changed, "{query}");
-        }
-    });
-}
-
 /// Concurrent transactions that record the same new breed do not run again.
 #[test]
 fn new_spellings_cause_no_retries() {

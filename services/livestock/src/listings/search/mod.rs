@@ -189,3 +189,42 @@ impl ListingSearch {
         day(self.now) - DAYS_PER_MONTH * (age.scaled() / SCALED_MONTH + 1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use common::validation::ValidationErrors;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::categories::Categories;
+
+    fn search(parameters: &[(&str, Value)]) -> ListingSearch {
+        let named = parameters.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        let parameters: ListingSearchParams = serde_json::from_value(named.collect()).unwrap();
+        let mut errors = ValidationErrors::default();
+        let search = parameters.parse(Format::Json, &Categories::open(None).unwrap(), &mut errors);
+        errors.check().unwrap();
+        search
+    }
+
+    /// No index has a category in the order of prices: a plan for all categories would read all prices for a rare one.
+    #[test]
+    fn other_searches_are_planned_for_their_values() {
+        let breed = ("f:commodityBreed", json!(["hereford"]));
+        let category = ("f:commodityType", json!("cattle"));
+        let by_price = ("sortBy", json!("price"));
+        let near = [("latitude", json!(52)), ("longitude", json!(-3)), ("distanceKm", json!(50))];
+        for (parameters, has_one_plan) in [
+            (vec![], true),
+            (vec![category.clone()], true),
+            (vec![breed.clone(), category.clone(), by_price.clone()], true),
+            (vec![category, by_price], false),
+            (vec![breed.clone(), ("count", json!(true))], false),
+            (vec![("f:commodityBreed", json!(["hereford", "limousin"]))], false),
+            (vec![("f:organisationId", json!("a"))], false),
+            ([&near[..], &[breed]].concat(), false),
+        ] {
+            assert_eq!(search(&parameters).has_one_plan(), has_one_plan, "{parameters:?}");
+        }
+    }
+}
