@@ -21,11 +21,13 @@ pub(crate) async fn stream(
     search: LoadSearch,
     file_name: &str,
 ) -> Result<StreamingResponse, Error> {
-    let (probe_caller, probe_search) = (caller.clone(), search.clone());
-    let (total, by_pages) = db
+    let probe_caller = caller.clone();
+    let (search, total, by_pages) = db
         .read(move |c| {
-            let by_pages = search_store::has_cheap_pages(c, &probe_caller, &probe_search)?;
-            Ok::<_, Error>((search_store::count(c, &probe_caller, &probe_search)?, by_pages))
+            let search = search_store::in_used_roles(c, &probe_caller, search.clone())?;
+            let by_pages = search_store::has_cheap_pages(c, &probe_caller, &search)?;
+            let total = search_store::count(c, &probe_caller, &search)?;
+            Ok::<_, Error>((search, total, by_pages))
         })
         .await?;
     let (format, page, reader) = (search.format, search.page.clone(), caller.clone());

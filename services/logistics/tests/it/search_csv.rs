@@ -59,6 +59,34 @@ testkit::on_both! {
         assert_eq!(row["completedAtUTC"], "2026-03-02T08:00:00.000Z");
     }
 
+    /// Of organisations that organise, that carry and that do both, also where a range has only loads of one role.
+    async fn exports_the_loads_of_all_roles(backend) {
+        let app = app(backend).await;
+        let loads = [("A", "grain", "haul"), ("B", "haul", "mill"), ("C", "haul", "haul"), ("D", "mill", "haul")];
+        for (n, (reference, organiser, carrier)) in (1..).zip(loads) {
+            let form = with(with(carrier_form(), "carrierId", json!(carrier)), "organisationId", json!(organiser));
+            let form = with(with(form, "reference", json!(reference)), "deliveryDateISO", json!(format!("2026-03-0{n}")));
+            app.post("/v1/loads/carrier").by(&User::of(carrier)).json(&form).send().await.ok();
+        }
+        for (org, from, to, expected) in [
+            ("grain", 1, 4, "A"), ("grain", 2, 4, ""), ("haul", 1, 4, "ABCD"), ("haul", 1, 1, "A"),
+            ("haul", 2, 2, "B"), ("haul", 3, 3, "C"), ("haul", 4, 4, "D"), ("haul", 2, 4, "BCD"),
+            ("mill", 1, 4, "BD"), ("mill", 3, 4, "D"), ("mill", 1, 2, "B"), ("other", 1, 4, ""),
+        ] {
+            for sort in ["deliveryDateISO", "createdAt", "reference"] {
+                let path = format!("/v1/loads?format=CSV&startDateISO=2026-03-0{from}&endDateISO=2026-03-0{to}");
+                let path = format!("{path}&sortBy={sort}&sortDesc=false&count=true");
+                let reply = app.get(&path).by(&User::of(org)).send().await;
+                let mut references: Vec<_> = rows(&reply).into_iter().map(|row| row["reference"].clone()).collect();
+                if sort == "createdAt" {
+                    references.sort();
+                }
+                assert_eq!(references.concat(), expected, "{org} {path}");
+                assert_eq!(reply.header("x-total-count"), expected.len().to_string(), "{org} {path}");
+            }
+        }
+    }
+
     async fn negotiates_the_format(backend) {
         let app = app(backend).await;
         let get = async |accept: &str, query: &str| {

@@ -11,6 +11,8 @@ pub(crate) use parameters::LoadSearchParams;
 use sorts::{COMPLETED_AT, CREATED_AT, LoadSortKey};
 pub(crate) use time_range::TimeRange;
 
+use super::store::Role;
+
 /// A search for loads: filters that a load must all pass, an order, and a page. `None` and empty lists are no filters.
 #[derive(Clone, Debug)]
 pub(crate) struct LoadSearch {
@@ -29,6 +31,8 @@ pub(crate) struct LoadSearch {
     pub(crate) completed: Option<TimeRange>,
     /// Words that a load must all contain, in lower case.
     pub(crate) words: Vec<String>,
+    /// The only roles in which the caller has matches, if that is known.
+    pub(super) roles: Option<&'static [Role]>,
     /// The order of the matches.
     pub(crate) sorting: Sorting<LoadSortKey>,
     /// The page to return.
@@ -59,6 +63,7 @@ impl LoadSearch {
             delivery: TimeRange::default(),
             completed: Some(range),
             words: Vec::new(),
+            roles: None,
             sorting: Sorting::new(&COMPLETED_AT, false),
             page: PageRequest { limit: format.max_rows(), offset: 0, after: None },
             count: false,

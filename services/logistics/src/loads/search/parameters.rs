@@ -90,6 +90,7 @@ impl LoadSearchParams {
             delivery,
             completed: None,
             words,
+            roles: None,
             sorting,
             page,
             count: self.page.count,

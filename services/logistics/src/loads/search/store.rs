@@ -184,7 +184,9 @@ fn fulltext_query(c: &mut AnyConnection, search: &LoadSearch) -> Result<Option<S
 fn roles(caller: &Caller, search: &LoadSearch) -> &'static [Role] {
     let (organiser, carrier) = (search.organiser_id.as_deref(), search.carrier_id.as_deref());
     let own = |id: Option<&str>| id.is_some_and(|id| caller.acts_for(id));
-    if search.driver == Some(DriverFilter::Caller) {
+    if let Some(roles) = search.roles {
+        roles
+    } else if search.driver == Some(DriverFilter::Caller) {
         &[Role::Driver]
     } else if caller.admin || own(organiser) || own(carrier) {
         &[Role::Any]
@@ -195,6 +197,40 @@ fn roles(caller: &Caller, search: &LoadSearch) -> &'static [Role] {
     } else {
         &[Role::Organiser, Role::Carrier]
     }
+}
+
+/// Returns the search limited to the roles in which the caller has any loads at these dates. Most organisations either
+/// organise loads or carry them. The pages of their exports are then read without being merged.
+pub(crate) fn in_used_roles(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    search: LoadSearch,
+) -> Result<LoadSearch, Error> {
+    if roles(caller, &search).len() == 1 {
+        return Ok(search);
+    }
+    let mut has_any = |loads| at_dates(loads, &search).select(l::id).first::<Id>(c).optional();
+    // Also loads that the caller organises itself: an index does not tell them apart.
+    let carried = visible(caller, Role::Any).filter(l::carrier_id.eq(caller.organisation_id_or_empty()));
+    let roles = if has_any(carried)?.is_none() {
+        Some(&[Role::Organiser][..])
+    } else if has_any(visible(caller, Role::Organiser))?.is_none() {
+        Some(&[Role::Carrier][..])
+    } else {
+        None
+    };
+    Ok(LoadSearch { roles, ..search })
+}
+
+/// Limits a query to the delivery dates and the times of completion of a search.
+fn at_dates<'a>(mut query: LoadQuery<'a>, search: &LoadSearch) -> LoadQuery<'a> {
+    let TimeRange { start, end } = search.delivery;
+    query = start.into_iter().fold(query, |query, at| query.filter(l::delivery_at.ge(at)));
+    query = end.into_iter().fold(query, |query, at| query.filter(l::delivery_at.le(at)));
+    let Some(TimeRange { start, end }) = search.completed else { return query };
+    query = query.filter(l::completed_at.is_not_null());
+    query = start.into_iter().fold(query, |query, at| query.filter(l::completed_at.ge(at)));
+    end.into_iter().fold(query, |query, at| query.filter(l::completed_at.le(at)))
 }
 
 /// The most loads that a branch may skip on each page of an export.
@@ -246,19 +282,17 @@ fn matches<'a>(
     } else if search.completed.is_none() {
         query = query.filter(sql::<Bool>(plan.not_cancelled));
     }
-    let TimeRange { start, end } = search.delivery;
     if plan.skips_dates {
-        // SQLite uses no index for a condition on `+delivery_at`.
+        // SQLite uses no index for a condition on `+delivery_at`. Only searches without times of completion skip dates.
+        let TimeRange { start, end } = search.delivery;
         let compare =
             |condition: &'static str, at: Timestamp| sql::<Bool>(condition).bind::<TimestampSql, _>(at);
         query = start.into_iter().fold(query, |query, at| query.filter(compare("+delivery_at >= ", at)));
         query = end.into_iter().fold(query, |query, at| query.filter(compare("+delivery_at <= ", at)));
     } else {
-        query = start.into_iter().fold(query, |query, at| query.filter(l::delivery_at.ge(at)));
-        query = end.into_iter().fold(query, |query, at| query.filter(l::delivery_at.le(at)));
+        query = at_dates(query, search);
     }
-    if let Some(completed) = search.completed {
-        query = query.filter(l::completed_at.is_not_null());
+    if search.completed.is_some() {
         // An organiser's export leaves out loads that others entered until the organiser accepts them.
         let is_accepted = l::awaits_acceptance.is_null();
         query = match role {
@@ -268,12 +302,6 @@ fn matches<'a>(
             }
             Role::Any | Role::Carrier | Role::Driver => query,
         };
-        if let Some(start) = completed.start {
-            query = query.filter(l::completed_at.ge(start));
-        }
-        if let Some(end) = completed.end {
-            query = query.filter(l::completed_at.le(end));
-        }
     }
     for word in &search.words {
         query = query.filter(l::search_text.like(like::containing(word)).escape('\\'));
