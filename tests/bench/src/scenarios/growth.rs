@@ -32,11 +32,17 @@ struct Search {
 pub fn listings(env: &BenchEnvironment) -> Result<()> {
     use listings::search::{BY_DATE, BY_PRICE, NEAR, NEAR_ALL_BREEDS};
     let paths = |search: listings::search::Search| search.queries(false).0;
+    let changed = |path: String, from: &str, to: &str| path.replacen(from, to, 1);
+    let nearest = paths(NEAR_ALL_BREEDS).into_iter().map(|path| changed(path, "&distanceKm=50", ""));
+    let nearest = nearest.map(|path| changed(path, BY_DATE.sorting, "sortBy=distance")).collect();
+    let facets = paths(BY_DATE).into_iter().map(|path| changed(path, BY_DATE.sorting, "docs=false"));
     let searches = [
         ("listing page by date", paths(BY_DATE), None),
         ("listing page by price", paths(BY_PRICE), None),
         ("within 50 km, breed", paths(NEAR), Some(1.0)),
         ("within 50 km, all breeds", paths(NEAR_ALL_BREEDS), Some(1.0)),
+        ("nearest listings", nearest, None),
+        ("facets of a breed", facets.collect(), None),
         ("listings of an organisation", each_of("/v1/listings?f:organisationId=org-", 0..50), None),
     ];
     let all = env.livestock()?;

@@ -16,7 +16,8 @@ use crate::report::{BenchmarkResult, Target};
 /// A kind of search.
 #[derive(Debug, Clone, Copy)]
 pub struct Search {
-    sorting: &'static str,
+    /// Query parameters of the order.
+    pub sorting: &'static str,
     order: Order,
     breed: bool,
     near: bool,
