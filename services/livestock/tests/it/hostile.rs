@@ -22,8 +22,8 @@ testkit::on_both! {
 
     async fn errors_hide_internals(backend) {
         let broken = match backend {
-            Backend::Postgres => "DROP TABLE livestock.listings CASCADE",
-            Backend::Sqlite => "PRAGMA foreign_keys = OFF; DROP TABLE listings",
+            Backend::Postgres => "DROP TABLE livestock.listings, livestock.webhooks CASCADE",
+            Backend::Sqlite => "PRAGMA foreign_keys = OFF; DROP TABLE listings; DROP TABLE webhooks",
         };
         testkit::assert_errors_hide_internals(&start(backend).await, broken).await;
     }

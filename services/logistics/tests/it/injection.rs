@@ -17,7 +17,7 @@ testkit::on_both! {
 
     async fn errors_hide_internals(backend) {
         let schema = if backend == Backend::Postgres { "logistics." } else { "" };
-        let break_sql = format!("DROP TABLE {schema}loads");
+        let break_sql = format!("DROP TABLE {schema}loads; DROP TABLE {schema}webhooks");
         testkit::assert_errors_hide_internals(&app(backend).await, &break_sql).await;
     }
 
