@@ -108,6 +108,8 @@ fn operation(event: &EventDescription, key: &str) -> Value {
             "operationId": id,
             "tags": ["events"],
             "summary": event.summary,
+            // openapi-generator would make calls of its clients from it, and Python code that does not parse.
+            "x-internal": true,
             "parameters": [
                 header("webhook-id", "The id of the event, the same in every attempt"),
                 header("webhook-timestamp", "When the attempt began, in seconds since 1970"),

@@ -53,6 +53,12 @@ pub fn check_blocks(pages: &[Page], defects: &mut Vec<String>) -> Result<usize> 
                     defects.push(format!("{place}: {error}"));
                 }
             }
+            "python" => {
+                let arguments = ["-c", "import ast, sys; ast.parse(sys.stdin.read())"];
+                if let Err(error) = parse(Path::new("python3"), &arguments, &block.text) {
+                    defects.push(format!("{place}: {error:#}"));
+                }
+            }
             other if OTHER_LANGUAGES.contains(&other) => {}
             other => defects.push(format!("{place}: no test knows blocks of {other}")),
         }

@@ -41,7 +41,7 @@ RULES_BEYOND_SCHEMA = [
     # Must come from a `next` link.
     (r"search_(loads|listings)|list_(load_events|notifications|webhooks|webhook_deliveries)", r"cursor", "format"),
     # Values are case-insensitive.
-    (r"search_(loads|listings)|export_completed_loads", r"format", "enum"),
+    (r"search_(loads|listings)|export_completed_loads|find_load_batch_template", r"format", "enum"),
     (r"find_location_by_address(_public)?", r"source", "enum"),
     (r"(list_regions|search_addresses)(_public)?", r"countryISO", "enum"),
     (r"update_settings", r"logging\.level", "enum"),
@@ -147,6 +147,8 @@ def invalid_request_is_rejected(ctx, response, case):
         # The request must be valid without its blank values.
         query = {name: value for name, value in (case.query or {}).items() if not is_blank(value)}
         body = without_blanks(case.body, {"anyOf": schemas}, root) if schemas else case.body
+        if case.media_type == "multipart/form-data" and isinstance(body, dict) and "file" in body:
+            body = {**body, "file": None}  # a file may have any content, also that of a value of another type
         has_blanks = query != (case.query or {}) or body != case.body
         if not has_blanks or not is_valid_query(query, operation, root) or not is_valid_body(body, content, root):
             raise
