@@ -284,8 +284,8 @@ pub(crate) fn count_disabled(c: &mut AnyConnection) -> Result<i64, Error> {
     Ok(inactive().filter(w::status.eq(WebhookStatus::Disabled.into_str())).count().get_result(c)?)
 }
 
-/// Returns disabled webhooks that have pending deliveries, and deleted ones that have deliveries or can be removed, each
-/// with its status.
+/// Returns disabled webhooks that have pending deliveries, and deleted ones that have deliveries or can be removed,
+/// each with its status.
 pub(crate) fn list_unfinished(c: &mut AnyConnection) -> Result<Vec<(String, String)>, Error> {
     let of_webhook = || d::webhook_deliveries.filter(d::webhook_id.eq(w::id));
     let has_pending = exists(of_webhook().filter(d::due_at.is_not_null()));

@@ -1,5 +1,5 @@
-//! The webhook of an organisation, to which all replicas of logistics deliver: none of the events of acknowledged changes
-//! is lost when a replica is killed, and an event that is delivered again keeps its id.
+//! The webhook of an organisation, to which all replicas of logistics deliver: none of the events of acknowledged
+//! changes is lost when a replica is killed, and an event that is delivered again keeps its id.
 
 use std::time::Duration;
 
