@@ -1,25 +1,27 @@
 //! All queries on loads except the search. Reads for a caller start from [`visible`] or [`readable`]. Writes for a
 //! caller change only loads that the same transaction has read before.
 
+mod access;
 mod creators;
 mod drivers;
 mod existing;
 mod row;
 
 use common::{Caller, Error, JsonResponse, Revised};
-use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
+use database::{AnyConnection, Id, Json, Timestamp};
 use diesel::dsl::{AsExprOf, sql};
 use diesel::expression::{SqlLiteral, UncheckedBind};
 use diesel::prelude::*;
-use diesel::sql_types::{Bool, Nullable, Text};
+use diesel::sql_types::{Nullable, Text};
 
 use super::history::{self, EventType, NewEvent};
 use super::model::{Load, Status};
 use super::party::{CreatedBy, Creator};
 use super::proof::{FilesBefore, OriginalProof, Proof};
 use super::stored_load::StoredLoad;
-use crate::schema::load_drivers::dsl as d;
 use crate::schema::loads::{self, dsl as l};
+pub(super) use access::{LoadQuery, Role, exists, sent_to, visible};
+use access::{not_visible, readable};
 pub(crate) use creators::{CREATOR_BATCH_SIZE, fill_creators, has_unknown_creators};
 pub(crate) use drivers::{Driver, add_driver, list_drivers, remove_driver};
 pub(crate) use existing::{find_created, find_readable_ids};
@@ -27,65 +29,9 @@ use row::InsertLoad;
 pub(super) use row::LoadRow;
 use webhooks::{Event, WithDeliveries};
 
-/// A query on loads, which callers limit further.
-pub(super) type LoadQuery<'a> = loads::BoxedQuery<'a, MultiBackend>;
-
-/// A condition with the id of a driver.
-type SentTo<'a> = SqlLiteral<Bool, UncheckedBind<SqlLiteral<Bool>, AsExprOf<&'a str, Text>>>;
-
 /// The id of a creator.
 type CreatorOf<'a> =
     SqlLiteral<Nullable<Text>, UncheckedBind<SqlLiteral<Nullable<Text>>, AsExprOf<&'a str, Text>>>;
-
-/// The role in which the caller's organisation sees a load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    /// Organiser or carrier. For an `admin`: all loads.
-    Any,
-    Organiser,
-    /// Carrier, but not organiser as well.
-    Carrier,
-    /// The caller is the driver, whatever the organisation.
-    Driver,
-}
-
-/// Selects the loads that the caller may see in this role.
-pub(super) fn visible(caller: &Caller, role: Role) -> LoadQuery<'_> {
-    let all = loads::table.into_boxed();
-    let org = caller.organisation_id_or_empty();
-    match role {
-        Role::Any if caller.admin => all,
-        Role::Any => all.filter(l::organiser_id.eq(org).or(l::carrier_id.eq(org))),
-        Role::Organiser => all.filter(l::organiser_id.eq(org)),
-        Role::Carrier => {
-            let not_organiser = l::organiser_id.is_null().or(l::organiser_id.ne(org));
-            all.filter(l::carrier_id.eq(org).and(not_organiser))
-        }
-        Role::Driver => all.filter(sent_to(&caller.user_id)),
-    }
-}
-
-/// The condition for loads that were sent to this driver.
-pub(super) fn sent_to(driver_id: &str) -> SentTo<'_> {
-    sql::<Bool>("loads.id IN (SELECT load_id FROM load_drivers WHERE driver_id = ")
-        .bind::<Text, _>(driver_id)
-        .sql(")")
-}
-
-/// Selects the loads that the caller may read by id: the visible ones, those that the caller's organisation created,
-/// and those that were sent to the caller as driver.
-fn readable(caller: &Caller) -> LoadQuery<'_> {
-    let visible = visible(caller, Role::Any);
-    if caller.admin {
-        return visible;
-    }
-    let sent = d::load_drivers.filter(d::load_id.eq(l::id)).filter(d::driver_id.eq(&caller.user_id));
-    let readable = visible.or_filter(diesel::dsl::exists(sent));
-    match &caller.organisation {
-        Some(own) => readable.or_filter(l::created_by.eq(&own.id)),
-        None => readable,
-    }
-}
 
 /// The event of a new load.
 const CREATED: &str = "load.created";
@@ -110,11 +56,6 @@ pub(crate) fn create(
         }
     };
     Ok((JsonResponse::raw(row.document.0), deliveries > 0))
-}
-
-/// Returns true if there is a load with this id.
-pub(super) fn exists(c: &mut AnyConnection, id: Id) -> Result<bool, Error> {
-    Ok(diesel::select(diesel::dsl::exists(loads::table.find(id))).get_result(c)?)
 }
 
 /// Inserts loads, and the deliveries of their events.
@@ -228,12 +169,6 @@ pub(crate) fn assign_carrier(c: &mut AnyConnection, load: &Load) -> Result<(), E
     let columns = (LoadRow::new(load)?, l::created_by.eq(creator(load)));
     diesel::update(loads::table.find(load.id)).set(columns).execute(c)?;
     Ok(())
-}
-
-/// Returns the error for a load that the caller cannot see.
-fn not_visible(c: &mut AnyConnection, id: Id) -> Error {
-    let message = "This load belongs to another organisation.";
-    exists(c, id).map_or_else(|error| error, |exists| Error::forbidden_or_not_found(exists, message))
 }
 
 /// Returns the documents of those ids that the caller may read, in any order.
