@@ -7,7 +7,7 @@ const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
 
 /// The migrations of these tables.
-pub(crate) const COMMON: Migrations = Migrations { sqlite: SQLITE, postgres: POSTGRES };
+pub(crate) const COMMON: Migrations = Migrations { sqlite: SQLITE, postgres: POSTGRES, shared: true };
 
 #[cfg(test)]
 pub(crate) mod tests {

@@ -97,18 +97,27 @@ impl Database {
         backup::run(&parse_url(options)?, to, on_progress)
     }
 
-    /// Connects once to check the options. Creates no schema and no file.
+    /// Connects once to check the options. Creates no schema and no file. Returns what was found, for people.
     ///
     /// # Errors
-    /// As [`Database::open`].
-    pub fn check(options: &Options) -> Result<(), Error> {
-        match parse_url(options)? {
-            DatabaseUrl::Sqlite(path) if !path.exists() => Ok(()),
-            DatabaseUrl::Sqlite(path) => connection::open_sqlite(&path, SqliteMode::QueryOnly).map(drop),
-            DatabaseUrl::Postgres(url) => {
-                connection::open_postgres(url.expose_secret(), options.schema).map(drop)
+    /// As [`Database::open`]; also if the database is another service's.
+    pub fn check(options: &Options, migrations: Vec<Migrations>) -> Result<String, Error> {
+        let url = parse_url(options)?;
+        let found = match &url {
+            DatabaseUrl::Sqlite(path) if !path.exists() => {
+                return Ok(format!("{} does not exist yet and will be created", path.display()));
             }
-        }
+            DatabaseUrl::Sqlite(path) => {
+                connection::open_sqlite(path, SqliteMode::QueryOnly)?;
+                path.display().to_string()
+            }
+            DatabaseUrl::Postgres(url) => {
+                connection::open_postgres(url.expose_secret(), options.schema)?;
+                format!("PostgreSQL, schema {}", options.schema)
+            }
+        };
+        let pending = migrate::pending(&url, options.schema, migrations)?.len();
+        Ok(format!("{found}, {pending} migrations to be applied"))
     }
 
     /// Returns true on SQLite.

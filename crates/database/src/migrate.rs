@@ -22,6 +22,15 @@ pub struct Migrations {
     pub sqlite: EmbeddedMigrations,
     /// The folder `migrations/postgres`.
     pub postgres: EmbeddedMigrations,
+    /// True if several services have these tables.
+    pub shared: bool,
+}
+
+/// A migration for one kind of database.
+struct KnownMigration<DB> {
+    migration: Box<dyn Migration<DB>>,
+    /// [`Migrations::shared`]
+    shared: bool,
 }
 
 diesel::table! {
@@ -36,7 +45,7 @@ pub(crate) fn run(url: &DatabaseUrl, schema: &str, all: Vec<Migrations>) -> Resu
     match url {
         DatabaseUrl::Sqlite(path) => {
             let mut c = connection::open_sqlite(path, SqliteMode::ReadWrite)?;
-            let migrations = collect::<Sqlite>(all.into_iter().map(|m| m.sqlite))?;
+            let migrations = collect::<Sqlite>(all.into_iter().map(|m| (m.sqlite, m.shared)))?;
             // As long as `lock_timeout` below: another process may be running long migrations.
             c.batch_execute("PRAGMA busy_timeout=120000")?;
             AnsiTransactionManager::begin_transaction_sql(&mut c, "BEGIN IMMEDIATE")?;
@@ -46,7 +55,7 @@ pub(crate) fn run(url: &DatabaseUrl, schema: &str, all: Vec<Migrations>) -> Resu
         }
         DatabaseUrl::Postgres(url) => {
             let mut c = connection::open_postgres(url.expose_secret(), schema)?;
-            let migrations = collect::<Pg>(all.into_iter().map(|m| m.postgres))?;
+            let migrations = collect::<Pg>(all.into_iter().map(|m| (m.postgres, m.shared)))?;
             // CREATE SCHEMA runs only if the schema does not exist. IF NOT EXISTS would not do: PostgreSQL refuses it
             // to a role without the right to create schemas even if the schema exists. The lock belongs to this
             // connection. Closing the connection releases it in all cases.
@@ -79,17 +88,17 @@ pub(crate) fn pending(url: &DatabaseUrl, schema: &str, all: Vec<Migrations>) -> 
     let applied = __diesel_schema_migrations::table.select(__diesel_schema_migrations::version);
     match url {
         DatabaseUrl::Sqlite(path) => {
-            let migrations = collect::<Sqlite>(all.into_iter().map(|m| m.sqlite))?;
+            let migrations = collect::<Sqlite>(all.into_iter().map(|m| (m.sqlite, m.shared)))?;
             if !path.exists() {
-                return Ok(not_applied(&migrations, &[]));
+                return not_applied(&migrations, &[]);
             }
             let mut c = connection::open_sqlite(path, SqliteMode::QueryOnly)?;
             let has_table = "EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '__diesel_schema_migrations')";
             let has_table = diesel::select(sql::<Bool>(has_table)).get_result(&mut c)?;
-            Ok(not_applied(&migrations, &if has_table { applied.load(&mut c)? } else { Vec::new() }))
+            not_applied(&migrations, &if has_table { applied.load(&mut c)? } else { Vec::new() })
         }
         DatabaseUrl::Postgres(url) => {
-            let migrations = collect::<Pg>(all.into_iter().map(|m| m.postgres))?;
+            let migrations = collect::<Pg>(all.into_iter().map(|m| (m.postgres, m.shared)))?;
             let mut c = connection::open_postgres(url.expose_secret(), schema)?;
             // Without USAGE a role sees no tables in a schema, and all migrations would appear to be pending.
             let lacks_usage = format!(
@@ -102,12 +111,10 @@ pub(crate) fn pending(url: &DatabaseUrl, schema: &str, all: Vec<Migrations>) -> 
             }
             let has_table = "to_regclass('__diesel_schema_migrations') IS NOT NULL";
             let has_table = diesel::select(sql::<Bool>(has_table)).get_result(&mut c)?;
-            Ok(not_applied(&migrations, &if has_table { applied.load(&mut c)? } else { Vec::new() }))
+            not_applied(&migrations, &if has_table { applied.load(&mut c)? } else { Vec::new() })
         }
     }
 }
-
-type BoxedMigration<DB> = Box<dyn Migration<DB>>;
 
 /// Returns an error of one line: what failed, and Diesel's reason.
 fn migration_error(failure: &str, reason: Box<dyn std::error::Error + Send + Sync>) -> Error {
@@ -117,17 +124,17 @@ fn migration_error(failure: &str, reason: Box<dyn std::error::Error + Send + Syn
 /// Returns the migrations of all sources, in order. Fails if two have the same version: the second one would appear to
 /// be applied and never run.
 fn collect<DB: diesel::backend::Backend>(
-    sources: impl Iterator<Item = EmbeddedMigrations>,
-) -> Result<Vec<BoxedMigration<DB>>, Error> {
+    sources: impl Iterator<Item = (EmbeddedMigrations, bool)>,
+) -> Result<Vec<KnownMigration<DB>>, Error> {
     let (mut all, mut versions) = (Vec::new(), BTreeSet::new());
-    for source in sources {
-        let migrations: Vec<BoxedMigration<DB>> =
+    for (source, shared) in sources {
+        let migrations: Vec<Box<dyn Migration<DB>>> =
             source.migrations().map_err(|e| migration_error("the embedded migrations cannot be read", e))?;
         for migration in migrations {
             if !versions.insert(migration.name().version().as_owned()) {
                 return Err(Error::Setup(format!("two migrations have the version of {}", migration.name())));
             }
-            all.push(migration);
+            all.push(KnownMigration { migration, shared });
         }
     }
     Ok(all)
@@ -136,13 +143,15 @@ fn collect<DB: diesel::backend::Backend>(
 /// Runs pending migrations and returns their names.
 fn apply_pending<DB: diesel::backend::Backend>(
     c: &mut impl MigrationHarness<DB>,
-    migrations: &[BoxedMigration<DB>],
+    migrations: &[KnownMigration<DB>],
 ) -> Result<Vec<String>, Error> {
     let already_applied = c.applied_migrations().map_err(|e| {
         migration_error("the table __diesel_schema_migrations cannot be read, and no migration was run", e)
     })?;
+    refuse_foreign(migrations, &already_applied.iter().map(ToString::to_string).collect::<Vec<_>>())?;
     let mut applied = Vec::new();
-    for migration in migrations.iter().filter(|m| !already_applied.contains(&m.name().version())) {
+    let pending = migrations.iter().map(|known| &known.migration);
+    for migration in pending.filter(|m| !already_applied.contains(&m.name().version())) {
         c.run_migration(migration).map_err(|e| {
             migration_error(&format!("the migration {} failed and was rolled back", migration.name()), e)
         })?;
@@ -153,9 +162,31 @@ fn apply_pending<DB: diesel::backend::Backend>(
 
 /// Returns the names of the migrations whose versions are not in `applied`.
 fn not_applied<DB: diesel::backend::Backend>(
-    migrations: &[BoxedMigration<DB>],
+    migrations: &[KnownMigration<DB>],
     applied: &[String],
-) -> Vec<String> {
-    let is_pending = |m: &&BoxedMigration<DB>| !applied.contains(&m.name().version().to_string());
-    migrations.iter().filter(is_pending).map(|m| m.name().to_string()).collect()
+) -> Result<Vec<String>, Error> {
+    refuse_foreign(migrations, applied)?;
+    let names = migrations.iter().map(|known| known.migration.name());
+    let pending = names.filter(|name| !applied.contains(&name.version().to_string()));
+    Ok(pending.map(ToString::to_string).collect())
+}
+
+/// Fails if another service has created the tables: migrations were applied that this service does not have, and none
+/// of its own.
+fn refuse_foreign<DB: diesel::backend::Backend>(
+    migrations: &[KnownMigration<DB>],
+    applied: &[String],
+) -> Result<(), Error> {
+    let versions = |shared: bool| {
+        let versions = migrations.iter().filter(move |known| known.shared == shared);
+        versions.map(|known| known.migration.name().version().to_string()).collect::<BTreeSet<_>>()
+    };
+    let (own, shared) = (versions(false), versions(true));
+    let has_own = applied.iter().any(|version| own.contains(version));
+    if has_own || own.is_empty() || applied.iter().all(|version| shared.contains(version)) {
+        return Ok(());
+    }
+    Err(Error::Setup(
+        "database.url (DROVER_DATABASE__URL) names the database of another service: give each service its own".into(),
+    ))
 }

@@ -99,8 +99,10 @@ fn command(program: &str, settings: &[(&str, &str)]) -> Command {
         ("AUTH__AUDIENCE", AUDIENCE),
         ("SERVER__PORT", "0"),
     ];
+    // Keys come from one source only.
+    let has_other_keys = settings.iter().any(|(name, _)| *name == "AUTH__JWKS_URL");
     let mut command = Command::new(program);
-    for (name, value) in defaults.iter().chain(settings) {
+    for (name, value) in defaults.iter().skip(usize::from(has_other_keys)).chain(settings) {
         command.env(format!("DROVER_{name}"), value);
     }
     command

@@ -8,5 +8,5 @@ const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
 
 /// Returns the migrations of these tables.
 pub fn migrations() -> Migrations {
-    Migrations { sqlite: SQLITE, postgres: POSTGRES }
+    Migrations { sqlite: SQLITE, postgres: POSTGRES, shared: true }
 }

@@ -15,6 +15,7 @@ mod wishlist;
 use std::sync::Arc;
 
 use actix_web::web::{self, Data};
+use common::cli::Checks;
 use common::files::{FileClient, Shares};
 use common::{Service, ServiceContext, Verifier};
 use database::{Database, Migrations};
@@ -60,7 +61,7 @@ impl Service for Livestock {
     type Settings = Settings;
 
     fn migrations() -> Migrations {
-        Migrations { sqlite: SQLITE, postgres: POSTGRES }
+        Migrations { sqlite: SQLITE, postgres: POSTGRES, shared: false }
     }
 
     fn library_migrations() -> Vec<Migrations> {
@@ -89,9 +90,10 @@ impl Service for Livestock {
         webhook_events::register_metrics();
     }
 
-    async fn check(settings: &Settings, _: Data<Verifier>) -> anyhow::Result<()> {
-        FileClient::new(&settings.system_url)?;
+    async fn check(settings: &Settings, _: Data<Verifier>, checks: &mut Checks) -> anyhow::Result<()> {
+        let files = FileClient::new(&settings.system_url)?;
         Categories::open(settings.categories_file.as_deref())?;
+        files.check(checks).await;
         Ok(())
     }
 

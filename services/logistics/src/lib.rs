@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use actix_web::web::{self, Data};
 use clap::{ArgMatches, Command};
+use common::cli::Checks;
 use common::files::{FileClient, Shares};
 use common::{Service, ServiceContext, Verifier};
 use database::{Database, Migrations};
@@ -55,7 +56,7 @@ impl Service for Logistics {
     type Settings = Settings;
 
     fn migrations() -> Migrations {
-        Migrations { sqlite: SQLITE, postgres: POSTGRES }
+        Migrations { sqlite: SQLITE, postgres: POSTGRES, shared: false }
     }
 
     fn library_migrations() -> Vec<Migrations> {
@@ -90,10 +91,11 @@ impl Service for Logistics {
         webhook_events::register_metrics();
     }
 
-    async fn check(settings: &Settings, _: Data<Verifier>) -> anyhow::Result<()> {
-        FileClient::new(&settings.system_url)?;
+    async fn check(settings: &Settings, _: Data<Verifier>, checks: &mut Checks) -> anyhow::Result<()> {
+        let files = FileClient::new(&settings.system_url)?;
         notifications::Channel::open(settings)?;
         commodities::Catalogue::open(settings.commodities_file.as_deref())?;
+        files.check(checks).await;
         Ok(())
     }
 

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use actix_web::web::Data;
 use clap::{ArgMatches, Command};
+use common::cli::Checks;
 use common::{Service, ServiceContext, TenantLimits, Verifier};
 use database::{Database, EmbeddedMigrations, Migrations};
 use diesel_migrations::embed_migrations;
@@ -66,7 +67,7 @@ impl Service for System {
     type Settings = Settings;
 
     fn migrations() -> Migrations {
-        Migrations { sqlite: SQLITE, postgres: POSTGRES }
+        Migrations { sqlite: SQLITE, postgres: POSTGRES, shared: false }
     }
 
     fn routes(v1: &mut ServiceConfig) {
@@ -89,14 +90,16 @@ impl Service for System {
         places::register_metrics();
     }
 
-    async fn check(settings: &Settings, verifier: Data<Verifier>) -> anyhow::Result<()> {
+    async fn check(settings: &Settings, verifier: Data<Verifier>, checks: &mut Checks) -> anyhow::Result<()> {
         settings.check()?;
-        let cache = Cache::open(settings).await?;
+        let cache = Cache::check(settings, checks).await?;
         let enabled = countries::read_enabled(settings)?;
         Places::open(settings, &enabled, cache, &Arc::new(SecretReloader::new(verifier)))?;
         Countries::open(&enabled)?;
-        Scanner::open(settings)?;
-        ContentStore::open(settings).await.map(drop)
+        if let Some(scanner) = Scanner::open(settings)? {
+            checks.run_online("scanner", "start clamd, or change service.scan_url", scanner.check()).await;
+        }
+        ContentStore::check(settings, checks).await
     }
 
     async fn open(settings: &Settings, context: &ServiceContext) -> anyhow::Result<Self> {

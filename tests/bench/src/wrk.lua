@@ -1,6 +1,6 @@
 -- Sends the requests of a file (the first argument) in turn, repeatedly, and prints the result as a line of JSON.
 -- Lines of the file, with tabs between the cells:
---   H name value            a header of every request
+--   H name value            a header of every request after it
 --   R method path [file]    a request; the file contains its body
 local requests, last = {}, 0
 

@@ -40,6 +40,20 @@ impl Requests {
             let body = body.map(|body| body.display().to_string()).unwrap_or_default();
             writeln!(text, "R\t{method}\t{path}\t{body}")?;
         }
+        Self::store(file, &text)
+    }
+
+    /// Writes POST requests to a path, each with its token and the file of its JSON body.
+    pub fn post(file: PathBuf, path: &str, requests: &[(String, PathBuf)]) -> Result<Self> {
+        let mut text = "H\tContent-Type\tapplication/json\n".to_owned();
+        for (token, body) in requests {
+            writeln!(text, "H\tAuthorization\tBearer {token}")?;
+            writeln!(text, "R\tPOST\t{path}\t{}", body.display())?;
+        }
+        Self::store(file, &text)
+    }
+
+    fn store(file: PathBuf, text: &str) -> Result<Self> {
         fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
         Ok(Self { file })
     }

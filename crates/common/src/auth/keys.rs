@@ -63,6 +63,8 @@ fn is_private(url: &Url) -> bool {
 const MIN_FETCH_INTERVAL: Duration = Duration::from_secs(10);
 /// Keys are fetched again after this time, so that withdrawn keys are forgotten.
 const MAX_AGE: Duration = Duration::from_secs(600);
+/// Interval between fetches until the first one succeeds.
+const FIRST_FETCH_INTERVAL: Duration = Duration::from_secs(2);
 /// Timeout of one fetch.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum size of a key set in bytes.
@@ -79,17 +81,46 @@ struct Inner {
 }
 
 impl KeySet {
-    /// Fetches the keys for the first time. A file must be readable; a URL may be unavailable.
-    pub(super) async fn open(source: Source) -> anyhow::Result<Self> {
+    /// Creates a set without keys.
+    pub(super) fn new(source: Source) -> Self {
         let fetched_at = Arc::new(Mutex::new(Some(Instant::now())));
-        let set = Self(Arc::new(Inner { source, keys: RwLock::default(), fetched_at }));
-        match (set.0.fetch().await, &set.0.source) {
-            (Err(error), Source::File(_)) => Err(error),
-            (Err(error), Source::Url(..)) => {
+        Self(Arc::new(Inner { source, keys: RwLock::default(), fetched_at }))
+    }
+
+    /// Fetches the keys when the service starts. A file must be readable; a URL may be unavailable.
+    pub(super) async fn open(&self) -> anyhow::Result<()> {
+        match self.0.fetch().await {
+            Err(error) if self.is_remote() => {
                 tracing::warn!(error = format!("{error:#}"), "no verification keys yet");
-                Ok(set)
+                Ok(())
             }
-            (Ok(()), _) => Ok(set),
+            result => result,
+        }
+    }
+
+    /// Returns true if the source is a URL.
+    pub(super) fn is_remote(&self) -> bool {
+        matches!(self.0.source, Source::Url(..))
+    }
+
+    /// Returns the number of keys and where they come from, for people.
+    pub(super) fn describe(&self) -> String {
+        let count = self.0.keys.read().len();
+        match &self.0.source {
+            Source::File(path) => format!("{count} in {}", path.display()),
+            Source::Url(_, url) => format!("{count} at {}", without_credentials(url.clone())),
+        }
+    }
+
+    /// Fetches the keys until that succeeded once. A service that is not ready gets no requests that would fetch them.
+    pub(super) async fn fetch_first(&self) {
+        while self.is_empty() {
+            tokio::time::sleep(FIRST_FETCH_INTERVAL).await;
+            if self.is_empty()
+                && let Err(error) = self.reload().await
+            {
+                tracing::debug!(error = format!("{error:#}"), "no verification keys yet");
+            }
         }
     }
 
@@ -172,7 +203,7 @@ impl Inner {
                 let failed = |error: reqwest::Error| {
                     let message =
                         format!("cannot fetch {} (auth.jwks_url)", without_credentials(url.clone()));
-                    anyhow::Error::from(error.without_url()).context(message)
+                    crate::http::failure(error, url).context(message)
                 };
                 let response = client.get(url.clone()).send().await.and_then(Response::error_for_status);
                 let mut response = response.map_err(failed)?;

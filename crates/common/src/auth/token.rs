@@ -27,11 +27,21 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// Creates a verifier and fetches its keys.
+    /// Creates a verifier and fetches its keys. A URL may be unavailable.
     ///
     /// # Errors
     /// Fails if a setting is missing or invalid, or if the key file cannot be read. The message names the setting.
     pub async fn open(config: &Auth) -> anyhow::Result<Self> {
+        let verifier = Self::new(config)?;
+        verifier.keys.open().await?;
+        Ok(verifier)
+    }
+
+    /// Creates a verifier without keys.
+    ///
+    /// # Errors
+    /// Fails if a setting is missing or invalid. The message names the setting.
+    pub(crate) fn new(config: &Auth) -> anyhow::Result<Self> {
         let source = match (&config.jwks_file, &config.jwks_url) {
             (Some(path), None) => Source::File(path.clone()),
             (None, Some(url)) => Source::url(url)?,
@@ -58,7 +68,7 @@ impl Verifier {
             validation
         };
         Ok(Self {
-            keys: KeySet::open(source).await?,
+            keys: KeySet::new(source),
             validations: [Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA].map(validation),
             leeway: config.leeway_seconds,
             claims: config.claims.clone(),
@@ -72,6 +82,30 @@ impl Verifier {
     /// Fails if the source cannot be read. The present keys then stay in use.
     pub async fn reload(&self) -> anyhow::Result<()> {
         self.keys.reload().await
+    }
+
+    /// Returns true once the keys were loaded.
+    pub(crate) fn has_keys(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
+    /// Fetches the keys until that succeeded once.
+    pub(crate) async fn fetch_first_keys(&self) {
+        self.keys.fetch_first().await;
+    }
+
+    /// Loads the keys for `check-config`. Returns what was found, for people.
+    ///
+    /// # Errors
+    /// Fails if the source cannot be read.
+    pub(crate) async fn check(&self) -> anyhow::Result<String> {
+        self.keys.reload().await?;
+        Ok(self.keys.describe())
+    }
+
+    /// Returns true if the keys are fetched from a URL.
+    pub(crate) fn has_remote_keys(&self) -> bool {
+        self.keys.is_remote()
     }
 
     /// Returns the caller that the token in the `Authorization` header identifies.

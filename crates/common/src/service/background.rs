@@ -6,7 +6,7 @@ use actix_web::web::Data;
 use database::Database;
 use tokio::task::JoinSet;
 
-use super::Service;
+use super::{Service, ServiceContext};
 use crate::extract::idempotency;
 use crate::middleware::rate_limit::RateLimiter;
 use crate::settings::RuntimeSettings;
@@ -20,13 +20,15 @@ pub(super) fn spawn<S: Service>(
     service: Data<S>,
     settings: Data<RuntimeSettings>,
     limiter: Data<RateLimiter>,
-    db: Database,
+    context: &ServiceContext,
 ) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     tasks.spawn(RuntimeSettings::watch(settings));
     tasks.spawn(S::background(service));
     tasks.spawn(async move { limiter.run_cleanup().await });
-    tasks.spawn(prune_idempotency_keys(db));
+    tasks.spawn(prune_idempotency_keys(context.db.clone()));
+    let verifier = context.verifier.clone();
+    tasks.spawn(async move { verifier.fetch_first_keys().await });
     tasks.spawn(recorder::run_upkeep());
     tasks
 }

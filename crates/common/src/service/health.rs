@@ -14,6 +14,7 @@ use url::Url;
 
 use super::{Service, swagger_ui};
 use crate::Error;
+use crate::auth::Verifier;
 use crate::middleware::drain_state::DrainState;
 use crate::openapi::Api;
 use crate::telemetry::recorder;
@@ -83,6 +84,7 @@ impl Readiness {
 async fn ready<S: Service>(
     db: Data<Database>,
     service: Data<S>,
+    verifier: Data<Verifier>,
     drain_state: Data<DrainState>,
     readiness: Data<Readiness>,
 ) -> HttpResponse {
@@ -95,18 +97,19 @@ async fn ready<S: Service>(
     );
     let is_database_reachable = matches!(ping, Ok(true));
     let others = others.unwrap_or_default();
-    for (name, is_reachable) in [("database", is_database_reachable)].iter().chain(&others) {
+    let required = [("database", is_database_reachable), ("keys", verifier.has_keys())];
+    for (name, is_reachable) in required.iter().chain(&others) {
         readiness.record(name, *is_reachable);
     }
     let state = |is_reachable, otherwise| json!(if is_reachable { "ok" } else { otherwise });
     let mut body = Map::<String, Value>::new();
-    let (status, code) = match (is_database_reachable, service.is_warm()) {
+    let (status, code) = match (required.iter().all(|(_, ok)| *ok), service.is_warm()) {
         (true, true) => ("ok", StatusCode::OK),
         (true, false) => ("starting", StatusCode::SERVICE_UNAVAILABLE),
         (false, _) => ("unavailable", StatusCode::SERVICE_UNAVAILABLE),
     };
     body.insert("status".into(), json!(status));
-    body.insert("database".into(), state(is_database_reachable, "unavailable"));
+    body.extend(required.map(|(name, ok)| (name.to_owned(), state(ok, "unavailable"))));
     body.extend(others.into_iter().map(|(name, ok)| (name.to_owned(), state(ok, "degraded"))));
     HttpResponse::build(code).json(body)
 }

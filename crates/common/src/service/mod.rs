@@ -30,6 +30,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::auth::Verifier;
 use crate::telemetry::traces::Traces;
+use cli::Checks;
 
 pub use document::openapi;
 pub use running::Running;
@@ -82,10 +83,11 @@ pub trait Service: Sized + Send + Sync + 'static {
     /// Validates the settings as [`open`](Service::open) would, and tries the dependencies that they name.
     ///
     /// # Errors
-    /// Names the setting to change.
+    /// Names the setting that is invalid. A dependency that cannot be used is a failure in `checks` instead.
     fn check(
         _settings: &Self::Settings,
         _verifier: Data<Verifier>,
+        _checks: &mut Checks,
     ) -> impl Future<Output = anyhow::Result<()>> {
         std::future::ready(Ok(()))
     }

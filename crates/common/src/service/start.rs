@@ -38,12 +38,8 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
     let acceptor = Acceptor(listener.try_clone()?);
     let worker_state = state.clone();
     let server = server::serve(listener, &config.server, move || worker_state.app())?;
-    let background = background::spawn(
-        state.service.clone(),
-        state.settings.clone(),
-        state.limiter.clone(),
-        context.db.clone(),
-    );
+    let background =
+        background::spawn(state.service.clone(), state.settings.clone(), state.limiter.clone(), &context);
     tracing::info!(service = S::NAME, %address, "ready");
     let service = state.service.clone();
     Ok(Running {

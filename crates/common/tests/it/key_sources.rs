@@ -88,3 +88,24 @@ fn key_sources_are_bounded_and_not_redirected() {
         assert!(status == 503 && took < Duration::from_secs(30), "{status} after {took:?}");
     });
 }
+
+#[test]
+fn a_service_is_ready_once_it_has_keys() {
+    testkit::block_on(async {
+        let server = MockServer::start().await;
+        let (database, config) = configure(&format!("{}/jwks", server.uri())).await;
+        let app = App::start_with::<Echo>(database, config).await;
+        let ready = app.get("/readyz").send().await;
+        assert_eq!((ready.status, &ready.json()["keys"]), (503, &json!("unavailable")));
+        // Without any request that would need the keys.
+        let (key, valid) = (Key::ed25519("k"), ResponseTemplate::new(200));
+        let set = json!({"keys": [key.public()]});
+        Mock::given(path("/jwks")).respond_with(valid.set_body_json(&set)).mount(&server).await;
+        app.wait_for_readiness("keys", "ok").await;
+        assert_eq!(app.get("/readyz").send().await.status, 200);
+        // Keys that were loaded once stay in use.
+        server.reset().await;
+        assert_eq!(app.get("/readyz").send().await.status, 200);
+        app.get("/v1/who").bearer(&key.sign(&User::of("a").claims)).send().await.ok();
+    });
+}

@@ -83,7 +83,7 @@ fn readiness_reports_unreachable_dependencies() {
         let app = start().await;
         assert_eq!(
             app.wait_for_readiness("background", "ok").await,
-            json!({"status": "ok", "database": "ok", "reachable": "ok", "unreachable": "degraded", "background": "ok"})
+            json!({"status": "ok", "database": "ok", "keys": "ok", "reachable": "ok", "unreachable": "degraded", "background": "ok"})
         );
     });
 }

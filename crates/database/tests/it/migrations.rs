@@ -13,7 +13,10 @@ use crate::support::{add, migrations, names, options};
 fn with_broken() -> Vec<Migrations> {
     const SQLITE: EmbeddedMigrations = embed_migrations!("tests/broken/sqlite");
     const POSTGRES: EmbeddedMigrations = embed_migrations!("tests/broken/postgres");
-    migrations().into_iter().chain([Migrations { sqlite: SQLITE, postgres: POSTGRES }]).collect()
+    migrations()
+        .into_iter()
+        .chain([Migrations { sqlite: SQLITE, postgres: POSTGRES, shared: false }])
+        .collect()
 }
 
 testkit::on_both! {

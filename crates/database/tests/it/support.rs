@@ -45,7 +45,7 @@ impl Thing {
 pub(crate) fn migrations() -> Vec<Migrations> {
     const SQLITE: EmbeddedMigrations = embed_migrations!("tests/migrations/sqlite");
     const POSTGRES: EmbeddedMigrations = embed_migrations!("tests/migrations/postgres");
-    vec![Migrations { sqlite: SQLITE, postgres: POSTGRES }]
+    vec![Migrations { sqlite: SQLITE, postgres: POSTGRES, shared: false }]
 }
 
 pub(crate) fn options(url: &str) -> Options {

@@ -63,17 +63,25 @@ fn openapi_prints_the_checked_in_document() {
 fn check_config_shows_settings_and_rejects_invalid_ones() {
     let directory = tempfile::tempdir().unwrap();
     let url = format!("sqlite://{}", directory.path().join("a.sqlite").display());
-    let valid = execute(&[("DATABASE__URL", &url)], &["check-config"]);
+    let valid = execute(&[("DATABASE__URL", &url)], &["check-config", "--offline"]);
     assert_eq!(valid.exit_code, Some(0), "{valid:?}");
     assert!(
         valid.stdout.contains("DROVER_DATABASE__MIGRATE=true")
             && valid.stdout.contains("the configuration is valid"),
         "{valid:?}"
     );
+    let system_url = |system_url: &str| {
+        execute(&[("DATABASE__URL", &url), ("SERVICE__SYSTEM_URL", system_url)], &["check-config"])
+    };
+    assert_fails(&system_url("nonsense"), "system_url");
     assert_fails(
-        &execute(&[("DATABASE__URL", &url), ("SERVICE__SYSTEM_URL", "nonsense")], &["check-config"]),
-        "system_url",
+        &system_url("http://nowhere.invalid"),
+        "system: the host nowhere.invalid cannot be resolved",
     );
+    // Another service.
+    let other = testkit::block_on(TestDatabase::empty(Backend::Sqlite));
+    let other = Process::start(PROGRAM, &[("DATABASE__URL", &other.url)]);
+    assert_fails(&system_url(&other.url), "the program that answers is not Drover system");
     assert_fails(&execute(&[("DATABASE__UR", &url)], &["check-config"]), "ur");
     let days = "service.notification_retention_days (DROVER_SERVICE__NOTIFICATION_RETENTION_DAYS)";
     for number in ["0", "-1", "36501", "1000000000", "1e9"] {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use common::Error;
+use common::cli::Checks;
 use secrecy::ExposeSecret;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -18,6 +19,9 @@ use crate::config::setting;
 
 /// Maximum lifetime of an entry in seconds: a year.
 const MAX_TTL_SECONDS: u64 = 365 * 24 * 3600;
+
+/// The value of `service.cache_url` for a cache in the memory of the process.
+const IN_MEMORY: &str = "memory:";
 
 /// Interval between updates of the size metrics.
 const METRICS_INTERVAL: Duration = Duration::from_secs(2);
@@ -43,6 +47,37 @@ impl Cache {
     /// # Errors
     /// Fails if a setting is invalid. The message names the setting and its valid values.
     pub async fn open(settings: &Settings) -> anyhow::Result<Self> {
+        let ttl = Self::lifetime(settings)?;
+        Ok(match settings.cache_url.expose_secret() {
+            IN_MEMORY => Self::in_memory(settings, ttl),
+            url => Self(Arc::new(RedisBackend::open(url, &settings.cache_prefix, ttl).await?)),
+        })
+    }
+
+    /// Opens a cache in memory, whatever `service.cache_url` names.
+    fn in_memory(settings: &Settings, ttl: Duration) -> Self {
+        Self(Arc::new(MemoryBackend::new(settings.cache_bytes, ttl)))
+    }
+
+    /// Checks the settings of the cache, and for `check-config` that Redis answers. Returns a cache for other checks.
+    ///
+    /// # Errors
+    /// As [`Cache::open`].
+    pub(crate) async fn check(settings: &Settings, checks: &mut Checks) -> anyhow::Result<Self> {
+        let ttl = Self::lifetime(settings)?;
+        let url = settings.cache_url.expose_secret();
+        if url == IN_MEMORY {
+            checks.run("cache", "", async { Ok("in the memory of the service".to_owned()) }).await;
+        } else {
+            let check = RedisBackend::check(url)?;
+            let remedy = format!("start Redis, or change {}", setting("cache_url"));
+            checks.run_online("cache", &remedy, check).await;
+        }
+        Ok(Self::in_memory(settings, ttl))
+    }
+
+    /// Checks the settings of the cache, except its URL. Returns the lifetime of entries.
+    fn lifetime(settings: &Settings) -> anyhow::Result<Duration> {
         ensure!(
             (1..=MAX_TTL_SECONDS).contains(&settings.cache_seconds),
             "{} is {}: set it to a number of seconds from 1 to {MAX_TTL_SECONDS}",
@@ -54,11 +89,7 @@ impl Cache {
             "{} is empty: set it to a text that starts no other key in the same Redis",
             setting("cache_prefix")
         );
-        let ttl = Duration::from_secs(settings.cache_seconds);
-        Ok(Self(match settings.cache_url.expose_secret() {
-            "memory:" => Arc::new(MemoryBackend::new(settings.cache_bytes, ttl)),
-            url => Arc::new(RedisBackend::open(url, &settings.cache_prefix, ttl).await?),
-        }))
+        Ok(Duration::from_secs(settings.cache_seconds))
     }
 
     /// Returns the cached value of this key. On a miss, fetches the value from `source` and caches it. Errors of the

@@ -1,12 +1,14 @@
 //! Scans uploads with clamd before they are stored.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use actix_web::web::Bytes;
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow, bail, ensure};
 use common::Error;
+use common::http::explain_unresolved;
 use common::validation::{Code, ValidationErrors};
 use futures_util::{Stream, StreamExt};
 use serde_json::json;
@@ -38,6 +40,15 @@ pub(crate) struct Scanner {
 enum Address {
     Tcp(String, u16),
     Unix(PathBuf),
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(host, port) => write!(f, "{host}:{port}"),
+            Self::Unix(path) => path.display().fmt(f),
+        }
+    }
 }
 
 trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -85,12 +96,19 @@ impl Scanner {
 
     /// Returns true if clamd replies to `PING`.
     pub(crate) async fn is_reachable(&self) -> bool {
-        let ping = async {
-            let mut socket = self.connect().await?;
-            socket.write_all(b"zPING\0").await?;
-            read_reply(socket).await
-        };
-        matches!(timeout(PROBE_TIMEOUT, ping).await, Ok(Ok(reply)) if reply == "PONG")
+        matches!(timeout(PROBE_TIMEOUT, self.check()).await, Ok(Ok(_)))
+    }
+
+    /// Sends `PING`. Returns the address, for people.
+    ///
+    /// # Errors
+    /// If clamd cannot be reached or does not reply with `PONG`.
+    pub(crate) async fn check(&self) -> anyhow::Result<String> {
+        let mut socket = self.connect().await?;
+        socket.write_all(b"zPING\0").await?;
+        let reply = read_reply(socket).await?;
+        ensure!(reply == "PONG", "the program that answers is not clamd");
+        Ok(self.address.to_string())
     }
 
     async fn connect(&self) -> anyhow::Result<Box<dyn Socket>> {
@@ -102,7 +120,9 @@ impl Scanner {
         };
         let connected = timeout(CONNECT_TIMEOUT, connecting).await;
         let connected = connected.with_context(|| format!("no connection within {CONNECT_TIMEOUT:?}"))?;
-        connected.with_context(|| format!("cannot connect to {:?}", self.address))
+        let host = if let Address::Tcp(host, _) = &self.address { host } else { "" };
+        let connected = connected.map_err(|error| explain_unresolved(error.into(), host));
+        connected.with_context(|| format!("cannot connect to {}", self.address))
     }
 
     /// Returns the name of the signature that matches the content, or `None` if the content is clean.

@@ -2,6 +2,7 @@
 
 use actix_web::web::Data;
 use common::Service;
+use common::cli::Checks;
 use system::AddressProvider::{Loqate, Photon};
 use system::{Settings, System, WordsProvider};
 use testkit::{Backend, TestDatabase};
@@ -21,7 +22,8 @@ async fn start_error(settings: Settings) -> String {
     let (settings, _folder) = with_temp_store(settings);
     let config = testkit::config::<System>(&database, settings);
     let verifier = common::Verifier::open(&config.auth).await.unwrap();
-    let check_error = System::check(&config.service, Data::new(verifier)).await.unwrap_err();
+    let check_error =
+        System::check(&config.service, Data::new(verifier), &mut Checks::new(true)).await.unwrap_err();
     let start_error = format!("{:#}", common::start::<System>(config).await.err().expect("an error"));
     assert_eq!(format!("{check_error:#}"), start_error);
     start_error

@@ -3,6 +3,7 @@
 
 mod authorization;
 mod cache;
+mod check_config;
 mod config;
 mod countries;
 mod files;

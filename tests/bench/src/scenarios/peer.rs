@@ -42,7 +42,7 @@ pub fn run(env: &BenchEnvironment) -> Result<()> {
     let requests = write::create_requests(env, service)?;
     let peer_bodies =
         bodies.iter().map(|load| pocketbase::record(&load["organiserId"], &load["carrierId"], load));
-    let peer_requests = write::post_requests(env, "", RECORDS, peer_bodies)?;
+    let peer_requests = write::post_requests(env, RECORDS, peer_bodies.map(|body| (String::new(), body)))?;
     let seconds = env.seconds;
     let baseline = Box::new(|| peer.measure(&peer_requests, WRITERS, seconds));
     Benchmark {

@@ -12,6 +12,7 @@ use super::model::DueShare;
 use super::resolver::{CallError, OnBehalfOf, Resolver};
 use crate::Error;
 use crate::auth::Caller;
+use crate::cli::Checks;
 use crate::response::validation::ValidationErrors;
 use crate::wire::FileReference;
 
@@ -35,6 +36,12 @@ impl FileClient {
     /// Returns true if the system service answers a probe within 700 ms.
     pub async fn is_reachable(&self) -> bool {
         self.0.is_reachable().await
+    }
+
+    /// Checks for `check-config` that the system service answers at `service.system_url`.
+    pub async fn check(&self, checks: &mut Checks) {
+        let remedy = "start the system service, or change service.system_url (DROVER_SERVICE__SYSTEM_URL)";
+        checks.run_online("system", remedy, self.0.check()).await;
     }
 
     /// Looks up the files that a request names, without sharing them. Texts that are not ids are not sent; without ids

@@ -15,6 +15,7 @@ use url::Url;
 use super::breaker::{AfterFailure, Breaker};
 use super::model::FileInfo;
 use crate::TenantLimits;
+use crate::config::redact::without_credentials;
 use crate::telemetry::context::{REQUEST_ID, TRACEPARENT};
 use crate::{redacted_json_error, traces};
 
@@ -30,12 +31,15 @@ const MAX_RESPONSE_BYTES: usize = 16 << 20;
 const LARGE_RESPONSE_BYTES: usize = 256 << 10;
 /// Maximum number of large responses that are read at once.
 const MAX_LARGE_RESPONSES: usize = 4;
-/// Maximum number of bytes that are read of an error response.
+/// The name of the system service in its index.
+const SYSTEM_NAME: &str = "Drover system";
+/// Maximum number of bytes that are read of an error response or of the index.
 const MAX_ERROR_BYTES: usize = 64 << 10;
 
 /// Calls the operation.
 pub(super) struct Resolver {
     http: reqwest::Client,
+    index: Url,
     resolve: Url,
     health: Url,
     breaker: Breaker,
@@ -85,6 +89,7 @@ impl Resolver {
         anyhow::ensure!(parsed.has_host(), "service.system_url names no host");
         Ok(Self {
             http: crate::http::client(ATTEMPT_TIMEOUT)?,
+            index: format!("{base}/").parse()?,
             resolve: format!("{base}/v1/files/resolve").parse()?,
             health: format!("{base}/healthz").parse()?,
             breaker: Breaker::new(),
@@ -97,6 +102,25 @@ impl Resolver {
     pub(super) async fn is_reachable(&self) -> bool {
         let probe = self.http.get(self.health.clone()).timeout(PROBE_TIMEOUT).send();
         probe.await.is_ok_and(|response| response.status().is_success())
+    }
+
+    /// Asks the program at the base URL for its name. Returns the URL, for people.
+    ///
+    /// # Errors
+    /// Fails if there is no response, or if another program answers.
+    pub(super) async fn check(&self) -> anyhow::Result<String> {
+        let response = self.http.get(self.index.clone()).send().await.and_then(Response::error_for_status);
+        let failed = |error| crate::http::failure(error, &self.index);
+        let mut response = response.map_err(failed)?;
+        let mut bytes = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(failed)?
+            && bytes.len() < MAX_ERROR_BYTES
+        {
+            bytes.extend_from_slice(&chunk);
+        }
+        let index: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        anyhow::ensure!(index["name"] == SYSTEM_NAME, "the program that answers is not {SYSTEM_NAME}");
+        Ok(without_credentials(self.index.clone()).to_string())
     }
 
     /// Returns how long the circuit breaker stays open, or `None` if calls are possible.

@@ -1,5 +1,6 @@
 //! The command line of every service.
 
+mod checks;
 mod healthcheck;
 mod parser;
 mod progress;
@@ -19,6 +20,7 @@ use super::tables::{migrations, options};
 use super::{Service, start};
 use crate::auth::Verifier;
 use crate::config::{Config, DatabaseConfig};
+pub use checks::Checks;
 use progress::ProgressPrinter;
 
 /// Exit code of `migrate --pending` if there are pending migrations.
@@ -77,7 +79,9 @@ async fn run<S: Service>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
     match matches.subcommand() {
         None | Some(("serve", _)) => serve::serve::<S>(config).await?,
         Some(("migrate", arguments)) => return migrate::<S>(&config.database, arguments.get_flag("pending")),
-        Some(("check-config", _)) => check_config::<S>(&config).await?,
+        Some(("check-config", arguments)) => {
+            check_config::<S>(&config, Checks::new(arguments.get_flag("offline"))).await?;
+        }
         Some(("healthcheck", arguments)) => {
             let path = if arguments.get_flag("live") { "healthz" } else { "readyz" };
             healthcheck::healthcheck(&config.server.host, config.server.port, path).await?;
@@ -126,19 +130,41 @@ fn migrate<S: Service>(database: &DatabaseConfig, only_list: bool) -> anyhow::Re
     Ok(if only_list && !names.is_empty() { PENDING_EXIT_CODE.into() } else { ExitCode::SUCCESS })
 }
 
-/// Prints the configuration, and validates it as far as possible without starting the service.
-async fn check_config<S: Service>(config: &Config<S::Settings>) -> anyhow::Result<()> {
+/// Prints the configuration, and tries what it names.
+async fn check_config<S: Service>(config: &Config<S::Settings>, mut checks: Checks) -> anyhow::Result<()> {
     println!("{}", config.describe());
     start::check(config)?;
-    let verifier = Verifier::open(&config.auth).await?;
-    S::check(&config.service, Data::new(verifier)).await?;
-    let options = options::<S>(&config.database);
-    Database::check(&options)?;
-    if !config.database.migrate {
-        Database::check_migrated(&options, migrations::<S>())?;
+    let verifier = Data::new(Verifier::new(&config.auth)?);
+    let remedy = "auth.jwks_url (DROVER_AUTH__JWKS_URL) or auth.jwks_file (DROVER_AUTH__JWKS_FILE) must name the JWKS \
+                  document of the identity provider";
+    if verifier.has_remote_keys() {
+        checks.run_online("keys", remedy, verifier.check()).await;
+    } else {
+        checks.run("keys", remedy, verifier.check()).await;
     }
-    println!(
-        "# the configuration is valid; the keys, the database and the dependencies in section service can be opened"
-    );
+    let remedy = "change database.url (DROVER_DATABASE__URL or DROVER_DATABASE__URL_FILE)";
+    let database = check_database::<S>(config.database.clone());
+    if config.database.url.expose_secret().starts_with("sqlite:") {
+        checks.run("database", remedy, database).await;
+    } else {
+        checks.run_online("database", remedy, database).await;
+    }
+    S::check(&config.service, verifier, &mut checks).await?;
+    checks.finish()?;
+    println!("# the configuration is valid");
     Ok(())
+}
+
+/// Connects to the database. Returns what was found, for people.
+async fn check_database<S: Service>(config: DatabaseConfig) -> anyhow::Result<String> {
+    let check = move || {
+        let options = options::<S>(&config);
+        let found = Database::check(&options, migrations::<S>())?;
+        if !config.migrate {
+            Database::check_migrated(&options, migrations::<S>())?;
+        }
+        Ok(found)
+    };
+    let found = tokio::task::spawn_blocking(check).await?;
+    found.map_err(|error: anyhow::Error| crate::http::explain_unresolved(error, "of database.url"))
 }

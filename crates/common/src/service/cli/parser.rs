@@ -57,13 +57,15 @@ fn common_commands() -> [Command; 6] {
         .arg(flag("pending", "Changes nothing: lists the pending migrations, and exits with 3 if there are any")),
         command(
             "check-config",
-            "Prints the settings without secrets, and tries the keys, the database and the dependencies in section service",
+            "Prints the settings without secrets, and tries the keys, the database and the dependencies in section \
+             service: one line for each, ok or failed with the reason",
             [
                 "the settings of serve; may run while the service runs",
-                "if serve could start",
+                "if nothing failed",
                 "check-config --config /etc/drover/service.toml",
             ],
-        ),
+        )
+        .arg(flag("offline", "Leaves out what needs the network")),
         command(
             "healthcheck",
             "Checks whether the service on this machine is ready, with a timeout of 5 s",

@@ -29,7 +29,7 @@ impl Service for Echo {
     fn migrations() -> Migrations {
         const SQLITE: EmbeddedMigrations = embed_migrations!("tests/migrations/sqlite");
         const POSTGRES: EmbeddedMigrations = embed_migrations!("tests/migrations/postgres");
-        Migrations { sqlite: SQLITE, postgres: POSTGRES }
+        Migrations { sqlite: SQLITE, postgres: POSTGRES, shared: false }
     }
 
     fn routes(v1: &mut ServiceConfig) {

@@ -6,11 +6,11 @@ use testkit::TestDatabase;
 
 use super::*;
 
-/// Runs `logistics check-config` with these settings.
+/// Runs `logistics check-config --offline` with these settings.
 fn check(settings: &[(&str, &str)]) -> Output {
     let directory = tempfile::tempdir().unwrap();
     Command::new(env!("CARGO_BIN_EXE_logistics"))
-        .arg("check-config")
+        .args(["check-config", "--offline"])
         .env("DROVER_DATABASE__URL", format!("sqlite://{}/l.sqlite", directory.path().display()))
         .env("DROVER_AUTH__JWKS_FILE", testkit::jwks_file())
         .env("DROVER_AUTH__ISSUER", testkit::ISSUER)

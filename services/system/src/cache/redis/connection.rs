@@ -7,6 +7,7 @@ use std::time::Duration;
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, RedisError, cmd};
 use anyhow::{Context, Result, bail, ensure};
+use common::http::explain_unresolved;
 use common::traces::{KeyValue, client_span, record_error};
 use metrics::Counter;
 use tokio::sync::watch;
@@ -47,15 +48,7 @@ impl RedisConnection {
     /// # Errors
     /// Fails if the URL is invalid.
     pub(super) async fn open(url: &str) -> Result<Self> {
-        let invalid_url = || {
-            format!(
-                "{} must be `memory:` or the URL of a Redis, for example `redis://cache.internal:6379/0` or \
-                 `rediss://cache.internal:6379/0`",
-                setting("cache_url")
-            )
-        };
-        ensure!(url.starts_with("redis://") || url.starts_with("rediss://"), invalid_url());
-        let client = Client::open(url).with_context(invalid_url)?;
+        let client = client(url)?;
         let current = Arc::new(CurrentConnection::new(None));
         let mut reconnector = JoinSet::new();
         reconnector.spawn(keep_connected(client, current.clone()));
@@ -152,6 +145,34 @@ async fn keep_connected(client: Client, current: Arc<CurrentConnection>) {
         }
         sleep(RECONNECT_DELAY).await;
     }
+}
+
+/// Creates a client. Does not connect.
+fn client(url: &str) -> Result<Client> {
+    let invalid_url = || {
+        format!(
+            "{} must be `memory:` or the URL of a Redis, for example `redis://cache.internal:6379/0` or \
+             `rediss://cache.internal:6379/0`",
+            setting("cache_url")
+        )
+    };
+    ensure!(url.starts_with("redis://") || url.starts_with("rediss://"), invalid_url());
+    Client::open(url).with_context(invalid_url)
+}
+
+/// Returns a check that Redis answers. Its result is the address, for people.
+pub(super) fn check(url: &str) -> Result<impl Future<Output = Result<String>> + use<>> {
+    let client = client(url)?;
+    Ok(async move {
+        let address = client.get_connection_info().addr().clone();
+        let connection = timeout(CONNECT_TIMEOUT, connect(&client)).await;
+        let connected = connection.with_context(|| format!("{address} does not answer"))?;
+        let host = address.to_string();
+        connected.map_err(|error| {
+            explain_unresolved(error, host.rsplit_once(':').map_or(&*host, |(host, _)| host))
+        })?;
+        Ok(format!("Redis at {address}"))
+    })
 }
 
 /// Connects and checks that Redis responds.

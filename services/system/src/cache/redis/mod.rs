@@ -58,6 +58,14 @@ impl RedisBackend {
         })
     }
 
+    /// Returns a check that Redis answers, whose result is for people.
+    ///
+    /// # Errors
+    /// Fails if the URL is invalid.
+    pub(super) fn check(url: &str) -> Result<impl Future<Output = Result<String>> + use<>> {
+        connection::check(url)
+    }
+
     fn redis_key(&self, key: &str) -> String {
         format!("{}{key}", self.entry_prefix)
     }

@@ -41,7 +41,11 @@ pub(super) async fn open_bucket(settings: &Settings) -> anyhow::Result<CloudStor
     Ok(store)
 }
 
-fn build(settings: &Settings) -> anyhow::Result<CloudStore> {
+/// Creates the client of a bucket. Does not connect.
+///
+/// # Errors
+/// One sentence that says which setting to change.
+pub(super) fn build(settings: &Settings) -> anyhow::Result<CloudStore> {
     let Ok(url) = Url::parse(&settings.store_url) else { bail!(EXPECTED) };
     let Some(bucket) = url.host_str().filter(|bucket| !bucket.is_empty()) else { bail!(EXPECTED) };
     ensure!(

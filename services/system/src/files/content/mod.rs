@@ -11,6 +11,7 @@
 //! remove it. A concurrent upload of the same content finds no row and stores its own content under another name.
 
 mod builder;
+mod check;
 mod cloud;
 mod error;
 mod local;

@@ -1,5 +1,6 @@
 //! Creation of single loads, and batch imports.
 
+use std::collections::HashMap;
 use std::fs;
 use std::time::Instant;
 
@@ -55,9 +56,15 @@ pub fn create(env: &BenchEnvironment) -> Result<()> {
     Ok(())
 }
 
-/// Returns requests that create loads.
+/// Returns requests that create loads, each by its organiser.
 pub fn create_requests(env: &BenchEnvironment, service: &ServiceProcess) -> Result<Requests> {
-    post_requests(env, &service.token(None), "/v1/loads/organiser", create_bodies())
+    let mut tokens = HashMap::new();
+    let requests = create_bodies().into_iter().map(|body| {
+        let organiser = body["organiserId"].as_str().unwrap_or_default().to_owned();
+        let token = tokens.entry(organiser).or_insert_with_key(|id| service.token(Some(id)));
+        (token.clone(), body)
+    });
+    post_requests(env, "/v1/loads/organiser", requests)
 }
 
 /// Returns loads to create, the same in every run.
@@ -79,22 +86,19 @@ pub fn create_bodies() -> Vec<Value> {
         .collect()
 }
 
-/// Writes POST requests with JSON bodies.
+/// Writes POST requests, each with its token and its JSON body.
 pub fn post_requests(
     env: &BenchEnvironment,
-    token: &str,
     path: &str,
-    bodies: impl IntoIterator<Item = Value>,
+    requests: impl IntoIterator<Item = (String, Value)>,
 ) -> Result<Requests> {
-    let mut requests = Vec::new();
-    for body in bodies {
+    let mut written = Vec::new();
+    for (token, body) in requests {
         let file = env.temp_path("body.json");
         fs::write(&file, body.to_string()).with_context(|| format!("cannot write {}", file.display()))?;
-        requests.push((path, Some(file)));
+        written.push((token, file));
     }
-    let bearer = format!("Bearer {token}");
-    let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
-    Requests::write(env.temp_path("requests"), &headers, "POST", requests)
+    Requests::post(env.temp_path("requests"), path, &written)
 }
 
 /// Imports batches of 10,000 loads. The baseline inserts as many rows in one transaction, or by `\copy`.
