@@ -76,12 +76,12 @@ fn check_config_shows_settings_and_rejects_invalid_ones() {
     assert_fails(&system_url("nonsense"), "system_url");
     assert_fails(
         &system_url("http://nowhere.invalid"),
-        "system: the host nowhere.invalid cannot be resolved",
+        "the host nowhere.invalid cannot be resolved",
     );
     // Another service.
     let other = testkit::block_on(TestDatabase::empty(Backend::Sqlite));
     let other = Process::start(PROGRAM, &[("DATABASE__URL", &other.url)]);
-    assert_fails(&system_url(&other.url), "the program that answers is not Drover system");
+    assert_fails(&system_url(&other.url), " is not Drover system");
     assert_fails(&execute(&[("DATABASE__UR", &url)], &["check-config"]), "ur");
     let days = "service.notification_retention_days (DROVER_SERVICE__NOTIFICATION_RETENTION_DAYS)";
     for number in ["0", "-1", "36501", "1000000000", "1e9"] {

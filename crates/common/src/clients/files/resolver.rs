@@ -110,7 +110,8 @@ impl Resolver {
     /// Fails if there is no response, or if another program answers.
     pub(super) async fn check(&self) -> anyhow::Result<String> {
         let response = self.http.get(self.index.clone()).send().await.and_then(Response::error_for_status);
-        let failed = |error| crate::http::failure(error, &self.index);
+        let url = without_credentials(self.index.clone());
+        let failed = |error| crate::http::failure(error, &self.index).context(format!("cannot call {url}"));
         let mut response = response.map_err(failed)?;
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(failed)?
@@ -119,8 +120,8 @@ impl Resolver {
             bytes.extend_from_slice(&chunk);
         }
         let index: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-        anyhow::ensure!(index["name"] == SYSTEM_NAME, "the program that answers is not {SYSTEM_NAME}");
-        Ok(without_credentials(self.index.clone()).to_string())
+        anyhow::ensure!(index["name"] == SYSTEM_NAME, "the program at {url} is not {SYSTEM_NAME}");
+        Ok(url.to_string())
     }
 
     /// Returns how long the circuit breaker stays open, or `None` if calls are possible.
