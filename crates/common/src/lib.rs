@@ -11,6 +11,7 @@ pub mod catalogue;
 pub mod clients;
 pub mod config;
 mod extract;
+pub mod history;
 pub mod http;
 mod middleware;
 mod migrations;

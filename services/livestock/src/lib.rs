@@ -25,7 +25,7 @@ use webhooks::Webhooks;
 
 use breeds::Breeds;
 use categories::Categories;
-use listings::FacetService;
+use listings::{Editor, FacetService, FormValidators};
 
 pub use config::Settings;
 
@@ -41,8 +41,17 @@ pub struct Livestock {
     shares: Shares,
     categories: Arc<Categories>,
     breeds: Breeds,
+    form_validators: FormValidators,
     facets: Arc<FacetService>,
     webhooks: Webhooks,
+}
+
+impl Livestock {
+    /// Returns what is needed to edit listings.
+    fn editor(&self) -> Editor<'_> {
+        let Self { form_validators: validators, categories, breeds, .. } = self;
+        Editor { validators, categories, breeds }
+    }
 }
 
 impl Service for Livestock {
@@ -105,6 +114,7 @@ impl Service for Livestock {
             files,
             categories: Arc::new(Categories::open(settings.categories_file.as_deref())?),
             breeds: Breeds::embedded()?,
+            form_validators: FormValidators::new()?,
             facets: Arc::default(),
             webhooks: Webhooks::open(settings.webhook_options(), context)?,
         })

@@ -7,6 +7,7 @@ mod csv_columns;
 mod currency;
 mod demo;
 mod document_point;
+mod edit;
 mod events;
 mod facets;
 mod form;
@@ -23,6 +24,7 @@ mod store;
 
 pub(crate) use background::{rebuild_stale_rows, run_background, run_snapshots};
 pub(crate) use demo::create_demo_data;
+pub(crate) use edit::{Editor, FormValidators};
 pub(crate) use facets::FacetService;
 pub(crate) use handlers::routes;
 pub(crate) use metrics::register_metrics;

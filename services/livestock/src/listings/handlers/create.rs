@@ -12,6 +12,7 @@ use crate::Livestock;
 use crate::listings::category_forms::{
     BeddingForm, CategoryForm, CattleForm, FeedForm, SheepForm, WorkingDogForm,
 };
+use crate::listings::events::Actor;
 use crate::listings::model::{Listing, Status};
 use crate::listings::store;
 
@@ -105,9 +106,9 @@ async fn create<F: CategoryForm>(
         let category = new.category;
         let listing = new.into_listing(&caller.user_id, organisation, files.references()?);
         let share = files.share(caller, listing.id, &[&listing.organisation_id], listing.audience());
-        let response = created(&listing, &service.public_url)?;
+        let (response, creator) = (created(&listing, &service.public_url)?, caller.clone());
         Ok(move |c: &mut _| {
-            store::create(c, &listing, category)?;
+            store::create(c, &listing, category, Actor::of(&creator))?;
             files::record(c, share.as_ref())?;
             Ok((response.clone(), share.clone()))
         })
