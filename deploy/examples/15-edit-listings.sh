@@ -1,6 +1,6 @@
 # Listings are edited while they are drafts or active. The history tells who changed what.
 
-# Carys offers ewe lambs, with a wrong price and the postcode of her neighbour.
+# Carys offers ewe lambs, with a wrong price. Their place on the map follows from the postcode.
 curl "$LIVESTOCK/v1/listings/sheep" \
     -H "Authorization: Bearer $CARYS" \
     -H "Content-Type: application/json" \
@@ -9,7 +9,7 @@ curl "$LIVESTOCK/v1/listings/sheep" \
   "type": "selling",
   "isDraft": false,
   "categoryIds": [1],
-  "location": {"address": {"city": "Brecon", "postcode": "LD3 7EG", "countryISO": "GB"}, "coordinates": {"lat": 51.9469, "lon": -3.3915}},
+  "location": {"address": {"city": "Brecon", "postcode": "LD3 7EG", "countryISO": "GB"}},
   "price": {"type": "fixed", "pricePerUnit": {"amount": 11, "currency": "GBP"}},
   "files": null,
   "description": "Thirty Beulah ewe lambs.",
@@ -25,6 +25,7 @@ curl "$LIVESTOCK/v1/listings/$LAMBS" \
     -H "Authorization: Bearer $CARYS"
 # expect 200
 # header ETag: "1"
+# check location.coordinatesSource = postcode
 
 # Carys mends the price and sells five fewer, provided that nobody has changed the listing since.
 curl -X PATCH "$LIVESTOCK/v1/listings/$LAMBS" \

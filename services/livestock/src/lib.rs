@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use actix_web::web::{self, Data};
 use common::files::{FileClient, Shares};
+use common::places::PlaceClient;
 use common::{Service, ServiceContext, Verifier};
 use database::{Database, Migrations};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
@@ -25,7 +26,7 @@ use webhooks::Webhooks;
 
 use breeds::Breeds;
 use categories::Categories;
-use listings::{Editor, FacetService, FormValidators};
+use listings::{Editor, FacetService, FormValidators, LocationCompleter};
 
 pub use config::Settings;
 
@@ -39,6 +40,7 @@ pub struct Livestock {
     public_url: String,
     files: Arc<FileClient>,
     shares: Shares,
+    places: PlaceClient,
     categories: Arc<Categories>,
     breeds: Breeds,
     form_validators: FormValidators,
@@ -111,6 +113,7 @@ impl Service for Livestock {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
             shares: Shares::new(&context.db, &context.traces, files.clone()),
+            places: PlaceClient::new(files.clone()),
             files,
             categories: Arc::new(Categories::open(settings.categories_file.as_deref())?),
             breeds: Breeds::embedded()?,
@@ -134,7 +137,9 @@ impl Service for Livestock {
     }
 
     async fn background(service: Data<Self>) {
+        let completer = LocationCompleter { db: &service.db, places: &service.places };
         tokio::join!(
+            completer.run(|| service.webhooks.wake()),
             listings::run_background(&service.db, &service.facets),
             listings::run_snapshots(&service.db),
             service.shares.run(),

@@ -88,6 +88,17 @@ diesel::table! {
 }
 
 diesel::table! {
+    // Listings whose postcode is still to be looked up, because system was unavailable.
+    due_locations (listing_id) {
+        listing_id -> database::IdSql,
+        // The next look-up. While one runs: the end of its lease.
+        due_at -> database::TimestampSql,
+        // Look-ups so far.
+        attempts -> Integer,
+    }
+}
+
+diesel::table! {
     wishlists (user_id, listing_id) {
         user_id -> Text,
         listing_id -> database::IdSql,

@@ -105,3 +105,19 @@ testkit::on_both! {
         assert_eq!(events(&app, &id).await, before);
     }
 }
+
+#[test]
+fn a_page_of_a_history_is_read_in_the_order_of_an_index() {
+    testkit::block_on(async {
+        let (app, farm) = (start(Backend::Sqlite).await, User::of("farm"));
+        let id = create(&app, &farm, &full()).await;
+        app.record_statements();
+        app.get(&format!("/v1/listings/{id}/events?limit=1&offset=1")).by(&farm).send().await.ok();
+        let statements = app.take_statements();
+        let list =
+            statements.iter().find(|sql| sql.starts_with("SELECT") && sql.contains("user_name")).unwrap();
+        let plan = app.query_plan(list);
+        assert!(plan.contains("listing_events_listing (listing_id=? AND n>?)"), "{plan}");
+        assert!(!plan.contains("B-TREE"), "{plan}");
+    });
+}

@@ -20,6 +20,7 @@ mod model;
 mod nearby;
 mod pages;
 mod plans;
+mod postcodes;
 mod postgres_plans;
 mod refusals;
 mod reports;

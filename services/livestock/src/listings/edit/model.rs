@@ -9,6 +9,7 @@ use super::form::ListingPatch;
 use super::form_validators::FormValidators;
 use crate::breeds::Breeds;
 use crate::categories::Categories;
+use crate::listings::location::Location;
 use crate::listings::model::{Listing, NewListing, Status};
 
 /// Members of listings, and of the forms that create them, that no patch can change.
@@ -47,6 +48,9 @@ impl Editor<'_> {
         patch.check_names(&READ_ONLY, &REQUIRED, errors);
         if patch.removes("description") && !patch.is_blank("description") {
             errors.push("description", Code::Required, "is required and cannot be removed");
+        }
+        if patch.pointer("/location/coordinatesSource").is_some() {
+            errors.push("location.coordinatesSource", Code::Inconsistent, "cannot be edited");
         }
         let Some(stored) = stored else { return };
         if let Err(Error::Validation(invalid)) = self.result(patch, stored) {
@@ -106,6 +110,9 @@ impl Editor<'_> {
         }
         if named("location") {
             listing.location = new.location;
+            if let (Some(location), Some(before)) = (&mut listing.location, &stored.listing.location) {
+                location.keep_coordinates_of(before);
+            }
         }
         if named("price") {
             listing.price = new.price;
@@ -160,7 +167,7 @@ fn form_of(listing: &Listing) -> Value {
         "type": listing.kind,
         "isDraft": listing.status == Status::Draft,
         "categoryIds": listing.category_ids,
-        "location": listing.location,
+        "location": listing.location.as_ref().map(Location::as_requested),
         "price": listing.price,
         "files": listing.files,
         "description": listing.description,

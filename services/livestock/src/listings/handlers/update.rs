@@ -2,7 +2,7 @@
 
 use actix_web::patch;
 use actix_web::web::Data;
-use common::files::{self, FoundFiles};
+use common::files::{self, FoundFiles, PublicCall};
 use common::validation::ValidationErrors;
 use common::wire::FileReference;
 use common::{Body, Caller, Error, ErrorResponses, JsonResponse, MergePatch, PathId, Precondition};
@@ -12,6 +12,7 @@ use crate::examples;
 use crate::listings::edit::{ListingPatch, StoredListing, store};
 use crate::listings::events::{Actor, NewEvent, changes};
 use crate::listings::model::Listing;
+use crate::listings::postcodes::{self, Finding};
 
 /// Edit a listing
 ///
@@ -42,8 +43,8 @@ pub(super) async fn update_listing(
     let (patch, _) = body
         .check_with_added_files(rules, &service.files, &caller, |patch| patch.members.files(), &present)
         .await?;
-    let named = match look_up_files(&service, &caller, found, &condition, &patch).await {
-        Ok(named) => named,
+    let LookedUp { named, finding } = match look_up(&service, &caller, found, &condition, &patch).await {
+        Ok(looked_up) => looked_up,
         Err(error) => {
             let files = patch.members.files();
             return Err(service.files.report_unknown_before(&caller, files, &present, error).await);
@@ -55,7 +56,8 @@ pub(super) async fn update_listing(
         let (stored, editor) = (store::find_stored(c, &caller, id)?, app.editor());
         editor.check(&patch, &stored, &caller, &condition)?;
         let before = &stored.listing;
-        let listing = editor.apply(&patch, &stored, &named.references()?)?;
+        let mut listing = editor.apply(&patch, &stored, &named.references()?)?;
+        let is_due = patch.names("location") && finding.complete(&mut listing);
         let changes = changes(before, &listing);
         if changes.is_empty() {
             return Ok((JsonResponse::json(before)?.revision(stored.revision), None));
@@ -64,6 +66,9 @@ pub(super) async fn update_listing(
         let share = named.added(&before.files).share(&caller, id, &owner, listing.audience());
         let event = NewEvent { changes, ..NewEvent::new(&listing, Some(before.status), Actor::of(&caller)) };
         let response = store::update(c, &stored, &event)?;
+        if patch.names("location") {
+            postcodes::store::set_due(c, id, is_due)?;
+        }
         files::record(c, share.as_ref())?;
         Ok::<_, Error>((response, share))
     };
@@ -79,17 +84,27 @@ async fn find(service: &Livestock, caller: &Caller, path: &PathId) -> Result<Sto
     service.db.read(move |c| store::find_stored(c, &reader, id)).await
 }
 
-/// Checks the request against the present listing, and looks up the files that the patch adds.
-async fn look_up_files(
+/// What system knows of a patch.
+struct LookedUp {
+    /// The files that the patch names.
+    named: FoundFiles,
+    /// The coordinates of the postcode, if the patch changes the location.
+    finding: Finding,
+}
+
+/// Checks the request against the present listing, and looks up the files that the patch adds, and the postcode.
+async fn look_up(
     service: &Livestock,
     caller: &Caller,
     found: Result<StoredListing, Error>,
     condition: &Precondition,
     patch: &MergePatch<ListingPatch>,
-) -> Result<FoundFiles, Error> {
+) -> Result<LookedUp, Error> {
     let stored = found?;
     service.editor().check(patch, &stored, caller, condition)?;
     let named = service.files.look_up_added(caller, patch.members.files(), &stored.listing.files).await?;
-    named.references()?;
-    Ok(named)
+    let listing = service.editor().apply(patch, &stored, &named.references()?)?;
+    let location = listing.location.as_ref().filter(|_| patch.names("location"));
+    let finding = postcodes::find(&service.places, &PublicCall::of(caller), location).await;
+    Ok(LookedUp { named, finding })
 }
