@@ -11,6 +11,7 @@ pub mod catalogue;
 pub mod clients;
 pub mod config;
 mod extract;
+pub mod history;
 pub mod http;
 mod middleware;
 mod migrations;
@@ -25,7 +26,7 @@ mod tenants;
 pub mod wire;
 
 pub use auth::{Admin, Authorized, Caller, Member, MemberOrAdmin, Organisation, Policy, Verifier};
-pub use clients::files;
+pub use clients::{files, places};
 pub use config::Config;
 pub use extract::idempotency::{self, Effect, Fingerprint, Idempotency};
 pub use extract::{Body, MergePatch, PathId, Query, multipart};

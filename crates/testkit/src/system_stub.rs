@@ -12,7 +12,8 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use crate::User;
 
-/// Serves `POST /v1/files/resolve` for the added files and `GET /healthz`, until this is dropped.
+/// Serves `POST /v1/files/resolve` for the added files, address searches and locations for the added postcodes, and
+/// `GET /healthz`, until this is dropped.
 pub struct SystemStub {
     server: MockServer,
     state: Arc<Mutex<State>>,
@@ -28,6 +29,10 @@ struct State {
     delay: Option<(usize, Duration)>,
     /// White space appended to responses, in bytes.
     padding: usize,
+    /// Postcodes with their coordinates.
+    postcodes: Vec<(String, [f64; 2])>,
+    /// Status of responses about places, if not 200.
+    places_status: Option<u16>,
 }
 
 impl SystemStub {
@@ -36,6 +41,10 @@ impl SystemStub {
         let (server, state) = (MockServer::start().await, Arc::<Mutex<State>>::default());
         let resolve = Mock::given(method("POST")).and(path("/v1/files/resolve"));
         resolve.respond_with(Resolve(state.clone())).mount(&server).await;
+        for route in [ADDRESSES, LOCATION] {
+            let places = Mock::given(method("GET")).and(path(route));
+            places.respond_with(Places(state.clone())).mount(&server).await;
+        }
         let health = Mock::given(method("GET")).and(path("/healthz"));
         health.respond_with(ResponseTemplate::new(200)).mount(&server).await;
         Self { server, state }
@@ -66,6 +75,23 @@ impl SystemStub {
     /// Archives a file. Calls no longer find it.
     pub fn archive(&self, id: &str) {
         self.state.lock().archived.insert(id.to_owned());
+    }
+
+    /// Adds a postcode.
+    pub fn add_postcode(&self, postcode: &str, lat: f64, lon: f64) {
+        self.state.lock().postcodes.push((postcode.to_owned(), [lat, lon]));
+    }
+
+    /// Sets the status of responses about places. `None` restores 200.
+    pub fn set_places_status(&self, status: Option<u16>) {
+        self.state.lock().places_status = status;
+    }
+
+    /// Returns the texts of the address searches so far.
+    pub async fn address_searches(&self) -> Vec<String> {
+        let requests = self.server.received_requests().await.unwrap_or_default();
+        let searches = requests.iter().filter(|request| request.url.path() == ADDRESSES);
+        searches.map(|request| parameter(request, "query")).collect()
     }
 
     /// Sets the status of responses to calls that share files. `None` restores 200.
@@ -134,5 +160,49 @@ impl Respond for Resolve {
             Some((from, delay)) if ids.len() >= from => response.set_delay(delay),
             _ => response,
         }
+    }
+}
+
+const ADDRESSES: &str = "/v1/public/addresses";
+const LOCATION: &str = "/v1/public/locations/address";
+
+/// Returns a query parameter, or an empty text without it.
+fn parameter(request: &Request, name: &str) -> String {
+    let value = request.url.query_pairs().find(|(other, _)| other == name);
+    value.map(|(_, value)| value.into_owned()).unwrap_or_default()
+}
+
+/// The id of a postcode is `postcode:` and its text.
+struct Places(Arc<Mutex<State>>);
+
+impl Respond for Places {
+    fn respond(&self, request: &Request) -> ResponseTemplate {
+        assert!(!request.headers.contains_key("authorization"), "places are public");
+        let state = self.0.lock();
+        if let Some(status) = state.places_status {
+            return ResponseTemplate::new(status);
+        }
+        let is_search = request.url.path() == ADDRESSES;
+        let text = if is_search {
+            parameter(request, "query")
+        } else {
+            parameter(request, "id").replace("postcode:", "")
+        };
+        let found = state.postcodes.iter().find(|(postcode, _)| *postcode == text);
+        let Some((postcode, [lat, lon])) = found else {
+            let nothing = ResponseTemplate::new(if is_search { 200 } else { 404 });
+            return nothing.set_body_json(json!({"results": []}));
+        };
+        ResponseTemplate::new(200).set_body_json(if is_search {
+            let hit = json!({"id": format!("postcode:{postcode}"), "type": "postcode", "text": postcode, "source": "stub"});
+            let mut best = hit.clone();
+            best["results"] = json!([hit]);
+            best
+        } else {
+            json!({
+                "threeWords": "a.b.c", "address": {"countryName": "United Kingdom", "countryISO": "GB"},
+                "coordinates": {"lat": lat, "lon": lon},
+            })
+        })
     }
 }

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use actix_web::web::{self, Data};
 use common::cli::Checks;
 use common::files::{FileClient, Shares};
+use common::places::PlaceClient;
 use common::{Service, ServiceContext, Verifier};
 use database::{Database, Migrations};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
@@ -26,7 +27,7 @@ use webhooks::Webhooks;
 
 use breeds::Breeds;
 use categories::Categories;
-use listings::FacetService;
+use listings::{Editor, FacetService, FormValidators, LocationCompleter};
 
 pub use config::Settings;
 
@@ -40,10 +41,20 @@ pub struct Livestock {
     public_url: String,
     files: Arc<FileClient>,
     shares: Shares,
+    places: PlaceClient,
     categories: Arc<Categories>,
     breeds: Breeds,
+    form_validators: FormValidators,
     facets: Arc<FacetService>,
     webhooks: Webhooks,
+}
+
+impl Livestock {
+    /// Returns what is needed to edit listings.
+    fn editor(&self) -> Editor<'_> {
+        let Self { form_validators: validators, categories, breeds, .. } = self;
+        Editor { validators, categories, breeds }
+    }
 }
 
 impl Service for Livestock {
@@ -104,9 +115,11 @@ impl Service for Livestock {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
             shares: Shares::new(&context.db, &context.traces, files.clone()),
+            places: PlaceClient::new(files.clone()),
             files,
             categories: Arc::new(Categories::open(settings.categories_file.as_deref())?),
             breeds: Breeds::embedded()?,
+            form_validators: FormValidators::new()?,
             facets: Arc::default(),
             webhooks: Webhooks::open(settings.webhook_options(), context)?,
         })
@@ -126,7 +139,9 @@ impl Service for Livestock {
     }
 
     async fn background(service: Data<Self>) {
+        let completer = LocationCompleter { db: &service.db, places: &service.places };
         tokio::join!(
+            completer.run(|| service.webhooks.wake()),
             listings::run_background(&service.db, &service.facets),
             listings::run_snapshots(&service.db),
             service.shares.run(),

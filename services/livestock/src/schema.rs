@@ -49,6 +49,8 @@ diesel::table! {
         document -> database::JsonSql,
         // Whether the listing was cancelled before it was published.
         cancelled_as_draft -> Bool,
+        // The number of the revision, from 1. Grows by one with each change.
+        revision -> BigInt,
     }
 }
 
@@ -70,11 +72,29 @@ diesel::table! {
         position -> BigInt,
         listing_id -> database::IdSql,
         user_id -> Text,
-        // NULL: the listing was created.
+        // NULL: the listing was created. The same as `to_status`: the listing was edited.
         from_status -> Nullable<Text>,
         to_status -> Text,
         reason -> Nullable<Text>,
         at -> database::TimestampSql,
+        // NULL if an older version wrote the event, as are the next three columns.
+        id -> Nullable<database::IdSql>,
+        user_name -> Nullable<Text>,
+        // NULL also if the user acted for no organisation.
+        organisation_id -> Nullable<Text>,
+        // Members of requests with their values before and after, as JSON. NULL also if the event has none.
+        changes -> Nullable<database::JsonSql>,
+    }
+}
+
+diesel::table! {
+    // Listings whose postcode is still to be looked up, because system was unavailable.
+    due_locations (listing_id) {
+        listing_id -> database::IdSql,
+        // The next look-up. While one runs: the end of its lease.
+        due_at -> database::TimestampSql,
+        // Look-ups so far.
+        attempts -> Integer,
     }
 }
 

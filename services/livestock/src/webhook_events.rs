@@ -5,6 +5,8 @@ use webhooks::{DataSchema, EventDescription};
 
 /// A listing became visible to everybody.
 pub(crate) const PUBLISHED: &str = "listing.published";
+/// An active listing was edited.
+pub(crate) const UPDATED: &str = "listing.updated";
 /// A listing was closed.
 pub(crate) const CLOSED: &str = "listing.closed";
 
@@ -15,7 +17,7 @@ const fn of_listing(name: &'static str, summary: &'static str) -> EventDescripti
 
 const EVENTS: [EventDescription; 4] = [
     of_listing(PUBLISHED, "A listing was published."),
-    of_listing("listing.updated", "An active listing was edited."),
+    of_listing(UPDATED, "An active listing was edited."),
     of_listing(CLOSED, "A listing was closed."),
     EventDescription {
         name: "listing.matched",

@@ -1,3 +1,4 @@
 //! Clients of other services.
 
 pub mod files;
+pub mod places;

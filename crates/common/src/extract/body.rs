@@ -177,10 +177,10 @@ fn parse<T: DeserializeOwned>(
         value = items.remove(0);
     }
     let is_patch = operation.body_form == BodyForm::MergePatch;
-    let patch = if is_patch { Some(PatchedNames::of(&value)?) } else { None };
+    let patch = if is_patch { Some((PatchedNames::of(&value)?, value.clone())) } else { None };
     errors.extend(if is_patch { schema.check_patch(&mut value) } else { schema.check(&mut value) });
     let value = match patch {
-        Some(names) => names.with_members(value),
+        Some((names, patch)) => names.with_members(value, patch),
         None => value,
     };
     match serde_json::from_value(value) {

@@ -13,6 +13,8 @@ pub struct MergePatch<T> {
     /// The members with a value.
     pub members: T,
     names: PatchedNames,
+    /// The patch as it was sent.
+    patch: Value,
 }
 
 /// The names of the members of a merge patch.
@@ -43,9 +45,9 @@ impl PatchedNames {
         })
     }
 
-    /// Returns the JSON form of a [`MergePatch`].
-    pub(crate) fn with_members(self, members: Value) -> Value {
-        json!({ "members": members, "names": self })
+    /// Returns the JSON form of a [`MergePatch`]: `members` are those with a value, `patch` is what was sent.
+    pub(crate) fn with_members(self, members: Value, patch: Value) -> Value {
+        json!({ "members": members, "names": self, "patch": patch })
     }
 }
 
@@ -76,6 +78,16 @@ impl<T> MergePatch<T> {
         if self.names(member) { value } else { current }
     }
 
+    /// Returns the value at a JSON pointer in the patch, if the patch names it.
+    pub fn pointer(&self, pointer: &str) -> Option<&Value> {
+        self.patch.pointer(pointer)
+    }
+
+    /// Applies the patch to a document. Objects within it are merged as well.
+    pub fn apply_to(&self, document: &mut Value) {
+        merge(document, &self.patch);
+    }
+
     /// Adds an error for each member that no patch can change (`inconsistent`), and for each that no patch can remove.
     pub fn check_names(&self, read_only: &[&str], required: &[&str], errors: &mut ValidationErrors) {
         for name in read_only.iter().filter(|name| self.names(name)) {
@@ -91,13 +103,54 @@ impl<T> MergePatch<T> {
     }
 }
 
+/// The algorithm of RFC 7396, section 2.
+fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        target.clone_from(patch);
+        return;
+    };
+    if !target.is_object() {
+        *target = json!({});
+    }
+    let Some(members) = target.as_object_mut() else { return };
+    for (name, value) in patch {
+        if value.is_null() {
+            members.remove(name);
+        } else {
+            merge(members.entry(name).or_insert(Value::Null), value);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn patch(value: &Value) -> MergePatch<Value> {
         let names = PatchedNames::of(value).unwrap();
-        serde_json::from_value(names.with_members(value.clone())).unwrap()
+        serde_json::from_value(names.with_members(value.clone(), value.clone())).unwrap()
+    }
+
+    /// The test cases of RFC 7396, appendix A, with an object as the patch.
+    #[test]
+    fn patches_are_applied_by_the_rfc() {
+        for (document, patched, expected) in [
+            (json!({"a": "b"}), json!({"a": "c"}), json!({"a": "c"})),
+            (json!({"a": "b"}), json!({"b": "c"}), json!({"a": "b", "b": "c"})),
+            (json!({"a": "b"}), json!({"a": null}), json!({})),
+            (json!({"a": "b", "b": "c"}), json!({"a": null}), json!({"b": "c"})),
+            (json!({"a": ["b"]}), json!({"a": "c"}), json!({"a": "c"})),
+            (json!({"a": "c"}), json!({"a": ["b"]}), json!({"a": ["b"]})),
+            (json!({"a": {"b": "c"}}), json!({"a": {"b": "d", "c": null}}), json!({"a": {"b": "d"}})),
+            (json!({"a": [{"b": "c"}]}), json!({"a": [1]}), json!({"a": [1]})),
+            (json!({"e": null}), json!({"a": 1}), json!({"e": null, "a": 1})),
+            (json!([1, 2]), json!({"a": "b", "c": null}), json!({"a": "b"})),
+            (json!({}), json!({"a": {"bb": {"ccc": null}}}), json!({"a": {"bb": {}}})),
+        ] {
+            let mut merged = document.clone();
+            patch(&patched).apply_to(&mut merged);
+            assert_eq!(merged, expected, "{document} {patched}");
+        }
     }
 
     #[test]

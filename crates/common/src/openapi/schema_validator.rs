@@ -28,7 +28,18 @@ impl<T: ToSchema + DeserializeOwned + Default> SchemaValidator<T> {
 
     /// Normalizes and validates a value. Returns it with the default value for each invalid member, and the errors.
     pub fn check(&self, mut value: Value) -> (T, ValidationErrors) {
-        let mut errors = self.0.check(&mut value);
+        let errors = self.0.check(&mut value);
+        Self::parse(value, errors)
+    }
+
+    /// Normalizes and validates the result of a merge patch as [`SchemaValidator::check`] does. A blank text removes
+    /// only texts.
+    pub fn check_patched(&self, mut value: Value) -> (T, ValidationErrors) {
+        let errors = self.0.check_patch(&mut value);
+        Self::parse(value, errors)
+    }
+
+    fn parse(value: Value, mut errors: ValidationErrors) -> (T, ValidationErrors) {
         let value = serde_json::from_value(value).unwrap_or_else(|error| {
             // `Schema::check` removes what the type cannot represent, unless there are too many errors.
             if errors.is_empty() {

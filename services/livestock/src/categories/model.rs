@@ -73,6 +73,11 @@ impl Categories {
         None
     }
 
+    /// Returns true if there is a category with an id, which clients send as a JSON number.
+    pub(crate) fn exists(&self, id: f64) -> bool {
+        catalogue::whole_id(id).is_some_and(|id| self.0.contains_key(&id))
+    }
+
     /// Returns the category with an id, which clients send as a JSON number, if it is the main category `main` or part
     /// of it.
     pub(crate) fn find_within(&self, id: f64, main: i32) -> Option<i32> {

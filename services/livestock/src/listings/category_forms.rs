@@ -46,7 +46,7 @@ pub(crate) trait CategoryForm: Sized {
 }
 
 /// A new listing of sheep.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[schema(example = json!({
     "type": "selling", "isDraft": false, "categoryIds": [1, 105],
     "location": {
@@ -85,7 +85,7 @@ impl CategoryForm for SheepForm {
 }
 
 /// A new listing of cattle.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[schema(example = json!({
     "type": "selling", "isDraft": false, "categoryIds": [2, 206],
     "location": {
@@ -129,7 +129,7 @@ impl CategoryForm for CattleForm {
 }
 
 /// A new listing of a working dog.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[schema(example = json!({
     "type": "selling", "isDraft": false, "categoryIds": [3, 301],
     "location": {
@@ -169,7 +169,7 @@ impl CategoryForm for WorkingDogForm {
 }
 
 /// A new listing of feed.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[schema(example = json!({
     "type": "selling", "isDraft": false, "categoryIds": [4, 401],
     "location": {
@@ -200,7 +200,7 @@ impl CategoryForm for FeedForm {
 }
 
 /// A new listing of bedding.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[schema(example = json!({
     "type": "selling", "isDraft": false, "categoryIds": [5, 501],
     "location": {

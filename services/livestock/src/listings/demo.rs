@@ -5,6 +5,7 @@ use database::{Database, Id};
 use serde_json::{Value, json};
 
 use super::category_forms::{CategoryForm, CattleForm};
+use super::events::Actor;
 use super::model::Listing;
 use super::store;
 use crate::breeds::Breeds;
@@ -42,12 +43,18 @@ pub(crate) async fn create_demo_data(
     db.write(move |c| {
         for (listing, category) in &listings {
             if !store::exists(c, listing.id)? {
-                store::create(c, listing, *category)?;
+                let actor = Actor { user_name: Some(name_of(&listing.user_id)), ..Actor::creator(listing) };
+                store::create(c, listing, *category, actor)?;
             }
         }
         Ok(())
     })
     .await
+}
+
+/// Returns the name of a user.
+fn name_of(user: &str) -> &'static str {
+    if user == OWNER[0] { "Carys" } else { "Gethin" }
 }
 
 fn body(title: &str, is_draft: bool) -> Value {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::location::Location;
+use super::location::{Location, LocationForm};
 use super::model::{Kind, NewListing, Status};
 use super::price::Price;
 use crate::categories::Categories;
@@ -26,7 +26,7 @@ pub(crate) struct ListingForm {
     #[schema(required = true, max_items = 50)]
     category_ids: Vec<f64>,
     #[schema(required = true)]
-    location: Option<Location>,
+    location: Option<LocationForm>,
     #[schema(required = true)]
     price: Price,
     #[schema(required = true, max_items = 50)]
@@ -71,7 +71,7 @@ impl ListingForm {
             is_draft: self.is_draft,
             category,
             category_ids,
-            location: self.location,
+            location: self.location.map(Location::from),
             price: self.price.normalized(),
             files: self.files.unwrap_or_default(),
             description: self.description.0,

@@ -1,6 +1,7 @@
 //! The location of animals or supplies (`docs/api/listings.md`, "Create"). It is stored as it was sent, except that the
-//! postcode is normalized.
+//! postcode is normalized, and that missing coordinates are those of the postcode.
 
+use common::places::PostcodeQuery;
 use common::wire::{Name, Postcode};
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
@@ -24,6 +25,43 @@ pub(crate) struct Location {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub coordinates: Option<Coordinates>,
+    /// `postcode`: the coordinates are those of the postcode. Absent: the request had them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub coordinates_source: Option<CoordinatesSource>,
+}
+
+/// Where coordinates come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum CoordinatesSource {
+    Postcode,
+}
+
+/// The location in a request.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schema(as = NewLocation)]
+pub(crate) struct LocationForm {
+    /// The three-word address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    three_words: Option<Name>,
+    /// The postal address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    address: Option<Address>,
+    /// The coordinates. Without them, the listing gets those of the postcode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    coordinates: Option<Coordinates>,
+}
+
+impl From<LocationForm> for Location {
+    fn from(form: LocationForm) -> Self {
+        let LocationForm { three_words, address, coordinates } = form;
+        Self { three_words, address, coordinates, coordinates_source: None }
+    }
 }
 
 /// A postal address.
@@ -79,9 +117,38 @@ impl Location {
     pub(crate) fn point(&self) -> Option<Point> {
         self.coordinates.as_ref()?.point()
     }
+
+    /// Returns the location as requests state it: without the coordinates of its postcode.
+    pub(crate) fn as_requested(&self) -> Self {
+        let is_given = self.coordinates_source.is_none();
+        let coordinates = self.coordinates.clone().filter(|_| is_given);
+        Self { coordinates, coordinates_source: None, ..self.clone() }
+    }
+
+    /// Returns the postcode whose coordinates the location lacks. `None` if it has coordinates, or no postcode.
+    pub(crate) fn postcode_query(&self) -> Option<PostcodeQuery> {
+        let address = self.address.as_ref().filter(|_| self.coordinates.is_none())?;
+        let country = address.country_iso.as_ref().map(|code| code.0.to_uppercase());
+        Some(PostcodeQuery { postcode: address.postcode.as_ref()?.0.clone(), country })
+    }
+
+    /// Takes the coordinates of the postcode from the location before a change, if the postcode is the same.
+    pub(crate) fn keep_coordinates_of(&mut self, before: &Self) {
+        let query = self.postcode_query();
+        if query.is_some() && before.coordinates.is_some() && query == before.as_requested().postcode_query()
+        {
+            self.coordinates.clone_from(&before.coordinates);
+            self.coordinates_source = before.coordinates_source;
+        }
+    }
 }
 
 impl Coordinates {
+    /// Returns the coordinates of a point. `None` if a number is not finite.
+    pub(crate) fn new(lat: f64, lon: f64) -> Option<Self> {
+        Some(Self { lat: Number::from_f64(lat)?, lon: Number::from_f64(lon)? })
+    }
+
     /// Returns the point.
     pub(crate) fn point(&self) -> Option<Point> {
         Some(Point { lat: self.lat.as_f64()?, lon: self.lon.as_f64()? })

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use common::Error;
 use common::wire::FileReference;
+use common::{Caller, Error};
 use database::{Id, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -145,6 +145,18 @@ impl Listing {
             Status::Draft => None,
             Status::Active => Some(PUBLISHED),
             Status::Sold | Status::Found | Status::Cancelled => Some(CLOSED),
+        }
+    }
+
+    /// Checks that the caller may change the listing.
+    ///
+    /// # Errors
+    /// 403 unless the caller acts for the listing's organisation or is `admin`.
+    pub(crate) fn check_owner(&self, caller: &Caller) -> Result<(), Error> {
+        if caller.admin || caller.acts_for(&self.organisation_id) {
+            Ok(())
+        } else {
+            Err(Error::Forbidden("This listing is another organisation's."))
         }
     }
 

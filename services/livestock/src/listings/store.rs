@@ -1,18 +1,19 @@
 //! Queries on single listings. Reads for a caller start from [`visible`]. Every change follows a read in the same
 //! transaction.
 
-use common::{Caller, Error};
+use common::{Caller, Error, Revised};
 use database::{Amount, AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, Bool, Text};
 use webhooks::{Event, Subject};
 
+use super::events::{self, Actor, NewEvent};
 use super::geo::Point;
 use super::location::Location;
 use super::model::{Listing, Status};
 use super::search_fields::lines;
-use crate::schema::listing_events::{self, dsl as e};
+use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::{self, dsl as l};
 use crate::schema::spellings::{self, dsl as s};
 
@@ -63,7 +64,7 @@ const MAX_REBUILT_ROWS: i64 = 500;
 /// A row of a listing: the columns that searches filter and sort by, and the document. `schema.rs` has the units.
 #[derive(Insertable, AsChangeset)]
 #[diesel(table_name = listings, treat_none_as_default_value = false, treat_none_as_null = true)]
-struct ListingRow {
+pub(super) struct ListingRow {
     id: Id,
     organisation_id: String,
     kind: &'static str,
@@ -89,11 +90,11 @@ struct ListingRow {
     y: Option<f64>,
     z: Option<f64>,
     derived: i32,
-    document: Json,
+    pub(super) document: Json,
 }
 
 impl ListingRow {
-    fn of(listing: &Listing, category: i32) -> Result<Self, Error> {
+    pub(super) fn of(listing: &Listing, category: i32) -> Result<Self, Error> {
         let fields = listing.search_fields();
         let point = listing.location.as_ref().and_then(Location::point);
         let [x, y, z] = point.map(Point::unit_vector).map_or([None; 3], |vector| vector.map(Some));
@@ -130,17 +131,28 @@ impl ListingRow {
 }
 
 /// Stores a new listing of a main category, with its first event.
-pub(crate) fn create(c: &mut AnyConnection, listing: &Listing, category: i32) -> Result<(), Error> {
+pub(crate) fn create(
+    c: &mut AnyConnection,
+    listing: &Listing,
+    category: i32,
+    actor: Actor<'_>,
+) -> Result<(), Error> {
     let row = ListingRow::of(listing, category)?;
     diesel::insert_into(listings::table).values(&row).execute(c)?;
-    record_event(c, listing, &listing.user_id, None, None)?;
-    report(c, listing, &row.document)?;
+    events::store::record(c, &NewEvent::new(listing, None, actor))?;
+    report(c, listing.status_event(), listing, &row.document)?;
     record_spellings(c, listing)
 }
 
-/// Stores the deliveries of the event that reports the status of a listing to the webhooks of its organisation.
-fn report(c: &mut AnyConnection, listing: &Listing, document: &Json) -> Result<(), Error> {
-    if let Some(name) = listing.status_event() {
+/// Stores the deliveries of an event, if there is one, that reports a change of a listing to the webhooks of its
+/// organisation.
+pub(super) fn report(
+    c: &mut AnyConnection,
+    event: Option<&'static str>,
+    listing: &Listing,
+    document: &Json,
+) -> Result<(), Error> {
+    if let Some(name) = event {
         let subject = Subject { organisations: [&listing.organisation_id, ""], document };
         webhooks::emit(c, Event { name, member: "listing", subject })?;
     }
@@ -169,11 +181,13 @@ pub(crate) fn change_status(
         l::status.eq(to.as_str()),
         l::document.eq(&document),
         l::cancelled_as_draft.eq(from == Status::Draft && to == Status::Cancelled),
+        l::revision.eq(l::revision + 1),
     );
     diesel::update(listings::table.find(id)).set(changes).execute(c)?;
     let reason = (to != Status::Active).then_some(to.as_str());
-    record_event(c, &listing, &caller.user_id, Some(from), reason)?;
-    report(c, &listing, &document)?;
+    let event = NewEvent { reason, ..NewEvent::new(&listing, Some(from), Actor::of(caller)) };
+    events::store::record(c, &event)?;
+    report(c, listing.status_event(), &listing, &document)?;
     record_spellings(c, &listing)?;
     Ok((listing, true))
 }
@@ -191,26 +205,6 @@ pub(crate) fn find_publishable(
     Ok(listing.status.check_transition(Status::Active)?.then_some(listing))
 }
 
-/// Records the event that gave a listing its current status. The database assigns the event's position.
-fn record_event(
-    c: &mut AnyConnection,
-    listing: &Listing,
-    user_id: &str,
-    from: Option<Status>,
-    reason: Option<&str>,
-) -> Result<(), Error> {
-    let event = (
-        e::listing_id.eq(listing.id),
-        e::user_id.eq(user_id),
-        e::from_status.eq(from.map(Status::as_str)),
-        e::to_status.eq(listing.status.as_str()),
-        e::reason.eq(reason),
-        e::at.eq(Timestamp::now()),
-    );
-    diesel::insert_into(listing_events::table).values(event).execute(c)?;
-    Ok(())
-}
-
 #[diesel::declare_sql_function]
 extern "SQL" {
     /// Inserts the terms that are not there. Returns their number.
@@ -219,7 +213,7 @@ extern "SQL" {
 
 /// Records the terms of a published listing. The first listing with a breed or society determines its spelling in
 /// facets. The terms are written in ascending order, so that concurrent transactions cannot deadlock.
-fn record_spellings(c: &mut AnyConnection, listing: &Listing) -> Result<(), Error> {
+pub(super) fn record_spellings(c: &mut AnyConnection, listing: &Listing) -> Result<(), Error> {
     if matches!(listing.status, Status::Draft | Status::Cancelled) {
         return Ok(());
     }
@@ -245,25 +239,33 @@ fn record_spellings(c: &mut AnyConnection, listing: &Listing) -> Result<(), Erro
 /// # Errors
 /// 404 if the listing does not exist, 403 if it belongs to another organisation and was never published.
 pub(crate) fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Json, Error> {
-    let document = visible(caller).filter(l::id.eq(id)).select(l::document).first(c).optional()?;
-    document.map_or_else(|| Err(not_visible(c, id)), Ok)
+    Ok(Json(find_revised(c, caller, id)?.document))
+}
+
+/// Returns the document of a listing and its revision.
+///
+/// # Errors
+/// As [`find`].
+pub(crate) fn find_revised(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Revised, Error> {
+    let found = visible(caller).filter(l::id.eq(id)).select((l::document, l::revision));
+    let Some((document, revision)) = found.first::<(Json, i64)>(c).optional()? else {
+        return Err(not_visible(c, id));
+    };
+    Ok(Revised { document: document.0, revision })
 }
 
 /// Returns a listing that the caller may change.
 ///
 /// # Errors
 /// 404 if the listing does not exist, 403 if it belongs to another organisation.
-fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Listing, Error> {
+pub(super) fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Listing, Error> {
     let listing: Listing = find(c, caller, id)?.parse()?;
-    if caller.admin || caller.acts_for(&listing.organisation_id) {
-        Ok(listing)
-    } else {
-        Err(Error::Forbidden("This listing is another organisation's."))
-    }
+    listing.check_owner(caller)?;
+    Ok(listing)
 }
 
 /// Returns the error for a listing that the caller cannot see.
-fn not_visible(c: &mut AnyConnection, id: Id) -> Error {
+pub(super) fn not_visible(c: &mut AnyConnection, id: Id) -> Error {
     let message = "This listing is another organisation's and was never published.";
     exists(c, id).map_or_else(|error| error, |exists| Error::forbidden_or_not_found(exists, message))
 }
@@ -306,7 +308,7 @@ pub(super) fn rebuild_stale_rows(c: &mut AnyConnection) -> Result<RebuildStep, E
         // The oldest version wrote no events.
         let events = e::listing_events.filter(e::listing_id.eq(id)).select(e::n);
         if !diesel::select(diesel::dsl::exists(events)).get_result::<bool>(c)? {
-            record_event(c, &listing, &listing.user_id, None, None)?;
+            events::store::record(c, &NewEvent::new(&listing, None, Actor::creator(&listing)))?;
         }
     }
     Ok(if rows.is_empty() { RebuildStep::FoundNone } else { RebuildStep::RebuiltSome })

@@ -54,7 +54,12 @@ testkit::on_both! {
                     .json(json!({"reason": "other", "message": null})).leaves_unchanged(format!("{reported}/reports")),
             ])),
             ("list_reports_of_listing", AccessRule::Admin),
-            ("list_events_of_listing", AccessRule::Admin),
+            ("list_events_of_listing", AccessRule::Restricted(vec![
+                own(format!("{secret}/events")), own(format!("{never_published}/events")), own(format!("{reported}/events")),
+            ])),
+            ("update_listing", AccessRule::Restricted([secret, reported].map(|path| {
+                own(path.clone()).json(json!({"description": "edited"})).leaves_unchanged(path)
+            }).into())),
             ("add_listing_to_wishlist", AccessRule::Restricted(vec![change(secret, "wishlist"), change(&never_published, "wishlist")])),
             ("remove_listing_from_wishlist", AccessRule::Restricted(vec![change(secret, "wishlist"), change(&never_published, "wishlist")])),
             ("list_categories", AccessRule::AnyCaller("the catalogue belongs to no organisation")),

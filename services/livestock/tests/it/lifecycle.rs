@@ -2,7 +2,7 @@
 
 use livestock::{Livestock, Settings};
 use serde_json::{Value, json};
-use testkit::{App, Backend, TestRequest, User};
+use testkit::{App, Backend, TestRequest, TestResponse, User};
 
 use crate::sample::{create, full, ids, search, start, with};
 
@@ -23,6 +23,17 @@ pub async fn draft(app: &App, user: &User) -> String {
 
 pub async fn read(app: &App, user: &User, id: &str) -> Value {
     app.get(&format!("/v1/listings/{id}")).by(user).send().await.ok()
+}
+
+/// Edits a listing.
+pub async fn patch(app: &App, user: &User, id: &str, members: &Value) -> TestResponse {
+    app.call("PATCH", &format!("/v1/listings/{id}")).by(user).json(members).send().await
+}
+
+/// Returns the revision of a listing.
+pub async fn revision(app: &App, id: &str) -> i64 {
+    let reply = app.get(&format!("/v1/listings/{id}")).by(&User::admin()).send().await;
+    reply.header("etag").trim_matches('"').parse().unwrap()
 }
 
 pub async fn events(app: &App, id: &str) -> Vec<Value> {

@@ -1,11 +1,12 @@
 //! Listings that an older version of the service wrote, before this version or beside it.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::{App, Backend, User};
 
-use crate::lifecycle::{draft, to};
+use crate::lifecycle::{draft, events, patch, revision, to};
 use crate::sample::{create, full, plain, search, start};
 
 /// Inserts a listing as after migration 20261121000300: without coordinates, spellings and events.
@@ -70,7 +71,59 @@ const MARK_CANCELLED_DRAFTS: [[&str; 2]; 2] = [
     ],
 ];
 
+/// The scripts that revert and repeat the migration that adds revisions and full events.
+const ADD_HISTORY: [[&str; 2]; 2] = [
+    [
+        include_str!("../../migrations/sqlite/20261126000100_add_listing_history/down.sql"),
+        include_str!("../../migrations/postgres/20261126000100_add_listing_history/down.sql"),
+    ],
+    [
+        include_str!("../../migrations/sqlite/20261126000100_add_listing_history/up.sql"),
+        include_str!("../../migrations/postgres/20261126000100_add_listing_history/up.sql"),
+    ],
+];
+
 testkit::on_both! {
+    async fn listings_of_the_previous_version_have_the_history_that_is_known(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let id = draft(&app, &farm).await;
+        to(&app, &farm, &id, "active").send().await.ok();
+        let before = events(&app, &id).await;
+        run_scripts(&app, backend, ADD_HISTORY);
+        // The previous release beside this one.
+        change_as_before(&app, backend, &id, "active", "sold");
+        let after = events(&app, &id).await;
+        let known = |kind: &str, more: Value| {
+            let mut event = json!({"type": kind, "userId": "user-of-farm"});
+            event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            event
+        };
+        let expected = [
+            known("created", json!({"id": after[0]["id"], "atUTC": before[0]["atUTC"], "to": "draft"})),
+            known("published", json!({"id": after[1]["id"], "atUTC": before[1]["atUTC"], "from": "draft", "to": "active"})),
+            known("closed", json!({"id": after[2]["id"], "atUTC": after[2]["atUTC"], "from": "active", "to": "sold", "userId": "u"})),
+        ];
+        assert_eq!(after, expected);
+        let ids: BTreeSet<_> = after.iter().map(|event| event["id"].as_str().unwrap()).collect();
+        assert!(ids.len() == 3 && ids.iter().all(|id| id.len() == 36), "{ids:?}");
+        assert_eq!(events(&app, &id).await, after, "the ids stay");
+        assert_eq!(revision(&app, &id).await, 2, "the change raised the revision");
+        let page = app.get(&format!("/v1/listings/{id}/events?limit=1&offset=1")).by(&farm).send().await.ok();
+        assert_eq!(page, json!([after[1]]));
+    }
+
+    async fn listings_of_the_previous_version_are_edited(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let id = create(&app, &farm, &full()).await;
+        run_scripts(&app, backend, ADD_HISTORY);
+        let edited = patch(&app, &farm, &id, &json!({"tags": ["new"]})).await;
+        assert_eq!(edited.header("etag"), "\"2\"");
+        assert_eq!(events(&app, &id).await[1]["changes"]["tags"]["to"], json!(["new"]));
+        // Publishing and closing by this release raises the revision once.
+        to(&app, &farm, &id, "sold").send().await.ok();
+        assert_eq!(revision(&app, &id).await, 3);
+    }
+
     async fn cancelled_drafts_of_the_previous_version_stay_private(backend) {
         let (app, farm, stranger) = (start(backend).await, User::of("farm"), User::of("stranger"));
         let mut ids = Vec::new();
@@ -122,7 +175,6 @@ testkit::on_both! {
         let facets = app.get(&format!("/v1/listings?docs=false&{near}")).by(&a).send().await.ok();
         assert_eq!(facets["filters"]["f:commodityBreed"], json!([{"value": "Old Breed", "count": 2}]));
         assert_eq!(facets["total"], 2);
-        let events = app.get(&format!("/v1/listings/{id}/events")).by(&User::admin()).send().await.ok();
-        assert_eq!(events[0]["to"], "active");
+        assert_eq!(events(&app, id).await[0]["to"], "active");
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use testkit::{App, User, WebhookReceiver, wait_until};
 use wiremock::{Request, ResponseTemplate};
 
-use crate::lifecycle::{draft, read};
+use crate::lifecycle::{draft, patch, read};
 use crate::sample::{create, full};
 
 /// Returns settings that allow receivers on this machine, with retries without backoff.
@@ -46,6 +46,8 @@ testkit::on_both! {
         let webhook = register(&app, "farm", &own.url(), &ALL).await;
         register(&app, "other", &other.url(), &ALL).await;
         let draft = draft(&app, &farm).await;
+        // Editing a draft sends nothing.
+        patch(&app, &farm, &draft, &json!({"description": "draft"})).await.ok();
         let publish = format!("/v1/listings/{draft}/publish");
         let mut expected = Vec::new();
         for _ in 0..2 {
@@ -54,13 +56,18 @@ testkit::on_both! {
         expected.push(("listing.published", read(&app, &farm, &draft).await));
         let direct = create(&app, &farm, &full()).await;
         expected.push(("listing.published", read(&app, &farm, &direct).await));
+        let members = json!({"description": "edited"});
+        for _ in 0..2 {
+            patch(&app, &farm, &direct, &members).await.ok();
+        }
+        expected.push(("listing.updated", read(&app, &farm, &direct).await));
         for _ in 0..2 {
             close(&app, &direct, "sold").await;
         }
         expected.push(("listing.closed", read(&app, &farm, &direct).await));
-        let mut messages: Vec<_> = own.wait_for(3).await.iter().map(body).collect();
+        let mut messages: Vec<_> = own.wait_for(4).await.iter().map(body).collect();
         messages.sort_by_key(|message| message["id"].to_string());
-        assert_eq!(messages.len(), 3);
+        assert_eq!(messages.len(), 4);
         for (message, (event, listing)) in messages.iter().zip(&expected) {
             assert_eq!(message, &json!({
                 "id": message["id"], "type": event, "timestamp": message["timestamp"], "data": {"listing": listing},
@@ -69,10 +76,10 @@ testkit::on_both! {
         let path = format!("/v1/webhooks/{}/deliveries", webhook["id"].as_str().unwrap());
         wait_until(async || {
             let all = app.get(&path).by(&farm).send().await.ok();
-            all.as_array().unwrap().len() == 3 && all.as_array().unwrap().iter().all(|d| d["status"] == "delivered")
+            all.as_array().unwrap().len() == 4 && all.as_array().unwrap().iter().all(|d| d["status"] == "delivered")
         }).await;
         let requests = own.requests().await;
-        assert_eq!(requests.len(), 3);
+        assert_eq!(requests.len(), 4);
         let secret = webhook["secret"].as_str().unwrap();
         assert!(requests.iter().all(|request| {
             request.headers["webhook-signature"].to_str().unwrap() == testkit::webhook_signature(request, secret)

@@ -5,10 +5,9 @@
 
 use std::time::{Duration, Instant};
 
-use metrics::{Counter, Gauge, Histogram};
 use parking_lot::Mutex;
 
-use crate::telemetry;
+use super::breaker_metrics::BreakerMetrics;
 
 /// Number of consecutive failures after which the service is probed.
 const PROBE_THRESHOLD: u32 = 3;
@@ -21,11 +20,7 @@ const OPEN_TIME: Duration = Duration::from_secs(5);
 /// The breaker. Closed, it permits all calls. Open, it permits none for [`OPEN_TIME`], and then one trial call.
 pub(super) struct Breaker {
     state: Mutex<State>,
-    open: Gauge,
-    not_tried: Counter,
-    answered: Counter,
-    failed: Counter,
-    seconds: Histogram,
+    metrics: BreakerMetrics,
 }
 
 #[derive(Default)]
@@ -62,14 +57,12 @@ pub(super) enum AfterFailure {
 impl Breaker {
     /// Creates a closed breaker and registers its metrics.
     pub(super) fn new() -> Self {
-        Self {
-            state: Mutex::default(),
-            open: telemetry::metrics::file_breaker_open(),
-            not_tried: telemetry::metrics::file_calls("not_tried"),
-            answered: telemetry::metrics::file_calls("answered"),
-            failed: telemetry::metrics::file_calls("failed"),
-            seconds: telemetry::metrics::file_call_seconds(),
-        }
+        Self { state: Mutex::default(), metrics: BreakerMetrics::registered() }
+    }
+
+    /// Creates a closed breaker without metrics.
+    pub(super) fn without_metrics() -> Self {
+        Self { state: Mutex::default(), metrics: BreakerMetrics::none() }
     }
 
     /// Returns the permission for a call of this tenant, or `None` while the breaker is open.
@@ -77,7 +70,7 @@ impl Breaker {
         let (mut state, now) = (self.state.lock(), Instant::now());
         let is_trial = match state.open_until {
             Some(until) if now < until => {
-                self.not_tried.increment(1);
+                self.metrics.not_tried.increment(1);
                 return None;
             }
             Some(_) => {
@@ -115,13 +108,13 @@ impl Breaker {
     /// Closes the breaker. Does not clear the failed tenants; only a success does.
     fn close(&self, state: &mut State) {
         (state.failures, state.open_until, state.on_trial) = (0, None, false);
-        self.open.set(0.0);
+        self.metrics.open.set(0.0);
     }
 
     fn open(&self, state: &mut State) {
         let until = Instant::now() + OPEN_TIME;
         (state.failures, state.open_until, state.on_trial) = (0, Some(until), false);
-        self.open.set(1.0);
+        self.metrics.open.set(1.0);
     }
 
     fn close_after_success(&self) {
@@ -136,20 +129,20 @@ impl Permit<'_> {
     pub(super) fn success(mut self) {
         self.reported = true;
         self.breaker.close_after_success();
-        self.breaker.answered.increment(1);
+        self.breaker.metrics.answered.increment(1);
     }
 
     /// Reports that the service responded, but that the response cannot be used. Calls of others may still succeed.
     pub(super) fn unusable(mut self) {
         self.reported = true;
         self.breaker.close_after_success();
-        self.breaker.failed.increment(1);
+        self.breaker.metrics.failed.increment(1);
     }
 
     /// Reports that the service did not respond.
     pub(super) fn failure(mut self) -> AfterFailure {
         self.reported = true;
-        self.breaker.failed.increment(1);
+        self.breaker.metrics.failed.increment(1);
         if self.is_trial {
             return AfterFailure::Probe;
         }
@@ -176,7 +169,7 @@ impl Permit<'_> {
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        self.breaker.seconds.record(self.started.elapsed().as_secs_f64());
+        self.breaker.metrics.seconds.record(self.started.elapsed().as_secs_f64());
         if self.is_trial && !self.reported {
             // The call was cancelled, because its client disconnected: the next call is a trial.
             let mut state = self.breaker.state.lock();

@@ -125,6 +125,11 @@ impl FileClient {
         Ok(found)
     }
 
+    /// Returns what makes the calls.
+    pub(super) fn resolver(&self) -> &Resolver {
+        &self.0
+    }
+
     /// Returns how long the circuit breaker stays open, or `None` if calls are possible.
     pub(super) fn blocked_for(&self) -> Option<Duration> {
         self.0.blocked_for()

@@ -8,8 +8,10 @@
 
 mod body;
 mod breaker;
+mod breaker_metrics;
 mod client;
 mod found;
+mod get;
 mod model;
 mod resolver;
 mod shares;
@@ -19,6 +21,7 @@ mod tests;
 
 pub use client::FileClient;
 pub use found::FoundFiles;
+pub use get::PublicCall;
 pub use model::DueShare;
 pub use shares::Shares;
 pub use store::record;

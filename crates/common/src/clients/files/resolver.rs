@@ -38,13 +38,17 @@ const MAX_ERROR_BYTES: usize = 64 << 10;
 
 /// Calls the operation.
 pub(super) struct Resolver {
-    http: reqwest::Client,
+    pub(super) http: reqwest::Client,
+    /// The base URL of the system service, without a slash at the end.
+    pub(super) base: String,
     index: Url,
     resolve: Url,
     health: Url,
     breaker: Breaker,
+    /// The breaker of calls about public resources.
+    pub(super) public_breaker: Breaker,
     large_responses: Semaphore,
-    tenant_calls: TenantLimits,
+    pub(super) tenant_calls: TenantLimits,
 }
 
 /// The caller on whose behalf a call is made.
@@ -89,7 +93,9 @@ impl Resolver {
         anyhow::ensure!(parsed.has_host(), "service.system_url names no host");
         Ok(Self {
             http: crate::http::client(ATTEMPT_TIMEOUT)?,
+            base: base.to_owned(),
             index: format!("{base}/").parse()?,
+            public_breaker: Breaker::without_metrics(),
             resolve: format!("{base}/v1/files/resolve").parse()?,
             health: format!("{base}/healthz").parse()?,
             breaker: Breaker::new(),

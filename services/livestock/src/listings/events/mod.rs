@@ -1,6 +1,8 @@
-//! The history of a listing's status, for admins. `listings/store.rs` writes an event with every change.
+//! The history of listings (`docs/api/listings.md`, "History"): an event for each change, in its transaction.
 
+mod changes;
 mod model;
 pub(crate) mod store;
 
-pub(crate) use model::ListingEvent;
+pub(crate) use changes::changes;
+pub(crate) use model::{Actor, ListingEvent, NewEvent};

@@ -114,11 +114,9 @@ fn private_spellings(c: &mut AnyConnection, rows: &[FacetColumns]) -> Result<Vec
         let documents = l::listings.filter(l::id.eq_any(ids)).order(l::id).select(l::document);
         for document in documents.load::<Json>(c)? {
             let Ok(listing) = document.parse::<Listing>() else { continue };
-            let terms = listing.terms().into_iter();
-            let changed =
-                terms.filter(|(term, spelling)| term != spelling && !term.starts_with(TYPE_TERM_PREFIX));
+            let breeds = listing.terms().into_iter().filter(|(term, _)| !term.starts_with(TYPE_TERM_PREFIX));
             let organisation_id = listing.organisation_id;
-            spellings.extend(changed.map(|(term, spelling)| PrivateSpelling {
+            spellings.extend(breeds.map(|(term, spelling)| PrivateSpelling {
                 organisation_id: organisation_id.clone(),
                 term,
                 spelling,

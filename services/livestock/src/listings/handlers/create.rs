@@ -2,6 +2,7 @@
 
 use actix_web::post;
 use actix_web::web::Data;
+use common::files::PublicCall;
 use common::validation::ValidationErrors;
 use common::wire::ActionResult;
 use common::{
@@ -12,8 +13,9 @@ use crate::Livestock;
 use crate::listings::category_forms::{
     BeddingForm, CategoryForm, CattleForm, FeedForm, SheepForm, WorkingDogForm,
 };
+use crate::listings::events::Actor;
 use crate::listings::model::{Listing, Status};
-use crate::listings::store;
+use crate::listings::{postcodes, store};
 
 /// Create sheep listing
 ///
@@ -103,11 +105,17 @@ async fn create<F: CategoryForm>(
     let run = idempotency.run_with_output(&service.db, fingerprint, async || {
         let files = service.files.look_up(caller, &new.files).await?;
         let category = new.category;
-        let listing = new.into_listing(&caller.user_id, organisation, files.references()?);
+        let by = PublicCall::of(caller);
+        let finding = postcodes::find(&service.places, &by, new.location.as_ref()).await;
+        let mut listing = new.into_listing(&caller.user_id, organisation, files.references()?);
+        let is_due = finding.complete(&mut listing);
         let share = files.share(caller, listing.id, &[&listing.organisation_id], listing.audience());
-        let response = created(&listing, &service.public_url)?;
+        let (response, creator) = (created(&listing, &service.public_url)?, caller.clone());
         Ok(move |c: &mut _| {
-            store::create(c, &listing, category)?;
+            store::create(c, &listing, category, Actor::of(&creator))?;
+            if is_due {
+                postcodes::store::set_due(c, listing.id, true)?;
+            }
             files::record(c, share.as_ref())?;
             Ok((response.clone(), share.clone()))
         })

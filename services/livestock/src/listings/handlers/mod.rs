@@ -6,6 +6,7 @@ mod find;
 mod list_events;
 mod publish;
 mod search;
+mod update;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -20,5 +21,6 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
         .service(publish::publish_listing)
         .service(close::close_listing)
         .service(list_events::list_events_of_listing)
-        .service(find::find_listing);
+        .service(find::find_listing)
+        .service(update::update_listing);
 }

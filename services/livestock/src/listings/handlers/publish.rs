@@ -3,7 +3,7 @@
 use actix_web::post;
 use actix_web::web::Data;
 use common::files::{self, FileClient, FoundFiles};
-use common::wire::ActionResult;
+use common::wire::{ActionResult, FileReference};
 use common::{Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, PathId};
 use database::{Database, Id};
 
@@ -30,10 +30,13 @@ pub(super) async fn publish_listing(
     let id = path.id()?;
     let response = JsonResponse::json(&ActionResult::new("The listing is published."))?;
     let run = idempotency.run_with_output(&service.db, fingerprint, async || {
-        let files = look_up_files(&service.db, &service.files, &caller, id).await?;
+        let (files, named) = look_up_files(&service.db, &service.files, &caller, id).await?;
         let caller = caller.clone();
         Ok(move |c: &mut _| {
             let (listing, changed) = store::change_status(c, &caller, id, Status::Active)?;
+            if changed && listing.files != named {
+                return Err(Error::conflict("The draft was edited at the same time. Publish it again."));
+            }
             let share = || files.share(&caller, id, &[&listing.organisation_id], listing.audience());
             let share = if changed { share() } else { None };
             files::record(c, share.as_ref())?;
@@ -51,8 +54,8 @@ pub(super) async fn publish_listing(
     Ok(response)
 }
 
-/// Looks up the files of a draft. Returns none for an active listing without calling system: the outbox retries the
-/// shares of its files that have failed.
+/// Looks up the files of a draft, and returns them with the references in the draft. Returns none for an active listing
+/// without calling system: the outbox retries the shares of its files that have failed.
 ///
 /// # Errors
 /// If system is unavailable, or a file is archived or not readable for the caller.
@@ -61,11 +64,11 @@ async fn look_up_files(
     client: &FileClient,
     caller: &Caller,
     id: Id,
-) -> Result<FoundFiles, Error> {
+) -> Result<(FoundFiles, Vec<FileReference>), Error> {
     let reader = caller.clone();
     let draft = db.read(move |c| store::find_publishable(c, &reader, id)).await?;
-    let Some(draft) = draft else { return Ok(FoundFiles::default()) };
+    let Some(draft) = draft else { return Ok((FoundFiles::default(), Vec::new())) };
     let files = client.look_up(caller, &draft.files).await?;
     files.references()?;
-    Ok(files)
+    Ok((files, draft.files))
 }

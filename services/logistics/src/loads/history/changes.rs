@@ -1,37 +1,18 @@
 //! The differences between two states of a load, by the members of requests.
 
-use std::collections::BTreeMap;
-
+use common::history::{self, Changes, Members};
 use common::wire::WeightMeasure;
-use serde::Serialize;
-use serde_json::{Value, json};
-use utoipa::ToSchema;
+use serde_json::json;
 
 use crate::loads::model::Load;
 
-/// The values of a member before and after a change. Absent: the member had, or has, no value.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
-pub(crate) struct Change {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub from: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub to: Option<Value>,
-}
-
-/// Changes by the names of request members.
-pub(crate) type Changes = BTreeMap<&'static str, Change>;
-
 /// Returns the members of requests that differ between two states of a load.
 pub(crate) fn changes(before: &Load, after: &Load) -> Changes {
-    let pairs = members(before).into_iter().zip(members(after));
-    let changed = pairs.filter(|((_, from), (_, to))| from != to);
-    changed.map(|((name, from), (_, to))| (name, Change { from, to })).collect()
+    history::changes(members(before), members(after))
 }
 
 /// Returns the members of a load as requests name them. Files have their ids and names only.
-fn members(load: &Load) -> [(&'static str, Option<Value>); 15] {
+fn members(load: &Load) -> Members<15> {
     let tonnes = |weight: &Option<WeightMeasure>| weight.as_ref().map(|measure| json!(measure.weight));
     let text = |text: &Option<String>| text.as_ref().map(|text| json!(text));
     let files: Vec<_> = load.files.iter().map(|file| json!({ "id": file.id, "name": file.name })).collect();

@@ -4,6 +4,7 @@ mod changes;
 mod model;
 mod store;
 
-pub(super) use changes::{Change, Changes, changes};
-pub(super) use model::{EventType, LoadEvent, NewEvent, order};
+pub(super) use changes::changes;
+pub(super) use common::history::{Change, Changes, order};
+pub(super) use model::{EventType, LoadEvent, NewEvent};
 pub(super) use store::{list, record};

@@ -1,13 +1,11 @@
 //! Events of loads.
 
-use common::{Caller, SortDefinition, Sorting};
-use database::search::{Nulls, SortType};
+use common::Caller;
+use common::history::{Change, Changes};
 use database::{Id, Timestamp};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
-
-use super::changes::{Change, Changes};
 
 /// What happened to a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema, strum::IntoStaticStr)]
@@ -95,13 +93,4 @@ impl<'a> NewEvent<'a> {
     pub(crate) fn new(load_id: Id, event_type: EventType, caller: &'a Caller) -> Self {
         Self { load_id, event_type, caller, reason: None, changes: Changes::new() }
     }
-}
-
-/// The order of a history, oldest first.
-static ORDER: SortDefinition<()> =
-    SortDefinition { name: "atUTC", key: (), sort_type: SortType::Number, nulls: Nulls::Never };
-
-/// Returns the order of a history.
-pub(crate) fn order() -> Sorting<()> {
-    Sorting::new(&ORDER, false)
 }

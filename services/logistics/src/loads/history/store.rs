@@ -1,11 +1,10 @@
 //! The queries on events.
 
-use common::{Error, PageRequest, ResultPage};
-use database::search::{Position, SortValue};
+use common::{Error, PageRequest, ResultPage, history};
 use database::{AnyConnection, Id, Json, Timestamp};
 use diesel::prelude::*;
 
-use super::model::{EventType, LoadEvent, NewEvent, order};
+use super::model::{EventType, LoadEvent, NewEvent};
 use crate::schema::load_events::{self, dsl as e};
 use crate::schema::loads::dsl as l;
 
@@ -55,10 +54,7 @@ pub(crate) fn list(
     let number = |index: usize| i64::try_from(index).unwrap_or(i64::MAX);
     let length = number(first.len());
     // Events of the row have the numbers -length to -1, stored ones begin at 1.
-    let last = match page.position() {
-        Some((Some(SortValue::Integer(n)), _)) => n,
-        _ => page.offset.min(length) - length - 1,
-    };
+    let last = history::last_number(page).unwrap_or(page.offset.min(length) - length - 1);
     let mut rows: Vec<(LoadEvent, i64)> = Vec::new();
     for (index, event) in first.into_iter().enumerate() {
         let n = number(index) - length;
@@ -86,11 +82,7 @@ pub(crate) fn list(
     for row in stored.load::<EventRow>(c)? {
         rows.push((event(&row)?, row.0));
     }
-    let rows = rows.iter().map(|(event, n)| {
-        let position: Position = (Some(SortValue::Integer(*n)), event.id);
-        Ok((Json::of(event)?, position))
-    });
-    let mut found = ResultPage::new(rows.collect::<Result<_, Error>>()?, page, &order());
+    let mut found = history::page(rows.iter().map(|(event, n)| (*n, event.id, event)), page)?;
     if count {
         let stored: i64 = e::load_events.filter(e::load_id.eq(load_id)).count().get_result(c)?;
         found.total = Some(stored + length);

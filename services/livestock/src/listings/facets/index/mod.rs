@@ -43,7 +43,7 @@ pub(crate) struct FacetIndex {
     spellings: HashMap<u32, Box<str>>,
     /// Spellings of breeds and societies in private listings, by number of the organisation and of the term.
     private_spellings: HashMap<(u32, u32), Spelling>,
-    /// Incremented when a public spelling is added or changed.
+    /// Incremented when a spelling is added or changed.
     spelling_version: u64,
     /// The latest changes, newest first.
     changes: VecDeque<Change>,
@@ -127,8 +127,8 @@ impl FacetIndex {
         }
     }
 
-    /// Adds spellings of private listings. Each is read with a change of such a listing, which updates cached facets,
-    /// so the version of the spellings stays the same.
+    /// Adds spellings of private listings. The latest spelling of a term in an organisation replaces earlier ones,
+    /// because drafts can be edited.
     pub(crate) fn add_private_spellings(&mut self, spellings: Vec<PrivateSpelling>) {
         for PrivateSpelling { organisation_id, term, spelling } in spellings {
             let organisation = self.texts.organisations.intern(&organisation_id);
@@ -136,8 +136,17 @@ impl FacetIndex {
             if number == UNKNOWN {
                 continue;
             }
-            let entry = self.private_spellings.entry((organisation, number));
-            entry.or_insert_with(|| Spelling::of(&term, &spelling));
+            let key = (organisation, number);
+            let known = self.private_spellings.get(&key).map(|known| known.decode(&term));
+            if known.as_deref().unwrap_or(&term) == spelling {
+                continue;
+            }
+            if term == spelling {
+                self.private_spellings.remove(&key);
+            } else {
+                self.private_spellings.insert(key, Spelling::of(&term, &spelling));
+            }
+            self.spelling_version += 1;
         }
     }
 
@@ -152,7 +161,7 @@ impl FacetIndex {
         Some(private.map_or(Cow::Borrowed(text), |private| private.decode(text)))
     }
 
-    /// Returns the version of the public spellings.
+    /// Returns the version of the spellings.
     pub(crate) fn spelling_version(&self) -> u64 {
         self.spelling_version
     }

@@ -65,10 +65,15 @@ impl Fixture {
         made.ok()["id"].as_str().unwrap().to_owned()
     }
 
-    /// Publishes or closes a listing, if its status permits it.
+    /// Publishes, edits or closes a listing, if its status permits it.
     async fn change(&self, rng: &mut StdRng, id: &str) {
         let path = format!("/v1/listings/{id}");
-        let request = match *["active", "sold", "found", "cancelled"].choose(rng).unwrap() {
+        let request = match *["active", "edited", "edited", "sold", "found", "cancelled"].choose(rng).unwrap()
+        {
+            "edited" => self.app.call("PATCH", &path).json(&json!({
+                "location": {"coordinates": {"lat": rng.random_range(-80..80)}},
+                "properties": {"type": "calves", "sexes": null, "minAge": rng.random_range(1..90)},
+            })),
             "active" => self.app.post(&format!("{path}/publish")),
             closed => self.app.post(&format!("{path}/close")).json(&json!({"status": closed})),
         };

@@ -1,0 +1,177 @@
+//! The rules of editing a listing.
+
+use common::validation::{Code, FieldError, ValidationErrors};
+use common::wire::FileReference;
+use common::{Caller, Error, MergePatch, Precondition};
+use serde_json::{Value, json};
+
+use super::form::ListingPatch;
+use super::form_validators::FormValidators;
+use crate::breeds::Breeds;
+use crate::categories::Categories;
+use crate::listings::location::Location;
+use crate::listings::model::{Listing, NewListing, Status};
+
+/// Members of listings, and of the forms that create them, that no patch can change.
+const READ_ONLY: [&str; 8] =
+    ["id", "userId", "organisationId", "organisationName", "status", "isDraft", "createdAtUTC", "distanceKm"];
+/// Members that no patch can remove. A description may be empty.
+const REQUIRED: [&str; 4] = ["type", "categoryIds", "price", "tags"];
+
+/// A listing with what its document does not show.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredListing {
+    pub listing: Listing,
+    /// The main category.
+    pub category: i32,
+    /// The number of the revision, from 1.
+    pub revision: i64,
+}
+
+/// What is needed to apply patches.
+#[derive(Clone, Copy)]
+pub(crate) struct Editor<'a> {
+    pub validators: &'a FormValidators,
+    pub categories: &'a Categories,
+    pub breeds: &'a Breeds,
+}
+
+impl Editor<'_> {
+    /// Validates a patch by the rules that its schema cannot state. The result of the patch must satisfy the rules for
+    /// creating the listing, if the caller can see the listing.
+    pub(crate) fn validate(
+        &self,
+        patch: &MergePatch<ListingPatch>,
+        stored: Option<&StoredListing>,
+        errors: &mut ValidationErrors,
+    ) {
+        patch.check_names(&READ_ONLY, &REQUIRED, errors);
+        if patch.removes("description") && !patch.is_blank("description") {
+            errors.push("description", Code::Required, "is required and cannot be removed");
+        }
+        if patch.pointer("/location/coordinatesSource").is_some() {
+            errors.push("location.coordinatesSource", Code::Inconsistent, "cannot be edited");
+        }
+        let Some(stored) = stored else { return };
+        if let Err(Error::Validation(invalid)) = self.result(patch, stored) {
+            for FieldError { path, code, message, data } in invalid {
+                errors.push_with(path, code, message, Value::Object(data));
+            }
+        }
+    }
+
+    /// Checks that the caller may make this patch, that the listing's status allows it, and the condition of the
+    /// request, in this order.
+    ///
+    /// # Errors
+    /// 403, 409 or 412.
+    pub(crate) fn check(
+        &self,
+        patch: &MergePatch<ListingPatch>,
+        stored: &StoredListing,
+        caller: &Caller,
+        condition: &Precondition,
+    ) -> Result<(), Error> {
+        stored.listing.check_owner(caller)?;
+        match stored.listing.status {
+            Status::Draft => {}
+            Status::Active if patch.names("type") => {
+                return Err(Error::conflict("The type of a published listing cannot be edited."));
+            }
+            Status::Active if self.moves(patch, stored) => {
+                return Err(Error::conflict("The main category of a listing cannot be edited."));
+            }
+            Status::Active => {}
+            Status::Sold | Status::Found | Status::Cancelled => {
+                return Err(Error::conflict("This listing is closed."));
+            }
+        }
+        condition.check(stored.revision)
+    }
+
+    /// Returns the listing after a patch. `files` are the complete references of the files that it names.
+    ///
+    /// # Errors
+    /// 400 if the result does not satisfy the rules for creating the listing.
+    pub(crate) fn apply(
+        &self,
+        patch: &MergePatch<ListingPatch>,
+        stored: &StoredListing,
+        files: &[FileReference],
+    ) -> Result<Listing, Error> {
+        let new = self.result(patch, stored)?;
+        let (mut listing, named) = (stored.listing.clone(), |name| patch.names(name));
+        // Other members stay exactly as they are, also if an earlier release stored them in another form.
+        if named("type") {
+            listing.kind = new.kind;
+        }
+        if named("categoryIds") {
+            listing.category_ids = new.category_ids;
+        }
+        if named("location") {
+            listing.location = new.location;
+            if let (Some(location), Some(before)) = (&mut listing.location, &stored.listing.location) {
+                location.keep_coordinates_of(before);
+            }
+        }
+        if named("price") {
+            listing.price = new.price;
+        }
+        if named("files") {
+            let known = |file: &FileReference| stored.listing.files.iter().find(|known| known.id == file.id);
+            listing.files = files.iter().map(|file| known(file).unwrap_or(file).clone()).collect();
+        }
+        if named("description") {
+            listing.description = new.description;
+        }
+        if named("tags") {
+            listing.tags = new.tags;
+        }
+        if named("properties") {
+            listing.properties = new.properties;
+        }
+        Ok(listing)
+    }
+
+    /// Returns the result of a patch in the form that creates the listing.
+    fn result(&self, patch: &MergePatch<ListingPatch>, stored: &StoredListing) -> Result<NewListing, Error> {
+        let mut form = form_of(&stored.listing);
+        let category_ids = form["categoryIds"].clone();
+        patch.apply_to(&mut form);
+        // These two may be null, and must not be absent.
+        for name in ["location", "files"] {
+            if form.get(name).is_none() {
+                form[name] = Value::Null;
+            }
+        }
+        if self.moves(patch, stored) {
+            // Reported as a conflict, see `check`.
+            form["categoryIds"] = category_ids;
+        }
+        Ok(self.validators.new_listing(stored.category, form, self.categories, self.breeds)?)
+    }
+
+    /// Returns true if the patch names existing categories, some of them of another main category, and the listing is
+    /// no draft. Of a draft, such categories are unknown references.
+    fn moves(&self, patch: &MergePatch<ListingPatch>, stored: &StoredListing) -> bool {
+        let ids = patch.members.category_ids.as_deref().unwrap_or_default();
+        stored.listing.status != Status::Draft
+            && ids.iter().all(|id| self.categories.exists(*id))
+            && ids.iter().any(|id| self.categories.find_within(*id, stored.category).is_none())
+    }
+}
+
+/// Returns a listing in the form that creates it.
+fn form_of(listing: &Listing) -> Value {
+    json!({
+        "type": listing.kind,
+        "isDraft": listing.status == Status::Draft,
+        "categoryIds": listing.category_ids,
+        "location": listing.location.as_ref().map(Location::as_requested),
+        "price": listing.price,
+        "files": listing.files,
+        "description": listing.description,
+        "tags": listing.tags,
+        "properties": listing.properties,
+    })
+}
