@@ -49,6 +49,8 @@ diesel::table! {
         document -> database::JsonSql,
         // Whether the listing was cancelled before it was published.
         cancelled_as_draft -> Bool,
+        // What free-text queries compare, see `search_text`. NULL: the previous release wrote the listing.
+        search_text -> Nullable<Text>,
     }
 }
 
@@ -94,6 +96,11 @@ diesel::table! {
         reason -> Text,
         message -> Nullable<Text>,
         created_at -> database::TimestampSql,
+        // `open` or `resolved`.
+        status -> Text,
+        // `dismissed` or `listing_removed`; NULL while the report is open. Also the next column.
+        outcome -> Nullable<Text>,
+        note -> Nullable<Text>,
     }
 }
 

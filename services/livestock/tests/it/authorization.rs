@@ -54,6 +54,8 @@ testkit::on_both! {
                     .json(json!({"reason": "other", "message": null})).leaves_unchanged(format!("{reported}/reports")),
             ])),
             ("list_reports_of_listing", AccessRule::Admin),
+            ("list_reports", AccessRule::Admin),
+            ("resolve_report", AccessRule::Admin),
             ("list_events_of_listing", AccessRule::Admin),
             ("add_listing_to_wishlist", AccessRule::Restricted(vec![change(secret, "wishlist"), change(&never_published, "wishlist")])),
             ("remove_listing_from_wishlist", AccessRule::Restricted(vec![change(secret, "wishlist"), change(&never_published, "wishlist")])),
