@@ -43,7 +43,7 @@ pub use response::validation;
 pub use response::xlsx::Workbook;
 pub use search::{
     Cursor, IdBatch, ListParams, PageParams, PageRequest, ResultPage, SortDefinition, Sorting, offset_links,
-    stream_by_ids, stream_pages,
+    parse_words, stream_by_ids, stream_pages,
 };
 pub use service::cli;
 pub use service::{Running, Service, ServiceContext, migrations, openapi, start};

@@ -10,3 +10,5 @@ pub(crate) const LISTING_TO_CLOSE: &str = "01955bf1-6c00-7a10-8000-000000000102"
 pub(crate) const DRAFT: &str = "01955bf1-6c00-7a10-8000-000000000103";
 /// An active listing of another farm.
 pub(crate) const FOREIGN_LISTING: &str = "01955bf1-6c00-7a10-8000-000000000104";
+/// An open report of that listing, by a third user.
+pub(crate) const REPORT: &str = "01955bf1-6c00-7a10-8000-000000000111";

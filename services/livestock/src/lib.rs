@@ -127,6 +127,7 @@ impl Service for Livestock {
 
     async fn create_demo_data(&self) -> anyhow::Result<()> {
         listings::create_demo_data(&self.db, &self.categories, &self.breeds).await?;
+        self.db.write(reports::create_demo_report).await?;
         Ok(self.webhooks.create_demo_data(webhook_events::PUBLISHED).await?)
     }
 

@@ -51,6 +51,8 @@ diesel::table! {
         cancelled_as_draft -> Bool,
         // The number of the revision, from 1. Grows by one with each change.
         revision -> BigInt,
+        // What free-text queries compare, see `search_text`. NULL: the previous release wrote the listing.
+        search_text -> Nullable<Text>,
     }
 }
 
@@ -114,6 +116,11 @@ diesel::table! {
         reason -> Text,
         message -> Nullable<Text>,
         created_at -> database::TimestampSql,
+        // `open` or `resolved`.
+        status -> Text,
+        // `dismissed` or `listing_removed`; NULL while the report is open. Also the next column.
+        outcome -> Nullable<Text>,
+        note -> Nullable<Text>,
     }
 }
 

@@ -6,6 +6,7 @@ mod page;
 mod result_page;
 mod sort;
 mod stream;
+mod words;
 
 pub use cursor::Cursor;
 pub use links::offset_links;
@@ -13,3 +14,4 @@ pub use page::{ListParams, PageParams, PageRequest};
 pub use result_page::ResultPage;
 pub use sort::{SortDefinition, Sorting};
 pub use stream::{IdBatch, stream_by_ids, stream_pages};
+pub use words::parse_words;

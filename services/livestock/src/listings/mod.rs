@@ -21,6 +21,7 @@ mod price;
 mod properties;
 mod search;
 mod search_fields;
+mod search_text;
 mod store;
 
 pub(crate) use background::{rebuild_stale_rows, run_background, run_snapshots};
@@ -28,7 +29,7 @@ pub(crate) use demo::create_demo_data;
 pub(crate) use edit::{Editor, FormValidators};
 pub(crate) use facets::FacetService;
 pub(crate) use handlers::routes;
-pub(crate) use metrics::register_metrics;
-pub(crate) use model::Listing;
+pub(crate) use metrics::{changed as status_changed, register_metrics};
+pub(crate) use model::{Listing, Status};
 pub(crate) use postcodes::LocationCompleter;
-pub(crate) use store::find;
+pub(crate) use store::{find, remove_by_moderation};

@@ -13,9 +13,13 @@ use super::geo::Point;
 use super::location::Location;
 use super::model::{Listing, Status};
 use super::search_fields::lines;
+use super::search_text::search_text;
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::{self, dsl as l};
 use crate::schema::spellings::{self, dsl as s};
+
+/// The reason of the event that closes a listing because of reports.
+const MODERATION: &str = "moderation";
 
 /// A query on listings, which callers limit further.
 pub(super) type Query<'a> = listings::BoxedQuery<'a, MultiBackend>;
@@ -56,7 +60,9 @@ fn published_or_own<'a>(query: Query<'a>, caller: &'a Caller) -> Query<'a> {
 
 /// The version of the columns that [`ListingRow::of`] derives from a document. Increment it with each change there, so
 /// that [`rebuild_stale_rows`] rebuilds the rows of older versions.
-pub(super) const ROW_VERSION: i32 = 1;
+pub(super) const ROW_VERSION: i32 = 2;
+/// The version whose rows lack nothing but `search_text`: that of the previous release.
+const VERSION_WITHOUT_TEXT: i32 = 1;
 
 /// Rows that are rebuilt in one transaction.
 const MAX_REBUILT_ROWS: i64 = 500;
@@ -91,6 +97,7 @@ pub(super) struct ListingRow {
     z: Option<f64>,
     derived: i32,
     pub(super) document: Json,
+    search_text: Option<String>,
 }
 
 impl ListingRow {
@@ -126,6 +133,7 @@ impl ListingRow {
             z,
             derived: ROW_VERSION,
             document: Json::of(listing)?,
+            search_text: Some(search_text(listing)),
         })
     }
 }
@@ -171,25 +179,50 @@ pub(crate) fn change_status(
     to: Status,
 ) -> Result<(Listing, bool), Error> {
     let mut listing = find_own(c, caller, id)?;
-    let from = listing.status;
-    if !from.check_transition(to)? {
+    if !listing.status.check_transition(to)? {
         return Ok((listing, false));
     }
+    let reason = (to != Status::Active).then_some(to.as_str());
+    set_status(c, caller, &mut listing, to, reason)?;
+    Ok((listing, true))
+}
+
+/// Closes a listing as cancelled because of reports of it. Returns whether that changed it: a closed listing stays as
+/// it is.
+///
+/// # Errors
+/// 404 if the listing does not exist, 403 if the caller may not change it.
+pub(crate) fn remove_by_moderation(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<bool, Error> {
+    let mut listing = find_own(c, caller, id)?;
+    let is_open = matches!(listing.status, Status::Draft | Status::Active);
+    if is_open {
+        set_status(c, caller, &mut listing, Status::Cancelled, Some(MODERATION))?;
+    }
+    Ok(is_open)
+}
+
+/// Gives a listing another status and records it.
+fn set_status(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    listing: &mut Listing,
+    to: Status,
+    reason: Option<&str>,
+) -> Result<(), Error> {
+    let from = listing.status;
     listing.status = to;
-    let document = Json::of(&listing)?;
+    let document = Json::of(listing)?;
     let changes = (
         l::status.eq(to.as_str()),
         l::document.eq(&document),
         l::cancelled_as_draft.eq(from == Status::Draft && to == Status::Cancelled),
         l::revision.eq(l::revision + 1),
     );
-    diesel::update(listings::table.find(id)).set(changes).execute(c)?;
-    let reason = (to != Status::Active).then_some(to.as_str());
-    let event = NewEvent { reason, ..NewEvent::new(&listing, Some(from), Actor::of(caller)) };
+    diesel::update(listings::table.find(listing.id)).set(changes).execute(c)?;
+    let event = NewEvent { reason, ..NewEvent::new(listing, Some(from), Actor::of(caller)) };
     events::store::record(c, &event)?;
-    report(c, listing.status_event(), &listing, &document)?;
-    record_spellings(c, &listing)?;
-    Ok((listing, true))
+    report(c, listing.status_event(), listing, &document)?;
+    record_spellings(c, listing)
 }
 
 /// Returns a draft that the caller may publish; `None` if the listing is active already.
@@ -286,6 +319,17 @@ pub(super) enum RebuildStep {
     Locked,
 }
 
+/// Returns true if there are rows that an older version of the code wrote.
+pub(super) fn has_stale_rows(c: &mut AnyConnection) -> Result<bool, Error> {
+    Ok(stale_rows().select(l::id).first::<Id>(c).optional()?.is_some())
+}
+
+/// Selects the rows that an older version of the code wrote. In the order of the index on versions, so that PostgreSQL
+/// uses it regardless of statistics.
+fn stale_rows() -> Query<'static> {
+    l::listings.into_boxed().filter(l::derived.lt(ROW_VERSION)).order(l::derived)
+}
+
 /// Rebuilds up to 500 rows that an older version of the code wrote. On PostgreSQL one replica at a time does so.
 pub(super) fn rebuild_stale_rows(c: &mut AnyConnection) -> Result<RebuildStep, Error> {
     if let AnyConnection::Postgres(c) = c {
@@ -294,15 +338,21 @@ pub(super) fn rebuild_stale_rows(c: &mut AnyConnection) -> Result<RebuildStep, E
             return Ok(RebuildStep::Locked);
         }
     }
-    let stale = l::listings.filter(l::derived.lt(ROW_VERSION)).limit(MAX_REBUILT_ROWS);
-    let rows: Vec<(Id, i32, Json)> = stale.select((l::id, l::category, l::document)).load(c)?;
-    for (id, category, document) in &rows {
+    let stale = stale_rows().limit(MAX_REBUILT_ROWS);
+    let rows: Vec<(Id, i32, i32, Json)> =
+        stale.select((l::id, l::category, l::derived, l::document)).load(c)?;
+    for (id, category, version, document) in &rows {
         let row = diesel::update(listings::table.find(id));
         let Ok(listing) = document.parse::<Listing>() else {
             tracing::error!(listing = %id, "the document of a listing cannot be parsed; its columns stay as they are");
             row.set(l::derived.eq(ROW_VERSION)).execute(c)?;
             continue;
         };
+        if *version == VERSION_WITHOUT_TEXT {
+            // The other columns stay as they are, so that few indexes are written.
+            row.set((l::search_text.eq(search_text(&listing)), l::derived.eq(ROW_VERSION))).execute(c)?;
+            continue;
+        }
         row.set(ListingRow::of(&listing, *category)?).execute(c)?;
         record_spellings(c, &listing)?;
         // The oldest version wrote no events.

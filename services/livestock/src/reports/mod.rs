@@ -9,3 +9,4 @@ mod store;
 
 pub(crate) use handlers::routes;
 pub(crate) use metrics::register_metrics;
+pub(crate) use store::create_demo_report;

@@ -60,6 +60,8 @@ testkit::on_both! {
             ("update_listing", AccessRule::Restricted([secret, reported].map(|path| {
                 own(path.clone()).json(json!({"description": "edited"})).leaves_unchanged(path)
             }).into())),
+            ("list_reports", AccessRule::Admin),
+            ("resolve_report", AccessRule::Admin),
             ("add_listing_to_wishlist", AccessRule::Restricted(vec![change(secret, "wishlist"), change(&never_published, "wishlist")])),
             ("remove_listing_from_wishlist", AccessRule::Restricted(vec![change(secret, "wishlist"), change(&never_published, "wishlist")])),
             ("list_categories", AccessRule::AnyCaller("the catalogue belongs to no organisation")),

@@ -37,11 +37,10 @@ testkit::on_both! {
         assert!(times.is_sorted_by(|a, b| a.as_str() >= b.as_str()), "newest first: {times:?}");
         let ids: Vec<_> = listed.iter_mut().map(|r| r.as_object_mut().unwrap().remove("id").unwrap()).collect();
         assert!(ids.iter().all(|id| id.as_str().is_some_and(|id| id.len() == 36)), "{ids:?}");
-        assert_eq!(listed, [
-            json!({"userId": "admin", "reason": "misleading"}),
-            json!({"userId": "ann", "reason": "suspicious"}),
-            json!({"userId": "user-of-other", "reason": "other", "message": "The photographs\nare mine."}),
-        ]);
+        let open = |user: &str, reason: &str| json!({"listingId": id, "userId": user, "reason": reason, "status": "open"});
+        let mut by_other = open("user-of-other", "other");
+        by_other["message"] = json!("The photographs\nare mine.");
+        assert_eq!(listed, [open("admin", "misleading"), open("ann", "suspicious"), by_other]);
         assert_eq!(reports(&app, &unreported).await, Vec::<Value>::new());
         // The listing does not show them, and its owner may not read them.
         assert_eq!(read(&app, &farm, &id).await, shown);

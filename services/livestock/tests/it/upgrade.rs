@@ -172,6 +172,7 @@ testkit::on_both! {
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
         assert_eq!(search(&app, &a, near).await, [id, draft]);
+        assert_eq!(search(&app, &a, "query=old%20BREED").await, [draft, id]);
         let facets = app.get(&format!("/v1/listings?docs=false&{near}")).by(&a).send().await.ok();
         assert_eq!(facets["filters"]["f:commodityBreed"], json!([{"value": "Old Breed", "count": 2}]));
         assert_eq!(facets["total"], 2);

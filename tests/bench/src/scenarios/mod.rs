@@ -21,7 +21,7 @@ use crate::environment::BenchEnvironment;
 type Scenario = (&'static str, fn(&BenchEnvironment) -> Result<()>);
 
 /// All scenarios in the order in which they run: those that write follow those that read.
-pub const SCENARIOS: [Scenario; 28] = [
+pub const SCENARIOS: [Scenario; 30] = [
     ("start", start::run),
     ("listings-by-date", listings::search::by_date),
     ("listings-by-price", listings::search::by_price),
@@ -32,6 +32,8 @@ pub const SCENARIOS: [Scenario; 28] = [
     ("facets-near", listings::facets::near),
     ("facets-age", listings::facets::age),
     ("facets-wishlist", listings::facets::wishlist),
+    ("listings-words", listings::text::pages),
+    ("facets-words", listings::text::facets),
     ("first-facets", first_facets::run),
     ("every-listing-search", listings::each_search::run),
     ("growth-listings", growth::listings),

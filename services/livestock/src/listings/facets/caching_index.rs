@@ -1,13 +1,12 @@
 //! The index together with the cache of the facets that were counted over it.
 
 use common::Error;
-use database::Id;
 
 use super::cache::FacetCache;
 use super::compiled_filters::CompiledFilters;
 use super::exact_filters::{ExactFilters, Viewer};
 use super::index::FacetIndex;
-use super::model::{FacetColumns, ListingChanges, PrivateSpelling};
+use super::model::{FacetColumns, ListingChanges, PrivateSpelling, StoredMatches};
 use super::range_filters::RangeFilters;
 use super::response::Facets;
 use crate::categories::Categories;
@@ -63,15 +62,15 @@ impl CachingIndex {
         search: &ListingSearch,
         categories: &Categories,
     ) -> Result<Option<String>, Error> {
-        if search.wishlisted || RangeFilters::of(search).is_some() {
+        if search.wishlisted || !search.words.is_empty() || RangeFilters::of(search).is_some() {
             return Ok(None);
         }
         self.cache.try_get(&ExactFilters::of(viewer, search), &self.inner, categories)
     }
 
-    /// Returns the facets of a search as JSON. With `wishlist`, only these listings count.
+    /// Returns the facets of a search as JSON. `stored` is what the database knows of it.
     ///
-    /// Facets of searches with range filters or a wishlist are not cached.
+    /// Facets of searches with range filters, words or a wishlist are not cached: there are too many different ones.
     ///
     /// # Errors
     /// 500 if the facets cannot be serialized.
@@ -79,18 +78,21 @@ impl CachingIndex {
         &self,
         viewer: Viewer<'_>,
         search: &ListingSearch,
-        wishlist: Option<&[Id]>,
+        stored: &StoredMatches,
         categories: &Categories,
     ) -> Result<String, Error> {
         let (exact, ranges) = (ExactFilters::of(viewer, search), RangeFilters::of(search));
-        if let Some(ids) = wishlist {
-            let (filters, counts) = self.inner.count_ids(ids, &exact, ranges.as_ref());
+        let words = self.inner.word_filter(&search.words, &stored.long_texts);
+        if let Some(ids) = &stored.wishlist {
+            let (filters, counts) = self.inner.count_ids(ids, &exact, ranges.as_ref(), words.as_ref());
             let spelling = |term| self.inner.spelling(term, filters.private_to());
             return Facets::new(&counts, categories, spelling).to_json();
         }
-        let Some(ranges) = ranges else { return self.cache.get_or_count(exact, &self.inner, categories) };
+        if ranges.is_none() && words.is_none() {
+            return self.cache.get_or_count(exact, &self.inner, categories);
+        }
         let filters = CompiledFilters::of(&exact, &self.inner.texts);
-        let counts = self.inner.count_in_range(&filters, &ranges);
+        let counts = self.inner.count_in_range(&filters, ranges.as_ref(), words.as_ref());
         Facets::new(&counts, categories, |term| self.inner.spelling(term, filters.private_to())).to_json()
     }
 }

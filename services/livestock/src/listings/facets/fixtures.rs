@@ -52,6 +52,7 @@ pub(crate) fn row(id: Id, breed: &str) -> FacetColumns {
         x: None,
         y: None,
         z: None,
+        search_text: Some(breed.to_owned()),
     }
 }
 
@@ -93,7 +94,9 @@ pub(crate) fn any_row() -> impl Strategy<Value = FacetColumns> {
             (types, sexes, additional_info),
         )| {
             let [breed, breed_type, breed_society] = terms;
+            let texts = [&breed, &breed_type, &breed_society].map(|term| term.clone().unwrap_or_default());
             FacetColumns {
+                search_text: Some(texts.join("\n")),
                 status: status.to_owned(),
                 cancelled_as_draft,
                 kind: kind.to_owned(),

@@ -4,7 +4,7 @@
 //! [`FacetService`] counts in memory, over an [`index`] of the columns that searches compare, and caches the counts by
 //! combination of filters ([`cache`]). It updates the index from the events of listings. Every request reads the new
 //! events first, so its counts include every change that was committed before the request, on any replica. A start
-//! loads the index from a [`snapshot`].
+//! loads the index from a [`snapshot`]. Facets of a free-text query are counted with the [`words`] of all listings.
 
 mod cache;
 mod caching_index;
@@ -27,6 +27,7 @@ mod service;
 mod snapshot;
 mod spelling;
 mod store;
+mod words;
 
 pub(crate) use response::Facets;
 pub(crate) use service::FacetService;

@@ -30,6 +30,16 @@ pub(crate) struct FacetColumns {
     pub(crate) y: Option<f64>,
     pub(crate) z: Option<f64>,
     pub(crate) cancelled_as_draft: bool,
+    pub(crate) search_text: Option<String>,
+}
+
+/// What a request reads from the database before it counts.
+#[derive(Debug, Default)]
+pub(crate) struct StoredMatches {
+    /// The listings of the caller's wishlist, if the search is limited to it.
+    pub(crate) wishlist: Option<Vec<Id>>,
+    /// Of the listings whose texts the database compares, those that have all words of the search.
+    pub(crate) long_texts: HashSet<Id>,
 }
 
 /// The listings that changed after an [`EventCursor`].

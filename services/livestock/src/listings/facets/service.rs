@@ -5,18 +5,21 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{Caller, Error};
-use database::Database;
+use database::{Database, Id};
 use parking_lot::{Mutex, RwLock};
 
 use super::caching_index::CachingIndex;
 use super::exact_filters::Viewer;
 use super::full_read::read_all;
 use super::last_read::LastRead;
-use super::model::{Changes, EventCursor};
+use super::model::{Changes, EventCursor, StoredMatches};
 use super::{snapshot, store};
 use crate::categories::Categories;
 use crate::listings::search::ListingSearch;
 
+/// The most listings that are [candidates](FacetService::candidates). A page of words that more listings have is found
+/// soon.
+const MAX_CANDIDATES: usize = 1_000;
 /// How long a request waits for earlier reads of events.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -54,18 +57,54 @@ impl FacetService {
         {
             return Ok(response);
         }
-        let wishlist = if search.wishlisted {
-            let caller = caller.clone();
-            Some(db.read(move |c| store::wishlist(c, &caller)).await?)
-        } else {
-            None
-        };
+        let stored = self.stored_matches(db, &caller, &search).await?;
         let service = self.clone();
         let counted = tokio::task::spawn_blocking(move || {
             let index = service.index.read();
-            index.facets(Viewer::from(&caller), &search, wishlist.as_deref(), &categories)
+            index.facets(Viewer::from(&caller), &search, &stored, &categories)
         });
         counted.await.map_err(|e| Error::Internal(e.into()))?
+    }
+
+    /// Returns the listings that may have all words, or `None` if they are many. Without this, the database would read all
+    /// listings for rare words of two letters.
+    ///
+    /// # Errors
+    /// As [`FacetService::update`].
+    pub(crate) async fn candidates(
+        self: &Arc<Self>,
+        db: &Database,
+        words: &[String],
+    ) -> Result<Option<Vec<Id>>, Error> {
+        self.update(db).await?;
+        let (service, words) = (self.clone(), words.to_vec());
+        let find = move || service.index.read().inner.candidates(&words, MAX_CANDIDATES);
+        tokio::task::spawn_blocking(find).await.map_err(|e| Error::Internal(e.into()))
+    }
+
+    /// Reads what only the database knows of a search: the wishlist, and which of the long texts have its words.
+    async fn stored_matches(
+        self: &Arc<Self>,
+        db: &Database,
+        caller: &Caller,
+        search: &ListingSearch,
+    ) -> Result<StoredMatches, Error> {
+        let mut stored = StoredMatches::default();
+        if search.wishlisted {
+            let caller = caller.clone();
+            stored.wishlist = Some(db.read(move |c| store::wishlist(c, &caller)).await?);
+        }
+        if !search.words.is_empty() {
+            let (service, words) = (self.clone(), search.words.clone());
+            let ids = tokio::task::spawn_blocking(move || {
+                service.index.read().inner.long_texts().iter().copied().collect::<Vec<_>>()
+            });
+            let ids = ids.await.map_err(|e| Error::Internal(e.into()))?;
+            if !ids.is_empty() {
+                stored.long_texts = db.read(move |c| store::with_all_words(c, &ids, &words)).await?;
+            }
+        }
+        Ok(stored)
     }
 
     /// Updates the index with the changes that were committed before this call. Calls that arrive during a read share

@@ -1,8 +1,9 @@
 //! Queries that fill and update the index.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use common::{Caller, Error};
+use database::search::fulltext;
 use database::{AnyConnection, Id, Json, MultiBackend};
 use diesel::dsl::max;
 use diesel::expression::ValidGrouping;
@@ -12,13 +13,14 @@ use diesel::sql_types::BigInt;
 
 use super::model::{Changes, EventCursor, FacetColumns, ListingChanges, PrivateSpelling};
 use crate::listings::model::{Listing, Status, TYPE_TERM_PREFIX};
+use crate::listings::search::store::with_words;
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::dsl as l;
 use crate::schema::spellings::dsl as s;
 use crate::schema::wishlists::dsl as w;
 
-/// Rows that one query returns. Each may have 40 kB of types.
-const MAX_ROWS: i64 = 2_000;
+/// Rows that one query returns. Each may have 40 kB of types and 60 kB of text.
+const MAX_ROWS: i64 = 1_000;
 /// Documents that one query returns.
 const MAX_DOCUMENTS: usize = 200;
 /// Values in one `IN` list. Both databases accept as many in a statement.
@@ -126,7 +128,7 @@ fn private_spellings(c: &mut AnyConnection, rows: &[FacetColumns]) -> Result<Vec
     Ok(spellings)
 }
 
-/// Returns up to 2,000 listings in the order of their ids, after an id or from the start. Public spellings are left
+/// Returns up to 1,000 listings in the order of their ids, after an id or from the start. Public spellings are left
 /// out.
 pub(crate) fn list_after(c: &mut AnyConnection, after: Option<Id>) -> Result<ListingChanges, Error> {
     let query = l::listings.order(l::id).limit(MAX_ROWS).select(FacetColumns::as_select()).into_boxed();
@@ -138,7 +140,7 @@ pub(crate) fn list_after(c: &mut AnyConnection, after: Option<Id>) -> Result<Lis
     Ok(ListingChanges { rows, spellings: Vec::new(), private_spellings })
 }
 
-/// Returns up to 2,000 terms of breeds and societies with their spellings, in ascending order after a term.
+/// Returns up to 1,000 terms of breeds and societies with their spellings, in ascending order after a term.
 pub(crate) fn spellings_after(c: &mut AnyConnection, after: &str) -> Result<Vec<(String, String)>, Error> {
     let next =
         s::spellings.filter(s::term.gt(after)).filter(s::term.not_like(format!("{TYPE_TERM_PREFIX}%")));
@@ -148,4 +150,20 @@ pub(crate) fn spellings_after(c: &mut AnyConnection, after: &str) -> Result<Vec<
 /// Returns the ids of the listings on the caller's wishlist.
 pub(crate) fn wishlist(c: &mut AnyConnection, caller: &Caller) -> Result<Vec<Id>, Error> {
     Ok(w::wishlists.filter(w::user_id.eq(&caller.user_id)).select(w::listing_id).load(c)?)
+}
+
+/// Returns those of the listings whose texts have all words.
+pub(crate) fn with_all_words(
+    c: &mut AnyConnection,
+    ids: &[Id],
+    words: &[String],
+) -> Result<HashSet<Id>, Error> {
+    let fulltext = fulltext::selective_query(c, "listings_fts", words)?;
+    let mut found = HashSet::new();
+    for ids in ids.chunks(MAX_LIST_VALUES) {
+        let query = l::listings.into_boxed().filter(l::id.eq_any(ids));
+        let query = with_words(query, fulltext.as_deref(), words).select(l::id);
+        found.extend(query.load::<Id>(c)?);
+    }
+    Ok(found)
 }

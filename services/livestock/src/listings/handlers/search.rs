@@ -8,6 +8,7 @@ use common::{
 };
 
 use crate::Livestock;
+use crate::listings::background::rebuild_before_text_search;
 use crate::listings::csv_columns::table_layout;
 use crate::listings::facets::Facets;
 use crate::listings::model::{Listing, append_distance};
@@ -39,10 +40,16 @@ pub(super) async fn search_listings(
     service: Data<Livestock>,
 ) -> Result<Either<JsonResponse, StreamingResponse>, Error> {
     let accepted = Format::accepted(&request, &Format::ALL, Format::Json);
-    let search = query.check(|p, errors| p.parse(accepted, &service.categories, errors))?;
+    let mut search = query.check(|p, errors| p.parse(accepted, &service.categories, errors))?;
+    if !search.words.is_empty() {
+        rebuild_before_text_search(&service.db).await?;
+    }
     if !search.documents {
         let facets = service.facets.facets(&service.db, service.categories.clone(), caller, search).await?;
         return Ok(Either::Left(JsonResponse::raw(facets)));
+    }
+    if search.has_short_words_only() {
+        search.candidates = service.facets.candidates(&service.db, &search.words).await?;
     }
     if search.format != Format::Json {
         return export(&service, caller, search).await.map(Either::Right);

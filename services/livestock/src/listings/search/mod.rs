@@ -7,7 +7,7 @@ mod sorts;
 pub(crate) mod store;
 
 use common::{Format, PageRequest, Sorting};
-use database::{Amount, Timestamp};
+use database::{Amount, Id, Timestamp};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -82,6 +82,12 @@ pub(crate) struct ListingSearch {
     pub(crate) wishlisted: bool,
     /// The point that distances are measured from, and the largest distance.
     pub(crate) near: Option<Near>,
+    /// Words that a listing must all contain.
+    pub(crate) words: Vec<String>,
+    /// The full-text query that the search begins with, once the store has chosen it.
+    pub(super) fulltext: Option<String>,
+    /// If present, no other listings have all words.
+    pub(crate) candidates: Option<Vec<Id>>,
     /// The time that dogs' ages are computed for.
     pub(crate) now: Timestamp,
     /// The order of the matches.
@@ -126,6 +132,11 @@ impl ListingSearch {
         }
     }
 
+    /// Returns true for a search for words that trigram indexes do not have: they are shorter than three letters.
+    pub(crate) fn has_short_words_only(&self) -> bool {
+        !self.words.is_empty() && self.words.iter().all(|word| word.chars().count() < 3)
+    }
+
     /// Returns true for the most frequent kinds of searches. They make a few hundred different statements (a few dozen
     /// without cursors), so connections can keep them prepared.
     pub(crate) fn has_frequent_statement(&self) -> bool {
@@ -139,6 +150,7 @@ impl ListingSearch {
             && self.min_age.or(self.max_age).is_none()
             && self.organisation_id.is_none()
             && !self.wishlisted
+            && self.words.is_empty()
             && self
                 .bounding_area()
                 .is_none_or(|area| area.longitudes.len() == 1 && area.few_bands().is_some())
@@ -222,6 +234,7 @@ mod tests {
             (vec![breed.clone(), ("count", json!(true))], false),
             (vec![("f:commodityBreed", json!(["hereford", "limousin"]))], false),
             (vec![("f:organisationId", json!("a"))], false),
+            (vec![("query", json!("quiet"))], false),
             ([&near[..], &[breed]].concat(), false),
         ] {
             assert_eq!(search(&parameters).has_one_plan(), has_one_plan, "{parameters:?}");

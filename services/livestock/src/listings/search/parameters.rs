@@ -2,7 +2,7 @@
 
 use common::validation::{Code, ValidationErrors};
 use common::wire::QueryText;
-use common::{Format, PageParams, Sorting};
+use common::{Format, PageParams, Sorting, parse_words};
 use database::{Amount, Timestamp};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -70,6 +70,10 @@ pub(crate) struct ListingSearchParams {
     /// The largest distance from the point, in kilometres. Listings without coordinates are not found.
     #[param(exclusive_minimum = 0, maximum = 20_000, example = 50)]
     distance_km: Option<f64>,
+    /// At most 16 words that must all occur in title, description, breed, breed type, society, tags, organisation, city,
+    /// region or postcode.
+    #[param(example = "hereford")]
+    query: Option<QueryText>,
     /// `true`: only what the caller has on the wishlist.
     is_wishlisted: bool,
     /// `false`: no listings, only the values of the filters and how many listings each would leave: the 500 most
@@ -109,6 +113,9 @@ impl ListingSearchParams {
             organisation_id: self.organisation_id.as_ref().map(|id| id.0.clone()),
             wishlisted: self.is_wishlisted,
             near,
+            words: parse_words(self.query.as_ref(), errors),
+            fulltext: None,
+            candidates: None,
             now: Timestamp::now(),
             sorting,
             page,

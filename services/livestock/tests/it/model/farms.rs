@@ -39,6 +39,35 @@ pub const PLACES: [(f64, f64); 12] = [
     (-33.0, 151.0),
 ];
 
+/// Words of texts, each less frequent than the one before.
+pub const WORDS: [&str; 12] = [
+    "quiet",
+    "Sound,",
+    "heifers",
+    "TB-tested",
+    "Café",
+    "50%",
+    "dispersal",
+    "low_cost",
+    "O'Neill",
+    "\u{4f60}\u{597d}",
+    "\\back",
+    "\"rare\"",
+];
+pub const CITIES: [&str; 4] = ["Brecon", "Llan\u{177}n", "Builth Wells", "Hay"];
+pub const POSTCODES: [&str; 4] = ["LD3 7EG", "ld23lh", "75008", "H91 E2K3"];
+
+/// Returns a description. One in fifty has more words than the service keeps in memory.
+fn description(rng: &mut StdRng) -> String {
+    let word = |rng: &mut StdRng| {
+        WORDS[(0..WORDS.len() - 1).find(|_| rng.random_bool(0.4)).unwrap_or(WORDS.len() - 1)]
+    };
+    let words = (0..rng.random_range(0..5)).map(|_| word(rng).to_owned()).collect::<Vec<_>>();
+    let long = if rng.random_bool(0.02) { 0..250 } else { 0..0 };
+    let words = words.into_iter().chain(long.map(|n| format!("word{n}")));
+    words.collect::<Vec<_>>().join(one(rng, &[" ", "\n", "  "]))
+}
+
 /// Returns a random entry.
 pub fn one<'a>(rng: &mut StdRng, of: &[&'a str]) -> &'a str {
     of.choose(rng).unwrap()
@@ -51,6 +80,9 @@ fn properties(rng: &mut StdRng, category: &str) -> Value {
         if rng.random_bool(0.5) {
             properties[name] = json!(one(rng, &BREEDS));
         }
+    }
+    if rng.random_bool(0.2) {
+        properties["title"] = json!(format!("Lot {}", one(rng, &WORDS)));
     }
     if category == "working-dog" {
         let (year, month, day) =
@@ -90,10 +122,15 @@ fn listing(rng: &mut StdRng, category: &str) -> Value {
         _ => json!({"type": "poa"}),
     };
     let (lat, lon) = *PLACES.choose(rng).unwrap();
-    let location = rng.random_bool(0.85).then(|| json!({"coordinates": {"lat": lat, "lon": lon}}));
+    let mut location = rng.random_bool(0.85).then(|| json!({"coordinates": {"lat": lat, "lon": lon}}));
+    if let Some(location) = location.as_mut().filter(|_| rng.random_bool(0.5)) {
+        let (city, postcode) = (one(rng, &CITIES), one(rng, &POSTCODES));
+        location["address"] =
+            json!({"name": "unsearched", "city": city, "region": "Powys", "postcode": postcode});
+    }
     let mut listing = json!({
         "type": one(rng, &["selling", "buying"]), "isDraft": rng.random_bool(0.2), "categoryIds": [], "location": location,
-        "price": price, "files": null, "description": "", "tags": [],
+        "price": price, "files": null, "description": description(rng), "tags": [one(rng, &WORDS)],
     });
     if !["feed", "bedding"].contains(&category) {
         listing["properties"] = properties(rng, category);

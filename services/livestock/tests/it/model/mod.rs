@@ -1,8 +1,10 @@
-//! Compares 300 random searches of 2,000 listings with a naive model of the search: by offset, by cursor, as CSV, and
-//! by facets.
+//! Compares 300 random searches and 200 searches for words of 2,000 listings with a naive model of the search: by offset,
+//! by cursor, as CSV, and by facets.
 
 mod farms;
 mod naive;
+
+use std::collections::HashSet;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -14,6 +16,7 @@ use self::naive::{RandomSearch, Viewer, expected, facets, filter_listings, haver
 use crate::sample::{ids, link, start};
 
 const SEARCHES: usize = 300;
+const TEXT_SEARCHES: usize = 200;
 /// Pages that are read by cursor.
 const PAGES: usize = 3;
 
@@ -44,17 +47,28 @@ async fn compare(backend: Backend) {
     let app = start(backend).await;
     let mut rng = StdRng::seed_from_u64(20_261_122);
     let (all, wishlist) = farms::fill(&app, &mut rng).await;
+    compare_searches(&app, &mut rng, &all, &wishlist, (SEARCHES, RandomSearch::new)).await;
+    compare_searches(&app, &mut rng, &all, &wishlist, (TEXT_SEARCHES, RandomSearch::with_words)).await;
+}
+
+async fn compare_searches(
+    app: &App,
+    rng: &mut StdRng,
+    all: &[Value],
+    wishlist: &HashSet<String>,
+    (searches, random_search): (usize, fn(&mut StdRng) -> RandomSearch),
+) {
     let (mut hits, mut counted) = (0, 0);
-    for _ in 0..SEARCHES {
+    for _ in 0..searches {
         let viewer = Viewer {
-            org: one(&mut rng, &[FARMS[0], FARMS[1], FARMS[2], "stranger"]),
+            org: one(rng, &[FARMS[0], FARMS[1], FARMS[2], "stranger"]),
             admin: rng.random_bool(0.2),
         };
         let user = if viewer.admin { User::admin().with("org", viewer.org) } else { User::of(viewer.org) };
         let token = user.with("sub", WISHER).token();
-        let requested = RandomSearch::new(&mut rng);
+        let requested = random_search(rng);
         let limit = rng.random_range(1..=40_usize);
-        let filtered = filter_listings(&all, &wishlist, &requested);
+        let filtered = filter_listings(all, wishlist, &requested);
         let found = expected(&filtered, viewer, &requested);
         hits += usize::from(!found.is_empty());
         let offset = rng.random_range(0..=found.len());
@@ -64,7 +78,7 @@ async fn compare(backend: Backend) {
         let first = app.get(&path).bearer(&token).send().await;
         assert_eq!(first.status, 200, "{path} {}", first.text());
         assert_eq!(first.header("x-total-count"), found.len().to_string(), "{path}");
-        let seen = walk(&app, &token, &path).await;
+        let seen = walk(app, &token, &path).await;
         assert_eq!(ids(&json!(seen)), part(&found, offset, PAGES * limit), "{viewer:?} {path}");
         for listing in &seen {
             match (requested.point, haversine(listing, requested.point)) {
@@ -87,7 +101,7 @@ async fn compare(backend: Backend) {
         counted += usize::from(counts["total"] != 0);
     }
     assert!(
-        hits > SEARCHES / 2 && counted > SEARCHES / 3,
+        hits > searches / 2 && counted > searches / 3,
         "most searches must find listings: {hits} {counted}"
     );
 }

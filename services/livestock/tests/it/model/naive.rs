@@ -8,7 +8,7 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use serde_json::{Value, json};
 
-use super::farms::{BREEDS, CATEGORIES, FARMS, INFO, PLACES, PUBLISHED, SEXES, one};
+use super::farms::{BREEDS, CATEGORIES, CITIES, FARMS, INFO, PLACES, PUBLISHED, SEXES, WORDS, one};
 
 type Filters = Vec<(&'static str, String)>;
 
@@ -67,18 +67,76 @@ impl RandomSearch {
         Self { filters, point, sort, desc: rng.random_bool(0.5) }
     }
 
+    /// Returns a random search for words, with other filters.
+    pub fn with_words(rng: &mut StdRng) -> Self {
+        let words = (0..rng.random_range(1..=3)).map(|_| random_word(rng)).collect::<Vec<_>>().join(" ");
+        let mut search = Self::new(rng);
+        // The other filters of most searches find nothing together with rare words.
+        search.filters.truncate(rng.random_range(0..3));
+        if search.filters.iter().all(|(name, _)| *name != "distanceKm")
+            && rng.random_bool(0.2)
+            && search.point.is_some()
+        {
+            search.filters.push(("distanceKm", "400".to_owned()));
+        }
+        search.filters.push(("query", words));
+        search
+    }
+
     pub fn query(&self) -> String {
         let mut query = format!("sortBy={}&sortDesc={}", self.sort, self.desc);
         if let Some((lat, lon)) = self.point {
             query.extend([format!("&latitude={lat}&longitude={lon}")]);
         }
-        query.extend(self.filters.iter().map(|(name, value)| format!("&{name}={value}").replace(' ', "%20")));
+        query.extend(self.filters.iter().map(|(name, value)| match *name {
+            "query" => {
+                format!("&query={}", value.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>())
+            }
+            _ => format!("&{name}={value}").replace(' ', "%20"),
+        }));
         query
     }
 
     fn filter(&self, name: &str) -> Option<&str> {
         self.filters.iter().find(|(other, _)| *other == name).map(|(_, value)| value.as_str())
     }
+}
+
+/// Returns a word of texts in any case, a part of one, a postcode with or without a space, or a word that no text has.
+fn random_word(rng: &mut StdRng) -> String {
+    let word =
+        one(rng, &[&WORDS[..], &WORDS[..3], &CITIES, &BREEDS, &["Acorn", "powys", "word249"]].concat());
+    let letters: Vec<_> = word.chars().collect();
+    match rng.random_range(0..6) {
+        0 => letters[rng.random_range(0..letters.len())..].iter().collect(),
+        1 => letters[..rng.random_range(1..=letters.len())].iter().collect(),
+        2 => word.to_uppercase(),
+        3 => one(rng, &["LD3 7EG", "ld37eg", "LD2 3LH", "ld23lh", "75008", "h91e2k3", "37eg"]).to_owned(),
+        4 if rng.random_bool(0.3) => one(rng, &["unsearched", "zebra", "zz", "quiets"]).to_owned(),
+        _ => word.to_owned(),
+    }
+}
+
+/// Returns whether each word occurs in a text that a query compares.
+fn has_words(listing: &Value, query: &str) -> bool {
+    let text =
+        |pointer: &str| listing.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_lowercase();
+    let mut texts = [
+        "/properties/title",
+        "/properties/breed",
+        "/properties/breedType",
+        "/properties/breedSociety",
+        "/description",
+        "/organisationName",
+        "/location/address/city",
+        "/location/address/region",
+        "/location/address/postcode",
+    ]
+    .map(text)
+    .to_vec();
+    texts.push(text("/location/address/postcode").replace(' ', ""));
+    texts.extend(words(&listing["tags"]));
+    query.split_whitespace().all(|word| texts.iter().any(|text| text.contains(&word.to_lowercase())))
 }
 
 /// Returns the distance in km if the listing has coordinates and the search a point.
@@ -159,6 +217,7 @@ fn matches(
         "f:commodityAdditionalInfo" => words(&properties["additionalInfo"]).iter().any(|info| info == value),
         "minAge" => age("minAge").is_some_and(|age| age >= number()),
         "maxAge" => age("maxAge").is_some_and(|age| age <= number()),
+        "query" => has_words(listing, value),
         "f:organisationId" => listing["organisationId"] == *value,
         "isWishlisted" => wishlist.contains(listing["id"].as_str().unwrap()),
         "distanceKm" => haversine(listing, search.point).is_some_and(|km| km <= number()),

@@ -4,7 +4,6 @@ mod parameters;
 mod sorts;
 pub(crate) mod store;
 mod time_range;
-mod words;
 
 use common::{Caller, Format, PageRequest, Sorting};
 pub(crate) use parameters::LoadSearchParams;

@@ -1,8 +1,8 @@
 //! The query parameters of the load search.
 
-use common::validation::{Code, ValidationErrors};
+use common::validation::ValidationErrors;
 use common::wire::{DateOrDateTime, QueryText};
-use common::{Format, PageParams, Sorting};
+use common::{Format, PageParams, Sorting, parse_words};
 use serde::Deserialize;
 use strum::VariantNames;
 use utoipa::IntoParams;
@@ -12,9 +12,6 @@ use super::sorts::SORTS;
 use super::{DriverFilter, LoadSearch, TimeRange};
 use crate::examples;
 use crate::loads::model::Status;
-
-/// The words of a query. A load must contain each of them, so each costs a comparison with every load of the caller.
-const MAX_WORDS: usize = 16;
 
 /// Query parameters of the search, besides [`PageParams`] (docs/api/loads.md).
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -72,12 +69,7 @@ impl LoadSearchParams {
         let sorting = Sorting::from_params(self.sort_by.as_deref(), self.page.sort_desc, &SORTS);
         let (format, page) = self.page.parse(accepted, &sorting, errors);
         let delivery = TimeRange::new(self.start_date.as_ref(), self.end_date.as_ref(), errors);
-        let query = self.query.as_deref().unwrap_or_default().to_lowercase();
-        let words: Vec<_> = query.split_whitespace().map(str::to_owned).collect();
-        if words.len() > MAX_WORDS {
-            let maximum = serde_json::json!({ "maximum": MAX_WORDS });
-            errors.push_with("query", Code::Length, format!("must have at most {MAX_WORDS} words"), maximum);
-        }
+        let words = parse_words(self.query.as_ref(), errors);
         let text = |parameter: &Option<QueryText>| parameter.as_ref().map(|text| text.0.clone());
         LoadSearch {
             organiser_id: text(&self.organiser_id),

@@ -5,3 +5,4 @@ pub mod each_search;
 pub mod facets;
 pub mod search;
 mod sql;
+pub mod text;

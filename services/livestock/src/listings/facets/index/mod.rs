@@ -1,10 +1,10 @@
-//! The index that facets are counted over: 80 bytes for each listing, in the order of their ids. It also has the latest
-//! changes, so that cached counts can be updated.
+//! The index that facets are counted over: 80 bytes for each listing, in the order of their ids, and its words. It also
+//! has the latest changes, so that cached counts can be updated.
 
 mod records;
 
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use database::Id;
 
@@ -16,6 +16,7 @@ use super::model::{FacetColumns, PrivateSpelling};
 use super::range_filters::{Measures, RangeFilters};
 use super::row::FacetRow;
 use super::spelling::Spelling;
+use super::words::{ListingWords, WordFilter};
 
 const _: () = assert!(size_of::<Id>() + size_of::<FacetRow>() + size_of::<Measures>() == 80);
 
@@ -31,10 +32,12 @@ pub(crate) const MAX_UNUSED_TEXTS: usize = 10_000;
 /// The rows of all listings, and the texts that their numbers stand for.
 #[derive(Debug, Default)]
 pub(crate) struct FacetIndex {
-    /// In ascending order. `rows` and `measures` have the same order.
+    /// In ascending order. `rows`, `measures` and `words` have the same order.
     ids: Vec<Id>,
     rows: Vec<FacetRow>,
     measures: Vec<Measures>,
+    /// The words that free-text queries compare.
+    words: ListingWords,
     /// The texts of all rows by number.
     pub(crate) texts: Interners,
     /// The number of terms and types after the last removal of unused ones.
@@ -60,8 +63,10 @@ impl FacetIndex {
     pub(crate) fn insert(&mut self, listings: &[FacetColumns]) -> bool {
         for columns in listings {
             let (row, measures) = (FacetRow::of(columns, &mut self.texts), Measures::of(columns));
+            let text = columns.search_text.as_deref();
             let old = match self.ids.binary_search(&columns.id) {
                 Ok(at) => {
+                    self.words.replace(at, columns.id, text);
                     self.measures[at] = measures;
                     Some(std::mem::replace(&mut self.rows[at], row))
                 }
@@ -69,6 +74,7 @@ impl FacetIndex {
                     self.ids.insert(at, columns.id);
                     self.rows.insert(at, row);
                     self.measures.insert(at, measures);
+                    self.words.insert(at, columns.id, text);
                     None
                 }
             };
@@ -182,14 +188,47 @@ impl FacetIndex {
         self.count_rows(filters, self.rows.iter())
     }
 
-    /// Counts the listings that pass range filters.
+    /// Counts the listings that pass range filters and have all words of a query.
     pub(crate) fn count_in_range(
         &self,
         filters: &CompiledFilters,
-        ranges: &RangeFilters,
+        ranges: Option<&RangeFilters>,
+        words: Option<&WordFilter<'_>>,
     ) -> Counts<DenseTermCounts> {
-        let rows = self.rows.iter().zip(&self.measures);
-        self.count_rows(filters, rows.filter(|(_, measures)| ranges.passes(measures)).map(|(row, _)| row))
+        let positions = (0..self.rows.len()).filter(|at| self.passes(*at, ranges, words));
+        self.count_rows(filters, positions.map(|at| &self.rows[at]))
+    }
+
+    /// Returns whether the listing at a position passes range filters and has all words of a query.
+    #[inline]
+    fn passes(&self, at: usize, ranges: Option<&RangeFilters>, words: Option<&WordFilter<'_>>) -> bool {
+        ranges.is_none_or(|ranges| ranges.passes(&self.measures[at]))
+            && words.is_none_or(|words| words.passes(at, self.ids[at]))
+    }
+
+    /// Compiles the words of a query, if there are any. `long_texts` are those of [`FacetIndex::long_texts`] that have
+    /// all of them.
+    pub(crate) fn word_filter<'a>(
+        &'a self,
+        words: &[String],
+        long_texts: &'a HashSet<Id>,
+    ) -> Option<WordFilter<'a>> {
+        self.words.filter(words, long_texts)
+    }
+
+    /// Returns the listings that may have all words of a query: those that have them, and those of
+    /// [`FacetIndex::long_texts`]. `None` if they are more than `max`.
+    pub(crate) fn candidates(&self, words: &[String], max: usize) -> Option<Vec<Id>> {
+        let long_texts = self.long_texts().iter().copied().take(max + 1).collect();
+        let filter = self.words.filter(words, &long_texts)?;
+        let ids = self.ids.iter().enumerate().filter(|(at, id)| filter.passes(*at, **id));
+        let ids: Vec<_> = ids.map(|(_, id)| *id).take(max + 1).collect();
+        (ids.len() <= max).then_some(ids)
+    }
+
+    /// Returns the listings whose texts the database must compare with the words of a query.
+    pub(crate) fn long_texts(&self) -> &BTreeSet<Id> {
+        self.words.long_texts()
     }
 
     fn count_rows<'a>(
@@ -202,17 +241,18 @@ impl FacetIndex {
         counts
     }
 
-    /// Counts listings by their ids, and returns the filters compiled for them. The time depends on their number, and
-    /// only logarithmically on the size of the index.
+    /// Counts listings by their ids, and returns the filters compiled for them. Without words, the time depends on their
+    /// number, and only logarithmically on the size of the index.
     pub(crate) fn count_ids(
         &self,
         ids: &[Id],
         exact: &ExactFilters,
         ranges: Option<&RangeFilters>,
+        words: Option<&WordFilter<'_>>,
     ) -> (CompiledFilters, Counts<SparseTermCounts>) {
         let positions = ids.iter().filter_map(|id| self.ids.binary_search(id).ok());
-        let in_range = positions.filter(|at| ranges.is_none_or(|ranges| ranges.passes(&self.measures[*at])));
-        let rows: Vec<_> = in_range.map(|at| &self.rows[at]).collect();
+        let passing = positions.filter(|at| self.passes(*at, ranges, words));
+        let rows: Vec<_> = passing.map(|at| &self.rows[at]).collect();
         let filters = CompiledFilters::of_listings(exact, &self.texts, &rows);
         let mut counts = Counts::sparse();
         counts.add_all(rows.into_iter(), &filters);

@@ -16,14 +16,18 @@ impl FacetIndex {
             let text = spelling.decode(texts.terms.text(*term as usize)?);
             Some(IndexRecord::PrivateSpelling(*organisation, *term, text))
         });
-        let listings = self.ids.iter().zip(&self.rows).zip(&self.measures);
+        let listings = self.ids.iter().zip(&self.rows).zip(&self.measures).enumerate();
+        let listings = listings.map(|(at, ((id, row), measures))| {
+            IndexRecord::Listing(*id, *row, *measures, self.words.numbers_at(at, *id))
+        });
         std::iter::once(IndexRecord::TypeKey(texts.types.key()))
             .chain(texts.terms.texts().map(IndexRecord::Term))
             .chain(texts.organisations.texts().map(IndexRecord::Organisation))
             .chain(texts.types.sets().map(|set| IndexRecord::Types(set.into())))
             .chain(spellings)
             .chain(private)
-            .chain(listings.map(|((id, row), measures)| IndexRecord::Listing(*id, *row, *measures)))
+            .chain(self.words.words().map(IndexRecord::Word))
+            .chain(listings)
     }
 
     /// Adds a record to an index that consists of the previous records.
@@ -49,9 +53,11 @@ impl FacetIndex {
                 };
                 self.private_spellings.insert((organisation, term), Spelling::of(term_text, &text));
             }
-            IndexRecord::Listing(id, row, measures) => {
+            IndexRecord::Word(word) => ensure!(self.words.add_word(word), "a word is malformed or repeated"),
+            IndexRecord::Listing(id, row, measures, words) => {
                 ensure!(self.has_texts_of(&row), "a listing with an unknown text");
                 ensure!(self.ids.last().is_none_or(|last| *last < id), "a listing out of order");
+                ensure!(self.words.add_listing(id, words.as_deref()), "a listing with an unknown word");
                 self.ids.push(id);
                 self.rows.push(row);
                 self.measures.push(measures);

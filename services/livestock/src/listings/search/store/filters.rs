@@ -4,7 +4,7 @@ use common::Caller;
 use database::search::like;
 use diesel::dsl::{exists, sql};
 use diesel::prelude::*;
-use diesel::sql_types::Bool;
+use diesel::sql_types::{Bool, Text};
 
 use super::sort_key::SquaredChord;
 use crate::listings::geo::squared_chord_of;
@@ -44,7 +44,23 @@ pub(crate) fn matches_anywhere<'a>(
     if let Some(age) = search.max_age {
         query = query.filter(l::max_age.le(age.scaled()).or(l::born.gt(search.born_after(age))));
     }
+    query = with_words(query, search.fulltext.as_deref(), &search.words);
+    if let Some(ids) = &search.candidates {
+        query = query.filter(l::id.eq_any(ids));
+    }
     of_commodity(query, search, branch)
+}
+
+/// Limits a query to listings with all of these words. `fulltext` is the full-text query that it begins with.
+pub(crate) fn with_words<'a>(mut query: Query<'a>, fulltext: Option<&'a str>, words: &[String]) -> Query<'a> {
+    if let Some(fulltext) = fulltext {
+        let indexed = "listings.rowid IN (SELECT rowid FROM listings_fts WHERE listings_fts MATCH ";
+        query = query.filter(sql::<Bool>(indexed).bind::<Text, _>(fulltext).sql(")"));
+    }
+    for word in words {
+        query = query.filter(l::search_text.like(like::containing(word)).escape('\\'));
+    }
+    query
 }
 
 /// Limits a query to the sort keys of the branch.

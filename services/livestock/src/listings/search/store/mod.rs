@@ -4,8 +4,10 @@ mod filters;
 mod newest_within;
 mod sort_key;
 
+use std::borrow::Cow;
+
 use common::{Caller, Error, IdBatch, PageRequest, ResultPage};
-use database::search::{MergedQuery, Position, RowSortKey, SortOrder};
+use database::search::{MergedQuery, Position, RowSortKey, SortOrder, fulltext};
 use database::{AnyConnection, Id, Json, MultiBackend};
 use diesel::prelude::*;
 use diesel::query_builder::QueryFragment;
@@ -15,6 +17,7 @@ use super::{ListingSearch, ListingSortKey};
 use crate::listings::search_fields::day;
 use crate::listings::store::visible;
 use crate::schema::listings::dsl as l;
+pub(crate) use filters::with_words;
 use filters::{matches, with_sort_key};
 use sort_key::{SortExpression, SquaredChord};
 
@@ -24,13 +27,25 @@ pub(crate) fn search(
     caller: &Caller,
     search: &ListingSearch,
 ) -> Result<ResultPage, Error> {
+    let search = &*with_fulltext(c, search)?;
     let rows = match newest_within::full_page(c, caller, search)? {
         Some(rows) => rows,
         None => nearest_page(c, caller, search)?,
     };
     let mut page = ResultPage::new(rows, &search.page, &search.sorting);
-    page.total = count(c, caller, search)?;
+    page.total = count_matches(c, caller, search)?;
     Ok(page)
+}
+
+/// Chooses the full-text query that a search by text begins with.
+fn with_fulltext<'a>(
+    c: &mut AnyConnection,
+    search: &'a ListingSearch,
+) -> Result<Cow<'a, ListingSearch>, Error> {
+    Ok(match fulltext::selective_query(c, "listings_fts", &search.words)? {
+        Some(query) => Cow::Owned(ListingSearch { fulltext: Some(query), ..search.clone() }),
+        None => Cow::Borrowed(search),
+    })
 }
 
 /// Reads the rows of a page. If the nearest listings come first, looks in a small area first, and in larger ones only
@@ -40,7 +55,9 @@ fn nearest_page(
     caller: &Caller,
     search: &ListingSearch,
 ) -> Result<Vec<(Json, Position)>, Error> {
-    let mut ring_km = search.first_ring_km();
+    // Few matches are sorted without looking in areas.
+    let has_few_matches = search.fulltext.is_some() || search.candidates.is_some();
+    let mut ring_km = search.first_ring_km().filter(|_| !has_few_matches);
     while let Some(km) = ring_km {
         let rows = page(c, caller, &search.within(km))?;
         if i64::try_from(rows.len()).is_ok_and(|count| count >= search.page.fetch()) {
@@ -89,6 +106,7 @@ pub(crate) fn id_batch(
     search: &ListingSearch,
     page: &PageRequest,
 ) -> Result<IdBatch, Error> {
+    let search = &*with_fulltext(c, search)?;
     let Some(query) = merged(caller, search, &Branch::all(search, page), page) else {
         return Ok(IdBatch::default());
     };
@@ -98,6 +116,16 @@ pub(crate) fn id_batch(
 
 /// Counts the matches of a search, if the count was requested.
 pub(crate) fn count(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    search: &ListingSearch,
+) -> Result<Option<i64>, Error> {
+    let search = &*with_fulltext(c, search)?;
+    count_matches(c, caller, search)
+}
+
+/// As [`count`], for a search with its full-text query.
+fn count_matches(
     c: &mut AnyConnection,
     caller: &Caller,
     search: &ListingSearch,

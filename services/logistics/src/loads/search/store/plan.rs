@@ -1,13 +1,13 @@
 //! How a database finds the matches of a search, and the conditions for them.
 
 use common::{Caller, Error};
-use database::search::{Column, SortOrder, like};
+use database::search::{Column, SortOrder, fulltext, like};
 use database::{AnyConnection, Id, Timestamp, TimestampSql};
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Bool, Text};
+use diesel::sql_types::{Bool, Text};
 
-use crate::loads::search::{DriverFilter, LoadSearch, TimeRange, words};
+use crate::loads::search::{DriverFilter, LoadSearch, TimeRange};
 use crate::loads::store::{LoadQuery, Role, sent_to, visible};
 use crate::schema::loads::dsl as l;
 
@@ -40,7 +40,8 @@ const MAX_SORTED_MATCHES: i64 = 300;
 
 impl SearchPlan {
     pub(super) fn new(c: &mut AnyConnection, caller: &Caller, search: &LoadSearch) -> Result<Self, Error> {
-        let (fulltext, key) = (fulltext_query(c, search)?, search.sorting.by.key.column);
+        let fulltext = fulltext::selective_query(c, "loads_fts", &search.words)?;
+        let key = search.sorting.by.key.column;
         let is_sqlite = matches!(c, AnyConnection::Sqlite(_));
         let is_sorted = is_sqlite && !search.has_ordered_index(caller);
         let not_cancelled = if is_sqlite { NOT_CANCELLED_SQLITE } else { NOT_CANCELLED_POSTGRES };
@@ -71,25 +72,6 @@ fn without_index(key: Column) -> Column {
         "delivery_at" => Column("+delivery_at"),
         _ => key,
     }
-}
-
-/// A full-text query that matches fewer loads than this, of all organisations, begins with the full-text index. With
-/// more matches it is cheaper to read the caller's own loads in order: a page's worth is found soon.
-const MAX_FULLTEXT_MATCHES: i64 = 5_000;
-
-/// Returns the full-text query that a search begins with. Only on SQLite, which has no statistics to choose the index
-/// by.
-fn fulltext_query(c: &mut AnyConnection, search: &LoadSearch) -> Result<Option<String>, Error> {
-    let (AnyConnection::Sqlite(_), Some(query)) = (&mut *c, words::trigrams(&search.words)) else {
-        return Ok(None);
-    };
-    let count = sql::<BigInt>("(SELECT count(*) FROM (SELECT 1 FROM loads_fts WHERE loads_fts MATCH ")
-        .bind::<Text, _>(&query)
-        .sql(" LIMIT ")
-        .bind::<BigInt, _>(MAX_FULLTEXT_MATCHES)
-        .sql("))");
-    let count: i64 = diesel::select(count).get_result(c)?;
-    Ok((count < MAX_FULLTEXT_MATCHES).then_some(query))
 }
 
 /// Returns the roles in which the caller can have matches. One role wherever the filters allow it: a database reads a

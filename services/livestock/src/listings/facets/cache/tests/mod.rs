@@ -17,7 +17,7 @@ use crate::listings::facets::fixtures::{
     CATEGORIES, VIEWERS, WORDS, any_row, any_search, id, row, search, word,
 };
 use crate::listings::facets::index::MAX_CHANGES;
-use crate::listings::facets::model::{Changes, FacetColumns, ListingChanges};
+use crate::listings::facets::model::{Changes, FacetColumns, ListingChanges, StoredMatches};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -73,7 +73,8 @@ proptest! {
                     prop_assert_eq!(&get_or_count(&index, exact), &counted);
                     // A wishlist with all listings, which is counted by another function.
                     let ids = rows.keys().copied().collect::<Vec<_>>();
-                    let wishlist = index.facets(viewer, search, Some(&ids), &CATEGORIES).unwrap();
+                    let stored = StoredMatches { wishlist: Some(ids), ..StoredMatches::default() };
+                    let wishlist = index.facets(viewer, search, &stored, &CATEGORIES).unwrap();
                     prop_assert_eq!(&wishlist, &counted);
                     prop_assert_eq!(try_get(&index, exact), Some(counted));
                 }

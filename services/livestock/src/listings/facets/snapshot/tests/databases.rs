@@ -16,6 +16,7 @@ use crate::listings::facets::FacetService;
 use crate::listings::facets::caching_index::CachingIndex;
 use crate::listings::facets::fixtures::{CATEGORIES, VIEWERS, search};
 use crate::listings::facets::full_read::read_all;
+use crate::listings::facets::model::StoredMatches;
 use crate::listings::facets::snapshot::{load, save, store};
 use crate::{Livestock, Settings};
 
@@ -145,7 +146,12 @@ fn responses(index: &CachingIndex) -> Vec<String> {
     ];
     let facets = |query: &Value| {
         let search = search(query);
-        VIEWERS.map(|viewer| format!("{query} {}", index.facets(viewer, &search, None, &CATEGORIES).unwrap()))
+        VIEWERS.map(|viewer| {
+            format!(
+                "{query} {}",
+                index.facets(viewer, &search, &StoredMatches::default(), &CATEGORIES).unwrap()
+            )
+        })
     };
     searches.iter().flat_map(facets).collect()
 }

@@ -12,7 +12,7 @@ use crate::listings::facets::caching_index::CachingIndex;
 use crate::listings::facets::fixtures::{CATEGORIES, VIEWERS, any_row, any_search, id, row, search, word};
 use crate::listings::facets::index::FacetIndex;
 use crate::listings::facets::interner::Interners;
-use crate::listings::facets::model::{FacetColumns, PrivateSpelling};
+use crate::listings::facets::model::{FacetColumns, PrivateSpelling, StoredMatches};
 use crate::listings::facets::range_filters::Measures;
 use crate::listings::facets::record::IndexRecord;
 use crate::listings::facets::row::FacetRow;
@@ -40,7 +40,9 @@ fn read(chunks: &[Vec<u8>], listings: usize) -> anyhow::Result<FacetIndex> {
 /// Returns the facets of all searches for all viewers.
 fn responses(index: &CachingIndex, searches: &[ListingSearch]) -> Vec<String> {
     let by_all = searches.iter().flat_map(|search| VIEWERS.map(|viewer| (viewer, search)));
-    by_all.map(|(viewer, search)| index.facets(viewer, search, None, &CATEGORIES).unwrap()).collect()
+    by_all
+        .map(|(viewer, search)| index.facets(viewer, search, &StoredMatches::default(), &CATEGORIES).unwrap())
+        .collect()
 }
 
 fn any_index() -> impl Strategy<Value = CachingIndex> {
@@ -66,10 +68,11 @@ fn any_index() -> impl Strategy<Value = CachingIndex> {
     })
 }
 
-/// Searches with filters of ages and distance.
-fn range_searches() -> [ListingSearch; 2] {
+/// Searches with filters of ages, distance and words.
+fn range_searches() -> [ListingSearch; 4] {
     let near = json!({"latitude": 25.0, "longitude": 45.0, "distanceKm": 700.0});
-    [search(&near), search(&json!({"minAge": 20.0, "maxAge": 60.0}))]
+    let ages = json!({"minAge": 20.0, "maxAge": 60.0});
+    [near, ages, json!({"query": "r"}), json!({"query": "SS ou", "minAge": 20.0})].map(|query| search(&query))
 }
 
 proptest! {
@@ -137,7 +140,14 @@ fn records_that_no_index_has_are_refused() {
     let columns = row(id(1), "");
     let listing = |n, term| {
         let row = FacetRow::of(&columns, &mut Interners::default());
-        IndexRecord::Listing(id(n), FacetRow { breed: term, organisation: 0, ..row }, Measures::of(&columns))
+        let row = FacetRow { breed: term, organisation: 0, ..row };
+        IndexRecord::Listing(id(n), row, Measures::of(&columns), Some(Vec::new()))
+    };
+    let with_word = |number| match listing(1, 0) {
+        IndexRecord::Listing(id, row, measures, _) => {
+            IndexRecord::Listing(id, row, measures, Some(vec![number]))
+        }
+        other => other,
     };
     let types = |hashes: &[u64]| IndexRecord::Types(hashes.to_vec().into());
     for records in [
@@ -154,6 +164,11 @@ fn records_that_no_index_has_are_refused() {
         vec![listing(1, u32::MAX)],
         vec![listing(2, 0), listing(2, 0)],
         vec![listing(2, 0), listing(1, 0)],
+        vec![IndexRecord::Word("a"), IndexRecord::Word("a")],
+        vec![IndexRecord::Word("")],
+        vec![IndexRecord::Word("a b")],
+        vec![with_word(0)],
+        vec![IndexRecord::Word("a"), with_word(1)],
     ] {
         let listings = records.iter().filter(|record| matches!(record, IndexRecord::Listing(..))).count();
         let message = format!("{records:?}");
@@ -177,7 +192,7 @@ fn the_format_has_not_changed() {
     let mut index = CachingIndex::from(index);
     index.insert(&[columns]);
     let bytes = chunks_of(&index.inner).concat();
-    assert_eq!((bytes.len(), crc32fast::hash(&bytes)), (127, 22_314_107), "{bytes:?}");
+    assert_eq!((bytes.len(), crc32fast::hash(&bytes)), (140, 3_904_480_087), "{bytes:?}");
     let read = read(&[bytes], 1).unwrap();
-    assert_eq!(read.records().map(|record| std::mem::discriminant(&record)).collect::<HashSet<_>>().len(), 5);
+    assert_eq!(read.records().map(|record| std::mem::discriminant(&record)).collect::<HashSet<_>>().len(), 6);
 }

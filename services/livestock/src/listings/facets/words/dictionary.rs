@@ -1,0 +1,87 @@
+//! Different words with their numbers.
+
+use std::hash::{BuildHasher, RandomState};
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+
+/// Bytes of the longest word. Texts without white space are longer.
+const MAX_WORD_BYTES: usize = 200;
+
+/// Different words, numbered from 0 in the order in which they were added. Each takes its length and some 15 bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Dictionary {
+    /// All words, each followed by a line break.
+    text: String,
+    /// The positions in `text` at which words end, by number.
+    ends: Vec<u32>,
+    /// The numbers by word.
+    numbers: HashTable<u32>,
+    hasher: RandomState,
+}
+
+/// Returns the word with a number.
+fn word<'a>(text: &'a str, ends: &[u32], number: u32) -> &'a str {
+    let number = number as usize;
+    let start = number.checked_sub(1).and_then(|before| ends.get(before)).map_or(0, |end| *end as usize + 1);
+    ends.get(number).and_then(|end| text.get(start..*end as usize)).unwrap_or_default()
+}
+
+impl Dictionary {
+    /// Returns the number of words.
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Returns all words in the order of their numbers.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+        self.text.split_terminator('\n')
+    }
+
+    /// Returns the word with a number.
+    pub(crate) fn word(&self, number: u32) -> &str {
+        word(&self.text, &self.ends, number)
+    }
+
+    /// Returns the number of a word. A new word gets the next number if it is not too long and there is room for it:
+    /// the dictionary never has more than `max_bytes` bytes.
+    pub(crate) fn intern(&mut self, new: &str, max_bytes: usize) -> Option<u32> {
+        let Self { text, ends, numbers, hasher } = self;
+        let entry = numbers.entry(
+            hasher.hash_one(new),
+            |number| word(text, ends, *number) == new,
+            |number| hasher.hash_one(word(text, ends, *number)),
+        );
+        let vacant = match entry {
+            Entry::Occupied(entry) => return Some(*entry.get()),
+            Entry::Vacant(entry) => entry,
+        };
+        if new.len() > MAX_WORD_BYTES || text.len() + new.len() >= max_bytes {
+            return None;
+        }
+        let (number, end) = (u32::try_from(ends.len()).ok()?, u32::try_from(text.len() + new.len()).ok()?);
+        vacant.insert(number);
+        text.extend([new, "\n"]);
+        ends.push(end);
+        Some(number)
+    }
+
+    /// Sets a bit in the entries of `marks` whose numbers are those of words that contain `part`.
+    pub(crate) fn mark_containing(&self, part: &str, bit: u16, marks: &mut [u16]) {
+        let mut number = 0;
+        for (at, _) in self.text.match_indices(part) {
+            while self.ends.get(number).is_some_and(|end| (*end as usize) < at) {
+                number += 1;
+            }
+            if let Some(mark) = marks.get_mut(number) {
+                *mark |= bit;
+            }
+        }
+    }
+
+    /// Returns the memory use in bytes.
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
+        self.text.capacity() + self.ends.capacity() * size_of::<u32>() + self.numbers.allocation_size()
+    }
+}

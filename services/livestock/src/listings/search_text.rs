@@ -1,0 +1,102 @@
+//! Free text: which text of a listing the words of a query are compared with (`docs/api/listings.md`, "Search").
+//! Queries are split into words by [`common::parse_words`].
+
+use common::wire::TextForm;
+
+use super::model::Listing;
+
+/// Returns the text that words are compared with: in lower case, one line for each field. A postcode with a space is
+/// there without the space too.
+pub(crate) fn search_text(listing: &Listing) -> String {
+    let property = |name| listing.properties.as_ref()?.get(name)?.as_str();
+    let address = listing.location.as_ref().and_then(|location| location.address.as_ref());
+    let postcode = address.and_then(|address| address.postcode.as_ref()).map(|postcode| postcode.0.as_str());
+    let compact = postcode.filter(|code| code.contains(char::is_whitespace));
+    let compact = compact.map(|code| code.split_whitespace().collect::<String>());
+    let fields = [
+        Some(listing.organisation_name.as_str()),
+        property("title"),
+        property("breed"),
+        property("breedType"),
+        property("breedSociety"),
+        address.and_then(|address| address.city.as_deref()),
+        address.and_then(|address| address.region.as_deref()),
+        postcode,
+        compact.as_deref(),
+    ];
+    let tags = listing.tags.iter().map(String::as_str);
+    let fields: Vec<_> =
+        fields.into_iter().flatten().chain(tags).chain([listing.description.as_str()]).collect();
+    // The texts of listings from before 1.1 may be in another form than NFC.
+    TextForm::Lines.normalize(&fields.join("\n")).to_lowercase()
+}
+
+/// Returns whether a [`search_text`] has all words of a query, which are in lower case: each of them anywhere in the
+/// text, also within a word.
+#[cfg_attr(not(test), expect(dead_code, reason = "saved searches match single listings with it"))]
+pub(crate) fn has_all_words(search_text: &str, words: &[String]) -> bool {
+    words.iter().all(|word| search_text.contains(word.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use common::validation::ValidationErrors;
+    use common::wire::QueryText;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn text_of(members: &Value) -> String {
+        let mut listing = json!({
+            "id": "01955bf1-6c00-7a10-8000-000000000101", "userId": "USER", "organisationId": "ID",
+            "organisationName": "Penybont Farm", "type": "selling", "status": "active", "categoryIds": [2],
+            "price": {"type": "poa"}, "files": [], "description": "", "tags": [],
+            "createdAtUTC": "2026-03-01T09:30:00.000Z",
+        });
+        listing.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        search_text(&serde_json::from_value(listing).unwrap())
+    }
+
+    #[test]
+    fn has_the_named_fields_only() {
+        let address = json!({
+            "name": "NAME", "line1": "LINE", "city": "Brecon", "region": "Powys", "postcode": "LD3 7EG", "countryISO": "GB",
+        });
+        let text = text_of(&json!({
+            "location": {"threeWords": "a.b.c", "address": address}, "description": "Two lines,\nQUIET",
+            "tags": ["Store", "Cafe\u{301}"],
+            "properties": {
+                "title": "Heifers", "breed": "Hereford", "breedType": "cross", "breedSociety": "Hereford Society",
+                "type": "calves", "sexes": "heifers", "societyNumber": "1",
+            },
+        }));
+        assert_eq!(
+            text,
+            "penybont farm\nheifers\nhereford\ncross\nhereford society\nbrecon\npowys\nld3 7eg\nld37eg\nstore\ncaf\u{e9}\n\
+             two lines,\nquiet"
+        );
+        assert_eq!(text_of(&json!({})), "penybont farm\n");
+        assert_eq!(
+            text_of(&json!({"location": {"address": {"postcode": "75008"}}})),
+            "penybont farm\n75008\n"
+        );
+    }
+
+    #[test]
+    fn every_word_must_occur() {
+        let text = text_of(&json!({"description": "Quiet to HANDLE", "tags": ["50%"]}));
+        for (query, found) in [
+            ("", true),
+            ("QUIET", true),
+            ("andl \u{a0}  penybont", true),
+            ("50%", true),
+            ("5_%", false),
+            ("quiet loud", false),
+            ("farmquiet", false),
+        ] {
+            let words =
+                common::parse_words(Some(&QueryText(query.to_owned())), &mut ValidationErrors::default());
+            assert_eq!(has_all_words(&text, &words), found, "{query}");
+        }
+    }
+}
