@@ -8,6 +8,7 @@ mod config;
 mod examples;
 mod listings;
 mod reports;
+mod saved_searches;
 mod schema;
 mod webhook_events;
 mod wishlist;
@@ -26,6 +27,7 @@ use webhooks::Webhooks;
 use breeds::Breeds;
 use categories::Categories;
 use listings::FacetService;
+use saved_searches::{Matcher, ParameterRules};
 
 pub use config::Settings;
 
@@ -43,6 +45,7 @@ pub struct Livestock {
     breeds: Breeds,
     facets: Arc<FacetService>,
     webhooks: Webhooks,
+    parameter_rules: Arc<ParameterRules>,
 }
 
 impl Service for Livestock {
@@ -54,6 +57,7 @@ impl Service for Livestock {
         ("categories", "Categories of listings"),
         ("listings", "Listings of animals and supplies, and their lifecycle"),
         ("reports", "Reports of listings to the administrators"),
+        ("saved searches", "Searches that a user saved, and notifications of the listings that match them"),
         ("wishlist", "Listings that a user watches"),
         ("webhooks", "Webhooks of organisations, and their deliveries"),
     ];
@@ -70,6 +74,7 @@ impl Service for Livestock {
     fn routes(v1: &mut ServiceConfig) {
         listings::routes(v1);
         reports::routes(v1);
+        saved_searches::routes(v1);
         wishlist::routes(v1);
         categories::routes(v1);
         webhooks::routes(v1);
@@ -86,6 +91,7 @@ impl Service for Livestock {
     fn register_metrics() {
         listings::register_metrics();
         reports::register_metrics();
+        saved_searches::register_metrics();
         webhook_events::register_metrics();
     }
 
@@ -98,12 +104,14 @@ impl Service for Livestock {
     async fn open(settings: &Settings, context: &ServiceContext) -> anyhow::Result<Self> {
         listings::rebuild_stale_rows(&context.db).await?;
         let files = Arc::new(FileClient::new(&settings.system_url)?);
+        let categories = Arc::new(Categories::open(settings.categories_file.as_deref())?);
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
             shares: Shares::new(&context.db, &context.traces, files.clone()),
             files,
-            categories: Arc::new(Categories::open(settings.categories_file.as_deref())?),
+            parameter_rules: Arc::new(ParameterRules::new(categories.clone())?),
+            categories,
             breeds: Breeds::embedded()?,
             facets: Arc::default(),
             webhooks: Webhooks::open(settings.webhook_options(), context)?,
@@ -112,6 +120,7 @@ impl Service for Livestock {
 
     async fn create_demo_data(&self) -> anyhow::Result<()> {
         listings::create_demo_data(&self.db, &self.categories, &self.breeds).await?;
+        saved_searches::create_demo_data(&self.db).await?;
         Ok(self.webhooks.create_demo_data(webhook_events::PUBLISHED).await?)
     }
 
@@ -129,6 +138,8 @@ impl Service for Livestock {
             listings::run_snapshots(&service.db),
             service.shares.run(),
             service.webhooks.run(),
+            Matcher::new(&service.db, &service.parameter_rules, &service.webhooks).run(),
+            saved_searches::report_lag(&service.db),
         );
     }
 

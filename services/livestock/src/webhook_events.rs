@@ -5,6 +5,8 @@ use webhooks::{DataSchema, EventDescription};
 
 /// A listing became visible to everybody.
 pub(crate) const PUBLISHED: &str = "listing.published";
+/// A saved search found a listing for the first time.
+pub(crate) const MATCHED: &str = "listing.matched";
 /// A listing was closed.
 pub(crate) const CLOSED: &str = "listing.closed";
 
@@ -18,7 +20,7 @@ const EVENTS: [EventDescription; 4] = [
     of_listing("listing.updated", "An active listing was edited."),
     of_listing(CLOSED, "A listing was closed."),
     EventDescription {
-        name: "listing.matched",
+        name: MATCHED,
         summary: "A saved search of a user of the organisation found a listing for the first time.",
         schema: "ListingMatchedMessage",
         data: &[

@@ -141,7 +141,7 @@ pub(crate) fn create(c: &mut AnyConnection, listing: &Listing, category: i32) ->
 /// Stores the deliveries of the event that reports the status of a listing to the webhooks of its organisation.
 fn report(c: &mut AnyConnection, listing: &Listing, document: &Json) -> Result<(), Error> {
     if let Some(name) = listing.status_event() {
-        let subject = Subject { organisations: [&listing.organisation_id, ""], document };
+        let subject = Subject { organisations: [&listing.organisation_id, ""], document, details: &[] };
         webhooks::emit(c, Event { name, member: "listing", subject })?;
     }
     Ok(())

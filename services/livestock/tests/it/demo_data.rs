@@ -25,6 +25,8 @@ testkit::on_both! {
             let listing = app.get(&format!("/v1/listings/{ID}{number}")).by(&carys).send().await.ok();
             assert_eq!((&listing["status"], &listing["organisationId"]), (&json!(status), &json!(organisation)));
         }
+        let saved = app.get("/v1/saved-searches").by(&User::of("penybont-farm").with("sub", "carys")).send().await.ok();
+        assert_eq!(saved.as_array().unwrap().len(), 2);
         let close = format!("/v1/listings/{ID}2/close");
         app.post(&close).by(&carys).json(&json!({"status": "sold"})).send().await.ok();
 

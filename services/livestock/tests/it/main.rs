@@ -21,6 +21,7 @@ mod postgres_plans;
 mod refusals;
 mod reports;
 mod sample;
+mod saved_searches;
 mod sharing;
 mod texts;
 mod upgrade;

@@ -1,8 +1,8 @@
 //! Compares 300 random searches of 2,000 listings with a naive model of the search: by offset, by cursor, as CSV, and
 //! by facets.
 
-mod farms;
-mod naive;
+pub mod farms;
+pub mod naive;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
