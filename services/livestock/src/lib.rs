@@ -18,7 +18,7 @@ use std::sync::Arc;
 use actix_web::web::{self, Data};
 use common::files::{FileClient, Shares};
 use common::{Service, ServiceContext, Verifier};
-use database::{Database, Migrations};
+use database::{Database, Id, Migrations};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use serde_json::Value;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -46,6 +46,8 @@ pub struct Livestock {
     facets: Arc<FacetService>,
     webhooks: Webhooks,
     parameter_rules: Arc<ParameterRules>,
+    /// Identifies this process in leases.
+    replica: Id,
 }
 
 impl Service for Livestock {
@@ -111,6 +113,7 @@ impl Service for Livestock {
             shares: Shares::new(&context.db, &context.traces, files.clone()),
             files,
             parameter_rules: Arc::new(ParameterRules::new(categories.clone())?),
+            replica: Id::new(),
             categories,
             breeds: Breeds::embedded()?,
             facets: Arc::default(),
@@ -138,12 +141,13 @@ impl Service for Livestock {
             listings::run_snapshots(&service.db),
             service.shares.run(),
             service.webhooks.run(),
-            Matcher::new(&service.db, &service.parameter_rules, &service.webhooks).run(),
+            Matcher::new(&service.db, &service.parameter_rules, &service.webhooks, service.replica).run(),
             saved_searches::report_lag(&service.db),
         );
     }
 
     async fn finish(&self) {
         self.webhooks.finish().await;
+        saved_searches::release_lease(&self.db, self.replica).await;
     }
 }

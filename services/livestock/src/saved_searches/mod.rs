@@ -10,5 +10,5 @@ mod store;
 
 pub(crate) use demo::create_demo_data;
 pub(crate) use handlers::routes;
-pub(crate) use matching::{Matcher, register_metrics, report_lag};
+pub(crate) use matching::{Matcher, register_metrics, release_lease, report_lag};
 pub(crate) use parameters::ParameterRules;

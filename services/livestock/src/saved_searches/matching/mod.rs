@@ -14,4 +14,4 @@ mod tests;
 mod worker;
 
 pub(crate) use metrics::{register_metrics, report_lag};
-pub(crate) use worker::Matcher;
+pub(crate) use worker::{Matcher, release_lease};

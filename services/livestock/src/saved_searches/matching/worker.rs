@@ -41,6 +41,13 @@ pub(crate) struct Matcher {
     pruned_at: Instant,
 }
 
+/// Ends the lease of a replica that stops, if it has it, so that another one goes on at once.
+pub(crate) async fn release_lease(db: &Database, replica: Id) {
+    if let Err(error) = db.write(move |c| store::release_lease(c, replica)).await {
+        tracing::debug!(error = format!("{error:?}"), "the lease of the matching ends by itself");
+    }
+}
+
 /// What a replica has with the lease.
 struct Held {
     index: SearchIndex,
@@ -62,13 +69,13 @@ enum Round {
 }
 
 impl Matcher {
-    /// Creates the matcher of this process.
-    pub(crate) fn new(db: &Database, rules: &Arc<ParameterRules>, webhooks: &Webhooks) -> Self {
+    /// Creates the matcher of a process, which `replica` identifies.
+    pub(crate) fn new(db: &Database, rules: &Arc<ParameterRules>, webhooks: &Webhooks, replica: Id) -> Self {
         Self {
             db: db.clone(),
             rules: rules.clone(),
             webhooks: webhooks.clone(),
-            replica: Id::new(),
+            replica,
             held: None,
             pruned_at: Instant::now(),
         }
@@ -198,7 +205,8 @@ impl Matcher {
     async fn find(&mut self, events: &[EventRow]) -> Result<Vec<ListingMatches>, Error> {
         let active = events.iter().filter(|event| event.to_status == Status::Active.as_str());
         let positions: BTreeMap<Id, i64> = active.map(|event| (event.listing_id, event.position)).collect();
-        if positions.is_empty() {
+        let has_searches = self.held.as_ref().is_some_and(|held| held.index.len() > 0);
+        if positions.is_empty() || !has_searches {
             return Ok(Vec::new());
         }
         let ids: Vec<Id> = positions.keys().copied().collect();

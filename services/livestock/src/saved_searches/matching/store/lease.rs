@@ -27,6 +27,16 @@ pub(in crate::saved_searches::matching) fn request_lease(
     Ok(if is_leased && holder == Some(replica) { Lease::Kept } else { Lease::Acquired })
 }
 
+/// Ends the lease of a replica, if it has it.
+pub(in crate::saved_searches::matching) fn release_lease(
+    c: &mut AnyConnection,
+    replica: Id,
+) -> Result<(), Error> {
+    let held = r::saved_search_cursor.find(1).filter(r::replica.eq(replica));
+    diesel::update(held).set(r::leased_until.eq(None::<Timestamp>)).execute(c)?;
+    Ok(())
+}
+
 /// Returns true if a replica was the last one to get the lease.
 pub(super) fn has_lease(c: &mut AnyConnection, replica: Id) -> Result<bool, Error> {
     let holder: Option<Id> = r::saved_search_cursor.find(1).select(r::replica).first(c)?;
