@@ -29,7 +29,7 @@ pub use auth::{Admin, Authorized, Caller, Member, MemberOrAdmin, Organisation, P
 pub use clients::{files, places};
 pub use config::Config;
 pub use extract::idempotency::{self, Effect, Fingerprint, Idempotency};
-pub use extract::{Body, MergePatch, PathId, Query, multipart};
+pub use extract::{Body, MergePatch, PathId, Query, QueryValidator, UnknownParameters, multipart};
 pub use openapi::{Api, SchemaValidator};
 pub use response::csv;
 pub use response::error::{Error, ErrorBody, ErrorResponses, redacted_json_error};

@@ -1,4 +1,5 @@
-//! Ids in the examples of the OpenAPI document. With the setting `server.demo_data` they exist: see `listings/demo.rs`.
+//! Ids in the examples of the OpenAPI document. With the setting `server.demo_data` they exist: see `listings/demo.rs`
+//! and `saved_searches/demo.rs`.
 //!
 //! One user, who acts for `penybont-farm`, can run every example, in the order of the document.
 
@@ -8,6 +9,10 @@ pub(crate) const LISTING: &str = "01955bf1-6c00-7a10-8000-000000000101";
 pub(crate) const LISTING_TO_CLOSE: &str = "01955bf1-6c00-7a10-8000-000000000102";
 /// A draft of that farm.
 pub(crate) const DRAFT: &str = "01955bf1-6c00-7a10-8000-000000000103";
+/// A saved search.
+pub(crate) const SAVED_SEARCH: &str = "01955bf1-6c00-7a40-8000-000000000001";
+/// A saved search that can be deleted.
+pub(crate) const SAVED_SEARCH_TO_DELETE: &str = "01955bf1-6c00-7a40-8000-000000000002";
 /// An active listing of another farm.
 pub(crate) const FOREIGN_LISTING: &str = "01955bf1-6c00-7a10-8000-000000000104";
 /// An open report of that listing, by a third user.

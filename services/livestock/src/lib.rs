@@ -8,6 +8,7 @@ mod config;
 mod examples;
 mod listings;
 mod reports;
+mod saved_searches;
 mod schema;
 mod webhook_events;
 mod wishlist;
@@ -19,7 +20,7 @@ use common::cli::Checks;
 use common::files::{FileClient, Shares};
 use common::places::PlaceClient;
 use common::{Service, ServiceContext, Verifier};
-use database::{Database, Migrations};
+use database::{Database, Id, Migrations};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use serde_json::Value;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -28,6 +29,7 @@ use webhooks::Webhooks;
 use breeds::Breeds;
 use categories::Categories;
 use listings::{Editor, FacetService, FormValidators, LocationCompleter};
+use saved_searches::{Matcher, ParameterRules};
 
 pub use config::Settings;
 
@@ -47,6 +49,9 @@ pub struct Livestock {
     form_validators: FormValidators,
     facets: Arc<FacetService>,
     webhooks: Webhooks,
+    parameter_rules: Arc<ParameterRules>,
+    /// Identifies this process in leases.
+    replica: Id,
 }
 
 impl Livestock {
@@ -66,6 +71,7 @@ impl Service for Livestock {
         ("categories", "Categories of listings"),
         ("listings", "Listings of animals and supplies, and their lifecycle"),
         ("reports", "Reports of listings to the administrators"),
+        ("saved searches", "Searches that a user saved, and notifications of the listings that match them"),
         ("wishlist", "Listings that a user watches"),
         ("webhooks", "Webhooks of organisations, and their deliveries"),
     ];
@@ -82,6 +88,7 @@ impl Service for Livestock {
     fn routes(v1: &mut ServiceConfig) {
         listings::routes(v1);
         reports::routes(v1);
+        saved_searches::routes(v1);
         wishlist::routes(v1);
         categories::routes(v1);
         webhooks::routes(v1);
@@ -98,6 +105,7 @@ impl Service for Livestock {
     fn register_metrics() {
         listings::register_metrics();
         reports::register_metrics();
+        saved_searches::register_metrics();
         webhook_events::register_metrics();
     }
 
@@ -111,13 +119,16 @@ impl Service for Livestock {
     async fn open(settings: &Settings, context: &ServiceContext) -> anyhow::Result<Self> {
         listings::rebuild_stale_rows(&context.db).await?;
         let files = Arc::new(FileClient::new(&settings.system_url)?);
+        let categories = Arc::new(Categories::open(settings.categories_file.as_deref())?);
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
             shares: Shares::new(&context.db, &context.traces, files.clone()),
             places: PlaceClient::new(files.clone()),
             files,
-            categories: Arc::new(Categories::open(settings.categories_file.as_deref())?),
+            parameter_rules: Arc::new(ParameterRules::new(categories.clone())?),
+            replica: Id::new(),
+            categories,
             breeds: Breeds::embedded()?,
             form_validators: FormValidators::new()?,
             facets: Arc::default(),
@@ -128,6 +139,7 @@ impl Service for Livestock {
     async fn create_demo_data(&self) -> anyhow::Result<()> {
         listings::create_demo_data(&self.db, &self.categories, &self.breeds).await?;
         self.db.write(reports::create_demo_report).await?;
+        saved_searches::create_demo_data(&self.db).await?;
         Ok(self.webhooks.create_demo_data(webhook_events::PUBLISHED).await?)
     }
 
@@ -147,10 +159,13 @@ impl Service for Livestock {
             listings::run_snapshots(&service.db),
             service.shares.run(),
             service.webhooks.run(),
+            Matcher::new(&service.db, &service.parameter_rules, &service.webhooks, service.replica).run(),
+            saved_searches::report_lag(&service.db),
         );
     }
 
     async fn finish(&self) {
         self.webhooks.finish().await;
+        saved_searches::release_lease(&self.db, self.replica).await;
     }
 }

@@ -153,6 +153,71 @@ diesel::table! {
 }
 
 diesel::table! {
+    saved_searches (id) {
+        id -> database::IdSql,
+        user_id -> Text,
+        // 1 to 50, different for each search of a user.
+        slot -> Integer,
+        // The organisation that the user acted for when saving it, or an empty text.
+        organisation_id -> Text,
+        name -> Text,
+        // A JSON object: texts, or arrays of texts, by the names of query parameters.
+        parameters -> database::JsonSql,
+        notify -> Bool,
+        // Grows by one with each change of `parameters` or `notify`.
+        version -> BigInt,
+        // Grows by one with each change that responses show.
+        revision -> BigInt,
+        // Events of listings with smaller positions are not matched. See `saved_searches::store::next_position`.
+        matches_from -> BigInt,
+        // The number of listings that matched.
+        matched -> BigInt,
+        // The value of `matched` when the listings were read last.
+        seen -> BigInt,
+        created_at -> database::TimestampSql,
+    }
+}
+
+diesel::table! {
+    // The database assigns `n` and, on PostgreSQL only, `position`.
+    saved_search_changes (n) {
+        n -> BigInt,
+        // The id of the transaction that made the change.
+        position -> BigInt,
+        // The saved, changed or deleted search.
+        search_id -> database::IdSql,
+        changed_at -> database::TimestampSql,
+    }
+}
+
+diesel::table! {
+    saved_search_matches (search_id, listing_id) {
+        search_id -> database::IdSql,
+        listing_id -> database::IdSql,
+        // The value of `saved_searches.matched` with this match.
+        number -> BigInt,
+    }
+}
+
+diesel::table! {
+    // One row.
+    saved_search_cursor (id) {
+        // 1.
+        id -> Integer,
+        // Position and number of the last matched event.
+        position -> BigInt,
+        event -> BigInt,
+        // The greatest number of the matched events.
+        last_event -> BigInt,
+        // Events up to this number are not matched, whatever their positions.
+        first_event -> BigInt,
+        // The replica that matches, until the time of its lease.
+        replica -> Nullable<database::IdSql>,
+        leased_until -> Nullable<database::TimestampSql>,
+    }
+}
+
+diesel::table! {
     // Diesel's table of applied migrations.
     __diesel_schema_migrations (version) {
         version -> Text,

@@ -7,6 +7,8 @@ use webhooks::{DataSchema, EventDescription};
 pub(crate) const PUBLISHED: &str = "listing.published";
 /// An active listing was edited.
 pub(crate) const UPDATED: &str = "listing.updated";
+/// A saved search found a listing for the first time.
+pub(crate) const MATCHED: &str = "listing.matched";
 /// A listing was closed.
 pub(crate) const CLOSED: &str = "listing.closed";
 
@@ -20,7 +22,7 @@ const EVENTS: [EventDescription; 4] = [
     of_listing(UPDATED, "An active listing was edited."),
     of_listing(CLOSED, "A listing was closed."),
     EventDescription {
-        name: "listing.matched",
+        name: MATCHED,
         summary: "A saved search of a user of the organisation found a listing for the first time.",
         schema: "ListingMatchedMessage",
         data: &[

@@ -6,6 +6,7 @@ mod merge_patch;
 pub mod multipart;
 mod path;
 mod query;
+mod stored_query;
 
 pub use body::Body;
 pub(crate) use body::JsonLimit;
@@ -13,3 +14,4 @@ pub(crate) use idempotency::Fingerprint;
 pub use merge_patch::MergePatch;
 pub use path::PathId;
 pub use query::Query;
+pub use stored_query::{QueryValidator, UnknownParameters};

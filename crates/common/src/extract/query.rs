@@ -1,5 +1,6 @@
 //! Query parameters, validated by their schemas in the OpenAPI document.
 
+use std::borrow::Cow;
 use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
@@ -66,19 +67,34 @@ fn parse<T: DeserializeOwned>(request: &HttpRequest) -> Result<Query<T>, Error> 
     }
 }
 
-/// Converts parameters to the JSON types of their schemas. A text that cannot be converted stays a text, which the
-/// schema refuses. Blank values count as absent. The last value of a repeated parameter counts, except for an array,
-/// which takes all values and splits each at commas.
+/// Converts the parameters of a query with [`pairs_to_json`].
 ///
 /// Also returns the names of parameters whose value is not UTF-8. The URL parser replaces invalid bytes by U+FFFD; a
 /// query that contains this character itself is not checked.
 fn to_json(query: &str, schema: &Schema) -> (Map<String, Value>, Vec<String>) {
-    let (mut members, mut invalid_utf8) = (Map::new(), Vec::new());
-    for (name, text) in url::form_urlencoded::parse(query.as_bytes()) {
-        let Some(schema) = schema.property(&name).filter(|_| !text.trim().is_empty()) else { continue };
-        if text.contains('\u{fffd}') {
+    let mut invalid_utf8 = Vec::new();
+    let pairs = url::form_urlencoded::parse(query.as_bytes()).inspect(|(name, text)| {
+        if text.contains('\u{fffd}') && schema.property(name).is_some() {
             invalid_utf8.push(name.clone().into_owned());
         }
+    });
+    let members = pairs_to_json(pairs, schema);
+    if !invalid_utf8.is_empty() && query.to_ascii_uppercase().contains("%EF%BF%BD") {
+        invalid_utf8.clear();
+    }
+    (members, invalid_utf8)
+}
+
+/// Converts parameters to the JSON types of their schemas. A text that cannot be converted stays a text, which the
+/// schema refuses. Blank values count as absent. The last value of a repeated parameter counts, except for an array,
+/// which takes all values and splits each at commas.
+pub(super) fn pairs_to_json<'a>(
+    pairs: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>,
+    schema: &Schema,
+) -> Map<String, Value> {
+    let mut members = Map::new();
+    for (name, text) in pairs {
+        let Some(schema) = schema.property(&name).filter(|_| !text.trim().is_empty()) else { continue };
         if has_type(schema, "array") {
             let list = members.entry(name.into_owned()).or_insert_with(|| json!([]));
             let items =
@@ -95,10 +111,7 @@ fn to_json(query: &str, schema: &Schema) -> (Map<String, Value>, Vec<String>) {
         };
         members.insert(name.into_owned(), converted.unwrap_or_else(|| json!(text)));
     }
-    if !invalid_utf8.is_empty() && query.to_ascii_uppercase().contains("%EF%BF%BD") {
-        invalid_utf8.clear();
-    }
-    (members, invalid_utf8)
+    members
 }
 
 /// Parses a whole number of any size. The schema checks its range.

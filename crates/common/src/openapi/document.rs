@@ -58,7 +58,7 @@ fn add_schema<T: ToSchema>(document: &mut Value) -> anyhow::Result<()> {
 }
 
 /// Adds the schemas of texts that only parameters refer to: utoipa does not collect these.
-fn add_text_schemas(document: &mut Value) -> anyhow::Result<()> {
+pub(crate) fn add_text_schemas(document: &mut Value) -> anyhow::Result<()> {
     let text = document["paths"].to_string();
     macro_rules! add {
         ($($name:ident),+) => { $(

@@ -20,7 +20,7 @@ use crate::Error;
 use crate::response::negotiate::Accept;
 use crate::telemetry::metrics::{RequestMetrics, requests_in_flight};
 
-pub(crate) use document::{API_VERSION, finish};
+pub(crate) use document::{API_VERSION, add_text_schemas, finish};
 pub(crate) use login::add_login;
 pub(crate) use published::publish;
 pub(crate) use route::Route;
@@ -168,7 +168,7 @@ impl Operation {
 }
 
 /// Returns the query parameters of an operation as the schema of an object.
-fn parameters_schema(operation: &Value) -> Option<Value> {
+pub(crate) fn parameters_schema(operation: &Value) -> Option<Value> {
     let mut properties = Map::new();
     let mut required = Vec::new();
     for parameter in operation["parameters"].as_array()?.iter().filter(|p| p["in"] == "query") {

@@ -12,6 +12,9 @@ use crate::response::validation::{Code, ValidationErrors};
 #[derive(Clone, Copy)]
 pub(crate) struct StrictParameters(pub bool);
 
+/// Message for an unknown parameter in strict mode.
+pub(crate) const UNKNOWN_MESSAGE: &str = "is not a query parameter of this operation";
+
 /// The maximum length of the header in bytes: proxies accept some KiB of headers.
 const MAX_HEADER_BYTES: usize = 2048;
 
@@ -28,11 +31,17 @@ fn unknown_names(query: &str, operation: &Operation) -> Vec<String> {
     names
 }
 
-/// Returns the value of the header `X-Unknown-Parameters`: the names, separated by commas. Characters that a header
-/// cannot have are percent-encoded, and so are commas and percent signs. `None` if all parameters are known.
+/// Returns the value of the header `X-Unknown-Parameters` for a query. `None` if all parameters are known.
 pub(crate) fn header_value(query: &str, operation: &Operation) -> Option<HeaderValue> {
+    let text = encode_names(&unknown_names(query, operation));
+    if text.is_empty() { None } else { HeaderValue::try_from(text).ok() }
+}
+
+/// Joins names by commas. Characters that a header cannot have are percent-encoded, and so are commas and percent
+/// signs.
+pub(crate) fn encode_names(names: &[String]) -> String {
     let mut text = String::new();
-    for name in unknown_names(query, operation) {
+    for name in names {
         if text.len() + 3 * name.len() > MAX_HEADER_BYTES {
             break;
         }
@@ -47,18 +56,23 @@ pub(crate) fn header_value(query: &str, operation: &Operation) -> Option<HeaderV
             }
         }
     }
-    if text.is_empty() { None } else { HeaderValue::try_from(text).ok() }
+    text
+}
+
+/// Returns true if the service refuses unknown parameters.
+pub(crate) fn is_strict(request: &HttpRequest) -> bool {
+    request.app_data::<web::Data<StrictParameters>>().is_some_and(|strict| strict.0)
 }
 
 /// Returns an error for each unknown parameter of a request in strict mode, otherwise none.
 pub(crate) fn errors(request: &HttpRequest, operation: &Operation) -> ValidationErrors {
     let mut errors = ValidationErrors::default();
-    if !request.app_data::<web::Data<StrictParameters>>().is_some_and(|strict| strict.0) {
+    if !is_strict(request) {
         return errors;
     }
     for name in unknown_names(request.query_string(), operation) {
         let allowed = json!({ "allowed": operation.parameter_names() });
-        errors.push_with(name, Code::Enum, "is not a query parameter of this operation", allowed);
+        errors.push_with(name, Code::Enum, UNKNOWN_MESSAGE, allowed);
     }
     errors
 }

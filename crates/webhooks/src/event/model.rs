@@ -13,6 +13,8 @@ pub struct Subject<'a> {
     pub organisations: [&'a str; 2],
     /// The resource after the change, as JSON.
     pub document: &'a Json,
+    /// Further members of `data`, which come before the resource: names and texts.
+    pub details: &'a [(&'static str, &'a str)],
 }
 
 /// An event to report.
@@ -44,9 +46,12 @@ impl<'a> NewMessage<'a> {
     /// Gives an event its id and time.
     pub(super) fn new(event: Event<'a>) -> Self {
         let (id, at) = (Id::new(), Timestamp::now());
-        let Event { name, member, .. } = event;
-        let head =
-            format!("{{\"id\":\"{id}\",\"type\":\"{name}\",\"timestamp\":\"{at}\",\"data\":{{\"{member}\":");
+        let Event { name, member, subject } = event;
+        let detail = |(name, text): &(&str, &str)| format!("\"{name}\":{},", json!(text));
+        let details: String = subject.details.iter().map(detail).collect();
+        let head = format!(
+            "{{\"id\":\"{id}\",\"type\":\"{name}\",\"timestamp\":\"{at}\",\"data\":{{{details}\"{member}\":"
+        );
         Self { id, at, event, head, quoted_name: format!("\"{name}\"") }
     }
 
@@ -68,12 +73,25 @@ mod tests {
     #[test]
     fn the_body_is_the_message_with_the_document_unchanged() {
         let document = Json(r#"{"weight":29.40}"#.to_owned());
-        let subject = Subject { organisations: ["grain", ""], document: &document };
+        let subject = Subject { organisations: ["grain", ""], document: &document, details: &[] };
         let new = NewMessage::new(Event { name: "load.created", member: "load", subject });
         let body = new.body().0;
         assert!(body.ends_with(r#""data":{"load":{"weight":29.40}}}"#), "{body}");
         let parsed: serde_json::Value = serde_json::from_str(&body).unwrap();
         let whole = message(new.id, "load.created", new.at, &json!({"load": {"weight": 29.4}}));
         assert_eq!(parsed, serde_json::from_str::<serde_json::Value>(&whole.0).unwrap());
+    }
+
+    #[test]
+    fn details_come_before_the_document_as_json_texts() {
+        let document = Json(r#"{"price":1.50}"#.to_owned());
+        let details = [("userId", "o'neil"), ("name", "\"A\"\\\n\u{1f404}")];
+        let subject = Subject { organisations: ["farm", ""], document: &document, details: &details };
+        let new = NewMessage::new(Event { name: "listing.matched", member: "listing", subject });
+        let body = new.body().0;
+        assert!(body.ends_with(r#","listing":{"price":1.50}}}"#), "{body}");
+        let parsed: serde_json::Value = serde_json::from_str(&body).unwrap();
+        let data = json!({"userId": details[0].1, "name": details[1].1, "listing": {"price": 1.5}});
+        assert_eq!(parsed["data"], data);
     }
 }

@@ -98,12 +98,19 @@ impl BoundingArea {
 
 /// A part of the globe, one degree of latitude by two degrees of longitude. An index has the listings of each in the
 /// order of their creation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Cell {
     /// Degrees of latitude from the South Pole, rounded down.
     pub(crate) row: i32,
     /// Half the degrees of longitude from the 180th meridian, rounded down.
     pub(crate) column: i32,
+}
+
+impl Cell {
+    /// Returns the cell of a listing from its columns: the band, and degrees east.
+    pub(crate) fn of(band: i32, lon: f64) -> Self {
+        Self { row: cell_row(band), column: cell_column(lon) }
+    }
 }
 
 /// Returns the row of the cells with a band.
@@ -174,7 +181,7 @@ mod tests {
             let around = a.around(haversine(a, b) * more);
             prop_assert!(around.bands.contains(&b.band()));
             if let Some(cells) = around.few_cells() {
-                let cell = Cell { row: cell_row(b.band()), column: cell_column(b.lon) };
+                let cell = Cell::of(b.band(), b.lon);
                 prop_assert_eq!(cells.iter().filter(|other| **other == cell).count(), 1);
             }
             let within: Vec<_> = around.longitudes.iter().filter(|range| range.contains(&b.lon)).collect();

@@ -161,7 +161,7 @@ pub(super) fn report(
     document: &Json,
 ) -> Result<(), Error> {
     if let Some(name) = event {
-        let subject = Subject { organisations: [&listing.organisation_id, ""], document };
+        let subject = Subject { organisations: [&listing.organisation_id, ""], document, details: &[] };
         webhooks::emit(c, Event { name, member: "listing", subject })?;
     }
     Ok(())

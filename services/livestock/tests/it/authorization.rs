@@ -5,6 +5,7 @@ use testkit::{AccessCase, AccessRule, User};
 
 use crate::lifecycle::draft;
 use crate::sample::{create, full, start};
+use crate::saved_searches::save;
 
 testkit::on_both! {
     async fn operations_enforce_access_rules(backend) {
@@ -28,6 +29,10 @@ testkit::on_both! {
             .denies(&elsewhere).denies(&alone).discloses(id);
         let cancelled_draft = |query: &str| AccessCase::new(format!("/v1/listings?{query}"), &[&farm, &colleague, &admin])
             .denies(&elsewhere).denies(&alone).discloses(hidden);
+        let (saved, removed) = (save(&app, &farm, json!({}), false).await, save(&app, &farm, json!({}), false).await);
+        let saved_id = saved.rsplit('/').next().unwrap();
+        // Not even an admin has the saved searches of others.
+        let of_user = |path: &str| AccessCase::new(path, &[&farm]).denies(&colleague).denies(&admin);
         let hooks = testkit::webhooks(&app, "farm", "listing.published").await;
         testkit::assert_access_rules(&app, vec![
             // A search for drafts returns those of the caller's organisation, even for an admin.
@@ -64,6 +69,12 @@ testkit::on_both! {
             ("resolve_report", AccessRule::Admin),
             ("add_listing_to_wishlist", AccessRule::Restricted(vec![change(secret, "wishlist"), change(&never_published, "wishlist")])),
             ("remove_listing_from_wishlist", AccessRule::Restricted(vec![change(secret, "wishlist"), change(&never_published, "wishlist")])),
+            ("create_saved_search", AccessRule::AnyCaller("everybody saves searches of their own")),
+            ("list_saved_searches", AccessRule::Scoped(vec![of_user("/v1/saved-searches").discloses(saved_id)])),
+            ("find_saved_search", AccessRule::Restricted(vec![of_user(&saved)])),
+            ("update_saved_search", AccessRule::Restricted(vec![of_user(&saved).json(json!({"name": "edited"}))])),
+            ("list_listings_of_saved_search", AccessRule::Restricted(vec![of_user(&format!("{saved}/listings"))])),
+            ("delete_saved_search", AccessRule::Restricted(vec![of_user(&removed).removes()])),
             ("list_categories", AccessRule::AnyCaller("the catalogue belongs to no organisation")),
             ("find_settings", AccessRule::Admin),
             ("update_settings", AccessRule::Admin),

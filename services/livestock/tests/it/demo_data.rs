@@ -27,6 +27,8 @@ testkit::on_both! {
         }
         let reports = app.get("/v1/reports?f:status=open").by(&User::admin()).send().await.ok();
         assert_eq!((&reports[0]["id"], &reports[0]["listingId"]), (&json!("01955bf1-6c00-7a10-8000-000000000111"), &json!(format!("{ID}4"))));
+        let saved = app.get("/v1/saved-searches").by(&User::of("penybont-farm").with("sub", "carys")).send().await.ok();
+        assert_eq!(saved.as_array().unwrap().len(), 2);
         let close = format!("/v1/listings/{ID}2/close");
         app.post(&close).by(&carys).json(&json!({"status": "sold"})).send().await.ok();
 

@@ -22,8 +22,8 @@ testkit::on_both! {
 
     async fn errors_hide_internals(backend) {
         let broken = match backend {
-            Backend::Postgres => "DROP TABLE livestock.listings, livestock.webhooks CASCADE",
-            Backend::Sqlite => "PRAGMA foreign_keys = OFF; DROP TABLE listings; DROP TABLE webhooks",
+            Backend::Postgres => "DROP TABLE livestock.listings, livestock.webhooks, livestock.saved_searches CASCADE",
+            Backend::Sqlite => "PRAGMA foreign_keys = OFF; DROP TABLE listings; DROP TABLE webhooks; DROP TABLE saved_searches",
         };
         testkit::assert_errors_hide_internals(&start(backend).await, broken).await;
     }

@@ -27,6 +27,7 @@ mod refusals;
 mod reports;
 mod revisions;
 mod sample;
+mod saved_searches;
 mod sharing;
 mod text_plans;
 mod text_search;

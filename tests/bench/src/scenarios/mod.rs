@@ -10,6 +10,7 @@ mod listings;
 mod loads;
 mod peer;
 mod places;
+mod saved_searches;
 mod slow_export;
 pub mod start;
 
@@ -21,7 +22,7 @@ use crate::environment::BenchEnvironment;
 type Scenario = (&'static str, fn(&BenchEnvironment) -> Result<()>);
 
 /// All scenarios in the order in which they run: those that write follow those that read.
-pub const SCENARIOS: [Scenario; 30] = [
+pub const SCENARIOS: [Scenario; 31] = [
     ("start", start::run),
     ("listings-by-date", listings::search::by_date),
     ("listings-by-price", listings::search::by_price),
@@ -37,6 +38,7 @@ pub const SCENARIOS: [Scenario; 30] = [
     ("first-facets", first_facets::run),
     ("every-listing-search", listings::each_search::run),
     ("growth-listings", growth::listings),
+    ("saved-searches", saved_searches::run),
     ("loads", loads::search::by_delivery),
     ("loads-csv", loads::search::csv),
     ("every-load-search", loads::each_search::run),

@@ -10,9 +10,10 @@ use stack::multipart::Form;
 use stack::service::ServiceProcess;
 use url::form_urlencoded;
 
-/// Operations that the examples can run once: then the file is archived, the webhook is deleted, the listing is
-/// reported, and the load is no longer sent to the driver.
-pub const ONCE: [&str; 4] = ["archive_file", "delete_webhook", "report_listing", "revoke_load_driver"];
+/// Operations that the examples can run once: then the file is archived, the saved search and the webhook are deleted,
+/// the listing is reported, and the load is no longer sent to the driver.
+pub const ONCE: [&str; 5] =
+    ["archive_file", "delete_saved_search", "delete_webhook", "report_listing", "revoke_load_driver"];
 
 /// Number of operations and of examples that were sent.
 #[derive(Debug, Default, Clone, Copy)]

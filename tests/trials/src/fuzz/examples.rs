@@ -50,6 +50,11 @@ pub fn create(services: &[ServiceProcess], org: &str, token: &str, other_token: 
     create_listing(token, false, &files)?;
     let other_listing = create_listing(other_token, false, &Value::Null)?;
 
+    let search =
+        Body::Json(json!({"name": "stores", "parameters": {"f:commodityType": "store"}, "notify": true}));
+    let save = || post(livestock, "/v1/saved-searches", token, &search);
+    let (saved, saved_to_delete) = (save()?, save()?);
+
     let addresses = system.get("/v1/addresses?query=hereford&limit=2", token)?.json;
     let address = addresses["id"].as_str().context("the search found no address")?;
     let location = system.get(&format!("/v1/locations/address?id={address}"), token)?.json;
@@ -68,11 +73,14 @@ pub fn create(services: &[ServiceProcess], org: &str, token: &str, other_token: 
             "body": {"weightNet": 27.2, "reason": "The ticket was misread"},
         },
         "create_load_batch": {"body": {"file": [csv]}, "media_type": "multipart/form-data"},
+        "delete_saved_search": {"path_parameters": {"id": saved_to_delete}},
         "find_file": {"path_parameters": {"id": file}},
         "find_location_by_address": {"query": {"id": address}},
         "find_location_by_address_public": {"query": {"id": address}},
         "find_location_by_words": {"query": {"query": words}},
         "find_location_by_words_public": {"query": {"query": words}},
+        "find_saved_search": {"path_parameters": {"id": saved}},
+        "list_listings_of_saved_search": {"path_parameters": {"id": saved}},
         "list_load_drivers": {"path_parameters": {"id": completed_load}},
         "list_load_events": {"path_parameters": {"id": completed_load}},
         "prove_delivery": {"body": proof_of(&load_to_prove), "media_type": "application/json"},
@@ -98,6 +106,10 @@ pub fn create(services: &[ServiceProcess], org: &str, token: &str, other_token: 
         "update_load": {
             "path_parameters": {"id": load_to_edit}, "media_type": "application/merge-patch+json",
             "body": {"reference": "A-4", "weight": 28.5},
+        },
+        "update_saved_search": {
+            "path_parameters": {"id": saved}, "media_type": "application/merge-patch+json",
+            "body": {"name": "store lambs", "parameters": {"maxAge": "12"}},
         },
     }))
 }

@@ -223,6 +223,6 @@ fn environment(
         ("SERVICE__WEBHOOK_ALLOW_PRIVATE", "true".to_owned()),
         ("SERVICE__WEBHOOK_TIMEOUT_MS", "1500".to_owned()),
     ]));
-    livestock.extend(variables([system_url]));
+    livestock.extend(variables([system_url, ("SERVICE__WEBHOOK_ALLOW_PRIVATE", "true".to_owned())]));
     environment
 }

@@ -14,6 +14,7 @@ mod outbox;
 mod pages;
 pub mod proxy;
 mod rolling;
+mod saved_searches;
 mod secrets;
 mod settings;
 mod webhook_signature;
@@ -34,6 +35,7 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     let keys = idempotency::run(&deployment)?;
     outbox::run(&mut deployment)?;
     organisation_webhooks::run(&mut deployment)?;
+    saved_searches::run(&mut deployment)?;
     rolling::run(&mut deployment)?;
     keys.check_replayed(&deployment)?;
     deployment.check_logs()

@@ -1,7 +1,5 @@
 //! Exact filters compiled for the index: bits that say which filters reject a listing.
 
-use std::collections::BTreeSet;
-
 use super::exact_filters::ExactFilters;
 use super::interner::{Interner, Interners, UNKNOWN};
 use super::number_set::NumberSet;
@@ -197,7 +195,7 @@ impl Filters for ScanFilters<'_> {
 }
 
 /// Returns the numbers of the names that the index has.
-fn find(names: &BTreeSet<String>, terms: &Interner) -> NumberSet {
+fn find(names: &[String], terms: &Interner) -> NumberSet {
     NumberSet::listed(names.iter().map(|name| terms.find(name)).filter(|number| *number != UNKNOWN))
 }
 

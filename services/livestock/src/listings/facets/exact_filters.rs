@@ -1,7 +1,5 @@
 //! The filters of a search that compare exactly: all but ages, distance and wishlist.
 
-use std::collections::BTreeSet;
-
 use common::Caller;
 
 use super::row::FacetRow;
@@ -29,10 +27,10 @@ pub(crate) struct ExactFilters {
     pub(crate) statuses: u8,
     /// The main category or type that passes; all pass if it is absent.
     pub(crate) commodity_type: Option<CommodityType>,
-    /// Breeds or breed types that pass; all pass if it is empty.
-    pub(crate) breeds: BTreeSet<String>,
+    /// Breeds or breed types that pass, in ascending order; all pass if it is empty.
+    pub(crate) breeds: Box<[String]>,
     /// As `breeds`, for breed societies.
-    pub(crate) societies: BTreeSet<String>,
+    pub(crate) societies: Box<[String]>,
     /// The flag of a `Sex`, or 0.
     pub(crate) sex: u8,
     /// The flag of an `AdditionalInfo`, or 0.
@@ -44,9 +42,19 @@ pub(crate) struct ExactFilters {
     pub(crate) private_to: Option<String>,
 }
 
+/// Returns the texts in ascending order without duplicates.
+fn sorted(texts: &[String]) -> Box<[String]> {
+    let mut texts = texts.to_vec();
+    texts.sort_unstable();
+    texts.dedup();
+    texts.into()
+}
+
 /// The flag of listings that were cancelled as drafts.
 const CANCELLED_DRAFT: u8 = 1 << FacetRow::CANCELLED_DRAFT;
 const DRAFT: u8 = 1 << StatusFilter::Draft as u8;
+/// The flags of active listings.
+pub(crate) const ACTIVE: u8 = 1 << StatusFilter::ActiveSelling as u8 | 1 << StatusFilter::ActiveBuying as u8;
 /// The flags of all values but `draft`, which is the last one.
 const PUBLISHED: u8 = DRAFT - 1;
 
@@ -55,7 +63,7 @@ impl ExactFilters {
     pub(crate) fn of(viewer: Viewer<'_>, search: &ListingSearch) -> Self {
         let statuses = match search.status {
             None if search.wishlisted => PUBLISHED | CANCELLED_DRAFT,
-            None => 1 << StatusFilter::ActiveSelling as u8 | 1 << StatusFilter::ActiveBuying as u8,
+            None => ACTIVE,
             Some(StatusFilter::Cancelled) => 1 << StatusFilter::Cancelled as u8 | CANCELLED_DRAFT,
             Some(filter) => 1 << filter as u8,
         };
@@ -66,8 +74,8 @@ impl ExactFilters {
             statuses,
             private_to: is_private.then(|| viewer.organisation_id.to_owned()),
             commodity_type: search.commodity_type.clone(),
-            breeds: search.breeds.iter().cloned().collect(),
-            societies: search.breed_societies.iter().cloned().collect(),
+            breeds: sorted(&search.breeds),
+            societies: sorted(&search.breed_societies),
             sex: search.sex.map_or(0, |sex| 1 << sex as u8),
             additional_info: search.additional_info.map_or(0, |info| 1 << info as u8),
             organisation: search.organisation_id.clone(),

@@ -19,6 +19,7 @@ mod interner;
 mod last_read;
 mod model;
 mod number_set;
+mod one_listing;
 mod range_filters;
 mod record;
 mod response;
@@ -29,6 +30,9 @@ mod spelling;
 mod store;
 mod words;
 
+pub(crate) use model::FacetColumns;
+pub(crate) use one_listing::{OneListing, SearchFilters};
 pub(crate) use response::Facets;
 pub(crate) use service::FacetService;
 pub(crate) use snapshot::save_if_due as save_snapshot_if_due;
+pub(crate) use store::current_position;

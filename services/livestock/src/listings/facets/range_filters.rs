@@ -1,11 +1,11 @@
 //! The filters that compare ranges: ages and distances.
 
-use database::Amount;
+use database::{Amount, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::model::FacetColumns;
 use crate::listings::geo::{squared_chord, squared_chord_of};
-use crate::listings::search::ListingSearch;
+use crate::listings::search::{ListingSearch, born_after, born_until};
 
 /// The values of a listing that range filters compare.
 ///
@@ -53,8 +53,8 @@ pub(crate) struct RangeFilters {
 /// A limit of ages, for listings with an age and for dogs with a day of birth.
 #[derive(Debug)]
 struct AgeLimit {
-    /// Ten-thousandths of a month.
-    age: i64,
+    /// Months.
+    age: Amount,
     /// Day of birth, see `search_fields::day`.
     born: i64,
 }
@@ -62,7 +62,7 @@ struct AgeLimit {
 impl RangeFilters {
     /// Returns the range filters of a search, or `None` if it has none.
     pub(crate) fn of(search: &ListingSearch) -> Option<Self> {
-        let limit = |age: Amount, born| AgeLimit { age: age.scaled(), born };
+        let limit = |age, born| AgeLimit { age, born };
         let any = search.within_km().is_some() || search.min_age.is_some() || search.max_age.is_some();
         any.then(|| Self {
             max_squared_chord: search.within_km().map(squared_chord_of),
@@ -72,16 +72,26 @@ impl RangeFilters {
         })
     }
 
+    /// Changes the time that dogs' ages are computed for.
+    pub(crate) fn set_now(&mut self, now: Timestamp) {
+        if let Some(limit) = &mut self.min_age {
+            limit.born = born_until(limit.age, now);
+        }
+        if let Some(limit) = &mut self.max_age {
+            limit.born = born_after(limit.age, now);
+        }
+    }
+
     /// Returns whether a listing passes all filters.
     pub(crate) fn passes(&self, listing: &Measures) -> bool {
         let present = |number: i32| (number != Measures::ABSENT).then_some(i64::from(number));
         self.max_squared_chord.is_none_or(|max| squared_chord(listing.unit_vector, self.origin) <= max)
             && self.min_age.as_ref().is_none_or(|limit| {
-                present(listing.min_age).is_some_and(|age| age >= limit.age)
+                present(listing.min_age).is_some_and(|age| age >= limit.age.scaled())
                     || present(listing.born).is_some_and(|born| born <= limit.born)
             })
             && self.max_age.as_ref().is_none_or(|limit| {
-                present(listing.max_age).is_some_and(|age| age <= limit.age)
+                present(listing.max_age).is_some_and(|age| age <= limit.age.scaled())
                     || present(listing.born).is_some_and(|born| born > limit.born)
             })
     }

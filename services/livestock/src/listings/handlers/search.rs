@@ -11,8 +11,8 @@ use crate::Livestock;
 use crate::listings::background::rebuild_before_text_search;
 use crate::listings::csv_columns::table_layout;
 use crate::listings::facets::Facets;
-use crate::listings::model::{Listing, append_distance};
-use crate::listings::search::{ListingSearch, ListingSearchParams, store};
+use crate::listings::model::Listing;
+use crate::listings::search::{ListingSearch, ListingSearchParams, find_page, store};
 
 /// The response of a search: listings, or facets with `docs=false`.
 #[derive(serde::Serialize, utoipa::ToSchema)]
@@ -54,19 +54,9 @@ pub(super) async fn search_listings(
     if search.format != Format::Json {
         return export(&service, caller, search).await.map(Either::Right);
     }
-    let (page, near) = (search.page.clone(), search.near);
-    let has_one_plan = search.has_one_plan();
-    let read = move |c: &mut _| store::search(c, &caller, &search);
-    let rows =
-        if has_one_plan { service.db.read_in_index_order(read).await } else { service.db.read(read).await };
-    let mut rows = rows?;
-    if let Some(near) = near {
-        let from = near.point.unit_vector();
-        for document in &mut rows.documents {
-            append_distance(document, from)?;
-        }
-    }
-    Ok(Either::Left(rows.response(&request, &service.public_url, &page)))
+    let page = search.page.clone();
+    let found = find_page(&service.db, caller, search).await?;
+    Ok(Either::Left(found.response(&request, &service.public_url, &page)))
 }
 
 /// Streams all listings of a search as CSV or XLSX, from the offset or cursor of its page up to its limit.

@@ -1,6 +1,7 @@
 //! The search for listings.
 
 mod branch;
+mod page;
 mod parameters;
 mod rings;
 mod sorts;
@@ -16,7 +17,8 @@ use super::geo::{BoundingArea, Point};
 use super::model::{Kind, Status};
 use super::search_fields::{DAYS_PER_MONTH, day};
 
-pub(crate) use parameters::ListingSearchParams;
+pub(crate) use page::find_page;
+pub(crate) use parameters::{ListingSearchParams, sort_by};
 pub(crate) use sorts::ListingSortKey;
 
 /// The value of `f:status`.
@@ -186,20 +188,29 @@ impl ListingSearch {
         self.near.map_or([0.0; 3], |near| near.point.unit_vector())
     }
 
-    /// Returns the latest [`day`] of birth of dogs of at least this age in months. Age 0 includes dogs born tomorrow:
-    /// another time zone may have that day already.
+    /// Returns [`born_until`] at the time of the search.
     pub(crate) fn born_until(&self, age: Amount) -> i64 {
-        match (age.scaled() + SCALED_MONTH - 1) / SCALED_MONTH {
-            0 => i64::MAX,
-            months => day(self.now) - DAYS_PER_MONTH * months,
-        }
+        born_until(age, self.now)
     }
 
-    /// Returns the latest [`day`] of birth of dogs that are older than this age in months: younger dogs are born after
-    /// it.
+    /// Returns [`born_after`] at the time of the search.
     pub(crate) fn born_after(&self, age: Amount) -> i64 {
-        day(self.now) - DAYS_PER_MONTH * (age.scaled() / SCALED_MONTH + 1)
+        born_after(age, self.now)
     }
+}
+
+/// Returns the latest [`day`] of birth of dogs of at least this age in months. Age 0 includes dogs born tomorrow:
+/// another time zone may have that day already.
+pub(crate) fn born_until(age: Amount, now: Timestamp) -> i64 {
+    match (age.scaled() + SCALED_MONTH - 1) / SCALED_MONTH {
+        0 => i64::MAX,
+        months => day(now) - DAYS_PER_MONTH * months,
+    }
+}
+
+/// Returns the latest [`day`] of birth of dogs that are older than this age in months: younger dogs are born after it.
+pub(crate) fn born_after(age: Amount, now: Timestamp) -> i64 {
+    day(now) - DAYS_PER_MONTH * (age.scaled() / SCALED_MONTH + 1)
 }
 
 #[cfg(test)]

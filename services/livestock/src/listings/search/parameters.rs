@@ -7,6 +7,7 @@ use database::{Amount, Timestamp};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa::openapi::Object;
+use utoipa::openapi::path::Parameter;
 
 use super::sorts::{ListingSortKey, SORTS, by_creation, by_distance};
 use super::{CommodityType, ListingSearch, Near, StatusFilter};
@@ -81,11 +82,17 @@ pub(crate) struct ListingSearchParams {
     docs: Option<bool>,
 }
 
-fn sort_by() -> Object {
+/// Describes the parameter `sortBy`.
+pub(crate) fn sort_by() -> Object {
     Sorting::parameter(&SORTS, &["distanceKm"])
 }
 
 impl ListingSearchParams {
+    /// Returns the descriptions of all parameters of the search.
+    pub(crate) fn descriptions() -> Vec<Parameter> {
+        [PageParams::into_params(|| None), Self::into_params(|| None)].concat()
+    }
+
     /// Returns the search, and adds invalid parameters to `errors`. `accepted` is the format that the `Accept` header
     /// prefers.
     pub(crate) fn parse(

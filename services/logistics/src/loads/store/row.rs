@@ -83,7 +83,7 @@ impl LoadRow {
     pub(super) fn subject(&self) -> Subject<'_> {
         let organisations =
             [&self.organiser_id, &self.carrier_id].map(|id| id.as_deref().unwrap_or_default());
-        Subject { organisations, document: &self.document }
+        Subject { organisations, document: &self.document, details: &[] }
     }
 
     /// Sets the user who creates the load.

@@ -1,0 +1,63 @@
+-- The searches that users saved.
+CREATE TABLE saved_searches (
+    id UUID NOT NULL PRIMARY KEY,
+    user_id TEXT COLLATE "C" NOT NULL,
+    -- 1 to 50, different for each search of a user: the limit on their number.
+    slot INTEGER NOT NULL,
+    -- The organisation that the user acted for when saving it, or an empty text. Its webhooks get the matches.
+    organisation_id TEXT COLLATE "C" NOT NULL,
+    name TEXT NOT NULL,
+    -- A JSON object: texts, or arrays of texts, by the names of query parameters.
+    parameters JSON NOT NULL,
+    notify BOOLEAN NOT NULL,
+    -- Grows by one with each change of parameters or notify.
+    version BIGINT NOT NULL,
+    -- Grows by one with each change that responses show.
+    revision BIGINT NOT NULL,
+    -- Events of listings with smaller positions are not matched: they are older than the search.
+    matches_from BIGINT NOT NULL,
+    -- The number of listings that matched, and how many of them were matched when the listings were read last.
+    matched BIGINT NOT NULL,
+    seen BIGINT NOT NULL,
+    created_at TIMESTAMPTZ NOT NULL
+);
+CREATE UNIQUE INDEX saved_searches_user ON saved_searches (user_id, slot);
+CREATE INDEX saved_searches_notify ON saved_searches (id) WHERE notify;
+
+-- Searches that were saved, changed or deleted. The replica that matches reads on from the last one that it knows.
+CREATE TABLE saved_search_changes (
+    n BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    -- The transaction, as in listing_events.
+    position BIGINT NOT NULL DEFAULT (pg_current_xact_id()::text::bigint),
+    search_id UUID NOT NULL,
+    -- Rows are deleted an hour later.
+    changed_at TIMESTAMPTZ NOT NULL
+);
+CREATE INDEX saved_search_changes_position ON saved_search_changes (position, search_id);
+
+-- The active listings that matched a search: none matches a search twice. Deleted when the listing is closed.
+CREATE TABLE saved_search_matches (
+    search_id UUID NOT NULL,
+    listing_id UUID NOT NULL,
+    -- The value of saved_searches.matched with this match.
+    number BIGINT NOT NULL,
+    PRIMARY KEY (search_id, listing_id)
+);
+CREATE INDEX saved_search_matches_listing ON saved_search_matches (listing_id);
+
+-- One row: up to which event the listings were matched, and which replica matches.
+CREATE TABLE saved_search_cursor (
+    id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
+    -- Position and number of the last event, in the order of both.
+    position BIGINT NOT NULL,
+    event BIGINT NOT NULL,
+    -- The greatest number of the events so far.
+    last_event BIGINT NOT NULL,
+    -- Events up to this number are not matched, whatever their positions: those of another server, from which the
+    -- database was moved.
+    first_event BIGINT NOT NULL,
+    replica UUID,
+    leased_until TIMESTAMPTZ
+);
+INSERT INTO saved_search_cursor (id, position, event, last_event, first_event)
+    SELECT 1, pg_snapshot_xmin(pg_current_snapshot())::text::bigint, 0, COALESCE(max(n), 0), 0 FROM listing_events;

@@ -1,0 +1,17 @@
+//! Matches listings that are published or edited with saved searches, off the path of requests.
+//!
+//! One replica at a time, which has a lease, follows the events of listings ([`worker`]). It holds the filters of all
+//! searches with `notify` in memory ([`index`]), by a term that a listing must have. Matches, the deliveries of their
+//! events and the position are stored in the same transactions.
+
+mod index;
+mod metrics;
+mod model;
+mod store;
+mod terms;
+#[cfg(test)]
+mod tests;
+mod worker;
+
+pub(crate) use metrics::{register_metrics, report_lag};
+pub(crate) use worker::{Matcher, release_lease};

@@ -1,0 +1,119 @@
+//! The events of listings that are not matched yet, and their listings.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use common::Error;
+use database::{AnyConnection, Id, Timestamp, shared_now};
+use diesel::prelude::*;
+
+use crate::listings::{Status, current_position};
+use crate::saved_searches::matching::model::{EventCursor, EventRow, ListingToMatch, NextEvents};
+use crate::schema::listing_events::dsl as e;
+use crate::schema::listings::dsl as l;
+use crate::schema::saved_search_cursor::dsl as r;
+use crate::schema::saved_searches::dsl as s;
+use crate::schema::wishlists::dsl as w;
+
+/// The most events that are read at once.
+const MAX_EVENTS: i64 = 100;
+/// Values in one `IN` list.
+const MAX_LIST_VALUES: usize = 1_000;
+
+fn cursor(c: &mut AnyConnection) -> Result<EventCursor, Error> {
+    Ok(r::saved_search_cursor.find(1).select(EventCursor::as_select()).first(c)?)
+}
+
+/// Returns the next events, in the order of their positions and numbers.
+///
+/// On PostgreSQL only those of transactions below xmin: all of these have ended, so that no event can appear before one
+/// that was returned. An event waits until the transactions that are older than its own have ended.
+pub(in crate::saved_searches::matching) fn next_events(c: &mut AnyConnection) -> Result<NextEvents, Error> {
+    let cursor = cursor(c)?;
+    let columns = (e::n, e::n, e::listing_id, e::to_status);
+    let events: Vec<EventRow> = match c {
+        AnyConnection::Sqlite(_) => {
+            let events = e::listing_events.filter(e::n.gt(cursor.event)).order(e::n);
+            events.limit(MAX_EVENTS).select(columns).load(c)?
+        }
+        AnyConnection::Postgres(_) => {
+            let end = current_position(c)?;
+            if end < cursor.position {
+                return Ok(NextEvents::Moved(EventCursor {
+                    position: end,
+                    event: 0,
+                    first_event: cursor.last_event,
+                    ..cursor
+                }));
+            }
+            e::listing_events
+                .filter(e::position.ge(cursor.position).and(e::position.lt(end)))
+                .filter(e::position.gt(cursor.position).or(e::n.gt(cursor.event)))
+                .filter(e::n.gt(cursor.first_event))
+                .order((e::position, e::n))
+                .limit(MAX_EVENTS)
+                .select((e::n, e::position, e::listing_id, e::to_status))
+                .load(c)?
+        }
+    };
+    let next = events.last().map_or(cursor, |last| EventCursor {
+        position: last.position,
+        event: last.n,
+        last_event: events.iter().map(|event| event.n).max().unwrap_or_default().max(cursor.last_event),
+        ..cursor
+    });
+    Ok(NextEvents::Events(events, next))
+}
+
+/// Stores the cursor of a database that was moved to another server. Searches match from then on, since their positions
+/// are those of the other server too.
+pub(in crate::saved_searches::matching) fn restart(
+    c: &mut AnyConnection,
+    cursor: EventCursor,
+) -> Result<(), Error> {
+    diesel::update(r::saved_search_cursor.find(1)).set(cursor).execute(c)?;
+    diesel::update(s::saved_searches).set(s::matches_from.eq(0)).execute(c)?;
+    Ok(())
+}
+
+/// Returns those of the listings that are active.
+pub(in crate::saved_searches::matching) fn list_active(
+    c: &mut AnyConnection,
+    ids: &[Id],
+) -> Result<Vec<ListingToMatch>, Error> {
+    let active = l::listings.filter(l::id.eq_any(ids)).filter(l::status.eq(Status::Active.as_str()));
+    Ok(active.order(l::id).select(ListingToMatch::as_select()).load(c)?)
+}
+
+/// Returns those of the users who have the listing on their wishlists.
+pub(in crate::saved_searches::matching) fn wishing_users(
+    c: &mut AnyConnection,
+    listing: Id,
+    users: &[String],
+) -> Result<HashSet<String>, Error> {
+    let mut wishing = HashSet::new();
+    for users in users.chunks(MAX_LIST_VALUES) {
+        let wishes = w::wishlists.filter(w::user_id.eq_any(users)).filter(w::listing_id.eq(listing));
+        wishing.extend(wishes.select(w::user_id).load::<String>(c)?);
+    }
+    Ok(wishing)
+}
+
+/// Returns the age of the oldest event that is not matched yet; zero if there is none.
+pub(in crate::saved_searches::matching) fn lag(c: &mut AnyConnection) -> Result<Duration, Error> {
+    let cursor = cursor(c)?;
+    let later = e::listing_events.filter(e::n.gt(cursor.first_event)).select(e::at).into_boxed();
+    let oldest: Option<Timestamp> = match c {
+        AnyConnection::Sqlite(_) => later.filter(e::n.gt(cursor.event)).order(e::n).first(c).optional()?,
+        AnyConnection::Postgres(_) => later
+            .filter(e::position.ge(cursor.position))
+            .filter(e::position.gt(cursor.position).or(e::n.gt(cursor.event)))
+            .order((e::position, e::n))
+            .first(c)
+            .optional()?,
+    };
+    Ok(match oldest {
+        Some(at) => at.until(shared_now(c)?),
+        None => Duration::ZERO,
+    })
+}

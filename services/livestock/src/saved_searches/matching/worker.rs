@@ -1,0 +1,335 @@
+//! The background work that follows the events of listings.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use common::{Error, FailureStreak};
+use database::{Database, Id, Timestamp};
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+use webhooks::Webhooks;
+
+use super::index::{MAX_SEARCHES, NewSearch, SearchIndex};
+use super::model::{EventCursor, EventRow, Lease, ListingMatches, NextEvents, Recorded, SearchToMatch};
+use super::{metrics, store};
+use crate::listings::Status;
+use crate::saved_searches::parameters::ParameterRules;
+
+/// Interval in which events are looked for.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// Interval in which a replica without the lease requests it, and in which a failed round is repeated.
+const RETRY_INTERVAL: Duration = Duration::from_secs(3);
+/// Duration of the lease. If the replica that has it is killed, another one goes on after this time.
+const LEASE_DURATION: Duration = Duration::from_secs(15);
+/// Age at which the lease is extended.
+const LEASE_RENEWAL: Duration = Duration::from_secs(5);
+/// Interval in which old changes of searches are deleted.
+const PRUNE_INTERVAL: Duration = Duration::from_secs(600);
+/// The most matches that one transaction stores.
+const MAX_RECORDED: usize = 200;
+
+/// Matches listings with saved searches while this replica has the lease.
+pub(crate) struct Matcher {
+    db: Database,
+    rules: Arc<ParameterRules>,
+    webhooks: Webhooks,
+    /// Identifies this process in the lease.
+    replica: Id,
+    /// `None` without the lease.
+    held: Option<Held>,
+    pruned_at: Instant,
+}
+
+/// Ends the lease of a replica that stops, if it has it, so that another one goes on at once.
+pub(crate) async fn release_lease(db: &Database, replica: Id) {
+    if let Err(error) = db.write(move |c| store::release_lease(c, replica)).await {
+        tracing::debug!(error = format!("{error:?}"), "the lease of the matching ends by itself");
+    }
+}
+
+/// What a replica has with the lease.
+struct Held {
+    index: SearchIndex,
+    /// The position of the changes that the index has.
+    changes: i64,
+    /// When the lease was requested last.
+    requested_at: Instant,
+}
+
+/// The outcome of a round.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Round {
+    /// There may be more events.
+    More,
+    /// There was no event.
+    Idle,
+    /// Another replica has the lease.
+    HeldByAnother,
+}
+
+impl Matcher {
+    /// Creates the matcher of a process, which `replica` identifies.
+    pub(crate) fn new(db: &Database, rules: &Arc<ParameterRules>, webhooks: &Webhooks, replica: Id) -> Self {
+        Self {
+            db: db.clone(),
+            rules: rules.clone(),
+            webhooks: webhooks.clone(),
+            replica,
+            held: None,
+            pruned_at: Instant::now(),
+        }
+    }
+
+    /// Matches listings for as long as the service runs.
+    pub(crate) async fn run(mut self) {
+        let mut failures = FailureStreak::default();
+        loop {
+            let result = self.round().await;
+            if let Some(error) = failures.first(&result) {
+                tracing::warn!(
+                    error = format!("{error:?}"),
+                    "listings could not be matched with saved searches; retrying in 3 s"
+                );
+            }
+            match result {
+                Ok(Round::More) => {}
+                Ok(Round::Idle) => sleep(POLL_INTERVAL).await,
+                Ok(Round::HeldByAnother) | Err(_) => sleep(RETRY_INTERVAL).await,
+            }
+        }
+    }
+
+    /// Matches the listings of the next events.
+    async fn round(&mut self) -> Result<Round, Error> {
+        if !self.hold_lease().await? {
+            return Ok(Round::HeldByAnother);
+        }
+        self.prune().await?;
+        let (events, cursor) = match self.db.read(store::next_events).await? {
+            NextEvents::Events(events, _) if events.is_empty() => return Ok(Round::Idle),
+            NextEvents::Events(events, cursor) => (events, cursor),
+            NextEvents::Moved(cursor) => {
+                tracing::warn!("the database was moved to another server: listings are matched from now on");
+                self.db.write(move |c| store::restart(c, cursor)).await?;
+                self.held = None;
+                return Ok(Round::More);
+            }
+        };
+        // After the events: searches that were saved before them are in the index.
+        self.refresh().await?;
+        let found = self.find(&events).await?;
+        self.forget_closed(&events).await?;
+        self.record(found, cursor).await
+    }
+
+    /// Requests the lease if it is due, and loads the searches with a new lease.
+    async fn hold_lease(&mut self) -> Result<bool, Error> {
+        let is_due = |held: &Held| !self.db.is_sqlite() && held.requested_at.elapsed() > LEASE_RENEWAL;
+        if self.held.as_ref().is_some_and(|held| !is_due(held)) {
+            return Ok(true);
+        }
+        let (requested_at, replica) = (Instant::now(), self.replica);
+        let lease = self.db.write(move |c| store::request_lease(c, replica, LEASE_DURATION)).await?;
+        match (lease, &mut self.held) {
+            (Lease::HeldByAnother, _) => {
+                self.release();
+                return Ok(false);
+            }
+            (Lease::Kept, Some(held)) => held.requested_at = requested_at,
+            (Lease::Kept | Lease::Acquired, _) => {
+                self.release();
+                let (index, changes) = self.load().await?;
+                metrics::loaded().set(count(&index));
+                self.held = Some(Held { index, changes, requested_at });
+            }
+        }
+        Ok(true)
+    }
+
+    fn release(&mut self) {
+        self.held = None;
+        metrics::loaded().set(0.0);
+    }
+
+    /// Builds the index of all searches. Also returns the position of the changes that it has.
+    async fn load(&self) -> Result<(SearchIndex, i64), Error> {
+        let started = Instant::now();
+        let changes = self.db.read(store::changes_position).await?;
+        let (mut index, mut after) = (SearchIndex::default(), None);
+        loop {
+            let page = self.db.read(move |c| store::list_after(c, after)).await?;
+            let Some(last) = page.last() else { break };
+            after = Some(last.id);
+            index = self.apply(index, page, Vec::new()).await?;
+        }
+        let (searches, seconds) = (index.len(), started.elapsed().as_secs_f64());
+        tracing::info!(searches, seconds, "this replica matches listings with saved searches");
+        Ok((index, changes))
+    }
+
+    /// Updates the index with the changes that were committed before this call.
+    async fn refresh(&mut self) -> Result<(), Error> {
+        let Some(held) = &self.held else { return Ok(()) };
+        let since = held.changes;
+        let changes = self.db.read(move |c| store::changes_since(c, since)).await?;
+        if let Some(mut held) = self.held.take() {
+            held.index = self.apply(held.index, changes.searches, changes.gone).await?;
+            held.changes = changes.position;
+            metrics::loaded().set(count(&held.index));
+            self.held = Some(held);
+        }
+        Ok(())
+    }
+
+    /// Adds and removes searches, on a blocking thread.
+    async fn apply(
+        &self,
+        mut index: SearchIndex,
+        searches: Vec<SearchToMatch>,
+        gone: Vec<Id>,
+    ) -> Result<SearchIndex, Error> {
+        if searches.is_empty() && gone.is_empty() {
+            return Ok(index);
+        }
+        let rules = self.rules.clone();
+        let applied = spawn_blocking(move || {
+            gone.into_iter().for_each(|id| index.remove(id));
+            searches.iter().for_each(|search| insert(&mut index, search, &rules));
+            index
+        });
+        applied.await.map_err(|e| Error::Internal(e.into()))
+    }
+
+    /// Returns the active listings of the events with the searches that find them.
+    async fn find(&mut self, events: &[EventRow]) -> Result<Vec<ListingMatches>, Error> {
+        let active = events.iter().filter(|event| event.to_status == Status::Active.as_str());
+        let positions: BTreeMap<Id, i64> = active.map(|event| (event.listing_id, event.position)).collect();
+        let has_searches = self.held.as_ref().is_some_and(|held| held.index.len() > 0);
+        if positions.is_empty() || !has_searches {
+            return Ok(Vec::new());
+        }
+        let ids: Vec<Id> = positions.keys().copied().collect();
+        let listings = self.db.read(move |c| store::list_active(c, &ids)).await?;
+        let Some(mut held) = self.held.take() else { return Ok(Vec::new()) };
+        let found = spawn_blocking(move || {
+            held.index.set_now(Timestamp::now());
+            let matches = listings.into_iter().map(|listing| {
+                let (started, listing_id) = (Instant::now(), listing.columns.id);
+                let position = positions.get(&listing_id).copied().unwrap_or_default();
+                let searches = held.index.matches(&listing, position);
+                metrics::match_seconds().record(started.elapsed());
+                ListingMatches { listing_id, document: listing.document, searches }
+            });
+            let matches: Vec<_> = matches.collect();
+            (held, matches)
+        });
+        let (held, mut found) = found.await.map_err(|e| Error::Internal(e.into()))?;
+        self.held = Some(held);
+        for listing in &mut found {
+            self.apply_wishlists(listing).await?;
+        }
+        Ok(found)
+    }
+
+    /// Removes searches that are limited to a wishlist that does not have the listing.
+    async fn apply_wishlists(&self, listing: &mut ListingMatches) -> Result<(), Error> {
+        let users = listing.searches.iter().filter_map(|found| found.wishlist_of.as_deref());
+        let users: Vec<String> = users.map(str::to_owned).collect();
+        if users.is_empty() {
+            return Ok(());
+        }
+        let id = listing.listing_id;
+        let wishing = self.db.read(move |c| store::wishing_users(c, id, &users)).await?;
+        listing
+            .searches
+            .retain(|found| found.wishlist_of.as_deref().is_none_or(|user| wishing.contains(user)));
+        Ok(())
+    }
+
+    /// Forgets which searches closed listings have matched.
+    async fn forget_closed(&self, events: &[EventRow]) -> Result<(), Error> {
+        let is_closed =
+            |status: &str| ![Status::Draft, Status::Active].iter().any(|open| open.as_str() == status);
+        let closed: Vec<Id> =
+            events.iter().filter(|event| is_closed(&event.to_status)).map(|event| event.listing_id).collect();
+        loop {
+            let closed = closed.clone();
+            if closed.is_empty() || !self.db.write(move |c| store::forget_matches(c, &closed)).await? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Stores matches in parts, the cursor with the last one. If the process ends in between, the events are matched
+    /// again, and the stored matches are left out.
+    async fn record(&mut self, found: Vec<ListingMatches>, cursor: EventCursor) -> Result<Round, Error> {
+        let mut parts = split(found).into_iter().peekable();
+        while let Some(part) = parts.next() {
+            let (replica, next) = (self.replica, parts.peek().is_none().then_some(cursor));
+            match self.db.write(move |c| store::record(c, replica, &part, next)).await? {
+                Recorded::Stored { matches } if matches > 0 => {
+                    metrics::matches().increment(matches as u64);
+                    self.webhooks.wake();
+                }
+                Recorded::Stored { .. } => {}
+                Recorded::Changed => return Ok(Round::More),
+                Recorded::LeaseLost => {
+                    self.release();
+                    return Ok(Round::HeldByAnother);
+                }
+            }
+        }
+        Ok(Round::More)
+    }
+
+    /// Deletes old changes of searches from time to time.
+    async fn prune(&mut self) -> Result<(), Error> {
+        if self.pruned_at.elapsed() > PRUNE_INTERVAL {
+            while self.db.write(store::prune_changes).await? {}
+            self.pruned_at = Instant::now();
+        }
+        Ok(())
+    }
+}
+
+/// Adds a search to the index. A search that cannot be read is left out: another version of the service stored it.
+fn insert(index: &mut SearchIndex, row: &SearchToMatch, rules: &ParameterRules) {
+    let search = match row.parameters.parse().map(|parameters| rules.search(&parameters, &[])) {
+        Ok(Ok(search)) => search,
+        _ => {
+            tracing::error!(search = %row.id, "the parameters of a saved search are invalid; it matches nothing");
+            return index.remove(row.id);
+        }
+    };
+    let SearchToMatch { id, version, matches_from, .. } = *row;
+    let new = NewSearch { id, user_id: &row.user_id, version, matches_from, search: &search };
+    if !index.insert(&new) {
+        tracing::error!(search = %id, "there are {MAX_SEARCHES} saved searches: a further one matches nothing");
+    }
+}
+
+/// Splits matches into parts of at most [`MAX_RECORDED`], at least one.
+fn split(found: Vec<ListingMatches>) -> Vec<Vec<ListingMatches>> {
+    let (mut parts, mut room) = (vec![Vec::new()], MAX_RECORDED);
+    for ListingMatches { listing_id, document, mut searches } in found {
+        while !searches.is_empty() {
+            if room == 0 {
+                parts.push(Vec::new());
+                room = MAX_RECORDED;
+            }
+            let rest = searches.split_off(searches.len().min(room));
+            room -= searches.len();
+            if let Some(part) = parts.last_mut() {
+                part.push(ListingMatches { listing_id, document: document.clone(), searches });
+            }
+            searches = rest;
+        }
+    }
+    parts
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a gauge is a float")]
+fn count(index: &SearchIndex) -> f64 {
+    index.len() as f64
+}

@@ -1,0 +1,99 @@
+//! A saved search.
+
+use common::{Caller, Error, SortDefinition, Sorting};
+use database::search::{Nulls, SortType};
+use database::{Id, Json, Timestamp};
+use diesel::prelude::*;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::parameters::Parameters;
+use crate::schema::saved_searches;
+
+/// A search for listings that a user saved.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SavedSearch {
+    /// UUID.
+    #[schema(value_type = String, format = Uuid)]
+    pub(crate) id: Id,
+    /// A name for people.
+    pub(crate) name: String,
+    /// The query parameters of the search: texts, or arrays of texts for repeated ones.
+    #[schema(value_type = Object)]
+    pub(crate) parameters: Parameters,
+    /// Whether listings that match are counted and reported to webhooks.
+    pub(crate) notify: bool,
+    /// The number of listings that matched since the listings of the search were read.
+    pub(crate) new_matches: i64,
+    /// When the search was saved.
+    #[serde(rename = "createdAtUTC")]
+    #[schema(value_type = String, format = DateTime)]
+    pub(crate) created_at: Timestamp,
+}
+
+/// A stored saved search.
+#[derive(Clone, Debug, Queryable, Selectable)]
+#[diesel(table_name = saved_searches)]
+pub(super) struct SavedSearchRow {
+    pub(super) id: Id,
+    pub(super) user_id: String,
+    pub(super) name: String,
+    pub(super) parameters: Json,
+    pub(super) notify: bool,
+    pub(super) version: i64,
+    pub(super) revision: i64,
+    pub(super) matched: i64,
+    pub(super) seen: i64,
+    pub(super) created_at: Timestamp,
+}
+
+impl SavedSearchRow {
+    /// Returns the saved search.
+    pub(super) fn saved_search(self) -> Result<SavedSearch, Error> {
+        Ok(SavedSearch {
+            id: self.id,
+            name: self.name,
+            parameters: self.parameters.parse()?,
+            notify: self.notify,
+            new_matches: (self.matched - self.seen).max(0),
+            created_at: self.created_at,
+        })
+    }
+
+    /// Returns true if the caller saved the search. `admin` has no further rights.
+    pub(super) fn is_saved_by(&self, caller: &Caller) -> bool {
+        self.user_id == caller.user_id
+    }
+}
+
+/// A search to save.
+#[derive(Clone, Debug)]
+pub(crate) struct NewSavedSearch {
+    pub(crate) id: Id,
+    pub(crate) user_id: String,
+    /// The organisation that the user acts for, or an empty text.
+    pub(crate) organisation_id: String,
+    pub(crate) name: String,
+    pub(crate) parameters: Parameters,
+    pub(crate) notify: bool,
+}
+
+/// What is needed to read the listings of a saved search.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredParameters {
+    pub(crate) parameters: Parameters,
+    /// The number of listings that matched until now.
+    pub(crate) matched: i64,
+    /// True if some of them were not read.
+    pub(crate) has_new: bool,
+}
+
+/// The order of lists, newest first: by id alone, which has the time.
+static ORDER: SortDefinition<()> =
+    SortDefinition { name: "createdAt", key: (), sort_type: SortType::Number, nulls: Nulls::Never };
+
+/// Returns the order of lists.
+pub(crate) fn order() -> Sorting<()> {
+    Sorting::new(&ORDER, true)
+}

@@ -1,0 +1,169 @@
+//! Listings that match saved searches with `notify`.
+
+use livestock::{Livestock, Settings};
+use serde_json::{Value, json};
+use testkit::{App, Backend, User, WebhookReceiver, wait_until};
+use wiremock::ResponseTemplate;
+
+use super::{count, id_literal, new_matches, save, wait_until_matched};
+use crate::lifecycle::{draft, read, to};
+use crate::sample::{create, full, ids, plain, start};
+
+fn breed(name: &str) -> Value {
+    plain(&json!({"breed": name}))
+}
+
+/// Records that an active listing was edited.
+fn record_edit(app: &App, backend: Backend, id: &str) {
+    let (schema, at) = if backend == Backend::Postgres { ("livestock.", "now()") } else { ("", "1") };
+    app.database.execute(&format!(
+        "INSERT INTO {schema}listing_events (listing_id, user_id, from_status, to_status, at)
+         VALUES ({}, 'u', 'active', 'active', {at})",
+        id_literal(backend, id)
+    ));
+}
+
+testkit::on_both! {
+    async fn a_match_is_an_event_to_the_webhooks_of_the_users_organisation(backend) {
+        let settings = Settings {
+            system_url: "http://127.0.0.1:1".into(), webhook_allow_private: true, webhook_retry_seconds: 0,
+            ..Settings::default()
+        };
+        let app = App::start::<Livestock>(backend, settings).await;
+        let (own, other) = (WebhookReceiver::start(ResponseTemplate::new(200)).await, WebhookReceiver::start(ResponseTemplate::new(200)).await);
+        let (ann, seller) = (User::of("buyers").with("sub", "ann"), User::of("seller"));
+        let mut secret = String::new();
+        for (organisation, receiver) in [("buyers", &own), ("seller", &other)] {
+            let form = json!({"url": receiver.url(), "events": ["listing.matched"]});
+            let webhook = app.post("/v1/webhooks").by(&User::of(organisation)).json(&form).send().await.ok();
+            if organisation == "buyers" {
+                secret = webhook["secret"].as_str().unwrap().to_owned();
+            }
+        }
+        let form = json!({"name": "\"Herefords\" \\ 🐄", "parameters": {"f:commodityBreed": ["hereford"]}, "notify": true});
+        let saved = app.post("/v1/saved-searches").by(&ann).json(&form).send().await.ok();
+        let path = format!("/v1/saved-searches/{}", saved["id"].as_str().unwrap());
+        let silent = save(&app, &ann, json!({"f:commodityBreed": ["hereford"]}), false).await;
+        // The user acts for another organisation later on.
+        let ann = User::individual("ann");
+        create(&app, &seller, &breed("Texel")).await;
+        let listing = create(&app, &seller, &full()).await;
+        let requests = own.wait_for(1).await;
+        let message: Value = serde_json::from_slice(&requests[0].body).unwrap();
+        assert_eq!(message, json!({
+            "id": message["id"], "type": "listing.matched", "timestamp": message["timestamp"],
+            "data": {"savedSearchId": saved["id"], "name": saved["name"], "userId": "ann", "listing": read(&app, &ann, &listing).await},
+        }));
+        assert_eq!(requests[0].headers["webhook-signature"].to_str().unwrap(), testkit::webhook_signature(&requests[0], &secret));
+        assert_eq!((new_matches(&app, &ann, &path).await, new_matches(&app, &ann, &silent).await), (json!(1), json!(0)));
+        wait_until_matched(&app, backend).await;
+        assert_eq!((own.requests().await.len(), other.requests().await.len()), (1, 0));
+    }
+
+    async fn new_matches_count_until_the_listings_are_read(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let path = save(&app, &farm, json!({"f:commodityBreed": ["hereford"]}), true).await;
+        // Listings of the own organisation match too. A draft matches once it is published.
+        let (first, second) = (create(&app, &farm, &full()).await, draft(&app, &farm).await);
+        wait_until_matched(&app, backend).await;
+        assert_eq!(new_matches(&app, &farm, &path).await, json!(1));
+        to(&app, &farm, &second, "active").send().await.ok();
+        wait_until_matched(&app, backend).await;
+        let unread = app.get(&path).by(&farm).send().await;
+        assert_eq!((unread.header("etag"), unread.json()["newMatches"].take()), ("\"3\"", json!(2)));
+        let found = app.get(&format!("{path}/listings?limit=1")).by(&farm).send().await.ok();
+        assert_eq!(ids(&found), [second.as_str()]);
+        let reply = app.get(&path).by(&farm).send().await;
+        assert_eq!((reply.header("etag"), reply.json()["newMatches"].take()), ("\"4\"", json!(0)));
+        app.get(&format!("{path}/listings")).by(&farm).send().await.ok();
+        assert_eq!(app.get(&path).by(&farm).header("if-none-match", "\"4\"").send().await.status, 304);
+        to(&app, &farm, &first, "sold").send().await.ok();
+        create(&app, &farm, &full()).await;
+        wait_until_matched(&app, backend).await;
+        assert_eq!(new_matches(&app, &farm, &path).await, json!(1));
+        // What matched a closed listing is forgotten.
+        assert_eq!(count(&app, backend, "saved_search_matches", "1 = 1"), 2);
+    }
+
+    async fn an_edit_matches_for_the_first_time_only(backend) {
+        let (app, farm, ann) = (start(backend).await, User::of("farm"), User::individual("ann"));
+        let path = save(&app, &ann, json!({"f:commodityBreed": ["angus"]}), true).await;
+        let listing = create(&app, &farm, &breed("Hereford")).await;
+        for (parameters, expected) in [
+            (json!({}), 0),
+            (json!({"f:commodityBreed": ["hereford", "texel"]}), 1),
+            (json!({"f:commodityType": "cattle"}), 1),
+            (json!({"f:commodityBreed": ["angus"]}), 1),
+            (json!({"f:commodityBreed": ["hereford"]}), 1),
+        ] {
+            app.call("PATCH", &path).by(&ann).json(&json!({"parameters": parameters})).send().await.ok();
+            for _ in 0..2 {
+                record_edit(&app, backend, &listing);
+            }
+            wait_until_matched(&app, backend).await;
+            assert_eq!(new_matches(&app, &ann, &path).await, json!(expected), "{parameters}");
+        }
+    }
+
+    async fn changed_searches_match_as_they_are(backend) {
+        let (app, farm, ann) = (start(backend).await, User::of("farm"), User::individual("ann"));
+        // Older than the search.
+        create(&app, &farm, &full()).await;
+        let path = save(&app, &ann, json!({"f:commodityBreed": ["hereford"]}), false).await;
+        create(&app, &farm, &full()).await;
+        let patch = async |change: Value| app.call("PATCH", &path).by(&ann).json(&change).send().await.ok();
+        patch(json!({"notify": true})).await;
+        wait_until_matched(&app, backend).await;
+        assert_eq!(new_matches(&app, &ann, &path).await, json!(0));
+        create(&app, &farm, &full()).await;
+        wait_until_matched(&app, backend).await;
+        patch(json!({"parameters": {"f:commodityBreed": ["texel"]}})).await;
+        create(&app, &farm, &full()).await;
+        create(&app, &farm, &breed("Texel")).await;
+        wait_until_matched(&app, backend).await;
+        assert_eq!(new_matches(&app, &ann, &path).await, json!(2));
+        patch(json!({"notify": false})).await;
+        create(&app, &farm, &breed("Texel")).await;
+        wait_until_matched(&app, backend).await;
+        assert_eq!(new_matches(&app, &ann, &path).await, json!(2));
+        let other = save(&app, &ann, json!({}), true).await;
+        app.call("DELETE", &other).by(&ann).send().await.ok();
+        create(&app, &farm, &full()).await;
+        wait_until_matched(&app, backend).await;
+        assert_eq!(count(&app, backend, "saved_search_matches", "1 = 1"), 2);
+    }
+
+    async fn wishlists_are_those_at_the_time_of_the_match(backend) {
+        let (app, farm, bob) = (start(backend).await, User::of("farm"), User::of("farm").with("sub", "bob"));
+        let mut paths = Vec::new();
+        for user in [&farm, &bob] {
+            paths.push(save(&app, user, json!({"isWishlisted": "true", "f:commodityBreed": ["hereford"]}), true).await);
+        }
+        let (wished, other) = (draft(&app, &farm).await, draft(&app, &farm).await);
+        app.call("PUT", &format!("/v1/listings/{wished}/wishlist")).by(&farm).send().await.ok();
+        for id in [&wished, &other] {
+            to(&app, &farm, id, "active").send().await.ok();
+        }
+        wait_until_matched(&app, backend).await;
+        assert_eq!(new_matches(&app, &farm, &paths[0]).await, json!(1));
+        assert_eq!(new_matches(&app, &bob, &paths[1]).await, json!(0));
+    }
+
+    async fn many_searches_match_one_listing(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let mut saved = Vec::new();
+        for user in 0..9 {
+            let user = User::individual(&format!("user {user}"));
+            for _ in 0..50 {
+                saved.push((user.clone(), save(&app, &user, json!({"f:commodityType": "cattle"}), true).await));
+            }
+        }
+        for _ in 0..2 {
+            create(&app, &farm, &full()).await;
+        }
+        wait_until(async || count(&app, backend, "saved_searches", "matched = 2") == 450).await;
+        wait_until_matched(&app, backend).await;
+        assert_eq!(count(&app, backend, "saved_search_matches", "1 = 1"), 900);
+        assert_eq!(new_matches(&app, &saved[449].0, &saved[449].1).await, json!(2));
+    }
+}

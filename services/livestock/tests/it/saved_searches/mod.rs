@@ -1,0 +1,47 @@
+//! Saved searches, and the listings that match them.
+
+mod crud;
+mod limits;
+mod listings;
+mod matching;
+mod model;
+mod parameters;
+mod replicas;
+
+use serde_json::{Value, json};
+use testkit::{App, Backend, User, wait_until};
+
+/// Saves a search and returns its path.
+pub async fn save(app: &App, user: &User, parameters: Value, notify: bool) -> String {
+    let form = json!({"name": "mine", "parameters": parameters, "notify": notify});
+    let saved = app.post("/v1/saved-searches").by(user).json(&form).send().await.ok();
+    format!("/v1/saved-searches/{}", saved["id"].as_str().unwrap())
+}
+
+/// Returns `newMatches` of a saved search.
+async fn new_matches(app: &App, user: &User, path: &str) -> Value {
+    app.get(path).by(user).send().await.ok()["newMatches"].take()
+}
+
+/// Returns the number of rows of a table that meet a condition.
+fn count(app: &App, backend: Backend, table: &str, condition: &str) -> i64 {
+    let schema = if backend == Backend::Postgres { "livestock." } else { "" };
+    app.database.count(&format!("{schema}{table} WHERE {}", condition.replace("SCHEMA.", schema)))
+}
+
+/// Waits until all events of listings are matched.
+async fn wait_until_matched(app: &App, backend: Backend) {
+    let order = match backend {
+        Backend::Sqlite => "n > (SELECT event FROM saved_search_cursor)",
+        Backend::Postgres => "(position, n) > (SELECT position, event FROM SCHEMA.saved_search_cursor)",
+    };
+    wait_until(async || count(app, backend, "listing_events", order) == 0).await;
+}
+
+/// Returns an id as a literal of the database.
+fn id_literal(backend: Backend, id: &str) -> String {
+    match backend {
+        Backend::Sqlite => format!("X'{}'", id.replace('-', "")),
+        Backend::Postgres => format!("'{id}'"),
+    }
+}
