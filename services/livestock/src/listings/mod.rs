@@ -23,6 +23,7 @@ mod search;
 mod search_fields;
 mod search_text;
 mod store;
+mod word_search;
 
 pub(crate) use background::{rebuild_stale_rows, run_background, run_snapshots};
 pub(crate) use demo::create_demo_data;
@@ -35,4 +36,6 @@ pub(crate) use model::{Listing, Status};
 pub(crate) use postcodes::LocationCompleter;
 pub(crate) use search::{CommodityType, ListingSearch, ListingSearchParams, find_page, sort_by};
 pub(crate) use search_fields::day;
+pub(crate) use search_text::search_text;
 pub(crate) use store::{find, remove_by_moderation};
+pub(crate) use word_search::prepare_words;

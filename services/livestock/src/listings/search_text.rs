@@ -33,7 +33,6 @@ pub(crate) fn search_text(listing: &Listing) -> String {
 
 /// Returns whether a [`search_text`] has all words of a query, which are in lower case: each of them anywhere in the
 /// text, also within a word.
-#[cfg_attr(not(test), expect(dead_code, reason = "saved searches match single listings with it"))]
 pub(crate) fn has_all_words(search_text: &str, words: &[String]) -> bool {
     words.iter().all(|word| search_text.contains(word.as_str()))
 }

@@ -74,10 +74,7 @@ fn check_config_shows_settings_and_rejects_invalid_ones() {
         execute(&[("DATABASE__URL", &url), ("SERVICE__SYSTEM_URL", system_url)], &["check-config"])
     };
     assert_fails(&system_url("nonsense"), "system_url");
-    assert_fails(
-        &system_url("http://nowhere.invalid"),
-        "the host nowhere.invalid cannot be resolved",
-    );
+    assert_fails(&system_url("http://nowhere.invalid"), "the host nowhere.invalid cannot be resolved");
     // Another service.
     let other = testkit::block_on(TestDatabase::empty(Backend::Sqlite));
     let other = Process::start(PROGRAM, &[("DATABASE__URL", &other.url)]);

@@ -9,12 +9,14 @@ use super::model::FacetColumns;
 use super::range_filters::{Measures, RangeFilters};
 use super::row::FacetRow;
 use crate::listings::search::ListingSearch;
+use crate::listings::search_text::has_all_words;
 
 /// The filters of a search for active listings, except the wishlist. Such listings are the same for all callers.
 #[derive(Debug)]
 pub(crate) struct SearchFilters {
     exact: ExactFilters,
     ranges: Option<Box<RangeFilters>>,
+    words: Box<[String]>,
 }
 
 impl SearchFilters {
@@ -32,6 +34,10 @@ impl SearchFilters {
             min_age: _,
             max_age: _,
             near: _,
+            words,
+            // How the database finds the words.
+            fulltext: _,
+            candidates: _,
             now: _,
             wishlisted: _,
             sorting: _,
@@ -42,7 +48,11 @@ impl SearchFilters {
         } = search;
         let exact = ExactFilters::of(Viewer { organisation_id: "", admin: false }, search);
         let finds_active = exact.statuses & ACTIVE != 0;
-        finds_active.then(|| Self { exact, ranges: RangeFilters::of(search).map(Box::new) })
+        finds_active.then(|| Self {
+            exact,
+            ranges: RangeFilters::of(search).map(Box::new),
+            words: words.as_slice().into(),
+        })
     }
 
     /// Changes the time that dogs' ages are computed for.
@@ -60,6 +70,8 @@ pub(crate) struct OneListing {
     texts: Interners,
     row: FacetRow,
     measures: Measures,
+    /// What words are compared with.
+    search_text: String,
 }
 
 impl OneListing {
@@ -67,13 +79,15 @@ impl OneListing {
     pub(crate) fn of(columns: &FacetColumns) -> Self {
         let mut texts = Interners::default();
         let row = FacetRow::of(columns, &mut texts);
-        Self { texts, row, measures: Measures::of(columns) }
+        let search_text = columns.search_text.clone().unwrap_or_default();
+        Self { texts, row, measures: Measures::of(columns), search_text }
     }
 
     /// Returns true if the listing passes all filters.
     pub(crate) fn passes(&self, filters: &SearchFilters) -> bool {
         let is_in_range = filters.ranges.as_ref().is_none_or(|ranges| ranges.passes(&self.measures));
         is_in_range
+            && has_all_words(&self.search_text, &filters.words)
             && CompiledFilters::of_listings(&filters.exact, &self.texts, &[&self.row]).rejected_by(&self.row)
                 == 0
     }

@@ -8,11 +8,11 @@ use common::{
 };
 
 use crate::Livestock;
-use crate::listings::background::rebuild_before_text_search;
 use crate::listings::csv_columns::table_layout;
 use crate::listings::facets::Facets;
 use crate::listings::model::Listing;
 use crate::listings::search::{ListingSearch, ListingSearchParams, find_page, store};
+use crate::listings::word_search::prepare_words;
 
 /// The response of a search: listings, or facets with `docs=false`.
 #[derive(serde::Serialize, utoipa::ToSchema)]
@@ -41,15 +41,10 @@ pub(super) async fn search_listings(
 ) -> Result<Either<JsonResponse, StreamingResponse>, Error> {
     let accepted = Format::accepted(&request, &Format::ALL, Format::Json);
     let mut search = query.check(|p, errors| p.parse(accepted, &service.categories, errors))?;
-    if !search.words.is_empty() {
-        rebuild_before_text_search(&service.db).await?;
-    }
+    prepare_words(&service.db, &service.facets, &mut search).await?;
     if !search.documents {
         let facets = service.facets.facets(&service.db, service.categories.clone(), caller, search).await?;
         return Ok(Either::Left(JsonResponse::raw(facets)));
-    }
-    if search.has_short_words_only() {
-        search.candidates = service.facets.candidates(&service.db, &search.words).await?;
     }
     if search.format != Format::Json {
         return export(&service, caller, search).await.map(Either::Right);

@@ -8,7 +8,7 @@ use utoipa::IntoParams;
 
 use crate::Livestock;
 use crate::examples;
-use crate::listings::{Listing, find_page, sort_by};
+use crate::listings::{Listing, find_page, prepare_words, sort_by};
 use crate::saved_searches::store;
 
 /// The query parameters of the listing search that page and sort.
@@ -70,7 +70,8 @@ pub(super) async fn list_listings_of_saved_search(
     let (id, reader) = (path.id()?, caller.clone());
     // Read before the listings: a match that is recorded meanwhile still counts afterwards.
     let stored = service.db.read(move |c| store::parameters(c, &reader, id)).await?;
-    let search = service.parameter_rules.search(&stored.parameters, &of_request)?;
+    let mut search = service.parameter_rules.search(&stored.parameters, &of_request)?;
+    prepare_words(&service.db, &service.facets, &mut search).await?;
     let page = search.page.clone();
     let found = find_page(&service.db, caller, search).await?;
     if stored.has_new {

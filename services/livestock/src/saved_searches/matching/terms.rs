@@ -1,6 +1,8 @@
 //! Terms: what a listing must have to match a search. A search is looked up by one kind of term, the most selective one
 //! that it has.
 
+use std::collections::HashSet;
+
 use super::model::ListingToMatch;
 use crate::listings::{Cell, CommodityType, ListingSearch};
 
@@ -11,6 +13,8 @@ pub(crate) enum Term<'a> {
     BreedSociety(&'a str),
     /// A breed or a breed type.
     Breed(&'a str),
+    /// Three letters in a row of the text that words are compared with.
+    Trigram(&'a str),
     /// A value of `properties.type`.
     Type(&'a str),
     Cell(Cell),
@@ -32,6 +36,10 @@ pub(crate) fn of_search(search: &ListingSearch) -> Vec<Term<'_>> {
     }
     if !search.breeds.is_empty() {
         return search.breeds.iter().map(|breed| Term::Breed(breed)).collect();
+    }
+    let longest = search.words.iter().max_by_key(|word| word.len());
+    if let Some(trigram) = longest.and_then(|word| trigrams(word).next()) {
+        return vec![Term::Trigram(trigram)];
     }
     if let Some(CommodityType::Type(name)) = &search.commodity_type {
         return vec![Term::Type(name)];
@@ -59,5 +67,14 @@ pub(crate) fn of_listing(listing: &ListingToMatch) -> Vec<Term<'_>> {
     terms.extend(lines(&columns.types).map(Term::Type));
     terms.extend(lines(&columns.sexes).map(Term::Sex));
     terms.extend(lines(&columns.additional_info).map(Term::AdditionalInfo));
+    let trigrams: HashSet<_> = columns.search_text.iter().flat_map(|text| trigrams(text)).collect();
+    terms.extend(trigrams.into_iter().map(Term::Trigram));
     terms
+}
+
+/// Returns all three letters in a row of a text.
+fn trigrams(text: &str) -> impl Iterator<Item = &str> {
+    let starts = text.char_indices().map(|(start, _)| start);
+    let ends = text.char_indices().map(|(start, letter)| start + letter.len_utf8()).skip(2);
+    starts.zip(ends).map(|(start, end)| &text[start..end])
 }

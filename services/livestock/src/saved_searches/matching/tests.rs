@@ -54,6 +54,7 @@ fn parameters(rng: &mut StdRng) -> Value {
         ("f:commodityAdditionalInfo", ["organic", "pedigree", "in-calf"]),
         ("f:status", ["active-selling", "active-buying", "sold"]),
         ("f:organisationId", ["a", "b", "c"]),
+        ("query", ["quiet", "br con", "ie"]),
         ("f:commodityBreedSociety", ["breed 0", "breed 1", "breed 2"]),
     ] {
         if rng.random_bool(0.1) {
@@ -102,6 +103,10 @@ fn listing(rng: &mut StdRng, n: usize) -> ListingToMatch {
             y,
             z,
             cancelled_as_draft: false,
+            search_text: Some(format!(
+                "farm\n{}",
+                ["quiet heifers", "brecon", "calves, quiet"].choose(rng).unwrap()
+            )),
         },
         band,
         lon: place.map(|(_, lon)| lon),

@@ -7,7 +7,7 @@ use common::Error;
 use database::{AnyConnection, Id, Timestamp, shared_now};
 use diesel::prelude::*;
 
-use crate::listings::{Status, current_position};
+use crate::listings::{Status, current_position, search_text};
 use crate::saved_searches::matching::model::{EventCursor, EventRow, ListingToMatch, NextEvents};
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::dsl as l;
@@ -82,7 +82,13 @@ pub(in crate::saved_searches::matching) fn list_active(
     ids: &[Id],
 ) -> Result<Vec<ListingToMatch>, Error> {
     let active = l::listings.filter(l::id.eq_any(ids)).filter(l::status.eq(Status::Active.as_str()));
-    Ok(active.order(l::id).select(ListingToMatch::as_select()).load(c)?)
+    let mut listings: Vec<ListingToMatch> =
+        active.order(l::id).select(ListingToMatch::as_select()).load(c)?;
+    // The previous release does not write the text.
+    for listing in listings.iter_mut().filter(|listing| listing.columns.search_text.is_none()) {
+        listing.columns.search_text = Some(search_text(&listing.document.parse()?));
+    }
+    Ok(listings)
 }
 
 /// Returns those of the users who have the listing on their wishlists.
