@@ -33,7 +33,7 @@ fn fill(app: &App, backend: Backend) {
             breed, types, sexes, additional_info, document, derived, search_text)
          SELECT {id}, 'org-' || (n % 500), 'selling', 'active', 1 + n % 5, {at}, 'o',
             CASE WHEN n % 7 = 0 THEN NULL ELSE n * 7919 % 4000 * 10000 END,
-            CASE WHEN n % 5 = 1 THEN 'b2-' || (n * 7919 % 2) END, '', '', '', {document}, 2,
+            CASE WHEN n % 5 = 1 THEN 'b2-' || (n / 10 % 2) END, '', '', '', {document}, 2,
             'org-' || (n % 500) || {modulo} || 'lot' || n || {modulo}
                 || CASE WHEN n * 7919 % 2 = 0 THEN 'quiet ' ELSE 'lively ' END
                 || CASE WHEN n * 7919 % 1000 = 1 THEN 'dispersal ' ELSE '' END
@@ -51,6 +51,8 @@ const RARE: &str = "INTEGER PRIMARY KEY (rowid=?)";
 
 /// A search that reads nothing: no listing has the word.
 const NO_CANDIDATES: &str = "query=zz";
+/// A search that reads ten listings by their ids.
+const TEN_CANDIDATES: &str = "query=do";
 
 /// For each search the index that SQLite reads, and whether it sorts the matches.
 const SEARCHES: [(&str, &str, bool); 17] = [
@@ -64,7 +66,7 @@ const SEARCHES: [(&str, &str, bool); 17] = [
     ("query=zedonk&latitude=52&longitude=-3", RARE, true),
     // The words of the listings in memory tell which ones may match.
     (NO_CANDIDATES, "listings_status_created (status=?)", false),
-    ("query=do", "sqlite_autoindex_listings_1 (id=?)", true),
+    (TEN_CANDIDATES, "sqlite_autoindex_listings_1 (id=?)", true),
     ("query=qu", "listings_status_created (status=?)", false),
     ("query=quiet", "listings_status_created (status=?)", false),
     ("query=quiet%20sound", "listings_status_created (status=?)", false),
@@ -127,7 +129,9 @@ fn postgres_reads_few_pages() {
         app.record_statements();
         for (query, ..) in SEARCHES {
             app.get(&format!("/v1/listings?{query}")).by(&user).send().await.ok();
-            for statement in pages(&app).iter().filter(|_| query != NO_CANDIDATES) {
+            // Reads by id need no other index.
+            let is_by_id = [NO_CANDIDATES, TEN_CANDIDATES].contains(&query);
+            for statement in pages(&app).iter().filter(|_| !is_by_id) {
                 let [_, plan] = app.executed_plans::<Livestock>(statement).await;
                 assert!(!plan.text.contains("Seq Scan on listings"), "{query}\n{}", plan.text);
                 assert!(plan.pages < 1_000, "{query} {}\n{}", plan.pages, plan.text);

@@ -122,7 +122,7 @@ testkit::on_both! {
     async fn facets_count_long_texts_and_texts_without_spaces(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let other = App::start_replica::<Livestock>(&app, Settings::default()).await;
-        let words = (0..400).map(|n| format!("word{n} ")).collect::<String>();
+        let words = (0..400).map(|n| format!("word{n}")).collect::<Vec<_>>().join(" ");
         let mut made = Vec::new();
         for description in [words, "\u{4f60}\u{597d}".repeat(4_000), "short word399x".into()] {
             made.push(create(&app, &farm, &with(plain(&json!({})), "/description", json!(description))).await);

@@ -90,7 +90,8 @@ impl RandomSearch {
         }
         query.extend(self.filters.iter().map(|(name, value)| match *name {
             "query" => {
-                format!("&query={}", value.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>())
+                let encoded: Vec<_> = value.bytes().map(|byte| format!("%{byte:02X}")).collect();
+                format!("&query={}", encoded.concat())
             }
             _ => format!("&{name}={value}").replace(' ', "%20"),
         }));

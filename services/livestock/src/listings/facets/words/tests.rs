@@ -96,7 +96,7 @@ fn memory_is_limited() {
     let limits = Limits { dictionary_bytes: 100_000, units: 100_000, unused: 1_000 };
     let mut words = ListingWords::with_limits(limits);
     let mut texts = BTreeMap::new();
-    let many = |n: usize| (0..201).map(|word| format!("{n}-{word} ")).collect::<String>();
+    let many = |n: usize| (0..201).map(|word| format!("{n}-{word}")).collect::<Vec<_>>().join(" ");
     for n in 0..40 {
         set(&mut words, &mut texts, id(n), &many(n));
         set(&mut words, &mut texts, id(100 + n), &"x".repeat(201));
