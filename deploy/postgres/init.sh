@@ -19,7 +19,8 @@ run() {
     psql --no-psqlrc --quiet --set ON_ERROR_STOP=1 --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" "$@"
 }
 
-# Logistics needs pg_trgm for text search. Its role cannot create extensions, and finds this one in any schema.
+# System and logistics need pg_trgm for text search. Their roles cannot create extensions, and find this one in any
+# schema.
 run <<'SQL'
 SET client_min_messages = warning;
 REVOKE ALL ON DATABASE :"DBNAME" FROM PUBLIC;
