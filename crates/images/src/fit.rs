@@ -23,7 +23,8 @@ pub(crate) fn check_size(width: u32, height: u32) -> Result<(), ImageError> {
     }
 }
 
-/// Returns width and height of the copy of an image before it is turned, if the turned copy is at most `max_width` wide.
+/// Returns width and height of the copy of an image before it is turned, if the turned copy is at most `max_width`
+/// wide.
 pub(crate) fn fit(width: u32, height: u32, max_width: u32, orientation: Orientation) -> (u32, u32) {
     let turned = orientation.swaps_sides();
     let (shown_width, shown_height) = if turned { (height, width) } else { (width, height) };

@@ -1,5 +1,5 @@
-//! Finds personal metadata in images: positions in EXIF data, and all XMP and IPTC data. The caller writes a copy of the
-//! content without it. Nothing is decoded, and at most one segment or chunk is in memory.
+//! Finds personal metadata in images: positions in EXIF data, and all XMP and IPTC data. The caller writes a copy of
+//! the content without it. Nothing is decoded, and at most one segment or chunk is in memory.
 
 mod gif;
 mod iso;

@@ -12,7 +12,8 @@ const MAX_EXIF_BYTES: u64 = 1 << 20;
 /// A keyword has up to 79 bytes, and a zero after it.
 const KEYWORD_BYTES: u64 = 80;
 const XMP: &[u8] = b"XML:com.adobe.xmp";
-/// Data that ImageMagick writes as text: `Raw profile type exif`, `iptc`, `xmp`, `APP1` or `8bim`. Colour profiles stay.
+/// Data that ImageMagick writes as text: `Raw profile type exif`, `iptc`, `xmp`, `APP1` or `8bim`. Colour profiles
+/// stay.
 const RAW_PROFILE: &[u8] = b"Raw profile type ";
 const RAW_COLORS: [&[u8]; 2] = [b"Raw profile type icc", b"Raw profile type icm"];
 

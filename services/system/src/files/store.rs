@@ -22,7 +22,8 @@ const SHARE_OPERATION: &str = "share files";
 /// Creates the rows of an upload.
 ///
 /// # Errors
-/// 503 if the contents were stored so long ago that the sweep might remove them, or if one of them was retired meanwhile.
+/// 503 if the contents were stored so long ago that the sweep might remove them, or if one of them was retired
+/// meanwhile.
 pub(super) fn create(c: &mut AnyConnection, upload: &Upload, stored: &StoredContents) -> Result<(), Error> {
     create_contents(c, stored)?;
     for file in upload.files() {
@@ -49,7 +50,8 @@ pub(super) fn create(c: &mut AnyConnection, upload: &Upload, stored: &StoredCont
 /// Creates the rows of contents.
 ///
 /// # Errors
-/// 503 if the contents were stored so long ago that the sweep might remove them, or if one of them was retired meanwhile.
+/// 503 if the contents were stored so long ago that the sweep might remove them, or if one of them was retired
+/// meanwhile.
 fn create_contents(c: &mut AnyConnection, stored: &StoredContents) -> Result<(), Error> {
     stored.check_not_expired()?;
     for name in &stored.reused {

@@ -6,9 +6,10 @@
 //!
 //! **What may be removed.** Each time content is stored, it gets a [name](ContentName) that was never used before. The
 //! table `contents` has the name that is in use for each hash. Its rows are inserted together with the rows of files
-//! and are deleted only with their content (see [`contents`](super::contents)). A row for content that was stored longer ago than half of the grace period is refused. So
-//! content that is older than the grace period and has no row will never have one, and the [sweep](super::sweep) can
-//! remove it. A concurrent upload of the same content finds no row and stores its own content under another name.
+//! and are deleted only with their content (see [`contents`](super::contents)). A row for content that was stored
+//! longer ago than half of the grace period is refused. So content that is older than the grace period and has no row
+//! will never have one, and the [sweep](super::sweep) can remove it. A concurrent upload of the same content finds no
+//! row and stores its own content under another name.
 
 mod builder;
 mod cloud;

@@ -7,8 +7,8 @@ const HASH_DIGITS: usize = 64;
 /// Length of a shard's name in hexadecimal digits.
 const SHARD_DIGITS: usize = 2;
 
-/// The unique name of a content: its SHA-256 in hexadecimal, `-`, and an id that was never used before. A smaller copy of
-/// an image has the name of its content, and `.320.webp` after it: the width and the type.
+/// The unique name of a content: its SHA-256 in hexadecimal, `-`, and an id that was never used before. A smaller copy
+/// of an image has the name of its content, and `.320.webp` after it: the width and the type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ContentName(String);
 

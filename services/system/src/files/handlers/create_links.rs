@@ -16,8 +16,8 @@ const LINKS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Create signed links
 ///
-/// Returns a link to each file, once and in the order of the request. Ids that are unknown, archived or not readable are
-/// omitted and listed in `X-Missing-Ids`. Nothing is stored, so the operation ignores `Idempotency-Key`.
+/// Returns a link to each file, once and in the order of the request. Ids that are unknown, archived or not readable
+/// are omitted and listed in `X-Missing-Ids`. Nothing is stored, so the operation ignores `Idempotency-Key`.
 #[utoipa::path(operation_id = "create_links", tag = "files", security(("bearer" = [])),
     request_body = LinksForm, extensions(("x-no-idempotency-key" = json!(true))),
     responses(

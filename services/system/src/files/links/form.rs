@@ -1,8 +1,8 @@
-//! The bodies of the operations that make links, and the parameters of a link.
+//! The bodies of the operations that make links.
 
 use database::Id;
 use serde::Deserialize;
-use utoipa::{IntoParams, PartialSchema, ToSchema};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::link::LinkTarget;
 use crate::examples;
@@ -63,18 +63,4 @@ impl LinksForm {
     pub(in crate::files) fn target(&self, id: Id) -> LinkTarget {
         LinkTarget::new(id, self.width, self.expires_in_seconds.unwrap_or(DEFAULT_SECONDS))
     }
-}
-
-/// The parameters of a link that its creation wrote, besides `width`. All of them are texts here, because a link that
-/// was changed is 403.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(default)]
-#[into_params(parameter_in = Query)]
-pub(in crate::files) struct LinkParams {
-    /// When the link expires, in seconds since 1970.
-    pub(in crate::files) expires: Option<String>,
-    /// The number of the key that signed the link.
-    pub(in crate::files) key: Option<String>,
-    /// The signature.
-    pub(in crate::files) signature: Option<String>,
 }

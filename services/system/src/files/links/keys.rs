@@ -3,7 +3,8 @@
 use common::Error;
 use database::Database;
 
-use super::store::{LinkKey, create_first, find_signing_key, replace};
+use super::model::LinkKey;
+use super::store::{create_first, find_signing_key, replace};
 
 /// Length of a key in bytes: that of the hash.
 const SECRET_BYTES: usize = 32;

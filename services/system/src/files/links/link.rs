@@ -6,12 +6,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use common::Error;
 use database::{Id, Timestamp};
 
-use super::form::LinkParams;
-use super::store::LinkKey;
+use super::model::{LinkKey, MAX_LINK_SECONDS};
+use super::parameters::LinkParams;
 use crate::files::images::Width;
-
-/// How long a link may be valid in seconds: 7 days.
-pub(in crate::files) const MAX_LINK_SECONDS: i64 = 7 * 24 * 3600;
 
 const INVALID: &str = "This link is invalid or has expired: ask for a new one.";
 

@@ -1,44 +1,16 @@
 //! The queries on the keys of links.
 
-use std::fmt;
-
-use aws_lc_rs::hmac;
 use chrono::TimeDelta;
 use common::Error;
 use database::{AnyConnection, Timestamp};
 use diesel::prelude::*;
 
-use super::link::MAX_LINK_SECONDS;
-use crate::schema::link_keys::{self, dsl as k};
+use super::model::{LinkKey, MAX_LINK_SECONDS};
+use crate::schema::link_keys::dsl as k;
 
 /// The most keys that are kept. Replacing the key more often in seven days drops the oldest ones, and their links with
 /// them.
 const MAX_KEYS: i64 = 100;
-
-/// A key of links.
-#[derive(Clone, Queryable, Selectable)]
-#[diesel(table_name = link_keys)]
-pub(in crate::files) struct LinkKey {
-    /// The number that links name.
-    pub(in crate::files) number: i64,
-    /// 32 random bytes.
-    pub(super) secret: Vec<u8>,
-    /// When the next key was made.
-    pub(super) replaced_at: Option<Timestamp>,
-}
-
-impl fmt::Debug for LinkKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LinkKey").field("number", &self.number).finish_non_exhaustive()
-    }
-}
-
-impl LinkKey {
-    /// Returns the key for signing and verifying.
-    pub(super) fn hmac(&self) -> hmac::Key {
-        hmac::Key::new(hmac::HMAC_SHA256, &self.secret)
-    }
-}
 
 /// Returns the key with this number.
 pub(in crate::files) fn find_key(c: &mut AnyConnection, number: i64) -> Result<Option<LinkKey>, Error> {

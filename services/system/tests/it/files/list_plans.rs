@@ -64,8 +64,8 @@ fn sqlite_reads_lists_from_indexes() {
     });
 }
 
-/// Adds 100,000 files. The organisations have a Zipf distribution: `org-1` has about a tenth. One in 50 is archived, one
-/// in 1,000 has a rare word in its name.
+/// Adds 100,000 files. The organisations have a Zipf distribution: `org-1` has about a tenth. One in 50 is archived,
+/// one in 1,000 has a rare word in its name.
 const SKEWED_FILES: &str = "SELECT setseed(0.5);
     INSERT INTO system.files (id, bucket, kind, organisation_id, name, name_key, hash, content_type, size, user_id,
         user_name, organisations, created_at, archived_at)
