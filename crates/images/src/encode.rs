@@ -53,8 +53,8 @@ fn jpeg(raster: &Raster) -> Result<Vec<u8>, ImageError> {
     let mut content = Vec::new();
     let encoder = jpeg_encoder::Encoder::new(&mut content, JPEG_QUALITY);
     let (width, height) = (raster.width as u16, raster.height as u16);
-    let encoded = encoder.encode(&raster.pixels, width, height, jpeg_encoder::ColorType::Rgb);
-    encoded.map_err(ImageError::undecodable)?;
+    let result = encoder.encode(&raster.pixels, width, height, jpeg_encoder::ColorType::Rgb);
+    result.map_err(ImageError::undecodable)?;
     Ok(content)
 }
 

@@ -1,6 +1,8 @@
 //! EXIF data: a TIFF structure of directories (IFD) with entries of 12 bytes. Reads the orientation, and removes the
 //! position and embedded XMP and IPTC data in place.
 
+use std::ops::Range;
+
 /// A copy of the orientation tag, which says how an image must be turned and mirrored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Orientation(u8);
@@ -129,7 +131,7 @@ struct Personal {
     /// Positions of a directory and of an entry in it.
     entries: Vec<(usize, usize)>,
     /// Values that the entries refer to.
-    values: Vec<std::ops::Range<usize>>,
+    values: Vec<Range<usize>>,
 }
 
 #[derive(Clone, Copy)]
@@ -143,7 +145,7 @@ struct Directory {
     /// Position of the next directory, or 0.
     next: usize,
     /// The bytes that the directory occupies.
-    range: std::ops::Range<usize>,
+    range: Range<usize>,
 }
 
 struct Entry {
@@ -191,8 +193,8 @@ impl<'a> Tiff<'a> {
         Some(Directory { entries, next: self.usize(end).unwrap_or(0), range: at..end })
     }
 
-    /// Returns the range of an entry's value, if the value is not in the entry itself.
-    fn value(self, entry: &Entry) -> Option<Option<std::ops::Range<usize>>> {
+    /// Returns the range of an entry's value. It is empty if the value is in the entry itself.
+    fn value(self, entry: &Entry) -> Option<Range<usize>> {
         let unit = match self.u16(entry.at + 2)? {
             3 | 8 => 2,
             4 | 9 | 11 | 13 => 4,
@@ -201,10 +203,10 @@ impl<'a> Tiff<'a> {
         };
         let size = self.usize(entry.at + 4)?.checked_mul(unit)?;
         if size <= 4 {
-            return Some(None);
+            return Some(0..0);
         }
         let start = self.usize(entry.at + 8)?;
-        Some(Some(start..start.checked_add(size)?))
+        Some(start..start.checked_add(size)?)
     }
 
     /// Finds the entries with personal data in all directories.
@@ -227,7 +229,7 @@ impl<'a> Tiff<'a> {
                     self.add_directory(self.usize(entry.at + 8)?, &mut found.values);
                 } else if PACKETS.contains(&entry.tag) {
                     found.entries.push((at, entry.at));
-                    found.values.extend(self.value(entry)?);
+                    found.values.push(self.value(entry)?);
                 } else if entry.tag == EXIF_DIRECTORY {
                     open.push(self.usize(entry.at + 8)?);
                 }
@@ -238,9 +240,9 @@ impl<'a> Tiff<'a> {
     }
 
     /// Adds the ranges of a directory and of its values. A position that is no directory has nothing to remove.
-    fn add_directory(self, at: usize, ranges: &mut Vec<std::ops::Range<usize>>) {
+    fn add_directory(self, at: usize, ranges: &mut Vec<Range<usize>>) {
         let Some(directory) = self.directory(at) else { return };
-        let values = directory.entries.iter().filter_map(|entry| self.value(entry).flatten());
+        let values = directory.entries.iter().filter_map(|entry| self.value(entry));
         ranges.extend(values.filter(|range| range.end <= self.bytes.len()));
         ranges.push(directory.range);
     }

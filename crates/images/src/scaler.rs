@@ -85,7 +85,7 @@ impl Scaler {
         let channels = self.copy.channels;
         let length = self.sums.len();
         let row = &mut self.copy.pixels[y * length..(y + 1) * length];
-        let mean = |sum: u64, weight: u64| if weight == 0 { 0 } else { ((sum + weight / 2) / weight) as u8 };
+        let mean = |sum: u64, weight: u64| (sum + weight / 2).checked_div(weight).unwrap_or(0) as u8;
         for (pixel, sums) in row.chunks_exact_mut(channels).zip(self.sums.chunks_exact(channels)) {
             let weight = if channels == 4 { sums[3] } else { area };
             for channel in 0..3 {

@@ -68,6 +68,41 @@ fn copies_have_the_encoding_that_fits() {
     assert_eq!(encoded(transparent(), Format::Png, Encoding::JpegOrPng), "image/png");
 }
 
+/// Returns an animation on a canvas, whose first frame is an image at a position.
+fn animation(canvas: (u32, u32), (left, top): (u32, u32), image: &[u8], size: (u32, u32)) -> Vec<u8> {
+    let number = |n: u32| n.to_le_bytes()[..3].to_vec();
+    let chunk = |name: &[u8], data: &[u8]| {
+        let length = u32::try_from(data.len()).unwrap().to_le_bytes();
+        [name, &length, data, &vec![0; data.len() % 2]].concat()
+    };
+    // Positions are halved, sizes and canvas less one.
+    let numbers = [left / 2, top / 2, size.0 - 1, size.1 - 1, 100].map(number).concat();
+    let frame = chunk(b"ANMF", &[&numbers[..], &[0], image].concat());
+    let header =
+        chunk(b"VP8X", &[&[0x12, 0, 0, 0][..], &number(canvas.0 - 1), &number(canvas.1 - 1)].concat());
+    let body = [b"WEBP", &header[..], &chunk(b"ANIM", &[0; 6]), &frame, &frame].concat();
+    chunk(b"RIFF", &body)
+}
+
+#[test]
+fn the_first_frame_of_an_animation_is_shown_on_its_canvas() {
+    for channels in [3, 4] {
+        let image = samples::webp(40, 30, channels);
+        // Without the headers of the file; `VP8X` has 18 bytes.
+        let chunks = if channels == 4 { &image[30..] } else { &image[12..] };
+        let content = animation((80, 60), (20, 10), chunks, (40, 30));
+        let raster = decoded(&content, Format::WebP, 80);
+        assert_eq!((raster.width, raster.height, raster.channels), (80, 60, 4));
+        let alpha = |x: usize, y: usize| raster.pixels[(y * 80 + x) * 4 + 3];
+        assert_eq!(
+            [alpha(0, 0), alpha(19, 12), alpha(21, 12), alpha(58, 12), alpha(61, 12)],
+            [0, 0, 255, 255, 0]
+        );
+        let small = decoded(&content, Format::WebP, 40);
+        assert_eq!((small.width, small.height), (40, 30));
+    }
+}
+
 /// The size is checked before any pixel is decoded: these have none.
 #[test]
 fn large_images_are_refused() {

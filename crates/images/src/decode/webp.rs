@@ -49,8 +49,8 @@ fn scaled(bytes: &[u8], (width, height): (u32, u32)) -> Result<Raster, ImageErro
     let has_alpha = decoder.info().has_alpha;
     // The number of pixels is checked already.
     let decoder = decoder.config(DecoderConfig::new().limits(Limits::none())).scale(width, height);
-    let decoded = if has_alpha { decoder.decode_rgba_raw() } else { decoder.decode_rgb_raw() };
-    let (pixels, width, height) = decoded.map_err(ImageError::undecodable)?;
+    let result = if has_alpha { decoder.decode_rgba_raw() } else { decoder.decode_rgb_raw() };
+    let (pixels, width, height) = result.map_err(ImageError::undecodable)?;
     Ok(Raster { width, height, channels: if has_alpha { 4 } else { 3 }, pixels })
 }
 

@@ -47,7 +47,8 @@ pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Vec<Edit
 /// Returns the change from one text to another of the same length, at this position. What follows the EXIF data was
 /// read with it and did not change.
 fn difference(at: u64, before: &[u8], after: &[u8]) -> Edit {
-    let changed = || before.iter().zip(after).enumerate().filter(|(_, (a, b))| a != b).map(|(n, _)| n);
-    let (first, end) = (changed().next().unwrap_or(0), changed().last().map_or(0, |last| last + 1));
+    let differs = |n: &usize| before[*n] != after[*n];
+    let first = (0..before.len()).find(differs).unwrap_or(0);
+    let end = (0..before.len()).rfind(differs).map_or(0, |last| last + 1);
     Edit { start: at + first as u64, end: at + end as u64, replacement: after[first..end].to_vec() }
 }

@@ -63,7 +63,8 @@ fn trace_logs_contain_no_secrets() {
             log.contains("the response is error 2\"") && log.contains("the response has status 401"),
             "{log}"
         );
-        for secret in [KEY, CACHE_PASSWORD, &s3.secret, signature].into_iter().chain(token.split('.').skip(1)) {
+        for secret in [KEY, CACHE_PASSWORD, &s3.secret, signature].into_iter().chain(token.split('.').skip(1))
+        {
             assert!(!log.contains(secret), "{secret}: {log}");
         }
     });
