@@ -19,7 +19,7 @@ run() {
     psql --no-psqlrc --quiet --set ON_ERROR_STOP=1 --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" "$@"
 }
 
-# Logistics and livestock need pg_trgm for text search. Their roles cannot create extensions, and find this one in any
+# The services need pg_trgm for text search. Their roles cannot create extensions, and find this one in any
 # schema.
 run <<'SQL'
 SET client_min_messages = warning;

@@ -34,7 +34,7 @@ pub use openapi::{Api, SchemaValidator};
 pub use response::csv;
 pub use response::error::{Error, ErrorBody, ErrorResponses, redacted_json_error};
 pub use response::json::JsonResponse;
-pub use response::negotiate::Format;
+pub use response::negotiate::{Format, accepts};
 pub use response::revision::{Precondition, Revised};
 pub use response::stream::StreamingResponse;
 pub use response::table::{RowWriter, TableLayout};

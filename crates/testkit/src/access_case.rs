@@ -10,6 +10,8 @@ use crate::{App, User};
 pub enum AccessRule {
     /// Needs no token and ignores an invalid one.
     Public,
+    /// Needs no token and ignores an invalid one. Refuses requests without a valid signature with 403.
+    Signed,
     /// Allows every caller. The text says why no caller is refused.
     AnyCaller(&'static str),
     /// Refuses callers without the role `admin`, whatever the request.

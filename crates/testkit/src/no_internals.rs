@@ -81,7 +81,7 @@ pub async fn assert_errors_hide_internals(app: &App, break_sql: &str) {
         let response = app.call(&operation.method, &operation.path()).by(&User::admin()).send().await;
         response.assert_no_internals();
         // Operations that read one resource look it up before anything else can fail.
-        if operation.method == "GET" && operation.pattern.contains('{') {
+        if operation.method == "GET" && operation.secured && operation.pattern.contains('{') {
             assert_eq!(response.status, 500, "{}: {}", operation.id, response.text());
         }
     }

@@ -34,6 +34,9 @@ pub struct Settings {
     /// Age in seconds after which content without a file record is removed. An upload whose content waits half as long
     /// for its record is refused. All replicas and the command `sweep-files` must use the same value.
     pub sweep_grace_seconds: u64,
+    /// Whether images that every caller may download are stored without the position of the camera, XMP and IPTC data:
+    /// those of the open types, and those shared with `*`.
+    pub strip_metadata: bool,
     /// URL of a clamd that scans every upload, `tcp://HOST:3310` or `unix:///run/clamav/clamd.ctl`. Default: no scan.
     /// The `StreamMaxLength` of clamd must be at least `file_bytes`.
     #[serde(serialize_with = "url")]
@@ -93,6 +96,7 @@ impl Default for Settings {
             store_access_key: None,
             store_secret_key: None,
             sweep_grace_seconds: 3600,
+            strip_metadata: true,
             scan_url: None,
             scan_seconds: 30,
             file_bytes: 25 << 20,

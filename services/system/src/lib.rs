@@ -26,6 +26,7 @@ use cache::SecretReloader;
 pub use config::{AddressProvider, Settings, WordsProvider};
 use countries::Countries;
 use files::content::ContentStore;
+use files::images::ImageCopies;
 use files::large_responses::LargeResponses;
 use files::scan::Scanner;
 use files::sweep;
@@ -40,6 +41,7 @@ pub struct System {
     /// Base of the URLs in responses, without a slash at the end.
     public_url: String,
     store: ContentStore,
+    image_copies: ImageCopies,
     large_responses: LargeResponses,
     /// Limits the concurrent calls to resolve files of each tenant.
     resolve_limits: TenantLimits,
@@ -87,6 +89,7 @@ impl Service for System {
 
     fn register_metrics() {
         cache::register_metrics(&places::CACHE_KEY_KINDS);
+        files::images::register_metrics();
         places::register_metrics();
     }
 
@@ -107,10 +110,14 @@ impl Service for System {
         let cache = Cache::open(settings).await?;
         let secrets = Arc::new(SecretReloader::new(context.verifier.clone()));
         let enabled = countries::read_enabled(settings)?;
+        files::search::fill_name_keys_at_start(&context.db).await?;
+        files::links::create_first_key(&context.db).await?;
+        let store = ContentStore::open(settings).await?;
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
-            store: ContentStore::open(settings).await?,
+            image_copies: ImageCopies::new(store.clone()),
+            store,
             large_responses: LargeResponses::default(),
             resolve_limits: TenantLimits::new(files::MAX_TENANT_RESOLVES),
             scanner: Scanner::open(settings)?,
@@ -142,6 +149,7 @@ impl Service for System {
         tokio::join!(
             system.secrets.watch(&system.cache),
             system.cache.update_metrics_periodically(),
+            files::search::run_name_key_backfill(&system.db),
             sweep::run_periodically(&system.db, &system.store, system.settings.sweep_grace()),
         );
     }

@@ -28,6 +28,8 @@ diesel::table! {
         created_at -> database::TimestampSql,
         /// NULL while the file is not archived.
         archived_at -> Nullable<database::TimestampSql>,
+        /// Name in lower case. NULL until the service has filled it in for a file of the previous release.
+        name_key -> Nullable<Text>,
     }
 }
 
@@ -38,6 +40,20 @@ diesel::table! {
         hash -> Text,
         /// Name of the content in the content store.
         name -> Text,
+        /// When the last file with this content got another one. Such content is about to be removed.
+        retired_at -> Nullable<database::TimestampSql>,
+    }
+}
+
+diesel::table! {
+    /// Keys of signed links. The one with the highest number signs.
+    link_keys (number) {
+        number -> BigInt,
+        /// 32 random bytes.
+        secret -> Binary,
+        created_at -> database::TimestampSql,
+        /// NULL for the key that signs.
+        replaced_at -> Nullable<database::TimestampSql>,
     }
 }
 

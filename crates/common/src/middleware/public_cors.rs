@@ -5,7 +5,7 @@ use actix_web::dev::ServiceRequest;
 use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
 
-/// Caches may store a success for 300 seconds.
+/// Caches may store a success for 300 seconds, unless the handler says otherwise.
 const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=300");
 const ANY: HeaderValue = HeaderValue::from_static("*");
 
@@ -30,7 +30,7 @@ pub(super) fn preflight_response(request: &ServiceRequest) -> HttpResponse {
 pub(super) fn add_headers(headers: &mut HeaderMap, is_success: bool) {
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, ANY);
-    if is_success {
+    if is_success && !headers.contains_key(header::CACHE_CONTROL) {
         headers.insert(header::CACHE_CONTROL, CACHE_CONTROL);
     }
 }

@@ -70,6 +70,11 @@ impl Accept {
     }
 }
 
+/// Returns true if a response of this media type is acceptable for the client.
+pub fn accepts(request: &HttpRequest, media_type: &str) -> bool {
+    Accept::parse(request.headers()).allows(media_type)
+}
+
 /// The maximum of `limit` for files, and the maximum number of rows of a workbook.
 const MAX_FILE_ROWS: i64 = 1_000_000;
 

@@ -6,6 +6,7 @@ use common::Error;
 use database::{Database, Id, Timestamp};
 
 use super::content::ContentStore;
+use super::contents::store as rows;
 use super::form::UploadedPart;
 use super::kind::{Bucket, FileType};
 use super::model::{File, Organisations, Upload};
@@ -57,7 +58,7 @@ pub(crate) async fn create_demo_data(
             created_at: Timestamp::now(),
             archived_at: None,
         };
-        let in_use = db.read(move |c| store::find_content_names(c, std::slice::from_ref(&hash))).await?;
+        let in_use = db.read(move |c| rows::find_usable_names(c, std::slice::from_ref(&hash))).await?;
         let part = UploadedPart { name: None, declared: None, content };
         let contents = StoredContents::store(content_store, vec![part], in_use, grace).await?;
         let upload = Upload { first, additional: Vec::new() };

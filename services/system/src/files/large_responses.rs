@@ -71,13 +71,31 @@ impl LargeResponses {
     ///
     /// # Errors
     /// 429 if the tenant reads its own large responses too slowly, 503 if other tenants do.
-    pub(super) async fn acquire(&self, tenant: &str) -> Result<Permit, Error> {
+    async fn acquire(&self, tenant: &str) -> Result<Permit, Error> {
         // Takes the tenant's permit first, so that few calls of one tenant wait for shared permits.
         let of_tenant = self.tenants.acquire(tenant, PERMIT_TIMEOUT).await;
         let of_tenant = of_tenant.ok_or(Error::TenantBusy(BUSY))?;
         match tokio::time::timeout(PERMIT_TIMEOUT, self.shared.clone().acquire_owned()).await {
             Ok(Ok(shared)) => Ok(Arc::new((of_tenant, shared))),
             _ => Err(Error::Busy(BUSY)),
+        }
+    }
+}
+
+impl LargeResponses {
+    /// Runs `attempt` without a permit. If its response is large and no permit is free, waits for a permit and runs it
+    /// again. While it waits, the call holds no part of the response and no database connection.
+    ///
+    /// # Errors
+    /// Those of `attempt`; 429 and 503 if no permit becomes free.
+    pub(super) async fn run<T>(
+        &self,
+        tenant: &str,
+        attempt: impl AsyncFn(Option<Permit>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        match attempt(None).await {
+            Err(Error::Busy(_)) => attempt(Some(self.acquire(tenant).await?)).await,
+            result => result,
         }
     }
 }

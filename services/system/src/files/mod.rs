@@ -5,19 +5,25 @@
 //! so that every row has its complete content. The [sweep] removes content without a row.
 
 pub(crate) mod content;
+pub(crate) mod contents;
 mod demo;
 mod form;
 mod handlers;
+pub(crate) mod images;
 mod kind;
 pub(crate) mod large_responses;
+pub(crate) mod links;
+mod metadata;
 mod model;
 mod resolve;
 mod responses;
 pub(crate) mod scan;
+pub(crate) mod search;
 mod sharing;
 mod sniff;
 mod store;
 mod stored_contents;
+mod stripped_files;
 pub(crate) mod sweep;
 
 pub(crate) use demo::create_demo_data;

@@ -11,7 +11,7 @@ use super::kind::{Bucket, FileType};
 /// The maximum number of organisations that a file is shared with. `*` counts as one.
 pub(crate) const MAX_ORGANISATIONS: usize = 200;
 /// The entry that means every organisation.
-const EVERYBODY: &str = "*";
+pub(super) const EVERYBODY: &str = "*";
 
 /// The organisations that a file is shared with, without duplicates. `*` means everybody.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +28,11 @@ impl Organisations {
             }
         }
         self.0.len() > before
+    }
+
+    /// Returns true if the list has `*`.
+    pub(crate) fn includes_everybody(&self) -> bool {
+        self.0.iter().any(|organisation| organisation == EVERYBODY)
     }
 
     /// Removes organisations. Compares each id as it is written, then normalized. Returns true if it removed any.
@@ -48,6 +53,11 @@ impl TryFrom<Json> for Organisations {
     fn try_from(json: Json) -> Result<Self, Self::Error> {
         json.parse()
     }
+}
+
+/// Returns the text that a query for files is compared with.
+pub(crate) fn name_key(name: &str) -> String {
+    name.to_lowercase()
 }
 
 /// A row of the table `files`.
@@ -100,6 +110,11 @@ impl File {
         caller.admin || is_owner
     }
 
+    /// Returns true if every caller may download the file.
+    pub(crate) fn is_public(&self) -> bool {
+        self.kind.is_open() || self.organisations.includes_everybody()
+    }
+
     /// Returns true if the caller may download the file and read its information.
     pub(crate) fn is_readable_by(&self, caller: &Caller) -> bool {
         self.kind.is_open() || self.is_own_of(caller) || self.organisations.0.iter().any(includes(caller))
@@ -131,6 +146,11 @@ pub(crate) struct Upload {
 }
 
 impl Upload {
+    /// Returns all files, to change them before they are stored.
+    pub(crate) fn files_mut(&mut self) -> impl Iterator<Item = &mut File> {
+        std::iter::once(&mut self.first).chain(&mut self.additional)
+    }
+
     /// Returns all files.
     pub(crate) fn files(&self) -> impl Iterator<Item = &File> {
         std::iter::once(&self.first).chain(&self.additional)

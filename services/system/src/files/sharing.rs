@@ -5,7 +5,7 @@ use common::validation::{Code, ValidationErrors};
 use database::Id;
 use serde_json::json;
 
-use super::model::{MAX_ORGANISATIONS, Organisations};
+use super::model::{EVERYBODY, MAX_ORGANISATIONS, Organisations};
 
 /// A change of the organisations that files are shared with. No organisation is in both lists.
 #[derive(Default)]
@@ -29,6 +29,11 @@ impl Sharing {
     /// Returns true if organisations would be added.
     pub(super) fn adds(&self) -> bool {
         !self.share.is_empty()
+    }
+
+    /// Returns true if the files would be shared with everybody.
+    pub(super) fn adds_everybody(&self) -> bool {
+        self.share.iter().any(|organisation| organisation == EVERYBODY)
     }
 
     /// Returns the maximum number of bytes that the change adds to a JSON response with this many files, without JSON

@@ -9,10 +9,12 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable};
 
 use super::content::ContentName;
-use super::model::{File, Upload};
+use super::contents::store as contents;
+use super::model::{File, Upload, name_key};
 use super::sharing::{Sharing, TooManyOrganisations};
 use super::stored_contents::StoredContents;
-use crate::schema::{contents, files};
+use super::stripped_files::{StrippedFile, StrippedFiles};
+use crate::schema::{contents as content_rows, files};
 
 /// The operation of the idempotency keys that store the ids of sharings.
 const SHARE_OPERATION: &str = "share files";
@@ -20,19 +22,10 @@ const SHARE_OPERATION: &str = "share files";
 /// Creates the rows of an upload.
 ///
 /// # Errors
-/// 503 if the contents were stored so long ago that the sweep might remove them.
+/// 503 if the contents were stored so long ago that the sweep might remove them, or if one of them was retired
+/// meanwhile.
 pub(super) fn create(c: &mut AnyConnection, upload: &Upload, stored: &StoredContents) -> Result<(), Error> {
-    stored.check_not_expired()?;
-    // Single-row inserts use cached prepared statements. Most uploads have one file.
-    for name in &stored.new {
-        // If a concurrent upload has stored the same content, its content is used, and the sweep removes this one.
-        let row = (contents::hash.eq(name.hash()), contents::name.eq(name.as_str()));
-        database::dispatch!(c, c => diesel::insert_into(contents::table)
-            .values(row)
-            .on_conflict(contents::hash)
-            .do_nothing()
-            .execute(c))?;
-    }
+    create_contents(c, stored)?;
     for file in upload.files() {
         let row = (
             files::id.eq(file.id),
@@ -47,8 +40,26 @@ pub(super) fn create(c: &mut AnyConnection, upload: &Upload, stored: &StoredCont
             files::user_name.eq(&file.user_name),
             files::organisations.eq(Json::of(&file.organisations)?),
             files::created_at.eq(file.created_at),
+            files::name_key.eq(name_key(&file.name)),
         );
         diesel::insert_into(files::table).values(row).execute(c)?;
+    }
+    Ok(())
+}
+
+/// Creates the rows of contents.
+///
+/// # Errors
+/// 503 if the contents were stored so long ago that the sweep might remove them, or if one of them was retired
+/// meanwhile.
+fn create_contents(c: &mut AnyConnection, stored: &StoredContents) -> Result<(), Error> {
+    stored.check_not_expired()?;
+    for name in &stored.reused {
+        contents::check_in_use(c, name)?;
+    }
+    // Single-row inserts use cached prepared statements. Most uploads have one file.
+    for name in &stored.new {
+        contents::create(c, name)?;
     }
     Ok(())
 }
@@ -71,40 +82,46 @@ pub(super) fn find_content(
     caller: &Caller,
     id: Id,
 ) -> Result<(File, ContentName), Error> {
+    let found = find_content_of(c, id)?;
+    let (file, name) =
+        found.filter(|(file, _)| file.archived_at.is_none() || caller.admin).ok_or(Error::NotFound)?;
+    Ok((check_readable(file, caller)?, name))
+}
+
+fn find_content_of(c: &mut AnyConnection, id: Id) -> Result<Option<(File, ContentName)>, Error> {
     let row: Option<(File, String)> = files::table
-        .inner_join(contents::table.on(contents::hash.eq(files::hash)))
+        .inner_join(content_rows::table.on(content_rows::hash.eq(files::hash)))
         .filter(files::id.eq(id))
-        .select((File::as_select(), contents::name))
+        .select((File::as_select(), content_rows::name))
         .first(c)
         .optional()?;
-    let (file, name) =
-        row.filter(|(file, _)| file.archived_at.is_none() || caller.admin).ok_or(Error::NotFound)?;
-    Ok((check_readable(file, caller)?, name.into()))
+    Ok(row.map(|(file, name)| (file, name.into())))
 }
 
-/// Returns the names of the contents with these hashes that are in use, by hash.
-pub(super) fn find_content_names(
-    c: &mut AnyConnection,
-    hashes: &[String],
-) -> Result<HashMap<String, ContentName>, Error> {
-    let rows: Vec<(String, String)> = contents::table
-        .filter(contents::hash.eq_any(hashes))
-        .select((contents::hash, contents::name))
-        .load(c)?;
-    Ok(rows.into_iter().map(|(hash, name)| (hash, name.into())).collect())
+/// Finds a file that a link gives access to, and the name of its content in the content store.
+///
+/// # Errors
+/// 404 if the file is archived, also if it does not exist.
+pub(super) fn find_linked_content(c: &mut AnyConnection, id: Id) -> Result<(File, ContentName), Error> {
+    let (file, name) = find_content_of(c, id)?.ok_or(Error::NotFound)?;
+    if file.archived_at.is_some() { Err(Error::NotFound) } else { Ok((file, name)) }
 }
 
-/// Returns the same as [`find_content_names`], with one cached prepared statement per hash. Faster for few hashes.
-pub(super) fn find_content_names_cached(
-    c: &mut AnyConnection,
-    hashes: &[String],
-) -> Result<HashMap<String, ContentName>, Error> {
-    let mut names = HashMap::new();
-    for hash in hashes {
-        let name: Option<String> = contents::table.find(hash).select(contents::name).first(c).optional()?;
-        names.extend(name.map(|name| (hash.clone(), name.into())));
+/// Checks that the caller may make links to a file.
+///
+/// # Errors
+/// 404, also for an archived file, because a link to it would find nothing; 403.
+pub(super) fn check_linkable(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(), Error> {
+    let file = find_any(c, id)?;
+    if file.archived_at.is_some() {
+        return Err(Error::NotFound);
     }
-    Ok(names)
+    check_readable(file, caller).map(drop)
+}
+
+/// Returns those of these files that the caller may make links to, in the order of `ids`.
+pub(super) fn find_linkable(c: &mut AnyConnection, caller: &Caller, ids: &[Id]) -> Result<Vec<Id>, Error> {
+    Ok(find_usable(c, caller, ids)?.into_iter().map(|file| file.id).collect())
 }
 
 /// Returns true if there is a file with this id.
@@ -112,17 +129,12 @@ pub(super) fn exists(c: &mut AnyConnection, id: Id) -> Result<bool, Error> {
     Ok(diesel::select(diesel::dsl::exists(files::table.find(id))).get_result(c)?)
 }
 
-/// Returns true if no file was ever uploaded.
-pub(super) fn is_empty(c: &mut AnyConnection) -> Result<bool, Error> {
-    Ok(contents::table.select(contents::hash).first::<String>(c).optional()?.is_none())
-}
-
-/// Archives a file.
+/// Archives a file. Returns the name of its content if no other file that is not archived has the same content.
 ///
 /// # Errors
 /// 404, 403, 409 if the file is archived already.
-pub(super) fn archive(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(), Error> {
-    let file = find_any(c, id)?;
+pub(super) fn archive(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Option<ContentName>, Error> {
+    let (file, name) = find_content_of(c, id)?.ok_or(Error::NotFound)?;
     if !file.is_own_of(caller) {
         return Err(Error::Forbidden(
             "Only this file's organisation may archive it; a file without an organisation, only its uploader.",
@@ -132,27 +144,42 @@ pub(super) fn archive(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<
         return Err(Error::conflict("This file is already archived."));
     }
     diesel::update(files::table.find(id)).set(files::archived_at.eq(Timestamp::now())).execute(c)?;
-    Ok(())
+    Ok((!contents::is_active(c, &file.hash)?).then_some(name))
 }
 
 /// Finds those of these files that are not archived and that the caller may read, in the order of `ids`.
 pub(super) fn find_usable(c: &mut AnyConnection, caller: &Caller, ids: &[Id]) -> Result<Vec<File>, Error> {
-    let rows: Vec<File> = files::table
-        .filter(files::id.eq_any(ids))
-        .filter(files::archived_at.is_null())
-        .select(File::as_select())
-        .load(c)?;
-    let mut by_id: HashMap<_, _> = rows.into_iter().map(|file| (file.id, file)).collect();
-    let in_order = ids.iter().filter_map(|id| by_id.remove(id));
-    Ok(in_order.filter(|file| file.is_readable_by(caller)).collect())
+    let mut found = find_all(c, ids)?;
+    found.retain(|file| file.archived_at.is_none() && file.is_readable_by(caller));
+    Ok(found)
 }
 
-/// Returns the size in bytes of the organisation lists of these files, except archived ones: an upper bound of their
-/// size in a response.
+/// Returns these files, in the order of `ids`.
+pub(super) fn find_all(c: &mut AnyConnection, ids: &[Id]) -> Result<Vec<File>, Error> {
+    let rows: Vec<File> = files::table.filter(files::id.eq_any(ids)).select(File::as_select()).load(c)?;
+    let mut by_id: HashMap<_, _> = rows.into_iter().map(|file| (file.id, file)).collect();
+    Ok(ids.iter().filter_map(|id| by_id.remove(id)).collect())
+}
+
+/// Finds those of these files that the caller may share and that not every caller may download, and the names of their
+/// contents. Archived files are not among them.
+pub(super) fn find_private(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    ids: &[Id],
+) -> Result<Vec<(File, ContentName)>, Error> {
+    let mut found = find_usable(c, caller, ids)?;
+    found.retain(|file| file.is_own_of(caller) && !file.is_public());
+    let hashes: Vec<_> = found.iter().map(|file| file.hash.clone()).collect();
+    let names = contents::find_names(c, &hashes)?;
+    let with_name = |file: File| names.get(&file.hash).cloned().map(|name| (file, name));
+    Ok(found.into_iter().filter_map(with_name).collect())
+}
+
+/// Returns the size in bytes of the organisation lists of these files: an upper bound of their size in a response.
 pub(super) fn organisations_size(c: &mut AnyConnection, ids: &[Id]) -> Result<usize, Error> {
     let size = sql::<Nullable<BigInt>>("SUM(octet_length(CAST(organisations AS TEXT)))");
-    let in_use = files::table.filter(files::id.eq_any(ids)).filter(files::archived_at.is_null());
-    let size: Option<i64> = in_use.select(size).first(c)?;
+    let size: Option<i64> = files::table.filter(files::id.eq_any(ids)).select(size).first(c)?;
     Ok(size.and_then(|size| usize::try_from(size).ok()).unwrap_or_default())
 }
 
@@ -168,6 +195,7 @@ pub(super) fn share(
     caller: &Caller,
     ids: &[Id],
     sharing: &Sharing,
+    stripped: &StrippedFiles,
 ) -> Result<Vec<File>, Error> {
     let mut found = find_usable(c, caller, ids)?;
     if sharing.all_or_nothing && found.len() < ids.len() {
@@ -195,7 +223,31 @@ pub(super) fn share(
             .set(files::organisations.eq(Json(list)))
             .execute(c)?;
     }
+    replace_contents(c, &mut found, stripped)?;
     Ok(found)
+}
+
+/// Gives those of these files that every caller may download now their contents without metadata. Retires the contents
+/// that no file has any more.
+fn replace_contents(
+    c: &mut AnyConnection,
+    found: &mut [File],
+    stripped: &StrippedFiles,
+) -> Result<(), Error> {
+    let Some(stored) = &stripped.contents else { return Ok(()) };
+    create_contents(c, stored)?;
+    for StrippedFile { id, from, hash, size } in &stripped.files {
+        let Some(file) = found.iter_mut().find(|file| file.id == *id && file.hash == *from) else { continue };
+        if file.is_public() {
+            diesel::update(files::table.find(id))
+                .set((files::hash.eq(hash), files::size.eq(*size)))
+                .execute(c)?;
+            file.hash.clone_from(hash);
+            file.size = *size;
+            contents::retire_unused(c, from)?;
+        }
+    }
+    Ok(())
 }
 
 fn find_any(c: &mut AnyConnection, id: Id) -> Result<File, Error> {

@@ -2,6 +2,7 @@
 //! orphan between storing the content and creating its row. [`content`](super::content) explains why this removes no
 //! content in use.
 
+use std::collections::HashSet;
 use std::iter;
 use std::time::{Duration, SystemTime};
 
@@ -11,7 +12,7 @@ use database::Database;
 use futures_util::TryStreamExt;
 
 use super::content::{ContentEntry, ContentName, ContentStore};
-use super::store;
+use super::contents::{remove_retired, store as rows};
 use crate::Settings;
 
 /// The name of the command.
@@ -33,6 +34,9 @@ struct Swept {
     orphans: u64,
     /// Size of the orphans in bytes.
     bytes: u64,
+    /// Number of smaller copies of images whose content is an orphan or belongs to archived files only, older than the
+    /// grace period.
+    copies: u64,
 }
 
 /// Returns the command `sweep-files`.
@@ -63,9 +67,12 @@ pub(crate) async fn run(arguments: &ArgMatches, settings: &Settings, db: Databas
             eprintln!("{reported} contents checked so far");
         }
     });
-    let Swept { checked, orphans, bytes } = swept.await?;
+    let Swept { checked, orphans, bytes, copies } = swept.await?;
     let removed = if dry_run { "would be removed" } else { "removed" };
     println!("{checked} contents checked, {orphans} of them {removed}: {bytes} bytes");
+    if copies > 0 {
+        println!("{copies} smaller copies of images {removed}");
+    }
     if !dry_run {
         println!("{} interrupted uploads removed", contents.remove_stale_uploads().await?);
     }
@@ -78,8 +85,14 @@ pub(crate) async fn run_periodically(db: &Database, contents: &ContentStore, gra
     for wait in [Duration::ZERO, grace].into_iter().chain(iter::repeat(SWEEP_INTERVAL)) {
         tokio::time::sleep(wait).await;
         match sweep_if_few_orphans(db, contents, grace).await {
-            Ok(Swept { checked, orphans, bytes }) => {
-                tracing::info!(checked, removed = orphans, bytes, "orphaned contents of files were removed");
+            Ok(Swept { checked, orphans, bytes, copies }) => {
+                tracing::info!(
+                    checked,
+                    removed = orphans,
+                    bytes,
+                    copies,
+                    "orphaned contents of files were removed"
+                );
             }
             Err(error) => tracing::warn!(
                 error = format!("{:#}", anyhow::Error::from(error)),
@@ -102,13 +115,17 @@ async fn sweep_if_few_orphans(
             "interrupted uploads could not be removed"
         );
     }
+    if let Err(error) = remove_retired(db, contents).await {
+        let error = format!("{:#}", anyhow::Error::from(error));
+        tracing::warn!(error, "contents that no file has any more could not be removed");
+    }
     let sweep_all = |remove| sweep(db, contents, grace, remove, |_, _| {});
     let dry_run = sweep_all(false).await?;
-    let Swept { checked, orphans, .. } = dry_run;
-    if orphans == 0 {
+    let Swept { checked, orphans, copies, .. } = dry_run;
+    if orphans == 0 && copies == 0 {
         return Ok(dry_run);
     }
-    if orphans > MAX_ORPHANS.max(checked / ORPHAN_RATIO) || db.read(store::is_empty).await? {
+    if orphans > MAX_ORPHANS.max(checked / ORPHAN_RATIO) || db.read(rows::is_empty).await? {
         tracing::warn!(
             checked,
             orphans,
@@ -131,14 +148,28 @@ async fn sweep(
 ) -> Result<Swept, Error> {
     let (mut swept, mut batches) = (Swept::default(), contents.list());
     while let Some(mut batch) = batches.try_next().await? {
-        swept.checked += batch.len() as u64;
+        swept.checked += batch.iter().filter(|entry| !is_copy(entry)).count() as u64;
         let now = SystemTime::now();
         batch.retain(|entry| now.duration_since(entry.modified).is_ok_and(|age| age > grace));
         let hashes: Vec<_> = batch.iter().map(|entry| entry.name.hash().to_owned()).collect();
-        let in_use = db.read(move |c| store::find_content_names(c, &hashes)).await?;
-        batch.retain(|entry| in_use.get(entry.name.hash()) != Some(&entry.name));
-        swept.orphans += batch.len() as u64;
-        swept.bytes += batch.iter().map(|entry| entry.size).sum::<u64>();
+        let copied: Vec<_> = batch.iter().filter(|e| is_copy(e)).map(|e| e.name.hash().to_owned()).collect();
+        let read = move |c: &mut _| {
+            let mut active = HashSet::new();
+            for hash in copied.clone() {
+                if rows::is_active(c, &hash)? {
+                    active.insert(hash);
+                }
+            }
+            Ok::<_, Error>((rows::find_names(c, &hashes)?, active))
+        };
+        let (in_use, active) = db.read(read).await?;
+        batch.retain(|ContentEntry { name, .. }| match name.original() {
+            Some(content) => in_use.get(name.hash()) != Some(&content) || !active.contains(name.hash()),
+            None => in_use.get(name.hash()) != Some(name),
+        });
+        swept.copies += batch.iter().filter(|entry| is_copy(entry)).count() as u64;
+        swept.orphans += batch.iter().filter(|entry| !is_copy(entry)).count() as u64;
+        swept.bytes += batch.iter().filter(|entry| !is_copy(entry)).map(|entry| entry.size).sum::<u64>();
         report(&swept, &batch);
         if remove && !batch.is_empty() {
             let names: Vec<ContentName> = batch.into_iter().map(|entry| entry.name).collect();
@@ -146,4 +177,9 @@ async fn sweep(
         }
     }
     Ok(swept)
+}
+
+/// Returns true for a smaller copy of an image.
+fn is_copy(entry: &ContentEntry) -> bool {
+    entry.name.original().is_some()
 }

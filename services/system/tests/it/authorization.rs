@@ -57,6 +57,19 @@ testkit::on_both! {
             ])),
             ("download_file", AccessRule::Restricted(vec![readers(path(0))])),
             ("find_file", AccessRule::Restricted(vec![readers(info(0))])),
+            ("create_link", AccessRule::Restricted(vec![readers(format!("{}/link", path(0)))])),
+            ("create_links", AccessRule::Scoped(vec![
+                AccessCase::new("/v1/files/links", &[&ann, &farm, &admin, &haulier])
+                    .discloses("/v1/public/files/").denies(&elsewhere).denies(&alone).json(json!({"ids": [ids[0]]})),
+            ])),
+            ("download_file_public", AccessRule::Signed),
+            // Files that are shared with an organisation are not among its own.
+            ("list_files", AccessRule::Scoped(vec![
+                AccessCase::new("/v1/files", &[&ann, &farm, &admin]).discloses("secret paper")
+                    .denies(&haulier).denies(&elsewhere).denies(&alone),
+                AccessCase::new("/v1/files?f:organisationId=farm", &[&ann, &farm, &admin]).discloses("secret paper")
+                    .denies(&haulier).denies(&elsewhere).denies(&alone),
+            ])),
             ("archive_file", AccessRule::Restricted(vec![
                 archive(1, &farm), archive(2, &ann), archive(3, &admin),
             ])),

@@ -4,7 +4,7 @@ use testkit::{Process, S3, User};
 use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::files::{form, part};
+use crate::files::{form, id, part};
 use crate::fixtures::UNREACHABLE;
 use crate::places::{KEY, loqate};
 
@@ -51,13 +51,20 @@ fn trace_logs_contain_no_secrets() {
         }
         let token = User::of("farm").token();
         let form = form("files", "misc", "x").part("file", part(b"x"));
-        service.call("POST", "/v1/files").bearer(&token).form(form).send().await.ok();
+        let file = id(&service.call("POST", "/v1/files").bearer(&token).form(form).send().await.ok());
+        let link = service.call("POST", &format!("/v1/files/{file}/link")).bearer(&token).send().await.ok();
+        let link = link["url"].as_str().unwrap();
+        let (link, signature) = (&link[link.find("/v1/").unwrap()..], link.rsplit('=').next().unwrap());
+        for (path, status) in [(link.to_owned(), 200), (link.replace("expires=", "expires=0"), 403)] {
+            assert_eq!(service.call("GET", &path).send().await.status, status);
+        }
         let log = service.log();
         assert!(
             log.contains("the response is error 2\"") && log.contains("the response has status 401"),
             "{log}"
         );
-        for secret in [KEY, CACHE_PASSWORD, &s3.secret].into_iter().chain(token.split('.').skip(1)) {
+        for secret in [KEY, CACHE_PASSWORD, &s3.secret, signature].into_iter().chain(token.split('.').skip(1))
+        {
             assert!(!log.contains(secret), "{secret}: {log}");
         }
     });

@@ -11,6 +11,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::System;
 use crate::cache::read_through::ClearScope;
+use crate::files::links::replace_key;
 
 /// The entries to clear. An absent member clears nothing.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -25,7 +26,8 @@ struct ClearCache {
     prefixes: Vec<CacheKey>,
     /// Clears all entries of this deployment.
     flush: Option<bool>,
-    /// Reloads verification keys and provider credentials in every replica of this service.
+    /// Reloads verification keys and provider credentials in every replica of this service, and makes a new key for
+    /// signed links. Links of the key before stay valid until they expire.
     secrets: Option<bool>,
 }
 
@@ -79,6 +81,7 @@ pub(super) async fn clear_cache(
             // Secrets come first: otherwise a response fetched with an old credential could be cached after the clear.
             if reload_secrets {
                 system.secrets.reload_all_replicas(&system.cache).await?;
+                replace_key(&system.db).await?;
             }
             let cleared = system.cache.clear(&request.scope()).await?;
             JsonResponse::json(&ActionResult::new(message(cleared, reload_secrets)))

@@ -3,6 +3,8 @@
 //! Every call has its own timeout here. The client library only has one timeout for a request and its whole response.
 //! So a dead store is detected within seconds, and a download may still take as long as its reader needs.
 
+use std::fs::File;
+use std::io::{Seek, Write};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +21,7 @@ use object_store::{
 };
 use tokio::time::timeout;
 
-use super::error::{missing, unavailable};
+use super::error::{blocking, missing, unavailable};
 use super::name::ContentName;
 use super::staging::Staged;
 use super::{ContentEntry, LIST_BATCH};
@@ -88,6 +90,24 @@ impl CloudStore {
 
     /// Returns a range of bytes of a content as a streamed body.
     pub(super) async fn read(&self, name: &ContentName, range: Range<u64>) -> Result<BoxBody, Error> {
+        let size = range.end - range.start;
+        let chunks = stream::try_unfold(self.get(name, range).await?, next_chunk);
+        Ok(BoxBody::new(SizedStream::new(size, Box::pin(chunks))))
+    }
+
+    /// Copies a content of `size` bytes into a file without a name.
+    pub(super) async fn download(&self, name: &ContentName, size: u64) -> Result<File, Error> {
+        let mut chunks = self.get(name, 0..size).await?;
+        let mut file = blocking(tempfile::tempfile).await?;
+        while let Some((chunk, rest)) = next_chunk(chunks).await? {
+            chunks = rest;
+            file = blocking(move || file.write_all(&chunk).map(|()| file)).await?;
+        }
+        blocking(move || file.rewind().map(|()| file)).await
+    }
+
+    /// Requests a range of bytes of a content.
+    async fn get(&self, name: &ContentName, range: Range<u64>) -> Result<Chunks, Error> {
         let options = GetOptions { range: Some(range.clone().into()), ..GetOptions::default() };
         let path = self.path(name);
         let object = match within(REQUEST_TIMEOUT, self.store.get_opts(&path, options)).await? {
@@ -97,8 +117,7 @@ impl CloudStore {
         if object.range != range {
             return Err(missing(anyhow!("the store has bytes {:?} of {range:?}", object.range)));
         }
-        let chunks = stream::try_unfold(object.into_stream(), next_chunk);
-        Ok(BoxBody::new(SizedStream::new(range.end - range.start, Box::pin(chunks))))
+        Ok(object.into_stream())
     }
 
     /// Returns true if the bucket can be used.

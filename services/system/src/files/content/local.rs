@@ -111,6 +111,12 @@ impl LocalStore {
         }
     }
 
+    /// Opens a content.
+    pub(super) async fn open_content(&self, name: &ContentName) -> Result<File, Error> {
+        let path = self.path(name);
+        blocking(move || File::open(path)).await.map_err(missing_if_not_found)
+    }
+
     /// Returns true if the folder can be used.
     pub(super) async fn is_reachable(&self) -> bool {
         let staging = self.staging_folder();

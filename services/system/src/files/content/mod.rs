@@ -6,9 +6,10 @@
 //!
 //! **What may be removed.** Each time content is stored, it gets a [name](ContentName) that was never used before. The
 //! table `contents` has the name that is in use for each hash. Its rows are inserted together with the rows of files
-//! and are never deleted. A row for content that was stored longer ago than half of the grace period is refused. So
-//! content that is older than the grace period and has no row will never have one, and the [sweep](super::sweep) can
-//! remove it. A concurrent upload of the same content finds no row and stores its own content under another name.
+//! and are deleted only with their content (see [`contents`](super::contents)). A row for content that was stored
+//! longer ago than half of the grace period is refused. So content that is older than the grace period and has no row
+//! will never have one, and the [sweep](super::sweep) can remove it. A concurrent upload of the same content finds no
+//! row and stores its own content under another name.
 
 mod builder;
 mod check;
@@ -21,6 +22,7 @@ mod staging;
 #[cfg(test)]
 mod tests;
 
+use std::fs::File;
 use std::ops::Range;
 use std::time::SystemTime;
 
@@ -94,11 +96,30 @@ impl ContentStore {
     /// # Errors
     /// 503 if the store is unavailable.
     pub(crate) async fn contains(&self, name: &ContentName, size: u64) -> Result<bool, Error> {
-        let stored = match self {
-            Self::Local(local) => local.size(name).await?,
-            Self::Cloud(cloud) => cloud.size(name).await?,
-        };
-        Ok(stored == Some(size))
+        Ok(self.size(name).await? == Some(size))
+    }
+
+    /// Returns the size of a content in bytes, or `None` if the store does not have it.
+    ///
+    /// # Errors
+    /// 503 if the store is unavailable.
+    pub(crate) async fn size(&self, name: &ContentName) -> Result<Option<u64>, Error> {
+        match self {
+            Self::Local(local) => local.size(name).await,
+            Self::Cloud(cloud) => cloud.size(name).await,
+        }
+    }
+
+    /// Opens a content of `size` bytes for reading at any position. Content of a bucket is copied into a file without a
+    /// name first.
+    ///
+    /// # Errors
+    /// 500 if the content is missing, 503 if the store or the disk is unavailable.
+    pub(crate) async fn open_content(&self, name: &ContentName, size: u64) -> Result<File, Error> {
+        match self {
+            Self::Local(local) => local.open_content(name).await,
+            Self::Cloud(cloud) => cloud.download(name, size).await,
+        }
     }
 
     /// Returns a range of bytes of a content as a response body. A long range is read while it is sent.

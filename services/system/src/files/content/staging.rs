@@ -3,12 +3,15 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use actix_web::web::Bytes;
 use common::Error;
+use futures_util::TryStreamExt;
 use futures_util::stream::Stream;
+use images::Edit;
 use sha2::{Digest, Sha256};
 use tempfile::{NamedTempFile, TempPath};
 
@@ -57,6 +60,31 @@ impl Staging {
         self.head.extend_from_slice(&chunk[..head_left.min(chunk.len())]);
         self.size += chunk.len() as u64;
         self.buffer.extend_from_slice(chunk);
+        Ok(())
+    }
+
+    /// Appends the content of a file of `size` bytes, with changes in the order of the content.
+    ///
+    /// # Errors
+    /// 503 if a disk cannot be read or written.
+    pub(crate) async fn push_edited(
+        &mut self,
+        file: &Arc<File>,
+        size: u64,
+        edits: Vec<Edit>,
+    ) -> Result<(), Error> {
+        let mut position = 0;
+        let end = Edit { start: size, end: size, replacement: Vec::new() };
+        for edit in edits.into_iter().chain([end]) {
+            let mut chunks = pin!(reading::chunks(file.clone(), position..edit.start));
+            while let Some(chunk) = chunks.try_next().await? {
+                self.push(&chunk).await?;
+            }
+            for chunk in edit.replacement.chunks(BUFFER_BYTES) {
+                self.push(chunk).await?;
+            }
+            position = edit.end;
+        }
         Ok(())
     }
 
@@ -115,6 +143,11 @@ impl Staged {
     /// Reads the content in chunks.
     pub(crate) fn chunks(&self) -> impl Stream<Item = Result<Bytes, Error>> + Send + use<> {
         reading::chunks(self.file.clone(), 0..self.size)
+    }
+
+    /// Returns the file with the content.
+    pub(crate) fn file(&self) -> Arc<File> {
+        self.file.clone()
     }
 
     /// Reads a range of the content into memory.

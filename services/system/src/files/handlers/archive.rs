@@ -22,6 +22,17 @@ pub(super) async fn archive(
     system: Data<System>,
 ) -> Result<JsonResponse, Error> {
     let id = path.id()?;
-    system.db.write(move |c| store::archive(c, &caller, id)).await?;
+    let unused = system.db.write(move |c| store::archive(c, &caller, id)).await?;
+    if let Some(content) = unused
+        && let Err(error) = system.image_copies.remove(&content).await
+    {
+        // The file is archived all the same. The sweep removes the copies later.
+        let error = format!("{:#}", anyhow::Error::from(error));
+        tracing::warn!(
+            content = content.as_str(),
+            error,
+            "smaller copies of an archived image were not removed"
+        );
+    }
     JsonResponse::json(&ActionResult::new("The file is archived."))
 }

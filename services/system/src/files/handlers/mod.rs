@@ -1,8 +1,12 @@
 //! The operations on files.
 
 mod archive;
+mod create_link;
+mod create_links;
 mod download;
+mod download_by_link;
 mod info;
+mod list;
 mod resolve;
 mod upload;
 
@@ -12,10 +16,14 @@ pub(crate) use resolve::MAX_TENANT_RESOLVES;
 
 /// Registers the routes.
 pub(crate) fn routes(v1: &mut ServiceConfig) {
-    // Registered before the routes with an id, which also match the path `resolve`.
+    // Registered before the routes with an id, which also match the paths `resolve` and `links`.
     v1.service(resolve::resolve);
+    v1.service(create_links::create_links);
+    v1.service(list::list);
     v1.service(upload::upload);
     v1.service(download::download);
     v1.service(info::info);
     v1.service(archive::archive);
+    v1.service(create_link::create_link);
+    v1.service(download_by_link::download_by_link);
 }

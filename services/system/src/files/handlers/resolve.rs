@@ -7,6 +7,7 @@ use actix_web::web::Data;
 use common::{Body, Caller, Error, ErrorResponses};
 
 use crate::System;
+use crate::files::contents::remove_retired;
 use crate::files::form::ResolveFiles;
 use crate::files::large_responses::LimitedResponse;
 use crate::files::resolve::ResolveJob;
@@ -42,5 +43,16 @@ pub(super) async fn resolve(
     let tenant_permit = tenant_permit
         .ok_or(Error::TenantBusy("Too many of your resolve calls are running: try again, one at a time."))?;
     let view = FileView { caller, brief: request.is_brief(), public_url: system.public_url.clone() };
-    ResolveJob::new(request, view, tenant_permit).run(&system.db, &system.large_responses).await
+    let mut job = ResolveJob::new(request, view, tenant_permit);
+    if system.settings.strip_metadata {
+        job = job.strip(&system.db, &system.store, system.settings.sweep_grace()).await?;
+    }
+    let replaces_contents = job.replaces_contents();
+    let response = job.run(&system.db, &system.large_responses).await?;
+    if replaces_contents && let Err(error) = remove_retired(&system.db, &system.store).await {
+        // The files have their new contents all the same. The sweep removes the old ones later.
+        let error = format!("{:#}", anyhow::Error::from(error));
+        tracing::warn!(error, "contents with personal metadata could not be removed");
+    }
+    Ok(response)
 }

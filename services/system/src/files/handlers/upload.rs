@@ -7,7 +7,9 @@ use common::{Caller, Error, ErrorResponses, Idempotency, JsonResponse};
 use database::AnyConnection;
 
 use crate::System;
+use crate::files::contents::store as contents;
 use crate::files::form::{FileUploadForm, UploadForm};
+use crate::files::metadata::strip_upload;
 use crate::files::responses::Uploaded;
 use crate::files::scan::refuse_infected;
 use crate::files::store;
@@ -15,7 +17,8 @@ use crate::files::stored_contents::StoredContents;
 
 /// Upload a file
 ///
-/// Takes up to 10 `file` parts of up to 25 MiB each. None may be empty. Each part becomes a file.
+/// Takes up to 10 `file` parts of up to 25 MiB each. None may be empty. Each part becomes a file. An image that every
+/// caller may download is stored without positions, XMP and IPTC data; `hash` is that of the stored content.
 #[utoipa::path(operation_id = "upload_file", tag = "files", security(("bearer" = [])),
     request_body(content = FileUploadForm, content_type = "multipart/form-data"),
     responses((status = 200, body = Uploaded), ErrorResponses))]
@@ -28,15 +31,18 @@ pub(super) async fn upload(
     system: Data<System>,
 ) -> Result<JsonResponse, Error> {
     let form = UploadForm::receive(&request, payload, &system.settings, &system.store).await?;
-    let upload = form.check(&caller)?;
+    let mut upload = form.check(&caller)?;
     let fingerprint = form.fingerprint(&request)?;
     let (grace, public_url) = (system.settings.sweep_grace(), system.public_url.clone());
     idempotency
         .run(&system.db, fingerprint, async || {
-            let parts = form.into_parts();
+            let mut parts = form.into_parts();
             refuse_infected(system.scanner.as_ref(), &parts).await?;
+            if system.settings.strip_metadata {
+                strip_upload(&system.store, &mut upload, &mut parts).await?;
+            }
             let hashes: Vec<_> = parts.iter().map(|part| part.content.hash.clone()).collect();
-            let in_use = system.db.read(move |c| store::find_content_names_cached(c, &hashes)).await?;
+            let in_use = system.db.read(move |c| contents::find_usable_names(c, &hashes)).await?;
             let contents = StoredContents::store(&system.store, parts, in_use, grace).await?;
             Ok(move |c: &mut AnyConnection| {
                 store::create(c, &upload, &contents)?;

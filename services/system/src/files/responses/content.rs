@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::time::{Duration, UNIX_EPOCH};
 
+use actix_web::body::BoxBody;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
     self, Charset, ContentDisposition, ContentRange, ContentRangeSpec, DispositionParam, DispositionType,
@@ -11,65 +12,135 @@ use actix_web::http::header::{
 };
 use actix_web::{HttpMessage, HttpRequest, HttpResponse, HttpResponseBuilder};
 use common::Error;
+use database::Timestamp;
 
 use crate::files::content::{ContentName, ContentStore};
+use crate::files::images::{CopyContent, FoundCopy, ImageCopy, file_name};
 use crate::files::model::File;
 use crate::files::sniff;
 
-/// The validators of a file's content (RFC 9110, section 8.8).
+/// How long a client may use a download without asking again.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::files) enum CachePolicy {
+    /// Not at all: the caller's rights may change.
+    Revalidate,
+    /// For these seconds.
+    Seconds(i64),
+}
+
+/// The bytes of a file, or of a smaller copy of its image.
+pub(in crate::files) struct Representation {
+    content: CopyContent,
+    media_type: String,
+    /// The file name for the client.
+    name: String,
+    etag: String,
+    /// Whether other clients may get another type.
+    varies: bool,
+}
+
+impl Representation {
+    /// Returns the bytes of a file. `name` is the name of its content in the store.
+    pub(in crate::files) fn original(file: &File, name: ContentName) -> Self {
+        Self {
+            content: CopyContent::Stored(name, file.size.cast_unsigned()),
+            media_type: file.content_type.clone(),
+            name: file.name.clone(),
+            etag: file.hash.clone(),
+            varies: false,
+        }
+    }
+
+    /// Returns the bytes of a smaller copy.
+    pub(in crate::files) fn copy(file: &File, copy: &ImageCopy, found: FoundCopy) -> Self {
+        Self {
+            content: found.content,
+            media_type: found.media_type.to_owned(),
+            name: file_name(&file.name, found.media_type),
+            etag: format!("{}-{}", file.hash, copy.tag()),
+            varies: true,
+        }
+    }
+}
+
+/// The validators of a representation (RFC 9110, section 8.8).
 struct Validators {
     etag: EntityTag,
     last_modified: HttpDate,
 }
 
-/// Returns the content, the requested range of it, or 304.
+/// Returns the content, the requested range of it, or 304. `modified` is when the file was uploaded.
 ///
 /// # Errors
 /// 416 for a range outside the content, and the errors of [`ContentStore::read`].
 pub(in crate::files) async fn content_response(
     request: &HttpRequest,
     store: &ContentStore,
-    file: &File,
-    name: &ContentName,
+    representation: Representation,
+    modified: Timestamp,
+    cache: CachePolicy,
 ) -> Result<HttpResponse, Error> {
-    let seconds = u64::try_from(file.created_at.millis() / 1000).unwrap_or_default();
+    let Representation { content, media_type, name, etag, varies } = representation;
+    let seconds = u64::try_from(modified.millis() / 1000).unwrap_or_default();
     let validators = Validators {
-        etag: EntityTag::new_strong(file.hash.clone()),
+        etag: EntityTag::new_strong(etag),
         last_modified: (UNIX_EPOCH + Duration::from_secs(seconds)).into(),
     };
     if validators.is_not_modified(request) {
-        return Ok(builder(StatusCode::NOT_MODIFIED, validators).finish());
+        return Ok(builder(StatusCode::NOT_MODIFIED, validators, cache, varies).finish());
     }
-    let size = file.size.cast_unsigned();
-    let range = validators.requested_range(request, size)?;
-    let body = store.read(name, range.clone().unwrap_or(0..size)).await?;
-    let mut response = match range {
+    let size = match &content {
+        CopyContent::Stored(_, size) => *size,
+        CopyContent::Made(bytes) => bytes.len() as u64,
+    };
+    let requested = validators.requested_range(request, size)?;
+    let range = requested.clone().unwrap_or(0..size);
+    let body = match content {
+        CopyContent::Stored(name, _) => store.read(&name, range).await?,
+        CopyContent::Made(bytes) => {
+            let index = |at: u64| usize::try_from(at).unwrap_or(bytes.len());
+            BoxBody::new(bytes.slice(index(range.start)..index(range.end)))
+        }
+    };
+    let mut response = match requested {
         Some(range) => {
-            let mut response = builder(StatusCode::PARTIAL_CONTENT, validators);
+            let mut response = builder(StatusCode::PARTIAL_CONTENT, validators, cache, varies);
             response.insert_header(ContentRange(ContentRangeSpec::Bytes {
                 range: Some((range.start, range.end - 1)),
                 instance_length: Some(size),
             }));
             response
         }
-        None => builder(StatusCode::OK, validators),
+        None => builder(StatusCode::OK, validators, cache, varies),
     };
     // The PDF viewers of browsers refuse to start in a sandbox.
-    if !sniff::is_pdf(&file.content_type) {
+    if !sniff::is_pdf(&media_type) {
         response.insert_header((header::CONTENT_SECURITY_POLICY, "sandbox"));
     }
-    response.insert_header((header::CONTENT_TYPE, &*file.content_type));
-    response.insert_header(disposition(file));
+    response.insert_header((header::CONTENT_TYPE, &*media_type));
+    response.insert_header(disposition(&name, &media_type));
     Ok(response.body(body))
 }
 
-fn builder(status: StatusCode, validators: Validators) -> HttpResponseBuilder {
+fn builder(
+    status: StatusCode,
+    validators: Validators,
+    cache: CachePolicy,
+    varies: bool,
+) -> HttpResponseBuilder {
     let mut response = HttpResponse::build(status);
     response.insert_header(ETag(validators.etag)).insert_header(LastModified(validators.last_modified));
     response.insert_header((header::ACCEPT_RANGES, "bytes"));
-    response.insert_header((header::CACHE_CONTROL, "private, no-cache"));
+    let cache = match cache {
+        CachePolicy::Revalidate => "private, no-cache".to_owned(),
+        CachePolicy::Seconds(seconds) => format!("private, max-age={seconds}"),
+    };
+    response.insert_header((header::CACHE_CONTROL, cache));
     // Disables compression: the ETag and the ranges refer to the uncompressed bytes.
     response.insert_header((header::CONTENT_ENCODING, "identity"));
+    if varies {
+        response.insert_header((header::VARY, "Accept"));
+    }
     response
 }
 
@@ -112,18 +183,18 @@ impl Validators {
 }
 
 /// Returns `Content-Disposition` (RFC 6266) with an ASCII `filename` for old clients and `filename*` for the others.
-fn disposition(file: &File) -> ContentDisposition {
+fn disposition(name: &str, media_type: &str) -> ContentDisposition {
     let ascii =
         |c: char| if c.is_ascii_graphic() && !matches!(c, '"' | '\\' | '%') || c == ' ' { c } else { '_' };
-    let inline = sniff::is_inline(&file.content_type);
+    let inline = sniff::is_inline(media_type);
     ContentDisposition {
         disposition: if inline { DispositionType::Inline } else { DispositionType::Attachment },
         parameters: vec![
-            DispositionParam::Filename(file.name.chars().map(ascii).collect()),
+            DispositionParam::Filename(name.chars().map(ascii).collect()),
             DispositionParam::FilenameExt(ExtendedValue {
                 charset: Charset::Ext("UTF-8".into()),
                 language_tag: None,
-                value: file.name.clone().into_bytes(),
+                value: name.to_owned().into_bytes(),
             }),
         ],
     }

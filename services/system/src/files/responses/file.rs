@@ -1,7 +1,7 @@
 //! Files as they appear in responses (`docs/api/files.md`).
 
 use database::{Id, Timestamp};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
@@ -10,7 +10,7 @@ use crate::files::kind::{Bucket, FileType};
 use crate::files::model::{File, Upload};
 
 /// Whether a file is in use.
-#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schema(as = Status)]
 pub(crate) enum FileStatus {
@@ -30,7 +30,7 @@ impl FileStatus {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FileInfo {
-    /// The file's id. Only in responses of the resolve operation.
+    /// The file's id. Only in responses of the list and resolve operations.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, format = Uuid, nullable = false, required = false)]
     pub id: Option<Id>,
@@ -61,7 +61,7 @@ pub(crate) struct FileInfo {
     pub user_name: String,
     /// Organisations that may read the file too. `*` means everybody. The list is complete for the file's organisation,
     /// its uploader acting for that organisation, and `admin`. Others see their own organisation and `*` only.
-    /// Responses of the resolve operation list at most 200.
+    /// Responses of the list and resolve operations have at most 200 for each file.
     pub organisations: Vec<String>,
     /// When the file was uploaded.
     #[serde(rename = "createdAtUTC")]
@@ -93,7 +93,7 @@ impl FileInfo {
         Self { status: Some(FileStatus::of(&file)), ..Self::without_status(file, public_url) }
     }
 
-    /// Returns the entry for the resolve operation. Expects the file [as its caller sees it](File::seen_by).
+    /// Returns the entry for the list and resolve operations. Expects the file [as its caller sees it](File::seen_by).
     pub(crate) fn resolved(file: File, public_url: &str) -> Self {
         Self { id: Some(file.id), ..Self::of(file, public_url) }
     }

@@ -2,8 +2,10 @@
 
 mod content;
 mod file;
+mod link;
 mod resolved;
 
-pub(super) use content::content_response;
-pub(super) use file::{Binary, FileInfo, Uploaded};
+pub(super) use content::{CachePolicy, Representation, content_response};
+pub(super) use file::{Binary, FileInfo, FileStatus, Uploaded};
+pub(super) use link::{FileLink, Link};
 pub(super) use resolved::{FileView, resolved};

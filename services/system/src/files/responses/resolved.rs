@@ -30,6 +30,23 @@ impl FileView {
         !self.brief && ids.len() > MAX_SMALL_FILES
     }
 
+    /// Returns the information on files, as the caller sees them. A large response needs a permit: `held`, or else a
+    /// free one.
+    ///
+    /// # Errors
+    /// 503 if the response is large and no permit is free.
+    pub(in crate::files) fn infos(
+        &self,
+        files: Vec<File>,
+        large: &LargeResponses,
+        held: Option<&Permit>,
+    ) -> Result<(Vec<FileInfo>, Option<Permit>), Error> {
+        let files: Vec<_> = files.into_iter().map(|file| self.apply(file)).collect();
+        let permit = large.try_permit(&self.caller.tenant(), files.iter().map(json_size).sum(), held)?;
+        let infos = files.into_iter().map(|file| FileInfo::resolved(file, &self.public_url)).collect();
+        Ok((infos, permit))
+    }
+
     fn apply(&self, file: File) -> File {
         let mut file = file.seen_by(&self.caller);
         file.organisations.0.truncate(if self.brief { 0 } else { MAX_ORGANISATIONS });
@@ -65,9 +82,7 @@ pub(in crate::files) fn resolved(
 ) -> Result<LimitedResponse, Error> {
     let missing = ids.iter().filter(|id| !files.iter().any(|file| file.id == **id));
     let missing: Vec<_> = missing.map(ToString::to_string).collect();
-    let files: Vec<_> = files.into_iter().map(|file| view.apply(file)).collect();
-    let permit = large.try_permit(&view.caller.tenant(), files.iter().map(json_size).sum(), held)?;
-    let infos: Vec<_> = files.into_iter().map(|file| FileInfo::resolved(file, &view.public_url)).collect();
+    let (infos, permit) = view.infos(files, large, held)?;
     let mut response = JsonResponse::json(&infos)?;
     if !missing.is_empty() {
         response = response.header("X-Missing-Ids", missing.join(","));

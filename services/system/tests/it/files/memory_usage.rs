@@ -47,6 +47,13 @@ impl Process {
         let pages = std::fs::read_to_string(format!("/proc/{}/statm", self.child.id())).unwrap();
         pages.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
     }
+
+    /// Returns the largest resident memory so far in bytes.
+    pub fn peak_memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+    }
 }
 
 impl Drop for Process {

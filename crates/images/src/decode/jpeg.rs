@@ -1,0 +1,53 @@
+//! JPEG. The decoder itself reduces an image to 1/2, 1/4 or 1/8, so that the pixels of a large image never exist.
+
+use std::io::BufRead;
+
+use jpeg_decoder::{Decoder, PixelFormat};
+
+use super::Goal;
+use crate::exif::Orientation;
+use crate::raster::Raster;
+use crate::scaler::Scaler;
+use crate::{ImageError, MAX_PIXELS};
+
+pub(super) fn decode(content: impl BufRead, width: u32) -> Result<(Raster, Orientation), ImageError> {
+    let mut decoder = Decoder::new(content);
+    decoder.set_max_decoding_buffer_size(MAX_PIXELS as usize * 4);
+    decoder.read_info()?;
+    let no_info = || ImageError::undecodable("no frame");
+    let info = decoder.info().ok_or_else(no_info)?;
+    let goal = Goal::new((info.width.into(), info.height.into()), width, decoder.exif_data())?;
+    decoder.scale(goal.copy.0 as u16, goal.copy.1 as u16)?;
+    let pixels = decoder.decode()?;
+    let info = decoder.info().ok_or_else(no_info)?;
+    let reduced = (u32::from(info.width), u32::from(info.height));
+    // The decoder rounds up. One axis may still lack a pixel.
+    let copy = (goal.copy.0.min(reduced.0), goal.copy.1.min(reduced.1));
+    let mut scaler = Scaler::new(reduced, copy, 3);
+    let mut rgb = vec![0; reduced.0 as usize * 3];
+    let pixel_bytes = match info.pixel_format {
+        PixelFormat::L8 => 1,
+        PixelFormat::RGB24 => 3,
+        PixelFormat::CMYK32 => 4,
+        PixelFormat::L16 => return Err(ImageError::undecodable("16 bits per pixel")),
+    };
+    for row in pixels.chunks_exact(reduced.0 as usize * pixel_bytes) {
+        if pixel_bytes == 3 {
+            scaler.push(row);
+            continue;
+        }
+        for (rgb, pixel) in rgb.as_chunks_mut::<3>().0.iter_mut().zip(row.chunks_exact(pixel_bytes)) {
+            *rgb = match *pixel {
+                [c, m, y, k] => [c, m, y].map(|ink| multiply(255 - ink, 255 - k)),
+                _ => [pixel[0]; 3],
+            };
+        }
+        scaler.push(&rgb);
+    }
+    Ok((scaler.finish(), goal.orientation))
+}
+
+/// Returns the product of two fractions of 255.
+fn multiply(a: u8, b: u8) -> u8 {
+    (u16::from(a) * u16::from(b) / 255) as u8
+}

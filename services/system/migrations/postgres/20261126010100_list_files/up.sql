@@ -1,0 +1,31 @@
+-- The name in lower case, for searches. NULL until the service has filled it in: the previous release does not.
+ALTER TABLE files ADD COLUMN name_key TEXT;
+CREATE INDEX files_without_name_key ON files (id) WHERE name_key IS NULL;
+
+-- The order of lists, with and without a type, for an organisation and for all of them.
+CREATE INDEX files_owner_kind ON files (organisation_id, kind, bucket, created_at, id) WHERE archived_at IS NULL;
+CREATE INDEX files_owner_bucket ON files (organisation_id, bucket, created_at, id) WHERE archived_at IS NULL;
+CREATE INDEX files_kind ON files (kind, bucket, created_at, id) WHERE archived_at IS NULL;
+CREATE INDEX files_bucket ON files (bucket, created_at, id) WHERE archived_at IS NULL;
+CREATE INDEX files_archived_owner_kind ON files (organisation_id, kind, bucket, created_at, id)
+    WHERE archived_at IS NOT NULL;
+CREATE INDEX files_archived_owner_bucket ON files (organisation_id, bucket, created_at, id)
+    WHERE archived_at IS NOT NULL;
+CREATE INDEX files_archived_kind ON files (kind, bucket, created_at, id) WHERE archived_at IS NOT NULL;
+CREATE INDEX files_archived_bucket ON files (bucket, created_at, id) WHERE archived_at IS NOT NULL;
+-- The files that belong to a user alone.
+CREATE INDEX files_user ON files (user_id, created_at, id) WHERE organisation_id IS NULL;
+-- Whether a content belongs to a file, and to one that is not archived.
+CREATE INDEX files_hash ON files (hash, archived_at);
+
+-- Each service has a schema and looks in no other, but an extension is installed once for the whole database: another
+-- service may have it in its own, or be about to.
+DO $$
+DECLARE home name;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtext('drover pg_trgm'));
+    CREATE EXTENSION IF NOT EXISTS pg_trgm;
+    SELECT nspname INTO STRICT home FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace
+        WHERE extname = 'pg_trgm';
+    EXECUTE format('CREATE INDEX files_name_key ON files USING gin (name_key %I.gin_trgm_ops)', home);
+END $$;

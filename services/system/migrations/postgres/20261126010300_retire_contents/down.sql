@@ -1,0 +1,2 @@
+DROP INDEX contents_retired;
+ALTER TABLE contents DROP COLUMN retired_at;

@@ -1,0 +1,15 @@
+DROP TRIGGER files_inserted;
+DROP TRIGGER files_named;
+DROP TABLE files_fts;
+DROP INDEX files_hash;
+DROP INDEX files_user;
+DROP INDEX files_archived_bucket;
+DROP INDEX files_archived_kind;
+DROP INDEX files_archived_owner_bucket;
+DROP INDEX files_archived_owner_kind;
+DROP INDEX files_bucket;
+DROP INDEX files_kind;
+DROP INDEX files_owner_bucket;
+DROP INDEX files_owner_kind;
+DROP INDEX files_without_name_key;
+ALTER TABLE files DROP COLUMN name_key;

@@ -1,0 +1,6 @@
+//! Which contents of the store files use.
+
+mod retire;
+pub(super) mod store;
+
+pub(super) use retire::remove_retired;

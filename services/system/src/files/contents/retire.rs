@@ -1,0 +1,25 @@
+//! Removing contents that files no longer have.
+//!
+//! A content is removed in two transactions. The first one retires it, together with the change of the last file that
+//! has it. From then on uploads of the same content store it again, and an upload that has already looked it up fails.
+//! The second one, which sees all files of earlier transactions, deletes its row. Then it is removed from the store.
+
+use common::Error;
+use database::Database;
+
+use super::store;
+use crate::files::content::ContentStore;
+use crate::files::images::ImageCopy;
+
+/// Removes all retired contents and their smaller copies.
+///
+/// # Errors
+/// 503 if the database or the content store is unavailable. The sweep removes what is left.
+pub(in crate::files) async fn remove_retired(db: &Database, contents: &ContentStore) -> Result<(), Error> {
+    for name in db.write(store::delete_retired).await? {
+        let mut names = ImageCopy::all_names(&name);
+        names.push(name);
+        contents.remove(names).await?;
+    }
+    Ok(())
+}

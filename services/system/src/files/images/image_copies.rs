@@ -1,0 +1,202 @@
+//! Finding and making smaller copies.
+
+use std::fs::File as DiskFile;
+use std::io::BufReader;
+use std::sync::Arc;
+use std::time::Instant;
+
+use actix_web::rt;
+use actix_web::web::Bytes;
+use common::Error;
+use common::validation::{Code, ValidationErrors};
+use images::{Encoded, Format, ImageError, MAX_PIXELS};
+use moka::future::Cache;
+use serde_json::json;
+
+use super::decodes::{DecodePermit, Decodes};
+use super::image_copy::ImageCopy;
+use super::metrics;
+use crate::files::content::{ContentName, ContentStore};
+use crate::files::model::File;
+
+/// Images without a smaller copy whose reason is remembered, so that they are not decoded again.
+const MAX_REMEMBERED: u64 = 10_000;
+
+/// Makes smaller copies of images. Clones share their state.
+#[derive(Clone)]
+pub(crate) struct ImageCopies {
+    store: ContentStore,
+    decodes: Arc<Decodes>,
+    /// Why an image has no copy.
+    failures: Cache<String, NoCopy>,
+}
+
+/// Why an image has no copy.
+#[derive(Clone, Copy, Debug)]
+enum NoCopy {
+    TooManyPixels,
+    Undecodable,
+}
+
+/// A copy that is in the store, or was just made.
+pub(in crate::files) struct FoundCopy {
+    /// The copy in the store, with its size, or its content.
+    pub(in crate::files) content: CopyContent,
+    /// The media type.
+    pub(in crate::files) media_type: &'static str,
+}
+
+/// Where the bytes of a copy are.
+pub(in crate::files) enum CopyContent {
+    /// In the store, with this size.
+    Stored(ContentName, u64),
+    /// Here.
+    Made(Bytes),
+}
+
+impl ImageCopies {
+    /// Creates the maker of the copies in a store.
+    pub(crate) fn new(store: ContentStore) -> Self {
+        Self { store, decodes: Arc::default(), failures: Cache::new(MAX_REMEMBERED) }
+    }
+
+    /// Returns a copy of a file's content. `None` if the content is no image that can be decoded. `content` is the name
+    /// of the content in the store, `tenant` the tenant that asks for it.
+    ///
+    /// # Errors
+    /// 400 `range` if the image has too many pixels, 503 if too many copies are being made or the store is unavailable.
+    pub(in crate::files) async fn find_or_make(
+        &self,
+        tenant: &str,
+        file: &File,
+        content: &ContentName,
+        copy: &ImageCopy,
+    ) -> Result<Option<FoundCopy>, Error> {
+        let Some(format) = Format::of(&file.content_type) else { return Ok(None) };
+        if let Some(found) = self.find(copy).await? {
+            return Ok(Some(found));
+        }
+        if let Some(reason) = self.failures.get(&copy.key()).await {
+            return reason.result();
+        }
+        let place = self.decodes.enter(tenant).inspect_err(|_| metrics::refused().increment(1))?;
+        let job = Job {
+            copies: self.clone(),
+            tenant: tenant.to_owned(),
+            content: content.clone(),
+            size: file.size.cast_unsigned(),
+            is_kept: file.archived_at.is_none(),
+            copy: copy.clone(),
+            format,
+        };
+        // Goes on if the client disconnects, since others may wait for the copy.
+        let made = rt::spawn(async move {
+            let _place = place;
+            job.run().await
+        });
+        made.await.map_err(|error| Error::Internal(error.into()))?
+    }
+
+    /// Removes all copies of a content.
+    ///
+    /// # Errors
+    /// 503 if some could not be removed.
+    pub(in crate::files) async fn remove(&self, content: &ContentName) -> Result<(), Error> {
+        self.store.remove(ImageCopy::all_names(content)).await
+    }
+
+    /// Returns the copy if the store has it.
+    async fn find(&self, copy: &ImageCopy) -> Result<Option<FoundCopy>, Error> {
+        for (name, media_type) in copy.names() {
+            if let Some(size) = self.store.size(&name).await? {
+                return Ok(Some(FoundCopy { content: CopyContent::Stored(name, size), media_type }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl NoCopy {
+    fn result(self) -> Result<Option<FoundCopy>, Error> {
+        match self {
+            Self::Undecodable => Ok(None),
+            Self::TooManyPixels => {
+                let mut errors = ValidationErrors::default();
+                let message = "must be left out: the image has more than 50 megapixels";
+                errors.push_with("width", Code::Range, message, json!({ "maximumPixels": MAX_PIXELS }));
+                Err(Error::Validation(errors))
+            }
+        }
+    }
+}
+
+/// The work of making a copy.
+struct Job {
+    copies: ImageCopies,
+    tenant: String,
+    content: ContentName,
+    /// Size of the content in bytes.
+    size: u64,
+    /// Whether the copy is put into the store. Copies of archived files are not.
+    is_kept: bool,
+    copy: ImageCopy,
+    format: Format,
+}
+
+impl Job {
+    async fn run(self) -> Result<Option<FoundCopy>, Error> {
+        let ImageCopies { store, decodes, failures } = &self.copies;
+        let key = self.copy.key();
+        let _lock = decodes.lock(&key).await?;
+        // Another request may have made it meanwhile.
+        if let Some(found) = self.copies.find(&self.copy).await? {
+            return Ok(Some(found));
+        }
+        if let Some(reason) = failures.get(&key).await {
+            return reason.result();
+        }
+        let permit = decodes.acquire(&self.tenant).await?;
+        let file = store.open_content(&self.content, self.size).await?;
+        let encoded = match self.decode(file, permit).await {
+            Ok(encoded) => encoded,
+            Err(ImageError::Io(error)) => {
+                metrics::decodes("failed").increment(1);
+                return Err(Error::Unavailable(error.into(), "The file store"));
+            }
+            Err(error) => {
+                let (reason, outcome) = match &error {
+                    ImageError::TooManyPixels(_) => (NoCopy::TooManyPixels, "too_large"),
+                    _ => (NoCopy::Undecodable, "undecodable"),
+                };
+                metrics::decodes(outcome).increment(1);
+                tracing::info!(content = key, error = %error, "an image has no smaller copy");
+                failures.insert(key, reason).await;
+                return reason.result();
+            }
+        };
+        metrics::decodes("made").increment(1);
+        if self.is_kept
+            && let Some(name) = self.copy.name(encoded.media_type)
+        {
+            let mut staging = store.stage();
+            staging.push(&encoded.content).await?;
+            store.put(staging.finish().await?, &name).await?;
+        }
+        let content = CopyContent::Made(encoded.content.into());
+        Ok(Some(FoundCopy { content, media_type: encoded.media_type }))
+    }
+
+    /// Decodes the image and encodes the copy on a thread where this may block.
+    async fn decode(&self, file: DiskFile, permit: DecodePermit) -> Result<Encoded, ImageError> {
+        let (format, width, encoding) = (self.format, self.copy.width.pixels(), self.copy.encoding);
+        let decoded = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            let started = Instant::now();
+            let result = images::shrink(BufReader::new(file), format, width, encoding);
+            metrics::seconds().record(started.elapsed().as_secs_f64());
+            result
+        });
+        // A decoder that panics has found damaged content.
+        decoded.await.unwrap_or_else(|error| Err(ImageError::Undecodable(error.to_string())))
+    }
+}

@@ -1,0 +1,77 @@
+//! Images for tests, and the sizes of images in responses.
+
+use std::io::{Cursor, Write};
+
+/// Returns a PNG of a gradient. The lower half is transparent if `is_transparent`.
+pub fn png(width: u32, height: u32, is_transparent: bool) -> Vec<u8> {
+    let mut content = Vec::new();
+    let mut encoder = png::Encoder::new(&mut content, width, height);
+    encoder.set_color(if is_transparent { png::ColorType::Rgba } else { png::ColorType::Rgb });
+    encoder.set_compression(png::Compression::Fastest);
+    let mut writer = encoder.write_header().unwrap();
+    let mut stream = writer.stream_writer().unwrap();
+    let row = |alpha: u8| -> Vec<u8> {
+        let pixel = |x: u32| [(x * 255 / width) as u8, 140, 90, alpha];
+        let channels = if is_transparent { 4 } else { 3 };
+        (0..width).flat_map(|x| pixel(x).into_iter().take(channels)).collect()
+    };
+    let (upper, lower) = (row(255), row(0));
+    for y in 0..height {
+        stream.write_all(if y * 2 < height { &upper } else { &lower }).unwrap();
+    }
+    stream.finish().unwrap();
+    drop(writer);
+    content
+}
+
+/// Returns a JPEG of a gradient.
+pub fn jpeg(width: u16, height: u16, is_progressive: bool) -> Vec<u8> {
+    let pixel = |x: u16| [(u32::from(x) * 255 / u32::from(width)) as u8, 140, 90];
+    let row: Vec<u8> = (0..width).flat_map(pixel).collect();
+    let pixels = row.repeat(height.into());
+    let mut content = Vec::new();
+    let mut encoder = jpeg_encoder::Encoder::new(&mut content, 80);
+    encoder.set_progressive(is_progressive);
+    encoder.encode(&pixels, width, height, jpeg_encoder::ColorType::Rgb).unwrap();
+    content
+}
+
+/// Returns a JPEG with EXIF data: this orientation, and a position, which has the text `SECRET-POSITION`.
+pub fn jpeg_with_position(width: u16, height: u16, orientation: u8) -> Vec<u8> {
+    let mut tiff = b"II*\0\x08\0\0\0\x02\0".to_vec();
+    tiff.extend([0x12, 0x01, 3, 0, 1, 0, 0, 0, orientation, 0, 0, 0]);
+    tiff.extend([0x25, 0x88, 4, 0, 1, 0, 0, 0, 38, 0, 0, 0]);
+    tiff.extend([0; 4]);
+    // The directory of the position: one text.
+    tiff.extend([1, 0, 2, 0, 2, 0, 16, 0, 0, 0, 56, 0, 0, 0, 0, 0, 0, 0]);
+    tiff.extend(b"SECRET-POSITION\0");
+    let image = jpeg(width, height, false);
+    let length = u16::try_from(tiff.len() + 8).unwrap().to_be_bytes();
+    [&image[..2], &[0xff, 0xe1], &length, b"Exif\0\0", &tiff, &image[2..]].concat()
+}
+
+/// Returns the size of an image of this media type.
+pub fn size(media_type: &str, content: &[u8]) -> (u32, u32) {
+    match media_type {
+        "image/webp" => {
+            let info = webpx::ImageInfo::from_webp(content).unwrap();
+            (info.width, info.height)
+        }
+        "image/png" => {
+            let reader = png::Decoder::new(Cursor::new(content)).read_info().unwrap();
+            (reader.info().width, reader.info().height)
+        }
+        "image/jpeg" => {
+            // The frame: a marker, a length, the precision, height and width.
+            let at = content.windows(2).position(|marker| marker == [0xff, 0xc0]).unwrap();
+            let number = |at: usize| u32::from(u16::from_be_bytes([content[at], content[at + 1]]));
+            (number(at + 7), number(at + 5))
+        }
+        other => panic!("{other} is no type of smaller copies"),
+    }
+}
+
+/// Returns true if the content has this text.
+pub fn has(content: &[u8], text: &[u8]) -> bool {
+    content.windows(text.len()).any(|window| window == text)
+}

@@ -1,0 +1,180 @@
+//! Signed links.
+
+use serde_json::{Value, json};
+use system::System;
+use testkit::{App, Backend, TestDatabase, TestResponse, User};
+
+use super::{Files, PDF, form, id, on_all, part, start};
+use crate::fixtures::with_temp_store;
+
+/// Creates a link. Returns its path and query.
+async fn link(app: &App, user: &User, file: &str, body: Value) -> String {
+    let link = app.post(&format!("/v1/files/{file}/link")).by(user).json(&body).send().await.ok();
+    path(&link)
+}
+
+/// Returns the path and the query of a link.
+fn path(link: &Value) -> String {
+    let url = link["url"].as_str().unwrap();
+    url[url.find("/v1/public/files/").unwrap()..].to_owned()
+}
+
+async fn get(files: &Files, path: &str) -> TestResponse {
+    files.app.get(path).send().await
+}
+
+/// Returns the link with another value of a parameter.
+fn with(link: &str, name: &str, value: &str) -> String {
+    let (path, query) = link.split_once('?').unwrap();
+    let parts = query.split('&').map(|part| match part.split_once('=') {
+        Some((key, _)) if key == name => format!("{name}={value}"),
+        _ => part.to_owned(),
+    });
+    format!("{path}?{}", parts.collect::<Vec<_>>().join("&"))
+}
+
+on_all! {
+    async fn a_link_downloads_a_file_without_a_token(storage) {
+        let files = start(storage).await;
+        let farm = User::of("farm");
+        let file = files.make(&farm, "contract", PDF).await;
+        let created = files.app.post(&format!("/v1/files/{file}/link")).by(&farm).send().await.ok();
+        let expires = created["expiresAtUTC"].as_str().unwrap();
+        assert!(expires.ends_with(".000Z"), "{expires}");
+        assert_eq!(created.as_object().unwrap().len(), 2);
+        let path = path(&created);
+        let (by_link, by_token) = (get(&files, &path).await, files.get(&farm, &file).await);
+        assert_eq!((by_link.status, &*by_link.bytes), (200, PDF));
+        for name in ["content-type", "content-disposition", "etag", "last-modified", "accept-ranges"] {
+            assert_eq!(by_link.header(name), by_token.header(name), "{name}");
+        }
+        let left = by_link.header("cache-control").strip_prefix("private, max-age=").unwrap();
+        assert!((3590..=3600).contains(&left.parse::<i64>().unwrap()), "{left}");
+        assert_eq!(by_link.header("access-control-allow-origin"), "*");
+        assert_eq!(by_link.header("x-content-type-options"), "nosniff");
+        // A bad token is ignored.
+        assert_eq!(files.app.get(&path).bearer("x").send().await.status, 200);
+        let head = files.app.call("HEAD", &path).send().await;
+        assert_eq!((head.status, head.header("content-length")), (200, &*PDF.len().to_string()));
+        let range = files.app.get(&path).header("Range", "bytes=1-3").send().await;
+        assert_eq!((range.status, &*range.bytes), (206, &PDF[1..4]));
+        let known = files.app.get(&path).header("If-None-Match", by_link.header("etag")).send().await;
+        assert_eq!(known.status, 304);
+        assert!(known.header("cache-control").starts_with("private, max-age="));
+    }
+
+    async fn changed_and_expired_links_are_refused(storage) {
+        let files = start(storage).await;
+        let farm = User::of("farm");
+        let (file, other) = (files.make(&farm, "misc", b"a").await, files.make(&farm, "misc", b"b").await);
+        let path = link(&files.app, &farm, &file, json!({"expiresInSeconds": 60})).await;
+        assert_eq!(get(&files, &path).await.status, 200);
+        let expires: i64 = path.split("expires=").nth(1).unwrap().split('&').next().unwrap().parse().unwrap();
+        for changed in [
+            path.replace(&file, &other),
+            with(&path, "expires", &(expires + 1).to_string()),
+            with(&path, "expires", &(expires - 3600).to_string()),
+            with(&path, "expires", "soon"),
+            with(&path, "expires", ""),
+            with(&path, "key", "7"),
+            with(&path, "key", "99999999999999999999"),
+            with(&path, "signature", "AAAA"),
+            format!("{path}A"),
+            format!("{path}&width=320"),
+            path.split("&signature").next().unwrap().to_owned(),
+            path.split('?').next().unwrap().to_owned(),
+        ] {
+            let refused = get(&files, &changed).await;
+            assert_eq!(refused.header("access-control-allow-origin"), "*");
+            assert_eq!(refused.error(403), "forbidden", "{changed}");
+        }
+        assert_eq!(get(&files, &format!("{path}&width=321")).await.errors(), ["width enum"]);
+        assert_eq!(get(&files, &path.replace(&file, "x")).await.error(404), "not_found");
+    }
+
+    async fn an_archived_file_has_no_links(storage) {
+        let files = start(storage).await;
+        let farm = User::of("farm");
+        let file = files.make(&farm, "misc", b"a").await;
+        let path = link(&files.app, &farm, &file, json!({})).await;
+        files.archive(&farm, &file).await.ok();
+        assert_eq!(get(&files, &path).await.error(404), "not_found");
+        for user in [farm, User::admin()] {
+            let created = files.app.post(&format!("/v1/files/{file}/link")).by(&user).send().await;
+            assert_eq!(created.error(404), "not_found");
+        }
+    }
+}
+
+testkit::on_both! {
+    async fn several_files_are_linked_at_once(backend) {
+        let files = start(backend).await;
+        let (farm, other) = (User::of("farm"), User::of("other"));
+        let (a, b) = (files.make(&farm, "misc", b"a").await, files.make(&farm, "misc", b"b").await);
+        let (archived, foreign) = (files.make(&farm, "misc", b"c").await, files.make(&other, "misc", b"d").await);
+        files.archive(&farm, &archived).await.ok();
+        let unknown = "01890f5f-e000-7000-8000-000000000000";
+        let body = json!({"ids": [b, unknown, "no id", a, archived, b, foreign], "expiresInSeconds": 604_800});
+        let response = files.app.post("/v1/files/links").by(&farm).json(&body).send().await;
+        assert_eq!(response.header("x-missing-ids"), [unknown, &archived, &foreign].join(","));
+        let links = response.ok();
+        let ids: Vec<_> = links.as_array().unwrap().iter().map(id).collect();
+        assert_eq!(ids, [b, a]);
+        assert_eq!(get(&files, &path(&links[0])).await.bytes, b"b");
+        assert_eq!(get(&files, &path(&links[1])).await.bytes, b"a");
+        let body = json!({"ids": vec![unknown; 51], "expiresInSeconds": 59, "width": 100});
+        let errors = files.app.post("/v1/files/links").by(&farm).json(&body).send().await.errors();
+        assert_eq!(errors, ["expiresInSeconds range", "ids length", "width enum"]);
+        let body = json!({"ids": [], "expiresInSeconds": 604_801});
+        let errors = files.app.post("/v1/files/links").by(&farm).json(&body).send().await.errors();
+        assert_eq!(errors, ["expiresInSeconds range", "ids length"]);
+    }
+
+    async fn replicas_share_the_keys(backend) {
+        let (settings, _folder) = with_temp_store(system::Settings::default());
+        let database = TestDatabase::new::<System>(backend).await;
+        // Two that start at once make one key.
+        let first = App::start_on::<System>(database, settings.clone()).await;
+        let (second, third) = tokio::join!(
+            App::start_replica::<System>(&first, settings.clone()),
+            App::start_replica::<System>(&first, settings.clone()),
+        );
+        let farm = User::of("farm");
+        let upload = form("files", "misc", "x").part("file", part(b"x"));
+        let file = id(&first.post("/v1/files").by(&farm).form(upload).send().await.ok());
+        let old = link(&first, &farm, &file, json!({})).await;
+        assert_eq!(second.get(&old).send().await.status, 200);
+
+        third.post("/v1/cache").by(&User::admin()).json(&json!({"secrets": true})).send().await.ok();
+        let new = link(&second, &farm, &file, json!({})).await;
+        assert!(old.contains("&key=1&") && new.contains("&key=2&"), "{old} {new}");
+        for replica in [&first, &second, &third] {
+            assert_eq!(replica.get(&old).send().await.status, 200, "links of the key before stay valid");
+            assert_eq!(replica.get(&new).send().await.status, 200);
+        }
+        assert_eq!(first.get(&with(&new, "key", "1")).send().await.status, 403);
+        // A key is deleted once its links have expired.
+        let keys = if backend == Backend::Sqlite { "link_keys" } else { "system.link_keys" };
+        let expired = if backend == Backend::Sqlite { "0" } else { "timestamptz '2020-01-01'" };
+        first.database.execute(&format!("UPDATE {keys} SET replaced_at = {expired} WHERE number = 1"));
+        assert_eq!(first.get(&old).send().await.status, 403, "the key was replaced long ago");
+        first.post("/v1/cache").by(&User::admin()).json(&json!({"secrets": true})).send().await.ok();
+        assert_eq!(first.database.count(keys), 2);
+        for _ in 0..100 {
+            first.post("/v1/cache").by(&User::admin()).json(&json!({"secrets": true})).send().await.ok();
+        }
+        assert_eq!(first.database.count(keys), 100, "the number of keys is limited");
+        let newest = link(&first, &farm, &file, json!({})).await;
+        assert!(newest.contains("&key=103&"), "{newest}");
+    }
+
+    async fn browsers_may_use_links_from_any_origin(backend) {
+        let files = start(backend).await;
+        let farm = User::of("farm");
+        let file = files.make(&farm, "misc", b"a").await;
+        let path = link(&files.app, &farm, &file, json!({})).await;
+        let preflight = files.app.call("OPTIONS", &path).header("Origin", "https://shop.example")
+            .header("Access-Control-Request-Method", "GET").send().await;
+        assert_eq!((preflight.status, preflight.header("access-control-allow-origin")), (204, "*"));
+    }
+}
