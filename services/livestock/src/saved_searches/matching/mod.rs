@@ -1,10 +1,11 @@
 //! Matches listings that are published or edited with saved searches, off the path of requests.
 //!
 //! One replica at a time, which has a lease, follows the events of listings ([`worker`]). It holds the filters of all
-//! searches with `notify` in memory ([`index`]), by a term that a listing must have. Matches, the deliveries of their
-//! events and the position are stored in the same transactions.
+//! searches with `notify` in memory ([`loaded_searches`]), by a term that a listing must have ([`index`]). Matches, the
+//! deliveries of their events and the position are stored in the same transactions.
 
 mod index;
+mod loaded_searches;
 mod metrics;
 mod model;
 mod store;

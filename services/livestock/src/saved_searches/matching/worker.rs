@@ -1,17 +1,15 @@
 //! The background work that follows the events of listings.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::{Error, FailureStreak};
-use database::{Database, Id, Timestamp};
-use tokio::task::spawn_blocking;
+use database::{Database, Id};
 use tokio::time::sleep;
 use webhooks::Webhooks;
 
-use super::index::{MAX_SEARCHES, NewSearch, SearchIndex};
-use super::model::{EventCursor, EventRow, Lease, ListingMatches, NextEvents, Recorded, SearchToMatch};
+use super::loaded_searches::LoadedSearches;
+use super::model::{EventCursor, EventRow, Lease, ListingMatches, NextEvents, Recorded};
 use super::{metrics, store};
 use crate::listings::Status;
 use crate::saved_searches::parameters::ParameterRules;
@@ -50,9 +48,7 @@ pub(crate) async fn release_lease(db: &Database, replica: Id) {
 
 /// What a replica has with the lease.
 struct Held {
-    index: SearchIndex,
-    /// The position of the changes that the index has.
-    changes: i64,
+    searches: LoadedSearches,
     /// When the lease was requested last.
     requested_at: Instant,
 }
@@ -106,25 +102,29 @@ impl Matcher {
             return Ok(Round::HeldByAnother);
         }
         self.prune().await?;
+        let Some(held) = &mut self.held else { return Ok(Round::HeldByAnother) };
         let (events, cursor) = match self.db.read(store::next_events).await? {
             NextEvents::Events(events, _) if events.is_empty() => return Ok(Round::Idle),
             NextEvents::Events(events, cursor) => (events, cursor),
             NextEvents::Moved(cursor) => {
                 tracing::warn!("the database was moved to another server: listings are matched from now on");
                 self.db.write(move |c| store::restart(c, cursor)).await?;
-                self.held = None;
+                self.release();
                 return Ok(Round::More);
             }
         };
-        // After the events: searches that were saved before them are in the index.
-        self.refresh().await?;
-        let found = self.find(&events).await?;
+        // After the events: searches that were saved before them are loaded.
+        held.searches.refresh().await?;
+        let found = held.searches.find(&events).await?;
         self.forget_closed(&events).await?;
         self.record(found, cursor).await
     }
 
     /// Requests the lease if it is due, and loads the searches with a new lease.
     async fn hold_lease(&mut self) -> Result<bool, Error> {
+        if self.held.as_ref().is_some_and(|held| !held.searches.is_usable()) {
+            self.release();
+        }
         let is_due = |held: &Held| !self.db.is_sqlite() && held.requested_at.elapsed() > LEASE_RENEWAL;
         if self.held.as_ref().is_some_and(|held| !is_due(held)) {
             return Ok(true);
@@ -139,9 +139,8 @@ impl Matcher {
             (Lease::Kept, Some(held)) => held.requested_at = requested_at,
             (Lease::Kept | Lease::Acquired, _) => {
                 self.release();
-                let (index, changes) = self.load().await?;
-                metrics::loaded().set(count(&index));
-                self.held = Some(Held { index, changes, requested_at });
+                let searches = LoadedSearches::load(&self.db, &self.rules).await?;
+                self.held = Some(Held { searches, requested_at });
             }
         }
         Ok(true)
@@ -150,101 +149,6 @@ impl Matcher {
     fn release(&mut self) {
         self.held = None;
         metrics::loaded().set(0.0);
-    }
-
-    /// Builds the index of all searches. Also returns the position of the changes that it has.
-    async fn load(&self) -> Result<(SearchIndex, i64), Error> {
-        let started = Instant::now();
-        let changes = self.db.read(store::changes_position).await?;
-        let (mut index, mut after) = (SearchIndex::default(), None);
-        loop {
-            let page = self.db.read(move |c| store::list_after(c, after)).await?;
-            let Some(last) = page.last() else { break };
-            after = Some(last.id);
-            index = self.apply(index, page, Vec::new()).await?;
-        }
-        let (searches, seconds) = (index.len(), started.elapsed().as_secs_f64());
-        tracing::info!(searches, seconds, "this replica matches listings with saved searches");
-        Ok((index, changes))
-    }
-
-    /// Updates the index with the changes that were committed before this call.
-    async fn refresh(&mut self) -> Result<(), Error> {
-        let Some(held) = &self.held else { return Ok(()) };
-        let since = held.changes;
-        let changes = self.db.read(move |c| store::changes_since(c, since)).await?;
-        if let Some(mut held) = self.held.take() {
-            held.index = self.apply(held.index, changes.searches, changes.gone).await?;
-            held.changes = changes.position;
-            metrics::loaded().set(count(&held.index));
-            self.held = Some(held);
-        }
-        Ok(())
-    }
-
-    /// Adds and removes searches, on a blocking thread.
-    async fn apply(
-        &self,
-        mut index: SearchIndex,
-        searches: Vec<SearchToMatch>,
-        gone: Vec<Id>,
-    ) -> Result<SearchIndex, Error> {
-        if searches.is_empty() && gone.is_empty() {
-            return Ok(index);
-        }
-        let rules = self.rules.clone();
-        let applied = spawn_blocking(move || {
-            gone.into_iter().for_each(|id| index.remove(id));
-            searches.iter().for_each(|search| insert(&mut index, search, &rules));
-            index
-        });
-        applied.await.map_err(|e| Error::Internal(e.into()))
-    }
-
-    /// Returns the active listings of the events with the searches that find them.
-    async fn find(&mut self, events: &[EventRow]) -> Result<Vec<ListingMatches>, Error> {
-        let active = events.iter().filter(|event| event.to_status == Status::Active.as_str());
-        let positions: BTreeMap<Id, i64> = active.map(|event| (event.listing_id, event.position)).collect();
-        let has_searches = self.held.as_ref().is_some_and(|held| held.index.len() > 0);
-        if positions.is_empty() || !has_searches {
-            return Ok(Vec::new());
-        }
-        let ids: Vec<Id> = positions.keys().copied().collect();
-        let listings = self.db.read(move |c| store::list_active(c, &ids)).await?;
-        let Some(mut held) = self.held.take() else { return Ok(Vec::new()) };
-        let found = spawn_blocking(move || {
-            held.index.set_now(Timestamp::now());
-            let matches = listings.into_iter().map(|listing| {
-                let (started, listing_id) = (Instant::now(), listing.columns.id);
-                let position = positions.get(&listing_id).copied().unwrap_or_default();
-                let searches = held.index.matches(&listing, position);
-                metrics::match_seconds().record(started.elapsed());
-                ListingMatches { listing_id, document: listing.document, searches }
-            });
-            let matches: Vec<_> = matches.collect();
-            (held, matches)
-        });
-        let (held, mut found) = found.await.map_err(|e| Error::Internal(e.into()))?;
-        self.held = Some(held);
-        for listing in &mut found {
-            self.apply_wishlists(listing).await?;
-        }
-        Ok(found)
-    }
-
-    /// Removes searches that are limited to a wishlist that does not have the listing.
-    async fn apply_wishlists(&self, listing: &mut ListingMatches) -> Result<(), Error> {
-        let users = listing.searches.iter().filter_map(|found| found.wishlist_of.as_deref());
-        let users: Vec<String> = users.map(str::to_owned).collect();
-        if users.is_empty() {
-            return Ok(());
-        }
-        let id = listing.listing_id;
-        let wishing = self.db.read(move |c| store::wishing_users(c, id, &users)).await?;
-        listing
-            .searches
-            .retain(|found| found.wishlist_of.as_deref().is_none_or(|user| wishing.contains(user)));
-        Ok(())
     }
 
     /// Forgets which searches closed listings have matched.
@@ -293,22 +197,6 @@ impl Matcher {
     }
 }
 
-/// Adds a search to the index. A search that cannot be read is left out: another version of the service stored it.
-fn insert(index: &mut SearchIndex, row: &SearchToMatch, rules: &ParameterRules) {
-    let search = match row.parameters.parse().map(|parameters| rules.search(&parameters, &[])) {
-        Ok(Ok(search)) => search,
-        _ => {
-            tracing::error!(search = %row.id, "the parameters of a saved search are invalid; it matches nothing");
-            return index.remove(row.id);
-        }
-    };
-    let SearchToMatch { id, version, matches_from, .. } = *row;
-    let new = NewSearch { id, user_id: &row.user_id, version, matches_from, search: &search };
-    if !index.insert(&new) {
-        tracing::error!(search = %id, "there are {MAX_SEARCHES} saved searches: a further one matches nothing");
-    }
-}
-
 /// Splits matches into parts of at most [`MAX_RECORDED`], at least one.
 fn split(found: Vec<ListingMatches>) -> Vec<Vec<ListingMatches>> {
     let (mut parts, mut room) = (vec![Vec::new()], MAX_RECORDED);
@@ -327,9 +215,4 @@ fn split(found: Vec<ListingMatches>) -> Vec<Vec<ListingMatches>> {
         }
     }
     parts
-}
-
-#[allow(clippy::cast_precision_loss, reason = "a gauge is a float")]
-fn count(index: &SearchIndex) -> f64 {
-    index.len() as f64
 }

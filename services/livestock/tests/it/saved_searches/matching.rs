@@ -32,14 +32,13 @@ testkit::on_both! {
         let app = App::start::<Livestock>(backend, settings).await;
         let (own, other) = (WebhookReceiver::start(ResponseTemplate::new(200)).await, WebhookReceiver::start(ResponseTemplate::new(200)).await);
         let (ann, seller) = (User::of("buyers").with("sub", "ann"), User::of("seller"));
-        let mut secret = String::new();
-        for (organisation, receiver) in [("buyers", &own), ("seller", &other)] {
+        let register = async |organisation: &str, receiver: &WebhookReceiver| {
             let form = json!({"url": receiver.url(), "events": ["listing.matched"]});
-            let webhook = app.post("/v1/webhooks").by(&User::of(organisation)).json(&form).send().await.ok();
-            if organisation == "buyers" {
-                secret = webhook["secret"].as_str().unwrap().to_owned();
-            }
-        }
+            app.post("/v1/webhooks").by(&User::of(organisation)).json(&form).send().await.ok()
+        };
+        let webhook = register("buyers", &own).await;
+        register("seller", &other).await;
+        let secret = webhook["secret"].as_str().unwrap();
         let form = json!({"name": "\"Herefords\" \\ 🐄", "parameters": {"f:commodityBreed": ["hereford"]}, "notify": true});
         let saved = app.post("/v1/saved-searches").by(&ann).json(&form).send().await.ok();
         let path = format!("/v1/saved-searches/{}", saved["id"].as_str().unwrap());
@@ -54,7 +53,7 @@ testkit::on_both! {
             "id": message["id"], "type": "listing.matched", "timestamp": message["timestamp"],
             "data": {"savedSearchId": saved["id"], "name": saved["name"], "userId": "ann", "listing": read(&app, &ann, &listing).await},
         }));
-        assert_eq!(requests[0].headers["webhook-signature"].to_str().unwrap(), testkit::webhook_signature(&requests[0], &secret));
+        assert_eq!(requests[0].headers["webhook-signature"].to_str().unwrap(), testkit::webhook_signature(&requests[0], secret));
         assert_eq!((new_matches(&app, &ann, &path).await, new_matches(&app, &ann, &silent).await), (json!(1), json!(0)));
         wait_until_matched(&app, backend).await;
         assert_eq!((own.requests().await.len(), other.requests().await.len()), (1, 0));

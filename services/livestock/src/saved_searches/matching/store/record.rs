@@ -41,8 +41,8 @@ struct MatchRow {
     number: i64,
 }
 
-/// Stores matches that are not stored yet, with the deliveries of their events, and the cursor if there is one. A
-/// search that was deleted, or that notifies nobody any more, is left out.
+/// Stores matches that are not stored yet, with the deliveries of their events, and the cursor if there is one. Leaves
+/// out searches that were deleted or notify nobody any more.
 pub(in crate::saved_searches::matching) fn record(
     c: &mut AnyConnection,
     replica: Id,

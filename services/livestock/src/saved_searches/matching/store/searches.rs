@@ -52,19 +52,19 @@ pub(in crate::saved_searches::matching) fn changes_since(
 ) -> Result<SearchChanges, Error> {
     // Read before the changes: the next read finds those that are written meanwhile.
     let position = changes_position(c)?;
-    let changes = h::saved_search_changes.select(h::search_id).into_boxed();
-    let changed: Vec<Id> = match c {
-        AnyConnection::Sqlite(_) => changes.filter(h::n.ge(since)).load(c)?,
-        AnyConnection::Postgres(_) => changes.filter(h::position.ge(since)).load(c)?,
+    let query = h::saved_search_changes.select(h::search_id).into_boxed();
+    let ids: Vec<Id> = match c {
+        AnyConnection::Sqlite(_) => query.filter(h::n.ge(since)).load(c)?,
+        AnyConnection::Postgres(_) => query.filter(h::position.ge(since)).load(c)?,
     };
-    let changed: Vec<Id> = changed.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
+    let ids: Vec<Id> = ids.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
     let mut searches = Vec::new();
-    for ids in changed.chunks(usize::try_from(MAX_ROWS).unwrap_or(usize::MAX)) {
-        let query = s::saved_searches.filter(s::id.eq_any(ids)).filter(s::notify);
+    for part in ids.chunks(usize::try_from(MAX_ROWS).unwrap_or(usize::MAX)) {
+        let query = s::saved_searches.filter(s::id.eq_any(part)).filter(s::notify);
         searches.extend(query.select(SearchToMatch::as_select()).load(c)?);
     }
     let present: HashSet<Id> = searches.iter().map(|search| search.id).collect();
-    let gone = changed.into_iter().filter(|id| !present.contains(id)).collect();
+    let gone = ids.into_iter().filter(|id| !present.contains(id)).collect();
     Ok(SearchChanges { position, searches, gone })
 }
 
