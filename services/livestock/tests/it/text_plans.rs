@@ -5,8 +5,8 @@ use testkit::{App, Backend, User};
 
 use crate::sample::start;
 
-/// Adds 100,000 listings with their events. Half are `quiet`, one in a thousand has `dispersal`, one in ten thousand is a `zedonk`; half of
-/// the cattle have `b2-1`.
+/// Adds 100,000 listings with their events. Half are `quiet`, one in a thousand has `dispersal`, one in ten thousand
+/// is a `zedonk`; half of the cattle have `b2-1`.
 fn fill(app: &App, backend: Backend) {
     let (series, id, at, schema, document, modulo) = match backend {
         Backend::Sqlite => (

@@ -25,8 +25,8 @@ pub(crate) enum IndexRecord<'a> {
     PrivateSpelling(u32, u32, Cow<'a, str>),
     /// A word of free-text queries. Words have the numbers from 0 in the order of their records.
     Word(&'a str),
-    /// A listing, with the numbers of its words; `None` if the database compares its text. Listings are in the ascending
-    /// order of their ids.
+    /// A listing, with the numbers of its words; `None` if the database compares its text. Listings are in the
+    /// ascending order of their ids.
     Listing(Id, FacetRow, Measures, Option<Vec<u32>>),
     /// A listing with columns of an older version of the code.
     Stale(Id),

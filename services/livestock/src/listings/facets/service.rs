@@ -66,8 +66,8 @@ impl FacetService {
         counted.await.map_err(|e| Error::Internal(e.into()))?
     }
 
-    /// Returns the listings that may have all words, or `None` if they are many. Without this, the database would read all
-    /// listings for rare words of two letters.
+    /// Returns the listings that may have all words, or `None` if they are many. Without this, the database would read
+    /// all listings for rare words of two letters.
     ///
     /// # Errors
     /// As [`FacetService::update`].

@@ -70,8 +70,8 @@ pub(crate) struct ListingSearchParams {
     /// The largest distance from the point, in kilometres. Listings without coordinates are not found.
     #[param(exclusive_minimum = 0, maximum = 20_000, example = 50)]
     distance_km: Option<f64>,
-    /// At most 16 words that must all occur in title, description, breed, breed type, society, tags, organisation, city,
-    /// region or postcode.
+    /// At most 16 words that must all occur in title, description, breed, breed type, society, tags, organisation,
+    /// city, region or postcode.
     #[param(example = "hereford")]
     query: Option<QueryText>,
     /// `true`: only what the caller has on the wishlist.

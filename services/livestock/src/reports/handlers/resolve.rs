@@ -13,8 +13,8 @@ use crate::reports::store;
 
 /// Resolve a report
 ///
-/// With `listing_removed` the listing is closed as cancelled, and every open report of it is resolved. A listing that is
-/// closed already stays as it is. Resolving a report again with the same outcome changes nothing.
+/// With `listing_removed` the listing is closed as cancelled, and every open report of it is resolved. A listing that
+/// is closed already stays as it is. Resolving a report again with the same outcome changes nothing.
 #[utoipa::path(operation_id = "resolve_report", tag = "reports", security(("bearer" = [])),
     params(("id" = String, Path, description = "The report's id", example = json!(examples::REPORT))),
     request_body = ResolveForm, responses((status = 200, body = ActionResult), ErrorResponses))]

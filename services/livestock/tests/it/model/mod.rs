@@ -1,5 +1,5 @@
-//! Compares 300 random searches and 200 searches for words of 2,000 listings with a naive model of the search: by offset,
-//! by cursor, as CSV, and by facets.
+//! Compares 300 random searches and 200 searches for words of 2,000 listings with a naive model of the search: by
+//! offset, by cursor, as CSV, and by facets.
 
 mod farms;
 mod naive;

@@ -232,8 +232,8 @@ impl FacetIndex {
         counts
     }
 
-    /// Counts listings by their ids, and returns the filters compiled for them. Without words, the time depends on their
-    /// number, and only logarithmically on the size of the index.
+    /// Counts listings by their ids, and returns the filters compiled for them. Without words, the time depends on
+    /// their number, and only logarithmically on the size of the index.
     pub(crate) fn count_ids(
         &self,
         ids: &[Id],
