@@ -2,6 +2,11 @@
 
 use std::io::{Cursor, Write};
 
+/// Returns the red of a column: it grows to the right.
+fn red(x: u32, width: u32) -> u8 {
+    u8::try_from(x * 255 / width).unwrap()
+}
+
 /// Returns a PNG of a gradient. The lower half is transparent if `is_transparent`.
 pub fn png(width: u32, height: u32, is_transparent: bool) -> Vec<u8> {
     let mut content = Vec::new();
@@ -11,7 +16,7 @@ pub fn png(width: u32, height: u32, is_transparent: bool) -> Vec<u8> {
     let mut writer = encoder.write_header().unwrap();
     let mut stream = writer.stream_writer().unwrap();
     let row = |alpha: u8| -> Vec<u8> {
-        let pixel = |x: u32| [(x * 255 / width) as u8, 140, 90, alpha];
+        let pixel = |x: u32| [red(x, width), 140, 90, alpha];
         let channels = if is_transparent { 4 } else { 3 };
         (0..width).flat_map(|x| pixel(x).into_iter().take(channels)).collect()
     };
@@ -26,7 +31,7 @@ pub fn png(width: u32, height: u32, is_transparent: bool) -> Vec<u8> {
 
 /// Returns a JPEG of a gradient.
 pub fn jpeg(width: u16, height: u16, is_progressive: bool) -> Vec<u8> {
-    let pixel = |x: u16| [(u32::from(x) * 255 / u32::from(width)) as u8, 140, 90];
+    let pixel = |x: u16| [red(x.into(), width.into()), 140, 90];
     let row: Vec<u8> = (0..width).flat_map(pixel).collect();
     let pixels = row.repeat(height.into());
     let mut content = Vec::new();
