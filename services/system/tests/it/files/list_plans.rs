@@ -102,8 +102,7 @@ fn postgres_reads_few_pages_for_any_list() {
                 let statements = page_statements(&files.app);
                 let [_, for_these] = files.app.executed_plans::<System>(&statements[0]).await;
                 assert!(!for_these.text.contains("Seq Scan"), "{query}\n{}", for_these.text);
-                // Each of the four branches looks the trigrams up again, or skips the files without the words. All
-                // files and indexes have 5,000 pages.
+                // Each of the four branches looks the trigrams up again, or skips the files without the words.
                 assert!(for_these.pages < 1_800, "{query}\n{for_these:#?}");
             }
         }
