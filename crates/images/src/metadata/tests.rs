@@ -50,7 +50,9 @@ fn png_with(chunks: &[([u8; 4], Vec<u8>)]) -> Vec<u8> {
     let image = samples::png(20, 14, ::png::ColorType::Rgba);
     // After the signature and the header.
     let mut content = image[..33].to_vec();
-    chunks.iter().for_each(|(kind, data)| content.extend(png::chunk(*kind, data)));
+    for (kind, data) in chunks {
+        content.extend(png::chunk(*kind, data));
+    }
     content.extend(&image[33..]);
     content
 }
@@ -133,7 +135,8 @@ fn metadata_of_gif_is_removed() {
 #[test]
 fn metadata_of_heic_is_overwritten() {
     let tiff = exif_with_position(6, false);
-    let content = [b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", &[7; 90_000][..], &tiff, XMP, &[9; 500]].concat();
+    let content =
+        [&b"\0\0\0\x18ftypheic\0\0\0\0mif1heic"[..], &vec![7; 90_000], &tiff, XMP, &[9; 500]].concat();
     let result = stripped(&content, MetadataFormat::Iso);
     assert!(has_secret(&content) && !has_secret(&result));
     assert_eq!(result.len(), content.len());

@@ -75,6 +75,7 @@ const SKEWED_FILES: &str = "SELECT setseed(0.5);
         'h' || n, 'image/png', 1, 'u', 'u', '[]', timestamptz '2026-01-01' + n * interval '10 s',
         CASE WHEN random() < 0.02 THEN now() END
     FROM generate_series(1, 100000) AS n;
+    ALTER TABLE system.files ALTER name_key SET STATISTICS 1000;
     ANALYZE system.files";
 
 #[test]
@@ -101,8 +102,8 @@ fn postgres_reads_few_pages_for_any_list() {
                 let statements = page_statements(&files.app);
                 let [_, for_these] = files.app.executed_plans::<System>(&statements[0]).await;
                 assert!(!for_these.text.contains("Seq Scan"), "{query}\n{}", for_these.text);
-                // Each of the four branches looks the trigrams up again.
-                assert!(for_these.pages < 1_000, "{query}\n{for_these:#?}");
+                // Each of the four branches looks the trigrams up again, or skips the files without the words.
+                assert!(for_these.pages < 1_800, "{query}\n{for_these:#?}");
             }
         }
     });

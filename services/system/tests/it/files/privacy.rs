@@ -56,11 +56,11 @@ on_all! {
 
     async fn an_upload_can_be_repeated(storage) {
         let files = start(storage).await;
-        let farm = User::of("farm");
+        let user = User::of("farm");
         let content = jpeg_with_position(64, 32, 6);
         let send = async || {
             let form = form("images", "image", "a.jpg").part("file", part(&content)).part("file", part(&content));
-            files.app.post("/v1/files").by(&farm).header("Idempotency-Key", "k").form(form).send().await
+            files.app.post("/v1/files").by(&user).header("Idempotency-Key", "k").form(form).send().await
         };
         let first = send().await.ok();
         let again = send().await;
@@ -117,8 +117,8 @@ testkit::on_both! {
             let file = upload(&files, &farm, "misc", "", &content).await;
             let share = files.resolve(&farm, json!({"ids": [file], "shareWith": ["*"]}));
             let send = async || {
-                let form = form("files", "misc", "a.jpg").part("file", part(&content));
-                files.upload(&farm, form).await
+                let twin = form("files", "misc", "a.jpg").part("file", part(&content));
+                files.upload(&farm, twin).await
             };
             let (shared, a, b) = tokio::join!(share, send(), send());
             shared.ok();
