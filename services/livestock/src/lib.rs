@@ -7,6 +7,7 @@ mod categories;
 mod config;
 mod examples;
 mod listings;
+mod personal_data;
 mod reports;
 mod schema;
 mod webhook_events;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 
 use actix_web::web::{self, Data};
 use common::files::{FileClient, Shares};
+use common::personal_data::RecordKind;
 use common::{Service, ServiceContext, Verifier};
 use database::{Database, Migrations};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
@@ -65,6 +67,10 @@ impl Service for Livestock {
 
     fn library_migrations() -> Vec<Migrations> {
         vec![webhooks::migrations()]
+    }
+
+    fn record_kinds() -> Vec<RecordKind> {
+        personal_data::record_kinds()
     }
 
     fn routes(v1: &mut ServiceConfig) {

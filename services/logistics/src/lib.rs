@@ -8,6 +8,7 @@ mod config;
 mod examples;
 mod loads;
 mod notifications;
+mod personal_data;
 mod schema;
 mod webhook_events;
 
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use actix_web::web::{self, Data};
 use clap::{ArgMatches, Command};
 use common::files::{FileClient, Shares};
+use common::personal_data::RecordKind;
 use common::{Service, ServiceContext, Verifier};
 use database::{Database, Migrations};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
@@ -60,6 +62,10 @@ impl Service for Logistics {
 
     fn library_migrations() -> Vec<Migrations> {
         vec![webhooks::migrations()]
+    }
+
+    fn record_kinds() -> Vec<RecordKind> {
+        personal_data::record_kinds()
     }
 
     fn routes(v1: &mut ServiceConfig) {

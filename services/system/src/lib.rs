@@ -7,6 +7,7 @@ mod config;
 mod countries;
 mod examples;
 mod files;
+mod personal_data;
 mod places;
 mod schema;
 
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 use actix_web::web::Data;
 use clap::{ArgMatches, Command};
+use common::personal_data::RecordKind;
 use common::{Service, ServiceContext, TenantLimits, Verifier};
 use database::{Database, EmbeddedMigrations, Migrations};
 use diesel_migrations::embed_migrations;
@@ -67,6 +69,10 @@ impl Service for System {
 
     fn migrations() -> Migrations {
         Migrations { sqlite: SQLITE, postgres: POSTGRES }
+    }
+
+    fn record_kinds() -> Vec<RecordKind> {
+        personal_data::record_kinds()
     }
 
     fn routes(v1: &mut ServiceConfig) {

@@ -1,7 +1,7 @@
 //! Queries on single listings. Reads for a caller start from [`visible`]. Every change follows a read in the same
 //! transaction.
 
-use common::{Caller, Error};
+use common::{Caller, Error, files};
 use database::{Amount, AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -133,6 +133,7 @@ impl ListingRow {
 pub(crate) fn create(c: &mut AnyConnection, listing: &Listing, category: i32) -> Result<(), Error> {
     let row = ListingRow::of(listing, category)?;
     diesel::insert_into(listings::table).values(&row).execute(c)?;
+    files::record_uploaders(c, listing.id, &listing.files)?;
     record_event(c, listing, &listing.user_id, None, None)?;
     report(c, listing, &row.document)?;
     record_spellings(c, listing)

@@ -58,6 +58,8 @@ testkit::on_both! {
             ("add_listing_to_wishlist", AccessRule::Restricted(vec![change(secret, "wishlist"), change(&never_published, "wishlist")])),
             ("remove_listing_from_wishlist", AccessRule::Restricted(vec![change(secret, "wishlist"), change(&never_published, "wishlist")])),
             ("list_categories", AccessRule::AnyCaller("the catalogue belongs to no organisation")),
+            ("export_personal_data", AccessRule::Admin),
+            ("erase_personal_data", AccessRule::Admin),
             ("find_settings", AccessRule::Admin),
             ("update_settings", AccessRule::Admin),
         ].into_iter().chain(testkit::webhook_access_rules(&hooks, "farm")).collect())

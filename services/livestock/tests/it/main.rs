@@ -16,6 +16,7 @@ mod log_privacy;
 mod model;
 mod nearby;
 mod pages;
+mod personal_data;
 mod plans;
 mod postgres_plans;
 mod refusals;

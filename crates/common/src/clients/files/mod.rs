@@ -21,4 +21,4 @@ pub use client::FileClient;
 pub use found::FoundFiles;
 pub use model::DueShare;
 pub use shares::Shares;
-pub use store::record;
+pub use store::{record, record_uploaders};
