@@ -16,6 +16,7 @@ pub mod http;
 mod middleware;
 mod migrations;
 mod openapi;
+pub mod personal_data;
 mod response;
 mod schema;
 mod search;

@@ -21,6 +21,8 @@ diesel::table! {
         /// The response; `{}` for a claimed key.
         answer -> database::JsonSql,
         created_at -> database::TimestampSql,
+        /// The id of the load that the response shows, if it shows files with the names of their uploaders.
+        subject_id -> Nullable<Text>,
     }
 }
 
@@ -46,5 +48,28 @@ diesel::table! {
         claimed_until -> Nullable<database::TimestampSql>,
         /// Number of attempts, including the current one.
         attempts -> Integer,
+        /// The user whose token it is. NULL if an older version stored the share.
+        user_id -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    /// The users who uploaded the files of loads and listings.
+    file_uploaders (user_id, subject_id, file_id) {
+        user_id -> Text,
+        /// The load or listing.
+        subject_id -> database::IdSql,
+        file_id -> database::IdSql,
+    }
+}
+
+diesel::table! {
+    /// Erasures of personal data that are not finished.
+    erasures (user_hash) {
+        /// SHA-256 of the user id in hexadecimal.
+        user_hash -> Text,
+        /// What the user id becomes.
+        erased_id -> Text,
+        started_at -> database::TimestampSql,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use diesel::r2d2::R2D2Connection;
 use metrics::Histogram;
@@ -11,6 +11,7 @@ use secrecy::ExposeSecret;
 
 use crate::backup::{self, BackupProgress};
 use crate::connection::{self, SqliteMode};
+use crate::log_checkpoints::checkpoint;
 use crate::metrics::{DatabaseMetrics, record_elapsed};
 use crate::migrate;
 use crate::plan_mode::PlanMode;
@@ -18,6 +19,9 @@ use crate::pool::Pool;
 use crate::spans;
 use crate::writer::Writer;
 use crate::{AnyConnection, DatabaseFailure, DatabaseUrl, Error, Migrations, Options};
+
+/// Time that [`Database::truncate_log`] waits for readers, while writes wait for it.
+const TRUNCATE_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// An open database. Clones share one pool.
 #[derive(Clone)]
@@ -224,6 +228,19 @@ impl Database {
             spans::record_error(&mut span, error.kind());
         }
         result
+    }
+
+    /// Copies SQLite's write-ahead log into the database file and truncates it, so that no file has the earlier contents
+    /// of rows that were overwritten [securely](crate::with_secure_delete). Returns false if a reader prevented it. Does
+    /// nothing on PostgreSQL.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if no connection is free.
+    pub async fn truncate_log(&self) -> Result<bool, Error> {
+        if !self.is_sqlite() {
+            return Ok(true);
+        }
+        self.read(|c| Ok(checkpoint(c, "TRUNCATE", TRUNCATE_TIMEOUT))).await
     }
 
     /// Closes SQLite's writer: refuses further writes, waits for queued ones, copies the write-ahead log into the

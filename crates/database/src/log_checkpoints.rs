@@ -55,7 +55,7 @@ impl LogCheckpoints {
 }
 
 /// Makes a checkpoint. Returns false if a reader prevented it. Then the log is copied up to what that reader needs.
-fn checkpoint(connection: &mut AnyConnection, mode: &str, timeout: Duration) -> bool {
+pub(crate) fn checkpoint(connection: &mut AnyConnection, mode: &str, timeout: Duration) -> bool {
     let is_complete = set_busy_timeout(connection, timeout).and_then(|()| {
         let pragma = format!("PRAGMA wal_checkpoint({mode})");
         let row = sql::<(Integer, Integer, Integer)>(&pragma);

@@ -47,6 +47,14 @@ impl Process {
         self.call("PUT", "/v1/settings").by(&User::admin()).json(&logging).send().await.ok();
     }
 
+    /// Exports and erases the personal data of a user.
+    pub async fn export_and_erase(&self, user: &User) {
+        let path = format!("/v1/users/{}", user.claims["sub"].as_str().expect("a user id"));
+        self.call("GET", &format!("{path}/data")).by(&User::admin()).send().await.ok();
+        let result = self.call("POST", &format!("{path}/erase")).by(&User::admin()).send().await.ok();
+        assert!(result["count"].as_i64() > Some(0), "{result}");
+    }
+
     /// Sends invalid requests of every kind, with personal data, to each of these operations (`METHOD /path`).
     pub async fn send_malformed_requests(&self, operations: &[&str]) {
         let (user, text) = (user_with_personal_data(), PERSONAL_DATA);

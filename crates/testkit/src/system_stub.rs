@@ -58,11 +58,16 @@ impl SystemStub {
     /// Adds a file with this name that the user uploaded for their organisation. Returns its id. Every caller may read
     /// it.
     pub fn add(&self, name: &str, uploader: &User) -> String {
+        self.add_with_name(name, uploader, "Ruth")
+    }
+
+    /// Adds a file as [`SystemStub::add`] does, with this name of the uploader.
+    pub fn add_with_name(&self, name: &str, uploader: &User, user_name: &str) -> String {
         let id = Uuid::now_v7().to_string();
         let mut file = json!({
             "id": id, "status": "active", "bucket": "images", "type": "image", "name": name,
             "hash": "sha256:00", "contentType": "image/jpeg", "url": format!("{}/v1/files/{id}", self.url()),
-            "userId": uploader.claims["sub"], "userName": "Ruth", "organisations": [],
+            "userId": uploader.claims["sub"], "userName": user_name, "organisations": [],
             "createdAtUTC": "2026-03-01T09:30:00.000Z",
         });
         if let Some(organisation) = uploader.claims.get("org") {

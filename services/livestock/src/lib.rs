@@ -7,6 +7,7 @@ mod categories;
 mod config;
 mod examples;
 mod listings;
+mod personal_data;
 mod reports;
 mod saved_searches;
 mod schema;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use actix_web::web::{self, Data};
 use common::cli::Checks;
 use common::files::{FileClient, Shares};
+use common::personal_data::RecordKind;
 use common::places::PlaceClient;
 use common::{Service, ServiceContext, Verifier};
 use database::{Database, Id, Migrations};
@@ -83,6 +85,10 @@ impl Service for Livestock {
 
     fn library_migrations() -> Vec<Migrations> {
         vec![webhooks::migrations()]
+    }
+
+    fn record_kinds() -> Vec<RecordKind> {
+        personal_data::record_kinds()
     }
 
     fn routes(v1: &mut ServiceConfig) {

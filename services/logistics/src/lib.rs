@@ -8,6 +8,7 @@ mod config;
 mod examples;
 mod loads;
 mod notifications;
+mod personal_data;
 mod schema;
 mod webhook_events;
 
@@ -17,6 +18,7 @@ use actix_web::web::{self, Data};
 use clap::{ArgMatches, Command};
 use common::cli::Checks;
 use common::files::{FileClient, Shares};
+use common::personal_data::RecordKind;
 use common::{Service, ServiceContext, Verifier};
 use database::{Database, Migrations};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
@@ -61,6 +63,10 @@ impl Service for Logistics {
 
     fn library_migrations() -> Vec<Migrations> {
         vec![webhooks::migrations()]
+    }
+
+    fn record_kinds() -> Vec<RecordKind> {
+        personal_data::record_kinds()
     }
 
     fn routes(v1: &mut ServiceConfig) {

@@ -7,6 +7,7 @@ mod config;
 mod countries;
 mod examples;
 mod files;
+mod personal_data;
 mod places;
 mod schema;
 
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use actix_web::web::Data;
 use clap::{ArgMatches, Command};
 use common::cli::Checks;
+use common::personal_data::RecordKind;
 use common::{Service, ServiceContext, TenantLimits, Verifier};
 use database::{Database, EmbeddedMigrations, Migrations};
 use diesel_migrations::embed_migrations;
@@ -70,6 +72,10 @@ impl Service for System {
 
     fn migrations() -> Migrations {
         Migrations { sqlite: SQLITE, postgres: POSTGRES, shared: false }
+    }
+
+    fn record_kinds() -> Vec<RecordKind> {
+        personal_data::record_kinds()
     }
 
     fn routes(v1: &mut ServiceConfig) {

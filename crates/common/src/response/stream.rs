@@ -72,15 +72,7 @@ impl StreamingResponse {
                 }))
             }
         });
-        let all = stream::iter([Ok(start)]).chain(rest);
-        // The encoder of the archive buffers some rows. An empty chunk would end the body.
-        let all = all.try_filter(|bytes| ready(!bytes.is_empty()));
-        let all = all.map_ok(Bytes::from).inspect_err(|error: &Error| {
-            tracing::error!(error = format!("{error:?}"), "streamed response aborted");
-        });
-        // actix-web logs this error again, without the request id.
-        let all = all.map_err(|_| std::io::Error::other("streamed response aborted"));
-        let body = BoxBody::new(actix_web::body::BodyStream::new(all));
+        let body = streaming_body(stream::iter([Ok(start)]).chain(rest));
         Ok(Self { body, format, name: name.to_owned(), total: None })
     }
 
@@ -102,6 +94,18 @@ impl Responder for StreamingResponse {
         }
         response.body(self.body)
     }
+}
+
+/// Returns a body of these parts. An error is logged and aborts the connection.
+pub(crate) fn streaming_body(parts: impl Stream<Item = Result<Vec<u8>, Error>> + 'static) -> BoxBody {
+    // The encoder of an archive buffers some rows. An empty chunk would end the body.
+    let parts = parts.try_filter(|bytes| ready(!bytes.is_empty()));
+    let parts = parts.map_ok(Bytes::from).inspect_err(|error: &Error| {
+        tracing::error!(error = format!("{error:?}"), "streamed response aborted");
+    });
+    // actix-web logs this error again, without the request id.
+    let parts = parts.map_err(|_| std::io::Error::other("streamed response aborted"));
+    BoxBody::new(actix_web::body::BodyStream::new(parts))
 }
 
 type RowFunction = dyn Fn(&Json, &mut RowWriter) -> Result<(), Error> + Send + Sync;

@@ -11,10 +11,17 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::Service;
 use crate::openapi::{finish, publish};
+use crate::personal_data::handlers as personal_data;
 use crate::settings;
 
 /// SPDX expression.
 const LICENSE: &str = "MIT OR Apache-2.0";
+
+/// Tags of the operations that every service has.
+const COMMON_TAGS: [(&str, &str); 2] = [
+    ("settings", "Settings of the service that apply without a restart"),
+    ("users", "The personal data of users"),
+];
 
 /// Generates the OpenAPI document of a service from its handlers, as it is published without a `public_url`.
 ///
@@ -33,7 +40,7 @@ pub(super) fn exact_openapi<S: Service>() -> anyhow::Result<Value> {
         .description(Some(S::ABOUT))
         .license(Some(LicenseBuilder::new().name(LICENSE).identifier(Some(LICENSE)).build()))
         .build();
-    let tags = S::TAGS.iter().chain(&[("settings", "Settings of the service that apply without a restart")]);
+    let tags = S::TAGS.iter().chain(&COMMON_TAGS);
     let tag =
         |(name, description): &(&str, &str)| TagBuilder::new().name(*name).description(Some(*description));
     document.tags = Some(tags.map(|pair| tag(pair).build()).collect());
@@ -46,5 +53,12 @@ pub(super) fn exact_openapi<S: Service>() -> anyhow::Result<Value> {
 
 /// Adds the operations of a service, and those that every service has.
 pub(super) fn operations<S: Service>(config: &mut ServiceConfig) {
-    config.service(scope("/v1").configure(S::routes).service(settings::update).service(settings::find));
+    config.service(
+        scope("/v1")
+            .configure(S::routes)
+            .service(settings::update)
+            .service(settings::find)
+            .service(personal_data::export)
+            .service(personal_data::erase),
+    );
 }

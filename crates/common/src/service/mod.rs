@@ -29,6 +29,7 @@ use serde_json::Value;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::auth::Verifier;
+use crate::personal_data::RecordKind;
 use crate::telemetry::traces::Traces;
 use cli::Checks;
 
@@ -58,6 +59,8 @@ pub trait Service: Sized + Send + Sync + 'static {
     fn library_migrations() -> Vec<Migrations> {
         Vec::new()
     }
+    /// Returns the kinds of records with personal data in the service's own tables and those of its libraries.
+    fn record_kinds() -> Vec<RecordKind>;
     /// Adds the operations under `/v1`.
     fn routes(v1: &mut ServiceConfig);
     /// Adds what operations do not document to the OpenAPI document.

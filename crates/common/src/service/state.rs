@@ -25,6 +25,7 @@ use crate::middleware::rate_limit::RateLimiter;
 use crate::middleware::request_lifecycle::{RequestSpan, request_lifecycle};
 use crate::openapi::unknown_parameters::StrictParameters;
 use crate::openapi::{Api, add_login};
+use crate::personal_data::RecordKinds;
 use crate::settings::RuntimeSettings;
 use crate::telemetry::traces::Traces;
 
@@ -41,6 +42,7 @@ pub(super) struct State<S> {
     strict_parameters: Data<StrictParameters>,
     timeouts: Data<Timeouts>,
     locks: Data<KeyedLocks>,
+    records: Data<RecordKinds>,
     traces: Data<Traces>,
     index: Data<ServiceIndex>,
     swagger_ui: Data<SwaggerUi>,
@@ -76,6 +78,7 @@ impl<S: Service> State<S> {
             strict_parameters: Data::new(StrictParameters(server.strict_parameters)),
             timeouts: Data::new(Timeouts::new(server)),
             locks: Data::default(),
+            records: Data::new(RecordKinds::new(S::NAME, S::record_kinds())),
             traces: Data::new(context.traces.clone()),
             index: Data::new(ServiceIndex::new::<S>(&context.public_url)),
             swagger_ui: Data::new(SwaggerUi::new(S::TITLE, bar, login.as_ref())?),
@@ -106,6 +109,7 @@ impl<S: Service> State<S> {
             .app_data(self.strict_parameters.clone())
             .app_data(self.timeouts.clone())
             .app_data(self.locks.clone())
+            .app_data(self.records.clone())
             .app_data(self.limiter.clone())
             .app_data(self.drain.clone())
             .app_data(self.traces.clone())

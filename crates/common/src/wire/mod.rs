@@ -72,6 +72,10 @@ pub struct FileReference {
     /// The time of the upload.
     #[serde(rename = "createdAtUTC")]
     pub created_at: String,
+    /// The user who uploaded the file. Neither read nor written with the reference: empty unless the system service has
+    /// just described the file.
+    #[serde(skip)]
+    pub user_id: String,
 }
 
 /// A weight.

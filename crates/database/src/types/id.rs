@@ -27,6 +27,9 @@ use super::sql_types::IdSql;
 pub struct Id(pub Uuid);
 
 impl Id {
+    /// The id before all others, which no row has.
+    pub const NIL: Self = Self(Uuid::nil());
+
     /// Creates an id from the current time and random bits.
     #[expect(clippy::new_without_default, reason = "`Default` should return the same value each time")]
     pub fn new() -> Self {

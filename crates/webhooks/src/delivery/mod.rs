@@ -3,8 +3,10 @@
 mod channel;
 mod maintenance;
 mod model;
+mod personal_data;
 pub(crate) mod store;
 
 pub(crate) use channel::Receivers;
 pub(crate) use maintenance::{DISABLED, maintain};
 pub(crate) use model::WebhookDelivery;
+pub use personal_data::{DELIVERY_RECORDS, rewrite_deliveries};

@@ -1,7 +1,7 @@
 //! Queries on single listings. Reads for a caller start from [`visible`]. Every change follows a read in the same
 //! transaction.
 
-use common::{Caller, Error, Revised};
+use common::{Caller, Error, Revised, files};
 use database::{Amount, AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -147,6 +147,7 @@ pub(crate) fn create(
 ) -> Result<(), Error> {
     let row = ListingRow::of(listing, category)?;
     diesel::insert_into(listings::table).values(&row).execute(c)?;
+    files::record_uploaders(c, listing.id, &listing.files)?;
     events::store::record(c, &NewEvent::new(listing, None, actor))?;
     report(c, listing.status_event(), listing, &row.document)?;
     record_spellings(c, listing)

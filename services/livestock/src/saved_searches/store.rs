@@ -73,7 +73,7 @@ fn next_position(c: &mut AnyConnection) -> Result<i64, Error> {
 }
 
 /// Records that a search was saved, changed or deleted, for the replica that matches listings.
-fn record_change(c: &mut AnyConnection, id: Id) -> Result<(), Error> {
+pub(super) fn record_change(c: &mut AnyConnection, id: Id) -> Result<(), Error> {
     let row = (h::search_id.eq(id), h::changed_at.eq(shared_now(c)?));
     diesel::insert_into(saved_search_changes::table).values(row).execute(c)?;
     Ok(())

@@ -76,6 +76,8 @@ testkit::on_both! {
             ("list_listings_of_saved_search", AccessRule::Restricted(vec![of_user(&format!("{saved}/listings"))])),
             ("delete_saved_search", AccessRule::Restricted(vec![of_user(&removed).removes()])),
             ("list_categories", AccessRule::AnyCaller("the catalogue belongs to no organisation")),
+            ("export_personal_data", AccessRule::Admin),
+            ("erase_personal_data", AccessRule::Admin),
             ("find_settings", AccessRule::Admin),
             ("update_settings", AccessRule::Admin),
         ].into_iter().chain(testkit::webhook_access_rules(&hooks, "farm")).collect())

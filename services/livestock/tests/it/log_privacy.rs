@@ -35,6 +35,7 @@ testkit::on_both! {
         call("GET", &format!("/v1/listings/{id}")).send().await.ok();
         assert_eq!(call("GET", "/v1/listings?format=CSV").send().await.status, 200);
         call("POST", &format!("/v1/listings/{id}/close")).json(&json!({"status": "sold"})).send().await.ok();
+        service.export_and_erase(&user).await;
         let operations = ["POST /v1/listings/cattle", "POST /v1/listings/feed", "GET /v1/listings", "PUT /v1/settings"];
         service.send_malformed_requests(&operations).await;
         database.execute(match backend {

@@ -20,6 +20,7 @@ mod model;
 mod moderation;
 mod nearby;
 mod pages;
+mod personal_data;
 mod plans;
 mod postcodes;
 mod postgres_plans;

@@ -23,4 +23,5 @@ pub(crate) use creator_backfill::{backfill_creators_at_start, run_creator_backfi
 pub(crate) use demo::create_demo_data;
 pub(crate) use fulltext::run_fulltext_indexer;
 pub(crate) use handlers::routes;
+pub(crate) use model::Load;
 pub(crate) use proof::WeightTolerance;

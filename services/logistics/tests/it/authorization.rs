@@ -108,6 +108,8 @@ testkit::on_both! {
                 read("/v1/loads/proof-of-delivery".into()).json(with(proof.clone(), "loadId", json!(to_prove))).leaves_unchanged(all),
             ])),
             ("prove_delivery_of_load", AccessRule::Restricted(vec![read(prove).json(proof).leaves_unchanged(all)])),
+            ("export_personal_data", AccessRule::Admin),
+            ("erase_personal_data", AccessRule::Admin),
             ("find_settings", AccessRule::Admin),
             ("update_settings", AccessRule::Admin),
         ].into_iter().chain(testkit::webhook_access_rules(&hooks, "haul")).collect())

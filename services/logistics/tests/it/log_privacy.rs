@@ -41,6 +41,7 @@ testkit::on_both! {
         }
         // Waits until the notifications are written to the log, without their recipients.
         tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+        service.export_and_erase(&user).await;
         let operations = [
             "POST /v1/loads/organiser", "POST /v1/loads/carrier", "POST /v1/loads/batch", "POST /v1/loads/send-to-driver",
             "POST /v1/loads/proof-of-delivery", "GET /v1/loads", "GET /v1/loads/by-ids", "PUT /v1/settings",
@@ -52,5 +53,19 @@ testkit::on_both! {
         assert_eq!(call("POST", "/v1/loads/organiser").json(&with(without, "files", Value::Null)).send().await.status, 500);
         service.send_malformed_requests(&operations[5..]).await;
         service.assert_no_personal_data(&[200, 400, 401, 403, 404, 413, 415, 500]);
+    }
+
+    async fn exports_and_erasures_are_logged_without_the_user(backend) {
+        let database = TestDatabase::new::<Logistics>(backend).await;
+        let service = Process::start(env!("CARGO_BIN_EXE_logistics"), &[("DATABASE__URL", &database.url)]);
+        let user = user_with_personal_data();
+        let form = with(organiser_form(), "organiserId", json!("quarrington-farm"));
+        service.call("POST", "/v1/loads/organiser").by(&user).json(&form).send().await.ok();
+        service.export_and_erase(&user).await;
+        let log = service.log();
+        for message in ["personal data of a user was exported", "personal data of a user was erased"] {
+            assert!(log.contains(message), "{message:?} is not in {log}");
+        }
+        assert!(!log.to_lowercase().contains("ottilie"), "{log}");
     }
 }

@@ -28,6 +28,7 @@ mod log_secrets;
 mod normalization;
 mod notifications;
 mod organisation_names;
+mod personal_data;
 mod postgres_plans;
 mod previous_release;
 mod proof_of_delivery;

@@ -28,3 +28,4 @@ pub(crate) mod sweep;
 
 pub(crate) use demo::create_demo_data;
 pub(crate) use handlers::{MAX_TENANT_RESOLVES, routes};
+pub(crate) use model::File;

@@ -84,6 +84,8 @@ testkit::on_both! {
                 resolve(&own).json(share).leaves_unchanged(info(4)),
             ])),
             ("clear_cache", AccessRule::Admin),
+            ("export_personal_data", AccessRule::Admin),
+            ("erase_personal_data", AccessRule::Admin),
             ("find_settings", AccessRule::Admin),
             ("update_settings", AccessRule::Admin),
         ];

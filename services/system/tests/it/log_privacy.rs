@@ -44,6 +44,7 @@ testkit::on_both! {
         for query in ["coordinates?lat=60.1530&lon=-1.1427", "three-words?query=ottilie.old.mill"] {
             call("GET", &format!("/v1/locations/{query}")).send().await;
         }
+        service.export_and_erase(&user_with_personal_data()).await;
         let operations = [
             "POST /v1/files", "POST /v1/files/resolve", "POST /v1/cache", "GET /v1/files", "GET /v1/addresses",
             "GET /v1/locations/three-words", "GET /v1/locations/address", "GET /v1/regions", "PUT /v1/settings",

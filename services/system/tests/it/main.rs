@@ -12,4 +12,5 @@ mod log_privacy;
 mod log_redaction;
 mod metrics;
 mod openapi;
+mod personal_data;
 mod places;

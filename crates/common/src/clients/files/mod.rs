@@ -24,4 +24,4 @@ pub use found::FoundFiles;
 pub use get::PublicCall;
 pub use model::DueShare;
 pub use shares::Shares;
-pub use store::record;
+pub use store::{record, record_uploaders};

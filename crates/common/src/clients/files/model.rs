@@ -36,6 +36,7 @@ impl FileInfo {
             url: self.url.clone(),
             user_name: self.user_name.clone(),
             created_at: self.created_at.clone(),
+            user_id: self.user_id.clone(),
         }
     }
 }
@@ -47,6 +48,8 @@ pub struct DueShare {
     /// The load or listing.
     pub(super) subject: Id,
     pub(super) tenant: String,
+    /// The user whose token it is. `None` for a share that was read from the database.
+    pub(super) user_id: Option<String>,
     pub(super) files: Vec<Id>,
     /// The organisations to share with; `*` is everybody.
     pub(super) organisations: Vec<String>,
@@ -65,6 +68,7 @@ impl DueShare {
             id: Id::new(),
             subject,
             tenant: caller.tenant(),
+            user_id: Some(caller.user_id.clone()),
             files,
             organisations: organisations.iter().map(ToString::to_string).collect(),
             token: caller.token.clone(),

@@ -8,6 +8,8 @@ use diesel::prelude::*;
 use super::model::DueShare;
 use crate::Error;
 use crate::schema::due_shares::{self, dsl as s};
+use crate::schema::file_uploaders::{self, dsl as u};
+use crate::wire::FileReference;
 
 /// The lease of an attempt, which includes recording its result. After it ends, the attempt is made again.
 pub(super) const LEASE: Duration = Duration::from_secs(5);
@@ -32,8 +34,27 @@ pub fn record(c: &mut AnyConnection, share: Option<&DueShare>) -> Result<(), Err
         s::due_at.eq(at),
         s::claimed_until.eq(at.after(LEASE)),
         s::attempts.eq(share.attempts),
+        s::user_id.eq(&share.user_id),
     );
     diesel::insert_into(due_shares::table).values(row).execute(c)?;
+    Ok(())
+}
+
+/// Records who uploaded the files of a load or listing, in the transaction that stores it. An erasure finds their names
+/// in its document by this (docs/api/personal-data.md). Only files that the request [looked
+/// up](super::FileClient::look_up) are recorded, because the others are already.
+///
+/// # Errors
+/// Fails if the database fails.
+pub fn record_uploaders(c: &mut AnyConnection, subject: Id, files: &[FileReference]) -> Result<(), Error> {
+    for file in files.iter().filter(|file| !file.user_id.is_empty()) {
+        let Some(file_id) = Id::parse(&file.id) else { continue };
+        let row = (u::user_id.eq(&file.user_id), u::subject_id.eq(subject), u::file_id.eq(file_id));
+        database::dispatch!(c, c => diesel::insert_into(file_uploaders::table)
+            .values(row)
+            .on_conflict_do_nothing()
+            .execute(c))?;
+    }
     Ok(())
 }
 
@@ -98,6 +119,7 @@ pub(super) fn claim(c: &mut AnyConnection, max: usize, last: &mut String) -> Res
             id,
             subject,
             tenant,
+            user_id: None,
             files: files.parse()?,
             organisations: organisations.parse()?,
             token: token.into(),

@@ -25,6 +25,7 @@ async fn insert_due(db: &Database, tenant: &str) -> Id {
         id: Id::new(),
         subject: Id::new(),
         tenant: tenant.to_owned(),
+        user_id: None,
         files: vec![Id::new(), Id::new()],
         organisations: vec!["grain".into(), "*".into()],
         token: token_of(tenant).into(),

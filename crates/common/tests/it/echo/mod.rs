@@ -6,6 +6,7 @@ mod things;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use actix_web::web::Data;
+use common::personal_data::RecordKind;
 use common::{Config, Service, ServiceContext};
 use database::{Database, Migrations};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
@@ -30,6 +31,10 @@ impl Service for Echo {
         const SQLITE: EmbeddedMigrations = embed_migrations!("tests/migrations/sqlite");
         const POSTGRES: EmbeddedMigrations = embed_migrations!("tests/migrations/postgres");
         Migrations { sqlite: SQLITE, postgres: POSTGRES, shared: false }
+    }
+
+    fn record_kinds() -> Vec<RecordKind> {
+        Vec::new()
     }
 
     fn routes(v1: &mut ServiceConfig) {

@@ -59,7 +59,8 @@ async fn create<F: LoadForm>(
         let found = app.files.look_up(caller, form.files()).await?;
         let load = form.into_load(&app.commodities, caller, found.references()?)?;
         let share = found.share(caller, load.id, &load.parties(), &load.parties());
-        let (is_statement, creator) = (share.is_none(), Creator::of(caller));
+        let is_statement = share.is_none() && load.files.is_empty();
+        let creator = Creator::of(caller);
         let effect = move |c: &mut _| {
             let (response, is_reported) = store::create(c, &load, &creator)?;
             files::record(c, share.as_ref())?;

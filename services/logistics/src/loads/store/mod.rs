@@ -7,7 +7,7 @@ mod drivers;
 mod existing;
 mod row;
 
-use common::{Caller, Error, JsonResponse, Revised};
+use common::{Caller, Error, JsonResponse, Revised, files};
 use database::{AnyConnection, Id, Json, Timestamp};
 use diesel::dsl::{AsExprOf, sql};
 use diesel::expression::{SqlLiteral, UncheckedBind};
@@ -36,7 +36,7 @@ type CreatorOf<'a> =
 /// The event of a new load.
 const CREATED: &str = "load.created";
 
-/// Inserts a load and the deliveries of its event, on PostgreSQL with one statement. Returns the load as the response,
+/// Inserts a load and the deliveries of its event, on PostgreSQL with one statement unless it has files. Returns the load as the response,
 /// and true if there are deliveries.
 pub(crate) fn create(
     c: &mut AnyConnection,
@@ -55,6 +55,7 @@ pub(crate) fn create(
             WithDeliveries::new(insert, event).execute(c)?
         }
     };
+    files::record_uploaders(c, load.id, &load.files)?;
     Ok((JsonResponse::raw(row.document.0), deliveries > 0))
 }
 
@@ -218,6 +219,7 @@ pub(crate) fn update(c: &mut AnyConnection, update: &Update<'_>) -> Result<JsonR
             diesel::update(target).set((columns, l::corrected_proof.eq(Json::of(proof)?))).execute(c)?
         }
     };
+    files::record_uploaders(c, update.load.id, &update.load.files)?;
     history::record(c, &update.event)?;
     report(c, update.event.event_type, update.load)?;
     Ok(response)

@@ -1,0 +1,2 @@
+DROP INDEX webhook_deliveries_user;
+DROP INDEX webhook_deliveries_subject;

@@ -1,0 +1,39 @@
+//! The records that have the id or the name of a user (docs/api/personal-data.md).
+
+mod store;
+
+use common::personal_data::{IdentityColumns, RecordKind};
+
+const CREATORS: IdentityColumns =
+    IdentityColumns { table: "loads", key: "id", user_id: "creator_id", user_name: Some("creator_name") };
+const ACCEPTERS: IdentityColumns =
+    IdentityColumns { table: "loads", key: "id", user_id: "accepted_by", user_name: None };
+const EVENTS: IdentityColumns =
+    IdentityColumns { table: "load_events", key: "n", user_id: "user_id", user_name: Some("user_name") };
+const DRIVERS: IdentityColumns = IdentityColumns {
+    table: "load_drivers",
+    key: "load_id, driver_id",
+    user_id: "driver_id",
+    user_name: None,
+};
+
+/// Returns the kinds of records with personal data.
+pub(crate) fn record_kinds() -> Vec<RecordKind> {
+    vec![
+        RecordKind { name: "loads", list: store::list_created, erase: |c, e| CREATORS.erase(c, e) },
+        RecordKind { name: "acceptedLoads", list: store::list_accepted, erase: |c, e| ACCEPTERS.erase(c, e) },
+        RecordKind { name: "files", list: store::list_files, erase: store::erase_files },
+        RecordKind { name: "events", list: store::list_events, erase: |c, e| EVENTS.erase(c, e) },
+        RecordKind {
+            name: "driverEvents",
+            list: store::list_driver_events,
+            erase: store::erase_driver_events,
+        },
+        RecordKind { name: "drivers", list: store::list_drivers, erase: |c, e| DRIVERS.erase(c, e) },
+        RecordKind {
+            name: "notifications",
+            list: store::list_notifications,
+            erase: store::erase_notifications,
+        },
+    ]
+}

@@ -1,0 +1,219 @@
+//! The export and the erasure of everything that the service holds about a user.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use testkit::ErasedUser;
+
+use super::*;
+
+fn with_file(form: Value, id: &str) -> Value {
+    with(form, "files", json!([{ "id": id }]))
+}
+
+async fn create(app: &App, user: &User, form: &Value) -> String {
+    let request = app.post("/v1/loads/organiser").by(user).header("idempotency-key", "create").json(form);
+    request.send().await.ok()["id"].as_str().unwrap().to_owned()
+}
+
+async fn send_to_driver(app: &App, id: &str, driver: &str) {
+    let form = json!({"loadId": id, "driverId": driver});
+    app.post("/v1/loads/send-to-driver").by(&User::of("grain")).json(&form).send().await.ok();
+}
+
+/// The ids of loads that concern the user.
+struct Loads {
+    own: String,
+    of_colleague: String,
+    sent: String,
+    accepted: String,
+    /// A file of the user.
+    file: String,
+}
+
+/// Stores every kind of record of the user.
+async fn create_records(app: &App, system: &SystemStub) -> Loads {
+    let (zeph, colleague) = (ErasedUser::of("grain"), User::of("grain"));
+    let hook = json!({"url": "https://127-0-0-1.invalid/", "events": ["load.created", "load.completed"]});
+    app.post("/v1/webhooks").by(&colleague).json(&hook).send().await.ok();
+    let file = system.add_with_name("ticket.jpg", &zeph, ErasedUser::NAME);
+    let own = create(app, &zeph, &with_file(organiser_form(), &file)).await;
+    patch(app, &zeph, &own, &json!({"ticketNumber": "edited"})).await.ok();
+    let of_colleague = create(app, &colleague, &with_file(organiser_form(), &file)).await;
+    send_to_driver(app, &of_colleague, "dai").await;
+
+    let sent = app.post("/v1/loads/organiser").by(&colleague).json(&organiser_form()).send().await.ok();
+    let sent = sent["id"].as_str().unwrap().to_owned();
+    send_to_driver(app, &sent, ErasedUser::ID).await;
+    let driver = User::individual(ErasedUser::ID).with("name", ErasedUser::NAME);
+    prove(app, &driver, &sent, &with_file(proof_form(), &file)).await.ok();
+
+    let revoked = create_load(app).await;
+    send_to_driver(app, &revoked, ErasedUser::ID).await;
+    let path = format!("/v1/loads/{revoked}/drivers/{}", ErasedUser::IN_PATH);
+    app.call("DELETE", &path).by(&colleague).send().await.ok();
+    let accepted = create_load(app).await;
+    app.post(&format!("/v1/loads/{accepted}/accept")).by(&zeph).send().await.ok();
+
+    system.set_share_status(Some(503));
+    let form = with_file(organiser_form(), &system.add_with_name("late.jpg", &zeph, ErasedUser::NAME));
+    app.post("/v1/loads/organiser").by(&zeph).json(&form).send().await.ok();
+    Loads { own, of_colleague, sent, accepted, file }
+}
+
+testkit::on_both! {
+    async fn erases_every_mention_and_keeps_the_records(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let loads = create_records(&app, &system).await;
+        let ids = [
+            "due_shares.user_id", "file_uploaders.user_id", "idempotency_keys.caller", "load_drivers.driver_id",
+            "load_events.changes", "load_events.user_id", "loads.accepted_by", "loads.creator_id", "notifications.body",
+            "notifications.recipient_id",
+        ];
+        let names = [
+            "idempotency_keys.answer", "load_events.user_name", "loads.creator_name", "loads.document",
+            "notifications.body", "webhook_deliveries.body",
+        ];
+        ErasedUser::assert_mentioned(&app, &ids, &names);
+        let exported = ErasedUser::count(&app).await;
+        // The notification of the driver who was revoked was dropped, unless it was delivered before.
+        let notifications = exported["notifications"];
+        assert!((1..=2).contains(&notifications), "{exported:?}");
+        let expected = [
+            ("acceptedLoads", 1), ("driverEvents", 3), ("drivers", 1), ("events", 3), ("files", 4), ("idempotencyKeys", 1),
+            ("loads", 2), ("notifications", notifications), ("pendingShares", 1),
+        ];
+        assert_eq!(exported, BTreeMap::from(expected.map(|(name, count)| (name.to_owned(), count))));
+        let (before, other) = (revision(&app, &loads.own).await, events(&app, &loads.of_colleague).await);
+
+        ErasedUser::erase_all(&app).await;
+
+        let history = events(&app, &loads.own).await;
+        let id = history[0]["userId"].as_str().unwrap();
+        assert!(id.starts_with("erased-") && id.len() == 39, "{id}");
+        assert!(history.iter().all(|event| event["userId"] == id && event["userName"] == "erased user"), "{history:?}");
+        assert_eq!(revision(&app, &loads.own).await, before + 1, "the document changed");
+        let own = app.get(&format!("/v1/loads/{}", loads.own)).by(&User::of("grain")).send().await.ok();
+        assert_eq!((&own["files"][0]["userName"], &own["ticketNumber"]), (&json!("erased user"), &json!("edited")));
+        assert_eq!(events(&app, &loads.of_colleague).await, other);
+        let sent = events(&app, &loads.sent).await;
+        assert_eq!(sent[1]["changes"]["driverId"], json!({"to": id}));
+        assert_eq!((&sent[2]["type"], &sent[2]["userId"]), (&json!("completed"), &json!(id)));
+        let drivers = app.get(&format!("/v1/loads/{}/drivers", loads.sent)).by(&User::admin()).send().await.ok();
+        assert_eq!(drivers[0]["driverId"], id);
+        let notified = app.get(&format!("/v1/loads/{}/notifications", loads.sent)).by(&User::admin()).send().await.ok();
+        assert_eq!(notified[0]["recipientId"], id);
+        let accepted = events(&app, &loads.accepted).await;
+        assert_eq!((&accepted[1]["type"], &accepted[1]["userId"]), (&json!("accepted"), &json!(id)));
+        // A repeated request of another user still returns its response, without the name.
+        let form = with_file(organiser_form(), &loads.file);
+        let request = app.post("/v1/loads/organiser").by(&User::of("grain")).header("idempotency-key", "create");
+        let replayed = request.json(&form).send().await;
+        assert_eq!(replayed.header("idempotency-replayed"), "true");
+        let replayed = replayed.ok();
+        assert_eq!((&replayed["id"], &replayed["files"][0]["userName"]), (&json!(loads.of_colleague), &json!("erased user")));
+    }
+
+    async fn an_unknown_user_has_no_records(backend) {
+        let app = app(backend).await;
+        create_load(&app).await;
+        assert_eq!(ErasedUser::erase(&app).await, 0);
+        let response = app.get(&format!("/v1/users/{}/data", ErasedUser::IN_PATH)).by(&User::admin()).send().await;
+        assert_eq!(response.header("content-disposition"), "attachment; filename=\"personal-data-logistics.json\"");
+        assert_eq!(response.header("cache-control"), "private, no-store");
+        assert_eq!(response.ok()["loads"], json!([]));
+        assert!(ErasedUser::count(&app).await.values().all(|count| *count == 0));
+        for (path, error) in [("a".repeat(201), "userId length"), ("a%00".to_owned(), "userId format")] {
+            for (method, operation) in [("GET", "data"), ("POST", "erase")] {
+                let response = app.call(method, &format!("/v1/users/{path}/{operation}")).by(&User::admin()).send().await;
+                assert_eq!(response.errors(), [error]);
+            }
+        }
+    }
+
+    async fn erases_many_records_in_batches_with_one_id(backend) {
+        let app = app(backend).await;
+        let header = "reference,deliveryDateISO,commodityId,organiserId,organiserName\n";
+        let rows: String = (0..1_203).map(|n| format!("R{n},2026-03-01,1,grain,Border Grain\n")).collect();
+        let part = reqwest::multipart::Part::text(format!("{header}{rows}")).file_name("loads.csv");
+        let form = reqwest::multipart::Form::new().part("file", part);
+        app.post("/v1/loads/batch").by(&ErasedUser::of("grain")).form(form).send().await.ok();
+        let namesake = User::of("grain").with("sub", "another").with("name", ErasedUser::NAME);
+        let other = app.post("/v1/loads/organiser").by(&namesake).json(&organiser_form()).send().await.ok();
+        assert_eq!(ErasedUser::count(&app).await["loads"], 1_203);
+        assert_eq!(ErasedUser::erase(&app).await, 1_203);
+        assert_eq!(app.database.mentions(ErasedUser::ID_MARK), Vec::<String>::new());
+        let schema = if backend == Backend::Postgres { "logistics." } else { "" };
+        let ids = format!("(SELECT DISTINCT creator_id FROM {schema}loads WHERE creator_id LIKE 'erased-%') AS ids");
+        assert_eq!(app.database.count(&ids), 1);
+        let history = events(&app, other["id"].as_str().unwrap()).await;
+        assert_eq!((&history[0]["userId"], &history[0]["userName"]), (&json!("another"), &json!(ErasedUser::NAME)));
+    }
+
+    async fn an_unfinished_erasure_continues_with_its_id(backend) {
+        let app = app(backend).await;
+        let zeph = ErasedUser::of("grain");
+        let first = app.post("/v1/loads/organiser").by(&zeph).json(&organiser_form()).send().await.ok();
+        let schema = if backend == Backend::Postgres { "logistics." } else { "" };
+        // SHA-256 of the user id.
+        let hash = {
+            use sha2::{Digest, Sha256};
+            Sha256::digest(ErasedUser::ID).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+        };
+        let begun = if backend == Backend::Postgres { "now()" } else { "0" };
+        app.database.execute(&format!("INSERT INTO {schema}erasures VALUES ('{hash}', 'erased-before', {begun})"));
+        assert_eq!(ErasedUser::erase(&app).await, 1);
+        assert_eq!(events(&app, first["id"].as_str().unwrap()).await[0]["userId"], "erased-before");
+        assert_eq!(app.database.count(&format!("{schema}erasures")), 0);
+    }
+
+    async fn loads_stay_usable_while_a_user_is_erased(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let (zeph, colleague) = (ErasedUser::of("grain"), User::of("grain"));
+        let file = system.add_with_name("ticket.jpg", &zeph, ErasedUser::NAME);
+        let mut ids = Vec::new();
+        for _ in 0..20 {
+            let load = app.post("/v1/loads/organiser").by(&zeph).json(&with_file(organiser_form(), &file)).send().await.ok();
+            ids.push(load["id"].as_str().unwrap().to_owned());
+        }
+        let edits = async {
+            for id in &ids {
+                patch(&app, &colleague, id, &json!({"ticketNumber": "edited"})).await.ok();
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::join!(ErasedUser::erase(&app), edits);
+        ErasedUser::erase(&app).await;
+        assert_eq!(app.database.mentions(ErasedUser::NAME_MARK), Vec::<String>::new());
+        for id in &ids {
+            let load = app.get(&format!("/v1/loads/{id}")).by(&colleague).send().await.ok();
+            assert_eq!((&load["ticketNumber"], &load["files"][0]["userName"]), (&json!("edited"), &json!("erased user")));
+        }
+    }
+
+    async fn the_script_exports_and_erases(backend) {
+        let app = app(backend).await;
+        app.post("/v1/loads/organiser").by(&ErasedUser::of("grain")).json(&organiser_form()).send().await.ok();
+        let folder = tempfile::tempdir().unwrap();
+        let run = async |arguments: [&str; 3], token: String| {
+            let mut script = std::process::Command::new("bash");
+            script.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/personal-data.sh")).args(arguments);
+            for service in ["SYSTEM", "LOGISTICS", "LIVESTOCK"] {
+                script.env(service, format!("{}/", app.url));
+            }
+            script.env("TOKEN", token);
+            tokio::task::spawn_blocking(move || script.output().unwrap()).await.unwrap()
+        };
+        let path = folder.path().to_str().unwrap();
+        let refused = run(["erase", ErasedUser::ID, ""], User::of("grain").token()).await;
+        assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("forbidden"), "{refused:?}");
+        let exported = run(["export", ErasedUser::ID, path], User::admin().token()).await;
+        assert!(exported.status.success(), "{exported:?}");
+        let data: Value = serde_json::from_slice(&std::fs::read(folder.path().join("livestock.json")).unwrap()).unwrap();
+        assert_eq!(data["loads"][0]["userName"], ErasedUser::NAME);
+        let erased = run(["erase", ErasedUser::ID, ""], User::admin().token()).await;
+        let lines = "logistics: 1 records erased\nlivestock: 0 records erased\nsystem: 0 records erased\n";
+        assert_eq!(String::from_utf8_lossy(&erased.stdout), lines, "{erased:?}");
+        ErasedUser::assert_erased(&app).await;
+    }
+}
