@@ -66,7 +66,7 @@ diesel::table! {
 diesel::table! {
     /// Erasures of personal data that are not finished.
     erasures (user_hash) {
-        /// SHA-256 of the user id in hexadecimal.
+        /// Base64 of the SHA-256 of the user id.
         user_hash -> Text,
         /// What the user id becomes.
         erased_id -> Text,

@@ -230,9 +230,9 @@ impl Database {
         result
     }
 
-    /// Copies SQLite's write-ahead log into the database file and truncates it, so that no file has the earlier contents
-    /// of rows that were overwritten [securely](crate::with_secure_delete). Returns false if a reader prevented it. Does
-    /// nothing on PostgreSQL.
+    /// Copies SQLite's write-ahead log into the database file and truncates it, so that it does not have the earlier
+    /// contents of rows that were overwritten [securely](crate::with_secure_delete). Returns false if a reader
+    /// prevented it. Does nothing on PostgreSQL.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if no connection is free.

@@ -1,6 +1,6 @@
 //! The kinds of records that contain personal data, and how ids and names of a user in JSON are erased.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use database::{AnyConnection, Id, Json};
 use serde::Serialize;
@@ -124,10 +124,14 @@ impl ErasureResult {
 /// Replaces the id and the names of a user in a document: the user in members such as `userId` with the `userName`
 /// beside it, and the uploader's name in references to these files, whose ids are in lower case. Returns true if it
 /// replaced anything.
-pub fn erase_in(value: &mut Value, erasure: &Erasure, files: &HashSet<String>) -> bool {
+pub fn erase_in(value: &mut Value, erasure: &Erasure, files: &BTreeSet<String>) -> bool {
     match value {
         Value::Array(values) => {
-            values.iter_mut().fold(false, |changed, value| erase_in(value, erasure, files) || changed)
+            let mut changed = false;
+            for value in values {
+                changed |= erase_in(value, erasure, files);
+            }
+            changed
         }
         Value::Object(members) => {
             let mut changed = false;
@@ -148,8 +152,10 @@ pub fn erase_in(value: &mut Value, erasure: &Erasure, files: &HashSet<String>) -
                 ERASED_NAME.clone_into(name);
                 changed = true;
             }
-            let children = members.values_mut();
-            children.fold(changed, |changed, value| erase_in(value, erasure, files) || changed)
+            for value in members.values_mut() {
+                changed |= erase_in(value, erasure, files);
+            }
+            changed
         }
         _ => false,
     }
@@ -157,7 +163,7 @@ pub fn erase_in(value: &mut Value, erasure: &Erasure, files: &HashSet<String>) -
 
 /// Replaces the uploader's name in references to these files, whose ids are in lower case. Returns true if it replaced
 /// any.
-pub fn erase_uploader_names(references: &mut [FileReference], files: &HashSet<String>) -> bool {
+pub fn erase_uploader_names(references: &mut [FileReference], files: &BTreeSet<String>) -> bool {
     let mut changed = false;
     for file in references {
         if files.contains(&file.id.to_ascii_lowercase()) && file.user_name != ERASED_NAME {
@@ -177,7 +183,7 @@ mod tests {
     #[test]
     fn erases_the_user_and_no_other_in_a_document() {
         let erasure = Erasure { user_id: "ann".into(), erased_id: "erased-1".into() };
-        let files = HashSet::from(["f1".to_owned()]);
+        let files = BTreeSet::from(["f1".to_owned()]);
         let mut document = json!({
             "userId": "ann", "userName": "Ann", "name": "Ann", "data": {"recipientId": "ann", "load": {"files": [
                 {"id": "F1", "name": "ann", "userName": "Ann B"}, {"id": "f2", "userName": "Ann B"},

@@ -1,6 +1,6 @@
 //! The personal data in deliveries: copies of loads and listings, and of saved searches of users.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use common::Error;
 use common::personal_data::{DOCUMENT_BATCH_SIZE, Erasure, Record, RecordKind, RecordQuery, erase_in};
@@ -86,6 +86,6 @@ fn erase_deliveries(c: &mut AnyConnection, erasure: &Erasure) -> Result<usize, E
         .select((d::webhook_id, d::id, d::body))
         .load(c)?;
     let count = rows.len();
-    rewrite_rows(c, rows, |body| erase_in(body, erasure, &HashSet::new()))?;
+    rewrite_rows(c, rows, |body| erase_in(body, erasure, &BTreeSet::new()))?;
     Ok(count)
 }

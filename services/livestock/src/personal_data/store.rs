@@ -1,6 +1,6 @@
 //! The queries on the records that have the id or the name of a user.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use common::Error;
 use common::personal_data::{
@@ -42,7 +42,7 @@ pub(super) fn erase_listings(c: &mut AnyConnection, erasure: &Erasure) -> Result
         .select((e::n, e::listing_id))
         .load(c)?;
     for (number, listing_id) in &created {
-        erase_in_listing(c, *listing_id, erasure, &HashSet::new())?;
+        erase_in_listing(c, *listing_id, erasure, &BTreeSet::new())?;
         let event = e::listing_events.find(number);
         let erased = (e::user_id.eq(&erasure.erased_id), e::user_name.eq(ERASED_NAME));
         diesel::update(event).set(erased).execute(c)?;
@@ -68,7 +68,7 @@ fn erase_in_listing(
     c: &mut AnyConnection,
     id: Id,
     erasure: &Erasure,
-    files: &HashSet<String>,
+    files: &BTreeSet<String>,
 ) -> Result<(), Error> {
     let document: Option<Json> = l::listings.find(id).select(l::document).first(c).optional()?;
     let Some(document) = document else { return Ok(()) };

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
 use testkit::ErasedUser;
 
 use super::*;
@@ -155,11 +157,7 @@ testkit::on_both! {
         let zeph = ErasedUser::of("grain");
         let first = app.post("/v1/loads/organiser").by(&zeph).json(&organiser_form()).send().await.ok();
         let schema = if backend == Backend::Postgres { "logistics." } else { "" };
-        // SHA-256 of the user id.
-        let hash = {
-            use sha2::{Digest, Sha256};
-            Sha256::digest(ErasedUser::ID).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
-        };
+        let hash = URL_SAFE_NO_PAD.encode(Sha256::digest(ErasedUser::ID));
         let begun = if backend == Backend::Postgres { "now()" } else { "0" };
         app.database.execute(&format!("INSERT INTO {schema}erasures VALUES ('{hash}', 'erased-before', {begun})"));
         assert_eq!(ErasedUser::erase(&app).await, 1);

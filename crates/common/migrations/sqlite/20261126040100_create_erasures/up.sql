@@ -9,7 +9,7 @@ CREATE TABLE file_uploaders (
 
 -- Erasures of personal data that are not finished: a repeated request continues with the same id.
 CREATE TABLE erasures (
-    -- SHA-256 of the user id in hexadecimal.
+    -- Base64 of the SHA-256 of the user id.
     user_hash TEXT NOT NULL PRIMARY KEY,
     -- What the user id becomes.
     erased_id TEXT NOT NULL,

@@ -1,6 +1,6 @@
 //! The files that users uploaded, as loads and listings refer to them.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use database::{AnyConnection, Id, Json};
 use diesel::prelude::*;
@@ -63,11 +63,11 @@ pub fn list_file_references(
 pub fn erase_file_references(
     c: &mut AnyConnection,
     erasure: &Erasure,
-    mut rewrite: impl FnMut(&mut AnyConnection, Id, &HashSet<String>) -> Result<(), Error>,
+    mut rewrite: impl FnMut(&mut AnyConnection, Id, &BTreeSet<String>) -> Result<(), Error>,
 ) -> Result<usize, Error> {
     let user_id = erasure.user_id.clone();
     let uploads = uploads(c, &RecordQuery { user_id, after: None, limit: DOCUMENT_BATCH_SIZE })?;
-    let mut files = BTreeMap::<Id, HashSet<String>>::new();
+    let mut files = BTreeMap::<Id, BTreeSet<String>>::new();
     for (subject, file) in &uploads {
         files.entry(*subject).or_default().insert(file.to_string());
     }
@@ -88,7 +88,7 @@ fn erase_in_responses(
     c: &mut AnyConnection,
     subject: Id,
     erasure: &Erasure,
-    files: &HashSet<String>,
+    files: &BTreeSet<String>,
 ) -> Result<(), Error> {
     let rows: Vec<(String, String, String, Json)> = k::idempotency_keys
         .filter(k::subject_id.eq(subject.to_string()))

@@ -3,6 +3,8 @@
 mod common;
 mod files;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use database::{AnyConnection, Timestamp};
 use diesel::prelude::*;
 use diesel::sql_types::Text;
@@ -83,5 +85,5 @@ pub(super) fn finish(c: &mut AnyConnection, user_id: &str) -> Result<(), Error> 
 }
 
 fn hash(user_id: &str) -> String {
-    Sha256::digest(user_id).iter().map(|byte| format!("{byte:02x}")).collect()
+    URL_SAFE_NO_PAD.encode(Sha256::digest(user_id))
 }

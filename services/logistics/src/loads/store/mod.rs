@@ -36,8 +36,8 @@ type CreatorOf<'a> =
 /// The event of a new load.
 const CREATED: &str = "load.created";
 
-/// Inserts a load and the deliveries of its event, on PostgreSQL with one statement unless it has files. Returns the load as the response,
-/// and true if there are deliveries.
+/// Inserts a load and the deliveries of its event, on PostgreSQL with one statement unless it has files. Returns the
+/// load as the response, and true if there are deliveries.
 pub(crate) fn create(
     c: &mut AnyConnection,
     load: &Load,

@@ -1,6 +1,6 @@
 //! Loads that were sent to the user as a driver.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use common::Error;
 use common::personal_data::{DOCUMENT_BATCH_SIZE, Erasure, Record, RecordQuery, erase_in};
@@ -128,7 +128,7 @@ pub(in crate::personal_data) fn erase_notifications(
         .load(c)?;
     for (id, body) in &rows {
         let mut body: Value = body.parse()?;
-        erase_in(&mut body, erasure, &HashSet::new());
+        erase_in(&mut body, erasure, &BTreeSet::new());
         let changes = (n::recipient_id.eq(&erasure.erased_id), n::body.eq(Json::of(&body)?));
         diesel::update(n::notifications.find(id)).set(changes).execute(c)?;
     }

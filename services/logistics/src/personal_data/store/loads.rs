@@ -1,6 +1,6 @@
 //! Loads that the user created or accepted, or that have files of the user.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use common::Error;
 use common::personal_data::{self, Erasure, Record, RecordQuery, erase_in, erase_uploader_names};
@@ -71,7 +71,7 @@ pub(in crate::personal_data) fn erase_files(
     })
 }
 
-fn erase_in_load(c: &mut AnyConnection, id: Id, files: &HashSet<String>) -> Result<(), Error> {
+fn erase_in_load(c: &mut AnyConnection, id: Id, files: &BTreeSet<String>) -> Result<(), Error> {
     let document: Option<Json> = l::loads.find(id).select(l::document).first(c).optional()?;
     let Some(document) = document else { return Ok(()) };
     let mut load: Load = document.parse()?;
@@ -86,7 +86,7 @@ fn erase_in_notifications(
     c: &mut AnyConnection,
     load_id: Id,
     erasure: &Erasure,
-    files: &HashSet<String>,
+    files: &BTreeSet<String>,
 ) -> Result<(), Error> {
     let of_load = n::notifications.filter(n::load_id.eq(load_id)).select((n::id, n::body));
     for (id, body) in of_load.load::<(Id, Json)>(c)? {
