@@ -7,7 +7,7 @@ use crate::TestDatabase;
 
 /// A column of a table.
 #[derive(QueryableByName)]
-struct Column {
+struct ColumnRow {
     #[diesel(sql_type = Text)]
     table_name: String,
     #[diesel(sql_type = Text)]
@@ -49,9 +49,9 @@ fn sqlite_mentions(c: &mut SqliteConnection, text: &str) -> Vec<String> {
     let columns = "SELECT t.name AS table_name, c.name AS column_name, c.type AS column_type
         FROM pragma_table_list AS t JOIN pragma_table_xinfo(t.name) AS c
         WHERE t.schema = 'main' AND t.type IN ('table', 'shadow') AND t.name <> 'sqlite_schema'";
-    let columns: Vec<Column> = diesel::sql_query(columns).load(c).unwrap();
+    let columns: Vec<ColumnRow> = diesel::sql_query(columns).load(c).unwrap();
     let mut found = Vec::new();
-    for Column { table_name, column_name, .. } in columns {
+    for ColumnRow { table_name, column_name, .. } in columns {
         let any = format!(
             "SELECT EXISTS (SELECT 1 FROM \"{table_name}\"
              WHERE instr(lower(CAST(\"{column_name}\" AS TEXT)), lower($1)) > 0) AS found"
@@ -68,9 +68,9 @@ fn postgres_mentions(c: &mut PgConnection, text: &str) -> Vec<String> {
         "SELECT format('%I.%I', table_schema, table_name) AS table_name, column_name::text AS column_name,
         data_type::text AS column_type
         FROM information_schema.columns WHERE table_schema NOT IN ('pg_catalog', 'information_schema')";
-    let columns: Vec<Column> = diesel::sql_query(columns).load(c).unwrap();
+    let columns: Vec<ColumnRow> = diesel::sql_query(columns).load(c).unwrap();
     let mut found = Vec::new();
-    for Column { table_name, column_name, column_type } in columns {
+    for ColumnRow { table_name, column_name, column_type } in columns {
         let value = match &*column_type {
             "bytea" => format!("encode(\"{column_name}\", 'escape')"),
             _ => format!("\"{column_name}\"::text"),

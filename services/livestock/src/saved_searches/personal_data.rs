@@ -10,18 +10,17 @@ use super::model::SavedSearchRow;
 use super::store::record_change;
 use crate::schema::saved_searches::dsl as s;
 
-/// Lists the searches that the user saved.
+/// Lists the searches that the user saved. Their keys are their slots.
 pub(crate) fn list_of_user(c: &mut AnyConnection, query: &RecordQuery) -> Result<Vec<Record>, Error> {
-    let rows: Vec<SavedSearchRow> = s::saved_searches
+    let rows: Vec<(i32, SavedSearchRow)> = s::saved_searches
         .filter(s::user_id.eq(&query.user_id))
-        .filter(s::id.gt(query.after_id()))
-        .order(s::id)
+        .filter(s::slot.gt(i32::try_from(query.after_number()).unwrap_or_default()))
+        .order(s::slot)
         .limit(query.limit)
-        .select(SavedSearchRow::as_select())
+        .select((s::slot, SavedSearchRow::as_select()))
         .load(c)?;
-    let record = |row: SavedSearchRow| {
-        let id = row.id;
-        Record::new(id, &json!({ "userId": query.user_id, "savedSearch": row.saved_search()? }))
+    let record = |(slot, row): (i32, SavedSearchRow)| {
+        Record::new(slot, &json!({ "userId": query.user_id, "savedSearch": row.saved_search()? }))
     };
     rows.into_iter().map(record).collect()
 }

@@ -136,7 +136,8 @@ testkit::on_both! {
     async fn erases_many_records_in_batches_with_one_id(backend) {
         let app = app(backend).await;
         let header = "reference,deliveryDateISO,commodityId,organiserId,organiserName\n";
-        let rows: String = (0..1_203).map(|n| format!("R{n},2026-03-01,1,grain,Border Grain\n")).collect();
+        let rows: Vec<_> = (0..1_203).map(|n| format!("R{n},2026-03-01,1,grain,Border Grain\n")).collect();
+        let rows = rows.concat();
         let part = reqwest::multipart::Part::text(format!("{header}{rows}")).file_name("loads.csv");
         let form = reqwest::multipart::Form::new().part("file", part);
         app.post("/v1/loads/batch").by(&ErasedUser::of("grain")).form(form).send().await.ok();

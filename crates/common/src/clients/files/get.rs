@@ -16,7 +16,7 @@ use crate::telemetry::context::{REQUEST_ID, TRACEPARENT};
 use crate::{redacted_json_error, traces};
 
 /// Timeout of one call. A request that stores a listing waits for two of them.
-const CALL_TIMEOUT: Duration = Duration::from_millis(1_000);
+const CALL_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a call waits until fewer calls of the tenant run.
 const TENANT_TIMEOUT: Duration = Duration::from_millis(200);
 /// Maximum size of a response in bytes.

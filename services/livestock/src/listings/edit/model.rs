@@ -74,14 +74,13 @@ impl Editor<'_> {
     ) -> Result<(), Error> {
         stored.listing.check_owner(caller)?;
         match stored.listing.status {
-            Status::Draft => {}
             Status::Active if patch.names("type") => {
                 return Err(Error::conflict("The type of a published listing cannot be edited."));
             }
             Status::Active if self.moves(patch, stored) => {
                 return Err(Error::conflict("The main category of a listing cannot be edited."));
             }
-            Status::Active => {}
+            Status::Draft | Status::Active => {}
             Status::Sold | Status::Found | Status::Cancelled => {
                 return Err(Error::conflict("This listing is closed."));
             }

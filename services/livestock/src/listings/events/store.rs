@@ -5,6 +5,7 @@ use database::{AnyConnection, Id, Json, Timestamp};
 use diesel::prelude::*;
 
 use super::model::{EventType, ListingEvent, NewEvent};
+use crate::listings::model::Status;
 use crate::schema::listing_events::{self, dsl as e};
 
 /// Records an event. Call it in the transaction of the change. The database assigns the event's position.
@@ -13,7 +14,7 @@ pub(crate) fn record(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<(), 
     let row = (
         e::listing_id.eq(event.listing.id),
         e::user_id.eq(event.actor.user_id),
-        e::from_status.eq(event.from.map(|status| status.as_str())),
+        e::from_status.eq(event.from.map(Status::as_str)),
         e::to_status.eq(event.listing.status.as_str()),
         e::reason.eq(event.reason),
         e::at.eq(Timestamp::now()),

@@ -120,7 +120,8 @@ async fn create<F: CategoryForm>(
             Ok((response.clone(), share.clone()))
         })
     });
-    let (response, share) = run.await?;
+    // The future is large, and every caller of this function would contain it.
+    let (response, share) = Box::pin(run).await?;
     service.webhooks.wake();
     service.shares.share(share.flatten()).await;
     Ok(response)

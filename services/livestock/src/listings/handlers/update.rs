@@ -28,12 +28,12 @@ use crate::listings::postcodes::{self, Finding};
 #[patch("/listings/{id}")]
 pub(super) async fn update_listing(
     caller: Caller,
-    path: PathId,
+    id: PathId,
     condition: Precondition,
     body: Body<MergePatch<ListingPatch>>,
     service: Data<Livestock>,
 ) -> Result<JsonResponse, Error> {
-    let found = find(&service, &caller, &path).await;
+    let found = find(&service, &caller, &id).await;
     let rules = |patch: &MergePatch<ListingPatch>, errors: &mut ValidationErrors| {
         service.editor().validate(patch, found.as_ref().ok(), errors);
     };
@@ -50,7 +50,7 @@ pub(super) async fn update_listing(
             return Err(service.files.report_unknown_before(&caller, files, &present, error).await);
         }
     };
-    let (id, app) = (path.id()?, service.clone());
+    let (id, app) = (id.id()?, service.clone());
     let effect = move |c: &mut _| {
         // Reads again: another request may have changed the listing.
         let (stored, editor) = (store::find_stored(c, &caller, id)?, app.editor());
