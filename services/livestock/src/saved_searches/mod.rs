@@ -6,11 +6,10 @@ mod handlers;
 mod matching;
 mod model;
 mod parameters;
-mod personal_data;
 mod store;
 
 pub(crate) use demo::create_demo_data;
 pub(crate) use handlers::routes;
 pub(crate) use matching::{Matcher, register_metrics, release_lease, report_lag};
 pub(crate) use parameters::ParameterRules;
-pub(crate) use personal_data::{erase_user, list_of_user};
+pub(crate) use store::{erase_user, list_of_user};

@@ -6,8 +6,8 @@ use database::{AnyConnection, Id};
 use diesel::prelude::*;
 use serde_json::json;
 
-use super::model::SavedSearchRow;
-use super::store::record_change;
+use super::record_change;
+use crate::saved_searches::model::SavedSearchRow;
 use crate::schema::saved_searches::dsl as s;
 
 /// Lists the searches that the user saved. Their keys are their slots.

@@ -1,5 +1,7 @@
 //! The queries on saved searches. Every row that is read by id is checked with `is_saved_by`.
 
+mod personal_data;
+
 use std::collections::BTreeSet;
 
 use common::{Caller, Error, PageRequest, Precondition, ResultPage, Revised};
@@ -9,11 +11,13 @@ use diesel::dsl::{max, sql};
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 
-use super::model::{NewSavedSearch, SavedSearch, SavedSearchRow, StoredParameters, order};
+use crate::saved_searches::model::{NewSavedSearch, SavedSearch, SavedSearchRow, StoredParameters, order};
 use crate::schema::listing_events::dsl as e;
 use crate::schema::saved_search_changes::{self, dsl as h};
 use crate::schema::saved_search_matches::dsl as m;
 use crate::schema::saved_searches::{self, dsl as s};
+
+pub(crate) use personal_data::{erase_user, list_of_user};
 
 /// The most searches that a user can save.
 const MAX_SEARCHES: i32 = 50;
@@ -73,7 +77,7 @@ fn next_position(c: &mut AnyConnection) -> Result<i64, Error> {
 }
 
 /// Records that a search was saved, changed or deleted, for the replica that matches listings.
-pub(super) fn record_change(c: &mut AnyConnection, id: Id) -> Result<(), Error> {
+fn record_change(c: &mut AnyConnection, id: Id) -> Result<(), Error> {
     let row = (h::search_id.eq(id), h::changed_at.eq(shared_now(c)?));
     diesel::insert_into(saved_search_changes::table).values(row).execute(c)?;
     Ok(())

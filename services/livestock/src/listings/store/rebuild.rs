@@ -1,0 +1,77 @@
+//! Rebuilds the rows that an older version of the code wrote.
+
+use common::Error;
+use database::{AnyConnection, Id, Json};
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::Bool;
+
+use super::Query;
+use super::row::{ListingRow, ROW_VERSION};
+use super::spellings::record_spellings;
+use crate::listings::events::{self, Actor, NewEvent};
+use crate::listings::model::Listing;
+use crate::listings::search_text::search_text;
+use crate::schema::listing_events::dsl as e;
+use crate::schema::listings::{self, dsl as l};
+
+/// The version whose rows lack nothing but `search_text`: that of the previous release.
+const VERSION_WITHOUT_TEXT: i32 = 1;
+/// Rows that are rebuilt in one transaction.
+const MAX_REBUILT_ROWS: i64 = 500;
+
+/// What one call of [`rebuild_stale_rows`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::listings) enum RebuildStep {
+    /// Rebuilt some rows. There may be more.
+    RebuiltSome,
+    /// Found no stale row.
+    FoundNone,
+    /// Did nothing, because another replica rebuilds rows at the moment.
+    Locked,
+}
+
+/// Returns true if there are rows that an older version of the code wrote.
+pub(in crate::listings) fn has_stale_rows(c: &mut AnyConnection) -> Result<bool, Error> {
+    Ok(stale_rows().select(l::id).first::<Id>(c).optional()?.is_some())
+}
+
+/// Selects the rows that an older version of the code wrote. In the order of the index on versions, so that PostgreSQL
+/// uses it regardless of statistics.
+fn stale_rows() -> Query<'static> {
+    l::listings.into_boxed().filter(l::derived.lt(ROW_VERSION)).order(l::derived)
+}
+
+/// Rebuilds up to 500 rows that an older version of the code wrote. On PostgreSQL one replica at a time does so.
+pub(in crate::listings) fn rebuild_stale_rows(c: &mut AnyConnection) -> Result<RebuildStep, Error> {
+    if let AnyConnection::Postgres(c) = c {
+        let lock = sql::<Bool>("pg_try_advisory_xact_lock(hashtext('drover listings derive'))");
+        if !diesel::select(lock).get_result::<bool>(c)? {
+            return Ok(RebuildStep::Locked);
+        }
+    }
+    let stale = stale_rows().limit(MAX_REBUILT_ROWS);
+    let rows: Vec<(Id, i32, i32, Json)> =
+        stale.select((l::id, l::category, l::derived, l::document)).load(c)?;
+    for (id, category, version, document) in &rows {
+        let row = diesel::update(listings::table.find(id));
+        let Ok(listing) = document.parse::<Listing>() else {
+            tracing::error!(listing = %id, "the document of a listing cannot be parsed; its columns stay as they are");
+            row.set(l::derived.eq(ROW_VERSION)).execute(c)?;
+            continue;
+        };
+        if *version == VERSION_WITHOUT_TEXT {
+            // The other columns stay as they are, so that few indexes are written.
+            row.set((l::search_text.eq(search_text(&listing)), l::derived.eq(ROW_VERSION))).execute(c)?;
+            continue;
+        }
+        row.set(ListingRow::of(&listing, *category)?).execute(c)?;
+        record_spellings(c, &listing)?;
+        // The oldest version wrote no events.
+        let events = e::listing_events.filter(e::listing_id.eq(id)).select(e::n);
+        if !diesel::select(diesel::dsl::exists(events)).get_result::<bool>(c)? {
+            events::store::record(c, &NewEvent::new(&listing, None, Actor::creator(&listing)))?;
+        }
+    }
+    Ok(if rows.is_empty() { RebuildStep::FoundNone } else { RebuildStep::RebuiltSome })
+}

@@ -1,0 +1,87 @@
+//! The rows of `listings`.
+
+use common::Error;
+use database::{Amount, Id, Json, Timestamp};
+use diesel::prelude::*;
+
+use crate::listings::geo::Point;
+use crate::listings::location::Location;
+use crate::listings::model::Listing;
+use crate::listings::search_fields::lines;
+use crate::listings::search_text::search_text;
+use crate::schema::listings;
+
+/// The version of the columns that [`ListingRow::of`] derives from a document. Increment it with each change there, so
+/// that [`rebuild_stale_rows`] rebuilds the rows of older versions.
+pub(in crate::listings) const ROW_VERSION: i32 = 2;
+
+/// A row of a listing: the columns that searches filter and sort by, and the document. `schema.rs` has the units.
+#[derive(Insertable, AsChangeset)]
+#[diesel(table_name = listings, treat_none_as_default_value = false, treat_none_as_null = true)]
+pub(in crate::listings) struct ListingRow {
+    id: Id,
+    organisation_id: String,
+    kind: &'static str,
+    status: &'static str,
+    category: i32,
+    created_at: Timestamp,
+    organisation_key: String,
+    price: Option<i64>,
+    age: Option<i64>,
+    min_age: Option<i64>,
+    max_age: Option<i64>,
+    quantity: Option<i64>,
+    born: Option<i64>,
+    breed: Option<String>,
+    breed_type: Option<String>,
+    breed_society: Option<String>,
+    types: String,
+    sexes: String,
+    additional_info: String,
+    band: Option<i32>,
+    lon: Option<f64>,
+    x: Option<f64>,
+    y: Option<f64>,
+    z: Option<f64>,
+    derived: i32,
+    pub(in crate::listings) document: Json,
+    search_text: Option<String>,
+}
+
+impl ListingRow {
+    pub(in crate::listings) fn of(listing: &Listing, category: i32) -> Result<Self, Error> {
+        let fields = listing.search_fields();
+        let point = listing.location.as_ref().and_then(Location::point);
+        let [x, y, z] = point.map(Point::unit_vector).map_or([None; 3], |vector| vector.map(Some));
+        let scaled = |amount: Option<Amount>| amount.map(Amount::scaled);
+        Ok(Self {
+            id: listing.id,
+            organisation_id: listing.organisation_id.clone(),
+            kind: listing.kind.as_str(),
+            status: listing.status.as_str(),
+            category,
+            created_at: listing.created_at,
+            organisation_key: listing.organisation_name.to_lowercase(),
+            price: scaled(listing.price.sort_amount()),
+            age: scaled(fields.age()),
+            min_age: scaled(fields.min_age),
+            max_age: scaled(fields.max_age),
+            quantity: scaled(fields.quantity),
+            born: fields.born,
+            types: lines(&fields.types),
+            sexes: lines(&fields.sexes),
+            additional_info: lines(&fields.additional_info),
+            breed: fields.breed,
+            breed_type: fields.breed_type,
+            breed_society: fields.breed_society,
+            band: point.map(Point::band),
+            lon: point.map(|point| point.lon),
+            x,
+            y,
+            z,
+            derived: ROW_VERSION,
+            document: Json::of(listing)?,
+            search_text: Some(search_text(listing)),
+        })
+    }
+}
