@@ -1,7 +1,7 @@
 //! Query plans of searches for words in 100,000 listings: of rare and frequent words, alone and with other filters.
 
 use livestock::Livestock;
-use testkit::{App, Backend, User};
+use testkit::{App, Backend, User, wait_until};
 
 use crate::sample::start;
 
@@ -45,6 +45,11 @@ fn fill(app: &App, backend: Backend) {
     if backend == Backend::Postgres {
         app.database.execute("VACUUM ANALYZE livestock.listings");
     }
+}
+
+/// Waits until the index in memory has the listings. Requests meanwhile wait for at most some seconds.
+async fn wait_for_index(app: &App, user: &User) {
+    wait_until(async || app.get("/v1/listings?docs=false").by(user).send().await.status == 200).await;
 }
 
 const RARE: &str = "INTEGER PRIMARY KEY (rowid=?)";
@@ -97,6 +102,7 @@ fn sqlite_begins_with_rare_words_or_reads_in_order() {
     testkit::block_on(async {
         let (app, user) = (start(Backend::Sqlite).await, User::of("a"));
         fill(&app, Backend::Sqlite);
+        wait_for_index(&app, &user).await;
         app.record_statements();
         for (query, index, sorts) in SEARCHES {
             app.get(&format!("/v1/listings?{query}")).by(&user).send().await.ok();
@@ -126,6 +132,7 @@ fn postgres_reads_few_pages() {
     testkit::block_on(async {
         let (app, user) = (start(Backend::Postgres).await, User::of("a"));
         fill(&app, Backend::Postgres);
+        wait_for_index(&app, &user).await;
         app.record_statements();
         for (query, ..) in SEARCHES {
             app.get(&format!("/v1/listings?{query}")).by(&user).send().await.ok();

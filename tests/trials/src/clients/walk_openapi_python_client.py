@@ -100,7 +100,7 @@ def walk() -> None:
             type_=livestock_models.ListingType.SELLING,
             is_draft=False,
             category_ids=[],
-            location=livestock_models.Location(
+            location=livestock_models.NewLocation(
                 coordinates=livestock_models.Coordinates(lat=51.9469, lon=-3.3915)
             ),
             price=livestock_models.Price(

@@ -39,6 +39,7 @@ pub fn check(
     let url = &link.json["url"];
 
     let page = browser.open(&other.url("/healthz"))?;
+    browser.wait(&page, "location.pathname === '/healthz' && document.readyState === 'complete'")?;
     let mut shown = |url: &Value| {
         browser.evaluate(
             &page,

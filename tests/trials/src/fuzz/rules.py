@@ -21,11 +21,14 @@ EXAMPLES = json.loads(os.environ["DROVER_FUZZ_EXAMPLES"])
 
 # Entries of `validation` with which a request that matches its schema may be rejected: patterns of operation id and
 # path, and a code. `unknown_reference` depends on stored objects, `inconsistent` on other members.
-LISTING = r"create_\w+_listing"
+LISTING = r"create_\w+_listing|update_listing"
 LOAD = r"create_load_as_\w+"
 PROOF = r"prove_delivery(_of_load)?"
 CHANGE = r"update_load|correct_proof_of_delivery"
+SAVED_SEARCH = r"(create|update)_saved_search"
+PAGED = r"list_(load_events|notifications|webhooks|webhook_deliveries|files|events_of_listing|reports|saved_searches)"
 PRICES = r"price\.(pricePerUnit|minPrice|maxPrice)"
+SEARCH_CODES = ["required", "inconsistent", "format", "enum", "length", "range", "type", "unknown_reference"]
 RULES_BEYOND_SCHEMA = [
     (LISTING, r"(categoryIds|files)\[\d+\](\.id)?", "unknown_reference"),
     (LOAD, r"commodityId|files\[\d+\]\.id", "unknown_reference"),
@@ -39,7 +42,7 @@ RULES_BEYOND_SCHEMA = [
     (PROOF + "|" + LOAD, r".*", "inconsistent"),
     (r"search_\w+|export_completed_loads", r".*", "inconsistent"),
     # Must come from a `next` link.
-    (r"search_(loads|listings)|list_(load_events|notifications|webhooks|webhook_deliveries)", r"cursor", "format"),
+    (r"search_(loads|listings)|list_listings_of_saved_search|" + PAGED, r"cursor", "format"),
     # Values are case-insensitive.
     (r"search_(loads|listings)|export_completed_loads|find_load_batch_template", r"format", "enum"),
     (r"find_location_by_address(_public)?", r"source", "enum"),
@@ -75,6 +78,11 @@ RULES_BEYOND_SCHEMA = [
     (LOAD + "|" + PROOF + "|" + CHANGE, r"vehicleRegistration", "length"),  # of the upper-case text
     (r"(create|update)_webhook", r"url", "format"),  # https, a public host, no credentials
     (r"update_webhook", r".*", "inconsistent"),  # members that cannot be edited
+    (r"update_listing", r".*", "inconsistent"),  # members that cannot be edited, and rules for creating
+    (r"update_listing", r".*", "required"),  # a nested member of the result
+    (r"list_listings_of_saved_search", r"sortBy", "inconsistent"),  # distances need a point in the saved search
+    # The parameters are those of the listing search, whose rules the schema of saved searches does not repeat.
+    *((SAVED_SEARCH, r"parameters(\..*)?", code) for code in SEARCH_CODES),
     (r"clear_cache", r"(prefixes|keys)\[\d+\]", "format"),  # keys of secrets are refused
 ]
 

@@ -27,5 +27,11 @@ BEGIN
     CREATE EXTENSION IF NOT EXISTS pg_trgm;
     SELECT nspname INTO STRICT home FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace
         WHERE extname = 'pg_trgm';
-    EXECUTE format('CREATE INDEX files_name_key ON files USING gin (name_key %I.gin_trgm_ops)', home);
+    -- Another service may have installed the extension in its own schema, which this role may not use. Searches are the
+    -- same without the index, only slower.
+    IF has_schema_privilege(home, 'USAGE') THEN
+        EXECUTE format('CREATE INDEX files_name_key ON files USING gin (name_key %I.gin_trgm_ops)', home);
+    ELSE
+        RAISE WARNING 'this role may not use the schema %, which has pg_trgm: searches for words have no index', home;
+    END IF;
 END $$;
