@@ -5,9 +5,7 @@ mod keyset;
 pub mod like;
 mod merged_query;
 mod sort_key;
-mod trigrams;
 
 pub use keyset::{Column, Position, RowSortKey, RowsAfter, SortKey, SortOrder};
 pub use merged_query::MergedQuery;
 pub use sort_key::{Nulls, SortType, SortValue};
-pub use trigrams::trigrams;

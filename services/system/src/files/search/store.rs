@@ -1,11 +1,11 @@
 //! The queries of the file search. Each begins from [`visible`].
 
 use common::{Caller, Error};
-use database::search::{Column, MergedQuery, SortKey, SortOrder, like, trigrams};
+use database::search::{Column, MergedQuery, SortKey, SortOrder, fulltext, like};
 use database::{AnyConnection, Id, MultiBackend};
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Bool, Text};
+use diesel::sql_types::{Bool, Text};
 use strum::VariantNames;
 
 use super::{FileSearch, Owner, order};
@@ -15,9 +15,6 @@ use crate::schema::files::{self, dsl as f};
 
 type FileQuery<'a> = files::BoxedQuery<'a, MultiBackend>;
 
-/// A query on the trigrams of names that matches fewer files than this, of all organisations, begins with the trigrams.
-/// With more matches it is cheaper to read the files of the owner in order: a page's worth is found soon.
-const MAX_FULLTEXT_MATCHES: i64 = 5_000;
 /// Files whose names are put into lower case in one transaction.
 pub(super) const NAME_BATCH_SIZE: usize = 1_000;
 
@@ -31,7 +28,7 @@ struct SearchPlan {
 
 impl SearchPlan {
     fn new(c: &mut AnyConnection, search: &FileSearch) -> Result<Self, Error> {
-        let fulltext = fulltext_query(c, search)?;
+        let fulltext = fulltext::selective_query(c, "files_fts", &search.words)?;
         let key = Column(if fulltext.is_some() { "+created_at" } else { "created_at" });
         Ok(Self { fulltext, key })
     }
@@ -39,21 +36,6 @@ impl SearchPlan {
     fn order(&self) -> SortOrder<Column> {
         order().order(self.key)
     }
-}
-
-/// Returns the query on trigrams that a search begins with. Only on SQLite, which has no statistics to choose the index
-/// by.
-fn fulltext_query(c: &mut AnyConnection, search: &FileSearch) -> Result<Option<String>, Error> {
-    let (AnyConnection::Sqlite(_), Some(query)) = (&mut *c, trigrams(&search.words)) else {
-        return Ok(None);
-    };
-    let count = sql::<BigInt>("(SELECT count(*) FROM (SELECT 1 FROM files_fts WHERE files_fts MATCH ")
-        .bind::<Text, _>(&query)
-        .sql(" LIMIT ")
-        .bind::<BigInt, _>(MAX_FULLTEXT_MATCHES)
-        .sql("))");
-    let count: i64 = diesel::select(count).get_result(c)?;
-    Ok((count < MAX_FULLTEXT_MATCHES).then_some(query))
 }
 
 /// Returns the ids of the page, and one more if there is a next page.
