@@ -27,7 +27,7 @@ testkit::on_both! {
         let drover = Drover::start(backend).await;
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/examples");
         let people = people(&std::fs::read_to_string(folder.join("env.sh")).unwrap());
-        assert_eq!(people.len(), 7);
+        assert_eq!(people.len(), 8);
         let mut runner = Command::new(folder.join("run"));
         for (variable, user) in people {
             runner.env(variable, user.token());

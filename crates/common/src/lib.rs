@@ -26,12 +26,12 @@ mod telemetry;
 mod tenants;
 pub mod wire;
 
-pub use auth::{Admin, Authorized, Caller, Member, MemberOrAdmin, Organisation, Policy, Verifier};
-pub use clients::{files, places};
+pub use auth::{Admin, Authorized, Caller, Member, MemberOrAdmin, Organisation, Policy, Verifier, Visitor};
+pub use clients::{files, image_links, places};
 pub use config::Config;
 pub use extract::idempotency::{self, Effect, Fingerprint, Idempotency};
 pub use extract::{Body, MergePatch, PathId, Query, QueryValidator, UnknownParameters, multipart};
-pub use openapi::{Api, SchemaValidator};
+pub use openapi::{Api, SchemaValidator, text_choice};
 pub use response::csv;
 pub use response::error::{Error, ErrorBody, ErrorResponses, redacted_json_error};
 pub use response::json::JsonResponse;

@@ -8,7 +8,7 @@ pub enum ImageError {
     /// The image has more than [`MAX_PIXELS`](crate::MAX_PIXELS).
     #[error("the image has {0} pixels")]
     TooManyPixels(u64),
-    /// The content is no complete image of its format, or uses a rare feature of it.
+    /// The content is no complete image of its format, uses a rare feature of it, or takes too much memory or time.
     #[error("the image cannot be decoded: {0}")]
     Undecodable(String),
     /// The content cannot be read.

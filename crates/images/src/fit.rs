@@ -1,6 +1,6 @@
 //! The size of a smaller copy.
 
-use crate::exif::Orientation;
+use crate::exif::{self, Orientation};
 use crate::{ImageError, MAX_PIXELS};
 
 /// The most pixels of a side of an image. JPEG and GIF can have no more, and a row of an image stays small.
@@ -8,11 +8,43 @@ const MAX_SIDE: u32 = 65_535;
 /// The most pixels of a copy's height, as WebP allows. The copy of a very long image is narrower instead.
 const MAX_COPY_HEIGHT: u32 = 16_383;
 
+/// The sizes of an image and of its copy, and how the copy is turned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Goal {
+    /// Width and height of the image.
+    pub(crate) image: (u32, u32),
+    /// Width and height of the copy before it is turned.
+    pub(crate) copy: (u32, u32),
+    pub(crate) orientation: Orientation,
+}
+
+impl Goal {
+    /// Checks the size of the image. `tiff` is its EXIF data.
+    ///
+    /// # Errors
+    /// As [`check_size`].
+    pub(crate) fn new(image: (u32, u32), max_width: u32, tiff: Option<&[u8]>) -> Result<Self, ImageError> {
+        check_size(image)?;
+        let orientation = tiff.map(exif::orientation).unwrap_or_default();
+        Ok(Self { image, copy: fit(image.0, image.1, max_width, orientation), orientation })
+    }
+}
+
+/// Returns the most pixels of the copy of an image, in any orientation.
+pub(crate) fn max_copy_pixels((width, height): (u32, u32), max_width: u32) -> u64 {
+    let pixels = |orientation| {
+        let (width, height) = fit(width, height, max_width, orientation);
+        u64::from(width) * u64::from(height)
+    };
+    let upright = pixels(Orientation::default());
+    upright.max(Orientation::new(6).map_or(0, pixels))
+}
+
 /// Checks the size of an image, before its pixels are decoded.
 ///
 /// # Errors
 /// If the image has no pixels, too many, or too long a side.
-pub(crate) fn check_size(width: u32, height: u32) -> Result<(), ImageError> {
+pub(crate) fn check_size((width, height): (u32, u32)) -> Result<(), ImageError> {
     let pixels = u64::from(width) * u64::from(height);
     if pixels > MAX_PIXELS {
         Err(ImageError::TooManyPixels(pixels))
@@ -25,7 +57,7 @@ pub(crate) fn check_size(width: u32, height: u32) -> Result<(), ImageError> {
 
 /// Returns width and height of the copy of an image before it is turned, if the turned copy is at most `max_width`
 /// wide.
-pub(crate) fn fit(width: u32, height: u32, max_width: u32, orientation: Orientation) -> (u32, u32) {
+fn fit(width: u32, height: u32, max_width: u32, orientation: Orientation) -> (u32, u32) {
     let turned = orientation.swaps_sides();
     let (shown_width, shown_height) = if turned { (height, width) } else { (width, height) };
     // Rounded, at least 1.
@@ -63,11 +95,11 @@ mod tests {
 
     #[test]
     fn sizes_are_limited() {
-        assert!(check_size(10_000, 5_000).is_ok());
-        assert!(matches!(check_size(10_001, 5_000), Err(ImageError::TooManyPixels(50_005_000))));
-        assert!(matches!(check_size(u32::MAX, u32::MAX), Err(ImageError::TooManyPixels(_))));
-        assert!(matches!(check_size(0, 5), Err(ImageError::Undecodable(_))));
-        assert!(matches!(check_size(65_536, 5), Err(ImageError::Undecodable(_))));
+        assert!(check_size((10_000, 5_000)).is_ok());
+        assert!(matches!(check_size((10_001, 5_000)), Err(ImageError::TooManyPixels(50_005_000))));
+        assert!(matches!(check_size((u32::MAX, u32::MAX)), Err(ImageError::TooManyPixels(_))));
+        assert!(matches!(check_size((0, 5)), Err(ImageError::Undecodable(_))));
+        assert!(matches!(check_size((65_536, 5)), Err(ImageError::Undecodable(_))));
     }
 
     proptest! {
@@ -77,6 +109,7 @@ mod tests {
             prop_assert!((1..=width).contains(&w) && (1..=height).contains(&h));
             let shown = if tag > 4 { h } else { w };
             prop_assert!(shown <= max);
+            prop_assert!(u64::from(w) * u64::from(h) <= max_copy_pixels((width, height), max));
         }
     }
 }

@@ -1,5 +1,6 @@
-//! Smaller copies of images, and images without personal metadata. Reads untrusted content: sizes are checked before
-//! pixels are decoded, and a copy needs far less memory than the pixels of the image where the format allows that.
+//! Smaller copies of images, and images without personal metadata. Reads untrusted content: size, memory and work are
+//! checked before pixels are decoded, and a copy needs far less memory than the pixels of the image where the format
+//! allows that.
 //!
 //! The crate knows no HTTP and no store. `docs/decisions/0045-images.md` explains the choice of the codecs.
 
@@ -15,33 +16,22 @@ mod error;
 mod exif;
 mod fit;
 mod format;
+mod job;
 mod metadata;
+mod plan;
 mod raster;
+mod reader;
 #[cfg(test)]
 mod samples;
 mod scaler;
+mod segments;
 
 pub use encode::{Encoded, Encoding};
 pub use error::ImageError;
 pub use format::Format;
+pub use job::CopyJob;
 pub use metadata::{Edit, MetadataFormat, find_metadata};
-
-use std::io::{BufRead, Seek};
+pub use plan::MAX_MEMORY_BYTES;
 
 /// The most pixels of an image that is decoded.
 pub const MAX_PIXELS: u64 = 50_000_000;
-
-/// Returns a copy of an image that is at most `width` pixels wide. It has the orientation that the image's EXIF data
-/// states, and no metadata. An image that is narrower keeps its size.
-///
-/// # Errors
-/// If the image has too many pixels, or cannot be decoded.
-pub fn shrink(
-    content: impl BufRead + Seek,
-    format: Format,
-    width: u32,
-    encoding: Encoding,
-) -> Result<Encoded, ImageError> {
-    let raster = decode::decode(content, format, width)?;
-    encode::encode(&raster, encoding)
-}

@@ -1,6 +1,49 @@
 //! Images for tests.
 
+use std::cell::Cell;
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::rc::Rc;
+
 use webpx::Unstoppable;
+
+use crate::plan::Plan;
+use crate::raster::Raster;
+use crate::{Format, ImageError};
+
+/// Decodes an image.
+pub(crate) fn decode(content: &[u8], format: Format, max_width: u32) -> Result<Raster, ImageError> {
+    let mut content = Cursor::new(content);
+    let plan = Plan::new(&mut content, format, max_width)?;
+    crate::decode::decode(content, &plan)
+}
+
+/// Content that counts the bytes that are read from it.
+pub(crate) struct CountedContent {
+    content: Cursor<Vec<u8>>,
+    read: Rc<Cell<u64>>,
+}
+
+impl CountedContent {
+    /// Returns the content and the count.
+    pub(crate) fn new(content: Vec<u8>) -> (Self, Rc<Cell<u64>>) {
+        let read = Rc::default();
+        (Self { content: Cursor::new(content), read: Rc::clone(&read) }, read)
+    }
+}
+
+impl Read for CountedContent {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.content.read(buffer)?;
+        self.read.set(self.read.get() + read as u64);
+        Ok(read)
+    }
+}
+
+impl Seek for CountedContent {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.content.seek(to)
+    }
+}
 
 /// Pixels of a gradient with 3 or 4 bytes each. The lower half is transparent.
 pub(crate) fn pixels(width: u32, height: u32, channels: u32) -> Vec<u8> {

@@ -68,6 +68,9 @@ impl StackConfig {
                 let data = if self.replicas[index] == 1 { self.data.clone() } else { own() };
                 let system = configs.first().filter(|_| index > 0).map(ServiceConfig::url);
                 let mut environment = variables(system.map(|url| ("SERVICE__SYSTEM_URL", url)));
+                if name == "livestock" {
+                    environment.extend(variables([("SERVICE__PUBLIC_LISTINGS", "true")]));
+                }
                 environment.extend(self.environment[index].iter().cloned());
                 configs.push(ServiceConfig {
                     name,

@@ -31,7 +31,7 @@ struct State {
     padding: usize,
     /// Postcodes with their coordinates.
     postcodes: Vec<(String, [f64; 2])>,
-    /// Status of responses about places, if not 200.
+    /// Status of responses about places and images, if not 200.
     places_status: Option<u16>,
 }
 
@@ -45,6 +45,8 @@ impl SystemStub {
             let places = Mock::given(method("GET")).and(path(route));
             places.respond_with(Places(state.clone())).mount(&server).await;
         }
+        let links = Mock::given(method("GET")).and(path(IMAGE_LINKS));
+        links.respond_with(ImageLinks(state.clone())).mount(&server).await;
         let health = Mock::given(method("GET")).and(path("/healthz"));
         health.respond_with(ResponseTemplate::new(200)).mount(&server).await;
         Self { server, state }
@@ -87,7 +89,7 @@ impl SystemStub {
         self.state.lock().postcodes.push((postcode.to_owned(), [lat, lon]));
     }
 
-    /// Sets the status of responses about places. `None` restores 200.
+    /// Sets the status of responses about places and images. `None` restores 200.
     pub fn set_places_status(&self, status: Option<u16>) {
         self.state.lock().places_status = status;
     }
@@ -97,6 +99,19 @@ impl SystemStub {
         let requests = self.server.received_requests().await.unwrap_or_default();
         let searches = requests.iter().filter(|request| request.url.path() == ADDRESSES);
         searches.map(|request| parameter(request, "query")).collect()
+    }
+
+    /// Returns how often links to images were read.
+    pub async fn image_link_calls(&self) -> usize {
+        let requests = self.server.received_requests().await.unwrap_or_default();
+        requests.iter().filter(|request| request.url.path() == IMAGE_LINKS).count()
+    }
+
+    /// Makes a file another than an image.
+    pub fn set_content_type(&self, id: &str, content_type: &str) {
+        let mut state = self.state.lock();
+        let file = state.files.iter_mut().find(|file| file["id"] == id).unwrap();
+        file["contentType"] = json!(content_type);
     }
 
     /// Sets the status of responses to calls that share files. `None` restores 200.
@@ -209,5 +224,30 @@ impl Respond for Places {
                 "coordinates": {"lat": lat, "lon": lon},
             })
         })
+    }
+}
+
+const IMAGE_LINKS: &str = "/v1/public/images/links";
+
+/// The link to an image is `https://system.example/` and its id.
+struct ImageLinks(Arc<Mutex<State>>);
+
+impl Respond for ImageLinks {
+    fn respond(&self, request: &Request) -> ResponseTemplate {
+        assert!(!request.headers.contains_key("authorization"), "visitors have no token");
+        let state = self.0.lock();
+        if let Some(status) = state.places_status {
+            return ResponseTemplate::new(status);
+        }
+        let ids = parameter(request, "ids");
+        assert!(ids.split(',').count() <= 50);
+        let is_image = |id: &&str| {
+            let file = state.files.iter().find(|file| file["id"] == **id);
+            let image = file.is_some_and(|file| file["contentType"].as_str().unwrap().starts_with("image/"));
+            image && !state.archived.contains(*id)
+        };
+        let link = |id| json!({"id": id, "url": format!("https://system.example/{id}"), "expiresAtUTC": "2026-03-01T11:30:00.000Z"});
+        let links: Vec<_> = ids.split(',').filter(is_image).map(link).collect();
+        ResponseTemplate::new(200).set_body_json(links)
     }
 }

@@ -52,4 +52,20 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    /// Loads and listings in which a user was erased, and whose deliveries still have to be rewritten.
+    delivery_erasures (erased_id, id) {
+        /// What the user id becomes.
+        erased_id -> Text,
+        id -> database::IdSql,
+        /// The load or listing.
+        subject_id -> database::IdSql,
+        /// Ids of files that the user uploaded, in lower case, a JSON array.
+        file_ids -> database::JsonSql,
+        /// The last delivery that was rewritten. Before the first one: an empty text and zeros.
+        webhook_id -> Text,
+        delivery_id -> database::IdSql,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(webhooks, webhook_deliveries);

@@ -37,6 +37,9 @@ pub struct Settings {
     /// Whether images that every caller may download are stored without the position of the camera, XMP and IPTC data:
     /// those of the open types, and those shared with `*`.
     pub strip_metadata: bool,
+    /// Whether anybody who knows the id of an image that is shared with `*` gets a link to it, without a token.
+    /// Livestock needs such links for public listings.
+    pub public_images: bool,
     /// URL of a clamd that scans every upload, `tcp://HOST:3310` or `unix:///run/clamav/clamd.ctl`. Default: no scan.
     /// The `StreamMaxLength` of clamd must be at least `file_bytes`.
     #[serde(serialize_with = "url")]
@@ -97,6 +100,7 @@ impl Default for Settings {
             store_secret_key: None,
             sweep_grace_seconds: 3600,
             strip_metadata: true,
+            public_images: true,
             scan_url: None,
             scan_seconds: 30,
             file_bytes: 25 << 20,
@@ -147,15 +151,17 @@ impl Settings {
     /// Checks the durations, except `cache_seconds`, which `Cache::open` checks.
     ///
     /// # Errors
-    /// Fails if one of them is 0. The message names it.
+    /// Fails if some of them are 0. The message names these.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        for (name, duration) in [
+        let durations = [
             ("sweep_grace_seconds", self.sweep_grace_seconds),
             ("scan_seconds", self.scan_seconds),
             ("provider_timeout_ms", self.provider_timeout_ms),
-        ] {
-            anyhow::ensure!(duration > 0, "{} is {duration}: set it to 1 or more", setting(name));
-        }
+        ];
+        let zeros = durations.iter().filter(|(_, duration)| *duration == 0);
+        let messages: Vec<_> =
+            zeros.map(|(name, _)| format!("{} is 0: set it to 1 or more", setting(name))).collect();
+        anyhow::ensure!(messages.is_empty(), "{}", messages.join("; "));
         Ok(())
     }
 

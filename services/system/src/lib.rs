@@ -30,6 +30,7 @@ use countries::Countries;
 use files::content::ContentStore;
 use files::images::ImageCopies;
 use files::large_responses::LargeResponses;
+use files::metadata::MetadataStripper;
 use files::scan::Scanner;
 use files::sweep;
 use places::Places;
@@ -44,9 +45,12 @@ pub struct System {
     public_url: String,
     store: ContentStore,
     image_copies: ImageCopies,
+    stripper: MetadataStripper,
     large_responses: LargeResponses,
     /// Limits the concurrent calls to resolve files of each tenant.
     resolve_limits: TenantLimits,
+    /// A tenant's calls that strip images to share them with everybody: one at a time.
+    publish_limits: TenantLimits,
     scanner: Option<Scanner>,
     cache: Cache,
     secrets: Arc<SecretReloader>,
@@ -100,15 +104,14 @@ impl Service for System {
     }
 
     async fn check(settings: &Settings, verifier: Data<Verifier>, checks: &mut Checks) -> anyhow::Result<()> {
-        settings.check()?;
-        let cache = Cache::check(settings, checks).await?;
-        let enabled = countries::read_enabled(settings)?;
-        Places::open(settings, &enabled, cache, &Arc::new(SecretReloader::new(verifier)))?;
-        Countries::open(&enabled)?;
-        if let Some(scanner) = Scanner::open(settings)? {
-            checks.run_online("scanner", "start clamd, or change service.scan_url", scanner.check()).await;
-        }
-        ContentStore::check(settings, checks).await
+        let durations = settings.check().map(|()| "all of them are at least 1".to_owned());
+        checks.run("durations", "change the settings that are named", async { durations }).await;
+        Cache::check(settings, checks).await;
+        countries::check(settings, checks).await;
+        Places::check(settings, &Arc::new(SecretReloader::new(verifier)), checks).await;
+        Scanner::check_config(settings, checks).await;
+        ContentStore::check(settings, checks).await;
+        Ok(())
     }
 
     async fn open(settings: &Settings, context: &ServiceContext) -> anyhow::Result<Self> {
@@ -123,9 +126,11 @@ impl Service for System {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
             image_copies: ImageCopies::new(store.clone()),
+            stripper: MetadataStripper::new(store.clone()),
             store,
             large_responses: LargeResponses::default(),
             resolve_limits: TenantLimits::new(files::MAX_TENANT_RESOLVES),
+            publish_limits: TenantLimits::new(1),
             scanner: Scanner::open(settings)?,
             places: Places::open(settings, &enabled, cache.clone(), &secrets)?,
             countries: Countries::open(&enabled)?,

@@ -1,6 +1,7 @@
 //! Verification keys from a JWKS file or URL, held in memory only.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,8 +13,10 @@ use parking_lot::RwLock;
 use reqwest::Response;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::task::JoinHandle;
-use url::{Host, Url};
+use url::Url;
 
+use super::settings;
+use crate::config::Auth;
 use crate::config::redact::without_credentials;
 
 /// A key and its algorithm. The algorithm never comes from the token.
@@ -28,34 +31,37 @@ type Keys = HashMap<String, Arc<VerificationKey>>;
 pub(super) enum Source {
     File(PathBuf),
     Url(reqwest::Client, Url),
+    /// The settings do not name one; what to change.
+    Invalid(String),
 }
 
 impl Source {
-    /// Creates a source of a URL.
+    /// Returns the source that settings name.
     ///
     /// # Errors
-    /// Refuses `http://` outside this machine and private networks, since anyone who can change the keys in transit can
-    /// sign any token.
-    pub(super) fn url(url: &Url) -> anyhow::Result<Self> {
-        ensure!(
-            url.scheme() == "https" || url.scheme() == "http" && is_private(url),
-            "auth.jwks_url must be https:// (http:// only on this machine or within a private network: its addresses, or \
-             names without a dot or under .localhost, .local, .internal and .svc)"
-        );
-        Ok(Self::Url(crate::http::client(FETCH_TIMEOUT)?, url.clone()))
+    /// Fails if no HTTP client can be built.
+    pub(super) fn of(config: &Auth) -> anyhow::Result<Self> {
+        Ok(match (settings::problems(config), &config.jwks_file, &config.jwks_url) {
+            (None, Some(path), _) => Self::File(path.clone()),
+            (None, None, Some(url)) => Self::Url(crate::http::client(FETCH_TIMEOUT)?, url.clone()),
+            (problems, ..) => Self::Invalid(problems.unwrap_or_default()),
+        })
     }
 }
 
-/// Returns true for hosts on this machine or within a private network.
-fn is_private(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Ipv4(address)) => address.is_loopback() || address.is_private(),
-        Some(Host::Ipv6(address)) => address.is_loopback() || address.is_unique_local(),
-        Some(Host::Domain(name)) => {
-            let top_level = name.trim_end_matches('.').rsplit_once('.').map(|(_, last)| last);
-            top_level.is_none_or(|last| ["localhost", "local", "internal", "svc"].contains(&last))
+/// Names the source with its setting and environment variable.
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => {
+                write!(f, "the key file {} of auth.jwks_file (DROVER_AUTH__JWKS_FILE)", path.display())
+            }
+            Self::Url(_, url) => {
+                let url = without_credentials(url.clone());
+                write!(f, "{url} of auth.jwks_url (DROVER_AUTH__JWKS_URL)")
+            }
+            Self::Invalid(problems) => f.write_str(problems),
         }
-        None => false,
     }
 }
 
@@ -109,6 +115,7 @@ impl KeySet {
         match &self.0.source {
             Source::File(path) => format!("{count} in {}", path.display()),
             Source::Url(_, url) => format!("{count} at {}", without_credentials(url.clone())),
+            Source::Invalid(_) => format!("{count} without a source"),
         }
     }
 
@@ -188,22 +195,21 @@ impl Inner {
     }
 
     async fn fetch(&self) -> anyhow::Result<()> {
-        let keys = parse(&self.load().await?)?;
+        let document = self.load().await?;
+        let keys = parse(&document).with_context(|| format!("cannot use {}", self.source))?;
         *self.keys.write() = keys;
         Ok(())
     }
 
     async fn load(&self) -> anyhow::Result<Vec<u8>> {
         match &self.source {
-            Source::File(path) => tokio::fs::read(path)
-                .await
-                .with_context(|| format!("cannot read the key file {} (auth.jwks_file)", path.display())),
+            Source::File(path) => {
+                tokio::fs::read(path).await.with_context(|| format!("cannot read {}", self.source))
+            }
             Source::Url(client, url) => {
                 // Errors of reqwest contain the URL, whose query may contain a secret.
                 let failed = |error: reqwest::Error| {
-                    let message =
-                        format!("cannot fetch {} (auth.jwks_url)", without_credentials(url.clone()));
-                    crate::http::failure(error, url).context(message)
+                    crate::http::failure(error, url).context(format!("cannot fetch {}", self.source))
                 };
                 let response = client.get(url.clone()).send().await.and_then(Response::error_for_status);
                 let mut response = response.map_err(failed)?;
@@ -212,11 +218,13 @@ impl Inner {
                     bytes.extend_from_slice(&chunk);
                     ensure!(
                         bytes.len() <= MAX_DOCUMENT_BYTES,
-                        "the key set has more than {MAX_DOCUMENT_BYTES} bytes"
+                        "cannot use {}: the key set has more than {MAX_DOCUMENT_BYTES} bytes",
+                        self.source
                     );
                 }
                 Ok(bytes)
             }
+            Source::Invalid(problems) => bail!("{problems}"),
         }
     }
 }

@@ -3,9 +3,11 @@
 mod identity;
 mod keys;
 mod policy;
+mod settings;
 mod strict;
 mod token;
 mod token_cache;
+mod visitor;
 
 use std::future::{Ready, ready};
 
@@ -16,6 +18,7 @@ use secrecy::SecretString;
 pub use identity::Organisation;
 pub use policy::{Admin, Authorized, Member, MemberOrAdmin, Policy};
 pub use token::Verifier;
+pub use visitor::Visitor;
 
 use crate::Error;
 use crate::openapi::unknown_parameters;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use actix_web::http::header::{self, HeaderMap};
-use anyhow::bail;
 use jsonwebtoken::{Algorithm, Validation, decode, decode_header, errors::ErrorKind, get_current_timestamp};
 use serde_json::Value;
 
@@ -37,34 +36,22 @@ impl Verifier {
         Ok(verifier)
     }
 
-    /// Creates a verifier without keys.
+    /// Creates a verifier without keys. If settings are missing or invalid, no token is valid, and fetching the keys
+    /// fails with what to change as the message.
     ///
     /// # Errors
-    /// Fails if a setting is missing or invalid. The message names the setting.
+    /// Fails if no HTTP client can be built.
     pub(crate) fn new(config: &Auth) -> anyhow::Result<Self> {
-        let source = match (&config.jwks_file, &config.jwks_url) {
-            (Some(path), None) => Source::File(path.clone()),
-            (None, Some(url)) => Source::url(url)?,
-            (Some(_), Some(_)) => bail!("set auth.jwks_file or auth.jwks_url, not both"),
-            (None, None) => bail!(
-                "no verification keys: set auth.jwks_url (DROVER_AUTH__JWKS_URL) to the JWKS address of your identity \
-                 provider, or auth.jwks_file (DROVER_AUTH__JWKS_FILE) to a JWKS file"
-            ),
-        };
-        let (Some(issuer), Some(audience)) = (&config.issuer, &config.audience) else {
-            bail!(
-                "set auth.issuer (DROVER_AUTH__ISSUER) and auth.audience (DROVER_AUTH__AUDIENCE): tokens of other \
-                 issuers and for other audiences must not be accepted"
-            );
-        };
+        let source = Source::of(config)?;
+        let (issuer, audience) = (config.issuer.as_slice(), config.audience.as_slice());
         let validation = |algorithm| {
             let mut validation = Validation::new(algorithm);
             validation.leeway = config.leeway_seconds;
             validation.validate_nbf = true;
             // `sub` is not among them, since the claim of the user id is configurable.
             validation.set_required_spec_claims(&["exp", "iss", "aud"]);
-            validation.set_issuer(&[issuer]);
-            validation.set_audience(&[audience]);
+            validation.set_issuer(issuer);
+            validation.set_audience(audience);
             validation
         };
         Ok(Self {
@@ -97,7 +84,7 @@ impl Verifier {
     /// Loads the keys for `check-config`. Returns what was found, for people.
     ///
     /// # Errors
-    /// Fails if the source cannot be read.
+    /// Fails if a setting is missing or invalid, or if the source cannot be read. The message names the setting.
     pub(crate) async fn check(&self) -> anyhow::Result<String> {
         self.keys.reload().await?;
         Ok(self.keys.describe())

@@ -1,4 +1,5 @@
 //! Clients of other services.
 
 pub mod files;
+pub mod image_links;
 pub mod places;

@@ -36,10 +36,10 @@ impl PlaceClient {
     }
 
     /// Returns the coordinates of a postcode; those of its district if only that is known. Returns `None` if the
-    /// postcode is not known. Makes up to two calls of a second each.
+    /// postcode is not known. Makes up to three calls of a second each.
     ///
     /// # Errors
-    /// Fails if the system service is unavailable.
+    /// Fails if the system service is unavailable or limits the calls of this address. The error has no postcode.
     pub async fn find_postcode(
         &self,
         by: &PublicCall,
@@ -48,9 +48,13 @@ impl PlaceClient {
         let mut parameters = vec![("query", query.postcode.as_str()), ("limit", "1")];
         let country = query.country.as_deref().filter(|code| is_country_code(code));
         parameters.extend(country.map(|code| ("countryISO", code)));
-        let Some(found) = self.0.get(by, "/v1/public/addresses", &parameters).await? else {
-            return Ok(None);
-        };
+        let mut found = self.0.get(by, "/v1/public/addresses", &parameters).await?;
+        if found.is_none() && parameters.len() > 2 {
+            // System does not know the country: people also write `UK`.
+            parameters.truncate(2);
+            found = self.0.get(by, "/v1/public/addresses", &parameters).await?;
+        }
+        let Some(found) = found else { return Ok(None) };
         let (Some(id), Some(source)) = (found["id"].as_str(), found["source"].as_str()) else {
             return Ok(None);
         };
@@ -68,7 +72,8 @@ impl PlaceClient {
         in_range.map(Some).ok_or_else(|| anyhow!("the location has no coordinates"))
     }
 
-    /// Returns how long the circuit breaker stays open, or `None` if calls are possible.
+    /// Returns how long background work makes no calls: the circuit breaker is open, or the system service limits the
+    /// calls of this address. `None` if calls are possible.
     pub fn blocked_for(&self) -> Option<Duration> {
         self.0.reads_blocked_for()
     }
@@ -83,8 +88,9 @@ fn is_match(found: &Value, postcode: &str) -> bool {
     let compact = |text: &str| text.split_whitespace().collect::<String>().to_uppercase();
     let text = compact(found["text"].as_str().unwrap_or_default());
     let is_district = |district: &str| compact(district) == text;
+    let is_whole = text == compact(postcode) && text.bytes().any(|byte| byte.is_ascii_digit());
     match found["type"].as_str() {
-        Some("postcode") if text == compact(postcode) => true,
+        Some("postcode" | "container") if is_whole => true,
         Some("postcode" | "container") => postcode.split_once(' ').is_some_and(|(part, _)| is_district(part)),
         _ => false,
     }
@@ -93,8 +99,85 @@ fn is_match(found: &Value, postcode: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+    use wiremock::matchers::path;
+    use wiremock::{Mock, MockServer, ResponseTemplate};
 
     use super::*;
+
+    /// Looks up a postcode on behalf of a tenant.
+    async fn find(client: &PlaceClient, tenant: &str) -> anyhow::Result<Option<PostcodePoint>> {
+        let query = PostcodeQuery { postcode: "LD3 7HR".into(), country: None };
+        client.find_postcode(&PublicCall::background(tenant, "1"), &query).await
+    }
+
+    fn client(url: &str) -> PlaceClient {
+        PlaceClient::new(Arc::new(FileClient::new(url).unwrap()))
+    }
+
+    /// Starts a service that answers six searches with this status, and knows the postcode afterwards.
+    async fn service_with_failures(status: u16) -> MockServer {
+        let server = MockServer::start().await;
+        let failure = ResponseTemplate::new(status).insert_header("retry-after", "30");
+        let addresses = || Mock::given(path("/v1/public/addresses"));
+        addresses().respond_with(failure).up_to_n_times(6).mount(&server).await;
+        let found = json!({"id": "1", "source": "s", "type": "postcode", "text": "LD3 7HR"});
+        addresses().respond_with(ResponseTemplate::new(200).set_body_json(found)).mount(&server).await;
+        let location =
+            ResponseTemplate::new(200).set_body_json(json!({"coordinates": {"lat": 51.9, "lon": -3.4}}));
+        Mock::given(path("/v1/public/locations/address")).respond_with(location).mount(&server).await;
+        server
+    }
+
+    #[test]
+    fn a_limit_on_calls_does_not_open_the_breaker() {
+        testkit::block_on(async {
+            let server = service_with_failures(429).await;
+            let client = client(&server.uri());
+            assert_eq!(client.blocked_for(), None);
+            for tenant in ["a", "b", "c", "a", "b", "c"] {
+                let error = find(&client, tenant).await.unwrap_err().to_string();
+                assert_eq!(error, "the system service limits the calls of this address");
+            }
+            assert!(client.blocked_for().is_some(), "background work waits");
+            assert_eq!(find(&client, "a").await.unwrap(), Some(PostcodePoint { lat: 51.9, lon: -3.4 }));
+            assert_eq!(server.received_requests().await.unwrap().len(), 8, "all calls were made");
+        });
+    }
+
+    #[test]
+    fn failures_of_three_tenants_open_the_breaker() {
+        testkit::block_on(async {
+            let server = service_with_failures(503).await;
+            let client = client(&server.uri());
+            for tenant in ["a", "b", "c", "a"] {
+                assert!(find(&client, tenant).await.is_err());
+            }
+            assert!(client.blocked_for().is_some());
+            assert_eq!(server.received_requests().await.unwrap().len(), 3);
+        });
+    }
+
+    #[test]
+    fn errors_have_no_postcode() {
+        testkit::block_on(async {
+            let refused = find(&client("http://127.0.0.1:1"), "a").await.unwrap_err();
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let url = format!("http://{}", listener.local_addr().unwrap());
+            let truncate = async {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let _ = stream.read(&mut [0; 4096]).await.unwrap();
+                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{").await.unwrap();
+            };
+            let client = client(&url);
+            let (truncated, ()) = tokio::join!(find(&client, "a"), truncate);
+            for error in [refused, truncated.unwrap_err()] {
+                let text = format!("{error:#} {error:?}");
+                assert!(!text.contains("LD3") && !text.contains("7HR"), "{text}");
+            }
+        });
+    }
 
     #[test]
     fn postcodes_and_their_districts_match() {
@@ -103,6 +186,8 @@ mod tests {
             ("postcode", "ld37hr", "LD3 7HR", true),
             ("container", "LD3", "LD3 7HR", true),
             ("container", "H91", "H91 E2K3", true),
+            ("container", "LD3", "LD3", true),
+            ("container", "Brecon", "Brecon", false),
             ("postcode", "LD3 7HS", "LD3 7HR", false),
             ("container", "LD", "LD3 7HR", false),
             ("place", "LD3 7HR", "LD3 7HR", false),

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use utoipa::openapi::path::Parameter;
 
 use super::query::pairs_to_json;
-use crate::openapi::unknown_parameters::{self, UNKNOWN_MESSAGE};
+use crate::openapi::unknown_parameters::{self, MAX_REPORTED, UNKNOWN_MESSAGE};
 use crate::openapi::validator::Schema;
 use crate::openapi::{add_text_schemas, parameters_schema};
 use crate::response::validation::{Code, ValidationErrors};
@@ -67,9 +67,11 @@ pub struct UnknownParameters {
 }
 
 impl UnknownParameters {
-    /// Adds an error for an unknown parameter if the service refuses it.
-    pub fn check(&self, path: String, allowed: &[&str], errors: &mut ValidationErrors) {
-        if self.is_strict {
+    /// Adds errors for unknown parameters if the service refuses them: for the first 20, because a body may have very
+    /// many. The paths of the errors are the names after `prefix`.
+    pub fn check(&self, prefix: &str, names: &[String], allowed: &[&str], errors: &mut ValidationErrors) {
+        for name in names.iter().take(MAX_REPORTED).filter(|_| self.is_strict) {
+            let path = format!("{prefix}{name}");
             errors.push_with(path, Code::Enum, UNKNOWN_MESSAGE, json!({ "allowed": allowed }));
         }
     }
@@ -113,6 +115,18 @@ mod tests {
         breeds: Vec<QueryText>,
         #[param(minimum = 0)]
         age: Option<f64>,
+    }
+
+    #[test]
+    fn a_limited_number_of_unknown_parameters_is_refused() {
+        let names: Vec<_> = (0..100_000).map(|n| format!("a{n}")).collect();
+        for (is_strict, expected) in [(true, 20), (false, 0)] {
+            let mut errors = ValidationErrors::default();
+            UnknownParameters { is_strict }.check("parameters.", &names, &["b"], &mut errors);
+            assert_eq!(errors.len(), expected);
+            let first = errors.iter().next().map(|error| (error.path.as_str(), error.code));
+            assert_eq!(first, is_strict.then_some(("parameters.a0", Code::Enum)));
+        }
     }
 
     #[test]

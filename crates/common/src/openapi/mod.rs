@@ -7,6 +7,7 @@ mod login;
 mod published;
 mod route;
 mod schema_validator;
+mod text_choice;
 pub(crate) mod unknown_parameters;
 pub(crate) mod validator;
 
@@ -25,6 +26,7 @@ pub(crate) use login::add_login;
 pub(crate) use published::publish;
 pub(crate) use route::Route;
 pub use schema_validator::SchemaValidator;
+pub use text_choice::text_choice;
 use validator::Schema;
 
 /// Marks an operation whose body is one object or an array of exactly one (docs/api/conventions.md, "JSON"):

@@ -48,7 +48,8 @@ pub(crate) async fn export(
     db: Data<Database>,
 ) -> Result<HttpResponse, Error> {
     let query = RecordQuery { user_id: user_id::check(path.into_inner())?, after: None, limit: 0 };
-    let body = exporter::body((**db).clone(), records.kinds.clone(), query).await?;
+    let kinds = records.kinds.iter().filter(|kind| !kind.are_copies()).copied().collect();
+    let body = exporter::body((**db).clone(), kinds, query).await?;
     tracing::info!("personal data of a user was exported");
     let attachment = format!("attachment; filename=\"personal-data-{}.json\"", records.service);
     Ok(HttpResponse::Ok()
@@ -60,8 +61,8 @@ pub(crate) async fn export(
 /// Erase the personal data of a user
 ///
 /// The ids of the user become a random `erased-…`, the same in all records of this service, and the names `erased
-/// user`. The records stay, except keys of repeated requests and shares that are still due. A request changes records
-/// for up to 20 seconds; send it again until `count` is 0. The other services erase their own data.
+/// user`. The records stay, except saved searches, keys of repeated requests and shares that are still due. A request
+/// changes records for up to 20 seconds; send it again until `count` is 0. The other services erase their own data.
 #[utoipa::path(operation_id = "erase_personal_data", tag = "users", security(("bearer" = [])),
     params(("userId" = String, Path, description = "Claim `sub` of the user", min_length = 1, max_length = 200,
         example = json!("former-employee"))),

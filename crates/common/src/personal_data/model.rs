@@ -21,13 +21,31 @@ const ID_MEMBERS: [&str; 3] = ["userId", "recipientId", "driverId"];
 /// A kind of records that contain the id of a user.
 #[derive(Clone, Copy)]
 pub struct RecordKind {
-    /// The member of the export.
+    /// The member of the export. Empty for [copies](RecordKind::copies).
     pub name: &'static str,
     /// Returns the next records of a user in the order of their keys.
     pub list: fn(&mut AnyConnection, &RecordQuery) -> Result<Vec<Record>, Error>,
     /// Replaces the id and the names of a user in some records, in a transaction that others wait for. Returns their
     /// number; 0 if there are no more.
     pub erase: fn(&mut AnyConnection, &Erasure) -> Result<usize, Error>,
+}
+
+impl RecordKind {
+    /// Creates a kind of copies of other records. They are erased in transactions of their own, but neither exported
+    /// nor counted. `erase` returns 0 if no copies are left.
+    pub const fn copies(erase: fn(&mut AnyConnection, &Erasure) -> Result<usize, Error>) -> Self {
+        Self { name: "", list: list_no_records, erase }
+    }
+
+    /// Returns true for copies of other records.
+    pub(super) fn are_copies(&self) -> bool {
+        self.name.is_empty()
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "has the type of the functions that list records")]
+fn list_no_records(_: &mut AnyConnection, _: &RecordQuery) -> Result<Vec<Record>, Error> {
+    Ok(Vec::new())
 }
 
 /// The kinds of records of a service, and those of the tables that every service has.
@@ -76,12 +94,16 @@ pub struct Record {
 }
 
 impl Record {
-    /// Creates a record.
+    /// Creates a record. Its members that are null are left out.
     ///
     /// # Errors
     /// 500 if the record cannot be serialized.
     pub fn new(key: impl ToString, record: &impl Serialize) -> Result<Self, Error> {
-        Ok(Self { key: key.to_string(), document: Json::of(record)? })
+        let mut record = serde_json::to_value(record)?;
+        if let Value::Object(members) = &mut record {
+            members.retain(|_, value| !value.is_null());
+        }
+        Ok(Self { key: key.to_string(), document: Json::of(&record)? })
     }
 }
 
@@ -107,14 +129,16 @@ pub(crate) struct ErasureResult {
 }
 
 impl ErasureResult {
-    /// Creates the response to a request that changed `count` records, all that there were if `is_complete`.
+    /// Creates the response to a request that changed `count` records, all that there were if `is_complete`. Otherwise
+    /// the count is at least 1, also if only copies of records were changed: clients repeat the request until it is 0.
     pub(crate) fn new(count: usize, is_complete: bool) -> Self {
+        let count = if is_complete { count } else { count.max(1) };
         let message = match (is_complete, count) {
             (true, 0) => "This service holds no records of the user.".to_owned(),
             (true, 1) => "1 record of the user was erased.".to_owned(),
             (true, count) => format!("{count} records of the user were erased."),
-            (false, count) => {
-                format!("{count} records of the user were erased and more are left: send the request again.")
+            (false, _) => {
+                "Records of the user were erased and more are left: send the request again.".to_owned()
             }
         };
         Self { message, status: "success", count }
@@ -179,6 +203,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn an_incomplete_erasure_is_repeated() {
+        let counts = [(0, true), (3, true), (0, false), (3, false)].map(|(count, is_complete)| {
+            let result = ErasureResult::new(count, is_complete);
+            (result.count, result.message.ends_with("more are left: send the request again."))
+        });
+        assert_eq!(counts, [(0, false), (3, false), (1, true), (3, true)]);
+    }
 
     #[test]
     fn erases_the_user_and_no_other_in_a_document() {

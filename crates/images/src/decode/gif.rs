@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 
 use gif::{DecodeOptions, MemoryLimit};
 
-use super::Goal;
+use crate::fit::Goal;
 use crate::raster::Raster;
 use crate::scaler::Scaler;
 use crate::{ImageError, MAX_PIXELS};

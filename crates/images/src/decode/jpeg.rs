@@ -4,22 +4,29 @@ use std::io::BufRead;
 
 use jpeg_decoder::{Decoder, PixelFormat};
 
-use super::Goal;
 use crate::exif::Orientation;
+use crate::plan::JpegPlan;
 use crate::raster::Raster;
 use crate::scaler::Scaler;
 use crate::{ImageError, MAX_PIXELS};
 
-pub(super) fn decode(content: impl BufRead, width: u32) -> Result<(Raster, Orientation), ImageError> {
+pub(super) fn decode(
+    content: impl BufRead,
+    JpegPlan { goal, reduced }: &JpegPlan,
+) -> Result<(Raster, Orientation), ImageError> {
     let mut decoder = Decoder::new(content);
     decoder.set_max_decoding_buffer_size(MAX_PIXELS as usize * 4);
     decoder.read_info()?;
     let no_info = || ImageError::undecodable("no frame");
     let info = decoder.info().ok_or_else(no_info)?;
-    let goal = Goal::new((info.width.into(), info.height.into()), width, decoder.exif_data())?;
-    decoder.scale(goal.copy.0 as u16, goal.copy.1 as u16)?;
+    if (u32::from(info.width), u32::from(info.height)) != goal.image {
+        return Err(ImageError::undecodable("two sizes are stated"));
+    }
+    decoder.scale(reduced.0 as u16, reduced.1 as u16)?;
     let pixels = decoder.decode()?;
     let info = decoder.info().ok_or_else(no_info)?;
+    // Frees the coefficients.
+    drop(decoder);
     let reduced = (u32::from(info.width), u32::from(info.height));
     // The decoder rounds up. One axis may still lack a pixel.
     let copy = (goal.copy.0.min(reduced.0), goal.copy.1.min(reduced.1));

@@ -9,38 +9,21 @@ mod webp;
 
 use std::io::{BufRead, Seek};
 
-use crate::exif::{self, Orientation};
-use crate::fit::{check_size, fit};
+use crate::ImageError;
+use crate::exif::Orientation;
+use crate::plan::{Method, Plan};
 use crate::raster::Raster;
-use crate::{Format, ImageError};
 
-/// Returns the pixels of a copy that is at most `width` pixels wide, in the orientation in which it is shown.
+/// Returns the pixels of a copy, in the orientation in which it is shown. The plan is that of this content.
 ///
 /// # Errors
 /// If the image has too many pixels, or cannot be decoded.
-pub(crate) fn decode(content: impl BufRead + Seek, format: Format, width: u32) -> Result<Raster, ImageError> {
-    let (raster, orientation) = match format {
-        Format::Jpeg => jpeg::decode(content, width)?,
-        Format::Png => png::decode(content, width)?,
-        Format::Gif => (gif::decode(content, width)?, Orientation::default()),
-        Format::WebP => webp::decode(content, width)?,
+pub(crate) fn decode(content: impl BufRead + Seek, plan: &Plan) -> Result<Raster, ImageError> {
+    let (raster, orientation) = match &plan.method {
+        Method::Jpeg(jpeg) => jpeg::decode(content, jpeg)?,
+        Method::Png => png::decode(content, plan.max_width)?,
+        Method::Gif => (gif::decode(content, plan.max_width)?, Orientation::default()),
+        Method::WebP(size) => webp::decode(content, *size, plan.max_width)?,
     };
     Ok(raster.turned(orientation).without_unused_alpha())
-}
-
-/// The sizes of an image and of its copy, and how the copy is turned.
-#[derive(Clone, Copy)]
-struct Goal {
-    image: (u32, u32),
-    copy: (u32, u32),
-    orientation: Orientation,
-}
-
-impl Goal {
-    /// Checks the size of the image. `tiff` is its EXIF data.
-    fn new(image: (u32, u32), max_width: u32, tiff: Option<&[u8]>) -> Result<Self, ImageError> {
-        check_size(image.0, image.1)?;
-        let orientation = tiff.map(exif::orientation).unwrap_or_default();
-        Ok(Self { image, copy: fit(image.0, image.1, max_width, orientation), orientation })
-    }
 }

@@ -4,17 +4,15 @@ use std::io::{BufRead, Seek};
 
 use png::{ColorType, Decoder, Limits, Transformations};
 
-use super::Goal;
 use crate::exif::Orientation;
+use crate::fit::Goal;
+use crate::plan::MAX_PNG_CHUNK_BYTES;
 use crate::raster::Raster;
 use crate::scaler::Scaler;
 use crate::{ImageError, MAX_PIXELS};
 
-/// Bytes that the decoder may allocate besides the pixels.
-const MAX_DECODER_BYTES: usize = 32 << 20;
-
 pub(super) fn decode(content: impl BufRead + Seek, width: u32) -> Result<(Raster, Orientation), ImageError> {
-    let mut decoder = Decoder::new_with_limits(content, Limits { bytes: MAX_DECODER_BYTES });
+    let mut decoder = Decoder::new_with_limits(content, Limits { bytes: MAX_PNG_CHUNK_BYTES });
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
     // 8 bits per channel, without a palette.

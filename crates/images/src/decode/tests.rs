@@ -4,12 +4,12 @@ use std::io::Cursor;
 
 use proptest::prelude::*;
 
-use super::decode;
 use crate::raster::Raster;
-use crate::{Encoding, Format, ImageError, samples, shrink};
+use crate::samples::{self, decode};
+use crate::{CopyJob, Encoding, Format, ImageError};
 
 fn decoded(content: &[u8], format: Format, width: u32) -> Raster {
-    decode(Cursor::new(content), format, width).unwrap()
+    decode(content, format, width).unwrap()
 }
 
 /// Asserts that the raster looks like the sample: red grows to the right, green downwards.
@@ -56,7 +56,7 @@ fn gray_images_and_palettes_are_decoded() {
 #[test]
 fn copies_have_the_encoding_that_fits() {
     let encoded = |content: Vec<u8>, format, encoding| {
-        let encoded = shrink(Cursor::new(content), format, 160, encoding).unwrap();
+        let encoded = CopyJob::new(Cursor::new(content), format, 160).unwrap().run(encoding).unwrap();
         assert!(!encoded.content.is_empty());
         encoded.media_type
     };
@@ -116,7 +116,7 @@ fn large_images_are_refused() {
     let frame = jpeg.windows(2).position(|marker| marker == [0xff, 0xc0]).unwrap();
     jpeg[frame + 5..frame + 9].copy_from_slice(&[0xff, 0xff, 0xff, 0xff]);
     for (content, format) in [(png, Format::Png), (gif, Format::Gif), (jpeg, Format::Jpeg)] {
-        let error = decode(Cursor::new(content), format, 160).unwrap_err();
+        let error = decode(&content, format, 160).unwrap_err();
         assert!(
             matches!(error, ImageError::TooManyPixels(pixels) if pixels >= 100_000_000),
             "{format:?} {error}"
@@ -140,7 +140,7 @@ proptest! {
             let length = damaged.len();
             damaged[at % length] = value;
             damaged.truncate(cut % length);
-            match decode(Cursor::new(damaged), format, 20) {
+            match decode(&damaged, format, 20) {
                 Ok(raster) => prop_assert!(raster.width <= 20),
                 Err(ImageError::Io(error)) => prop_assert!(false, "{error}"),
                 Err(_) => {}

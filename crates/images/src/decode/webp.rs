@@ -4,24 +4,27 @@ use std::io::{BufRead, Read, Seek};
 
 use webpx::{Decoder, DecoderConfig, Limits};
 
-use super::Goal;
 use crate::ImageError;
 use crate::exif::Orientation;
+use crate::fit::{Goal, check_size};
 use crate::metadata::riff;
+use crate::plan::MAX_WEBP_BYTES;
 use crate::raster::Raster;
 
-/// The decoder needs the whole content in memory.
-const MAX_BYTES: u64 = 64 << 20;
-
-pub(super) fn decode(content: impl BufRead + Seek, width: u32) -> Result<(Raster, Orientation), ImageError> {
+/// Decodes an image whose header states this size.
+pub(super) fn decode(
+    content: impl BufRead + Seek,
+    size: (u32, u32),
+    max_width: u32,
+) -> Result<(Raster, Orientation), ImageError> {
     let mut bytes = Vec::new();
-    let read = content.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    if read as u64 > MAX_BYTES {
-        return Err(ImageError::undecodable("too many bytes"));
-    }
+    content.take(MAX_WEBP_BYTES).read_to_end(&mut bytes)?;
     let decoder = Decoder::new(&bytes).map_err(ImageError::undecodable)?;
     let info = decoder.info();
-    let goal = Goal::new((info.width, info.height), width, riff::exif(&bytes))?;
+    if (info.width, info.height) != size {
+        return Err(ImageError::undecodable("two sizes are stated"));
+    }
+    let goal = Goal::new(size, max_width, riff::exif(&bytes))?;
     if !info.has_animation {
         return Ok((scaled(&bytes, goal.copy)?, goal.orientation));
     }
@@ -29,14 +32,14 @@ pub(super) fn decode(content: impl BufRead + Seek, width: u32) -> Result<(Raster
     // The image of the frame states its own size.
     let image = Decoder::new(&frame.image).map_err(ImageError::undecodable)?;
     let size = (image.info().width, image.info().height);
-    Goal::new(size, width, None)?;
+    check_size(size)?;
+    if size.0 > goal.image.0 || size.1 > goal.image.1 {
+        return Err(ImageError::undecodable("the image is larger than its canvas"));
+    }
     let reduce =
         |side: u32, copy: u32, image: u32| (u64::from(side) * u64::from(copy) / u64::from(image)) as u32;
     let (copy, canvas) = (goal.copy, goal.image);
     let reduced = (reduce(size.0, copy.0, canvas.0).max(1), reduce(size.1, copy.1, canvas.1).max(1));
-    if reduced.0 > copy.0 || reduced.1 > copy.1 {
-        return Err(ImageError::undecodable("the image is larger than its canvas"));
-    }
     let image = with_alpha(scaled(&frame.image, reduced)?);
     let mut raster = Raster::new(copy.0, copy.1, 4);
     raster.paste(&image, reduce(frame.left, copy.0, canvas.0), reduce(frame.top, copy.1, canvas.1));

@@ -2,19 +2,24 @@
 
 use std::io::{self, Read, Seek};
 
-use super::Edit;
-use super::reader::Reader;
+use super::edits::Edits;
+use super::trailing::remove_trailing;
+use crate::reader::Reader;
 
 const SIGNATURE_BYTES: u64 = 6;
 const XMP: &[u8] = b"\x0bXMP DataXMP";
 
-pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Vec<Edit>> {
-    let mut edits = Vec::new();
+pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Edits> {
+    let mut edits = Edits::default();
     reader.seek(SIGNATURE_BYTES)?;
     let Some(screen) = reader.array::<7>()? else { return Ok(edits) };
     skip_palette(reader, screen[4])?;
     loop {
         let start = reader.position();
+        if edits.is_full() {
+            edits.remove(start, reader.size);
+            break;
+        }
         match reader.byte()? {
             // An extension: its kind, then blocks.
             Some(0x21) => {
@@ -24,7 +29,7 @@ pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Vec<Edit
                 reader.seek(blocks)?;
                 skip_blocks(reader)?;
                 if is_xmp {
-                    edits.push(Edit::remove(start, reader.position()));
+                    edits.remove(start, reader.position());
                 }
             }
             // An image: position and size, a palette, the size of codes, then blocks.
@@ -35,7 +40,7 @@ pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Vec<Edit
                 skip_blocks(reader)?;
             }
             Some(0x3b) => {
-                edits.extend(reader.trailing()?);
+                remove_trailing(reader, &mut edits)?;
                 break;
             }
             _ => break,

@@ -2,11 +2,12 @@
 
 use std::io::{self, Read, Seek};
 
-use super::Edit;
-use super::reader::Reader;
-use crate::exif::{self, Cleaned};
+use super::edits::Edits;
+use super::exif_replacement;
+use super::trailing::remove_trailing;
+use crate::reader::Reader;
+use crate::segments::{APP1, EOI, EXIF, next_segment};
 
-const EXIF: &[u8] = b"Exif\0\0";
 /// The beginnings of XMP data, and of its further segments, in `APP1`.
 const XMP: [&[u8]; 2] = [b"http://ns.adobe.com/xap/1.0/\0", b"http://ns.adobe.com/xmp/extension/\0"];
 /// The beginnings of Photoshop resources, which contain the IPTC data, in `APP13`.
@@ -16,70 +17,50 @@ const FURTHER_IMAGES: &[u8] = b"MPF\0";
 /// Bytes of the longest of these texts.
 const PREFIX_BYTES: u64 = 40;
 
-const SOI: u8 = 0xd8;
-const EOI: u8 = 0xd9;
-const APP1: u8 = 0xe1;
 const APP2: u8 = 0xe2;
 const APP13: u8 = 0xed;
 
-pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Vec<Edit>> {
-    let (mut edits, mut index) = (Vec::new(), None);
-    // Decoders skip bytes that are no markers, and so does this.
-    while reader.skip_to(0xff)? {
-        let start = reader.position();
-        let mut marker = reader.byte()?;
-        while marker == Some(0xff) {
-            marker = reader.byte()?;
+pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Edits> {
+    let (mut edits, mut index) = (Edits::default(), None);
+    while let Some(segment) = next_segment(reader)? {
+        let (start, end) = (segment.start, segment.end);
+        if edits.is_full() {
+            edits.remove(start, reader.size);
+            break;
         }
-        let Some(marker) = marker else { break };
-        match marker {
-            // A byte of a scan, or a marker without a segment.
-            0 | 1 | 0xd0..=SOI => continue,
-            EOI => {
-                if let Some(trailing) = reader.trailing()? {
-                    edits.push(trailing);
-                    edits.extend(index);
-                }
-                break;
-            }
-            _ => {}
-        }
-        let Some(length) = reader.array()?.map(u16::from_be_bytes).filter(|length| *length >= 2) else {
-            continue;
-        };
-        let payload = reader.position();
-        let end = (payload + u64::from(length) - 2).min(reader.size);
-        if matches!(marker, APP1 | APP2 | APP13) {
-            let prefix = reader.bytes(PREFIX_BYTES.min(end - payload))?;
-            let begins = |text: &&[u8]| prefix.starts_with(text);
-            if marker == APP1 && begins(&EXIF) {
-                reader.seek(payload + EXIF.len() as u64)?;
-                let tiff = reader.bytes(end.saturating_sub(reader.position()))?;
-                edits.extend(exif_edit(&tiff, start, end));
-            } else if (marker == APP1 && XMP.iter().any(begins))
-                || (marker == APP13 && PHOTOSHOP.iter().any(begins))
+        if segment.marker == EOI {
+            if remove_trailing(reader, &mut edits)?
+                && let Some((start, end)) = index
             {
-                edits.push(Edit::remove(start, end));
-            } else if marker == APP2 && begins(&FURTHER_IMAGES) {
-                index = Some(Edit::remove(start, end));
+                edits.remove(start, end);
+            }
+            break;
+        }
+        if matches!(segment.marker, APP1 | APP2 | APP13) {
+            let prefix = reader.bytes(PREFIX_BYTES.min(segment.payload_bytes()))?;
+            let begins = |text: &&[u8]| prefix.starts_with(text);
+            if segment.marker == APP1 && begins(&EXIF) {
+                reader.seek(segment.payload + EXIF.len() as u64)?;
+                let tiff = reader.bytes(end.saturating_sub(reader.position()))?;
+                if let Some(tiff) = exif_replacement(&tiff) {
+                    edits.replace(start, end, exif_segment(&tiff));
+                }
+            } else if (segment.marker == APP1 && XMP.iter().any(begins))
+                || (segment.marker == APP13 && PHOTOSHOP.iter().any(begins))
+            {
+                edits.remove(start, end);
+            } else if segment.marker == APP2 && begins(&FURTHER_IMAGES) {
+                index = Some((start, end));
             }
         }
-        // The bytes of a scan follow its segment. They have no markers except those that `continue` above.
         reader.seek(end)?;
     }
     Ok(edits)
 }
 
-/// Returns the change of an EXIF segment.
-fn exif_edit(tiff: &[u8], start: u64, end: u64) -> Option<Edit> {
-    let tiff = match exif::cleaned(tiff) {
-        Cleaned::Unchanged => return None,
-        Cleaned::Changed(changed) => changed,
-        Cleaned::Unreadable => exif::minimal(exif::orientation(tiff)),
-    };
-    let mut replacement = vec![0xff, APP1];
-    replacement.extend(u16::try_from(2 + EXIF.len() + tiff.len()).ok()?.to_be_bytes());
-    replacement.extend(EXIF);
-    replacement.extend(tiff);
-    Some(Edit { start, end, replacement })
+/// Returns a segment with EXIF data, or nothing if there is no data.
+fn exif_segment(tiff: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(2 + EXIF.len() + tiff.len());
+    let Some(length) = length.ok().filter(|_| !tiff.is_empty()) else { return Vec::new() };
+    [&[0xff, APP1][..], &length.to_be_bytes(), EXIF, tiff].concat()
 }

@@ -1,19 +1,26 @@
 //! Finds personal metadata in images: positions in EXIF data, and all XMP and IPTC data. The caller writes a copy of
-//! the content without it. Nothing is decoded, and at most one segment or chunk is in memory.
+//! the content without it. Nothing is decoded. At most one segment or chunk is in memory, and the EXIF data that is
+//! changed. The work is proportional to the length of the content, also for content that was made to take long.
 
+#[cfg(test)]
+mod crafted_tests;
+mod edits;
 mod gif;
 mod iso;
 mod jpeg;
 mod png;
-mod reader;
 pub(crate) mod riff;
 #[cfg(test)]
 mod tests;
+mod trailing;
 mod webp;
 
 use std::io::{self, Read, Seek};
 
-use reader::Reader;
+pub use edits::Edit;
+
+use crate::exif::{self, Cleaned, Orientation};
+use crate::reader::Reader;
 
 /// A format whose metadata is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,27 +51,11 @@ impl MetadataFormat {
     }
 }
 
-/// A change of content: the bytes from `start` to `end` are replaced.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edit {
-    /// The first byte that is replaced.
-    pub start: u64,
-    /// The byte after the last one that is replaced.
-    pub end: u64,
-    /// What stands there instead.
-    pub replacement: Vec<u8>,
-}
-
-impl Edit {
-    fn remove(start: u64, end: u64) -> Self {
-        Self { start, end, replacement: Vec::new() }
-    }
-}
-
 /// Returns the changes that remove positions, XMP and IPTC data, in the order of the content. Content without such data
 /// has none. The orientation and the colour profile stay.
 ///
-/// Content that is damaged is searched as far as it can be read.
+/// Content that is damaged is searched as far as it can be read. Of content with thousands of separate pieces of such
+/// data, which no camera writes, the rest is removed.
 ///
 /// # Errors
 /// If the content cannot be read.
@@ -77,15 +68,19 @@ pub fn find_metadata(content: impl Read + Seek, format: MetadataFormat) -> io::R
         MetadataFormat::WebP => webp::find(&mut reader),
         MetadataFormat::Iso => iso::find(&mut reader),
     };
-    let mut edits = found?;
-    edits.sort_by_key(|edit| edit.start);
-    // Neighbours become one, so that many small segments need little memory.
-    edits.dedup_by(|next, edit| {
-        let joins = edit.end == next.start && edit.replacement.is_empty() && next.replacement.is_empty();
-        if joins {
-            edit.end = next.end;
+    Ok(found?.into_sorted())
+}
+
+/// Returns what EXIF data is replaced by: `None` if it stays, and nothing if it is removed. Data that cannot be read is
+/// replaced by the orientation alone, if it states one.
+fn exif_replacement(tiff: &[u8]) -> Option<Vec<u8>> {
+    match exif::cleaned(tiff) {
+        Cleaned::Unchanged => None,
+        Cleaned::Changed(changed) => Some(changed),
+        Cleaned::Unreadable => {
+            let orientation = exif::orientation(tiff);
+            let is_stated = orientation != Orientation::default();
+            Some(if is_stated { exif::minimal(orientation) } else { Vec::new() })
         }
-        joins
-    });
-    Ok(edits)
+    }
 }

@@ -2,9 +2,10 @@
 
 use std::io::{self, Read, Seek};
 
-use super::Edit;
-use super::reader::Reader;
-use crate::exif::{self, Cleaned};
+use super::edits::Edits;
+use super::exif_replacement;
+use super::trailing::remove_trailing;
+use crate::reader::Reader;
 
 const SIGNATURE_BYTES: u64 = 8;
 /// Larger EXIF data is removed. JPEG allows 64 KiB.
@@ -17,11 +18,15 @@ const XMP: &[u8] = b"XML:com.adobe.xmp";
 const RAW_PROFILE: &[u8] = b"Raw profile type ";
 const RAW_COLORS: [&[u8]; 2] = [b"Raw profile type icc", b"Raw profile type icm"];
 
-pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Vec<Edit>> {
-    let mut edits = Vec::new();
+pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Edits> {
+    let mut edits = Edits::default();
     reader.seek(SIGNATURE_BYTES)?;
     loop {
         let start = reader.position();
+        if edits.is_full() {
+            edits.remove(start, reader.size);
+            break;
+        }
         let Some(length) = reader.array()?.map(u32::from_be_bytes) else { break };
         let Some(kind) = reader.array::<4>()? else { break };
         let data = reader.position();
@@ -29,19 +34,21 @@ pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Vec<Edit
         match &kind {
             b"IEND" => {
                 reader.seek(end)?;
-                edits.extend(reader.trailing()?);
+                remove_trailing(reader, &mut edits)?;
                 break;
             }
             b"eXIf" if u64::from(length) <= MAX_EXIF_BYTES => {
-                let tiff = reader.bytes(length.into())?;
-                edits.extend(exif_edit(&tiff, start, end));
+                if let Some(tiff) = exif_replacement(&reader.bytes(length.into())?) {
+                    let replacement = if tiff.is_empty() { tiff } else { chunk(*b"eXIf", &tiff) };
+                    edits.replace(start, end, replacement);
+                }
             }
-            b"eXIf" => edits.push(Edit::remove(start, end)),
+            b"eXIf" => edits.remove(start, end),
             b"tEXt" | b"zTXt" | b"iTXt" => {
                 let text = reader.bytes(KEYWORD_BYTES.min(length.into()))?;
                 let keyword = text.split(|byte| *byte == 0).next().unwrap_or_default();
                 if keyword == XMP || (keyword.starts_with(RAW_PROFILE) && !RAW_COLORS.contains(&keyword)) {
-                    edits.push(Edit::remove(start, end));
+                    edits.remove(start, end);
                 }
             }
             _ => {}
@@ -49,16 +56,6 @@ pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Vec<Edit
         reader.seek(end)?;
     }
     Ok(edits)
-}
-
-/// Returns the change of an EXIF chunk.
-fn exif_edit(tiff: &[u8], start: u64, end: u64) -> Option<Edit> {
-    let tiff = match exif::cleaned(tiff) {
-        Cleaned::Unchanged => return None,
-        Cleaned::Changed(changed) => changed,
-        Cleaned::Unreadable => exif::minimal(exif::orientation(tiff)),
-    };
-    Some(Edit { start, end, replacement: chunk(*b"eXIf", &tiff) })
 }
 
 /// Returns a chunk.

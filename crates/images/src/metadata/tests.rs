@@ -5,16 +5,15 @@ use std::io::Cursor;
 use proptest::prelude::*;
 
 use super::{MetadataFormat, find_metadata, png};
-use crate::decode::decode;
+use crate::Format;
 use crate::exif::{self, Orientation};
-use crate::samples::{self, exif_with_position};
-use crate::{Format, samples::pixels};
+use crate::samples::{self, decode, exif_with_position, pixels};
 
 const SECRETS: [&[u8]; 4] = [b"SECRET-POSITION", b"SECRET-XMP", b"SECRET-IPTC", b"SECRET-TRAILER"];
 const XMP: &[u8] = b"<x:xmpmeta>SECRET-XMP</x:xmpmeta>";
 
 /// Returns the content without its metadata.
-fn stripped(content: &[u8], format: MetadataFormat) -> Vec<u8> {
+pub(super) fn stripped(content: &[u8], format: MetadataFormat) -> Vec<u8> {
     let (mut result, mut position) = (Vec::new(), 0);
     for edit in find_metadata(Cursor::new(content), format).unwrap() {
         assert!(edit.start >= position && edit.end >= edit.start, "edits overlap");
@@ -30,7 +29,7 @@ fn has_secret(content: &[u8]) -> bool {
     SECRETS.iter().any(|secret| content.windows(secret.len()).any(|window| window == *secret))
 }
 
-fn segment(marker: u8, payload: &[u8]) -> Vec<u8> {
+pub(super) fn segment(marker: u8, payload: &[u8]) -> Vec<u8> {
     let length = u16::try_from(payload.len() + 2).unwrap();
     [&[0xff, marker][..], &length.to_be_bytes(), payload].concat()
 }
@@ -46,7 +45,7 @@ fn jpeg(orientation: u8, is_progressive: bool) -> Vec<u8> {
     [&image[..2], &exif, &xmp, &iptc, &comment, &image[2..], &trailer].concat()
 }
 
-fn png_with(chunks: &[([u8; 4], Vec<u8>)]) -> Vec<u8> {
+pub(super) fn png_with(chunks: &[([u8; 4], Vec<u8>)]) -> Vec<u8> {
     let image = samples::png(20, 14, ::png::ColorType::Rgba);
     // After the signature and the header.
     let mut content = image[..33].to_vec();
@@ -81,7 +80,7 @@ fn metadata_of_jpeg_is_removed() {
         let content = jpeg(6, is_progressive);
         let result = stripped(&content, MetadataFormat::Jpeg);
         assert!(has_secret(&content) && !has_secret(&result), "progressive: {is_progressive}");
-        let decoded = |content: &[u8]| decode(Cursor::new(content), Format::Jpeg, 640).unwrap();
+        let decoded = |content: &[u8]| decode(content, Format::Jpeg, 640).unwrap();
         assert_eq!(decoded(&content), decoded(&result));
         assert_eq!((decoded(&result).width, decoded(&result).height), (30, 48), "the orientation stays");
         let has = |text: &[u8]| result.windows(text.len()).any(|window| window == text);
@@ -101,7 +100,7 @@ fn metadata_of_png_is_removed() {
     let result = stripped(&content, MetadataFormat::Png);
     assert!(has_secret(&content) && !has_secret(&result));
     assert!(result.windows(9).any(|window| window == b"Title\0Cow"));
-    let decoded = |content: &[u8]| decode(Cursor::new(content), Format::Png, 640).unwrap();
+    let decoded = |content: &[u8]| decode(content, Format::Png, 640).unwrap();
     assert_eq!(decoded(&content), decoded(&result));
     assert_eq!(decoded(&result).width, 14);
 }
@@ -113,9 +112,9 @@ fn metadata_of_webp_is_removed() {
     assert!(has_secret(&content) && !has_secret(&result));
     assert_eq!(result[20] & 0x0c, 0x08, "the flag of EXIF data stays");
     assert_eq!(u32::from_le_bytes(result[4..8].try_into().unwrap()) as usize, result.len() - 8);
-    let decoded = |content: &[u8]| decode(Cursor::new(content), Format::WebP, 640).unwrap();
+    let decoded = |content: &[u8]| decode(content, Format::WebP, 640).unwrap();
     assert_eq!(decoded(&content), decoded(&result));
-    let untouched = decode(Cursor::new(samples::webp(20, 14, 4)), Format::WebP, 640).unwrap();
+    let untouched = decode(&samples::webp(20, 14, 4), Format::WebP, 640).unwrap();
     assert_eq!(decoded(&result), untouched.turned(Orientation::new(3).unwrap()));
 }
 
@@ -175,7 +174,7 @@ proptest! {
             let result = stripped(&content, format);
             prop_assert!(!has_secret(&result));
             prop_assert_eq!(stripped(&result, format), result.clone(), "nothing is left to remove");
-            let decoded = |content: &[u8]| decode(Cursor::new(content), image, 640).unwrap();
+            let decoded = |content: &[u8]| decode(content, image, 640).unwrap();
             prop_assert_eq!(decoded(&content), decoded(&result));
         }
     }

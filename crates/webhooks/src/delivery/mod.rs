@@ -9,4 +9,4 @@ pub(crate) mod store;
 pub(crate) use channel::Receivers;
 pub(crate) use maintenance::{DISABLED, maintain};
 pub(crate) use model::WebhookDelivery;
-pub use personal_data::{DELIVERY_RECORDS, rewrite_deliveries};
+pub use personal_data::{DELIVERY_COPIES, DELIVERY_RECORDS, queue_erasure};

@@ -35,5 +35,6 @@ pub(crate) fn record_kinds() -> Vec<RecordKind> {
             list: store::list_notifications,
             erase: store::erase_notifications,
         },
+        webhooks::DELIVERY_COPIES,
     ]
 }

@@ -23,6 +23,14 @@ async fn send_to_driver(app: &App, id: &str, driver: &str) {
     app.post("/v1/loads/send-to-driver").by(&User::of("grain")).json(&form).send().await.ok();
 }
 
+/// Begins an erasure that makes the id of the user `erased-before`.
+fn begin_erasure(app: &App, backend: Backend) {
+    let hash = URL_SAFE_NO_PAD.encode(Sha256::digest(ErasedUser::ID));
+    let (schema, begun) = if backend == Backend::Postgres { ("logistics.", "now()") } else { ("", "0") };
+    app.database
+        .execute(&format!("INSERT INTO {schema}erasures VALUES ('{hash}', 'erased-before', {begun})"));
+}
+
 /// The ids of loads that concern the user.
 struct Loads {
     own: String,
@@ -157,13 +165,90 @@ testkit::on_both! {
         let app = app(backend).await;
         let zeph = ErasedUser::of("grain");
         let first = app.post("/v1/loads/organiser").by(&zeph).json(&organiser_form()).send().await.ok();
-        let schema = if backend == Backend::Postgres { "logistics." } else { "" };
-        let hash = URL_SAFE_NO_PAD.encode(Sha256::digest(ErasedUser::ID));
-        let begun = if backend == Backend::Postgres { "now()" } else { "0" };
-        app.database.execute(&format!("INSERT INTO {schema}erasures VALUES ('{hash}', 'erased-before', {begun})"));
+        begin_erasure(&app, backend);
         assert_eq!(ErasedUser::erase(&app).await, 1);
         assert_eq!(events(&app, first["id"].as_str().unwrap()).await[0]["userId"], "erased-before");
+        let schema = if backend == Backend::Postgres { "logistics." } else { "" };
         assert_eq!(app.database.count(&format!("{schema}erasures")), 0);
+    }
+
+    /// An erasure was interrupted, and its user still has a valid token.
+    async fn records_that_came_back_do_not_stop_an_erasure(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let (zeph, colleague) = (ErasedUser::of("grain"), User::of("grain"));
+        let file = system.add_with_name("ticket.jpg", &zeph, ErasedUser::NAME);
+        let load = create(&app, &zeph, &with_file(organiser_form(), &file)).await;
+        send_to_driver(&app, &load, ErasedUser::ID).await;
+        begin_erasure(&app, backend);
+        let schema = if backend == Backend::Postgres { "logistics." } else { "" };
+        for (table, column) in [("load_drivers", "driver_id"), ("notifications", "recipient_id"), ("file_uploaders", "user_id")] {
+            let erase = format!("UPDATE {schema}{table} SET {column} = 'erased-before' WHERE {column} = '{}'", ErasedUser::ID);
+            app.database.execute(&erase);
+        }
+        // The first notification is as a finished transaction of the erasure leaves it.
+        app.database.execute(&format!("UPDATE {schema}notifications SET collapses = NULL"));
+        send_to_driver(&app, &load, ErasedUser::ID).await;
+        patch(&app, &colleague, &load, &json!({"files": []})).await.ok();
+        patch(&app, &colleague, &load, &json!({"files": [{"id": file}]})).await.ok();
+        assert_eq!((ErasedUser::count(&app).await["drivers"], ErasedUser::count(&app).await["files"]), (1, 1));
+        // Two notifications of the load become those of one erased driver.
+        assert_eq!(ErasedUser::count(&app).await["notifications"], 1);
+        ErasedUser::erase(&app).await;
+        ErasedUser::assert_erased(&app).await;
+        let drivers = app.get(&format!("/v1/loads/{load}/drivers")).by(&User::admin()).send().await.ok();
+        assert_eq!((drivers.as_array().unwrap().len(), &drivers[0]["driverId"]), (1, &json!("erased-before")));
+        let notified = app.get(&format!("/v1/loads/{load}/notifications")).by(&User::admin()).send().await.ok();
+        let recipients: Vec<_> = notified.as_array().unwrap().iter().map(|sent| &sent["recipientId"]).collect();
+        assert_eq!(recipients, ["erased-before"; 2]);
+        let load = app.get(&format!("/v1/loads/{load}")).by(&colleague).send().await.ok();
+        assert_eq!(load["files"][0]["userName"], "erased user");
+    }
+
+    async fn two_pending_notifications_of_a_load_are_erased(backend) {
+        let app = app(backend).await;
+        let load = create_load(&app).await;
+        send_to_driver(&app, &load, ErasedUser::ID).await;
+        begin_erasure(&app, backend);
+        // Erases the first notification in a request of its own.
+        ErasedUser::erase(&app).await;
+        begin_erasure(&app, backend);
+        send_to_driver(&app, &load, ErasedUser::ID).await;
+        ErasedUser::erase(&app).await;
+        ErasedUser::assert_erased(&app).await;
+        let schema = if backend == Backend::Postgres { "logistics." } else { "" };
+        assert_eq!(app.database.count(&format!("{schema}notifications WHERE recipient_id = 'erased-before'")), 2);
+    }
+
+    async fn deliveries_of_a_load_are_erased_however_many_they_are(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let (zeph, colleague) = (ErasedUser::of("grain"), User::of("grain"));
+        let hook = json!({"url": "https://127-0-0-1.invalid/", "events": ["load.created"]});
+        app.post("/v1/webhooks").by(&colleague).json(&hook).send().await.ok();
+        let file = system.add_with_name("ticket.jpg", &zeph, ErasedUser::NAME);
+        create(&app, &colleague, &with_file(organiser_form(), &file)).await;
+        let (schema, id, numbers) = match backend {
+            Backend::Sqlite => (
+                "", "randomblob(16)",
+                // As the service does: moved rows leave no copies in the file.
+                "PRAGMA secure_delete = ON; WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < 250)",
+            ),
+            Backend::Postgres => {
+                ("logistics.", "gen_random_uuid()", "WITH numbers AS (SELECT generate_series(1, 250) AS i)")
+            }
+        };
+        app.database.execute(&format!(
+            "{numbers} INSERT INTO {schema}webhook_deliveries (id, webhook_id, event, status, attempts, created_at,
+                pending_since, body)
+             SELECT {id}, webhook_id, event, 'delivered', 1, created_at, pending_since, body
+             FROM {schema}webhook_deliveries, numbers"
+        ));
+        app.record_statements();
+        assert_eq!(ErasedUser::erase(&app).await, 1, "deliveries are not counted");
+        ErasedUser::assert_indexed(&app);
+        ErasedUser::assert_erased(&app).await;
+        let deliveries = format!("{schema}webhook_deliveries");
+        assert_eq!(app.database.count(&deliveries), 251);
+        assert_eq!(app.database.count(&format!("{schema}delivery_erasures")), 0);
     }
 
     async fn loads_stay_usable_while_a_user_is_erased(backend) {

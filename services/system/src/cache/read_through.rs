@@ -49,31 +49,24 @@ impl Cache {
     pub async fn open(settings: &Settings) -> anyhow::Result<Self> {
         let ttl = Self::lifetime(settings)?;
         Ok(match settings.cache_url.expose_secret() {
-            IN_MEMORY => Self::in_memory(settings, ttl),
+            IN_MEMORY => Self(Arc::new(MemoryBackend::new(settings.cache_bytes, ttl))),
             url => Self(Arc::new(RedisBackend::open(url, &settings.cache_prefix, ttl).await?)),
         })
     }
 
-    /// Opens a cache in memory, whatever `service.cache_url` names.
-    fn in_memory(settings: &Settings, ttl: Duration) -> Self {
-        Self(Arc::new(MemoryBackend::new(settings.cache_bytes, ttl)))
-    }
-
-    /// Checks the settings of the cache, and for `check-config` that Redis answers. Returns a cache for other checks.
-    ///
-    /// # Errors
-    /// As [`Cache::open`].
-    pub(crate) async fn check(settings: &Settings, checks: &mut Checks) -> anyhow::Result<Self> {
-        let ttl = Self::lifetime(settings)?;
+    /// Checks the settings of the cache, and that Redis answers if there is one.
+    pub(crate) async fn check(settings: &Settings, checks: &mut Checks) {
+        let remedy = format!("start Redis, or change {}", setting("cache_url"));
         let url = settings.cache_url.expose_secret();
-        if url == IN_MEMORY {
-            checks.run("cache", "", async { Ok("in the memory of the service".to_owned()) }).await;
-        } else {
-            let check = RedisBackend::check(url)?;
-            let remedy = format!("start Redis, or change {}", setting("cache_url"));
-            checks.run_online("cache", &remedy, check).await;
+        let check = if url == IN_MEMORY { Ok(None) } else { RedisBackend::check(url).map(Some) };
+        // Invalid settings fail also without a network.
+        match Self::lifetime(settings).and(check) {
+            Err(error) => checks.run("cache", &remedy, async { Err(error) }).await,
+            Ok(None) => {
+                checks.run("cache", &remedy, async { Ok("in the memory of the service".to_owned()) }).await;
+            }
+            Ok(Some(check)) => checks.run_online("cache", &remedy, check).await,
         }
-        Ok(Self::in_memory(settings, ttl))
     }
 
     /// Checks the settings of the cache, except its URL. Returns the lifetime of entries.

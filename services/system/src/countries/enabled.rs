@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
+use common::cli::Checks;
 use serde::Deserialize;
 
 use crate::Settings;
@@ -33,6 +34,13 @@ pub(crate) fn read_enabled(settings: &Settings) -> anyhow::Result<BTreeSet<Strin
         );
     }
     Ok(codes)
+}
+
+/// Checks that the codes can be read.
+pub(crate) async fn check(settings: &Settings, checks: &mut Checks) {
+    let remedy = format!("change {} or {}", setting("enabled_countries"), setting("countries_file"));
+    let found = read_enabled(settings).map(|codes| format!("{} enabled", codes.len()));
+    checks.run("countries", &remedy, async { found }).await;
 }
 
 fn read_file(path: &Path) -> anyhow::Result<Vec<String>> {

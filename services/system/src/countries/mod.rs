@@ -5,7 +5,7 @@ mod handlers;
 mod model;
 mod store;
 
-pub(crate) use enabled::read_enabled;
+pub(crate) use enabled::{check, read_enabled};
 pub(crate) use handlers::routes;
 pub(crate) use model::parse_country_code;
 pub(crate) use store::Countries;

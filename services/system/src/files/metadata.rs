@@ -4,106 +4,136 @@ use std::fs::File as DiskFile;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{Caller, Error};
-use database::{Database, Id};
+use common::Error;
+use database::Database;
 use images::{Edit, MetadataFormat, find_metadata};
 
 use super::content::{ContentName, ContentStore, Staged};
 use super::contents::store::find_usable_names;
+use super::core_permits::CorePermits;
 use super::form::UploadedPart;
 use super::model::{File, Upload};
-use super::store;
-use super::stored_contents::StoredContents;
 use super::stripped_files::{StrippedFile, StrippedFiles};
 
-/// Removes the metadata of the parts of an upload whose files every caller may download. Content without metadata keeps
-/// its bytes.
-///
-/// # Errors
-/// 503 if the disk is unavailable.
-pub(super) async fn strip_upload(
-    store: &ContentStore,
-    upload: &mut Upload,
-    parts: &mut [UploadedPart],
-) -> Result<(), Error> {
-    for (file, part) in upload.files_mut().zip(parts) {
-        if !file.is_public() {
-            continue;
-        }
-        let content = part.content.file();
-        if let Some(stripped) = stripped(store, &content, part.content.size, &file.content_type).await? {
-            file.hash.clone_from(&stripped.hash);
-            file.size = stripped.size.cast_signed();
-            part.content = stripped;
-        }
-    }
-    Ok(())
+/// How long a request waits until an image can be searched.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
+
+const BUSY: &str = "Too many images are being searched for personal metadata: try again later.";
+
+/// Removes metadata from images. Clones share the limits on how many are searched at once.
+#[derive(Clone)]
+pub(crate) struct MetadataStripper {
+    store: ContentStore,
+    cores: Arc<CorePermits>,
 }
 
-/// Stores contents without metadata for those of these files that the caller may share and that not every caller may
-/// download yet. `grace` is the grace period of the sweep.
-///
-/// # Errors
-/// 500 if a content is missing, 503 if the database, the content store or the disk is unavailable.
-pub(super) async fn strip_private(
-    db: &Database,
-    content_store: &ContentStore,
-    caller: &Caller,
-    ids: &[Id],
-    grace: Duration,
-) -> Result<StrippedFiles, Error> {
-    let (caller, ids) = (caller.clone(), ids.to_vec());
-    let private = db.read(move |c| store::find_private(c, &caller, &ids)).await?;
-    let (mut files, mut contents) = (Vec::new(), Vec::new());
-    for (file, name) in private {
-        if let Some(content) = strip_stored(content_store, &file, &name).await? {
+impl MetadataStripper {
+    /// Creates the stripper of the contents in a store.
+    pub(crate) fn new(store: ContentStore) -> Self {
+        Self { store, cores: Arc::default() }
+    }
+
+    /// Removes the metadata of the parts of an upload whose files every caller may download. Content without metadata
+    /// keeps its bytes. `tenant` is that of the caller.
+    ///
+    /// # Errors
+    /// 503 if the disk is unavailable or too many images are being searched.
+    pub(super) async fn strip_upload(
+        &self,
+        tenant: &str,
+        upload: &mut Upload,
+        parts: &mut [UploadedPart],
+    ) -> Result<(), Error> {
+        for (file, part) in upload.files_mut().zip(parts) {
+            if !file.is_public() {
+                continue;
+            }
+            let content = part.content.file();
+            if let Some(stripped) = self.strip(tenant, content, part.content.size, file).await? {
+                file.hash.clone_from(&stripped.hash);
+                file.size = stripped.size.cast_signed();
+                part.content = stripped;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores contents without metadata for these files. On an error, removes those that were stored. `grace` is the
+    /// grace period of the sweep.
+    ///
+    /// # Errors
+    /// 500 if a content is missing; 503 if the database, the content store or the disk is unavailable, or too many
+    /// images are being searched.
+    pub(super) async fn strip_stored(
+        &self,
+        db: &Database,
+        tenant: &str,
+        files: Vec<(File, ContentName)>,
+        grace: Duration,
+    ) -> Result<StrippedFiles, Error> {
+        let mut stripped = StrippedFiles::new(grace);
+        for (file, name) in files {
+            if let Err(error) = self.add(db, tenant, file, &name, &mut stripped).await {
+                stripped.contents.discard(&self.store).await;
+                return Err(error);
+            }
+        }
+        Ok(stripped)
+    }
+
+    async fn add(
+        &self,
+        db: &Database,
+        tenant: &str,
+        file: File,
+        name: &ContentName,
+        stripped: &mut StrippedFiles,
+    ) -> Result<(), Error> {
+        let size = file.size.cast_unsigned();
+        let content = Arc::new(self.store.open_content(name, size).await?);
+        if let Some(content) = self.strip(tenant, content, size, &file).await? {
             let (hash, size) = (content.hash.clone(), content.size.cast_signed());
-            files.push(StrippedFile { id: file.id, from: file.hash, hash, size });
-            contents.push(content);
+            let hashes = [hash.clone()];
+            let mut names = db.read(move |c| find_usable_names(c, &hashes)).await?;
+            stripped.contents.add(&self.store, content, names.remove(&hash)).await?;
+            stripped.files.push(StrippedFile { id: file.id, from: file.hash, hash, size });
         }
+        stripped.examined.push(file.id);
+        Ok(())
     }
-    if files.is_empty() {
-        return Ok(StrippedFiles::default());
-    }
-    let hashes: Vec<_> = files.iter().map(|file| file.hash.clone()).collect();
-    let names = db.read(move |c| find_usable_names(c, &hashes)).await?;
-    let contents = StoredContents::store_all(content_store, contents, names, grace).await?;
-    Ok(StrippedFiles { contents: Some(contents), files })
-}
 
-/// Returns the stripped content of a file in the store. `None` if there is nothing to remove.
-async fn strip_stored(
-    store: &ContentStore,
-    file: &File,
-    name: &ContentName,
-) -> Result<Option<Staged>, Error> {
-    if MetadataFormat::of(&file.content_type).is_none() {
-        return Ok(None);
+    /// Returns a copy of the content of a file without metadata. `None` if there is none, or if the content is no
+    /// image.
+    async fn strip(
+        &self,
+        tenant: &str,
+        content: Arc<DiskFile>,
+        size: u64,
+        file: &File,
+    ) -> Result<Option<Staged>, Error> {
+        let Some(format) = MetadataFormat::of(&file.content_type) else { return Ok(None) };
+        let edits = self.find(tenant, content.clone(), format).await?;
+        if edits.is_empty() {
+            return Ok(None);
+        }
+        let mut staging = self.store.stage();
+        staging.push_edited(&content, size, edits).await?;
+        staging.finish().await.map(Some)
     }
-    let size = file.size.cast_unsigned();
-    let content = Arc::new(store.open_content(name, size).await?);
-    stripped(store, &content, size, &file.content_type).await
-}
 
-/// Returns a copy of an image without metadata. `None` if there is none, or if the content is no image.
-async fn stripped(
-    store: &ContentStore,
-    content: &Arc<DiskFile>,
-    size: u64,
-    media_type: &str,
-) -> Result<Option<Staged>, Error> {
-    let Some(format) = MetadataFormat::of(media_type) else { return Ok(None) };
-    let edits = find(content.clone(), format).await?;
-    if edits.is_empty() {
-        return Ok(None);
+    /// Searches an image. That keeps a core busy for up to some tenths of a second.
+    async fn find(
+        &self,
+        tenant: &str,
+        content: Arc<DiskFile>,
+        format: MetadataFormat,
+    ) -> Result<Vec<Edit>, Error> {
+        let permit = self.cores.acquire(tenant, WAIT_TIMEOUT).await.ok_or(Error::Busy(BUSY))?;
+        let found = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            find_metadata(&*content, format)
+        });
+        let found = found.await.map_err(|error| Error::Internal(error.into()))?;
+        found.map_err(|error| Error::Unavailable(error.into(), "The disk for uploads"))
     }
-    let mut staging = store.stage();
-    staging.push_edited(content, size, edits).await?;
-    staging.finish().await.map(Some)
-}
-
-async fn find(content: Arc<DiskFile>, format: MetadataFormat) -> Result<Vec<Edit>, Error> {
-    let found = tokio::task::spawn_blocking(move || find_metadata(&*content, format)).await;
-    let found = found.map_err(|error| Error::Internal(error.into()))?;
-    found.map_err(|error| Error::Unavailable(error.into(), "The disk for uploads"))
 }

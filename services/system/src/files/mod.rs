@@ -6,15 +6,18 @@
 
 pub(crate) mod content;
 pub(crate) mod contents;
+mod core_permits;
 mod demo;
 mod form;
 mod handlers;
+mod ids;
 pub(crate) mod images;
 mod kind;
 pub(crate) mod large_responses;
 pub(crate) mod links;
-mod metadata;
+pub(crate) mod metadata;
 mod model;
+mod publish;
 mod resolve;
 mod responses;
 pub(crate) mod scan;

@@ -11,7 +11,7 @@ use super::kind::{Bucket, FileType};
 /// The maximum number of organisations that a file is shared with. `*` counts as one.
 pub(crate) const MAX_ORGANISATIONS: usize = 200;
 /// The entry that means every organisation.
-pub(super) const EVERYBODY: &str = "*";
+const EVERYBODY: &str = "*";
 
 /// The organisations that a file is shared with, without duplicates. `*` means everybody.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,6 +113,11 @@ impl File {
     /// Returns true if every caller may download the file.
     pub(crate) fn is_public(&self) -> bool {
         self.kind.is_open() || self.organisations.includes_everybody()
+    }
+
+    /// Returns true if the content is an image.
+    pub(crate) fn is_image(&self) -> bool {
+        self.content_type.starts_with("image/")
     }
 
     /// Returns true if the caller may download the file and read its information.

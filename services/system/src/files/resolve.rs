@@ -1,18 +1,17 @@
 //! Resolving files, and sharing them, in one database call.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use common::Error;
 use database::{AnyConnection, Database, Id};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::content::ContentStore;
+use super::content::ContentName;
 use super::form::ResolveFiles;
 use super::large_responses::{LargeResponses, LimitedResponse, Permit};
-use super::metadata::strip_private;
+use super::model::File;
 use super::responses::{FileView, resolved};
-use super::sharing::Sharing;
+use super::sharing::{ShareFailure, Sharing};
 use super::store;
 use super::stripped_files::StrippedFiles;
 
@@ -21,54 +20,57 @@ pub(super) struct ResolveJob {
     ids: Vec<Id>,
     sharing: Sharing,
     view: FileView,
-    /// New contents of files that become public.
-    stripped: StrippedFiles,
-    /// Counts the call against its tenant's limit. The job owns the permit, because the database continues to work for
-    /// a client that has disconnected.
+}
+
+/// What running a job results in.
+pub(super) enum Resolution {
+    /// The response.
+    Done(LimitedResponse),
+    /// Nothing was changed, because these images would become public, and were not searched for personal metadata yet.
+    /// With the names of their contents.
+    Unstripped(Vec<(File, ContentName)>),
+}
+
+/// One run of a job. Owns everything, because the database continues to work for a client that has disconnected.
+struct Run {
+    job: Arc<ResolveJob>,
+    stripped: Option<Arc<StrippedFiles>>,
+    /// Counts the run against its tenant's limit.
     _tenant_permit: OwnedSemaphorePermit,
 }
 
 impl ResolveJob {
     /// Creates the job for a request.
-    pub(super) fn new(request: ResolveFiles, view: FileView, tenant_permit: OwnedSemaphorePermit) -> Self {
+    pub(super) fn new(request: ResolveFiles, view: FileView) -> Self {
         let (ids, sharing) = request.into_parts();
-        Self { ids, sharing, view, stripped: StrippedFiles::default(), _tenant_permit: tenant_permit }
+        Self { ids, sharing, view }
     }
 
-    /// Prepares contents without metadata if the files are shared with everybody. `grace` is the grace period of the
-    /// sweep.
-    ///
-    /// # Errors
-    /// 503 if the database, the content store or the disk is unavailable.
-    pub(super) async fn strip(
-        mut self,
-        db: &Database,
-        contents: &ContentStore,
-        grace: Duration,
-    ) -> Result<Self, Error> {
-        if self.sharing.adds_everybody() {
-            let Self { ids, view, .. } = &self;
-            self.stripped = strip_private(db, contents, &view.caller, ids, grace).await?;
-        }
-        Ok(self)
+    /// Returns the tenant of the caller.
+    pub(super) fn tenant(&self) -> String {
+        self.view.caller.tenant()
     }
 
-    /// Returns true if the contents of files are replaced.
-    pub(super) fn replaces_contents(&self) -> bool {
-        self.stripped.contents.is_some()
-    }
-
-    /// Finds or shares the files.
+    /// Finds or shares the files. `stripped` has the images that were searched for metadata; `None` if they need not
+    /// be.
     ///
     /// # Errors
     /// 400 if a file would be shared with too many organisations, 429 and 503 if no permit for a large response becomes
     /// free.
-    pub(super) async fn run(self, db: &Database, large: &LargeResponses) -> Result<LimitedResponse, Error> {
-        let job = Arc::new(self);
-        let tenant = job.view.caller.tenant();
-        large.run(&tenant, async |permit| job.clone().attempt(db, large, permit).await).await
+    pub(super) async fn run(
+        self: Arc<Self>,
+        db: &Database,
+        large: &LargeResponses,
+        tenant_permit: OwnedSemaphorePermit,
+        stripped: Option<Arc<StrippedFiles>>,
+    ) -> Result<Resolution, Error> {
+        let tenant = self.tenant();
+        let run = Arc::new(Run { job: self, stripped, _tenant_permit: tenant_permit });
+        large.run(&tenant, async |permit| run.clone().attempt(db, large, permit).await).await
     }
+}
 
+impl Run {
     /// Runs the job once. Queries the size of the response first: if it is large and no permit is free, loads and
     /// changes no files. The files of a brief response are loaded without a permit, but only while a database
     /// connection works for the call.
@@ -77,10 +79,10 @@ impl ResolveJob {
         db: &Database,
         large: &LargeResponses,
         permit: Option<Permit>,
-    ) -> Result<LimitedResponse, Error> {
-        let (large, only_reads) = (large.clone(), self.sharing.is_empty());
-        let work = move |c: &mut AnyConnection| {
-            let Self { ids, sharing, view, stripped, .. } = &*self;
+    ) -> Result<Resolution, Error> {
+        let (large, only_reads) = (large.clone(), self.job.sharing.is_empty());
+        let work = move |c: &mut AnyConnection| -> Result<_, ShareFailure> {
+            let ResolveJob { ids, sharing, view } = &*self.job;
             let mut permit = permit.clone();
             if view.may_be_large(ids) {
                 let bytes = store::organisations_size(c, ids)? + sharing.added_size(ids.len());
@@ -89,10 +91,15 @@ impl ResolveJob {
             let files = if only_reads {
                 store::find_usable(c, &view.caller, ids)?
             } else {
-                store::share(c, &view.caller, ids, sharing, stripped)?
+                store::share(c, &view.caller, ids, sharing, self.stripped.as_deref())?
             };
-            resolved(ids, files, view, &large, permit.as_ref())
+            Ok(resolved(ids, files, view, &large, permit.as_ref())?)
         };
-        if only_reads { db.read(work).await } else { db.write(work).await }
+        let result = if only_reads { db.read(work).await } else { db.write(work).await };
+        match result {
+            Ok(response) => Ok(Resolution::Done(response)),
+            Err(ShareFailure::Unstripped(files)) => Ok(Resolution::Unstripped(files)),
+            Err(ShareFailure::Error(error)) => Err(error),
+        }
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use actix_web::web::Bytes;
 use anyhow::{Context, anyhow, bail, ensure};
 use common::Error;
+use common::cli::Checks;
 use common::http::explain_unresolved;
 use common::validation::{Code, ValidationErrors};
 use futures_util::{Stream, StreamExt};
@@ -19,6 +20,7 @@ use url::Url;
 
 use super::form::UploadedPart;
 use crate::Settings;
+use crate::config::setting;
 
 /// The name of the scanner in error messages.
 const SCANNER: &str = "The virus scanner";
@@ -78,9 +80,20 @@ impl Scanner {
     /// One sentence that says which setting to change.
     pub(crate) fn open(settings: &Settings) -> anyhow::Result<Option<Self>> {
         let Some(url) = &settings.scan_url else { return Ok(None) };
-        let expected = "service.scan_url must be tcp://HOST:3310 or unix:///run/clamav/clamd.ctl";
-        let address = Self::address(url).context(expected)?;
+        let expected =
+            || format!("{} must be tcp://HOST:3310 or unix:///run/clamav/clamd.ctl", setting("scan_url"));
+        let address = Self::address(url).with_context(expected)?;
         Ok(Some(Self { address, scan_timeout: Duration::from_secs(settings.scan_seconds) }))
+    }
+
+    /// Checks the setting, and that clamd answers, if there is one.
+    pub(crate) async fn check_config(settings: &Settings, checks: &mut Checks) {
+        let remedy = format!("start clamd, or change {}", setting("scan_url"));
+        match Self::open(settings) {
+            Ok(None) => {}
+            Ok(Some(scanner)) => checks.run_online("scanner", &remedy, scanner.check()).await,
+            Err(error) => checks.run("scanner", &remedy, async { Err(error) }).await,
+        }
     }
 
     fn address(url: &Url) -> anyhow::Result<Address> {
@@ -103,7 +116,7 @@ impl Scanner {
     ///
     /// # Errors
     /// If clamd cannot be reached or does not reply with `PONG`.
-    pub(crate) async fn check(&self) -> anyhow::Result<String> {
+    async fn check(&self) -> anyhow::Result<String> {
         let mut socket = self.connect().await?;
         socket.write_all(b"zPING\0").await?;
         let reply = read_reply(socket).await?;

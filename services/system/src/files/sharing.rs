@@ -2,10 +2,11 @@
 
 use common::Error;
 use common::validation::{Code, ValidationErrors};
-use database::Id;
+use database::{DatabaseFailure, Id};
 use serde_json::json;
 
-use super::model::{EVERYBODY, MAX_ORGANISATIONS, Organisations};
+use super::content::ContentName;
+use super::model::{File, MAX_ORGANISATIONS, Organisations};
 
 /// A change of the organisations that files are shared with. No organisation is in both lists.
 #[derive(Default)]
@@ -29,11 +30,6 @@ impl Sharing {
     /// Returns true if organisations would be added.
     pub(super) fn adds(&self) -> bool {
         !self.share.is_empty()
-    }
-
-    /// Returns true if the files would be shared with everybody.
-    pub(super) fn adds_everybody(&self) -> bool {
-        self.share.iter().any(|organisation| organisation == EVERYBODY)
     }
 
     /// Returns the maximum number of bytes that the change adds to a JSON response with this many files, without JSON
@@ -79,5 +75,35 @@ impl TooManyOrganisations {
         let data = json!({ "maximum": MAX_ORGANISATIONS, "ids": ids });
         errors.push_with("shareWith", Code::Length, message, data);
         Error::Validation(errors)
+    }
+}
+
+/// Why the sharing of files was not changed.
+pub(super) enum ShareFailure {
+    /// These files are images that would become public, and were not searched for personal metadata yet. With the names
+    /// of their contents.
+    Unstripped(Vec<(File, ContentName)>),
+    /// Another reason.
+    Error(Error),
+}
+
+impl From<Error> for ShareFailure {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<database::Error> for ShareFailure {
+    fn from(error: database::Error) -> Self {
+        Self::Error(error.into())
+    }
+}
+
+impl DatabaseFailure for ShareFailure {
+    fn database(&self) -> Option<&database::Error> {
+        match self {
+            Self::Unstripped(_) => None,
+            Self::Error(error) => error.database(),
+        }
     }
 }

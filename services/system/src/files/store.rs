@@ -11,9 +11,9 @@ use diesel::sql_types::{BigInt, Nullable};
 use super::content::ContentName;
 use super::contents::store as contents;
 use super::model::{File, Upload, name_key};
-use super::sharing::{Sharing, TooManyOrganisations};
+use super::sharing::{ShareFailure, Sharing, TooManyOrganisations};
 use super::stored_contents::StoredContents;
-use super::stripped_files::{StrippedFile, StrippedFiles};
+use super::stripped_files::StrippedFiles;
 use crate::schema::{contents as content_rows, files};
 
 /// The operation of the idempotency keys that store the ids of sharings.
@@ -25,7 +25,7 @@ const SHARE_OPERATION: &str = "share files";
 /// 503 if the contents were stored so long ago that the sweep might remove them, or if one of them was retired
 /// meanwhile.
 pub(super) fn create(c: &mut AnyConnection, upload: &Upload, stored: &StoredContents) -> Result<(), Error> {
-    create_contents(c, stored)?;
+    create_contents(c, stored, |_| true)?;
     for file in upload.files() {
         let row = (
             files::id.eq(file.id),
@@ -47,18 +47,22 @@ pub(super) fn create(c: &mut AnyConnection, upload: &Upload, stored: &StoredCont
     Ok(())
 }
 
-/// Creates the rows of contents.
+/// Creates the rows of those contents that files get.
 ///
 /// # Errors
 /// 503 if the contents were stored so long ago that the sweep might remove them, or if one of them was retired
 /// meanwhile.
-fn create_contents(c: &mut AnyConnection, stored: &StoredContents) -> Result<(), Error> {
+fn create_contents(
+    c: &mut AnyConnection,
+    stored: &StoredContents,
+    is_needed: impl Fn(&ContentName) -> bool,
+) -> Result<(), Error> {
     stored.check_not_expired()?;
-    for name in &stored.reused {
+    for name in stored.reused.iter().filter(|name| is_needed(name)) {
         contents::check_in_use(c, name)?;
     }
     // Single-row inserts use cached prepared statements. Most uploads have one file.
-    for name in &stored.new {
+    for name in stored.new.iter().filter(|name| is_needed(name)) {
         contents::create(c, name)?;
     }
     Ok(())
@@ -124,6 +128,15 @@ pub(super) fn find_linkable(c: &mut AnyConnection, caller: &Caller, ids: &[Id]) 
     Ok(find_usable(c, caller, ids)?.into_iter().map(|file| file.id).collect())
 }
 
+/// Returns those of these files that are images that are shared with everybody, in the order of `ids`. Archived files
+/// are not among them.
+pub(super) fn find_public_images(c: &mut AnyConnection, ids: &[Id]) -> Result<Vec<Id>, Error> {
+    let found = find_all(c, ids)?.into_iter();
+    let is_shared = |file: &File| file.organisations.includes_everybody() && file.is_image();
+    let public = found.filter(|file| file.archived_at.is_none() && is_shared(file));
+    Ok(public.map(|file| file.id).collect())
+}
+
 /// Returns true if there is a file with this id.
 pub(super) fn exists(c: &mut AnyConnection, id: Id) -> Result<bool, Error> {
     Ok(diesel::select(diesel::dsl::exists(files::table.find(id))).get_result(c)?)
@@ -161,21 +174,6 @@ pub(super) fn find_all(c: &mut AnyConnection, ids: &[Id]) -> Result<Vec<File>, E
     Ok(ids.iter().filter_map(|id| by_id.remove(id)).collect())
 }
 
-/// Finds those of these files that the caller may share and that not every caller may download, and the names of their
-/// contents. Archived files are not among them.
-pub(super) fn find_private(
-    c: &mut AnyConnection,
-    caller: &Caller,
-    ids: &[Id],
-) -> Result<Vec<(File, ContentName)>, Error> {
-    let mut found = find_usable(c, caller, ids)?;
-    found.retain(|file| file.is_own_of(caller) && !file.is_public());
-    let hashes: Vec<_> = found.iter().map(|file| file.hash.clone()).collect();
-    let names = contents::find_names(c, &hashes)?;
-    let with_name = |file: File| names.get(&file.hash).cloned().map(|name| (file, name));
-    Ok(found.into_iter().filter_map(with_name).collect())
-}
-
 /// Returns the size in bytes of the organisation lists of these files: an upper bound of their size in a response.
 pub(super) fn organisations_size(c: &mut AnyConnection, ids: &[Id]) -> Result<usize, Error> {
     let size = sql::<Nullable<BigInt>>("SUM(octet_length(CAST(organisations AS TEXT)))");
@@ -183,20 +181,22 @@ pub(super) fn organisations_size(c: &mut AnyConnection, ids: &[Id]) -> Result<us
     Ok(size.and_then(|size| usize::try_from(size).ok()).unwrap_or_default())
 }
 
-/// Changes the sharing of the caller's own files among these, and returns the same files as [`find_usable`].
+/// Changes the sharing of the caller's own files among these, and returns the same files as [`find_usable`]. `stripped`
+/// has the images that were searched for metadata; `None` if they need not be.
 ///
 /// Reads and writes in one transaction. PostgreSQL repeats the transaction if another one changes a file meanwhile. So
 /// concurrent calls cannot exceed the limit together.
 ///
 /// # Errors
-/// 400 if a file would be shared with too many organisations. Then nothing is changed.
+/// [`ShareFailure::Unstripped`] if images that were not searched would become public, and 400 if a file would be shared
+/// with too many organisations. Then nothing is changed.
 pub(super) fn share(
     c: &mut AnyConnection,
     caller: &Caller,
     ids: &[Id],
     sharing: &Sharing,
-    stripped: &StrippedFiles,
-) -> Result<Vec<File>, Error> {
+    stripped: Option<&StrippedFiles>,
+) -> Result<Vec<File>, ShareFailure> {
     let mut found = find_usable(c, caller, ids)?;
     if sharing.all_or_nothing && found.len() < ids.len() {
         return Ok(found);
@@ -207,24 +207,55 @@ pub(super) fn share(
     };
     // The files of a load are usually shared with the same organisations: updates all files with equal lists at once.
     let mut changes = HashMap::<String, Vec<Id>>::new();
-    let mut full = Vec::new();
+    let (mut full, mut unstripped) = (Vec::new(), Vec::new());
     for file in found.iter_mut().filter(|file| file.is_own_of(caller)) {
+        let was_public = file.is_public();
         match sharing.apply(&mut file.organisations, repeat) {
             Ok(false) => {}
-            Ok(true) => changes.entry(Json::of(&file.organisations)?.0).or_default().push(file.id),
+            Ok(true) => {
+                changes
+                    .entry(Json::of(&file.organisations).map_err(Error::from)?.0)
+                    .or_default()
+                    .push(file.id);
+            }
             Err(TooManyOrganisations) => full.push(file.id),
+        }
+        let becomes_public = !was_public && file.is_public();
+        if becomes_public && stripped.is_some_and(|stripped| stripped.lacks(file)) {
+            unstripped.push(file.clone());
         }
     }
     if !full.is_empty() {
-        return Err(TooManyOrganisations::error(&full));
+        return Err(TooManyOrganisations::error(&full).into());
+    }
+    if !unstripped.is_empty() {
+        return Err(ShareFailure::Unstripped(with_contents(c, unstripped)?));
     }
     for (list, ids) in changes {
-        diesel::update(files::table.filter(files::id.eq_any(ids)))
-            .set(files::organisations.eq(Json(list)))
-            .execute(c)?;
+        set_organisations(c, list, ids)?;
     }
-    replace_contents(c, &mut found, stripped)?;
+    if let Some(stripped) = stripped {
+        replace_contents(c, &mut found, stripped)?;
+    }
     Ok(found)
+}
+
+/// Sets the organisations of files to this list, a JSON array.
+fn set_organisations(c: &mut AnyConnection, list: String, ids: Vec<Id>) -> Result<(), Error> {
+    let changed = files::table.filter(files::id.eq_any(ids));
+    diesel::update(changed).set(files::organisations.eq(Json(list))).execute(c)?;
+    Ok(())
+}
+
+/// Returns files with the names of their contents.
+fn with_contents(c: &mut AnyConnection, files: Vec<File>) -> Result<Vec<(File, ContentName)>, Error> {
+    let hashes: Vec<_> = files.iter().map(|file| file.hash.clone()).collect();
+    let names = contents::find_names(c, &hashes)?;
+    let with_name = |file: File| match names.get(&file.hash) {
+        Some(name) => Ok((file, name.clone())),
+        None => Err(Error::Internal(anyhow::anyhow!("the file {} has no content", file.id))),
+    };
+    files.into_iter().map(with_name).collect()
 }
 
 /// Gives those of these files that every caller may download now their contents without metadata. Retires the contents
@@ -234,18 +265,20 @@ fn replace_contents(
     found: &mut [File],
     stripped: &StrippedFiles,
 ) -> Result<(), Error> {
-    let Some(stored) = &stripped.contents else { return Ok(()) };
-    create_contents(c, stored)?;
-    for StrippedFile { id, from, hash, size } in &stripped.files {
-        let Some(file) = found.iter_mut().find(|file| file.id == *id && file.hash == *from) else { continue };
-        if file.is_public() {
-            diesel::update(files::table.find(id))
-                .set((files::hash.eq(hash), files::size.eq(*size)))
-                .execute(c)?;
-            file.hash.clone_from(hash);
-            file.size = *size;
-            contents::retire_unused(c, from)?;
-        }
+    let mut changes: Vec<_> =
+        found.iter_mut().filter_map(|file| stripped.find(file).map(|content| (file, content))).collect();
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let is_needed = |name: &ContentName| changes.iter().any(|(_, content)| content.hash == name.hash());
+    create_contents(c, &stripped.contents, is_needed)?;
+    for (file, content) in &mut changes {
+        diesel::update(files::table.find(file.id))
+            .set((files::hash.eq(&content.hash), files::size.eq(content.size)))
+            .execute(c)?;
+        file.hash.clone_from(&content.hash);
+        file.size = content.size;
+        contents::retire_unused(c, &content.from)?;
     }
     Ok(())
 }

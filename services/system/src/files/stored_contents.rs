@@ -1,4 +1,4 @@
-//! Putting the contents of an upload into the content store.
+//! Putting contents into the content store.
 
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
@@ -8,8 +8,7 @@ use common::Error;
 use super::content::{ContentName, ContentStore, Staged};
 use super::form::UploadedPart;
 
-/// The contents of an upload, all of which are in the content store. Their rows must be created within half of the
-/// sweep's grace period.
+/// Contents that are in the content store. Their rows must be created within half of the sweep's grace period.
 pub(super) struct StoredContents {
     /// The names of the contents that were not in use before.
     pub new: Vec<ContentName>,
@@ -22,7 +21,12 @@ pub(super) struct StoredContents {
 }
 
 impl StoredContents {
-    /// Stores the contents of the parts of an upload, as [`store_all`](Self::store_all).
+    /// Creates an empty list. `grace` is the grace period of the sweep.
+    pub(super) fn new(grace: Duration) -> Self {
+        Self { new: Vec::new(), reused: Vec::new(), started: SystemTime::now(), max_age: grace / 2 }
+    }
+
+    /// Stores the contents of the parts of an upload. `names` has the names of contents that are in use, by hash.
     ///
     /// # Errors
     /// 503 if the content store is unavailable.
@@ -32,38 +36,47 @@ impl StoredContents {
         names: HashMap<String, ContentName>,
         grace: Duration,
     ) -> Result<Self, Error> {
-        let contents = parts.into_iter().map(|part| part.content).collect();
-        Self::store_all(content_store, contents, names, grace).await
+        let mut stored = Self::new(grace);
+        for part in parts {
+            let name = names.get(&part.content.hash).cloned();
+            stored.add(content_store, part.content, name).await?;
+        }
+        Ok(stored)
     }
 
-    /// Stores each content once. `names` has the names of contents that are in use, by hash. Such contents are stored
-    /// again only if the content store has lost them.
+    /// Stores a content, unless it was added already. `name` is its name if it is in use. Such content is stored again
+    /// only if the content store has lost it.
     ///
     /// # Errors
     /// 503 if the content store is unavailable.
-    pub(super) async fn store_all(
+    pub(super) async fn add(
+        &mut self,
         content_store: &ContentStore,
-        contents: Vec<Staged>,
-        mut names: HashMap<String, ContentName>,
-        grace: Duration,
-    ) -> Result<Self, Error> {
-        let (started, mut new, mut reused) = (SystemTime::now(), Vec::new(), Vec::new());
-        for content in contents {
-            let Some(name) = names.get(&content.hash) else {
-                let name = ContentName::new(&content.hash);
-                names.insert(content.hash.clone(), name.clone());
-                content_store.put(content, &name).await?;
-                new.push(name);
-                continue;
-            };
-            if !content_store.contains(name, content.size).await? {
-                content_store.put(content, name).await?;
-            }
-            if !new.contains(name) {
-                reused.push(name.clone());
-            }
+        content: Staged,
+        name: Option<ContentName>,
+    ) -> Result<(), Error> {
+        if self.new.iter().chain(&self.reused).any(|name| name.hash() == content.hash) {
+            return Ok(());
         }
-        Ok(Self { new, reused, started, max_age: grace / 2 })
+        let Some(name) = name else {
+            let name = ContentName::new(&content.hash);
+            // Before it is stored, so that what a failure leaves can be removed.
+            self.new.push(name.clone());
+            return content_store.put(content, &name).await;
+        };
+        if !content_store.contains(&name, content.size).await? {
+            content_store.put(content, &name).await?;
+        }
+        self.reused.push(name);
+        Ok(())
+    }
+
+    /// Removes the new contents, which have no rows. The sweep removes what is left.
+    pub(super) async fn discard(&self, content_store: &ContentStore) {
+        if let Err(error) = content_store.remove(self.new.clone()).await {
+            let error = format!("{:#}", anyhow::Error::from(error));
+            tracing::warn!(error, "contents that no file gets could not be removed");
+        }
     }
 
     /// Checks that the sweep cannot remove the contents yet.
@@ -87,10 +100,8 @@ mod tests {
     #[test]
     fn contents_expire_after_max_age() {
         let stored = |age| StoredContents {
-            new: Vec::new(),
-            reused: Vec::new(),
             started: SystemTime::now() - Duration::from_secs(age),
-            max_age: Duration::from_secs(30),
+            ..StoredContents::new(Duration::from_secs(60))
         };
         assert!(stored(0).check_not_expired().is_ok() && stored(20).check_not_expired().is_ok());
         assert!(matches!(stored(31).check_not_expired(), Err(Error::Unavailable(..))));

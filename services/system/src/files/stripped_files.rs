@@ -1,16 +1,21 @@
 //! Contents without metadata for files that are shared with everybody after their upload.
 
-use database::Id;
+use std::time::Duration;
 
+use database::Id;
+use images::MetadataFormat;
+
+use super::model::File;
 use super::stored_contents::StoredContents;
 
-/// New contents of files, which are in the content store already.
-#[derive(Default)]
+/// Files that were searched for metadata, and their new contents, which are in the content store already.
 pub(super) struct StrippedFiles {
-    /// `None` if no file needs another content.
-    pub(super) contents: Option<StoredContents>,
-    /// The files that need another content.
+    /// The files that were searched.
+    pub(super) examined: Vec<Id>,
+    /// Those of them that need another content.
     pub(super) files: Vec<StrippedFile>,
+    /// These contents.
+    pub(super) contents: StoredContents,
 }
 
 /// The new content of a file.
@@ -23,4 +28,23 @@ pub(super) struct StrippedFile {
     pub(super) hash: String,
     /// The size of the new content in bytes.
     pub(super) size: i64,
+}
+
+impl StrippedFiles {
+    /// Creates an empty list. `grace` is the grace period of the sweep.
+    pub(super) fn new(grace: Duration) -> Self {
+        Self { examined: Vec::new(), files: Vec::new(), contents: StoredContents::new(grace) }
+    }
+
+    /// Returns true if a file must be searched before every caller may download it.
+    pub(super) fn lacks(&self, file: &File) -> bool {
+        MetadataFormat::of(&file.content_type).is_some() && !self.examined.contains(&file.id)
+    }
+
+    /// Returns the new content of a file that is public, if it has one.
+    pub(super) fn find(&self, file: &File) -> Option<&StrippedFile> {
+        let stripped =
+            self.files.iter().find(|stripped| stripped.id == file.id && stripped.from == file.hash);
+        stripped.filter(|_| file.is_public())
+    }
 }

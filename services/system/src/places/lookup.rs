@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use common::Error;
+use common::cli::Checks;
 use futures_util::try_join;
 
 use super::cache_key;
@@ -35,6 +36,11 @@ impl Places {
     ) -> anyhow::Result<Self> {
         let Providers { words, geocoder, gazetteer } = Providers::open(settings, enabled, secrets)?;
         Ok(Self { words, geocoder, gazetteer, fallback: settings.address_fallback, cache })
+    }
+
+    /// Checks the settings of the providers. Calls none of them.
+    pub(crate) async fn check(settings: &Settings, secrets: &Arc<SecretReloader>, checks: &mut Checks) {
+        Providers::check(settings, secrets, checks).await;
     }
 
     /// Finds the location of a three-word address: the centre of its cell.

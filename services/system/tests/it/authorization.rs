@@ -63,6 +63,7 @@ testkit::on_both! {
                     .discloses("/v1/public/files/").denies(&elsewhere).denies(&alone).json(json!({"ids": [ids[0]]})),
             ])),
             ("download_file_public", AccessRule::Signed),
+            ("list_image_links_public", AccessRule::Public),
             // Files that are shared with an organisation are not among its own.
             ("list_files", AccessRule::Scoped(vec![
                 AccessCase::new("/v1/files", &[&ann, &farm, &admin]).discloses("secret paper")

@@ -116,8 +116,74 @@ fn each_failure_names_its_setting() {
     let store_url = "service.store_url (DROVER_SERVICE__STORE_URL)";
     settings([("SERVICE__STORE_URL", "file:///proc/no-such".into())]).assert_fails("store", &[store_url]);
     let bucket = S3::with_unique_prefix();
+    let unknown = [("SERVICE__STORE_ENDPOINT", format!("http://{UNKNOWN_HOST}:9000"))];
+    let unresolved = ["cannot be resolved", "service.store_endpoint"];
+    Deployment::new().with(s3(&bucket, "s3://any".into())).with(unknown).assert_fails("store", &unresolved);
     let missing = s3(&bucket, "s3://drover-no-such-bucket".into());
     Deployment::new().with(missing).assert_fails("store", &["drover-no-such-bucket", store_url]);
+}
+
+/// Invalid settings fail like dependencies that do not answer, also without a network, and the other checks run.
+#[test]
+fn each_invalid_setting_is_named_with_its_variable() {
+    let with = |pairs: &[(&'static str, &str)]| {
+        let mut deployment = Deployment::new();
+        deployment.settings.extend(pairs.iter().map(|(name, value)| (*name, (*value).to_owned())));
+        deployment
+    };
+    for (check, name, settings) in [
+        ("durations", "scan_seconds", &[("SERVICE__SCAN_SECONDS", "0")][..]),
+        ("cache", "cache_seconds", &[("SERVICE__CACHE_SECONDS", "0")]),
+        ("cache", "cache_prefix", &[("SERVICE__CACHE_PREFIX", " ")]),
+        ("cache", "cache_url", &[("SERVICE__CACHE_URL", "http://redis")]),
+        ("countries", "enabled_countries", &[("SERVICE__ENABLED_COUNTRIES", "GB,UK")]),
+        ("countries", "countries_file", &[("SERVICE__COUNTRIES_FILE", "/no/such/file")]),
+        ("words", "words_key", &[("SERVICE__WORDS_PROVIDER", "what3words")]),
+        ("addresses", "address_url", &[("SERVICE__ADDRESS_PROVIDER", "photon")]),
+        ("addresses", "address_key", &[("SERVICE__ADDRESS_PROVIDER", "loqate")]),
+        ("scanner", "scan_url", &[("SERVICE__SCAN_URL", "http://clamd:3310")]),
+    ] {
+        let deployment = with(settings);
+        let named = format!("service.{name} (DROVER_SERVICE__{})", name.to_uppercase());
+        for arguments in [&[][..], &["--offline"]] {
+            let output = deployment.run(arguments);
+            let failed: Vec<_> = output.stdout.lines().filter(|l| l.starts_with("failed ")).collect();
+            let begin = format!("failed {check}: ");
+            assert!(failed.len() == 1 && failed[0].starts_with(&begin), "{name}: {output:?}");
+            assert!(failed[0].contains(&named) && output.exit_code == Some(1), "{name}: {output:?}");
+            assert!(output.stdout.contains("\nok store: "), "the other checks ran: {output:?}");
+        }
+    }
+    let store =
+        |url: &str| Deployment::new().with([("SERVICE__STORE_URL", url.to_owned())]).run(&["--offline"]);
+    for url in ["files", "ftp://bucket", "s3://bucket?x", "file://"] {
+        let output = store(url);
+        let failed =
+            output.stdout.lines().find(|line| line.starts_with("failed store: ")).unwrap_or_default();
+        assert!(failed.contains("service.store_url (DROVER_SERVICE__STORE_URL)"), "{url}: {output:?}");
+    }
+    // Several at once.
+    let invalid = [("SERVICE__SCAN_SECONDS", "0"), ("SERVICE__CACHE_SECONDS", "0"), ("AUTH__ISSUER", "")];
+    let output = with(&invalid).run(&[]);
+    for check in ["keys", "durations", "cache"] {
+        assert!(output.stdout.contains(&format!("\nfailed {check}: ")), "{output:?}");
+    }
+    assert!(output.stderr.contains("DROVER_AUTH__ISSUER"), "{output:?}");
+}
+
+/// The settings of the keys fail like keys that cannot be read.
+#[test]
+fn invalid_settings_of_the_keys_fail_their_check() {
+    let url = ("AUTH__JWKS_URL", "https://login.example/jwks".to_owned());
+    let file_and_url = Deployment::new().with([url, ("AUTH__JWKS_FILE", "/keys.json".to_owned())]);
+    let output = file_and_url.run(&["--offline"]);
+    let failed: Vec<_> = output.stdout.lines().filter(|line| line.starts_with("failed ")).collect();
+    assert!(failed.len() == 1 && failed[0].starts_with("failed keys: "), "{output:?}");
+    assert!(failed[0].contains("not both") && failed[0].contains("DROVER_AUTH__JWKS_FILE"), "{output:?}");
+    assert!(
+        output.stdout.contains("\nok database: ") && output.stdout.contains("\nok store: "),
+        "{output:?}"
+    );
 }
 
 #[test]

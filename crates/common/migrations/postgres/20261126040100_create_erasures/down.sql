@@ -1,7 +1,4 @@
-DROP INDEX idempotency_keys_subject;
 ALTER TABLE idempotency_keys DROP COLUMN subject_id;
-DROP INDEX idempotency_keys_user;
-DROP INDEX due_shares_user;
 ALTER TABLE due_shares DROP COLUMN user_id;
 DROP TABLE erasures;
 DROP TABLE file_uploaders;

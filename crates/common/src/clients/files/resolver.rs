@@ -1,10 +1,11 @@
 //! The operation `POST /v1/files/resolve` of the system service, with timeouts, retries, limits for each tenant, a
 //! circuit breaker and a limit on the size of responses.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use database::Id;
+use parking_lot::Mutex;
 use reqwest::{Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
@@ -47,6 +48,8 @@ pub(super) struct Resolver {
     breaker: Breaker,
     /// The breaker of calls about public resources.
     pub(super) public_breaker: Breaker,
+    /// The time until which the system service limits calls about public resources.
+    pub(super) busy_until: Mutex<Option<Instant>>,
     large_responses: Semaphore,
     pub(super) tenant_calls: TenantLimits,
 }
@@ -96,6 +99,7 @@ impl Resolver {
             base: base.to_owned(),
             index: format!("{base}/").parse()?,
             public_breaker: Breaker::without_metrics(),
+            busy_until: Mutex::default(),
             resolve: format!("{base}/v1/files/resolve").parse()?,
             health: format!("{base}/healthz").parse()?,
             breaker: Breaker::new(),

@@ -76,6 +76,8 @@ pub fn erase_file_references(
         erase_in_responses(c, subject, erasure, &files)?;
     }
     for (subject, file) in &uploads {
+        // The file may have been added again since a part of this erasure that was committed.
+        diesel::delete(file_uploaders::table.find((&erasure.erased_id, *subject, *file))).execute(c)?;
         diesel::update(file_uploaders::table.find((&erasure.user_id, *subject, *file)))
             .set(u::user_id.eq(&erasure.erased_id))
             .execute(c)?;

@@ -24,7 +24,7 @@ const BATCH_SIZE: i64 = 500;
 pub struct IdentityColumns {
     /// The name of the table.
     pub table: &'static str,
-    /// The columns of the primary key, separated by commas.
+    /// The columns of a unique key, separated by commas: the one that contains the user id, if there is one.
     pub key: &'static str,
     /// The column with the user id. It has an index.
     pub user_id: &'static str,
@@ -35,20 +35,58 @@ pub struct IdentityColumns {
 impl IdentityColumns {
     /// Erases the user in up to 500 rows. Returns their number.
     ///
+    /// The user may get a row again that was erased before the erasure finished: a load is sent to the same driver once
+    /// more. Such a row is deleted, because both would have the same unique key.
+    ///
     /// # Errors
     /// If the database fails.
     pub fn erase(&self, c: &mut AnyConnection, erasure: &Erasure) -> Result<usize, Error> {
+        let renamed = self.rename(c, erasure)?;
+        if renamed > 0 || self.other_columns().is_none() {
+            return Ok(renamed);
+        }
+        // The rows that are left have an erased twin.
+        self.delete(c, erasure)
+    }
+
+    /// Returns the columns of the unique key besides the user id. `None` if the key does not contain the user id.
+    fn other_columns(&self) -> Option<impl Iterator<Item = &'static str>> {
+        let user_id = self.user_id;
+        let columns = || self.key.split(", ");
+        columns().any(|column| column == user_id).then(|| columns().filter(move |column| *column != user_id))
+    }
+
+    /// Replaces the user in up to 500 rows, except those whose key another row has then. Returns their number.
+    fn rename(&self, c: &mut AnyConnection, erasure: &Erasure) -> Result<usize, Error> {
         let Self { table, key, user_id, user_name } = self;
         // A user without a name stays so.
         let name = user_name.map_or_else(String::new, |name| {
             format!(", {name} = CASE WHEN {name} IS NULL THEN NULL ELSE '{ERASED_NAME}' END")
         });
+        let has_no_twin = self.other_columns().map_or_else(String::new, |others| {
+            let is_same =
+                others.map(|column| format!(" AND twin.{column} = mine.{column}")).collect::<Vec<_>>();
+            let is_same = is_same.concat();
+            format!(" AND NOT EXISTS (SELECT 1 FROM {table} AS twin WHERE twin.{user_id} = $1{is_same})")
+        });
         let update = format!(
             "UPDATE {table} SET {user_id} = $1{name} WHERE ({key}) IN \
-             (SELECT {key} FROM {table} WHERE {user_id} = $2 LIMIT {BATCH_SIZE})"
+             (SELECT {key} FROM {table} AS mine WHERE {user_id} = $2{has_no_twin} LIMIT {BATCH_SIZE})"
         );
         Ok(database::dispatch!(c, c => diesel::sql_query(update)
             .bind::<Text, _>(&erasure.erased_id)
+            .bind::<Text, _>(&erasure.user_id)
+            .execute(c))?)
+    }
+
+    /// Deletes up to 500 rows of the user. Returns their number.
+    fn delete(&self, c: &mut AnyConnection, erasure: &Erasure) -> Result<usize, Error> {
+        let Self { table, key, user_id, .. } = self;
+        let delete = format!(
+            "DELETE FROM {table} WHERE ({key}) IN \
+             (SELECT {key} FROM {table} WHERE {user_id} = $1 LIMIT {BATCH_SIZE})"
+        );
+        Ok(database::dispatch!(c, c => diesel::sql_query(delete)
             .bind::<Text, _>(&erasure.user_id)
             .execute(c))?)
     }
@@ -86,4 +124,55 @@ pub(super) fn finish(c: &mut AnyConnection, user_id: &str) -> Result<(), Error> 
 
 fn hash(user_id: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(user_id))
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::{Backend, TestDatabase};
+
+    use super::*;
+
+    testkit::on_both! {
+        async fn rows_that_came_back_during_an_erasure_are_deleted(backend) {
+            let test = TestDatabase::empty(backend).await;
+            let db = crate::migrations::tests::open(&test).await;
+            let table = if backend == Backend::Postgres { "common.seen" } else { "seen" };
+            test.execute(&format!(
+                "CREATE TABLE {table} (id INTEGER PRIMARY KEY, thing INTEGER NOT NULL, person TEXT NOT NULL, name TEXT,
+                    UNIQUE (thing, person));
+                 INSERT INTO {table} VALUES (1, 1, 'erased-1', 'erased user'), (2, 1, 'ann', 'Ann'), (3, 2, 'ann', 'Ann'),
+                    (4, 1, 'ben', 'Ben'), (5, 3, 'ann', NULL)"
+            ));
+            let erase = async |key: &'static str| {
+                let columns = IdentityColumns { table: "seen", key, user_id: "person", user_name: Some("name") };
+                let erasure = Erasure { user_id: "ann".into(), erased_id: "erased-1".into() };
+                db.write(move |c| columns.erase(c, &erasure)).await
+            };
+            assert!(erase("id").await.is_err(), "the key that makes the rows unique has to be named");
+            for expected in [2, 1, 0] {
+                assert_eq!(erase("thing, person").await.unwrap(), expected);
+            }
+            assert_eq!(test.count(&format!("{table} WHERE person = 'erased-1' AND name = 'erased user'")), 2);
+            assert_eq!(test.count(&format!("{table} WHERE person = 'erased-1' AND name IS NULL")), 1);
+            assert_eq!(test.count(&format!("{table} WHERE person = 'ben' AND name = 'Ben'")), 1);
+            assert_eq!(test.count(table), 4);
+        }
+
+        async fn a_batch_of_rows_that_came_back_is_limited(backend) {
+            let test = TestDatabase::empty(backend).await;
+            let db = crate::migrations::tests::open(&test).await;
+            let table = if backend == Backend::Postgres { "common.seen" } else { "seen" };
+            let rows = (0..1_100).map(|n| format!("({n}, 'ann'), ({n}, 'erased-1')")).collect::<Vec<_>>().join(", ");
+            test.execute(&format!(
+                "CREATE TABLE {table} (thing INTEGER, person TEXT, PRIMARY KEY (thing, person));
+                 INSERT INTO {table} VALUES {rows}, (1100, 'ann')"
+            ));
+            let columns = IdentityColumns { table: "seen", key: "thing, person", user_id: "person", user_name: None };
+            for expected in [1, 500, 500, 100, 0] {
+                let erasure = Erasure { user_id: "ann".into(), erased_id: "erased-1".into() };
+                assert_eq!(db.write(move |c| columns.erase(c, &erasure)).await.unwrap(), expected);
+            }
+            assert_eq!(test.count(table), 1_101);
+        }
+    }
 }

@@ -1,7 +1,7 @@
--- The deliveries about a load or listing, which an erasure of personal data rewrites. The expressions are those of the
--- queries (personal_data.rs).
+-- The deliveries about a load or listing, which an erasure of personal data rewrites in this order. The expressions are
+-- those of the queries (personal_data.rs).
 CREATE INDEX webhook_deliveries_subject ON webhook_deliveries
-    (COALESCE(json_extract(body, '$.data.load.id'), json_extract(body, '$.data.listing.id')));
+    (COALESCE(json_extract(body, '$.data.load.id'), json_extract(body, '$.data.listing.id')), webhook_id, id);
 -- The deliveries about a saved search of a user.
 CREATE INDEX webhook_deliveries_user ON webhook_deliveries (json_extract(body, '$.data.userId'), webhook_id, id)
     WHERE event = 'listing.matched';

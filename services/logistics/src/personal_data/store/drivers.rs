@@ -115,7 +115,8 @@ pub(in crate::personal_data) fn list_notifications(
     rows.into_iter().map(record).collect()
 }
 
-/// Erases the user as the recipient of notifications.
+/// Erases the user as the recipient of notifications. Several of a load may become notifications of the same erased
+/// driver while they are pending, so they no longer replace each other.
 pub(in crate::personal_data) fn erase_notifications(
     c: &mut AnyConnection,
     erasure: &Erasure,
@@ -129,7 +130,11 @@ pub(in crate::personal_data) fn erase_notifications(
     for (id, body) in &rows {
         let mut body: Value = body.parse()?;
         erase_in(&mut body, erasure, &BTreeSet::new());
-        let changes = (n::recipient_id.eq(&erasure.erased_id), n::body.eq(Json::of(&body)?));
+        let changes = (
+            n::recipient_id.eq(&erasure.erased_id),
+            n::body.eq(Json::of(&body)?),
+            n::collapses.eq(None::<bool>),
+        );
         diesel::update(n::notifications.find(id)).set(changes).execute(c)?;
     }
     Ok(rows.len())

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use common::Error;
-use common::personal_data::{self, Erasure, Record, RecordQuery, erase_in, erase_uploader_names};
+use common::personal_data::{
+    self, DOCUMENT_BATCH_SIZE, Erasure, Record, RecordQuery, erase_in, erase_uploader_names,
+};
 use database::{AnyConnection, Id, Json, Timestamp};
 use diesel::prelude::*;
 use serde_json::{Value, json};
@@ -59,7 +61,8 @@ pub(in crate::personal_data) fn list_files(
     })
 }
 
-/// Erases the name of the user as the uploader of files of loads, also in notifications and deliveries about them.
+/// Erases the name of the user as the uploader of files of loads, also in notifications about them and, later, in
+/// deliveries.
 pub(in crate::personal_data) fn erase_files(
     c: &mut AnyConnection,
     erasure: &Erasure,
@@ -67,7 +70,7 @@ pub(in crate::personal_data) fn erase_files(
     personal_data::erase_file_references(c, erasure, |c, load_id, files| {
         erase_in_load(c, load_id, files)?;
         erase_in_notifications(c, load_id, erasure, files)?;
-        webhooks::rewrite_deliveries(c, load_id, |body| erase_in(body, erasure, files))
+        webhooks::queue_erasure(c, load_id, erasure, files)
     })
 }
 
@@ -88,12 +91,22 @@ fn erase_in_notifications(
     erasure: &Erasure,
     files: &BTreeSet<String>,
 ) -> Result<(), Error> {
-    let of_load = n::notifications.filter(n::load_id.eq(load_id)).select((n::id, n::body));
-    for (id, body) in of_load.load::<(Id, Json)>(c)? {
-        let mut body: Value = body.parse()?;
-        if erase_in(&mut body, erasure, files) {
-            diesel::update(n::notifications.find(id)).set(n::body.eq(Json::of(&body)?)).execute(c)?;
+    let mut after = Id::NIL;
+    loop {
+        let rows: Vec<(Id, Json)> = n::notifications
+            .filter(n::load_id.eq(load_id))
+            .filter(n::id.gt(after))
+            .order(n::id)
+            .limit(DOCUMENT_BATCH_SIZE)
+            .select((n::id, n::body))
+            .load(c)?;
+        let Some((last, _)) = rows.last() else { return Ok(()) };
+        after = *last;
+        for (id, body) in rows {
+            let mut body: Value = body.parse()?;
+            if erase_in(&mut body, erasure, files) {
+                diesel::update(n::notifications.find(id)).set(n::body.eq(Json::of(&body)?)).execute(c)?;
+            }
         }
     }
-    Ok(())
 }

@@ -1,2 +1,1 @@
-DROP INDEX contents_retired;
 ALTER TABLE contents DROP COLUMN retired_at;

@@ -14,9 +14,11 @@ use url::Url;
 
 use super::cloud::{CloudStore, ProbeError};
 use crate::Settings;
+use crate::config::setting;
 
-const EXPECTED: &str = "service.store_url must be file:// and a folder, as in file:///var/lib/drover/files, or \
-                        s3://BUCKET, gs://BUCKET or az://CONTAINER, optionally followed by a folder";
+const EXPECTED: &str = "service.store_url (DROVER_SERVICE__STORE_URL) must be file:// and a folder, as in \
+                        file:///var/lib/drover/files, or s3://BUCKET, gs://BUCKET or az://CONTAINER, optionally \
+                        followed by a folder";
 /// How long the service waits for the bucket when it starts.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(4);
 
@@ -32,9 +34,12 @@ pub(super) async fn open_bucket(settings: &Settings) -> anyhow::Result<CloudStor
             tracing::warn!(store = settings.store_url, error = cause, "the file store does not respond yet");
         }
         Err(ProbeError::Refused(cause)) => bail!(
-            "the bucket of service.store_url ({}) cannot be used: check its name and the credentials \
-             (service.store_access_key, service.store_secret_key, or the provider's own variables): {}",
+            "the bucket {} cannot be used: check its name in {} and the credentials ({}, {}, or the provider's own \
+             variables): {}",
             settings.store_url,
+            setting("store_url"),
+            setting("store_access_key"),
+            setting("store_secret_key"),
             cause.replace('\n', " ")
         ),
     }
@@ -54,18 +59,21 @@ pub(super) fn build(settings: &Settings) -> anyhow::Result<CloudStore> {
             && url.port().is_none()
             && url.query().is_none()
             && url.fragment().is_none(),
-        "service.store_url must have a bucket and a folder only: put credentials into service.store_access_key and \
-         service.store_secret_key, and another address into service.store_endpoint"
+        "{} must have a bucket and a folder only: put credentials into {} and {}, and another address into {}",
+        setting("store_url"),
+        setting("store_access_key"),
+        setting("store_secret_key"),
+        setting("store_endpoint")
     );
-    let folder = Path::from_url_path(url.path()).context("the folder of service.store_url")?;
+    let folder = Path::from_url_path(url.path())
+        .with_context(|| format!("the folder of {} is invalid", setting("store_url")))?;
     let store = match url.scheme() {
         "s3" => s3(bucket, settings),
         "gs" => google(bucket, settings),
         "az" => azure(bucket, settings),
         _ => bail!(EXPECTED),
     };
-    let context =
-        || format!("service.store_url ({}) or a setting of the store is invalid", settings.store_url);
+    let context = || format!("{} or a setting of the store beside it is invalid", setting("store_url"));
     Ok(CloudStore::new(store.with_context(context)?, folder))
 }
 
@@ -95,7 +103,9 @@ fn google(bucket: &str, settings: &Settings) -> ClientResult {
     ensure!(
         credentials(settings)?.is_none(),
         "gs:// takes its credentials from GOOGLE_APPLICATION_CREDENTIALS, GOOGLE_SERVICE_ACCOUNT or the machine: \
-         remove service.store_access_key and service.store_secret_key"
+         remove {} and {}",
+        setting("store_access_key"),
+        setting("store_secret_key")
     );
     let mut builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket).with_retry(retries());
     if let Some(endpoint) = &settings.store_endpoint {
@@ -122,8 +132,9 @@ fn credentials(settings: &Settings) -> anyhow::Result<Option<(&str, &str)>> {
         (Some(key), Some(secret)) => Ok(Some((key, secret.expose_secret()))),
         (None, None) => Ok(None),
         _ => bail!(
-            "service.store_access_key and service.store_secret_key go together: set both, or set neither and use the \
-             provider's own variables"
+            "{} and {} go together: set both, or set neither and use the provider's own variables",
+            setting("store_access_key"),
+            setting("store_secret_key")
         ),
     }
 }

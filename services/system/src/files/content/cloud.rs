@@ -13,6 +13,7 @@ use actix_web::body::{BoxBody, SizedStream};
 use actix_web::web::Bytes;
 use anyhow::anyhow;
 use common::Error;
+use common::http::explain_unresolved;
 use common::traces::{self, client_span};
 use futures_util::stream::{self, BoxStream, Stream, StreamExt};
 use object_store::path::Path;
@@ -217,9 +218,13 @@ async fn within<T>(
     Ok(result)
 }
 
-/// Returns 503. Keeps only the message, because the library's messages already include their causes.
+/// Returns 503. Keeps only the message, because the library's messages already include their causes, except that the
+/// name of a host cannot be resolved.
 fn failed(error: StoreError) -> Error {
-    unavailable(anyhow!(error.to_string()))
+    let message = error.to_string();
+    let explained = explain_unresolved(error.into(), "of the store (service.store_endpoint)");
+    let is_explained = explained.downcast_ref::<StoreError>().is_none();
+    unavailable(if is_explained { explained } else { anyhow!(message) })
 }
 
 /// Returns true if the object does not exist. Returns false if the whole bucket does not exist.

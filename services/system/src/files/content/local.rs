@@ -20,6 +20,7 @@ use super::error::{blocking, missing};
 use super::name::ContentName;
 use super::staging::Staged;
 use super::{ContentEntry, LIST_BATCH, reading};
+use crate::config::setting;
 
 /// A staged file that is not locked and was not written to for longer than this was left by a crash. Where machines do
 /// not see each other's locks, the sweep may also remove a live upload that sends less than 1 MiB in this time.
@@ -40,12 +41,14 @@ impl LocalStore {
     pub(super) fn open(folder: &str) -> anyhow::Result<Self> {
         ensure!(
             !folder.is_empty(),
-            "service.store_url has no folder: write it as in file:///var/lib/drover/files"
+            "{} has no folder: write it as in file:///var/lib/drover/files",
+            setting("store_url")
         );
         let local = Self { folder: folder.into(), durable_shards: Arc::default() };
         local.prepare().with_context(|| {
             format!(
-                "the folder {folder} of service.store_url cannot be used: make it writable, or use another one"
+                "the folder {folder} of {} cannot be used: make it writable, or use another one",
+                setting("store_url")
             )
         })?;
         Ok(local)

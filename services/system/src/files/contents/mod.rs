@@ -3,4 +3,4 @@
 mod retire;
 pub(super) mod store;
 
-pub(super) use retire::remove_retired;
+pub(super) use retire::{remove_retired, remove_unused};

@@ -13,6 +13,7 @@ use utoipa::openapi::schema::{ArrayBuilder, Schema, SchemaType, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::examples;
+use crate::files::ids::distinct_ids;
 use crate::files::sharing::Sharing;
 
 /// The files to resolve, and the change of their sharing.
@@ -113,15 +114,8 @@ impl ResolveFiles {
 
     /// Returns the valid ids without duplicates, and the change of their sharing.
     pub(in crate::files) fn into_parts(self) -> (Vec<Id>, Sharing) {
-        let mut ids = Vec::with_capacity(self.ids.len());
-        let mut any_invalid = false;
-        for id in &self.ids {
-            match Id::parse(id) {
-                Some(id) if !ids.contains(&id) => ids.push(id),
-                Some(_) => {}
-                None => any_invalid = true,
-            }
-        }
+        let ids = distinct_ids(&self.ids);
+        let any_invalid = self.ids.iter().any(|id| Id::parse(id).is_none());
         let share_id = self.share_id.map(|id| id.0);
         let mut sharing = Sharing { share_id, all_or_nothing: self.all_or_nothing, ..Sharing::default() };
         // A text that is not a UUID counts as an id that is not found.

@@ -26,7 +26,7 @@ pub(super) async fn archive(
     if let Some(content) = unused
         && let Err(error) = system.image_copies.remove(&content).await
     {
-        // The file is archived all the same. The sweep removes the copies later.
+        // The file is archived nevertheless. The sweep removes the copies later.
         let error = format!("{:#}", anyhow::Error::from(error));
         tracing::warn!(
             content = content.as_str(),

@@ -12,8 +12,8 @@ use crate::files::store;
 
 /// Create a signed link
 ///
-/// Whoever has the link can download the file without a token until the link expires or the file is archived: for
-/// example a browser that shows an image. Nothing is stored, so the operation ignores `Idempotency-Key`.
+/// The link downloads the file without a token until it expires or the file is archived, for example as an image on a
+/// page. Everybody who knows the link can use it. Nothing is stored, so the operation ignores `Idempotency-Key`.
 #[utoipa::path(operation_id = "create_link", tag = "files", security(("bearer" = [])),
     params(("id" = String, Path, description = "The file's id", example = json!(examples::FILE))),
     request_body = LinkForm,

@@ -7,7 +7,7 @@ use common::{Error, ErrorResponses, PathId, Query};
 use super::download::{DownloadParams, send};
 use crate::System;
 use crate::examples;
-use crate::files::links::{LinkParams, SignedLink, find_key};
+use crate::files::links::{INVALID_LINK, LinkParams, SignedLink, find_key};
 use crate::files::responses::{Binary, CachePolicy};
 use crate::files::store;
 
@@ -31,7 +31,8 @@ pub(super) async fn download_by_link(
     request: HttpRequest,
     system: Data<System>,
 ) -> Result<HttpResponse, Error> {
-    let width = query.check(|params, _| params.width)?;
+    // A width that no link has is as wrong as one that the signature does not cover.
+    let width = query.check(|params, _| params.width).map_err(|_| Error::Forbidden(INVALID_LINK))?;
     let id = path.id()?;
     let link = link.check(|params, _| SignedLink::parse(id, width, params))??;
     let target = link.target;

@@ -7,6 +7,7 @@ mod download;
 mod download_by_link;
 mod info;
 mod list;
+mod list_image_links;
 mod resolve;
 mod upload;
 
@@ -26,4 +27,5 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
     v1.service(archive::archive);
     v1.service(create_link::create_link);
     v1.service(download_by_link::download_by_link);
+    v1.service(list_image_links::list_image_links);
 }

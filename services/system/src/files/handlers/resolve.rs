@@ -1,23 +1,30 @@
 //! `POST /v1/files/resolve`
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::post;
 use actix_web::web::Data;
+use actix_web::{post, rt};
 use common::{Body, Caller, Error, ErrorResponses};
 
 use crate::System;
-use crate::files::contents::remove_retired;
 use crate::files::form::ResolveFiles;
 use crate::files::large_responses::LimitedResponse;
-use crate::files::resolve::ResolveJob;
+use crate::files::publish::Publisher;
+use crate::files::resolve::{Resolution, ResolveJob};
 use crate::files::responses::{FileInfo, FileView};
+use crate::files::stripped_files::StrippedFiles;
 
 /// Resolve calls that a tenant may run at once: half of the connections of the smallest pool.
 pub(crate) const MAX_TENANT_RESOLVES: usize = 2;
 /// How long a call waits for other calls of its tenant. Shorter than the timeout of the services that call this
 /// operation.
 const RESOLVE_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long a call waits for another one of its tenant that strips images.
+const PUBLISH_TIMEOUT: Duration = Duration::from_secs(30);
+
+const RESOLVE_BUSY: &str = "Too many of your resolve calls are running: try again, one at a time.";
+const PUBLISH_BUSY: &str = "Other files of yours are being shared with everybody: try again later.";
 
 /// Resolve files
 ///
@@ -38,21 +45,35 @@ pub(super) async fn resolve(
     system: Data<System>,
 ) -> Result<LimitedResponse, Error> {
     let (request, _) = body.check(ResolveFiles::rules)?;
+    let tenant = caller.tenant();
     // A call may read or write several MB. The limit leaves database connections to other tenants.
-    let tenant_permit = system.resolve_limits.acquire(&caller.tenant(), RESOLVE_TIMEOUT).await;
-    let tenant_permit = tenant_permit
-        .ok_or(Error::TenantBusy("Too many of your resolve calls are running: try again, one at a time."))?;
+    let permit = system.resolve_limits.acquire(&tenant, RESOLVE_TIMEOUT).await;
+    let permit = permit.ok_or(Error::TenantBusy(RESOLVE_BUSY))?;
     let view = FileView { caller, brief: request.is_brief(), public_url: system.public_url.clone() };
-    let mut job = ResolveJob::new(request, view, tenant_permit);
-    if system.settings.strip_metadata {
-        job = job.strip(&system.db, &system.store, system.settings.sweep_grace()).await?;
+    let job = Arc::new(ResolveJob::new(request, view));
+    let settings = &system.settings;
+    let stripped = settings.strip_metadata.then(|| Arc::new(StrippedFiles::new(settings.sweep_grace())));
+    match job.clone().run(&system.db, &system.large_responses, permit, stripped).await? {
+        Resolution::Done(response) => Ok(response),
+        Resolution::Unstripped(_) => publish(system, job, &tenant).await,
     }
-    let replaces_contents = job.replaces_contents();
-    let response = job.run(&system.db, &system.large_responses).await?;
-    if replaces_contents && let Err(error) = remove_retired(&system.db, &system.store).await {
-        // The files have their new contents all the same. The sweep removes the old ones later.
-        let error = format!("{:#}", anyhow::Error::from(error));
-        tracing::warn!(error, "contents with personal metadata could not be removed");
-    }
-    Ok(response)
+}
+
+/// Runs a job that makes images public. Continues if the client disconnects, so that a retry finds the images stripped.
+async fn publish(system: Data<System>, job: Arc<ResolveJob>, tenant: &str) -> Result<LimitedResponse, Error> {
+    let permit = system.publish_limits.acquire(tenant, PUBLISH_TIMEOUT).await;
+    let permit = permit.ok_or(Error::TenantBusy(PUBLISH_BUSY))?;
+    let published = rt::spawn(async move {
+        let _permit = permit;
+        let publisher = Publisher {
+            db: &system.db,
+            store: &system.store,
+            stripper: &system.stripper,
+            large_responses: &system.large_responses,
+            resolve_limits: &system.resolve_limits,
+            grace: system.settings.sweep_grace(),
+        };
+        publisher.publish(job).await
+    });
+    published.await.map_err(|error| Error::Internal(error.into()))?
 }

@@ -9,7 +9,6 @@ use database::AnyConnection;
 use crate::System;
 use crate::files::contents::store as contents;
 use crate::files::form::{FileUploadForm, UploadForm};
-use crate::files::metadata::strip_upload;
 use crate::files::responses::Uploaded;
 use crate::files::scan::refuse_infected;
 use crate::files::store;
@@ -34,12 +33,13 @@ pub(super) async fn upload(
     let mut upload = form.check(&caller)?;
     let fingerprint = form.fingerprint(&request)?;
     let (grace, public_url) = (system.settings.sweep_grace(), system.public_url.clone());
+    let tenant = caller.tenant();
     idempotency
         .run(&system.db, fingerprint, async || {
             let mut parts = form.into_parts();
             refuse_infected(system.scanner.as_ref(), &parts).await?;
             if system.settings.strip_metadata {
-                strip_upload(&system.store, &mut upload, &mut parts).await?;
+                system.stripper.strip_upload(&tenant, &mut upload, &mut parts).await?;
             }
             let hashes: Vec<_> = parts.iter().map(|part| part.content.hash.clone()).collect();
             let in_use = system.db.read(move |c| contents::find_usable_names(c, &hashes)).await?;

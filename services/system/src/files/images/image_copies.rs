@@ -1,6 +1,5 @@
 //! Finding and making smaller copies.
 
-use std::fs::File as DiskFile;
 use std::io::BufReader;
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,11 +8,11 @@ use actix_web::rt;
 use actix_web::web::Bytes;
 use common::Error;
 use common::validation::{Code, ValidationErrors};
-use images::{Encoded, Format, ImageError, MAX_PIXELS};
+use images::{CopyJob, Encoded, Format, ImageError, MAX_PIXELS};
 use moka::future::Cache;
 use serde_json::json;
 
-use super::decodes::{DecodePermit, Decodes};
+use super::decodes::{Decodes, QueueSlot};
 use super::image_copy::ImageCopy;
 use super::metrics;
 use crate::files::content::{ContentName, ContentStore};
@@ -79,7 +78,7 @@ impl ImageCopies {
         if let Some(reason) = self.failures.get(&copy.key()).await {
             return reason.result();
         }
-        let place = self.decodes.enter(tenant).inspect_err(|_| metrics::refused().increment(1))?;
+        let slot = self.decodes.enqueue(tenant).inspect_err(|_| metrics::refused().increment(1))?;
         let job = Job {
             copies: self.clone(),
             tenant: tenant.to_owned(),
@@ -88,12 +87,10 @@ impl ImageCopies {
             is_kept: file.archived_at.is_none(),
             copy: copy.clone(),
             format,
+            slot,
         };
         // Goes on if the client disconnects, since others may wait for the copy.
-        let made = rt::spawn(async move {
-            let _place = place;
-            job.run().await
-        });
+        let made = rt::spawn(job.run());
         made.await.map_err(|error| Error::Internal(error.into()))?
     }
 
@@ -141,13 +138,14 @@ struct Job {
     is_kept: bool,
     copy: ImageCopy,
     format: Format,
+    slot: QueueSlot,
 }
 
 impl Job {
     async fn run(self) -> Result<Option<FoundCopy>, Error> {
         let ImageCopies { store, decodes, failures } = &self.copies;
         let key = self.copy.key();
-        let _lock = decodes.lock(&key).await?;
+        let _lock = decodes.lock(&self.slot, &key).await?;
         // Another request may have made it meanwhile.
         if let Some(found) = self.copies.find(&self.copy).await? {
             return Ok(Some(found));
@@ -155,9 +153,7 @@ impl Job {
         if let Some(reason) = failures.get(&key).await {
             return reason.result();
         }
-        let permit = decodes.acquire(&self.tenant).await?;
-        let file = store.open_content(&self.content, self.size).await?;
-        let encoded = match self.decode(file, permit).await {
+        let encoded = match self.make().await? {
             Ok(encoded) => encoded,
             Err(ImageError::Io(error)) => {
                 metrics::decodes("failed").increment(1);
@@ -186,17 +182,38 @@ impl Job {
         Ok(Some(FoundCopy { content, media_type: encoded.media_type }))
     }
 
-    /// Decodes the image and encodes the copy on a thread where this may block.
-    async fn decode(&self, file: DiskFile, permit: DecodePermit) -> Result<Encoded, ImageError> {
-        let (format, width, encoding) = (self.format, self.copy.width.pixels(), self.copy.encoding);
-        let decoded = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
+    /// Decodes the image and encodes the copy.
+    ///
+    /// # Errors
+    /// 503 if the permits do not become free or the store is unavailable.
+    async fn make(&self) -> Result<Result<Encoded, ImageError>, Error> {
+        let ImageCopies { store, decodes, .. } = &self.copies;
+        let core = decodes.acquire_core(&self.slot, &self.tenant).await?;
+        let file = store.open_content(&self.content, self.size).await?;
+        let (format, max_width, encoding) = (self.format, self.copy.width.pixels(), self.copy.encoding);
+        let prepared = blocking(move || CopyJob::new(BufReader::new(file), format, max_width)).await;
+        let job = match prepared {
+            Ok(job) => job,
+            Err(error) => return Ok(Err(error)),
+        };
+        let memory = decodes.acquire_memory(&self.slot, &self.tenant, job.memory_bytes()).await?;
+        Ok(blocking(move || {
+            // The thread owns the permits, because it goes on if the service stops waiting.
+            let _permits = (core, memory);
             let started = Instant::now();
-            let result = images::shrink(BufReader::new(file), format, width, encoding);
+            let result = job.run(encoding);
             metrics::seconds().record(started.elapsed().as_secs_f64());
             result
-        });
-        // A decoder that panics has found damaged content.
-        decoded.await.unwrap_or_else(|error| Err(ImageError::Undecodable(error.to_string())))
+        })
+        .await)
     }
+}
+
+/// Works on an image on a thread where this may block.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ImageError> + Send + 'static,
+) -> Result<T, ImageError> {
+    // A decoder that panics has found damaged content.
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(ImageError::Undecodable(error.to_string())))
 }

@@ -6,6 +6,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::link::LinkTarget;
 use crate::examples;
+use crate::files::ids::distinct_ids;
 use crate::files::images::Width;
 
 /// How long a link is valid by default, in seconds.
@@ -19,25 +20,21 @@ pub(in crate::files) struct LinkForm {
     /// Seconds for which the link is valid, by default 3600: one hour.
     #[schema(minimum = 60, maximum = 604_800, nullable = false)]
     expires_in_seconds: Option<i64>,
-    /// The width of a smaller image.
+    /// The width of a smaller image. Other files are linked as they are.
     #[schema(schema_with = Width::schema, required = false)]
     width: Option<Width>,
 }
 
 /// Files to link, how long the links are valid, and what they download.
 #[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(default, rename_all = "camelCase")]
 #[schema(example = json!({ "ids": [examples::FILE], "expiresInSeconds": 3600 }))]
 pub(in crate::files) struct LinksForm {
     /// Ids of files. Texts that are not UUIDs are ignored.
+    #[serde(default)]
     #[schema(required = true, min_items = 1, max_items = 50)]
     ids: Vec<String>,
-    /// Seconds for which the links are valid, by default 3600: one hour.
-    #[schema(minimum = 60, maximum = 604_800, nullable = false)]
-    expires_in_seconds: Option<i64>,
-    /// The width of smaller images. Other files are linked as they are.
-    #[schema(schema_with = Width::schema, required = false)]
-    width: Option<Width>,
+    #[serde(flatten)]
+    link: LinkForm,
 }
 
 impl LinkForm {
@@ -50,17 +47,11 @@ impl LinkForm {
 impl LinksForm {
     /// Returns the valid ids without duplicates.
     pub(in crate::files) fn ids(&self) -> Vec<Id> {
-        let mut ids = Vec::with_capacity(self.ids.len());
-        for id in self.ids.iter().filter_map(|id| Id::parse(id)) {
-            if !ids.contains(&id) {
-                ids.push(id);
-            }
-        }
-        ids
+        distinct_ids(&self.ids)
     }
 
     /// Returns the target of a link to a file.
     pub(in crate::files) fn target(&self, id: Id) -> LinkTarget {
-        LinkTarget::new(id, self.width, self.expires_in_seconds.unwrap_or(DEFAULT_SECONDS))
+        self.link.target(id)
     }
 }

@@ -10,7 +10,8 @@ use super::model::{LinkKey, MAX_LINK_SECONDS};
 use super::parameters::LinkParams;
 use crate::files::images::Width;
 
-const INVALID: &str = "This link is invalid or has expired: ask for a new one.";
+/// The message for a link that was altered or has expired.
+pub(in crate::files) const INVALID_LINK: &str = "This link is invalid or has expired: ask for a new one.";
 
 /// What a link gives access to, and until when.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +88,7 @@ impl SignedLink {
             // A minute, because the clocks of replicas differ.
             left > 0 && left <= MAX_LINK_SECONDS + 60
         });
-        link.ok_or(Error::Forbidden(INVALID))
+        link.ok_or(Error::Forbidden(INVALID_LINK))
     }
 
     /// Verifies the signature. `key` is the key that the link names, if it exists.
@@ -104,7 +105,7 @@ impl SignedLink {
             hmac::verify(&key.hmac(), message.as_bytes(), &self.signature).ok()?;
             (self.target.expires <= last).then_some(())
         };
-        verify().ok_or(Error::Forbidden(INVALID))
+        verify().ok_or(Error::Forbidden(INVALID_LINK))
     }
 }
 

@@ -14,7 +14,7 @@ mod store;
 pub(super) use form::{LinkForm, LinksForm};
 pub(super) use keys::signing_key;
 pub(crate) use keys::{create_first_key, replace_key};
-pub(super) use link::{LinkTarget, SignedLink};
+pub(super) use link::{INVALID_LINK, LinkTarget, SignedLink};
 pub(super) use model::LinkKey;
 pub(super) use parameters::LinkParams;
 pub(super) use store::find_key;

@@ -1,21 +1,16 @@
 //! The query parameters of the file list.
 
-use common::ListParams;
-use common::validation::{Code, ValidationErrors};
+use common::validation::ValidationErrors;
 use common::wire::QueryText;
+use common::{ListParams, parse_words, text_choice};
 use serde::Deserialize;
-use serde_json::json;
 use strum::VariantNames;
 use utoipa::IntoParams;
-use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
+use utoipa::openapi::schema::Object;
 
 use super::{FileSearch, order};
 use crate::files::kind::{Bucket, FileType};
-use crate::files::model::name_key;
 use crate::files::responses::FileStatus;
-
-/// The words of a query. Each costs a comparison with every name that is read.
-const MAX_WORDS: usize = 16;
 
 /// Query parameters of the list, besides [`ListParams`].
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -47,36 +42,26 @@ pub(in crate::files) struct FileListParams {
 }
 
 fn kinds() -> Object {
-    words(FileType::VARIANTS)
+    text_choice(FileType::VARIANTS)
 }
 
 fn buckets() -> Object {
-    words(Bucket::VARIANTS)
+    text_choice(Bucket::VARIANTS)
 }
 
 fn statuses() -> Object {
-    words(&["active", "archived"])
-}
-
-fn words(words: &'static [&'static str]) -> Object {
-    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words.iter().copied())).build()
+    text_choice(&["active", "archived"])
 }
 
 impl FileListParams {
     /// Returns the search, and adds invalid parameters to `errors`.
     pub(in crate::files) fn parse(&self, errors: &mut ValidationErrors) -> FileSearch {
-        let query = name_key(self.query.as_deref().unwrap_or_default());
-        let words: Vec<_> = query.split_whitespace().map(str::to_owned).collect();
-        if words.len() > MAX_WORDS {
-            let maximum = json!({ "maximum": MAX_WORDS });
-            errors.push_with("query", Code::Length, format!("must have at most {MAX_WORDS} words"), maximum);
-        }
         FileSearch {
             organisation_id: self.organisation_id.as_ref().map(|id| id.0.clone()),
             kind: self.kind,
             bucket: self.bucket,
             status: self.status,
-            words,
+            words: parse_words(self.query.as_ref(), errors),
             page: self.page.parse(&order(), errors),
             count: self.page.count,
         }

@@ -1,12 +1,11 @@
-//! The signatures of images. Each check covers the complete signature and the header that follows it, so that content
+//! The signatures of images. Each check covers the complete signature and that something follows it, so that content
 //! that only starts like an image is not detected as one.
 
 /// The media types of images.
 pub(in crate::files) const IMAGES: [&str; 6] =
     ["image/jpeg", "image/png", "image/gif", "image/webp", "image/avif", "image/heic"];
 
-/// The signature and the header of the first chunk, `IHDR` with 13 bytes.
-const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 /// Minimum size of the first box of an ISO base media file: size, `ftyp`, major brand and minor version.
 const MIN_FTYP_BYTES: usize = 16;
 const AVIF_BRANDS: [&[u8; 4]; 2] = [b"avif", b"avis"];
@@ -14,7 +13,7 @@ const HEIC_BRANDS: [&[u8; 4]; 8] = [b"heic", b"heix", b"heim", b"heis", b"hevc",
 
 /// Returns the media type of an image from the first bytes of the content, or `None` for other content.
 pub(in crate::files) fn image(head: &[u8]) -> Option<&'static str> {
-    if head.starts_with(PNG) {
+    if head.starts_with(PNG) && head.len() > PNG.len() {
         Some("image/png")
     } else if is_jpeg(head) {
         Some("image/jpeg")
@@ -83,7 +82,7 @@ mod tests {
     #[test]
     fn detects_complete_signatures() {
         for (content, expected) in [
-            (PNG, "image/png"),
+            (&b"\x89PNG\r\n\x1a\n\0"[..], "image/png"),
             (b"\xff\xd8\xff\xe0\0\x10JFIF\0", "image/jpeg"),
             (b"\xff\xd8\xff\xe1\x1c\x45Exif\0", "image/jpeg"),
             (b"\xff\xd8\xff\xdb\0\x43\0", "image/jpeg"),
@@ -112,8 +111,6 @@ mod tests {
         for content in [
             &b"\x89PNG but not really"[..],
             b"\x89PNG\r\n\x1a\n",
-            b"\x89PNG\r\n\x1a\nIHDR",
-            b"\x89PNG\r\n\x1a\n\0\0\0\x0dIDAT",
             b"\x89PNG\n\x1a\n\0\0\0\rIHDR",
             b"\xff\xd8\xff",
             b"\xff\xd8\xff but not really",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use common::cli::Checks;
 use url::Url;
 
 use super::client::{KeyLocation, ProviderClient, ProviderKind};
@@ -39,24 +40,52 @@ impl Providers {
         secrets: &Arc<SecretReloader>,
     ) -> anyhow::Result<Self> {
         let gazetteer = EmbeddedGazetteer::open(enabled);
-        let words: Box<dyn WordScheme> = match settings.words_provider {
-            WordsProvider::Grid => Box::new(Grid(gazetteer::Grid::open())),
-            WordsProvider::What3words => Box::new(What3Words(words_client(settings, secrets)?)),
-        };
-        let geocoder: Box<dyn Geocoder> = match settings.address_provider {
-            AddressProvider::Gazetteer => Box::new(gazetteer.clone()),
-            AddressProvider::Loqate => {
-                let file = settings.address_key_file.as_deref();
-                let key = Credential::open("address_key", settings.address_key.as_ref(), file, secrets)?;
-                let client = address_client(settings, Some((KeyLocation::Query("Key"), key)))?;
-                Box::new(Loqate { client, gazetteer: gazetteer.clone() })
-            }
-            AddressProvider::Photon => {
-                Box::new(Photon { client: address_client(settings, None)?, gazetteer: gazetteer.clone() })
-            }
-        };
+        let words = open_words(settings, secrets)?;
+        let geocoder = open_geocoder(settings, &gazetteer, secrets)?;
         Ok(Self { words, geocoder, gazetteer })
     }
+
+    /// Checks the settings of the providers. Calls none of them.
+    pub(in crate::places) async fn check(
+        settings: &Settings,
+        secrets: &Arc<SecretReloader>,
+        checks: &mut Checks,
+    ) {
+        let found = |name: &str| Ok(name.to_owned());
+        let remedy = |name: &str| format!("change {} or the settings beside it", setting(name));
+        let words = open_words(settings, secrets).and_then(|words| found(words.name()));
+        checks.run("words", &remedy("words_provider"), async { words }).await;
+        let gazetteer = EmbeddedGazetteer::open(&BTreeSet::new());
+        let geocoder = open_geocoder(settings, &gazetteer, secrets);
+        let geocoder = geocoder.and_then(|geocoder| found(geocoder.name()));
+        checks.run("addresses", &remedy("address_provider"), async { geocoder }).await;
+    }
+}
+
+fn open_words(settings: &Settings, secrets: &Arc<SecretReloader>) -> anyhow::Result<Box<dyn WordScheme>> {
+    Ok(match settings.words_provider {
+        WordsProvider::Grid => Box::new(Grid(gazetteer::Grid::open())),
+        WordsProvider::What3words => Box::new(What3Words(words_client(settings, secrets)?)),
+    })
+}
+
+fn open_geocoder(
+    settings: &Settings,
+    gazetteer: &EmbeddedGazetteer,
+    secrets: &Arc<SecretReloader>,
+) -> anyhow::Result<Box<dyn Geocoder>> {
+    Ok(match settings.address_provider {
+        AddressProvider::Gazetteer => Box::new(gazetteer.clone()),
+        AddressProvider::Loqate => {
+            let file = settings.address_key_file.as_deref();
+            let key = Credential::open("address_key", settings.address_key.as_ref(), file, secrets)?;
+            let client = address_client(settings, Some((KeyLocation::Query("Key"), key)))?;
+            Box::new(Loqate { client, gazetteer: gazetteer.clone() })
+        }
+        AddressProvider::Photon => {
+            Box::new(Photon { client: address_client(settings, None)?, gazetteer: gazetteer.clone() })
+        }
+    })
 }
 
 fn words_client(settings: &Settings, secrets: &Arc<SecretReloader>) -> anyhow::Result<ProviderClient> {

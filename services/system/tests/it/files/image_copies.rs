@@ -7,7 +7,7 @@ use serde_json::json;
 use system::Settings;
 use testkit::{TestResponse, User};
 
-use super::image_samples::{has, jpeg, jpeg_with_position, png, size};
+use super::image_samples::{has, jpeg, jpeg_with_position, jpeg_with_scans, png, size};
 use super::store_fixture::StoreFixture;
 use super::{Files, PDF, PNG, form, hash, id, on_all, part, start, start_with};
 
@@ -68,6 +68,12 @@ on_all! {
                 assert_eq!(response.header("etag"), format!("\"{}\"", hash(content)));
             }
         }
+        // An image with many scans can be decoded, one with thousands takes too long.
+        let scans = upload(&files, &farm, &jpeg_with_scans(700, 420, 20)).await;
+        assert_eq!(size("image/webp", &copy(&files, &farm, &scans, 160, "*/*").await.bytes), (160, 96));
+        let content = jpeg_with_scans(700, 420, 2_000);
+        let slow = upload(&files, &farm, &content).await;
+        assert_eq!(copy(&files, &farm, &slow, 160, "*/*").await.bytes, content);
         for width in ["100", "0", "-160", "161", "99999999999"] {
             let path = format!("/v1/files/{opaque}?width={width}");
             assert_eq!(files.app.get(&path).by(&farm).send().await.errors(), ["width enum"]);

@@ -29,16 +29,34 @@ pub fn png(width: u32, height: u32, is_transparent: bool) -> Vec<u8> {
     content
 }
 
-/// Returns a JPEG of a gradient.
+/// Returns a JPEG of a gradient, whose colours have half of the resolution.
 pub fn jpeg(width: u16, height: u16, is_progressive: bool) -> Vec<u8> {
+    jpeg_with(width, height, is_progressive, jpeg_encoder::SamplingFactor::F_2_2)
+}
+
+/// Returns a JPEG of a gradient, whose colours have this resolution.
+pub fn jpeg_with(
+    width: u16,
+    height: u16,
+    is_progressive: bool,
+    sampling: jpeg_encoder::SamplingFactor,
+) -> Vec<u8> {
     let pixel = |x: u16| [red(x.into(), width.into()), 140, 90];
     let row: Vec<u8> = (0..width).flat_map(pixel).collect();
     let pixels = row.repeat(height.into());
     let mut content = Vec::new();
     let mut encoder = jpeg_encoder::Encoder::new(&mut content, 80);
     encoder.set_progressive(is_progressive);
+    encoder.set_sampling_factor(sampling);
     encoder.encode(&pixels, width, height, jpeg_encoder::ColorType::Rgb).unwrap();
     content
+}
+
+/// Returns a JPEG with the last scan repeated.
+pub fn jpeg_with_scans(width: u16, height: u16, scans: usize) -> Vec<u8> {
+    let image = jpeg(width, height, false);
+    let scan = image.windows(2).rposition(|marker| marker == [0xff, 0xda]).unwrap();
+    [&image[..scan], &image[scan..image.len() - 2].repeat(scans), &[0xff, 0xd9]].concat()
 }
 
 /// Returns a JPEG with EXIF data: this orientation, and a position, which has the text `SECRET-POSITION`.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use system::System;
 use testkit::{App, Backend, TestDatabase, TestResponse, User};
 
-use super::{Files, PDF, form, id, on_all, part, start};
+use super::{Files, PDF, PNG, form, id, on_all, part, start};
 use crate::fixtures::with_temp_store;
 
 /// Creates a link. Returns its path and query.
@@ -81,6 +81,7 @@ on_all! {
             with(&path, "signature", "AAAA"),
             format!("{path}A"),
             format!("{path}&width=320"),
+            format!("{path}&width=321"),
             path.split("&signature").next().unwrap().to_owned(),
             path.split('?').next().unwrap().to_owned(),
         ] {
@@ -88,7 +89,6 @@ on_all! {
             assert_eq!(refused.header("access-control-allow-origin"), "*");
             assert_eq!(refused.error(403), "forbidden", "{changed}");
         }
-        assert_eq!(get(&files, &format!("{path}&width=321")).await.errors(), ["width enum"]);
         assert_eq!(get(&files, &path.replace(&file, "x")).await.error(404), "not_found");
     }
 
@@ -128,6 +128,40 @@ testkit::on_both! {
         let body = json!({"ids": [], "expiresInSeconds": 604_801});
         let errors = files.app.post("/v1/files/links").by(&farm).json(&body).send().await.errors();
         assert_eq!(errors, ["expiresInSeconds range", "ids length"]);
+    }
+
+    async fn anybody_gets_links_to_images_that_are_shared_with_everybody(backend) {
+        let files = start(backend).await;
+        let farm = User::of("farm");
+        let shared = files.make(&farm, "image", PNG).await;
+        let (private, open) = (files.make(&farm, "image", PNG).await, files.make(&farm, "avatar", PNG).await);
+        let (paper, archived) = (files.make(&farm, "misc", b"text").await, files.make(&farm, "image", PNG).await);
+        let ids = json!([shared, paper, archived]);
+        let body = json!({"ids": ids, "shareWith": "*"});
+        files.app.post("/v1/files/resolve").by(&farm).json(&body).send().await.ok();
+        files.archive(&farm, &archived).await.ok();
+        let unknown = "01890f5f-e000-7000-8000-000000000000";
+        let query = [unknown, "no id", &private, &open, &paper, &archived, &shared, &shared].join(",");
+        let response = files.app.get(&format!("/v1/public/images/links?ids={query}")).send().await;
+        assert_eq!(response.header("access-control-allow-origin"), "*");
+        assert_eq!(response.header("cache-control"), "public, max-age=60");
+        let links = response.ok();
+        assert_eq!(links.as_array().unwrap().iter().map(id).collect::<Vec<_>>(), [shared.as_str()]);
+        let image = get(&files, &path(&links[0])).await;
+        assert_eq!((image.header("content-type"), &image.bytes[..]), ("image/png", PNG));
+        let many = vec![unknown; 51].join(",");
+        for (query, error) in [(String::new(), "ids required"), (format!("?ids={many}"), "ids length")] {
+            let refused = files.app.get(&format!("/v1/public/images/links{query}")).send().await;
+            assert_eq!(refused.errors(), [error]);
+        }
+    }
+
+    async fn links_to_public_images_can_be_switched_off(backend) {
+        let (mut settings, _folder) = with_temp_store(system::Settings::default());
+        settings.public_images = false;
+        let app = App::start::<System>(backend, settings).await;
+        let path = "/v1/public/images/links?ids=01890f5f-e000-7000-8000-000000000000";
+        assert_eq!(app.get(path).send().await.error(404), "not_found");
     }
 
     async fn replicas_share_the_keys(backend) {

@@ -17,6 +17,7 @@ mod list_plans;
 mod malformed_forms;
 mod memory_usage;
 mod privacy;
+mod publish;
 mod ranges;
 mod resolve;
 mod slow_uploads;

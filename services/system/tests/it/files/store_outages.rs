@@ -193,7 +193,8 @@ fn refuses_to_start_with_a_missing_bucket_or_wrong_credentials() {
         ] {
             let config = testkit::config::<System>(&database, invalid);
             let error = format!("{:#}", common::start::<System>(config).await.err().unwrap());
-            assert!(error.starts_with("the bucket of service.store_url (s3://drover-"), "{error}");
+            assert!(error.starts_with("the bucket s3://drover-"), "{error}");
+            assert!(error.contains("service.store_url (DROVER_SERVICE__STORE_URL)"), "{error}");
             assert!(error.contains("service.store_secret_key") && !error.contains('\n'), "{error}");
             assert!(!error.contains(&s3.secret) && !error.contains("guess"), "{error}");
         }

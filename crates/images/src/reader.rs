@@ -1,42 +1,40 @@
 //! Reads content in any order, a few bytes at a time.
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::ops::ControlFlow;
 
-use super::Edit;
-
-/// Texts that metadata begins with, in data after the end of an image. Cameras append further images, with their own
-/// EXIF data, and videos.
-const SIGNATURES: [&[u8]; 5] =
-    [b"Exif\0\0", b"http://ns.adobe.com/", b"Photoshop 3.0\0", b"<x:xmpmeta", b"ftyp"];
-/// Longer than each signature.
+/// Bytes that are searched at once.
+const CHUNK_BYTES: u64 = 64 << 10;
+/// Longer than each text that is searched for.
 const OVERLAP: usize = 32;
 
 /// Content, with the position of the next byte.
-pub(super) struct Reader<R> {
+pub(crate) struct Reader<R> {
     content: BufReader<R>,
     position: u64,
-    pub(super) size: u64,
+    /// Length of the content in bytes.
+    pub(crate) size: u64,
 }
 
 impl<R: Read + Seek> Reader<R> {
-    pub(super) fn new(mut content: R) -> io::Result<Self> {
+    pub(crate) fn new(mut content: R) -> io::Result<Self> {
         let size = content.seek(SeekFrom::End(0))?;
         content.seek(SeekFrom::Start(0))?;
         Ok(Self { content: BufReader::with_capacity(64 << 10, content), position: 0, size })
     }
 
     /// Returns the position of the next byte.
-    pub(super) fn position(&self) -> u64 {
+    pub(crate) fn position(&self) -> u64 {
         self.position
     }
 
     /// Returns the next byte, or `None` at the end.
-    pub(super) fn byte(&mut self) -> io::Result<Option<u8>> {
+    pub(crate) fn byte(&mut self) -> io::Result<Option<u8>> {
         Ok(self.array::<1>()?.map(|[byte]| byte))
     }
 
     /// Returns the next bytes, or `None` if there are fewer.
-    pub(super) fn array<const N: usize>(&mut self) -> io::Result<Option<[u8; N]>> {
+    pub(crate) fn array<const N: usize>(&mut self) -> io::Result<Option<[u8; N]>> {
         if self.size - self.position < N as u64 {
             self.seek(self.size)?;
             return Ok(None);
@@ -48,7 +46,7 @@ impl<R: Read + Seek> Reader<R> {
     }
 
     /// Returns up to `max` of the next bytes.
-    pub(super) fn bytes(&mut self, max: u64) -> io::Result<Vec<u8>> {
+    pub(crate) fn bytes(&mut self, max: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let read = (&mut self.content).take(max.min(self.size - self.position)).read_to_end(&mut bytes)?;
         self.position += read as u64;
@@ -56,7 +54,7 @@ impl<R: Read + Seek> Reader<R> {
     }
 
     /// Continues at a position, at most at the end.
-    pub(super) fn seek(&mut self, position: u64) -> io::Result<()> {
+    pub(crate) fn seek(&mut self, position: u64) -> io::Result<()> {
         let position = position.min(self.size);
         self.content.seek_relative(position.cast_signed() - self.position.cast_signed())?;
         self.position = position;
@@ -64,7 +62,7 @@ impl<R: Read + Seek> Reader<R> {
     }
 
     /// Continues at the next byte of this value. Returns false at the end.
-    pub(super) fn skip_to(&mut self, byte: u8) -> io::Result<bool> {
+    pub(crate) fn skip_to(&mut self, byte: u8) -> io::Result<bool> {
         loop {
             let buffer = self.content.fill_buf()?;
             let (length, found) = match buffer.iter().position(|next| *next == byte) {
@@ -80,11 +78,16 @@ impl<R: Read + Seek> Reader<R> {
         }
     }
 
-    /// Calls `found` with each position of each text in the rest of the content.
-    pub(super) fn find_all(&mut self, texts: &[&[u8]], mut found: impl FnMut(u64, usize)) -> io::Result<()> {
+    /// Calls `found` with each position of each text in the rest of the content, until it breaks. Afterwards the next
+    /// byte is any of the rest.
+    pub(crate) fn find_all(
+        &mut self,
+        texts: &[&[u8]],
+        mut found: impl FnMut(u64, usize) -> ControlFlow<()>,
+    ) -> io::Result<()> {
         let mut window = Vec::new();
         loop {
-            let chunk = self.bytes(64 << 10)?;
+            let chunk = self.bytes(CHUNK_BYTES)?;
             let is_end = chunk.is_empty();
             window.extend(chunk);
             // Texts that begin in the overlap are found with the next chunk.
@@ -92,8 +95,8 @@ impl<R: Read + Seek> Reader<R> {
             let start = self.position - window.len() as u64;
             for (at, _) in window.iter().enumerate().take(searched) {
                 for (n, text) in texts.iter().enumerate() {
-                    if window[at..].starts_with(text) {
-                        found(start + at as u64, n);
+                    if window[at..].starts_with(text) && found(start + at as u64, n).is_break() {
+                        return Ok(());
                     }
                 }
             }
@@ -102,12 +105,5 @@ impl<R: Read + Seek> Reader<R> {
             }
             window.drain(..searched);
         }
-    }
-
-    /// Returns the change that removes everything after the end of the image, if it may have metadata.
-    pub(super) fn trailing(&mut self) -> io::Result<Option<Edit>> {
-        let (start, mut has_metadata) = (self.position, false);
-        self.find_all(&SIGNATURES, |_, _| has_metadata = true)?;
-        Ok(has_metadata.then(|| Edit::remove(start, self.size)))
     }
 }

@@ -1,0 +1,1 @@
+DROP INDEX idempotency_keys_subject, idempotency_keys_user, due_shares_user;

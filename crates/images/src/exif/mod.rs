@@ -1,0 +1,41 @@
+//! EXIF data. Reads the orientation, and removes the position and embedded XMP and IPTC data in place.
+
+mod orientation;
+mod personal;
+#[cfg(test)]
+mod tests;
+mod tiff;
+
+pub(crate) use orientation::{Orientation, minimal, orientation};
+use tiff::Tiff;
+
+/// What removing personal data from EXIF data results in.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Cleaned {
+    /// There is none.
+    Unchanged,
+    /// The EXIF data without it, of the same length.
+    Changed(Vec<u8>),
+    /// The data cannot be read, so it may contain some.
+    Unreadable,
+}
+
+/// Removes the position, and embedded XMP and IPTC data.
+pub(crate) fn cleaned(bytes: &[u8]) -> Cleaned {
+    let Some(tiff) = Tiff::new(bytes) else { return Cleaned::Unreadable };
+    let Some(personal) = personal::find(tiff) else { return Cleaned::Unreadable };
+    if personal.is_empty() {
+        return Cleaned::Unchanged;
+    }
+    let mut changed = bytes.to_vec();
+    if personal.erase(tiff, &mut changed).is_none() {
+        return Cleaned::Unreadable;
+    }
+    let is_clean = Tiff::new(&changed).and_then(personal::find).is_some_and(|rest| rest.is_empty());
+    // Data whose directories overlap may be damaged by the removal.
+    if is_clean && orientation(&changed) == orientation(bytes) {
+        Cleaned::Changed(changed)
+    } else {
+        Cleaned::Unreadable
+    }
+}

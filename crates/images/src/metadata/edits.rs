@@ -1,0 +1,58 @@
+//! The changes of a content, in the order in which they are found.
+
+/// The most changes of a content. Cameras cause some ten. What follows in a content with more of them is removed, so
+/// that crafted content cannot fill the memory.
+pub(super) const MAX_EDITS: usize = 10_000;
+
+/// A change of content: the bytes from `start` to `end` are replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// The first byte that is replaced.
+    pub start: u64,
+    /// The byte after the last one that is replaced.
+    pub end: u64,
+    /// What stands there instead.
+    pub replacement: Vec<u8>,
+}
+
+/// Changes that do not overlap.
+#[derive(Default)]
+pub(super) struct Edits(Vec<Edit>);
+
+impl Edits {
+    /// Adds a change that removes bytes. Neighbours become one, so that many small segments need little memory.
+    pub(super) fn remove(&mut self, start: u64, end: u64) {
+        match self.0.last_mut() {
+            Some(last) if last.end == start && last.replacement.is_empty() => last.end = end,
+            _ => self.0.push(Edit { start, end, replacement: Vec::new() }),
+        }
+    }
+
+    /// Adds a change that replaces bytes, or removes them if there is no replacement.
+    pub(super) fn replace(&mut self, start: u64, end: u64, replacement: Vec<u8>) {
+        if replacement.is_empty() {
+            self.remove(start, end);
+        } else {
+            self.0.push(Edit { start, end, replacement });
+        }
+    }
+
+    /// Returns true if there are so many changes that the rest of the content must be removed.
+    pub(super) fn is_full(&self) -> bool {
+        self.0.len() >= MAX_EDITS
+    }
+
+    /// Returns by how many bytes the changes shorten the content.
+    pub(super) fn removed_bytes(&self) -> i64 {
+        let removed = |edit: &Edit| {
+            (edit.end - edit.start).cast_signed() - (edit.replacement.len() as u64).cast_signed()
+        };
+        self.0.iter().map(removed).sum()
+    }
+
+    /// Returns the changes in the order of the content.
+    pub(super) fn into_sorted(mut self) -> Vec<Edit> {
+        self.0.sort_by_key(|edit| edit.start);
+        self.0
+    }
+}

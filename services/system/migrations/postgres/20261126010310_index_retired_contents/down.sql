@@ -1,0 +1,1 @@
+DROP INDEX contents_retired;

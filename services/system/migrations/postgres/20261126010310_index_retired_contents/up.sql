@@ -1,0 +1,1 @@
+CREATE INDEX IF NOT EXISTS contents_retired ON contents (hash) WHERE retired_at IS NOT NULL;
