@@ -16,6 +16,8 @@ pub struct Settings {
     pub system_url: String,
     /// CSV file with the columns `id`, `parent_id` and `name` that replaces the embedded categories.
     pub categories_file: Option<PathBuf>,
+    /// Shows active listings to visitors without a token, with approximate coordinates.
+    pub public_listings: bool,
     /// Allows receivers of webhooks in private networks and on this machine, and those without TLS.
     pub webhook_allow_private: bool,
     /// Time within which a receiver must respond, in milliseconds, up to five minutes. After a crash, interrupted
@@ -45,6 +47,7 @@ impl Default for Settings {
         Self {
             system_url: "http://127.0.0.1:8081".into(),
             categories_file: None,
+            public_listings: false,
             webhook_allow_private: false,
             webhook_timeout_ms: 10_000,
             webhook_retry_seconds: 15,

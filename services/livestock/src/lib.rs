@@ -19,6 +19,7 @@ use std::sync::Arc;
 use actix_web::web::{self, Data};
 use common::cli::Checks;
 use common::files::{FileClient, Shares};
+use common::image_links::ImageLinkClient;
 use common::personal_data::RecordKind;
 use common::places::PlaceClient;
 use common::{Service, ServiceContext, Verifier};
@@ -46,6 +47,9 @@ pub struct Livestock {
     files: Arc<FileClient>,
     shares: Shares,
     places: PlaceClient,
+    image_links: ImageLinkClient,
+    /// Whether visitors without a token see active listings.
+    public_listings: bool,
     categories: Arc<Categories>,
     breeds: Breeds,
     form_validators: FormValidators,
@@ -72,6 +76,7 @@ impl Service for Livestock {
     const TAGS: &'static [(&'static str, &'static str)] = &[
         ("categories", "Categories of listings"),
         ("listings", "Listings of animals and supplies, and their lifecycle"),
+        ("public listings", "Active listings for visitors without a token"),
         ("reports", "Reports of listings to the administrators"),
         ("saved searches", "Searches that a user saved, and notifications of the listings that match them"),
         ("wishlist", "Listings that a user watches"),
@@ -131,6 +136,8 @@ impl Service for Livestock {
             public_url: context.public_url.clone(),
             shares: Shares::new(&context.db, &context.traces, files.clone()),
             places: PlaceClient::new(files.clone()),
+            image_links: ImageLinkClient::new(files.clone()),
+            public_listings: settings.public_listings,
             files,
             parameter_rules: Arc::new(ParameterRules::new(categories.clone())?),
             replica: Id::new(),
@@ -165,7 +172,8 @@ impl Service for Livestock {
             listings::run_snapshots(&service.db),
             service.shares.run(),
             service.webhooks.run(),
-            Matcher::new(&service.db, &service.parameter_rules, &service.webhooks, service.replica).run(),
+            Matcher::new(&service.db, &service.parameter_rules, service.replica)
+                .run(|| service.webhooks.wake()),
             saved_searches::report_lag(&service.db),
         );
     }

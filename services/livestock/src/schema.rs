@@ -43,6 +43,10 @@ diesel::table! {
         x -> Nullable<Double>,
         y -> Nullable<Double>,
         z -> Nullable<Double>,
+        // The same for the coordinates that visitors see, with `public_y` and `public_z`. See `geo::Point::rounded`.
+        public_x -> Nullable<Double>,
+        public_y -> Nullable<Double>,
+        public_z -> Nullable<Double>,
         // The version of the code that derived the columns from the document. See `store::ROW_VERSION`.
         derived -> Integer,
         // The listing as JSON, as the API sends it.

@@ -18,6 +18,9 @@ const BAND_LIST_LENGTHS: [usize; 2] = [16, 64];
 /// The most cells that a query merges.
 const MAX_CELLS: usize = 6;
 
+/// How far [`Point::rounded`] moves a point at most, in kilometres: half a hundredth of a degree in both directions.
+pub(crate) const MAX_ROUNDING_KM: f64 = 0.8;
+
 /// A point on the globe (WGS 84).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Point {
@@ -35,6 +38,14 @@ impl Point {
     pub(crate) fn unit_vector(self) -> [f64; 3] {
         let (lat, lon) = (self.lat.to_radians(), self.lon.to_radians());
         [lat.cos() * lon.cos(), lat.cos() * lon.sin(), lat.sin()].map(|part| (part * GRID).round() / GRID)
+    }
+
+    /// Returns the point of a unit vector with both coordinates rounded to hundredths of a degree, so that it does not
+    /// show which farm it is. Visitors without a token get no other coordinates and distances.
+    pub(crate) fn rounded([x, y, z]: [f64; 3]) -> Self {
+        // First to a millionth, because the coordinates of a unit vector differ a little from those it was made of.
+        let round = |radians: f64| ((radians.to_degrees() * 1e8).round() / 1e6).round() / 100.0 + 0.0;
+        Self { lat: round(z.clamp(-1.0, 1.0).asin()), lon: round(y.atan2(x)) }
     }
 
     /// Returns the latitude in tenths of a degree, rounded down.
@@ -135,6 +146,11 @@ pub(crate) fn squared_chord(from: [f64; 3], to: [f64; 3]) -> f64 {
     x * x + y * y + z * z
 }
 
+/// Returns the distance between the ends of two unit vectors in kilometres, rounded to metres.
+pub(crate) fn distance_km(from: [f64; 3], to: [f64; 3]) -> f64 {
+    (km_of(squared_chord(from, to)) * 1000.0).round() / 1000.0
+}
+
 /// Converts a distance in kilometres to the squared chord.
 pub(crate) fn squared_chord_of(km: f64) -> f64 {
     let half = (km / RADIUS_KM / 2.0).min(std::f64::consts::FRAC_PI_2);
@@ -172,6 +188,13 @@ mod tests {
         }
 
         #[test]
+        fn rounding_moves_a_point_a_little(a in point()) {
+            let [exact, rounded] = [a, Point::rounded(a.unit_vector())].map(Point::unit_vector);
+            prop_assert!(distance_km(exact, rounded) <= MAX_ROUNDING_KM);
+            prop_assert!(distance_km(Point::rounded(rounded).unit_vector(), rounded) < 0.001);
+        }
+
+        #[test]
         fn chords_convert_back_to_their_distance(km in 0.0..20_000.0) {
             prop_assert!((km_of(squared_chord_of(km)) - km).abs() < 0.001);
         }
@@ -186,6 +209,21 @@ mod tests {
             }
             let within: Vec<_> = around.longitudes.iter().filter(|range| range.contains(&b.lon)).collect();
             prop_assert_eq!(within.len(), 1);
+        }
+    }
+
+    #[test]
+    fn rounds_coordinates_to_hundredths_of_a_degree() {
+        for (lat, lon, rounded) in [
+            (51.9469, -3.3915, (51.95, -3.39)),
+            (51.945, -3.395, (51.95, -3.4)),
+            (-0.004, 0.004, (0.0, 0.0)),
+            (90.0, 0.0, (90.0, 0.0)),
+            (0.0, 179.999, (0.0, 180.0)),
+        ] {
+            let Point { lat, lon } = Point::rounded(Point { lat, lon }.unit_vector());
+            assert_eq!((lat, lon), rounded);
+            assert!(lat.is_sign_positive() || lat < 0.0, "{lat}");
         }
     }
 

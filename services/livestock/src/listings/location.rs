@@ -125,6 +125,16 @@ impl Location {
         Self { coordinates, coordinates_source: None, ..self.clone() }
     }
 
+    /// Returns the location as visitors see it: with rounded coordinates, and without what is more precise than these.
+    pub(crate) fn for_visitors(self) -> Self {
+        let address =
+            self.address.map(|address| Address { line1: None, line2: None, line3: None, ..address });
+        let rounded = self.coordinates.and_then(|coordinates| coordinates.point());
+        let rounded = rounded.map(|point| Point::rounded(point.unit_vector()));
+        let coordinates = rounded.and_then(|point| Coordinates::new(point.lat, point.lon));
+        Self { three_words: None, address, coordinates, coordinates_source: self.coordinates_source }
+    }
+
     /// Returns the postcode whose coordinates the location lacks. `None` if it has coordinates, or no postcode.
     pub(crate) fn postcode_query(&self) -> Option<PostcodeQuery> {
         let address = self.address.as_ref().filter(|_| self.coordinates.is_none())?;

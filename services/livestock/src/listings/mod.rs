@@ -19,6 +19,7 @@ mod model;
 mod postcodes;
 mod price;
 mod properties;
+mod public;
 mod search;
 mod search_fields;
 mod search_text;
@@ -28,7 +29,10 @@ mod word_search;
 pub(crate) use background::{rebuild_stale_rows, run_background, run_snapshots};
 pub(crate) use demo::create_demo_data;
 pub(crate) use edit::{Editor, FormValidators};
-pub(crate) use facets::{FacetColumns, FacetService, OneListing, SearchFilters, current_position};
+pub(crate) use events::{ListingEvent, store::list_of_user as list_events_of_user};
+pub(crate) use facets::{
+    FacetColumns, FacetService, MAX_LIST_VALUES, OneListing, SearchFilters, current_position,
+};
 pub(crate) use geo::Cell;
 pub(crate) use handlers::routes;
 pub(crate) use metrics::{changed as status_changed, register_metrics};

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::document_point::point_of;
-use super::geo::{km_of, squared_chord};
+use super::geo::distance_km;
 use super::location::Location;
 use super::price::Price;
 use super::properties::ListingProperties;
@@ -115,6 +115,14 @@ pub(crate) enum Status {
 }
 
 impl Status {
+    /// The statuses of listings that are not closed.
+    pub(crate) const OPEN: [Self; 2] = [Self::Draft, Self::Active];
+
+    /// Returns true unless the listing is closed.
+    pub(crate) fn is_open(self) -> bool {
+        Self::OPEN.contains(&self)
+    }
+
     /// Returns the name that is stored and sent.
     pub(crate) fn as_str(self) -> &'static str {
         self.into()
@@ -192,8 +200,7 @@ pub(crate) const TYPE_TERM_PREFIX: &str = "type\n";
 /// If the document is not that of a listing.
 pub(crate) fn append_distance(document: &mut String, from: [f64; 3]) -> Result<(), serde_json::Error> {
     if let Some(listing_point) = point_of(document)? {
-        let km = km_of(squared_chord(listing_point.unit_vector(), from));
-        let km = serde_json::to_string(&((km * 1000.0).round() / 1000.0))?;
+        let km = serde_json::to_string(&distance_km(listing_point.unit_vector(), from))?;
         document.truncate(document.trim_end().len() - 1);
         document.extend([",\"distanceKm\":", &km, "}"]);
     }

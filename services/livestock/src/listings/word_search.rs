@@ -24,7 +24,7 @@ pub(crate) async fn prepare_words(
     }
     rebuild_before_text_search(db).await?;
     if search.documents && search.has_short_words_only() {
-        search.candidates = facets.candidates(db, &search.words).await?;
+        search.candidates = facets.candidates(db, search).await?;
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ const EVENTS: IdentityColumns =
 const WISHLIST: IdentityColumns =
     IdentityColumns { table: "wishlists", key: "user_id, listing_id", user_id: "user_id", user_name: None };
 const REPORTS: IdentityColumns =
-    IdentityColumns { table: "reports", key: "id", user_id: "user_id", user_name: None };
+    IdentityColumns { table: "reports", key: "listing_id, user_id", user_id: "user_id", user_name: None };
 
 /// Returns the kinds of records with personal data. Listings come before events, by which they are found.
 pub(crate) fn record_kinds() -> Vec<RecordKind> {
@@ -27,5 +27,6 @@ pub(crate) fn record_kinds() -> Vec<RecordKind> {
             erase: saved_searches::erase_user,
         },
         webhooks::DELIVERY_RECORDS,
+        webhooks::DELIVERY_COPIES,
     ]
 }

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use common::Error;
 use common::personal_data::{
-    self, DOCUMENT_BATCH_SIZE, ERASED_NAME, Erasure, Record, RecordQuery, erase_in, erase_uploader_names,
+    self, DOCUMENT_BATCH_SIZE, ERASED_NAME, Erasure, Record, RecordQuery, erase_uploader_names,
 };
 use database::{AnyConnection, Id, Json, Timestamp};
 use diesel::prelude::*;
 use serde_json::{Value, json};
 
-use crate::listings::Listing;
+use crate::listings::{Listing, ListingEvent, list_events_of_user};
+use crate::reports::Report;
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::dsl as l;
 use crate::schema::reports::dsl as r;
@@ -31,8 +32,8 @@ pub(super) fn list_listings(c: &mut AnyConnection, query: &RecordQuery) -> Resul
     rows.into_iter().map(record).collect()
 }
 
-/// Erases the user who created listings, in up to 100 of them, in the deliveries about them and in the events that
-/// report their creation.
+/// Erases the user who created listings, in up to 100 of them, in the events that report their creation and, later,
+/// in the deliveries about them.
 pub(super) fn erase_listings(c: &mut AnyConnection, erasure: &Erasure) -> Result<usize, Error> {
     let created: Vec<(i64, Id)> = e::listing_events
         .filter(e::user_id.eq(&erasure.user_id))
@@ -57,13 +58,13 @@ pub(super) fn list_files(c: &mut AnyConnection, query: &RecordQuery) -> Result<V
     })
 }
 
-/// Erases the name of the user as the uploader of files of listings, also in deliveries about them.
+/// Erases the name of the user as the uploader of files of listings and, later, in deliveries about them.
 pub(super) fn erase_files(c: &mut AnyConnection, erasure: &Erasure) -> Result<usize, Error> {
     personal_data::erase_file_references(c, erasure, |c, id, files| erase_in_listing(c, id, erasure, files))
 }
 
-/// Erases the user in the document of a listing, as its creator and as the uploader of these files, and in deliveries
-/// about it.
+/// Erases the user in the document of a listing, as its creator and as the uploader of these files, and later in
+/// deliveries about it.
 fn erase_in_listing(
     c: &mut AnyConnection,
     id: Id,
@@ -81,27 +82,18 @@ fn erase_in_listing(
         let changes = (l::document.eq(Json::of(&listing)?), l::revision.eq(l::revision + 1));
         diesel::update(l::listings.find(id)).set(changes).execute(c)?;
     }
-    webhooks::rewrite_deliveries(c, id, |body| erase_in(body, erasure, files))
+    webhooks::queue_erasure(c, id, erasure, files)
 }
 
 /// Lists events that the user caused.
 pub(super) fn list_events(c: &mut AnyConnection, query: &RecordQuery) -> Result<Vec<Record>, Error> {
-    type Columns = (i64, Id, Option<String>, String, Option<String>, Option<String>, Timestamp);
-    let rows: Vec<Columns> = e::listing_events
-        .filter(e::user_id.eq(&query.user_id))
-        .filter(e::n.gt(query.after_number()))
-        .order(e::n)
-        .limit(query.limit)
-        .select((e::n, e::listing_id, e::from_status, e::to_status, e::user_name, e::reason, e::at))
-        .load(c)?;
-    let record = |(n, listing, from, to, user_name, reason, at): Columns| {
-        let event = json!({
-            "listingId": listing, "userId": query.user_id, "userName": user_name, "from": from, "to": to,
-            "reason": reason, "atUTC": at,
-        });
-        Record::new(n, &event)
+    let events = list_events_of_user(c, &query.user_id, query.after_number(), query.limit)?;
+    let record = |(n, listing, event): (i64, Id, ListingEvent)| {
+        let mut members = serde_json::to_value(&event)?;
+        members["listingId"] = json!(listing);
+        Record::new(n, &members)
     };
-    rows.into_iter().map(record).collect()
+    events.into_iter().map(record).collect()
 }
 
 /// Lists the wishlist of the user.
@@ -121,20 +113,12 @@ pub(super) fn list_wishlist(c: &mut AnyConnection, query: &RecordQuery) -> Resul
 
 /// Lists reports of the user.
 pub(super) fn list_reports(c: &mut AnyConnection, query: &RecordQuery) -> Result<Vec<Record>, Error> {
-    type Columns = (Id, Id, String, Option<String>, Timestamp);
-    let rows: Vec<Columns> = r::reports
+    let rows: Vec<Report> = r::reports
         .filter(r::user_id.eq(&query.user_id))
         .filter(r::id.gt(query.after_id()))
         .order(r::id)
         .limit(query.limit)
-        .select((r::id, r::listing_id, r::reason, r::message, r::created_at))
+        .select(Report::as_select())
         .load(c)?;
-    let record = |(id, listing, reason, message, at): Columns| {
-        let report = json!({
-            "id": id, "listingId": listing, "userId": query.user_id, "reason": reason, "message": message,
-            "createdAtUTC": at,
-        });
-        Record::new(id, &report)
-    };
-    rows.into_iter().map(record).collect()
+    rows.iter().map(|report| Record::new(report.id, report)).collect()
 }

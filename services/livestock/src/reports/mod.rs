@@ -9,4 +9,5 @@ mod store;
 
 pub(crate) use handlers::routes;
 pub(crate) use metrics::register_metrics;
+pub(crate) use model::Report;
 pub(crate) use store::create_demo_report;

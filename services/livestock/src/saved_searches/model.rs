@@ -38,6 +38,7 @@ pub(crate) struct SavedSearch {
 pub(super) struct SavedSearchRow {
     pub(super) id: Id,
     pub(super) user_id: String,
+    pub(super) organisation_id: String,
     pub(super) name: String,
     pub(super) parameters: Json,
     pub(super) notify: bool,

@@ -51,7 +51,7 @@ impl ParameterRules {
         push_all(self.read(parameters).1, PREFIX, errors);
     }
 
-    /// Adds errors for parameters that the search does not have, if the service refuses them.
+    /// Adds errors for parameters that the search does not have, if the service refuses them: for the first 20.
     pub(crate) fn check_unknown(
         &self,
         parameters: &Parameters,
@@ -60,9 +60,7 @@ impl ParameterRules {
     ) {
         let stored = self.validator.names().into_iter().filter(|name| !NOT_STORED.contains(name));
         let stored: Vec<_> = stored.collect();
-        for name in self.unknown_names(parameters) {
-            unknown.check(format!("{PREFIX}{name}"), &stored, errors);
-        }
+        unknown.check(PREFIX, &self.unknown_names(parameters), &stored, errors);
     }
 
     /// Reads parameters and validates each.

@@ -4,12 +4,12 @@ use serde_json::json;
 use testkit::{AccessCase, AccessRule, User};
 
 use crate::lifecycle::draft;
-use crate::sample::{create, full, start};
+use crate::sample::{create, full, start_with};
 use crate::saved_searches::save;
 
 testkit::on_both! {
     async fn operations_enforce_access_rules(backend) {
-        let app = start(backend).await;
+        let app = start_with(backend, |settings| settings.public_listings = true).await;
         let (farm, colleague, admin) = (User::of("farm"), User::of("farm").with("sub", "ann"), User::admin());
         // The user who created the listings, acting for another organisation or for none, has no access.
         let (elsewhere, alone) = (User::of("other").with("sub", "user-of-farm"), User::individual("user-of-farm"));
@@ -43,6 +43,8 @@ testkit::on_both! {
                 cancelled_draft("f:status=cancelled&f:organisationId=farm&sortBy=price"),
             ])),
             ("find_listing", AccessRule::Restricted(vec![own(secret.clone()), own(never_published.clone())])),
+            ("search_listings_public", AccessRule::Public),
+            ("find_listing_public", AccessRule::Public),
             ("create_sheep_listing", AccessRule::Member),
             ("create_cattle_listing", AccessRule::Member),
             ("create_working_dog_listing", AccessRule::Member),

@@ -209,6 +209,37 @@ testkit::on_both! {
         }
     }
 
+    /// More listings than one statement reads change between two requests.
+    async fn thousands_of_changes_are_counted_at_once(backend) {
+        let app = start(backend).await;
+        create(&app, &User::of("a"), &full()).await;
+        assert_eq!(facets(&app, "").await["total"], 1);
+        let (id, schema) = match backend {
+            Backend::Sqlite => ("unhex(printf('019ad00000007000%016x', n))", ""),
+            Backend::Postgres => (
+                "('019ad000-0000-7000-' || regexp_replace(lpad(to_hex(n), 16, '0'), '^(.{4})', '\\1-'))::uuid", "livestock.",
+            ),
+        };
+        let record = format!(
+            "INSERT INTO {schema}listing_events (listing_id, user_id, to_status, at)
+             SELECT id, 'u', status, created_at FROM {schema}listings WHERE organisation_id = 'b'"
+        );
+        app.database.execute(&format!(
+            "INSERT INTO {schema}listings (id, organisation_id, kind, status, category, created_at, organisation_key, breed,
+                types, sexes, additional_info, document, derived, search_text)
+             WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2500)
+             SELECT {id}, 'b', kind, status, category, created_at, organisation_key, 'b' || (n % 3), '', '', '', document,
+                derived, search_text FROM {schema}listings, numbers;
+             {record}"
+        ));
+        let found = facets(&app, "").await;
+        assert_eq!(found["total"], 2_501);
+        assert_eq!(counts(&found, "f:commodityBreed"), ["b1 834", "b0 833", "b2 833", "Hereford 1", "cross 1"]);
+        app.database.execute(&format!("UPDATE {schema}listings SET status = 'sold' WHERE organisation_id = 'b'; {record}"));
+        let found = facets(&app, "query=heifers").await;
+        assert_eq!(counts(&found, "f:status"), ["sold 2500", "active-selling 1"]);
+    }
+
     /// No replica returns outdated facets from its cache.
     async fn every_kind_of_change_updates_cached_facets(backend) {
         let (one, a) = (start(backend).await, User::of("a"));

@@ -24,6 +24,7 @@ mod personal_data;
 mod plans;
 mod postcodes;
 mod postgres_plans;
+mod public_listings;
 mod refusals;
 mod reports;
 mod revisions;

@@ -155,11 +155,14 @@ testkit::on_both! {
         assert_eq!(read(&app, &farm, &ids[2]).await["location"]["coordinates"], json!({"lat": 1, "lon": 2}));
         assert_eq!(read(&app, &farm, &ids[3]).await.get("location"), None);
         assert_eq!(read(&app, &farm, &unknown).await["location"], at("ZZ1 1ZZ")["location"]);
-        for (n, id) in ids.iter().enumerate().filter(|(n, _)| ![2, 3].contains(n)) {
+        // A closed listing stays as it was closed.
+        assert_eq!(read(&app, &farm, &ids[4]).await["location"], at("LD3 7HR")["location"]);
+        assert_eq!((events(&app, &ids[4]).await.len(), revision(&app, &ids[4]).await), (2, 2));
+        for (n, id) in ids.iter().enumerate().filter(|(n, _)| ![2, 3, 4].contains(n)) {
             let (listing, history) = (read(&app, &farm, id).await, events(&app, id).await);
             assert_eq!(listing["location"]["coordinatesSource"], "postcode");
-            let expected = [1, 4].contains(&n);
-            assert_eq!((history.len(), revision(&app, id).await), if expected { (3, 3) } else { (2, 2) }, "once");
+            let expected = if n == 1 { (3, 3) } else { (2, 2) };
+            assert_eq!((history.len(), revision(&app, id).await), expected, "once");
             let event = history.last().unwrap();
             let user = if n == 1 { &colleague } else { &farm };
             assert_eq!((&event["type"], &event["userId"], &event["userName"]), (&json!("updated"), &user.claims["sub"], &user.claims["name"]));
@@ -175,6 +178,23 @@ testkit::on_both! {
         let updates = 3 + 13;
         wait_until(async || hooks.requests().await.len() >= updates).await;
         assert_eq!(hooks.requests().await.len(), updates);
+    }
+
+    async fn listings_that_cannot_be_parsed_are_not_looked_up_for_ever(backend) {
+        let system = SystemStub::start().await;
+        system.add_postcode("LD3 7HR", 51.95, -3.39);
+        system.set_places_status(Some(503));
+        let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
+        for _ in 0..5 {
+            create(&app, &farm, &at("LD3 7HR")).await;
+        }
+        let table = if backend == Backend::Postgres { "livestock.listings" } else { "listings" };
+        app.database.execute(&format!("UPDATE {table} SET document = '{{\"id\": 5}}'"));
+        let valid = create(&app, &farm, &at("LD3 7HR")).await;
+        system.set_places_status(None);
+        wait_until_done(&app, backend).await;
+        assert_eq!(read(&app, &farm, &valid).await["location"], located("LD3 7HR", 51.95, -3.39));
+        assert_eq!(app.database.count(&format!("{table} WHERE revision = 1")), 5, "they stay as they are");
     }
 
     async fn an_unreachable_system_delays_nobody_for_long(backend) {

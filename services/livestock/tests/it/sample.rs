@@ -9,7 +9,13 @@ pub const WORKING_DOG: &str = "/v1/listings/working-dog";
 
 /// Starts a service whose system service is unreachable. Requests without files do not call it.
 pub async fn start(backend: Backend) -> App {
-    let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
+    start_with(backend, |_| ()).await
+}
+
+/// Starts a service as [`start`] does, with other settings.
+pub async fn start_with(backend: Backend, change: impl FnOnce(&mut Settings)) -> App {
+    let mut settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
+    change(&mut settings);
     App::start::<Livestock>(backend, settings).await
 }
 

@@ -1,21 +1,4 @@
 -- All that a free-text query compares, in lower case, a line for each field. NULL: the previous release wrote the
 -- listing, and the service has not filled the column yet.
-ALTER TABLE listings ADD COLUMN search_text TEXT COLLATE "C";
-
--- As in logistics (20261122000100_index_loads): an extension is installed once for the whole database, so another
--- service may have it in its schema, or be about to install it.
-DO $$
-DECLARE home name;
-BEGIN
-    PERFORM pg_advisory_xact_lock(hashtext('drover pg_trgm'));
-    CREATE EXTENSION IF NOT EXISTS pg_trgm;
-    SELECT nspname INTO STRICT home FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace
-        WHERE extname = 'pg_trgm';
-    -- Another service may have installed the extension in its own schema, which this role may not use. Searches are the
-    -- same without the index, only slower.
-    IF has_schema_privilege(home, 'USAGE') THEN
-        EXECUTE format('CREATE INDEX listings_search_text ON listings USING gin (search_text %I.gin_trgm_ops)', home);
-    ELSE
-        RAISE WARNING 'this role may not use the schema %, which has pg_trgm: searches for words have no index', home;
-    END IF;
-END $$;
+-- The index is built by the next migration: until this transaction ends, nobody can read the table.
+ALTER TABLE listings ADD COLUMN IF NOT EXISTS search_text TEXT COLLATE "C";

@@ -74,7 +74,8 @@ pub(crate) struct ListingEvent {
     #[serde(rename = "atUTC")]
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
-    /// The status that the closing request named; absent unless the listing was closed.
+    /// The status that the closing request named, or `moderation` if `admin` removed the listing because of a report;
+    /// absent unless the listing was closed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub reason: Option<String>,

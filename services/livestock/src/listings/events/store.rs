@@ -27,19 +27,21 @@ pub(crate) fn record(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<(), 
     Ok(())
 }
 
-/// Columns of an event. The first one is its number.
-type EventRow = (
-    i64,
-    Option<Id>,
-    Option<String>,
-    String,
-    String,
-    Option<String>,
-    Option<String>,
-    Timestamp,
-    Option<String>,
-    Option<Json>,
-);
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = listing_events)]
+struct EventRow {
+    n: i64,
+    id: Option<Id>,
+    listing_id: Id,
+    from_status: Option<String>,
+    to_status: String,
+    user_id: String,
+    user_name: Option<String>,
+    organisation_id: Option<String>,
+    at: Timestamp,
+    reason: Option<String>,
+    changes: Option<Json>,
+}
 
 /// Returns a page of the history of a listing, oldest first, and the number of all events if `count` is true.
 pub(crate) fn list(
@@ -54,20 +56,9 @@ pub(crate) fn list(
         .order(e::n)
         .offset(page.offset)
         .limit(page.fetch())
-        .select((
-            e::n,
-            e::id,
-            e::from_status,
-            e::to_status,
-            e::user_id,
-            e::user_name,
-            e::organisation_id,
-            e::at,
-            e::reason,
-            e::changes,
-        ));
+        .select(EventRow::as_select());
     let rows: Vec<EventRow> = rows.load(c)?;
-    let events = rows.into_iter().map(|row| event(listing, row)).collect::<Result<Vec<_>, _>>()?;
+    let events = rows.into_iter().map(|row| Ok((row.n, event(row)?))).collect::<Result<Vec<_>, Error>>()?;
     let mut found = history::page(events.iter().map(|(n, event)| (*n, event.id, event)), page)?;
     if count {
         found.total = Some(e::listing_events.filter(e::listing_id.eq(listing)).count().get_result(c)?);
@@ -75,20 +66,30 @@ pub(crate) fn list(
     Ok(found)
 }
 
-fn event(listing: Id, row: EventRow) -> Result<(i64, ListingEvent), Error> {
-    let (n, id, from, to, user_id, user_name, organisation_id, at, reason, changes) = row;
-    let event_type = EventType::of(from.as_deref(), &to);
-    let event = ListingEvent {
-        id: id.unwrap_or_else(|| event_type.id_without_column(listing)),
+/// Lists events after this number that a user caused, each with its number and the id of its listing.
+pub(crate) fn list_of_user(
+    c: &mut AnyConnection,
+    user_id: &str,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<(i64, Id, ListingEvent)>, Error> {
+    let of_user = e::listing_events.filter(e::user_id.eq(user_id)).filter(e::n.gt(after));
+    let rows: Vec<EventRow> = of_user.order(e::n).limit(limit).select(EventRow::as_select()).load(c)?;
+    rows.into_iter().map(|row| Ok((row.n, row.listing_id, event(row)?))).collect()
+}
+
+fn event(row: EventRow) -> Result<ListingEvent, Error> {
+    let event_type = EventType::of(row.from_status.as_deref(), &row.to_status);
+    Ok(ListingEvent {
+        id: row.id.unwrap_or_else(|| event_type.id_without_column(row.listing_id)),
         event_type,
-        from,
-        to,
-        user_id,
-        user_name,
-        organisation_id,
-        at,
-        reason,
-        changes: changes.as_ref().map(Json::parse).transpose()?,
-    };
-    Ok((n, event))
+        from: row.from_status,
+        to: row.to_status,
+        user_id: row.user_id,
+        user_name: row.user_name,
+        organisation_id: row.organisation_id,
+        at: row.at,
+        reason: row.reason,
+        changes: row.changes.as_ref().map(Json::parse).transpose()?,
+    })
 }

@@ -1,6 +1,6 @@
 //! Exact filters compiled for the index: bits that say which filters reject a listing.
 
-use super::exact_filters::ExactFilters;
+use super::exact_filters::{ACTIVE, ExactFilters};
 use super::interner::{Interner, Interners, UNKNOWN};
 use super::number_set::NumberSet;
 use super::row::FacetRow;
@@ -22,6 +22,12 @@ pub(crate) mod rejected {
     pub(crate) const ADDITIONAL_INFO: u8 = 1 << 5;
     /// A filter without values of its own rejects the listing. Two bits, so that the listing counts for no filter.
     pub(crate) const BY_ALL: u8 = 0b11 << 6;
+
+    /// Returns whether two filters or more reject the listing, so that it counts for none.
+    #[inline]
+    pub(crate) fn by_several(bits: u8) -> bool {
+        bits & bits.wrapping_sub(1) != 0
+    }
 }
 
 /// Exact filters with texts as numbers. The size does not depend on the number of breeds and societies in the index.
@@ -71,7 +77,9 @@ impl CompiledFilters {
         let mut statuses = [rejected::BY_ALL; 8];
         for (bit, status) in statuses.iter_mut().enumerate() {
             // The other statuses have no value of `f:status` that could be counted.
-            let bits = if bit < StatusFilter::COUNTED.len() { rejected::STATUS } else { rejected::BY_ALL };
+            let is_counted =
+                bit < StatusFilter::COUNTED.len() && (!exact.is_public || ACTIVE >> bit & 1 == 1);
+            let bits = if is_counted { rejected::STATUS } else { rejected::BY_ALL };
             *status = bits_unless(bits, exact.statuses >> bit & 1 == 1);
         }
         let mut categories = [0; 8];

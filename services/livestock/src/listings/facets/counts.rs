@@ -158,7 +158,7 @@ impl<T: TermCounts> Counts<T> {
     #[inline]
     pub(crate) fn add(&mut self, listing: &FacetRow, filters: &impl Filters, times: i32) -> bool {
         let rejected_by = filters.rejected_by(listing);
-        if rejected_by & rejected_by.wrapping_sub(1) != 0 {
+        if rejected::by_several(rejected_by) {
             return false;
         }
         let add = |count: &mut u32| *count = count.wrapping_add_signed(times);

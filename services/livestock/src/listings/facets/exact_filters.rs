@@ -37,6 +37,8 @@ pub(crate) struct ExactFilters {
     pub(crate) additional_info: u8,
     /// The id of the only organisation whose listings pass; all pass if it is absent.
     pub(crate) organisation: Option<String>,
+    /// Whether only active listings are counted, whatever the filter.
+    pub(crate) is_public: bool,
     /// If present, listings that were never published pass only if they belong to this organisation. Present only if
     /// the search includes such listings, so that all callers share the other entries of the cache.
     pub(crate) private_to: Option<String>,
@@ -72,6 +74,7 @@ impl ExactFilters {
             if viewer.admin { statuses == DRAFT } else { statuses & (DRAFT | CANCELLED_DRAFT) != 0 };
         Self {
             statuses,
+            is_public: search.is_public(),
             private_to: is_private.then(|| viewer.organisation_id.to_owned()),
             commodity_type: search.commodity_type.clone(),
             breeds: sorted(&search.breeds),

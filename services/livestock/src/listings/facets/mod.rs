@@ -35,4 +35,4 @@ pub(crate) use one_listing::{OneListing, SearchFilters};
 pub(crate) use response::Facets;
 pub(crate) use service::FacetService;
 pub(crate) use snapshot::save_if_due as save_snapshot_if_due;
-pub(crate) use store::current_position;
+pub(crate) use store::{MAX_LIST_VALUES, current_position};

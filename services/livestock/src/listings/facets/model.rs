@@ -49,8 +49,8 @@ pub(crate) struct Changes {
     pub(crate) position: i64,
     /// The numbers of the events that were read. The next read may find them again.
     pub(crate) seen: HashSet<i64>,
-    /// The changed listings.
-    pub(crate) listings: ListingChanges,
+    /// The ids of the changed listings, in ascending order.
+    pub(crate) listings: Vec<Id>,
 }
 
 /// Listings with the present values of their columns, and the spellings of their terms.
@@ -78,7 +78,7 @@ pub(crate) struct PrivateSpelling {
 /// The position up to which the events of listings were read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EventCursor {
-    /// The number of the read that set the cursor.
+    /// The number of the last read that changed the index.
     pub(crate) read: u64,
     /// All events before this position were read; 0 before the first read.
     pub(crate) position: i64,

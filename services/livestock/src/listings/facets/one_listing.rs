@@ -34,6 +34,8 @@ impl SearchFilters {
             min_age: _,
             max_age: _,
             near: _,
+            // Visitors save no searches.
+            audience: _,
             words,
             // How the database finds the words.
             fulltext: _,

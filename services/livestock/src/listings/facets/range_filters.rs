@@ -4,7 +4,7 @@ use database::{Amount, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::model::FacetColumns;
-use crate::listings::geo::{squared_chord, squared_chord_of};
+use crate::listings::geo::{MAX_ROUNDING_KM, Point, squared_chord, squared_chord_of};
 use crate::listings::search::{ListingSearch, born_after, born_until};
 
 /// The values of a listing that range filters compare.
@@ -40,14 +40,47 @@ impl Measures {
 /// The range filters of a search.
 #[derive(Debug)]
 pub(crate) struct RangeFilters {
-    /// The squared chord of the greatest distance.
-    max_squared_chord: Option<f64>,
-    /// The unit vector of the point that distances start from.
-    origin: [f64; 3],
+    /// The greatest distance.
+    within: Option<Within>,
     /// Dogs pass that were born on the day or before it.
     min_age: Option<AgeLimit>,
     /// Dogs pass that were born after the day.
     max_age: Option<AgeLimit>,
+}
+
+/// A limit of distances.
+#[derive(Debug)]
+struct Within {
+    /// The unit vector of the point that distances start from.
+    origin: [f64; 3],
+    max_squared_chord: f64,
+    /// For a public search: the squared chords below which a listing is within the distance, and above which it is not,
+    /// wherever its rounded coordinates are.
+    certain: Option<[f64; 2]>,
+}
+
+impl Within {
+    fn of(search: &ListingSearch) -> Option<Self> {
+        let km = search.within_km()?;
+        // An inner area of a negative distance is empty.
+        let inner = if km > MAX_ROUNDING_KM { squared_chord_of(km - MAX_ROUNDING_KM) } else { -1.0 };
+        let certain = search.is_public().then(|| [inner, squared_chord_of(km + MAX_ROUNDING_KM)]);
+        Some(Self { origin: search.origin(), max_squared_chord: squared_chord_of(km), certain })
+    }
+
+    /// Returns whether a listing with this unit vector is within the distance.
+    fn contains(&self, unit_vector: [f64; 3]) -> bool {
+        let chord = squared_chord(unit_vector, self.origin);
+        match self.certain {
+            None => chord <= self.max_squared_chord,
+            Some([inner, _]) if chord <= inner => true,
+            Some([_, outer]) if chord > outer => false,
+            Some(_) => {
+                squared_chord(Point::rounded(unit_vector).unit_vector(), self.origin)
+                    <= self.max_squared_chord
+            }
+        }
+    }
 }
 
 /// A limit of ages, for listings with an age and for dogs with a day of birth.
@@ -65,8 +98,7 @@ impl RangeFilters {
         let limit = |age, born| AgeLimit { age, born };
         let any = search.within_km().is_some() || search.min_age.is_some() || search.max_age.is_some();
         any.then(|| Self {
-            max_squared_chord: search.within_km().map(squared_chord_of),
-            origin: search.origin(),
+            within: Within::of(search),
             min_age: search.min_age.map(|age| limit(age, search.born_until(age))),
             max_age: search.max_age.map(|age| limit(age, search.born_after(age))),
         })
@@ -85,7 +117,7 @@ impl RangeFilters {
     /// Returns whether a listing passes all filters.
     pub(crate) fn passes(&self, listing: &Measures) -> bool {
         let present = |number: i32| (number != Measures::ABSENT).then_some(i64::from(number));
-        self.max_squared_chord.is_none_or(|max| squared_chord(listing.unit_vector, self.origin) <= max)
+        self.within.as_ref().is_none_or(|within| within.contains(listing.unit_vector))
             && self.min_age.as_ref().is_none_or(|limit| {
                 present(listing.min_age).is_some_and(|age| age >= limit.age.scaled())
                     || present(listing.born).is_some_and(|born| born <= limit.born)

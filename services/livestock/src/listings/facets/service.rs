@@ -1,18 +1,21 @@
 //! The service that answers requests for facets and keeps the index up to date.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Caller, Error};
+use common::{Caller, Error, TenantLimits};
 use database::{Database, Id};
 use parking_lot::{Mutex, RwLock};
 
 use super::caching_index::CachingIndex;
-use super::exact_filters::Viewer;
+use super::exact_filters::{ExactFilters, Viewer};
 use super::full_read::read_all;
 use super::last_read::LastRead;
-use super::model::{Changes, EventCursor, StoredMatches};
+use super::model::{EventCursor, ListingChanges, StoredMatches};
+use super::range_filters::RangeFilters;
+use super::store::MAX_LIST_VALUES;
 use super::{snapshot, store};
 use crate::categories::Categories;
 use crate::listings::search::ListingSearch;
@@ -22,9 +25,14 @@ use crate::listings::search::ListingSearch;
 const MAX_CANDIDATES: usize = 1_000;
 /// How long a request waits for earlier reads of events.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
+/// The most requests of a tenant for which the database compares many texts at once.
+const MAX_COMPARISONS: usize = 2;
+/// How long a request waits for other comparisons of its tenant.
+const COMPARISON_TIMEOUT: Duration = Duration::from_secs(5);
+/// The message for a tenant that exceeds [`MAX_COMPARISONS`].
+const COMPARISONS_BUSY: &str = "Too many counts of listings with these words are running: try again later.";
 
 /// The facets of all listings, and the state of the reads that update them.
-#[derive(Default)]
 pub(crate) struct FacetService {
     /// The index of all listings.
     index: RwLock<CachingIndex>,
@@ -36,6 +44,21 @@ pub(crate) struct FacetService {
     reads_started: AtomicU64,
     /// Held during a read.
     last_read: tokio::sync::Mutex<LastRead>,
+    /// Limits the comparisons of many texts by the database.
+    comparisons: TenantLimits,
+}
+
+impl Default for FacetService {
+    fn default() -> Self {
+        Self {
+            index: RwLock::default(),
+            cursor: Mutex::default(),
+            is_filled: AtomicBool::default(),
+            reads_started: AtomicU64::default(),
+            last_read: tokio::sync::Mutex::default(),
+            comparisons: TenantLimits::new(MAX_COMPARISONS),
+        }
+    }
 }
 
 impl FacetService {
@@ -66,19 +89,19 @@ impl FacetService {
         counted.await.map_err(|e| Error::Internal(e.into()))?
     }
 
-    /// Returns the listings that may have all words, or `None` if they are many. Without this, the database would read
-    /// all listings for rare words of two letters.
+    /// Returns the listings that a search for words may find, or `None` if they are many. Without this, the database
+    /// would read all listings for rare words of two letters.
     ///
     /// # Errors
     /// As [`FacetService::update`].
     pub(crate) async fn candidates(
         self: &Arc<Self>,
         db: &Database,
-        words: &[String],
+        search: &ListingSearch,
     ) -> Result<Option<Vec<Id>>, Error> {
         self.update(db).await?;
-        let (service, words) = (self.clone(), words.to_vec());
-        let find = move || service.index.read().inner.candidates(&words, MAX_CANDIDATES);
+        let (service, search) = (self.clone(), search.clone());
+        let find = move || service.index.read().inner.candidates(&search, MAX_CANDIDATES);
         tokio::task::spawn_blocking(find).await.map_err(|e| Error::Internal(e.into()))
     }
 
@@ -96,15 +119,39 @@ impl FacetService {
         }
         if !search.words.is_empty() {
             let (service, words) = (self.clone(), search.words.clone());
+            let (exact, ranges) = (ExactFilters::of(Viewer::from(caller), search), RangeFilters::of(search));
             let ids = tokio::task::spawn_blocking(move || {
-                service.index.read().inner.long_texts().iter().copied().collect::<Vec<_>>()
+                service.index.read().inner.counted_long_texts(&exact, ranges.as_ref())
             });
-            let ids = ids.await.map_err(|e| Error::Internal(e.into()))?;
-            if !ids.is_empty() {
-                stored.long_texts = db.read(move |c| store::with_all_words(c, &ids, &words)).await?;
+            let mut ids = ids.await.map_err(|e| Error::Internal(e.into()))?;
+            if let Some(wishlist) = &stored.wishlist {
+                let wishlist: HashSet<_> = wishlist.iter().collect();
+                ids.retain(|id| wishlist.contains(id));
             }
+            stored.long_texts = self.with_all_words(db, caller, ids, words).await?;
         }
         Ok(stored)
+    }
+
+    /// Returns those of the listings whose texts have all words. Comparing many takes long, so that each tenant has a
+    /// limit.
+    async fn with_all_words(
+        &self,
+        db: &Database,
+        caller: &Caller,
+        ids: Vec<Id>,
+        words: Vec<String>,
+    ) -> Result<HashSet<Id>, Error> {
+        if ids.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let _permit = if ids.len() > MAX_LIST_VALUES {
+            let permit = self.comparisons.acquire(&caller.tenant(), COMPARISON_TIMEOUT).await;
+            Some(permit.ok_or(Error::TenantBusy(COMPARISONS_BUSY))?)
+        } else {
+            None
+        };
+        db.read(move |c| store::with_all_words(c, &ids, &words)).await
     }
 
     /// Updates the index with the changes that were committed before this call. Calls that arrive during a read share
@@ -149,29 +196,38 @@ impl FacetService {
             // A replica of the database that lags behind has taken over.
             let (index, cursor) = read_all(db, Duration::ZERO).await?;
             self.replace(number, index, cursor);
-        } else if changes.listings.rows.is_empty() {
-            self.apply(number, changes);
-        } else {
-            let service = self.clone();
-            let applied = tokio::task::spawn_blocking(move || service.apply(number, changes));
+            return Ok(());
+        }
+        // Page by page: the texts of thousands of listings take much memory.
+        for ids in changes.listings.chunks(MAX_LIST_VALUES) {
+            let (service, ids) = (self.clone(), ids.to_vec());
+            let page = db.read(move |c| store::listings(c, &ids)).await?;
+            let applied = tokio::task::spawn_blocking(move || service.apply(number, page));
             applied.await.map_err(|e| Error::Internal(e.into()))?;
         }
+        self.finish(number, changes.position, changes.seen);
         Ok(())
     }
 
-    /// Applies the changes that a read returned, unless those of a later read are applied already. That happens if the
-    /// request of the earlier read was cancelled.
-    pub(crate) fn apply(&self, read: u64, changes: Changes) {
+    /// Applies a page of the listings that a read returned, unless a later read has changed the index already. That
+    /// happens if the request of the earlier read was cancelled. The later read has the same listings: it began at the
+    /// same position.
+    pub(crate) fn apply(&self, read: u64, listings: ListingChanges) {
         let mut cursor = self.cursor.lock();
         if read < cursor.read {
             return;
         }
-        if !changes.listings.rows.is_empty() {
-            cursor.track_stale(&changes.listings.rows);
-            self.index.write().apply(changes.listings);
+        cursor.read = read;
+        cursor.track_stale(&listings.rows);
+        self.index.write().apply(listings);
+    }
+
+    /// Moves the cursor to the end of a read whose listings are all applied.
+    fn finish(&self, read: u64, position: i64, seen: HashSet<i64>) {
+        let mut cursor = self.cursor.lock();
+        if read >= cursor.read {
+            *cursor = EventCursor { read, position, seen, stale: std::mem::take(&mut cursor.stale) };
         }
-        let (position, seen) = (changes.position, changes.seen);
-        *cursor = EventCursor { read, position, seen, stale: std::mem::take(&mut cursor.stale) };
     }
 
     /// Replaces the index by one that was built by a read.

@@ -25,6 +25,8 @@ const MAX_ROWS: i64 = 1_000;
 const MAX_DOCUMENTS: usize = 200;
 /// Values in one `IN` list. Both databases accept as many in a statement.
 pub(crate) const MAX_LIST_VALUES: usize = 1_000;
+/// Values in one `IN` list of PostgreSQL, which binds them as one array.
+const MAX_ARRAY_VALUES: usize = 20_000;
 
 /// A constant SQL expression. Unlike with `diesel::dsl::sql`, its statement is prepared once on each connection.
 #[derive(Clone, Copy, ValidGrouping)]
@@ -68,7 +70,7 @@ pub(crate) fn current_position(c: &mut AnyConnection) -> Result<i64, Error> {
     })
 }
 
-/// Returns the listings of the events after a cursor, without the events that the cursor has seen.
+/// Returns the ids of the listings of the events after a cursor, without the events that the cursor has seen.
 ///
 /// While an older transaction is open, the events after it are found by every read. Stale listings are read again too,
 /// because rebuilding a row writes no event.
@@ -86,17 +88,14 @@ pub(crate) fn changes_since(c: &mut AnyConnection, cursor: &EventCursor) -> Resu
         }
     };
     let new = events.iter().filter(|(n, _)| !cursor.seen.contains(n)).map(|(_, id)| *id);
-    let ids: Vec<_> = new.chain(cursor.stale.iter().copied()).collect::<BTreeSet<_>>().into_iter().collect();
+    let listings: BTreeSet<Id> = new.chain(cursor.stale.iter().copied()).collect();
     let seen = events.into_iter().map(|(n, _)| n).collect();
-    Ok(Changes { position, seen, listings: listings(c, &ids)? })
+    Ok(Changes { position, seen, listings: listings.into_iter().collect() })
 }
 
-/// Returns listings by their ids, with the spellings of their terms.
+/// Returns up to 1,000 listings by their ids, with the spellings of their terms.
 pub(crate) fn listings(c: &mut AnyConnection, ids: &[Id]) -> Result<ListingChanges, Error> {
-    let mut rows = Vec::new();
-    for ids in ids.chunks(MAX_LIST_VALUES) {
-        rows.extend(l::listings.filter(l::id.eq_any(ids)).select(FacetColumns::as_select()).load(c)?);
-    }
+    let rows: Vec<_> = l::listings.filter(l::id.eq_any(ids)).select(FacetColumns::as_select()).load(c)?;
     let terms = |row: &FacetColumns| [row.breed.clone(), row.breed_type.clone(), row.breed_society.clone()];
     let terms: Vec<_> = rows.iter().flat_map(terms).flatten().collect::<BTreeSet<_>>().into_iter().collect();
     let mut spellings = Vec::new();
@@ -152,15 +151,25 @@ pub(crate) fn wishlist(c: &mut AnyConnection, caller: &Caller) -> Result<Vec<Id>
     Ok(w::wishlists.filter(w::user_id.eq(&caller.user_id)).select(w::listing_id).load(c)?)
 }
 
-/// Returns those of the listings whose texts have all words.
+/// Returns those of the listings, whose ids are in ascending order, whose texts have all words.
 pub(crate) fn with_all_words(
     c: &mut AnyConnection,
     ids: &[Id],
     words: &[String],
 ) -> Result<HashSet<Id>, Error> {
     let fulltext = fulltext::selective_query(c, "listings_fts", words)?;
+    if fulltext.is_some() && ids.len() > MAX_LIST_VALUES {
+        // The full-text query runs once, and finds fewer than 5,000 listings.
+        let query = with_words(l::listings.into_boxed(), fulltext.as_deref(), words).select(l::id);
+        let found: Vec<Id> = query.load(c)?;
+        return Ok(found.into_iter().filter(|id| ids.binary_search(id).is_ok()).collect());
+    }
+    let max_values = match c {
+        AnyConnection::Sqlite(_) => MAX_LIST_VALUES,
+        AnyConnection::Postgres(_) => MAX_ARRAY_VALUES,
+    };
     let mut found = HashSet::new();
-    for ids in ids.chunks(MAX_LIST_VALUES) {
+    for ids in ids.chunks(max_values) {
         let query = l::listings.into_boxed().filter(l::id.eq_any(ids));
         let query = with_words(query, fulltext.as_deref(), words).select(l::id);
         found.extend(query.load::<Id>(c)?);

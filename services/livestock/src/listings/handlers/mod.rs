@@ -2,17 +2,36 @@
 
 mod close;
 mod create;
+mod export;
 mod find;
+mod find_public;
 mod list_events;
 mod publish;
 mod search;
+mod search_public;
 mod update;
 
+use common::Error;
 use utoipa_actix_web::service_config::ServiceConfig;
+
+use crate::Livestock;
+
+/// Caches may keep what visitors see for a minute.
+const PUBLIC_CACHING: (&str, &str) = ("Cache-Control", "public, max-age=60");
+
+/// Checks that the deployment shows listings to visitors.
+///
+/// # Errors
+/// 404 if it does not.
+fn check_public_listings(service: &Livestock) -> Result<(), Error> {
+    if service.public_listings { Ok(()) } else { Err(Error::NotFound) }
+}
 
 /// Registers the operations. `/listings/{id}` comes last: its pattern matches the paths of the others.
 pub(crate) fn routes(v1: &mut ServiceConfig) {
     v1.service(search::search_listings)
+        .service(search_public::search_public_listings)
+        .service(find_public::find_public_listing)
         .service(create::create_sheep_listing)
         .service(create::create_cattle_listing)
         .service(create::create_working_dog_listing)

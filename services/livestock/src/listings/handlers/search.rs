@@ -4,14 +4,13 @@ use actix_web::web::Data;
 use actix_web::{Either, HttpRequest, get};
 use common::{
     Caller, Error, ErrorResponses, Format, JsonResponse, PageParams, Query, StreamingResponse, Workbook,
-    stream_by_ids,
 };
 
+use super::export::export;
 use crate::Livestock;
-use crate::listings::csv_columns::table_layout;
 use crate::listings::facets::Facets;
 use crate::listings::model::Listing;
-use crate::listings::search::{ListingSearch, ListingSearchParams, find_page, store};
+use crate::listings::search::{ListingSearchParams, find_page, store};
 use crate::listings::word_search::prepare_words;
 
 /// The response of a search: listings, or facets with `docs=false`.
@@ -47,31 +46,11 @@ pub(super) async fn search_listings(
         return Ok(Either::Left(JsonResponse::raw(facets)));
     }
     if search.format != Format::Json {
-        return export(&service, caller, search).await.map(Either::Right);
+        let reader = caller.clone();
+        let list = move |c: &mut _, ids: &_| store::list_by_ids(c, &reader, ids);
+        return export(&service, caller, search, list).await.map(Either::Right);
     }
     let page = search.page.clone();
     let found = find_page(&service.db, caller, search).await?;
     Ok(Either::Left(found.response(&request, &service.public_url, &page)))
-}
-
-/// Streams all listings of a search as CSV or XLSX, from the offset or cursor of its page up to its limit.
-async fn export(
-    service: &Livestock,
-    caller: Caller,
-    search: ListingSearch,
-) -> Result<StreamingResponse, Error> {
-    let (page, now, format) = (search.page.clone(), search.now, search.format);
-    let total = {
-        let (caller, search) = (caller.clone(), search.clone());
-        service.db.read(move |c| store::count(c, &caller, &search)).await?
-    };
-    let reader = caller.clone();
-    let listings = stream_by_ids(
-        &service.db,
-        page,
-        move |c, page| store::id_batch(c, &caller, &search, page),
-        move |c, ids| store::list_by_ids(c, &reader, ids),
-    );
-    let layout = table_layout(service.categories.clone(), now);
-    Ok(StreamingResponse::new(format, layout, "listings", listings).await?.total(total))
 }

@@ -1,5 +1,6 @@
 //! Queries on listings whose postcode is still to be looked up.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use common::Error;
@@ -45,7 +46,8 @@ pub(super) struct DueLocation {
     pub(super) attempts: i32,
 }
 
-/// Claims up to `max` listings, the longest due first. No other replica gets them before the lease ends.
+/// Claims up to `max` listings, the longest due first. No other replica gets them before the lease ends. Closed
+/// listings and those that cannot be parsed are no longer due.
 pub(super) fn claim(c: &mut AnyConnection, max: i64) -> Result<Vec<DueLocation>, Error> {
     let now = shared_now(c)?;
     let due = d::due_locations.filter(d::due_at.le(now)).order((d::due_at, d::listing_id)).limit(max);
@@ -57,29 +59,40 @@ pub(super) fn claim(c: &mut AnyConnection, max: i64) -> Result<Vec<DueLocation>,
     let ids: Vec<_> = rows.iter().map(|(id, _)| *id).collect();
     let leased = (d::due_at.eq(now.after(LEASE)), d::attempts.eq(d::attempts + 1));
     diesel::update(d::due_locations.filter(d::listing_id.eq_any(&ids))).set(leased).execute(c)?;
-    let documents: Vec<Json> = l::listings.filter(l::id.eq_any(&ids)).select(l::document).load(c)?;
+    let documents = l::listings.filter(l::id.eq_any(&ids)).select((l::id, l::document));
+    let documents: HashMap<_, _> = documents.load::<(Id, Json)>(c)?.into_iter().collect();
     let mut claimed = Vec::new();
-    for document in documents {
-        let Ok(listing) = document.parse::<Listing>() else {
-            tracing::error!("the document of a listing cannot be parsed; its postcode is not looked up");
-            continue;
-        };
-        let attempts = rows.iter().find(|(id, _)| *id == listing.id).map_or(0, |(_, attempts)| *attempts);
-        claimed.push(DueLocation { listing, attempts: attempts.saturating_add(1) });
+    for (id, attempts) in rows {
+        match documents.get(&id).and_then(|document| parse_open(id, document)) {
+            Some(listing) => claimed.push(DueLocation { listing, attempts: attempts.saturating_add(1) }),
+            None => set_due(c, id, false)?,
+        }
     }
     Ok(claimed)
 }
 
+/// Returns a listing, if it can be parsed and is not closed.
+fn parse_open(id: Id, document: &Json) -> Option<Listing> {
+    let Ok(listing) = document.parse::<Listing>() else {
+        tracing::error!(listing = %id, "the document of a listing cannot be parsed; it gets no coordinates");
+        return None;
+    };
+    Some(listing).filter(|listing| listing.status.is_open())
+}
+
 /// Stores the result of a look-up. Returns true if the listing got coordinates. A listing whose location was changed
-/// meanwhile stays due, unless its location needs no look-up any more.
+/// meanwhile stays due, unless its location needs no look-up any more. One that was closed meanwhile stays as it is.
 pub(super) fn finish(c: &mut AnyConnection, id: Id, finding: &Finding) -> Result<bool, Error> {
     let found = l::listings.find(id).select((l::document, l::category, l::revision));
     let (document, category, revision): (Json, i32, i64) = found.first(c)?;
-    let stored = StoredListing { listing: document.parse()?, category, revision };
+    let Some(listing) = parse_open(id, &document) else {
+        set_due(c, id, false)?;
+        return Ok(false);
+    };
+    let stored = StoredListing { listing, category, revision };
     let mut listing = stored.listing.clone();
-    let is_due = finding.complete(&mut listing);
-    if !is_due {
-        diesel::delete(d::due_locations.find(id)).execute(c)?;
+    if !finding.complete(&mut listing) {
+        set_due(c, id, false)?;
     }
     let changes = changes(&stored.listing, &listing);
     if changes.is_empty() {

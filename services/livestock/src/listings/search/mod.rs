@@ -13,7 +13,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::attributes::{AdditionalInfo, Sex};
-use super::geo::{BoundingArea, Point};
+use super::geo::{BoundingArea, MAX_ROUNDING_KM, Point};
 use super::model::{Kind, Status};
 use super::search_fields::{DAYS_PER_MONTH, day};
 
@@ -84,6 +84,8 @@ pub(crate) struct ListingSearch {
     pub(crate) wishlisted: bool,
     /// The point that distances are measured from, and the largest distance.
     pub(crate) near: Option<Near>,
+    /// Who searches.
+    pub(crate) audience: Audience,
     /// Words that a listing must all contain.
     pub(crate) words: Vec<String>,
     /// The full-text query that the search begins with, once the store has chosen it.
@@ -102,6 +104,15 @@ pub(crate) struct ListingSearch {
     pub(crate) format: Format,
     /// False for a search for facets: the values of the filters and their counts.
     pub(crate) documents: bool,
+}
+
+/// Who searches for listings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// A caller with a token.
+    Callers,
+    /// A visitor without a token.
+    Visitors,
 }
 
 /// The point that distances are measured from.
@@ -126,6 +137,12 @@ pub(crate) enum CommodityType {
 const SCALED_MONTH: i64 = 10_000;
 
 impl ListingSearch {
+    /// Returns true for a search of visitors: it finds active listings only, and measures distances to their
+    /// [rounded](Point::rounded) coordinates.
+    pub(crate) fn is_public(&self) -> bool {
+        self.audience == Audience::Visitors
+    }
+
     /// Returns true if all matches were published: none is a draft or was cancelled as a draft.
     pub(crate) fn finds_published_only(&self) -> bool {
         match self.status {
@@ -176,10 +193,11 @@ impl ListingSearch {
         self.near?.within_km
     }
 
-    /// Returns an area that contains all locations within the distance.
+    /// Returns an area that contains the locations of all listings within the distance.
     pub(crate) fn bounding_area(&self) -> Option<BoundingArea> {
         let near = self.near?;
-        Some(near.point.around(near.within_km?))
+        let margin = if self.is_public() { MAX_ROUNDING_KM } else { 0.0 };
+        Some(near.point.around(near.within_km? + margin))
     }
 
     /// Returns the unit vector of the point that distances are measured from; zeros without a point, when no distance

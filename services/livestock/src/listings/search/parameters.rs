@@ -10,7 +10,7 @@ use utoipa::openapi::Object;
 use utoipa::openapi::path::Parameter;
 
 use super::sorts::{ListingSortKey, SORTS, by_creation, by_distance};
-use super::{CommodityType, ListingSearch, Near, StatusFilter};
+use super::{Audience, CommodityType, ListingSearch, Near, StatusFilter};
 use crate::categories::Categories;
 use crate::listings::attributes::{AdditionalInfo, Sex};
 use crate::listings::geo::Point;
@@ -120,6 +120,7 @@ impl ListingSearchParams {
             organisation_id: self.organisation_id.as_ref().map(|id| id.0.clone()),
             wishlisted: self.is_wishlisted,
             near,
+            audience: Audience::Callers,
             words: parse_words(self.query.as_ref(), errors),
             fulltext: None,
             candidates: None,

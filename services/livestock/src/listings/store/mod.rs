@@ -117,7 +117,7 @@ pub(crate) fn change_status(
 /// 404 if the listing does not exist, 403 if the caller may not change it.
 pub(crate) fn remove_by_moderation(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<bool, Error> {
     let mut listing = find_own(c, caller, id)?;
-    let is_open = matches!(listing.status, Status::Draft | Status::Active);
+    let is_open = listing.status.is_open();
     if is_open {
         set_status(c, caller, &mut listing, Status::Cancelled, Some(MODERATION))?;
     }

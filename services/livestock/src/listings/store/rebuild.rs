@@ -7,15 +7,17 @@ use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
 use super::Query;
-use super::row::{ListingRow, ROW_VERSION};
+use super::row::{ListingRow, ROW_VERSION, public_parts};
 use super::spellings::record_spellings;
 use crate::listings::events::{self, Actor, NewEvent};
+use crate::listings::geo::Point;
+use crate::listings::location::Location;
 use crate::listings::model::Listing;
 use crate::listings::search_text::search_text;
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::{self, dsl as l};
 
-/// The version whose rows lack nothing but `search_text`: that of the previous release.
+/// The version whose rows lack nothing but `search_text` and the rounded coordinates: that of the previous release.
 const VERSION_WITHOUT_TEXT: i32 = 1;
 /// Rows that are rebuilt in one transaction.
 const MAX_REBUILT_ROWS: i64 = 500;
@@ -60,9 +62,13 @@ pub(in crate::listings) fn rebuild_stale_rows(c: &mut AnyConnection) -> Result<R
             row.set(l::derived.eq(ROW_VERSION)).execute(c)?;
             continue;
         };
-        if *version == VERSION_WITHOUT_TEXT {
+        if *version >= VERSION_WITHOUT_TEXT {
             // The other columns stay as they are, so that few indexes are written.
-            row.set((l::search_text.eq(search_text(&listing)), l::derived.eq(ROW_VERSION))).execute(c)?;
+            let vector = listing.location.as_ref().and_then(Location::point).map(Point::unit_vector);
+            let [x, y, z] = public_parts(vector);
+            let rounded = (l::public_x.eq(x), l::public_y.eq(y), l::public_z.eq(z));
+            let text = l::search_text.eq(search_text(&listing));
+            row.set((text, rounded, l::derived.eq(ROW_VERSION))).execute(c)?;
             continue;
         }
         row.set(ListingRow::of(&listing, *category)?).execute(c)?;

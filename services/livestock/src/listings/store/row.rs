@@ -13,7 +13,7 @@ use crate::schema::listings;
 
 /// The version of the columns that [`ListingRow::of`] derives from a document. Increment it with each change there, so
 /// that [`rebuild_stale_rows`] rebuilds the rows of older versions.
-pub(in crate::listings) const ROW_VERSION: i32 = 2;
+pub(in crate::listings) const ROW_VERSION: i32 = 3;
 
 /// A row of a listing: the columns that searches filter and sort by, and the document. `schema.rs` has the units.
 #[derive(Insertable, AsChangeset)]
@@ -43,6 +43,9 @@ pub(in crate::listings) struct ListingRow {
     x: Option<f64>,
     y: Option<f64>,
     z: Option<f64>,
+    public_x: Option<f64>,
+    public_y: Option<f64>,
+    public_z: Option<f64>,
     derived: i32,
     pub(in crate::listings) document: Json,
     search_text: Option<String>,
@@ -52,7 +55,9 @@ impl ListingRow {
     pub(in crate::listings) fn of(listing: &Listing, category: i32) -> Result<Self, Error> {
         let fields = listing.search_fields();
         let point = listing.location.as_ref().and_then(Location::point);
-        let [x, y, z] = point.map(Point::unit_vector).map_or([None; 3], |vector| vector.map(Some));
+        let vector = point.map(Point::unit_vector);
+        let [x, y, z] = parts(vector);
+        let [public_x, public_y, public_z] = public_parts(vector);
         let scaled = |amount: Option<Amount>| amount.map(Amount::scaled);
         Ok(Self {
             id: listing.id,
@@ -79,9 +84,21 @@ impl ListingRow {
             x,
             y,
             z,
+            public_x,
+            public_y,
+            public_z,
             derived: ROW_VERSION,
             document: Json::of(listing)?,
             search_text: Some(search_text(listing)),
         })
     }
+}
+
+fn parts(vector: Option<[f64; 3]>) -> [Option<f64>; 3] {
+    vector.map_or([None; 3], |vector| vector.map(Some))
+}
+
+/// Returns the values of `public_x`, `public_y` and `public_z`. `vector` is that of the listing's own coordinates.
+pub(super) fn public_parts(vector: Option<[f64; 3]>) -> [Option<f64>; 3] {
+    parts(vector.map(|vector| Point::rounded(vector).unit_vector()))
 }

@@ -3,11 +3,13 @@
 use actix_web::web::Data;
 use actix_web::{HttpRequest, get};
 use common::validation::ValidationErrors;
-use common::{Admin, Authorized, Error, ErrorResponses, JsonResponse, ListParams, PageRequest, Query};
+use common::{
+    Admin, Authorized, Error, ErrorResponses, JsonResponse, ListParams, PageRequest, Query, text_choice,
+};
 use serde::Deserialize;
 use strum::VariantNames;
 use utoipa::IntoParams;
-use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
+use utoipa::openapi::schema::Object;
 
 use crate::Livestock;
 use crate::reports::model::{Report, ReportReason, ReportStatus, order};
@@ -32,15 +34,11 @@ struct ReportParams {
 }
 
 fn status() -> Object {
-    one_of(ReportStatus::VARIANTS)
+    text_choice(ReportStatus::VARIANTS)
 }
 
 fn reason() -> Object {
-    one_of(<ReportReason as VariantNames>::VARIANTS)
-}
-
-fn one_of(names: &'static [&'static str]) -> Object {
-    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names.iter().copied())).build()
+    text_choice(<ReportReason as VariantNames>::VARIANTS)
 }
 
 impl ReportParams {

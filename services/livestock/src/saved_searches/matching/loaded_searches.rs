@@ -1,6 +1,6 @@
 //! The searches that the replica with the lease holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,10 +9,14 @@ use database::{Database, Id, Timestamp};
 use tokio::task::spawn_blocking;
 
 use super::index::{MAX_SEARCHES, NewSearch, SearchIndex};
-use super::model::{EventRow, ListingMatches, SearchToMatch};
+use super::model::{EventRow, ListingMatches, SearchChanges, SearchToMatch};
 use super::{metrics, store};
-use crate::listings::Status;
+use crate::listings::{MAX_LIST_VALUES, Status};
 use crate::saved_searches::parameters::ParameterRules;
+
+/// The most changes that are remembered while an older transaction is open. Further ones are applied again by each
+/// refresh.
+const MAX_SEEN: usize = 100_000;
 
 /// All searches with `notify`, up to a position of their changes.
 pub(super) struct LoadedSearches {
@@ -20,8 +24,10 @@ pub(super) struct LoadedSearches {
     rules: Arc<ParameterRules>,
     /// `None` while a thread works on it, and after that thread has panicked.
     index: Option<SearchIndex>,
-    /// The position of the changes that the index has.
-    changes: i64,
+    /// The index has all changes before this position.
+    pub(super) position: i64,
+    /// The numbers of later changes that the index has too.
+    seen: HashSet<i64>,
 }
 
 impl LoadedSearches {
@@ -31,15 +37,16 @@ impl LoadedSearches {
     /// If the database fails.
     pub(super) async fn load(db: &Database, rules: &Arc<ParameterRules>) -> Result<Self, Error> {
         let started = Instant::now();
-        let changes = db.read(store::changes_position).await?;
+        let position = db.read(store::changes_position).await?;
         let index = Some(SearchIndex::default());
-        let mut loaded = Self { db: db.clone(), rules: rules.clone(), index, changes };
+        let (db, rules) = (db.clone(), rules.clone());
+        let mut loaded = Self { db, rules, index, position, seen: HashSet::new() };
         let mut after = None;
         loop {
-            let page = db.read(move |c| store::list_after(c, after)).await?;
+            let page = loaded.db.read(move |c| store::list_after(c, after)).await?;
             let Some(last) = page.last() else { break };
             after = Some(last.id);
-            loaded.apply(page, Vec::new()).await?;
+            loaded.apply(Vec::new(), page).await?;
         }
         loaded.report();
         let (searches, seconds) = (loaded.len(), started.elapsed().as_secs_f64());
@@ -47,26 +54,47 @@ impl LoadedSearches {
         Ok(loaded)
     }
 
-    /// Reads the changes that were committed before this call.
+    /// Reads the changes that were committed before this call. Returns `false` if the database was moved to a server
+    /// with smaller positions: then all searches must be loaded again.
     ///
     /// # Errors
     /// If the database fails.
-    pub(super) async fn refresh(&mut self) -> Result<(), Error> {
-        let since = self.changes;
-        let changes = self.db.read(move |c| store::changes_since(c, since)).await?;
-        if !changes.searches.is_empty() || !changes.gone.is_empty() {
-            self.apply(changes.searches, changes.gone).await?;
+    pub(super) async fn refresh(&mut self) -> Result<bool, Error> {
+        let since = self.position;
+        let SearchChanges { position, changes } =
+            self.db.read(move |c| store::changes_since(c, since)).await?;
+        if position < since {
+            return Ok(false);
+        }
+        let new = changes.iter().filter(|(n, _)| !self.seen.contains(n)).map(|(_, id)| *id);
+        let new: Vec<Id> = new.collect::<BTreeSet<_>>().into_iter().collect();
+        self.reload(&new).await?;
+        self.position = position;
+        self.seen = changes.into_iter().map(|(n, _)| n).take(MAX_SEEN).collect();
+        Ok(true)
+    }
+
+    /// Reads searches again.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub(super) async fn reload(&mut self, ids: &[Id]) -> Result<(), Error> {
+        for ids in ids.chunks(MAX_LIST_VALUES) {
+            let (ids, page) = (ids.to_vec(), ids.to_vec());
+            let searches = self.db.read(move |c| store::list_by_ids(c, &page)).await?;
+            self.apply(ids, searches).await?;
+        }
+        if !ids.is_empty() {
             self.report();
         }
-        self.changes = changes.position;
         Ok(())
     }
 
-    /// Adds and removes searches.
-    async fn apply(&mut self, searches: Vec<SearchToMatch>, gone: Vec<Id>) -> Result<(), Error> {
+    /// Removes searches, and adds or replaces others.
+    async fn apply(&mut self, removed: Vec<Id>, searches: Vec<SearchToMatch>) -> Result<(), Error> {
         let rules = self.rules.clone();
         let apply = move |index: &mut SearchIndex| {
-            for id in gone {
+            for id in removed {
                 index.remove(id);
             }
             for search in &searches {

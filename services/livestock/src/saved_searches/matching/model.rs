@@ -64,15 +64,13 @@ pub(crate) struct SearchToMatch {
     pub(crate) matches_from: i64,
 }
 
-/// The searches that changed after a position.
+/// The changes of searches after a position.
 #[derive(Debug)]
 pub(crate) struct SearchChanges {
     /// The position to read from the next time.
     pub(crate) position: i64,
-    /// The searches with `notify`.
-    pub(crate) searches: Vec<SearchToMatch>,
-    /// The ids of the others, which may be deleted.
-    pub(crate) gone: Vec<Id>,
+    /// The numbers of the changes, with the ids of the searches that were saved, changed or deleted.
+    pub(crate) changes: Vec<(i64, Id)>,
 }
 
 /// A search that finds a listing.
@@ -94,12 +92,12 @@ pub(crate) struct ListingMatches {
 }
 
 /// The outcome of storing matches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Recorded {
     /// They are stored: the number of those that are new.
     Stored { matches: usize },
-    /// Nothing is stored: a search has changed since it was matched.
-    Changed,
+    /// Nothing is stored: these searches have changed since they were matched.
+    Changed(Vec<Id>),
     /// Nothing is stored: another replica has taken over.
     LeaseLost,
 }

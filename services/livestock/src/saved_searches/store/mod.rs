@@ -180,7 +180,7 @@ pub(crate) fn update(
         return Ok(Revised { document: Json::of(&after)?.0, revision });
     }
     let is_matched_anew = after.parameters != before.parameters || after.notify != before.notify;
-    // What was published while nobody was to be notified is not reported afterwards.
+    // Listings that were published while `notify` was off are not reported.
     let matches_from =
         if after.notify && !before.notify { Some(s::matches_from.eq(next_position(c)?)) } else { None };
     let changes = (
@@ -204,7 +204,14 @@ pub(crate) fn update(
 /// 404 if there is no such search, 403 if another user saved it.
 pub(crate) fn delete(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(), Error> {
     find_row(c, caller, id)?;
+    remove(c, id)?;
+    Ok(())
+}
+
+/// Removes a saved search with its matches. Returns the number of matches.
+fn remove(c: &mut AnyConnection, id: Id) -> Result<usize, Error> {
     diesel::delete(s::saved_searches.find(id)).execute(c)?;
-    diesel::delete(m::saved_search_matches.filter(m::search_id.eq(id))).execute(c)?;
-    record_change(c, id)
+    let matches = diesel::delete(m::saved_search_matches.filter(m::search_id.eq(id))).execute(c)?;
+    record_change(c, id)?;
+    Ok(matches)
 }

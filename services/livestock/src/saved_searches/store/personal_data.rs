@@ -6,9 +6,12 @@ use database::{AnyConnection, Id};
 use diesel::prelude::*;
 use serde_json::json;
 
-use super::record_change;
+use super::remove;
 use crate::saved_searches::model::SavedSearchRow;
 use crate::schema::saved_searches::dsl as s;
+
+/// A transaction deletes no further search once it has deleted this number of matches. A search has at most 11,000.
+const MAX_DELETED_MATCHES: usize = 1_000;
 
 /// Lists the searches that the user saved. Their keys are their slots.
 pub(crate) fn list_of_user(c: &mut AnyConnection, query: &RecordQuery) -> Result<Vec<Record>, Error> {
@@ -20,19 +23,27 @@ pub(crate) fn list_of_user(c: &mut AnyConnection, query: &RecordQuery) -> Result
         .select((s::slot, SavedSearchRow::as_select()))
         .load(c)?;
     let record = |(slot, row): (i32, SavedSearchRow)| {
-        Record::new(slot, &json!({ "userId": query.user_id, "savedSearch": row.saved_search()? }))
+        let organisation = Some(row.organisation_id.clone()).filter(|id| !id.is_empty());
+        let record = json!({
+            "userId": query.user_id, "organisationId": organisation, "savedSearch": row.saved_search()?,
+        });
+        Record::new(slot, &record)
     };
     rows.into_iter().map(record).collect()
 }
 
-/// Erases the user who saved searches. The replica that matches listings reads them again.
+/// Deletes some of the searches that the user saved, with their matches: nobody else could stop their notifications.
+/// The replica that matches listings forgets them. Returns their number.
 pub(crate) fn erase_user(c: &mut AnyConnection, erasure: &Erasure) -> Result<usize, Error> {
-    let of_user = s::saved_searches.filter(s::user_id.eq(&erasure.user_id));
+    let of_user = s::saved_searches.filter(s::user_id.eq(&erasure.user_id)).order(s::slot);
     let ids: Vec<Id> = of_user.limit(DOCUMENT_BATCH_SIZE).select(s::id).load(c)?;
-    for id in &ids {
-        let erased = (s::user_id.eq(&erasure.erased_id), s::revision.eq(s::revision + 1));
-        diesel::update(s::saved_searches.find(id)).set(erased).execute(c)?;
-        record_change(c, *id)?;
+    let (mut searches, mut matches) = (0, 0);
+    for id in ids {
+        matches += remove(c, id)?;
+        searches += 1;
+        if matches >= MAX_DELETED_MATCHES {
+            break;
+        }
     }
-    Ok(ids.len())
+    Ok(searches)
 }

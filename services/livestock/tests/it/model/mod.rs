@@ -1,8 +1,9 @@
 //! Compares 300 random searches and 200 searches for words of 2,000 listings with a naive model of the search: by
-//! offset, by cursor, as CSV, and by facets.
+//! offset, by cursor, as CSV, and by facets; those of visitors without a token too.
 
 pub mod farms;
 pub mod naive;
+mod public;
 
 use std::collections::HashSet;
 
@@ -13,7 +14,7 @@ use testkit::{App, Backend, User};
 
 use self::farms::{FARMS, WISHER, one};
 use self::naive::{RandomSearch, Viewer, expected, facets, filter_listings, haversine};
-use crate::sample::{ids, link, start};
+use crate::sample::{ids, link, start_with};
 
 const SEARCHES: usize = 300;
 const TEXT_SEARCHES: usize = 200;
@@ -21,10 +22,11 @@ const TEXT_SEARCHES: usize = 200;
 const PAGES: usize = 3;
 
 /// Returns the listings of the page of a path and of the next pages by cursor.
-async fn walk(app: &App, token: &str, path: &str) -> Vec<Value> {
+async fn walk(app: &App, token: Option<&str>, path: &str) -> Vec<Value> {
     let (mut seen, mut path) = (Vec::new(), path.to_owned());
     for _ in 0..PAGES {
-        let reply = app.get(&path).bearer(token).send().await;
+        let request = app.get(&path);
+        let reply = if let Some(token) = token { request.bearer(token) } else { request }.send().await;
         let next = link(reply.header("link"), "next");
         seen.extend(reply.ok().as_array().unwrap().clone());
         let Some(next) = next else { break };
@@ -44,7 +46,7 @@ fn part(all: &[String], offset: usize, limit: usize) -> Vec<String> {
 }
 
 async fn compare(backend: Backend) {
-    let app = start(backend).await;
+    let app = start_with(backend, |settings| settings.public_listings = true).await;
     let mut rng = StdRng::seed_from_u64(20_261_122);
     let (all, wishlist) = farms::fill(&app, &mut rng).await;
     compare_searches(&app, &mut rng, &all, &wishlist, (SEARCHES, RandomSearch::new)).await;
@@ -58,7 +60,7 @@ async fn compare_searches(
     wishlist: &HashSet<String>,
     (searches, random_search): (usize, fn(&mut StdRng) -> RandomSearch),
 ) {
-    let (mut hits, mut counted) = (0, 0);
+    let (mut hits, mut counted, active) = (0, 0, public::for_visitors(all));
     for _ in 0..searches {
         let viewer = Viewer {
             org: one(rng, &[FARMS[0], FARMS[1], FARMS[2], "stranger"]),
@@ -78,7 +80,7 @@ async fn compare_searches(
         let first = app.get(&path).bearer(&token).send().await;
         assert_eq!(first.status, 200, "{path} {}", first.text());
         assert_eq!(first.header("x-total-count"), found.len().to_string(), "{path}");
-        let seen = walk(app, &token, &path).await;
+        let seen = walk(app, Some(&token), &path).await;
         assert_eq!(ids(&json!(seen)), part(&found, offset, PAGES * limit), "{viewer:?} {path}");
         for listing in &seen {
             match (requested.point, haversine(listing, requested.point)) {
@@ -99,6 +101,9 @@ async fn compare_searches(
         assert_eq!(counts, facets(&filtered, viewer), "{viewer:?} {path}");
         assert_eq!(counts["total"], found.len(), "{viewer:?} {path}");
         counted += usize::from(counts["total"] != 0);
+        if rng.random_bool(0.4) {
+            public::compare(app, &active, &requested, limit).await;
+        }
     }
     assert!(
         hits > searches / 2 && counted > searches / 3,

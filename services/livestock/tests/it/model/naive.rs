@@ -25,8 +25,8 @@ const FACETS: [&str; 6] = [
 pub struct RandomSearch {
     filters: Filters,
     pub point: Option<(f64, f64)>,
-    sort: &'static str,
-    desc: bool,
+    pub sort: &'static str,
+    pub desc: bool,
 }
 
 impl RandomSearch {
@@ -98,7 +98,7 @@ impl RandomSearch {
         query
     }
 
-    fn filter(&self, name: &str) -> Option<&str> {
+    pub fn filter(&self, name: &str) -> Option<&str> {
         self.filters.iter().find(|(other, _)| *other == name).map(|(_, value)| value.as_str())
     }
 }

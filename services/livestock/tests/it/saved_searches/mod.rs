@@ -1,6 +1,7 @@
 //! Saved searches, and the listings that match them.
 
 mod crud;
+mod erasure;
 mod limits;
 mod listings;
 mod matching;

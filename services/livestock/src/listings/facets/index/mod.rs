@@ -2,21 +2,24 @@
 //! has the latest changes, so that cached counts can be updated.
 
 mod records;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use database::Id;
 
-use super::compiled_filters::CompiledFilters;
+use super::compiled_filters::{CompiledFilters, Filters, rejected};
 use super::counts::{Counts, DenseTermCounts, SparseTermCounts};
-use super::exact_filters::ExactFilters;
+use super::exact_filters::{ExactFilters, Viewer};
 use super::interner::{Interners, NONE, UNKNOWN};
 use super::model::{FacetColumns, PrivateSpelling};
 use super::range_filters::{Measures, RangeFilters};
 use super::row::FacetRow;
 use super::spelling::Spelling;
 use super::words::{ListingWords, WordFilter};
+use crate::listings::search::ListingSearch;
 
 const _: () = assert!(size_of::<Id>() + size_of::<FacetRow>() + size_of::<Measures>() == 80);
 
@@ -61,12 +64,13 @@ impl FacetIndex {
     /// the remaining texts have new numbers.
     #[must_use]
     pub(crate) fn insert(&mut self, listings: &[FacetColumns]) -> bool {
+        let mut has_unused_words = false;
         for columns in listings {
             let (row, measures) = (FacetRow::of(columns, &mut self.texts), Measures::of(columns));
             let text = columns.search_text.as_deref();
             let old = match self.ids.binary_search(&columns.id) {
                 Ok(at) => {
-                    self.words.replace(at, columns.id, text);
+                    has_unused_words |= self.words.replace(at, columns.id, row.organisation, text);
                     self.measures[at] = measures;
                     Some(std::mem::replace(&mut self.rows[at], row))
                 }
@@ -74,7 +78,7 @@ impl FacetIndex {
                     self.ids.insert(at, columns.id);
                     self.rows.insert(at, row);
                     self.measures.insert(at, measures);
-                    self.words.insert(at, columns.id, text);
+                    self.words.insert(at, columns.id, row.organisation, text);
                     None
                 }
             };
@@ -83,6 +87,10 @@ impl FacetIndex {
                 self.changes.push_front((old, row));
                 self.change_count += 1;
             }
+        }
+        if has_unused_words {
+            let rows = &self.rows;
+            self.words.compact(|at| rows[at].organisation);
         }
         let texts = self.texts.terms.len() + self.texts.types.len();
         let has_many_unused = texts > 2 * self.texts_after_removal + MAX_UNUSED_TEXTS;
@@ -206,8 +214,8 @@ impl FacetIndex {
             && words.is_none_or(|words| words.passes(at, self.ids[at]))
     }
 
-    /// Compiles the words of a query, if there are any. `long_texts` are those of [`FacetIndex::long_texts`] that have
-    /// all of them.
+    /// Compiles the words of a query, if there are any. `long_texts` are those of [`FacetIndex::counted_long_texts`]
+    /// that have all of them.
     pub(crate) fn word_filter<'a>(
         &'a self,
         words: &[String],
@@ -216,19 +224,39 @@ impl FacetIndex {
         self.words.filter(words, long_texts)
     }
 
-    /// Returns the listings that may have all words of a query: those that have them, and those of
-    /// [`FacetIndex::long_texts`]. `None` if they are more than `max`.
-    pub(crate) fn candidates(&self, words: &[String], max: usize) -> Option<Vec<Id>> {
-        let long_texts = self.long_texts().iter().copied().take(max + 1).collect();
-        let filter = self.words.filter(words, &long_texts)?;
-        let ids = self.ids.iter().enumerate().filter(|(at, id)| filter.passes(*at, **id));
+    /// Returns the listings that a search for words may find: those that have the words, and those whose texts the
+    /// database must compare. `None` if they are more than `max`. Drafts of all organisations are among them.
+    pub(crate) fn candidates(&self, search: &ListingSearch, max: usize) -> Option<Vec<Id>> {
+        let viewer = Viewer { organisation_id: "", admin: true };
+        let exact = ExactFilters { private_to: None, ..ExactFilters::of(viewer, search) };
+        let (filters, ranges) = (CompiledFilters::of(&exact, &self.texts), RangeFilters::of(search));
+        let may_be_found = |at: usize| {
+            filters.rejected_by(&self.rows[at]) == 0
+                && ranges.as_ref().is_none_or(|ranges| ranges.passes(&self.measures[at]))
+        };
+        let long_texts = self.long_texts(may_be_found).take(max + 1).collect();
+        let words = self.words.filter(&search.words, &long_texts)?;
+        let ids = self.ids.iter().enumerate();
+        let ids = ids.filter(|(at, id)| words.passes(*at, **id) && may_be_found(*at));
         let ids: Vec<_> = ids.map(|(_, id)| *id).take(max + 1).collect();
         (ids.len() <= max).then_some(ids)
     }
 
-    /// Returns the listings whose texts the database must compare with the words of a query.
-    pub(crate) fn long_texts(&self) -> &BTreeSet<Id> {
-        self.words.long_texts()
+    /// Returns the listings whose texts the database must compare with the words of a query, in ascending order.
+    /// Without those that count for no filter, whatever their texts: most drafts and cancelled listings.
+    pub(crate) fn counted_long_texts(&self, exact: &ExactFilters, ranges: Option<&RangeFilters>) -> Vec<Id> {
+        let filters = CompiledFilters::of(exact, &self.texts);
+        let may_count = |at: usize| {
+            !rejected::by_several(filters.rejected_by(&self.rows[at]))
+                && ranges.is_none_or(|ranges| ranges.passes(&self.measures[at]))
+        };
+        self.long_texts(may_count).collect()
+    }
+
+    /// Returns those of the listings with long texts whose positions meet a condition.
+    fn long_texts(&self, condition: impl Fn(usize) -> bool) -> impl Iterator<Item = Id> {
+        let ids = self.words.long_texts().iter().copied();
+        ids.filter(move |id| self.ids.binary_search(id).is_ok_and(&condition))
     }
 
     fn count_rows<'a>(

@@ -69,6 +69,12 @@ impl FacetIndex {
         Ok(())
     }
 
+    /// Completes an index whose records are all added.
+    pub(crate) fn finish_restore(&mut self) {
+        let rows = &self.rows;
+        self.words.count_shares(|at| rows[at].organisation);
+    }
+
     /// Returns whether the index has all texts that a row refers to by number.
     fn has_texts_of(&self, row: &FacetRow) -> bool {
         let (terms, texts) = ([row.breed, row.breed_type, row.society], &self.texts);

@@ -66,9 +66,10 @@ impl ChunkReader {
     ///
     /// # Errors
     /// If the chunks are not those of this header.
-    pub(crate) fn finish(self, header: &SnapshotHeader) -> Result<(FacetIndex, HashSet<Id>)> {
+    pub(crate) fn finish(mut self, header: &SnapshotHeader) -> Result<(FacetIndex, HashSet<Id>)> {
         ensure!(i64::from(self.checksum.finalize()) == header.checksum, "the checksum is wrong");
         ensure!(i64::try_from(self.index.len()) == Ok(header.listings), "the number of listings is wrong");
+        self.index.finish_restore();
         Ok((self.index, self.stale))
     }
 }

@@ -6,7 +6,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
 /// Bytes of the longest word. Texts without white space are longer.
-const MAX_WORD_BYTES: usize = 200;
+pub(super) const MAX_WORD_BYTES: usize = 200;
 
 /// Different words, numbered from 0 in the order in which they were added. Each takes its length and some 15 bytes.
 #[derive(Debug, Default)]
@@ -28,6 +28,11 @@ fn word<'a>(text: &'a str, ends: &[u32], number: u32) -> &'a str {
 }
 
 impl Dictionary {
+    /// Returns the bytes that a word takes in the text of the dictionary.
+    pub(crate) fn bytes_of(word: &str) -> usize {
+        word.len() + 1
+    }
+
     /// Returns the number of words.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
@@ -41,6 +46,12 @@ impl Dictionary {
     /// Returns the word with a number.
     pub(crate) fn word(&self, number: u32) -> &str {
         word(&self.text, &self.ends, number)
+    }
+
+    /// Returns the number of a word, if the dictionary has it.
+    pub(crate) fn find(&self, known: &str) -> Option<u32> {
+        let Self { text, ends, numbers, hasher } = self;
+        numbers.find(hasher.hash_one(known), |number| word(text, ends, *number) == known).copied()
     }
 
     /// Returns the number of a word. A new word gets the next number if it is not too long and there is room for it:

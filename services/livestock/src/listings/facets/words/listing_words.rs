@@ -5,11 +5,14 @@ use std::collections::{BTreeSet, HashSet};
 
 use database::Id;
 
-use super::dictionary::Dictionary;
+use super::dictionary::{Dictionary, MAX_WORD_BYTES};
 use super::numbers::{Numbers, Span};
+use super::shares::Shares;
 
 /// Different words of a listing. Descriptions of 200 words have fewer.
 const MAX_LISTING_WORDS: usize = 200;
+/// Bytes of the words of a listing that no other has. Most have one or two such words.
+const MAX_NEW_BYTES: usize = 4 << 10;
 /// Bytes of all different words.
 const MAX_DICTIONARY_BYTES: usize = 32 << 20;
 /// Units of two bytes for the numbers of the words of all listings: 96 MiB.
@@ -26,6 +29,10 @@ pub(crate) struct ListingWords {
     spans: Vec<Span>,
     /// The listings whose texts the database compares.
     long_texts: BTreeSet<Id>,
+    /// The bytes of the dictionary by organisation. A word is the organisation's whose listing had it first.
+    word_shares: Shares,
+    /// The units of numbers by organisation.
+    unit_shares: Shares,
     /// Units that no listing uses any more.
     unused_units: usize,
     /// The number of words after the last call of [`ListingWords::compact`].
@@ -81,32 +88,33 @@ impl ListingWords {
             numbers: Numbers::default(),
             spans: Vec::new(),
             long_texts: BTreeSet::new(),
+            word_shares: Shares::default(),
+            unit_shares: Shares::default(),
             unused_units: 0,
             words_after_compaction: 0,
             limits,
         }
     }
 
-    /// Inserts the words of a listing at a position of the index. Without a text, no query matches.
-    pub(crate) fn insert(&mut self, at: usize, id: Id, text: Option<&str>) {
-        let span = self.store(id, text);
+    /// Inserts the words of a listing of an organisation at a position of the index. Without a text, no query matches.
+    pub(crate) fn insert(&mut self, at: usize, id: Id, organisation: u32, text: Option<&str>) {
+        let span = self.store(id, organisation, text);
         self.spans.insert(at, span);
     }
 
-    /// Replaces the words of the listing at a position of the index.
-    pub(crate) fn replace(&mut self, at: usize, id: Id, text: Option<&str>) {
-        let span = self.store(id, text);
+    /// Replaces the words of the listing at a position of the index. Returns `true` if many words are no longer used:
+    /// then call [`ListingWords::compact`].
+    #[must_use]
+    pub(crate) fn replace(&mut self, at: usize, id: Id, organisation: u32, text: Option<&str>) -> bool {
+        let span = self.store(id, organisation, text);
         self.unused_units += std::mem::replace(&mut self.spans[at], span).units();
-        let has_unused_words = self.dictionary.len() > 2 * self.words_after_compaction + self.limits.unused;
-        if has_unused_words || self.unused_units > self.numbers.len() / 2 + self.limits.unused {
-            self.compact();
-        }
+        self.dictionary.len() > 2 * self.words_after_compaction + self.limits.unused
+            || self.unused_units > self.numbers.len() / 2 + self.limits.unused
     }
 
     /// Stores the words of a listing. Returns none if the database must compare its text.
-    fn store(&mut self, id: Id, text: Option<&str>) -> Span {
-        let list = self.numbers_of(text.unwrap_or_default());
-        let span = list.and_then(|list| self.numbers.add(&list, self.limits.units));
+    fn store(&mut self, id: Id, organisation: u32, text: Option<&str>) -> Span {
+        let span = self.add_words(organisation, text.unwrap_or_default());
         if span.is_some() {
             self.long_texts.remove(&id);
         } else {
@@ -115,20 +123,49 @@ impl ListingWords {
         span.unwrap_or_default()
     }
 
-    /// Returns the numbers of the different words of a text, or `None` if they are too many or there is no room.
-    fn numbers_of(&mut self, text: &str) -> Option<Vec<u32>> {
-        let words: BTreeSet<_> = text.split_whitespace().collect();
-        if words.len() > MAX_LISTING_WORDS {
+    /// Adds the different words of a text. Adds none and returns `None` if they are too many or too long, or if the
+    /// organisation has no room for them.
+    fn add_words(&mut self, organisation: u32, text: &str) -> Option<Span> {
+        let mut words = BTreeSet::new();
+        for word in text.split_whitespace() {
+            words.insert(word);
+            if words.len() > MAX_LISTING_WORDS {
+                return None;
+            }
+        }
+        let (mut list, mut new) = (Vec::with_capacity(words.len()), Vec::new());
+        for word in words {
+            match self.dictionary.find(word) {
+                Some(number) => list.push(number),
+                None if word.len() > MAX_WORD_BYTES => return None,
+                None => new.push(word),
+            }
+        }
+        let next = self.dictionary.len();
+        list.extend((next..next + new.len()).filter_map(|number| u32::try_from(number).ok()));
+        let bytes: usize = new.iter().map(|word| Dictionary::bytes_of(word)).sum();
+        let (units, limits) = (Numbers::units_of(&list), self.limits);
+        let has_room = bytes <= MAX_NEW_BYTES
+            && self.word_shares.has_room(organisation, bytes, limits.dictionary_bytes)
+            && self.unit_shares.has_room(organisation, units, limits.units);
+        if !has_room {
             return None;
         }
-        words.into_iter().map(|word| self.dictionary.intern(word, self.limits.dictionary_bytes)).collect()
+        for word in new {
+            self.dictionary.intern(word, limits.dictionary_bytes)?;
+        }
+        let span = self.numbers.add(&list, limits.units)?;
+        self.word_shares.take(organisation, bytes);
+        self.unit_shares.take(organisation, units);
+        Some(span)
     }
 
     /// Removes the words that no listing has. Frequent words get the lowest numbers, which take the least memory.
+    /// `organisation_of` returns the organisation of the listing at a position.
     ///
     /// Visits all words of all listings: some tenths of a second for a million listings. Runs only after thousands of
     /// changes.
-    pub(crate) fn compact(&mut self) {
+    pub(crate) fn compact(&mut self, organisation_of: impl Fn(usize) -> u32) {
         let mut uses = vec![0_u32; self.dictionary.len()];
         for span in &self.spans {
             self.numbers.list(*span).for_each(|number| uses[number as usize] += 1);
@@ -148,6 +185,22 @@ impl ListingWords {
         }
         self.words_after_compaction = dictionary.len();
         (self.dictionary, self.numbers, self.unused_units) = (dictionary, numbers, 0);
+        self.count_shares(organisation_of);
+    }
+
+    /// Counts anew what each organisation takes, when all words and numbers are in use. `organisation_of` returns the
+    /// organisation of the listing at a position.
+    pub(crate) fn count_shares(&mut self, organisation_of: impl Fn(usize) -> u32) {
+        let mut is_counted = vec![false; self.dictionary.len()];
+        let (mut word_shares, mut unit_shares) = (Shares::default(), Shares::default());
+        for (at, span) in self.spans.iter().enumerate() {
+            let organisation = organisation_of(at);
+            unit_shares.take(organisation, span.units());
+            let new = |number: &u32| !std::mem::replace(&mut is_counted[*number as usize], true);
+            let words = self.numbers.list(*span).filter(new).map(|number| self.dictionary.word(number));
+            word_shares.take(organisation, words.map(Dictionary::bytes_of).sum());
+        }
+        (self.word_shares, self.unit_shares) = (word_shares, unit_shares);
     }
 
     /// Returns the listings whose texts the database must compare.
@@ -207,6 +260,12 @@ impl ListingWords {
         let span = if is_known { self.numbers.add(list, self.limits.units) } else { None };
         self.spans.push(span.unwrap_or_default());
         span.is_some()
+    }
+
+    /// Returns what organisations take of the dictionary and of the numbers.
+    #[cfg(test)]
+    pub(super) fn shares(&self) -> [&Shares; 2] {
+        [&self.word_shares, &self.unit_shares]
     }
 
     /// Returns the memory use in bytes, without the ids of long texts.

@@ -5,12 +5,13 @@
 //! part is stored once, in a [`Dictionary`], and a listing has the numbers of its parts ([`ListingWords`]). A query
 //! looks for its words in the dictionary, and then for the numbers of the found parts in each listing.
 //!
-//! Memory is limited: the words of listings with very many or very long ones, and of those for which there is no room,
-//! are not stored. The database compares their texts.
+//! Memory is limited: the words of listings with very many, very long or very many new ones, and of those for which
+//! their organisation has no room ([`shares`]), are not stored. The database compares their texts.
 
 mod dictionary;
 mod listing_words;
 mod numbers;
+mod shares;
 #[cfg(test)]
 mod tests;
 

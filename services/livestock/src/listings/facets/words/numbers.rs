@@ -32,10 +32,14 @@ impl Numbers {
         self.0.len()
     }
 
+    /// Returns the length of a list in units of two bytes.
+    pub(crate) fn units_of(list: &[u32]) -> usize {
+        list.len() + 2 * list.iter().filter(|number| **number >= WIDE.into()).count()
+    }
+
     /// Adds a list, unless it or the array is then too long.
     pub(crate) fn add(&mut self, list: &[u32], max_units: usize) -> Option<Span> {
-        let wide = list.iter().filter(|number| **number >= WIDE.into()).count();
-        let len = u16::try_from(list.len() + 2 * wide).ok()?;
+        let len = u16::try_from(Self::units_of(list)).ok()?;
         let start = u32::try_from(self.0.len()).ok()?;
         if self.0.len() + usize::from(len) > max_units {
             return None;

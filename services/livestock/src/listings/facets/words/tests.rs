@@ -20,13 +20,22 @@ fn found(words: &ListingWords, texts: &BTreeMap<Id, String>, query: &[String]) -
     (0..).zip(texts.keys()).filter(|(at, id)| filter.passes(*at, **id)).map(|(_, id)| *id).collect()
 }
 
+/// The organisation of most listings.
+const ORGANISATION: u32 = 1;
+
 fn set(words: &mut ListingWords, texts: &mut BTreeMap<Id, String>, id: Id, text: &str) {
     let at = texts.range(..id).count();
-    if texts.insert(id, text.to_owned()).is_some() {
-        words.replace(at, id, Some(text));
-    } else {
-        words.insert(at, id, Some(text));
+    if texts.insert(id, text.to_owned()).is_none() {
+        words.insert(at, id, ORGANISATION, Some(text));
+    } else if words.replace(at, id, ORGANISATION, Some(text)) {
+        words.compact(|_| ORGANISATION);
     }
+}
+
+/// Appends a listing of an organisation. Returns whether its words are stored.
+fn push(words: &mut ListingWords, n: usize, organisation: u32, text: &str) -> bool {
+    words.insert(n, id(n), organisation, Some(text));
+    !words.long_texts().contains(&id(n))
 }
 
 proptest! {
@@ -119,8 +128,60 @@ fn a_listing_takes_two_bytes_for_each_word() {
             "penybont farm\nhereford\ncross\nbrecon\npowys\nld3 7eg\nld37eg\nspring\nlot {n}: sound, quiet to handle, to be \
              seen by appointment."
         );
-        words.insert(n, id(n), Some(&text));
+        words.insert(n, id(n), ORGANISATION, Some(&text));
     }
     let bytes = words.bytes() / 50_000;
     assert!(bytes < 120 && words.long_texts().is_empty(), "{bytes}");
+}
+
+/// A tenant with very many words or listings does not make the database compare the texts of others.
+#[test]
+fn an_organisation_leaves_room_for_the_words_of_others() {
+    for limits in [
+        Limits { dictionary_bytes: 20_000, units: 1 << 20, unused: 100 },
+        Limits { dictionary_bytes: 1 << 20, units: 4_000, unused: 100 },
+    ] {
+        let mut words = ListingWords::with_limits(limits);
+        let organisation_of = |at: usize| if at < 1_000 { 1 } else { 2 };
+        let own = |n: usize| format!("lot {n} number-{n} of-{n}");
+        let stored = (0..1_000).filter(|n| push(&mut words, *n, 1, &own(*n))).count();
+        assert!((300..1_000).contains(&stored), "{stored}");
+        assert!((1_000..1_050).all(|n| push(&mut words, n, 2, &own(n))), "{limits:?}");
+        assert!(!push(&mut words, 1_050, 1, &own(2_000)), "{limits:?}");
+
+        // Its room is free again once it uses less.
+        let is_due = (0..1_000).fold(false, |is_due, n| is_due | words.replace(n, id(n), 1, Some("")));
+        assert!(is_due, "{limits:?}");
+        words.compact(organisation_of);
+        assert_eq!(words.words().count(), 1 + 3 * 50, "{limits:?}");
+        assert!((0..50).all(|n| !words.replace(n, id(n), 1, Some(&own(n)))));
+        assert!((0..50).all(|n| !words.long_texts().contains(&id(n))), "{limits:?}");
+    }
+}
+
+#[test]
+fn a_listing_adds_few_new_words() {
+    let mut words = ListingWords::default();
+    let long = (0..150).map(|n| format!("{n:040}")).collect::<Vec<_>>().join(" ");
+    let too_long = format!("a b c {}", "x".repeat(201));
+    assert!(!push(&mut words, 0, 1, &long) && !push(&mut words, 1, 1, &too_long));
+    assert_eq!(words.words().count(), 0, "none of the words of a long text is stored");
+    let parts: Vec<_> = long.split(' ').collect();
+    assert!(push(&mut words, 2, 1, &parts[..90].join(" ")) && push(&mut words, 3, 1, &parts[60..].join(" ")));
+    assert!(push(&mut words, 4, 2, &long), "known words take no more room");
+}
+
+/// An index from a snapshot has the same room left as the one that was written.
+#[test]
+fn the_room_of_organisations_is_counted_anew() {
+    let organisation_of = |at: usize| u32::try_from(at % 3).unwrap();
+    let mut words = ListingWords::with_limits(LARGE);
+    for n in 0..60 {
+        assert!(push(&mut words, n, organisation_of(n), &format!("lot {} of {}", n / 2, n % 7)));
+    }
+    let mut restored = ListingWords::with_limits(LARGE);
+    assert!(words.words().all(|word| restored.add_word(word)));
+    assert!((0..60).all(|n| restored.add_listing(id(n), words.numbers_at(n, id(n)).as_deref())));
+    restored.count_shares(organisation_of);
+    assert_eq!(restored.shares(), words.shares());
 }

@@ -89,7 +89,11 @@ pub(crate) fn with_sort_key<'a>(query: Query<'a>, search: &'a ListingSearch, bra
             query
         }
         (ListingSortKey::Age, KeyKind::Missing) => query.filter(l::age.is_null()).filter(l::born.is_null()),
+        (ListingSortKey::Distance, KeyKind::Missing) if search.is_public() => {
+            query.filter(l::public_x.is_null())
+        }
         (ListingSortKey::Distance, KeyKind::Missing) => query.filter(l::x.is_null()),
+        (ListingSortKey::Distance, _) if search.is_public() => query.filter(l::public_x.is_not_null()),
         (ListingSortKey::Distance, _) => query.filter(l::x.is_not_null()),
         (ListingSortKey::Column(name), KeyKind::Missing) => {
             query.filter(sql::<Bool>(&format!("{name} IS NULL")))
@@ -124,7 +128,7 @@ fn within_distance<'a>(mut query: Query<'a>, search: &'a ListingSearch, branch: 
         let of_type = BREED_TYPES.field(l::breed_type).eq_any(&search.breeds);
         query = query.filter(exists(BREED_TYPES.filter(of_type).select(BREED_TYPES.field(l::id))));
     }
-    query.filter(SquaredChord(search.origin()).le(squared_chord_of(km)))
+    query.filter(SquaredChord::of(search).le(squared_chord_of(km)))
 }
 
 /// Limits a query by the filters on the animals or supplies.

@@ -5,6 +5,7 @@ mod newest_within;
 mod sort_key;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use common::{Caller, Error, IdBatch, PageRequest, ResultPage};
 use database::search::{MergedQuery, Position, RowSortKey, SortOrder, fulltext};
@@ -69,7 +70,10 @@ fn nearest_page(
 }
 
 /// Reads the rows of a page. Rows without a sort key come last, so their branches are read only if the others do not
-/// fill the page. The sort key of a listing never changes, so no listing is in both.
+/// fill the page.
+///
+/// They are read later than the others. A listing that loses its sort key in between is found by both reads, and is
+/// returned once. One that gets a sort key in between is found by neither.
 fn page(
     c: &mut AnyConnection,
     caller: &Caller,
@@ -94,9 +98,17 @@ fn page(
         // Nothing says how many rows with a sort key the offset skips.
         return Ok(load(&all, &page)?);
     }
-    (page.limit, page.offset) = (page.limit - count, 0);
-    rows.extend(load(&missing, &page)?);
+    // As many as the page has: some may be there already.
+    page.offset = 0;
+    append_others(&mut rows, load(&missing, &page)?, page.limit);
     Ok(rows)
+}
+
+/// Appends those of the rows whose listings are not there yet, up to this number of rows.
+fn append_others(rows: &mut Vec<(Json, Position)>, more: Vec<(Json, Position)>, limit: i64) {
+    let present: HashSet<Id> = rows.iter().map(|(_, (_, id))| *id).collect();
+    rows.extend(more.into_iter().filter(|(_, (_, id))| !present.contains(id)));
+    rows.truncate(usize::try_from(limit).unwrap_or_default());
 }
 
 /// Reads the ids of a block of listings of a search, and the position of the last one.
@@ -181,6 +193,34 @@ fn order(search: &ListingSearch, branch: &Branch) -> SortOrder<SortExpression> {
         ListingSortKey::Column(name) => SortExpression::Column(name),
         ListingSortKey::Age if branch.keys == KeyKind::DogAge => SortExpression::DogAge(day(search.now)),
         ListingSortKey::Age => SortExpression::Column("age"),
-        ListingSortKey::Distance => SortExpression::Distance(SquaredChord(search.origin())),
+        ListingSortKey::Distance => SortExpression::Distance(SquaredChord::of(search)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use database::search::SortValue;
+
+    use super::*;
+
+    fn row(n: u32, key: Option<i64>) -> (Json, Position) {
+        let id = Id::parse(&format!("00000000-0000-7000-8000-{n:012}")).unwrap();
+        (Json(n.to_string()), (key.map(SortValue::Integer), id))
+    }
+
+    /// The price of listing 2 was removed between both reads.
+    #[test]
+    fn a_listing_that_is_edited_between_two_reads_is_returned_once() {
+        let keyed = vec![row(1, Some(5)), row(2, Some(6))];
+        let missing = vec![row(2, None), row(7, None), row(8, None), row(9, None)];
+        for (limit, expected) in
+            [(3, &["1", "2", "7"][..]), (4, &["1", "2", "7", "8"]), (9, &["1", "2", "7", "8", "9"])]
+        {
+            let mut rows = keyed.clone();
+            append_others(&mut rows, missing.clone(), limit);
+            let found: Vec<_> = rows.iter().map(|(document, _)| document.0.as_str()).collect();
+            assert_eq!(found, expected);
+            assert_eq!(rows[1], keyed[1], "where it was");
+        }
+    }
 }

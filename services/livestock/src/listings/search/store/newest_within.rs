@@ -26,7 +26,7 @@ const SCANNED_PER_ROW: i64 = 24;
 /// Reads a page, if it is full. Returns `None` for other searches, and if the listings within the distance are few
 /// among those around.
 ///
-/// PostgreSQL has no such index.
+/// PostgreSQL has no such index. Public searches do not use it.
 pub(super) fn full_page(
     c: &mut AnyConnection,
     caller: &Caller,
@@ -36,6 +36,7 @@ pub(super) fn full_page(
     let is_supported = matches!(c, AnyConnection::Sqlite(_))
         && search.sorting.by.key == ListingSortKey::Column("created_at")
         && search.has_frequent_statement()
+        && !search.is_public()
         && page_end <= MAX_PAGE_END;
     let cells = search.bounding_area().and_then(|area| area.few_cells());
     let (Some(cells), Some(km)) = (cells.filter(|_| is_supported), search.within_km()) else {
@@ -57,7 +58,7 @@ pub(super) fn full_page(
     let branches = cells.into_iter().map(in_cell).collect();
     let merged = MergedQuery::new(branches, &search.sorting.order(()), page.fetch(), page.offset);
     let within = Within {
-        chord: SquaredChord(search.origin()),
+        chord: SquaredChord::of(search),
         max: squared_chord_of(km),
         breed: search.breeds.first().map(String::as_str),
     };

@@ -6,6 +6,8 @@ use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Double, Nullable};
 
+use crate::listings::search::ListingSearch;
+
 /// The sort key of the rows of a branch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SortExpression {
@@ -38,12 +40,24 @@ impl QueryFragment<MultiBackend> for SortExpression {
 /// The squared length of the chord from a unit vector to the location of a listing: the sum that
 /// [`squared_chord`](crate::listings::geo::squared_chord) computes. It grows with the distance.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SquaredChord(pub(crate) [f64; 3]);
+pub(crate) struct SquaredChord {
+    from: [f64; 3],
+    /// The columns with the unit vector of a listing.
+    axes: [&'static str; 3],
+}
+
+impl SquaredChord {
+    /// Returns the chord that a search compares.
+    pub(crate) fn of(search: &ListingSearch) -> Self {
+        let axes = if search.is_public() { ["public_x", "public_y", "public_z"] } else { ["x", "y", "z"] };
+        Self { from: search.origin(), axes }
+    }
+}
 
 impl QueryFragment<MultiBackend> for SquaredChord {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
         let mut separator = "(";
-        for (axis, value) in ["x", "y", "z"].into_iter().zip(&self.0) {
+        for (axis, value) in self.axes.into_iter().zip(&self.from) {
             out.push_sql(separator);
             for (before, after) in [("(", ") * "), ("(", ")")] {
                 out.push_sql(before);

@@ -7,7 +7,7 @@ use common::Error;
 use database::{AnyConnection, Id, Timestamp, shared_now};
 use diesel::prelude::*;
 
-use crate::listings::{Status, current_position, search_text};
+use crate::listings::{MAX_LIST_VALUES, Status, current_position, search_text};
 use crate::saved_searches::matching::model::{EventCursor, EventRow, ListingToMatch, NextEvents};
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::dsl as l;
@@ -17,8 +17,6 @@ use crate::schema::wishlists::dsl as w;
 
 /// The most events that are read at once.
 const MAX_EVENTS: i64 = 100;
-/// Values in one `IN` list.
-const MAX_LIST_VALUES: usize = 1_000;
 
 fn cursor(c: &mut AnyConnection) -> Result<EventCursor, Error> {
     Ok(r::saved_search_cursor.find(1).select(EventCursor::as_select()).first(c)?)

@@ -1,6 +1,6 @@
 //! Stores matches.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use common::Error;
 use database::{AnyConnection, Id};
@@ -57,9 +57,12 @@ pub(in crate::saved_searches::matching) fn record(
     let rows = s::saved_searches.filter(s::id.eq_any(&ids)).filter(s::notify);
     let rows: Vec<MatchingSearch> = rows.select(MatchingSearch::as_select()).load(c)?;
     let mut searches: HashMap<Id, MatchingSearch> = rows.into_iter().map(|row| (row.id, row)).collect();
-    let mut found = listings.iter().flat_map(|listing| &listing.searches);
-    if found.any(|found| searches.get(&found.id).is_some_and(|row| row.version != found.version)) {
-        return Ok(Recorded::Changed);
+    let found = listings.iter().flat_map(|listing| &listing.searches);
+    let changed =
+        found.filter(|found| searches.get(&found.id).is_some_and(|row| row.version != found.version));
+    let changed: BTreeSet<Id> = changed.map(|found| found.id).collect();
+    if !changed.is_empty() {
+        return Ok(Recorded::Changed(changed.into_iter().collect()));
     }
     let mut matches = 0;
     for listing in listings {

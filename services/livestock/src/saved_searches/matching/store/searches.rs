@@ -1,6 +1,5 @@
 //! The searches that are matched, and their changes.
 
-use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use common::Error;
@@ -15,7 +14,7 @@ use crate::schema::saved_searches::dsl as s;
 
 /// Searches that one query returns.
 const MAX_ROWS: i64 = 1_000;
-/// Time after which changes are deleted. A replica that has the lease reads them within seconds.
+/// Time after which changes are deleted, once the replica that has the lease has read them.
 const RETENTION: Duration = Duration::from_secs(3_600);
 /// Changes that one transaction deletes.
 const PRUNE_BATCH_SIZE: i64 = 1_000;
@@ -44,35 +43,46 @@ pub(in crate::saved_searches::matching) fn list_after(
     })
 }
 
-/// Returns the searches that changed after a position. While an older transaction is open, the changes after it are
-/// found again.
+/// Returns the changes after a position. While an older transaction is open, the changes after it are found again.
 pub(in crate::saved_searches::matching) fn changes_since(
     c: &mut AnyConnection,
     since: i64,
 ) -> Result<SearchChanges, Error> {
     // Read before the changes: the next read finds those that are written meanwhile.
     let position = changes_position(c)?;
-    let query = h::saved_search_changes.select(h::search_id).into_boxed();
-    let ids: Vec<Id> = match c {
-        AnyConnection::Sqlite(_) => query.filter(h::n.ge(since)).load(c)?,
-        AnyConnection::Postgres(_) => query.filter(h::position.ge(since)).load(c)?,
-    };
-    let ids: Vec<Id> = ids.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
-    let mut searches = Vec::new();
-    for part in ids.chunks(usize::try_from(MAX_ROWS).unwrap_or(usize::MAX)) {
-        let query = s::saved_searches.filter(s::id.eq_any(part)).filter(s::notify);
-        searches.extend(query.select(SearchToMatch::as_select()).load(c)?);
-    }
-    let present: HashSet<Id> = searches.iter().map(|search| search.id).collect();
-    let gone = ids.into_iter().filter(|id| !present.contains(id)).collect();
-    Ok(SearchChanges { position, searches, gone })
+    let query = h::saved_search_changes.select((h::n, h::search_id)).into_boxed();
+    Ok(match c {
+        // Numbers only grow, but none is left once all changes are deleted.
+        AnyConnection::Sqlite(_) => {
+            SearchChanges { position: position.max(since), changes: query.filter(h::n.ge(since)).load(c)? }
+        }
+        AnyConnection::Postgres(_) => {
+            SearchChanges { position, changes: query.filter(h::position.ge(since)).load(c)? }
+        }
+    })
 }
 
-/// Deletes up to 1,000 changes that are older than an hour. Returns true if there may be more.
-pub(in crate::saved_searches::matching) fn prune_changes(c: &mut AnyConnection) -> Result<bool, Error> {
+/// Returns those of the searches that have `notify`.
+pub(in crate::saved_searches::matching) fn list_by_ids(
+    c: &mut AnyConnection,
+    ids: &[Id],
+) -> Result<Vec<SearchToMatch>, Error> {
+    let query = s::saved_searches.filter(s::id.eq_any(ids)).filter(s::notify);
+    Ok(query.select(SearchToMatch::as_select()).load(c)?)
+}
+
+/// Deletes up to 1,000 changes before a position that are older than an hour. Returns true if there may be more.
+pub(in crate::saved_searches::matching) fn prune_changes(
+    c: &mut AnyConnection,
+    before: i64,
+) -> Result<bool, Error> {
     let now = shared_now(c)?;
     let oldest = h::saved_search_changes.order(h::n).limit(PRUNE_BATCH_SIZE);
-    let oldest = oldest.select((h::n, h::changed_at)).load::<(i64, Timestamp)>(c)?;
+    let oldest = oldest.select((h::n, h::changed_at)).into_boxed();
+    let oldest: Vec<(i64, Timestamp)> = match c {
+        AnyConnection::Sqlite(_) => oldest.filter(h::n.lt(before)).load(c)?,
+        AnyConnection::Postgres(_) => oldest.filter(h::position.lt(before)).load(c)?,
+    };
     let is_old = |(_, at): &(i64, Timestamp)| at.until(now) > RETENTION;
     let old: Vec<i64> = oldest.into_iter().filter(is_old).map(|(n, _)| n).collect();
     diesel::delete(h::saved_search_changes.filter(h::n.eq_any(&old))).execute(c)?;

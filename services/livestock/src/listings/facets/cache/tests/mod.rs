@@ -3,7 +3,7 @@
 mod limits;
 mod values;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ use crate::listings::facets::fixtures::{
     CATEGORIES, VIEWERS, WORDS, any_row, any_search, id, row, search, word,
 };
 use crate::listings::facets::index::MAX_CHANGES;
-use crate::listings::facets::model::{Changes, FacetColumns, ListingChanges, StoredMatches};
+use crate::listings::facets::model::{FacetColumns, ListingChanges, StoredMatches};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -124,13 +124,13 @@ fn get_or_count(index: &CachingIndex, exact: &ExactFilters) -> String {
 #[test]
 fn changes_of_an_earlier_read_are_ignored_after_a_later_one() {
     let service = Arc::new(FacetService::default());
-    let changes = |breed| Changes {
-        position: 1,
-        seen: HashSet::from([1]),
-        listings: ListingChanges { rows: vec![row(id(1), breed)], ..ListingChanges::default() },
-    };
-    service.apply(2, changes("texel"));
-    service.apply(1, changes("hereford"));
+    let page = |n, breed| ListingChanges { rows: vec![row(id(n), breed)], ..ListingChanges::default() };
+    service.apply(1, page(1, "lleyn"));
+    service.apply(2, page(1, "texel"));
+    // The later read has more pages, but has begun to apply them.
+    service.apply(1, page(2, "hereford"));
+    service.apply(2, page(2, "cross"));
     let response = get_or_count(&service.index(), &of_everything());
-    assert!(response.contains("texel") && !response.contains("hereford"), "{response}");
+    assert!(response.contains("texel") && response.contains("cross"), "{response}");
+    assert!(!response.contains("hereford") && !response.contains("lleyn"), "{response}");
 }

@@ -1,12 +1,14 @@
 //! The background work that follows the events of listings.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::{Error, FailureStreak};
 use database::{Database, Id};
 use tokio::time::sleep;
-use webhooks::Webhooks;
 
 use super::loaded_searches::LoadedSearches;
 use super::model::{EventCursor, EventRow, Lease, ListingMatches, NextEvents, Recorded};
@@ -14,7 +16,7 @@ use super::{metrics, store};
 use crate::listings::Status;
 use crate::saved_searches::parameters::ParameterRules;
 
-/// Interval in which events are looked for.
+/// Interval in which events and changes of searches are looked for.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Interval in which a replica without the lease requests it, and in which a failed round is repeated.
 const RETRY_INTERVAL: Duration = Duration::from_secs(3);
@@ -31,12 +33,12 @@ const MAX_RECORDED: usize = 200;
 pub(crate) struct Matcher {
     db: Database,
     rules: Arc<ParameterRules>,
-    webhooks: Webhooks,
     /// Identifies this process in the lease.
     replica: Id,
     /// `None` without the lease.
     held: Option<Held>,
-    pruned_at: Instant,
+    /// When old changes of searches were deleted last.
+    pruned_at: Option<Instant>,
 }
 
 /// Ends the lease of a replica that stops, if it has it, so that another one goes on at once.
@@ -54,34 +56,29 @@ struct Held {
 }
 
 /// The outcome of a round.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Round {
     /// There may be more events.
     More,
     /// There was no event.
     Idle,
+    /// Searches had changed since they were matched. They were read again, and the same events come next.
+    Changed,
     /// Another replica has the lease.
     HeldByAnother,
 }
 
 impl Matcher {
     /// Creates the matcher of a process, which `replica` identifies.
-    pub(crate) fn new(db: &Database, rules: &Arc<ParameterRules>, webhooks: &Webhooks, replica: Id) -> Self {
-        Self {
-            db: db.clone(),
-            rules: rules.clone(),
-            webhooks: webhooks.clone(),
-            replica,
-            held: None,
-            pruned_at: Instant::now(),
-        }
+    pub(crate) fn new(db: &Database, rules: &Arc<ParameterRules>, replica: Id) -> Self {
+        Self { db: db.clone(), rules: rules.clone(), replica, held: None, pruned_at: None }
     }
 
-    /// Matches listings for as long as the service runs.
-    pub(crate) async fn run(mut self) {
+    /// Matches listings for as long as the service runs. `matched` is called after matches were stored.
+    pub(crate) async fn run(mut self, matched: impl Fn()) {
         let mut failures = FailureStreak::default();
         loop {
-            let result = self.round().await;
+            let result = self.round(&matched).await;
             if let Some(error) = failures.first(&result) {
                 tracing::warn!(
                     error = format!("{error:?}"),
@@ -90,21 +87,19 @@ impl Matcher {
             }
             match result {
                 Ok(Round::More) => {}
-                Ok(Round::Idle) => sleep(POLL_INTERVAL).await,
+                Ok(Round::Idle | Round::Changed) => sleep(POLL_INTERVAL).await,
                 Ok(Round::HeldByAnother) | Err(_) => sleep(RETRY_INTERVAL).await,
             }
         }
     }
 
-    /// Matches the listings of the next events.
-    async fn round(&mut self) -> Result<Round, Error> {
+    /// Reads the changes of searches, and matches the listings of the next events.
+    async fn round(&mut self, matched: &impl Fn()) -> Result<Round, Error> {
         if !self.hold_lease().await? {
             return Ok(Round::HeldByAnother);
         }
-        self.prune().await?;
         let Some(held) = &mut self.held else { return Ok(Round::HeldByAnother) };
         let (events, cursor) = match self.db.read(store::next_events).await? {
-            NextEvents::Events(events, _) if events.is_empty() => return Ok(Round::Idle),
             NextEvents::Events(events, cursor) => (events, cursor),
             NextEvents::Moved(cursor) => {
                 tracing::warn!("the database was moved to another server: listings are matched from now on");
@@ -113,11 +108,32 @@ impl Matcher {
                 return Ok(Round::More);
             }
         };
-        // After the events: searches that were saved before them are loaded.
-        held.searches.refresh().await?;
-        let found = held.searches.find(&events).await?;
-        self.forget_closed(&events).await?;
-        self.record(found, cursor).await
+        // After the events: searches that were saved before them are loaded. Also without events: a change is deleted
+        // an hour later.
+        if !held.searches.refresh().await? {
+            tracing::warn!("the database was moved to another server: all saved searches are read again");
+            self.release();
+            return Ok(Round::More);
+        }
+        let position = held.searches.position;
+        self.prune(position).await?;
+        if events.is_empty() {
+            return Ok(Round::Idle);
+        }
+        self.match_listings(&events, cursor, matched).await
+    }
+
+    /// Matches the listings of events and stores the matches.
+    async fn match_listings(
+        &mut self,
+        events: &[EventRow],
+        cursor: EventCursor,
+        matched: &impl Fn(),
+    ) -> Result<Round, Error> {
+        let Some(held) = &mut self.held else { return Ok(Round::HeldByAnother) };
+        let found = held.searches.find(events).await?;
+        self.forget_closed(events).await?;
+        self.record(found, cursor, matched).await
     }
 
     /// Requests the lease if it is due, and loads the searches with a new lease.
@@ -153,10 +169,9 @@ impl Matcher {
 
     /// Forgets which searches closed listings have matched.
     async fn forget_closed(&self, events: &[EventRow]) -> Result<(), Error> {
-        let is_closed =
-            |status: &str| ![Status::Draft, Status::Active].iter().any(|open| open.as_str() == status);
-        let closed: Vec<Id> =
-            events.iter().filter(|event| is_closed(&event.to_status)).map(|event| event.listing_id).collect();
+        let is_open = |event: &&EventRow| Status::OPEN.iter().any(|open| open.as_str() == event.to_status);
+        let closed = events.iter().filter(|event| !is_open(event));
+        let closed: Vec<Id> = closed.map(|event| event.listing_id).collect();
         loop {
             let closed = closed.clone();
             if closed.is_empty() || !self.db.write(move |c| store::forget_matches(c, &closed)).await? {
@@ -167,17 +182,27 @@ impl Matcher {
 
     /// Stores matches in parts, the cursor with the last one. If the process ends in between, the events are matched
     /// again, and the stored matches are left out.
-    async fn record(&mut self, found: Vec<ListingMatches>, cursor: EventCursor) -> Result<Round, Error> {
+    async fn record(
+        &mut self,
+        found: Vec<ListingMatches>,
+        cursor: EventCursor,
+        matched: &impl Fn(),
+    ) -> Result<Round, Error> {
         let mut parts = split(found).into_iter().peekable();
         while let Some(part) = parts.next() {
             let (replica, next) = (self.replica, parts.peek().is_none().then_some(cursor));
             match self.db.write(move |c| store::record(c, replica, &part, next)).await? {
                 Recorded::Stored { matches } if matches > 0 => {
                     metrics::matches().increment(matches as u64);
-                    self.webhooks.wake();
+                    matched();
                 }
                 Recorded::Stored { .. } => {}
-                Recorded::Changed => return Ok(Round::More),
+                Recorded::Changed(searches) => {
+                    if let Some(held) = &mut self.held {
+                        held.searches.reload(&searches).await?;
+                    }
+                    return Ok(Round::Changed);
+                }
                 Recorded::LeaseLost => {
                     self.release();
                     return Ok(Round::HeldByAnother);
@@ -187,11 +212,11 @@ impl Matcher {
         Ok(Round::More)
     }
 
-    /// Deletes old changes of searches from time to time.
-    async fn prune(&mut self) -> Result<(), Error> {
-        if self.pruned_at.elapsed() > PRUNE_INTERVAL {
-            while self.db.write(store::prune_changes).await? {}
-            self.pruned_at = Instant::now();
+    /// Deletes old changes of searches before a position from time to time.
+    async fn prune(&mut self, before: i64) -> Result<(), Error> {
+        if self.pruned_at.is_none_or(|at| at.elapsed() > PRUNE_INTERVAL) {
+            while self.db.write(move |c| store::prune_changes(c, before)).await? {}
+            self.pruned_at = Some(Instant::now());
         }
         Ok(())
     }

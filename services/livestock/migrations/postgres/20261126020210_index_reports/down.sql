@@ -1,0 +1,1 @@
+DROP INDEX reports_created, reports_status_created, reports_reason_created, reports_status_reason_created;

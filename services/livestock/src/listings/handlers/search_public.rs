@@ -1,0 +1,60 @@
+//! `GET /v1/public/listings`.
+
+use actix_web::web::Data;
+use actix_web::{CustomizeResponder, Either, HttpRequest, Responder, get};
+use common::{
+    Error, ErrorResponses, Format, JsonResponse, PageParams, Query, StreamingResponse, Visitor, Workbook,
+};
+
+use super::export::export;
+use super::{PUBLIC_CACHING, check_public_listings};
+use crate::Livestock;
+use crate::listings::facets::Facets;
+use crate::listings::public::{PublicListing, PublicSearchParams, page_of_public_listings, store};
+use crate::listings::search::find_page;
+use crate::listings::word_search::prepare_words;
+
+/// The response of a search: listings, or facets with `docs=false`.
+#[derive(serde::Serialize, utoipa::ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "exists for the OpenAPI document")]
+enum PublicSearchAnswer {
+    #[schema(title = "PublicListings")]
+    Listings(Vec<PublicListing>),
+    Facets(Facets<'static>),
+}
+
+/// Search public listings
+///
+/// The search for visitors without a token: active listings only, as `GET /v1/public/listings/{id}` shows them.
+/// Distances are those of the shown coordinates. A CSV file or workbook has at most 10,000 rows. 404 if the setting
+/// `service.public_listings` is off.
+#[utoipa::path(operation_id = "search_listings", tag = "public listings", params(PageParams, PublicSearchParams),
+    responses((status = 200, content((PublicSearchAnswer = "application/json"), (String = "text/csv"),
+        (inline(Workbook) = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"))), ErrorResponses))]
+#[get("/public/listings")]
+pub(super) async fn search_public_listings(
+    visitor: Visitor,
+    query: Query<PublicSearchParams>,
+    request: HttpRequest,
+    service: Data<Livestock>,
+) -> Result<Either<JsonResponse, CustomizeResponder<StreamingResponse>>, Error> {
+    check_public_listings(&service)?;
+    let accepted = Format::accepted(&request, &Format::ALL, Format::Json);
+    let mut search = query.check(|p, errors| p.parse(accepted, &service.categories, errors))?;
+    prepare_words(&service.db, &service.facets, &mut search).await?;
+    let (caller, (name, value)) = ((*visitor).clone(), PUBLIC_CACHING);
+    if !search.documents {
+        let facets = service.facets.facets(&service.db, service.categories.clone(), caller, search).await?;
+        return Ok(Either::Left(JsonResponse::raw(facets).header(name, value)));
+    }
+    if search.format != Format::Json {
+        let list = move |c: &mut _, ids: &_| store::list_by_ids(c, &visitor, ids);
+        let exported = export(&service, caller, search, list).await?;
+        return Ok(Either::Right(exported.customize().insert_header(PUBLIC_CACHING)));
+    }
+    let (page, near) = (search.page.clone(), search.near);
+    let mut found = find_page(&service.db, caller, search).await?;
+    found.documents = page_of_public_listings(&visitor, &service.image_links, &found.documents, near).await?;
+    Ok(Either::Left(found.response(&request, &service.public_url, &page).header(name, value)))
+}

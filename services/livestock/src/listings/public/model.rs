@@ -1,0 +1,133 @@
+//! What visitors see of a listing.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use common::files::PublicCall;
+use common::image_links::ImageLinkClient;
+use common::wire::FileReference;
+use common::{Error, Visitor};
+use database::{Id, Timestamp};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::listings::geo::{Point, distance_km};
+use crate::listings::location::Location;
+use crate::listings::model::{Kind, Listing, Status};
+use crate::listings::price::Price;
+use crate::listings::properties::ListingProperties;
+use crate::listings::search::Near;
+
+/// An active listing as visitors without a token see it.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PublicListing {
+    /// UUID, version 7.
+    #[schema(value_type = String, format = Uuid)]
+    id: Id,
+    /// The organisation that the listing belongs to.
+    organisation_id: String,
+    /// The organisation's name when the listing was created.
+    organisation_name: String,
+    /// Whether the animals or supplies are offered or wanted.
+    #[serde(rename = "type")]
+    kind: Kind,
+    /// Always `active`.
+    status: Status,
+    /// A main category or parts of one: see `GET /v1/categories`.
+    category_ids: Vec<i32>,
+    /// Where the animals or supplies are: coordinates in hundredths of a degree, no street and no three words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    location: Option<Location>,
+    /// The price for one animal or one unit of supplies.
+    price: Price,
+    /// The images that every caller may download. Other files are left out.
+    files: Vec<PublicImage>,
+    /// Free text, may have line breaks.
+    description: String,
+    /// Free-form labels.
+    tags: Vec<String>,
+    /// The properties of the category.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = ListingProperties, required = false)]
+    properties: Option<Map<String, Value>>,
+    /// When the listing was created.
+    #[serde(rename = "createdAtUTC")]
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// The distance from the point of the search to the shown coordinates in kilometres, rounded to metres; absent
+    /// without a point.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    distance_km: Option<f64>,
+}
+
+/// An image of a public listing.
+#[derive(Debug, Serialize, ToSchema)]
+struct PublicImage {
+    /// The id of the file.
+    id: String,
+    /// The name of the file.
+    name: String,
+    /// A link that needs no token, valid for at least an hour.
+    #[schema(value_type = String)]
+    url: Arc<str>,
+}
+
+impl Listing {
+    /// Returns the listing with only what visitors see, apart from its files.
+    pub(super) fn for_visitors(mut self) -> Self {
+        self.user_id = String::new();
+        self.location = self.location.map(Location::for_visitors);
+        self
+    }
+}
+
+impl PublicListing {
+    fn new(listing: Listing, near: Option<Near>, links: &HashMap<Id, Arc<str>>) -> Self {
+        let listing = listing.for_visitors();
+        let point = listing.location.as_ref().and_then(Location::point);
+        let distance = |(near, point): (Near, _)| distance_km(near.point.unit_vector(), point);
+        let to_image = |file: FileReference| {
+            let url = links.get(&Id::parse(&file.id)?)?.clone();
+            Some(PublicImage { id: file.id, name: file.name, url })
+        };
+        Self {
+            distance_km: near.zip(point.map(Point::unit_vector)).map(distance),
+            id: listing.id,
+            organisation_id: listing.organisation_id,
+            organisation_name: listing.organisation_name,
+            kind: listing.kind,
+            status: listing.status,
+            category_ids: listing.category_ids,
+            location: listing.location,
+            price: listing.price,
+            files: listing.files.into_iter().filter_map(to_image).collect(),
+            description: listing.description,
+            tags: listing.tags,
+            properties: listing.properties,
+            created_at: listing.created_at,
+        }
+    }
+}
+
+/// Returns what a visitor sees of stored listings. `near` is the point of the search.
+///
+/// # Errors
+/// If a document is not that of a listing.
+pub(in crate::listings) async fn page_of_public_listings(
+    visitor: &Visitor,
+    links: &ImageLinkClient,
+    documents: &[String],
+    near: Option<Near>,
+) -> Result<Vec<String>, Error> {
+    let parsed: Result<Vec<Listing>, _> = documents.iter().map(|text| serde_json::from_str(text)).collect();
+    let listings = parsed?;
+    let files = listings.iter().flat_map(|listing| &listing.files);
+    let ids: Vec<_> = files.filter_map(|file| Id::parse(&file.id)).collect();
+    let urls = links.find(&PublicCall::of(visitor), &ids).await;
+    let to_text = |listing| serde_json::to_string(&PublicListing::new(listing, near, &urls));
+    Ok(listings.into_iter().map(to_text).collect::<Result<_, _>>()?)
+}
