@@ -45,6 +45,8 @@ person RUTH ruth Ruth hereford-haulage "Hereford Haulage" &&
     # A farmer who sells livestock, a farmer who buys, and a user of an unrelated organisation.
     person CARYS carys Carys penybont-farm "Penybont Farm" &&
     person TOM tom Tom wye-valley-farm "Wye Valley Farm" &&
+    # A user who leaves.
+    person GWEN gwen Gwen penybont-farm "Penybont Farm" &&
     person SILAS silas Silas somewhere-else "Somewhere Else Ltd" &&
     # An administrator of the marketplace.
     person ANNA anna Anna drover "Drover" admin
