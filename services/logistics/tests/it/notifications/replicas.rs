@@ -53,11 +53,15 @@ fn delivers_after_an_outage_of_the_database() {
         let app = App::start::<Logistics>(Backend::Postgres, receiver.settings()).await;
         let load = create_load(&app).await;
         let name = app.database.name();
-        testkit::execute_on_server(&format!(
-            "ALTER DATABASE {name} ALLOW_CONNECTIONS false;
-             SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
-        ));
-        wait_until(async || app.get("/readyz").send().await.status == 503).await;
+        testkit::execute_on_server(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false"));
+        // Repeated, because a connection that began before the statement above may not be listed yet.
+        let terminate =
+            format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'");
+        wait_until(async || {
+            testkit::execute_on_server(&terminate);
+            app.get("/readyz").send().await.status == 503
+        })
+        .await;
         testkit::execute_on_server(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true"));
         wait_until(async || app.get("/readyz").send().await.status == 200).await;
         send(&app, &load).await;
