@@ -93,11 +93,16 @@ impl ErasedUser {
                 let plan = app.query_plan(statement);
                 let mut steps = plan.lines();
                 assert!(
-                    !steps.any(|step| step.starts_with("SCAN ") && step != "SCAN CONSTANT ROW"),
+                    !steps.any(|step| step.starts_with("SCAN ") && !is_short_scan(step)),
                     "{statement}\n{plan}"
                 );
                 assert!(!plan.contains("TEMP B-TREE"), "{statement}\n{plan}");
             }
         }
     }
+}
+
+/// Returns true for a step that reads no table, or the one with the few loads that wait for the full-text index.
+fn is_short_scan(step: &str) -> bool {
+    step == "SCAN CONSTANT ROW" || step.starts_with("SCAN loads_unindexed")
 }

@@ -98,6 +98,14 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    /// The loads that each user created, on SQLite only. Loads that wait for the full-text index may be missing.
+    load_creators (creator_id, load_id) {
+        creator_id -> Text,
+        load_id -> database::IdSql,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(loads, load_drivers, notifications);
 
 diesel::table! {

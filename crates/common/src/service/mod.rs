@@ -1,5 +1,6 @@
 //! A running service: its definition, start, server, operational endpoints, command line and shutdown.
 
+mod allocator;
 mod background;
 pub mod cli;
 mod connection;

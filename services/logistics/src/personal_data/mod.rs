@@ -4,8 +4,6 @@ mod store;
 
 use common::personal_data::{IdentityColumns, RecordKind};
 
-const CREATORS: IdentityColumns =
-    IdentityColumns { table: "loads", key: "id", user_id: "creator_id", user_name: Some("creator_name") };
 const ACCEPTERS: IdentityColumns =
     IdentityColumns { table: "loads", key: "id", user_id: "accepted_by", user_name: None };
 const EVENTS: IdentityColumns =
@@ -20,7 +18,7 @@ const DRIVERS: IdentityColumns = IdentityColumns {
 /// Returns the kinds of records with personal data.
 pub(crate) fn record_kinds() -> Vec<RecordKind> {
     vec![
-        RecordKind { name: "loads", list: store::list_created, erase: |c, e| CREATORS.erase(c, e) },
+        RecordKind { name: "loads", list: store::list_created, erase: store::erase_created },
         RecordKind { name: "acceptedLoads", list: store::list_accepted, erase: |c, e| ACCEPTERS.erase(c, e) },
         RecordKind { name: "files", list: store::list_files, erase: store::erase_files },
         RecordKind { name: "events", list: store::list_events, erase: |c, e| EVENTS.erase(c, e) },

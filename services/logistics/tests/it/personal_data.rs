@@ -151,8 +151,13 @@ testkit::on_both! {
         app.post("/v1/loads/batch").by(&ErasedUser::of("grain")).form(form).send().await.ok();
         let namesake = User::of("grain").with("sub", "another").with("name", ErasedUser::NAME);
         let other = app.post("/v1/loads/organiser").by(&namesake).json(&organiser_form()).send().await.ok();
-        assert_eq!(ErasedUser::count(&app).await["loads"], 1_203);
-        assert_eq!(ErasedUser::erase(&app).await, 1_203);
+        if backend == Backend::Sqlite {
+            // Creators are looked up in a table that is filled in the background, and among the loads that wait for it.
+            testkit::wait_until(async || app.database.count("load_creators") >= 1_203).await;
+        }
+        app.post("/v1/loads/organiser").by(&ErasedUser::of("grain")).json(&organiser_form()).send().await.ok();
+        assert_eq!(ErasedUser::count(&app).await["loads"], 1_204);
+        assert_eq!(ErasedUser::erase(&app).await, 1_204);
         assert_eq!(app.database.mentions(ErasedUser::ID_MARK), Vec::<String>::new());
         let schema = if backend == Backend::Postgres { "logistics." } else { "" };
         let ids = format!("(SELECT DISTINCT creator_id FROM {schema}loads WHERE creator_id LIKE 'erased-%') AS ids");

@@ -1,6 +1,7 @@
 //! Start-up time, memory and program size of each service, and what a stop leaves behind.
 
-use std::fs;
+use std::time::Duration;
+use std::{fs, thread};
 
 use anyhow::Result;
 use stack::checkout::SERVICES;
@@ -9,6 +10,8 @@ use crate::environment::BenchEnvironment;
 use crate::measurement::median;
 
 const STARTS: usize = 5;
+/// Time after a start at which the memory is that of an idle service.
+const IDLE_AFTER: Duration = Duration::from_secs(2);
 const MIB: f64 = 1_048_576.0;
 
 /// Starts each service with a new and with an existing database, and measures its idle memory and program size.
@@ -24,6 +27,7 @@ pub fn run(env: &BenchEnvironment) -> Result<()> {
             for times in [&mut first_starts, &mut restarts] {
                 let service = env.start(name, data.clone(), database.clone())?;
                 times.push(service.start_up.as_secs_f64() * 1000.0);
+                thread::sleep(IDLE_AFTER);
                 idle_pss.push(service.pss()?);
                 idle_anon.push(service.memory()?.anon);
             }

@@ -1,10 +1,15 @@
 //! The command `serve`.
 
+use std::time::Duration;
+
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::Config;
-use crate::service::{Service, start};
+use crate::service::{Service, allocator, start};
 use crate::telemetry::logs;
+
+/// Time after the start in which workers and tasks still free what they needed to begin.
+const START_DURATION: Duration = Duration::from_secs(1);
 
 /// Runs the service until a signal. A second signal ends the drain.
 ///
@@ -18,6 +23,10 @@ pub(super) async fn serve<S: Service>(config: Config<S::Settings>) -> anyhow::Re
         started = start::start::<S>(config) => started?,
         () = signals.received() => return Ok(()),
     };
+    tokio::spawn(async {
+        tokio::time::sleep(START_DURATION).await;
+        allocator::return_freed_memory();
+    });
     tokio::select! {
         error = running.failed() => return Err(error),
         () = signals.received() => {}

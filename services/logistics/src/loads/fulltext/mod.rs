@@ -1,6 +1,6 @@
-//! Updates the full-text index of SQLite in the background. New loads wait in the table `loads_unindexed`, which
-//! searches also read, and are indexed a few thousand at a time. Imports therefore don't wait for the index, and other
-//! writes run between two steps.
+//! Updates the full-text index of SQLite, and the table of creators, in the background. New loads wait in the table
+//! `loads_unindexed`, which searches also read, and are indexed a few thousand at a time. Imports therefore don't wait
+//! for the index, and other writes run between two steps.
 
 mod store;
 

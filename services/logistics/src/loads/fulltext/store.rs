@@ -21,13 +21,15 @@ pub(super) fn has_many_unindexed(c: &mut AnyConnection) -> Result<bool, Error> {
     Ok(count == MAX_UNINDEXED)
 }
 
-/// Puts a batch of the waiting loads into the full-text index.
+/// Puts a batch of the waiting loads into the full-text index, and their creators into `load_creators`.
 pub(super) fn index_batch(c: &mut AnyConnection) -> Result<(), Error> {
     let AnyConnection::Sqlite(c) = c else { return Ok(()) };
     let batch = format!("IN (SELECT n FROM loads_unindexed ORDER BY n LIMIT {INDEX_BATCH_SIZE})");
-    let insert =
+    let texts =
         "INSERT OR REPLACE INTO loads_fts (rowid, search_text) SELECT n, search_text FROM loads WHERE n";
-    for statement in [insert, "DELETE FROM loads_unindexed WHERE n"] {
+    let creators = "INSERT OR IGNORE INTO load_creators SELECT creator_id, id FROM loads \
+         WHERE creator_id IS NOT NULL AND n";
+    for statement in [texts, creators, "DELETE FROM loads_unindexed WHERE n"] {
         diesel::sql_query(format!("{statement} {batch}")).execute(c)?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Loads that the user created or accepted, or that have files of the user.
+//! Loads that the user accepted, or that have files of the user.
 
 use std::collections::BTreeSet;
 
@@ -13,25 +13,6 @@ use serde_json::{Value, json};
 use crate::loads::Load;
 use crate::schema::loads::dsl as l;
 use crate::schema::notifications::dsl as n;
-
-/// Lists loads that the user created.
-pub(in crate::personal_data) fn list_created(
-    c: &mut AnyConnection,
-    query: &RecordQuery,
-) -> Result<Vec<Record>, Error> {
-    let rows: Vec<(Id, Option<String>, Json)> = l::loads
-        .filter(l::creator_id.eq(&query.user_id))
-        .filter(l::id.gt(query.after_id()))
-        .order(l::id)
-        .limit(query.limit)
-        .select((l::id, l::creator_name, l::document))
-        .load(c)?;
-    let record = |(id, name, document): (Id, Option<String>, Json)| {
-        let load: Value = document.parse()?;
-        Record::new(id, &json!({ "userId": query.user_id, "userName": name, "load": load }))
-    };
-    rows.into_iter().map(record).collect()
-}
 
 /// Lists loads that the user accepted.
 pub(in crate::personal_data) fn list_accepted(

@@ -1,0 +1,2 @@
+-- Only SQLite needs a change. PostgreSQL keeps the index loads_creator.
+SELECT 1;
