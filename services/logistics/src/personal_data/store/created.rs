@@ -27,15 +27,16 @@ fn list_ids(c: &mut AnyConnection, query: &RecordQuery) -> Result<Vec<Id>, Error
     if matches!(c, AnyConnection::Postgres(_)) {
         return Ok(created.order(l::id).limit(query.limit).load(c)?);
     }
+    // First those that wait: loads that are moved meanwhile are found twice, not missed.
+    let waiting = created.filter(sql::<Bool>("n IN (SELECT n FROM loads_unindexed)"));
+    let mut ids: BTreeSet<Id> = waiting.load(c)?.into_iter().collect();
     let known = k::load_creators
         .filter(k::creator_id.eq(&query.user_id))
         .filter(k::load_id.gt(query.after_id()))
         .order(k::load_id)
         .limit(query.limit)
         .select(k::load_id);
-    let mut ids: BTreeSet<Id> = known.load(c)?.into_iter().collect();
-    let waiting = created.filter(sql::<Bool>("n IN (SELECT n FROM loads_unindexed)"));
-    ids.extend(waiting.load::<Id>(c)?);
+    ids.extend(known.load::<Id>(c)?);
     Ok(ids.into_iter().take(usize::try_from(query.limit).unwrap_or_default()).collect())
 }
 
