@@ -48,7 +48,7 @@ pub use injection::assert_parameters_resist_injection;
 pub use log_privacy::{PERSONAL_DATA, user_with_personal_data};
 pub use no_internals::assert_errors_hide_internals;
 pub use process::{CommandOutput, Process, run_command};
-pub use redis::{Redis, redis_url};
+pub use redis::{Redis, RedisCluster, RedisSentinels, redis_url};
 pub use s3::S3;
 pub use system_stub::SystemStub;
 pub use user::{AUDIENCE, ISSUER, User, jwks_file};

@@ -8,6 +8,8 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize, Serializer};
 use url::Url;
 
+use crate::redis_url::without_password;
+
 /// Section `service` of the configuration.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -50,8 +52,11 @@ pub struct Settings {
     pub file_bytes: usize,
     /// Maximum number of files of one upload.
     pub file_count: usize,
-    /// The cache: `memory:`, or the `redis://` or `rediss://` URL of a Redis that the replicas share.
-    #[serde(serialize_with = "without_password")]
+    /// The cache: `memory:`, or the URL of a Redis that the replicas share. One server is `redis://HOST:6379/0`. A
+    /// master that sentinels name is `redis+sentinel://HOST:26379,HOST:26379/MASTER/0`; the parameters `sentinel_user`
+    /// and `sentinel_password` are for the sentinels. A cluster is `redis+cluster://HOST:6379,HOST:6379` with some of
+    /// its nodes. With TLS, the schemes begin with `rediss`.
+    #[serde(serialize_with = "cache_url")]
     pub cache_url: SecretString,
     /// Prefix of this deployment's keys in a shared Redis.
     pub cache_prefix: String,
@@ -178,11 +183,8 @@ pub(crate) fn setting(name: &str) -> String {
 }
 
 /// Serializes the URL of the cache without its password. A URL that cannot be parsed becomes an empty text.
-fn without_password<S: Serializer>(url: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
-    let Ok(mut url) = Url::parse(url.expose_secret()) else { return serializer.serialize_str("") };
-    // Fails for URLs that cannot have a password.
-    let _ = url.set_password(None);
-    serializer.collect_str(&url)
+fn cache_url<S: Serializer>(url: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&without_password(url.expose_secret()))
 }
 
 /// Serializes the URL of the store without user name and password.

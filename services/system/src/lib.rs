@@ -9,6 +9,7 @@ mod examples;
 mod files;
 mod personal_data;
 mod places;
+mod redis_url;
 mod schema;
 
 use std::sync::Arc;

@@ -14,9 +14,10 @@ use crate::config::{Log, LogFormat};
 
 static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
 
-/// Directive against the errors that actix logs for requests that it cannot parse. `service::unparsed` logs these
-/// requests instead, at `debug`.
-const DEFAULT_DIRECTIVE: &str = "actix_http::h1::dispatcher=off";
+/// Directives against lines of libraries. actix logs an error for each request that it cannot parse.
+/// `service::unparsed` logs these requests instead, at `debug`. redis logs each failed attempt to connect to a node of
+/// a cluster. The cache of system logs the first instead.
+const DEFAULT_DIRECTIVES: &str = "actix_http::h1::dispatcher=off,redis=off";
 
 /// Starts logging to standard output. Only the first call in a process has an effect.
 pub(crate) fn init(log: &Log) {
@@ -54,7 +55,7 @@ pub(crate) fn are_directives(text: &str) -> bool {
 /// Builds the filter. Of several directives for a target the last one counts.
 fn filter(level: &str, directives: &str) -> EnvFilter {
     let directives = directives.split(',').filter(|directive| directive.trim() != "*");
-    let all: Vec<_> = [level, DEFAULT_DIRECTIVE].into_iter().chain(directives).collect();
+    let all: Vec<_> = [level, DEFAULT_DIRECTIVES].into_iter().chain(directives).collect();
     EnvFilter::builder().parse_lossy(all.join(","))
 }
 
@@ -63,12 +64,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parse_errors_of_actix_are_logged_only_if_the_filter_names_them() {
+    fn repeated_lines_of_libraries_are_logged_only_if_the_filter_names_them() {
         for directives in ["", "*", "common=trace", "actix_http=debug"] {
             let filter = filter("info", directives).to_string();
             assert!(filter.contains("actix_http::h1::dispatcher=off"), "{filter}");
+            assert!(filter.contains("redis=off"), "{filter}");
         }
-        let filter = filter("info", "actix_http::h1::dispatcher=error").to_string();
-        assert!(filter.contains("actix_http::h1::dispatcher=error") && !filter.contains("off"), "{filter}");
+        let filter = filter("info", "actix_http::h1::dispatcher=error,redis=warn").to_string();
+        assert!(filter.contains("actix_http::h1::dispatcher=error"), "{filter}");
+        assert!(filter.contains("redis=warn") && !filter.contains("off"), "{filter}");
     }
 }

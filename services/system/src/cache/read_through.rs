@@ -58,7 +58,11 @@ impl Cache {
     pub(crate) async fn check(settings: &Settings, checks: &mut Checks) {
         let remedy = format!("start Redis, or change {}", setting("cache_url"));
         let url = settings.cache_url.expose_secret();
-        let check = if url == IN_MEMORY { Ok(None) } else { RedisBackend::check(url).map(Some) };
+        let check = if url == IN_MEMORY {
+            Ok(None)
+        } else {
+            RedisBackend::check(url, &settings.cache_prefix).map(Some)
+        };
         // Invalid settings fail also without a network.
         match Self::lifetime(settings).and(check) {
             Err(error) => checks.run("cache", &remedy, async { Err(error) }).await,

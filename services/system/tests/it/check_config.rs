@@ -136,6 +136,8 @@ fn each_invalid_setting_is_named_with_its_variable() {
         ("cache", "cache_seconds", &[("SERVICE__CACHE_SECONDS", "0")]),
         ("cache", "cache_prefix", &[("SERVICE__CACHE_PREFIX", " ")]),
         ("cache", "cache_url", &[("SERVICE__CACHE_URL", "http://redis")]),
+        ("cache", "cache_url", &[("SERVICE__CACHE_URL", "redis+sentinel://sentinel")]),
+        ("cache", "cache_url", &[("SERVICE__CACHE_URL", "redis+cluster://node/1")]),
         ("countries", "enabled_countries", &[("SERVICE__ENABLED_COUNTRIES", "GB,UK")]),
         ("countries", "countries_file", &[("SERVICE__COUNTRIES_FILE", "/no/such/file")]),
         ("words", "words_key", &[("SERVICE__WORDS_PROVIDER", "what3words")]),

@@ -1,35 +1,34 @@
 //! The connection to Redis. A failed connection is dropped at once and replaced in the background. So no caller waits
 //! for connecting, and an unresponsive Redis delays one request by its timeout and the others not at all.
+//!
+//! That holds for a cluster as a whole too: while a master of it is away, the cache is disconnected.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::redis::aio::MultiplexedConnection;
-use ::redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, RedisError, cmd};
-use anyhow::{Context, Result, bail, ensure};
-use common::http::explain_unresolved;
+use ::redis::{Cmd, FromRedisValue, RedisError, RedisResult};
+use anyhow::{Context, Result, bail};
 use common::traces::{KeyValue, client_span, record_error};
 use metrics::Counter;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use super::connector::{Connected, Connector};
+use super::servers::{Master, Servers};
 use crate::cache::metrics::cache_errors;
-use crate::config::setting;
 
 /// Delay between attempts to connect.
 const RECONNECT_DELAY: Duration = Duration::from_secs(1);
-/// Maximum duration of an attempt to connect.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Maximum delay of the service's start while Redis does not respond.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(1);
 
-type CurrentConnection = watch::Sender<Option<Connected>>;
+type CurrentConnection = watch::Sender<Option<Numbered>>;
 
 /// An established connection.
 #[derive(Clone)]
-struct Connected {
-    connection: MultiplexedConnection,
+struct Numbered {
+    servers: Servers,
     /// The number of the connection. Each has another one.
     number: u64,
 }
@@ -43,33 +42,79 @@ pub(super) struct RedisConnection {
 }
 
 impl RedisConnection {
-    /// Connects to the Redis of `service.cache_url`. Returns after [`STARTUP_TIMEOUT`] at the latest, connected or not.
-    ///
-    /// # Errors
-    /// Fails if the URL is invalid.
-    pub(super) async fn open(url: &str) -> Result<Self> {
-        let client = client(url)?;
+    /// Connects to Redis. Returns after [`STARTUP_TIMEOUT`] at the latest, connected or not.
+    pub(super) async fn open(connector: Connector) -> Self {
         let current = Arc::new(CurrentConnection::new(None));
         let mut reconnector = JoinSet::new();
-        reconnector.spawn(keep_connected(client, current.clone()));
+        reconnector.spawn(keep_connected(connector, current.clone()));
         let _ = timeout(STARTUP_TIMEOUT, current.subscribe().wait_for(Option::is_some)).await;
-        Ok(Self { current, errors: cache_errors(), _reconnector: reconnector })
+        Self { current, errors: cache_errors(), _reconnector: reconnector }
     }
 
-    /// Sends a command and waits for its response. Any failure drops the connection, even an error response, because
-    /// the server may be loading its data or may have become a read-only replica. Only "out of memory" keeps the
-    /// connection.
+    /// Sends a command to the server that stores its keys, and waits for its response. Any failure drops the
+    /// connection, even an error response, because the server may be loading its data or may have become a read-only
+    /// replica. Only "out of memory" keeps the connection.
     ///
     /// # Errors
     /// Fails if Redis is disconnected, does not respond within `max_wait` or reports an error.
     pub(super) async fn query<T: FromRedisValue>(&self, command: &Cmd, max_wait: Duration) -> Result<T> {
+        let Numbered { mut servers, number } = self.connected()?;
+        self.complete(number, servers.query(command), max_wait).await
+    }
+
+    /// Sends a command to a master, like [`query`](Self::query).
+    ///
+    /// # Errors
+    /// Those of `query`.
+    pub(super) async fn query_on<T: FromRedisValue>(
+        &self,
+        master: &Master,
+        command: &Cmd,
+        max_wait: Duration,
+    ) -> Result<T> {
+        let Numbered { mut servers, number } = self.connected()?;
+        self.complete(number, servers.query_on(master, command), max_wait).await
+    }
+
+    /// Returns the masters that store the keys.
+    ///
+    /// # Errors
+    /// Those of `query`. Also fails if a master is not connected.
+    pub(super) async fn masters(&self, max_wait: Duration) -> Result<Vec<Master>> {
+        let Numbered { mut servers, number } = self.connected()?;
+        self.complete(number, servers.masters(), max_wait).await
+    }
+
+    /// Sends a command to all masters and returns their responses. A failure has no effect: it is not counted and the
+    /// connection stays. For commands that the Redis user may lack the permission for.
+    pub(super) async fn query_optional<T: FromRedisValue>(
+        &self,
+        command: &Cmd,
+        max_wait: Duration,
+    ) -> Option<Vec<T>> {
+        let mut servers = self.current.borrow().clone()?.servers;
+        let responses = timeout(max_wait, servers.query_masters(command)).await.ok()?.ok()?;
+        Some(responses.into_iter().map(|(_, response)| response).collect())
+    }
+
+    fn connected(&self) -> Result<Numbered> {
         let current = self.current.borrow().clone();
-        let Some(Connected { mut connection, number }) = current else {
+        let Some(connected) = current else {
             self.errors.increment(1);
             bail!("Redis is not connected")
         };
+        Ok(connected)
+    }
+
+    /// Waits for a response on the connection with this number.
+    async fn complete<T>(
+        &self,
+        number: u64,
+        response: impl Future<Output = RedisResult<T>>,
+        max_wait: Duration,
+    ) -> Result<T> {
         let mut span = client_span("redis", || [KeyValue::new("db.system.name", "redis")]);
-        let response = timeout(max_wait, command.query_async(&mut connection)).await;
+        let response = timeout(max_wait, response).await;
         let response =
             response.context("Redis timed out").and_then(|response| response.context("Redis failed"));
         if let Err(error) = &response {
@@ -97,17 +142,6 @@ impl RedisConnection {
             is_current
         })
     }
-
-    /// Sends a command whose failure has no effect: it is not counted and the connection stays. For commands that the
-    /// Redis user may lack the permission for.
-    pub(super) async fn query_optional<T: FromRedisValue>(
-        &self,
-        command: &Cmd,
-        max_wait: Duration,
-    ) -> Option<T> {
-        let mut connection = self.current.borrow().clone()?.connection;
-        timeout(max_wait, command.query_async(&mut connection)).await.ok()?.ok()
-    }
 }
 
 /// Returns the `error.type` of a failed command in traces.
@@ -122,14 +156,13 @@ fn error_type(error: &anyhow::Error) -> &'static str {
 
 /// Connects, and reconnects whenever the connection is dropped. Logs only the first failure before the first
 /// connection; `query` logs the loss of a connection.
-async fn keep_connected(client: Client, current: Arc<CurrentConnection>) {
+async fn keep_connected(connector: Connector, current: Arc<CurrentConnection>) {
     let mut outage_logged = false;
     for number in 0.. {
-        let connection = timeout(CONNECT_TIMEOUT, connect(&client)).await;
-        match connection.context("Redis timed out").and_then(|connection| connection) {
-            Ok(connection) => {
-                tracing::info!("the cache is connected");
-                current.send_replace(Some(Connected { connection, number }));
+        match connector.connect().await {
+            Ok(Connected { servers, description }) => {
+                tracing::info!(server = description, "the cache is connected");
+                current.send_replace(Some(Numbered { servers, number }));
                 let _ = current.subscribe().wait_for(Option::is_none).await;
                 // `query` logs the loss of a connection.
                 outage_logged = true;
@@ -147,51 +180,23 @@ async fn keep_connected(client: Client, current: Arc<CurrentConnection>) {
     }
 }
 
-/// Creates a client. Does not connect.
-fn client(url: &str) -> Result<Client> {
-    let invalid_url = || {
-        format!(
-            "{} must be `memory:` or the URL of a Redis, for example `redis://cache.internal:6379/0` or \
-             `rediss://cache.internal:6379/0`",
-            setting("cache_url")
-        )
-    };
-    ensure!(url.starts_with("redis://") || url.starts_with("rediss://"), invalid_url());
-    Client::open(url).with_context(invalid_url)
-}
-
-/// Returns a check that Redis answers. Its result is the address, for people.
-pub(super) fn check(url: &str) -> Result<impl Future<Output = Result<String>> + use<>> {
-    let client = client(url)?;
-    Ok(async move {
-        let address = client.get_connection_info().addr().clone();
-        let connection = timeout(CONNECT_TIMEOUT, connect(&client)).await;
-        let connected = connection.with_context(|| format!("{address} does not answer"))?;
-        let host = address.to_string();
-        connected.map_err(|error| {
-            explain_unresolved(error, host.rsplit_once(':').map_or(&*host, |(host, _)| host))
-        })?;
-        Ok(format!("Redis at {address}"))
-    })
-}
-
-/// Connects and checks that Redis responds.
-pub(super) async fn connect(client: &Client) -> Result<MultiplexedConnection> {
-    // Each command has a timeout of its own.
-    let config = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
-    let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
-    cmd("PING").exec_async(&mut connection).await?;
-    Ok(connection)
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
     use std::time::Instant;
 
-    use super::*;
+    use ::redis::{Client, cmd};
 
+    use super::*;
+    use crate::cache::redis::connector;
+
+    /// Longer than any response takes.
+    const LONG: Duration = Duration::from_secs(3);
     const SHORT: Duration = Duration::from_millis(100);
+
+    async fn open() -> RedisConnection {
+        RedisConnection::open(Connector::new(&testkit::redis_url()).unwrap()).await
+    }
 
     /// Waits until a command succeeds.
     async fn wait_until_connected(connection: &RedisConnection) {
@@ -205,7 +210,7 @@ mod tests {
     #[test]
     fn late_failures_keep_the_connection_that_has_replaced_theirs() {
         testkit::block_on(async {
-            let connection = RedisConnection::open(&testkit::redis_url()).await.unwrap();
+            let connection = open().await;
             // Blocks the first connection, whose other commands wait.
             let mut blocking = cmd("BLPOP");
             blocking.arg("test:no such list").arg(0);
@@ -217,26 +222,26 @@ mod tests {
             let late = connection.query::<()>(&blocking, RECONNECT_DELAY * 3);
             let (late, ()) = tokio::join!(late, replaced);
             late.unwrap_err();
-            connection.query::<String>(&cmd("PING"), CONNECT_TIMEOUT).await.unwrap();
+            connection.query::<String>(&cmd("PING"), LONG).await.unwrap();
         });
     }
 
     #[test]
     fn traces_tell_refusals_from_missing_responses() {
         testkit::block_on(async {
-            let connection = RedisConnection::open(&testkit::redis_url()).await.unwrap();
+            let connection = open().await;
             let query = async |command: &Cmd, max_wait| {
                 wait_until_connected(&connection).await;
                 error_type(&connection.query::<u64>(command, max_wait).await.unwrap_err())
             };
-            assert_eq!(query(&cmd("NO-SUCH-COMMAND"), CONNECT_TIMEOUT).await, "refused");
-            assert_eq!(query(&cmd("PING"), CONNECT_TIMEOUT).await, "invalid_response");
+            assert_eq!(query(&cmd("NO-SUCH-COMMAND"), LONG).await, "refused");
+            assert_eq!(query(&cmd("PING"), LONG).await, "invalid_response");
             assert_eq!(query(cmd("BLPOP").arg("test:no such list").arg(0), SHORT).await, "no_answer");
             // A connection that the server closes.
             let closing = TcpListener::bind("127.0.0.1:0").unwrap();
             let client = Client::open(format!("redis://{}", closing.local_addr().unwrap())).unwrap();
             let server = std::thread::spawn(move || drop(closing.accept().unwrap()));
-            assert_eq!(error_type(&connect(&client).await.unwrap_err()), "no_answer");
+            assert_eq!(error_type(&connector::connect(&client).await.unwrap_err()), "no_answer");
             server.join().unwrap();
         });
     }

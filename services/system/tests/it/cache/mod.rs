@@ -1,5 +1,6 @@
-//! Tests of clearing the cache over HTTP, and of outages of Redis.
+//! Tests of clearing the cache over HTTP, of outages of Redis, and of its check.
 
+mod check;
 mod clear;
 mod outages;
 mod secrets;
