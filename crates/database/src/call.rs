@@ -5,6 +5,7 @@ use parking_lot::Mutex;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::Error;
+use crate::backend::BackendId;
 
 /// A database call. The thread and the watchdog change its phase under one lock, so an abandoned call never starts its
 /// commit, and a call whose commit has finished is never abandoned.
@@ -35,8 +36,8 @@ enum Phase {
 /// The connection that a call runs on.
 #[derive(Clone, Copy)]
 pub(crate) struct Assignment {
-    /// The process id of the server's backend.
-    pub backend_pid: i32,
+    /// What executes the call.
+    pub backend: BackendId,
     /// The stall epoch in which the connection was opened.
     pub stall_epoch: u64,
 }

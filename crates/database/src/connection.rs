@@ -1,4 +1,4 @@
-//! The connection type of all queries, and how connections are opened and configured.
+//! The connection type of all queries, and how SQLite files are opened.
 #![allow(missing_docs, reason = "the MultiConnection derive generates undocumented items")]
 
 use std::path::Path;
@@ -9,7 +9,7 @@ use diesel::pg::PgConnection;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 
-use crate::{DatabaseUrl, Error, mapped_vfs};
+use crate::{Error, mapped_vfs};
 
 /// A connection to either database. Diesel queries run on it unchanged.
 #[derive(diesel::MultiConnection)]
@@ -124,75 +124,4 @@ fn set_secure_delete(connection: &mut AnyConnection, value: &str) -> Result<(), 
         AnyConnection::Sqlite(c) => Ok(c.batch_execute(&format!("PRAGMA secure_delete={value}"))?),
         AnyConnection::Postgres(_) => Ok(()),
     }
-}
-
-/// Connects to PostgreSQL with a timeout of 5 s and configures the session.
-pub(crate) fn open_postgres(url: &str, schema: &str) -> Result<PgConnection, Error> {
-    let mut connection = connect_postgres(url)?;
-    configure_session(&mut connection, schema)?;
-    Ok(connection)
-}
-
-/// Connects to PostgreSQL with a timeout of 5 s and sends no statement yet.
-///
-/// A dead network is detected after 10 s while data is being sent, and after 45 s while a reply is awaited.
-pub(crate) fn connect_postgres(url: &str) -> Result<PgConnection, Error> {
-    PgConnection::establish(&with_timeouts(url)).map_err(|e| {
-        let reason = e.to_string().replace('\n', " ");
-        let target = DatabaseUrl::Postgres(url.into());
-        if let Some(host) = unresolved_host(&reason, &target) {
-            return Error::Setup(format!(
-                "the host {host} of database.url (DROVER_DATABASE__URL) cannot be resolved: name a host that this \
-                 machine knows, as in postgres://USER:PASSWORD@HOST:5432/NAME"
-            ));
-        }
-        // libpq's other messages quote parts of a URL that it cannot parse, which may be parts of the password.
-        let is_safe = ["connection to server", "query parameter"].iter().any(|part| reason.contains(part));
-        let reason = if is_safe { reason.trim() } else { "it cannot be parsed; is everything percent-encoded?" };
-        Error::Setup(format!(
-            "cannot open the database {target}: {reason}: check database.url (DROVER_DATABASE__URL)"
-        ))
-    })
-}
-
-/// Returns the host that libpq could not resolve, if `reason` says so. If the URL is not percent-encoded, libpq's host
-/// may be a part of the password; the result then hides it.
-fn unresolved_host(reason: &str, url: &DatabaseUrl) -> Option<String> {
-    let (_, rest) = reason.split_once("could not translate host name \"")?;
-    let (host, _) = rest.split_once('"')?;
-    let redacted = url.to_string();
-    let (_, rest) = redacted.split_once("://")?;
-    let hosts = rest.rsplit('@').next()?.split('/').next()?;
-    let is_host = hosts.split(',').any(|candidate| candidate.split(':').next() == Some(host));
-    Some(if is_host { host.to_owned() } else { "(which needs percent-encoding)".to_owned() })
-}
-
-/// Selects the schema of the service and sets timeouts and planner options.
-pub(crate) fn configure_session(connection: &mut PgConnection, schema: &str) -> QueryResult<()> {
-    // - idle_in_transaction_session_timeout: releases the locks of a client that vanished within a transaction.
-    // - plan_cache_mode: see [`PlanMode::Custom`].
-    // - jit: most queries finish before they would be compiled.
-    connection.batch_execute(&format!(
-        "SET search_path TO \"{schema}\"; SET TIME ZONE 'UTC'; SET statement_timeout = '60s'; SET lock_timeout = '5s';
-         SET idle_in_transaction_session_timeout = '60s';
-         SET client_min_messages = warning; SET plan_cache_mode = force_custom_plan; SET jit = off"
-    ))
-}
-
-/// Adds parameters for timeouts that the URL does not have.
-fn with_timeouts(url: &str) -> String {
-    let mut url = url.to_owned();
-    for (name, value) in [
-        ("connect_timeout", 5),
-        ("tcp_user_timeout", 10_000),
-        ("keepalives_idle", 30),
-        ("keepalives_interval", 5),
-        ("keepalives_count", 3),
-    ] {
-        if !url.contains(name) {
-            url.push(if url.contains('?') { '&' } else { '?' });
-            url.extend([name, "=", &value.to_string()]);
-        }
-    }
-    url
 }

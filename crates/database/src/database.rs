@@ -1,24 +1,22 @@
 //! The database handle.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use diesel::r2d2::R2D2Connection;
 use metrics::Histogram;
 use opentelemetry::KeyValue;
-use secrecy::ExposeSecret;
 
-use crate::backup::{self, BackupProgress};
-use crate::connection::{self, SqliteMode};
 use crate::log_checkpoints::checkpoint;
 use crate::metrics::{DatabaseMetrics, record_elapsed};
 use crate::migrate;
+use crate::options::{parse_url, standby_options};
 use crate::plan_mode::PlanMode;
 use crate::pool::Pool;
 use crate::spans;
+use crate::standby::{self, Standby};
 use crate::writer::Writer;
-use crate::{AnyConnection, DatabaseFailure, DatabaseUrl, Error, Migrations, Options};
+use crate::{AnyConnection, DatabaseFailure, DatabaseUrl, Error, Migrations, Options, StandbyOptions};
 
 /// Time that [`Database::truncate_log`] waits for readers, while writes wait for it.
 const TRUNCATE_TIMEOUT: Duration = Duration::from_millis(250);
@@ -32,6 +30,8 @@ struct Inner {
     pool: Pool,
     /// `None` on PostgreSQL.
     writer: Option<Writer>,
+    /// The standby for reads that may lag.
+    standby: OnceLock<Arc<Standby>>,
     metrics: DatabaseMetrics,
     schema: &'static str,
 }
@@ -47,9 +47,9 @@ impl Database {
         let opened = tokio::task::spawn_blocking(move || {
             let url = parse_url(&options)?;
             if options.migrate {
-                migrate::run(&url, options.schema, migrations())?;
+                migrate::run(&url, &options, migrations())?;
             } else {
-                migrate::check(&url, options.schema, migrations())?;
+                migrate::check(&url, &options, migrations())?;
             }
             let metrics = DatabaseMetrics::new();
             let writer = match &url {
@@ -58,70 +58,26 @@ impl Database {
             };
             let files = writer.as_ref().map(|writer| writer.files.clone());
             let pool = Pool::open(url, files, &options, metrics.clone())?;
-            Ok::<_, Error>(Inner { pool, writer, metrics, schema: options.schema })
+            Ok::<_, Error>(Inner { pool, writer, standby: OnceLock::new(), metrics, schema: options.schema })
         });
         let inner = opened.await.map_err(|_| Error::Panicked)??;
         Ok(Self(Arc::new(inner)))
     }
 
-    /// Applies pending migrations and returns their names.
+    /// Uses a standby for reads that may lag, once it can be reached and as long as it lags by at most its limit. The
+    /// task that measures the lag ends with the database.
     ///
     /// # Errors
-    /// As [`Database::open`].
-    pub fn migrate(options: &Options, migrations: Vec<Migrations>) -> Result<Vec<String>, Error> {
-        migrate::run(&parse_url(options)?, options.schema, migrations)
-    }
-
-    /// Returns the names of the migrations that [`Database::migrate`] would apply.
-    ///
-    /// # Errors
-    /// As [`Database::open`].
-    pub fn pending(options: &Options, migrations: Vec<Migrations>) -> Result<Vec<String>, Error> {
-        migrate::pending(&parse_url(options)?, options.schema, migrations)
-    }
-
-    /// Checks that no migrations are pending.
-    ///
-    /// # Errors
-    /// [`Error::Setup`] with the names of pending migrations; otherwise as [`Database::open`].
-    pub fn check_migrated(options: &Options, migrations: Vec<Migrations>) -> Result<(), Error> {
-        migrate::check(&parse_url(options)?, options.schema, migrations)
-    }
-
-    /// Copies a SQLite database, which may be in use, to a new file. The file appears only if the copy is complete and
-    /// passes SQLite's integrity check.
-    ///
-    /// # Errors
-    /// [`Error::Setup`] with one sentence for the operator. On PostgreSQL it names `pg_dump`.
-    pub fn backup(
-        options: &Options,
-        to: &Path,
-        on_progress: impl FnMut(BackupProgress),
-    ) -> Result<(), Error> {
-        backup::run(&parse_url(options)?, to, on_progress)
-    }
-
-    /// Connects once to check the options. Creates no schema and no file. Returns what was found, for people.
-    ///
-    /// # Errors
-    /// As [`Database::open`]; also if the database is another service's.
-    pub fn check(options: &Options, migrations: Vec<Migrations>) -> Result<String, Error> {
-        let url = parse_url(options)?;
-        let found = match &url {
-            DatabaseUrl::Sqlite(path) if !path.exists() => {
-                return Ok(format!("{} does not exist yet and will be created", path.display()));
-            }
-            DatabaseUrl::Sqlite(path) => {
-                connection::open_sqlite(path, SqliteMode::QueryOnly)?;
-                path.display().to_string()
-            }
-            DatabaseUrl::Postgres(url) => {
-                connection::open_postgres(url.expose_secret(), options.schema)?;
-                format!("PostgreSQL, schema {}", options.schema)
-            }
-        };
-        let pending = migrate::pending(&url, options.schema, migrations)?.len();
-        Ok(format!("{found}, {pending} migrations to be applied"))
+    /// [`Error::Setup`] if one of the databases is not on PostgreSQL, or if Citus spreads the rows.
+    pub fn follow_standby(&self, options: &Options, standby: StandbyOptions) -> Result<(), Error> {
+        let options = standby_options(options, &standby)?;
+        let followed = Arc::new(Standby::new(standby.max_lag));
+        let (weak, primary, metrics) =
+            (Arc::downgrade(&followed), self.0.pool.clone(), self.0.metrics.clone());
+        if self.0.standby.set(followed).is_ok() {
+            tokio::spawn(standby::follow(weak, primary, options, metrics));
+        }
+        Ok(())
     }
 
     /// Returns true on SQLite.
@@ -166,7 +122,29 @@ impl Database {
         E: DatabaseFailure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
-        self.instrument("read", &self.0.metrics.reads, self.0.pool.read(PlanMode::Generic, f)).await
+        let read = self.0.pool.read(PlanMode::in_index_order(), f);
+        self.instrument("read", &self.0.metrics.reads, read).await
+    }
+
+    /// As [`Database::read`], for data that may be some seconds old: the standby is read if there is one and it lags by
+    /// at most its limit. The closure runs again on the primary if the standby fails.
+    ///
+    /// # Errors
+    /// As [`Database::read`].
+    pub async fn read_lagging<T, E, F>(&self, f: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: DatabaseFailure,
+        F: FnMut(&mut AnyConnection) -> Result<T, E> + Clone + Send + 'static,
+    {
+        let Some(pool) = self.0.standby.get().and_then(|standby| standby.current()) else {
+            return self.read(f).await;
+        };
+        let read = pool.read(PlanMode::Custom, f.clone());
+        match self.instrument("read", &self.0.metrics.reads, read).await {
+            Err(error) if error.database().is_some_and(Error::may_succeed_elsewhere) => self.read(f).await,
+            result => result,
+        }
     }
 
     /// Runs a closure in a transaction. The transaction is durable when this returns `Ok`; on `Err` it is rolled back,
@@ -256,9 +234,8 @@ impl Database {
     pub fn update_metrics(&self) {
         let queued_writes = self.0.writer.as_ref().map_or(0, Writer::queued);
         self.0.metrics.update(&self.0.pool.usage(), queued_writes);
+        if let Some(standby) = self.0.standby.get() {
+            self.0.metrics.update_lag(standby.lag());
+        }
     }
-}
-
-fn parse_url(options: &Options) -> Result<DatabaseUrl, Error> {
-    DatabaseUrl::parse(options.url.expose_secret())
 }

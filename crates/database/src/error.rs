@@ -52,8 +52,8 @@ impl DatabaseFailure for Error {
     }
 }
 
-/// Lower-case parts of the messages with which SQLite and PostgreSQL report temporary failures.
-const TEMPORARY_FAILURES: [&str; 13] = [
+/// Lower-case parts of the messages with which SQLite, PostgreSQL and Citus report temporary failures.
+const TEMPORARY_FAILURES: [&str; 19] = [
     "database is locked",
     "database or disk is full",
     "disk i/o error",
@@ -67,20 +67,30 @@ const TEMPORARY_FAILURES: [&str; 13] = [
     "too many clients",
     "statement timeout",
     LOCK_TIMEOUT,
+    "connection to the remote node",
+    "connection establishment for node",
+    "connection marked as essential",
+    "failed to prepare transaction",
+    "execution cannot recover from multiple",
+    "the total number of connections on the",
 ];
 /// Part of PostgreSQL's message when `lock_timeout` expires.
 const LOCK_TIMEOUT: &str = "lock timeout";
 
-/// Part of PostgreSQL's message when a write is refused by a read-only server or transaction.
-const READ_ONLY: &str = "in a read-only transaction";
+/// Parts of the messages of PostgreSQL and Citus about a deadlock.
+const DEADLOCKS: [&str; 2] = ["deadlock detected", "distributed deadlock"];
+
+/// Begins the reason of a write that a read-only server or transaction has refused. PostgreSQL translates its messages.
+const READ_ONLY: &str = "the server is read-only";
 
 impl From<DieselError> for Error {
     fn from(error: DieselError) -> Self {
+        if let DieselError::DatabaseError(DatabaseErrorKind::ReadOnlyTransaction, _) = &error {
+            return Self::Unavailable(format!("{READ_ONLY}: {error}"));
+        }
         let is_temporary = match &error {
             DieselError::DatabaseError(
-                DatabaseErrorKind::ClosedConnection
-                | DatabaseErrorKind::UnableToSendCommand
-                | DatabaseErrorKind::ReadOnlyTransaction,
+                DatabaseErrorKind::ClosedConnection | DatabaseErrorKind::UnableToSendCommand,
                 _,
             )
             | DieselError::BrokenTransactionManager => true,
@@ -100,9 +110,10 @@ impl Error {
         let Self::Query(DieselError::DatabaseError(DatabaseErrorKind::UniqueViolation, info)) = self else {
             return false;
         };
-        // PostgreSQL reports the table. SQLite has only the message "UNIQUE constraint failed: table.column, …".
+        // PostgreSQL reports the table, or with Citus the part of it: `table_102008`. SQLite has only the message
+        // "UNIQUE constraint failed: table.column, …".
         match info.table_name() {
-            Some(name) => name == table,
+            Some(name) => name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_') == table,
             None => info.message().split_once(": ").is_some_and(|(_, columns)| {
                 columns.strip_prefix(table).is_some_and(|rest| rest.starts_with('.'))
             }),
@@ -128,11 +139,19 @@ impl Error {
         matches!(self, Self::Unavailable(reason) if reason.contains(READ_ONLY))
     }
 
+    /// Returns true if a read that failed on a standby may succeed on the primary. A standby cancels reads of rows that
+    /// the primary has removed.
+    pub(crate) fn may_succeed_elsewhere(&self) -> bool {
+        matches!(self, Self::Unavailable(_)) || self.is_serialization_failure()
+    }
+
     /// Returns true if the transaction lost against a concurrent one, so that a retry may succeed.
     pub(crate) fn is_serialization_failure(&self) -> bool {
         match self {
             Self::Query(DieselError::DatabaseError(DatabaseErrorKind::SerializationFailure, _)) => true,
-            Self::Query(DieselError::DatabaseError(_, info)) => info.message().contains("deadlock detected"),
+            Self::Query(DieselError::DatabaseError(_, info)) => {
+                DEADLOCKS.iter().any(|part| info.message().contains(part))
+            }
             _ => false,
         }
     }

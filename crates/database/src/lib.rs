@@ -6,12 +6,15 @@
 
 #![warn(unreachable_pub)]
 
+mod backend;
 mod backup;
 mod call;
 mod clock;
+mod commands;
 mod connection;
 mod database;
 mod detaching;
+mod distribution;
 mod error;
 mod group_commit;
 mod log_checkpoints;
@@ -22,9 +25,11 @@ mod migrate;
 mod options;
 mod plan_mode;
 mod pool;
+mod postgres;
 pub mod search;
 pub mod spans;
 mod sqlite_files;
+mod standby;
 mod transaction;
 mod types;
 mod url;
@@ -36,8 +41,9 @@ pub use clock::shared_now;
 pub use connection::{AnyConnection, MultiBackend, with_secure_delete};
 pub use database::Database;
 pub use diesel_migrations::EmbeddedMigrations;
+pub use distribution::{DistributedTable, Distribution};
 pub use error::{DatabaseFailure, Error};
 pub use migrate::Migrations;
-pub use options::Options;
+pub use options::{Options, Pooler, StandbyOptions};
 pub use types::{Amount, AmountError, Id, IdSql, Json, JsonSql, Timestamp, TimestampSql};
 pub use url::DatabaseUrl;

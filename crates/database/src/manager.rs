@@ -11,10 +11,11 @@ use diesel::sql_types::{BigInt, Integer};
 use diesel::{QueryResult, RunQueryDsl};
 use secrecy::ExposeSecret;
 
+use crate::backend::BackendId;
 use crate::connection::{self, SqliteMode};
 use crate::plan_mode::PlanMode;
 use crate::sqlite_files::SqliteFiles;
-use crate::{AnyConnection, DatabaseUrl, Error};
+use crate::{AnyConnection, DatabaseUrl, Error, Pooler, postgres};
 
 /// Opens the connections of the pool.
 ///
@@ -22,17 +23,21 @@ use crate::{AnyConnection, DatabaseUrl, Error};
 /// URL, and creates a SQLite file for a mistyped URL.
 pub(crate) struct ConnectionManager {
     pub url: DatabaseUrl,
+    pub pooler: Pooler,
     /// The files of SQLite. They are checked before the path is opened, which would create a missing file.
     pub files: Option<SqliteFiles>,
-    /// The number of stalls of the server so far. A connection of an earlier epoch may be stalled too and is not
-    /// reused.
+    /// The number of times that the server stalled or became read-only. A connection of an earlier epoch may be stalled
+    /// or read-only too and is not reused.
     pub stall_epoch: Arc<AtomicU64>,
 }
 
 /// A connection of the pool.
 pub(crate) struct ManagedConnection {
     pub connection: AnyConnection,
-    /// The process id of the server's backend; 0 before the first use and on SQLite.
+    pooler: Pooler,
+    /// Behind a pooler, the statements that configure the transactions of this use.
+    local_settings: String,
+    /// The process id of the server's backend; 0 before the first use, behind a pooler, and on SQLite.
     backend_pid: i32,
     /// The stall epoch in which the connection was opened.
     pub stall_epoch: u64,
@@ -61,14 +66,21 @@ const MAX_KEPT_STATEMENTS: i64 = 100;
 const MAX_UNCHECKED_IDLE: Duration = Duration::from_millis(50);
 
 impl ManagedConnection {
-    /// Prepares the connection for its next use and returns the process id of the server's backend.
+    /// Prepares the connection for its next use and returns how its backend is found.
     ///
     /// A new session is configured here and not by [`ConnectionManager::connect`]: a stalled server then blocks the
     /// thread of a call, which is watched, and not one of r2d2's few threads.
-    pub(crate) fn prepare(&mut self, schema: &str, plan_mode: PlanMode) -> QueryResult<i32> {
+    pub(crate) fn prepare(&mut self, schema: &str, plan_mode: PlanMode) -> QueryResult<BackendId> {
+        self.idle = self.last_use.elapsed();
+        self.last_use = Instant::now();
+        if self.is_pooled() {
+            let id = BackendId::for_transactions();
+            self.local_settings = postgres::local_settings(schema, plan_mode, id);
+            return Ok(id);
+        }
         if let AnyConnection::Postgres(c) = &mut self.connection {
             if self.backend_pid == 0 {
-                connection::configure_session(c, schema)?;
+                postgres::configure(c, schema)?;
                 if plan_mode != PlanMode::Any {
                     self.plan_mode = plan_mode;
                 }
@@ -80,19 +92,29 @@ impl ManagedConnection {
                 self.plan_mode = plan_mode;
             }
         }
-        self.idle = self.last_use.elapsed();
-        self.last_use = Instant::now();
         self.uses += 1;
         if self.uses >= USES_BEFORE_DISCARD {
             self.uses = 0;
             self.discard_statements()?;
         }
-        Ok(self.backend_pid)
+        Ok(BackendId::Process(self.backend_pid))
+    }
+
+    /// Returns true if a pooler gives each transaction a session, so that a session keeps nothing for a client.
+    pub(crate) fn is_pooled(&self) -> bool {
+        self.pooler == Pooler::Transaction
+    }
+
+    /// Returns the statement that begins a transaction at an isolation level. Behind a pooler the settings of the
+    /// transaction follow in the same message.
+    pub(crate) fn begin_statement(&self, level: &str) -> String {
+        let separator = if self.is_pooled() { "; " } else { "" };
+        format!("BEGIN ISOLATION LEVEL {level}{separator}{}", self.local_settings)
     }
 
     /// Returns true if [`prepare`](Self::prepare) changes no mode for a call in this one.
     pub(crate) fn suits(&self, plan_mode: PlanMode) -> bool {
-        let is_new = self.backend_pid == 0;
+        let is_new = self.backend_pid == 0; // always behind a pooler
         is_new || plan_mode == PlanMode::Any || plan_mode == self.plan_mode
     }
 
@@ -141,18 +163,24 @@ impl ManageConnection for ConnectionManager {
                 AnyConnection::Sqlite(connection::open_sqlite(path, SqliteMode::QueryOnly)?)
             }
             DatabaseUrl::Postgres(url) => {
-                AnyConnection::Postgres(connection::connect_postgres(url.expose_secret())?)
+                let mut connection = postgres::connect(url.expose_secret())?;
+                if self.pooler == Pooler::Transaction {
+                    postgres::disable_prepared_statements(&mut connection);
+                }
+                AnyConnection::Postgres(connection)
             }
         };
         let current_stall_epoch = self.stall_epoch.clone();
         Ok(ManagedConnection {
             connection,
+            pooler: self.pooler,
+            local_settings: String::new(),
             backend_pid: 0,
             stall_epoch,
             current_stall_epoch,
             uses: 0,
             // Calls that may use any mode then have plans that are made once.
-            plan_mode: PlanMode::Generic,
+            plan_mode: PlanMode::in_index_order(),
             last_use: Instant::now(),
             idle: Duration::ZERO,
         })

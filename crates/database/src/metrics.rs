@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use metrics::{Counter, Gauge, Histogram};
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
@@ -39,6 +39,7 @@ pub(crate) struct DatabaseMetrics {
     idle: Gauge,
     limit: Gauge,
     queued_writes: Gauge,
+    standby_lag: Gauge,
 }
 
 /// The current use of the connection pool.
@@ -77,7 +78,13 @@ impl DatabaseMetrics {
             idle: connections("idle"),
             limit: gauge!("drover_database_connections_limit"),
             queued_writes: gauge!("drover_database_writes_waiting"),
+            standby_lag: gauge!("drover_database_standby_lag_seconds"),
         }
+    }
+
+    /// Sets the gauge of the lag; `None` if it is unknown.
+    pub(crate) fn update_lag(&self, lag: Option<Duration>) {
+        self.standby_lag.set(lag.map_or(f64::NAN, |lag| lag.as_secs_f64()));
     }
 
     /// Sets the gauges.
@@ -110,4 +117,5 @@ fn describe() {
     describe_gauge!("drover_database_connections", "Connections of the pool, by state");
     describe_gauge!("drover_database_connections_limit", "Maximum number of concurrent calls");
     describe_gauge!("drover_database_writes_waiting", "Writes queued for the single writer of SQLite");
+    describe_gauge!("drover_database_standby_lag_seconds", "Lag of the standby for exports, at most");
 }

@@ -2,18 +2,24 @@
 
 use std::time::Duration;
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+
+use crate::distribution::is_spread;
+use crate::{DatabaseUrl, Error};
 
 /// Options of a database connection pool.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// `sqlite://PATH` or `postgres://USER:PASSWORD@HOST[:PORT]/NAME`.
+    /// `sqlite://PATH` or `postgres://USER:PASSWORD@HOST[:PORT][,HOST[:PORT]]…/NAME`.
     pub url: SecretString,
     /// The service's schema on PostgreSQL. On SQLite each service has a file of its own.
     pub schema: &'static str,
     /// Maximum number of calls that run at once. PostgreSQL may have up to twice as many connections, because abandoned
     /// calls keep theirs. On SQLite the readers are fewer if the machine has fewer cores.
     pub pool_size: u32,
+    /// The pooler between the service and PostgreSQL. On SQLite there is none.
+    pub pooler: Pooler,
     /// Whether [`Database::open`](crate::Database::open) applies pending migrations. If false, it fails if there are
     /// any.
     pub migrate: bool,
@@ -21,4 +27,56 @@ pub struct Options {
     /// concurrent transactions that change the same rows. A call on PostgreSQL that is older is checked for a stalled
     /// server. While calls succeed within this time, a pool without free connections counts as reachable.
     pub wait_timeout: Duration,
+}
+
+/// A pooler of connections between a service and PostgreSQL, by what it keeps for a client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pooler {
+    /// There is none, or one that keeps a session for each client.
+    #[default]
+    None,
+    /// Each transaction may run in another session, as with `pool_mode = transaction` of PgBouncer. So each call runs
+    /// in a transaction that begins with its settings, and no statement is prepared.
+    Transaction,
+}
+
+/// The standby for reads that may lag.
+#[derive(Clone, Debug)]
+pub struct StandbyOptions {
+    /// The PostgreSQL URL of the standby.
+    pub url: SecretString,
+    /// The longest lag with which it is read. Otherwise the primary is.
+    pub max_lag: Duration,
+}
+
+/// Returns the options of a standby.
+pub(crate) fn standby_options(options: &Options, standby: &StandbyOptions) -> Result<Options, Error> {
+    let urls = [&options.url, &standby.url].map(|url| DatabaseUrl::parse(url.expose_secret()));
+    if !urls.iter().all(|url| matches!(url, Ok(DatabaseUrl::Postgres(_)))) {
+        return Err(Error::Setup(
+            "database.read_url (DROVER_DATABASE__READ_URL) is for PostgreSQL: database.url and database.read_url must \
+             start with postgres://"
+                .into(),
+        ));
+    }
+    if is_spread() {
+        return Err(Error::Setup(
+            "database.read_url (DROVER_DATABASE__READ_URL) must be empty with Citus: no standby has the rows of all \
+             servers"
+                .into(),
+        ));
+    }
+    Ok(Options { url: standby.url.clone(), ..options.clone() })
+}
+
+/// Parses the URL of a database and checks the options that depend on it.
+pub(crate) fn parse_url(options: &Options) -> Result<DatabaseUrl, Error> {
+    let url = DatabaseUrl::parse(options.url.expose_secret())?;
+    if matches!(url, DatabaseUrl::Sqlite(_)) && options.pooler != Pooler::None {
+        return Err(Error::Setup(
+            "database.pooler (DROVER_DATABASE__POOLER) must be none, because database.url names a SQLite file".into(),
+        ));
+    }
+    Ok(url)
 }

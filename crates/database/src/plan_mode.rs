@@ -1,5 +1,7 @@
 //! How PostgreSQL plans prepared statements.
 
+use crate::distribution;
+
 /// How PostgreSQL plans the prepared statements of a call. A session keeps its mode until a call needs another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlanMode {
@@ -14,6 +16,12 @@ pub(crate) enum PlanMode {
 }
 
 impl PlanMode {
+    /// Returns the mode of statements whose rows an index has in order: [`Generic`](Self::Generic). With Citus it is
+    /// [`Custom`](Self::Custom), because Citus plans no page within a larger statement for all values at once.
+    pub(crate) fn in_index_order() -> Self {
+        if distribution::is_spread() { Self::Custom } else { Self::Generic }
+    }
+
     /// Returns the statements that change the mode of a session.
     pub(crate) fn settings(self) -> &'static str {
         match self {
@@ -26,6 +34,20 @@ impl PlanMode {
                  SET enable_bitmapscan = off; SET enable_seqscan = off"
             }
             Self::Any => "",
+        }
+    }
+
+    /// Returns the settings of a transaction behind a pooler, besides those of [`Custom`](Self::Custom). There are no
+    /// prepared statements, so PostgreSQL plans each execution for its values.
+    pub(crate) fn local_settings(self) -> &'static [&'static str] {
+        match self {
+            Self::Generic => &[
+                "enable_sort = off",
+                "enable_incremental_sort = off",
+                "enable_bitmapscan = off",
+                "enable_seqscan = off",
+            ],
+            Self::Custom | Self::Any => &[],
         }
     }
 }

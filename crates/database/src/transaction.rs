@@ -44,16 +44,14 @@ pub(crate) fn run_with_retries<T, E: DatabaseFailure>(
     }
 }
 
-/// Runs `f` in a transaction at REPEATABLE READ.
+/// Runs `f` in a transaction that the statement `begin` starts.
 pub(crate) fn run<T, E: DatabaseFailure>(
     connection: &mut AnyConnection,
+    begin: &str,
     call: &Call,
     f: &mut impl FnMut(&mut AnyConnection) -> Result<T, E>,
 ) -> Result<T, E> {
-    if let AnyConnection::Postgres(c) = connection {
-        AnsiTransactionManager::begin_transaction_sql(c, "BEGIN ISOLATION LEVEL REPEATABLE READ")
-            .map_err(|e| E::from(Error::from(e)))?;
-    }
+    start(connection, begin)?;
     let result = f(connection)
         .and_then(|value| if call.start_commit() { Ok(value) } else { Err(Error::abandoned().into()) });
     match result {
@@ -71,6 +69,32 @@ pub(crate) fn run<T, E: DatabaseFailure>(
     }
 }
 
+/// Runs `f`, which only reads, in a transaction that the statement `begin` starts.
+pub(crate) fn run_read<T, E: DatabaseFailure>(
+    connection: &mut AnyConnection,
+    begin: &str,
+    f: &mut impl FnMut(&mut AnyConnection) -> Result<T, E>,
+) -> Result<T, E> {
+    start(connection, begin)?;
+    let result = f(connection);
+    // The result is known. If the transaction cannot be ended, the connection is broken and the pool discards it.
+    let _ = match &result {
+        Ok(_) => AnyTransactionManager::commit_transaction(connection),
+        Err(_) => AnyTransactionManager::rollback_transaction(connection),
+    };
+    result
+}
+
+/// Executes a statement that begins a transaction of PostgreSQL.
+fn start(connection: &mut AnyConnection, begin: &str) -> Result<(), Error> {
+    let AnyConnection::Postgres(c) = connection else { return Ok(()) };
+    AnsiTransactionManager::begin_transaction_sql(c, begin).inspect_err(|_| {
+        // BEGIN may have succeeded without the settings behind it. The pool discards the connection.
+        AnsiTransactionManager::transaction_manager_status_mut(c).set_in_error();
+    })?;
+    Ok(())
+}
+
 /// Runs `f`, which executes one statement, without BEGIN and COMMIT: two round trips less. The commit begins when the
 /// statement is sent.
 pub(crate) fn run_statement<T, E: DatabaseFailure>(
@@ -83,7 +107,7 @@ pub(crate) fn run_statement<T, E: DatabaseFailure>(
     }
     let result = f(connection);
     let failure = result.as_ref().err().and_then(DatabaseFailure::database);
-    call.end_commit(failure.is_some_and(Error::is_serialization_failure));
+    call.end_commit(failure.is_some_and(|e| e.is_serialization_failure() || e.is_read_only()));
     match failure {
         Some(Error::Unavailable(reason)) if !Error::is_of_statement(reason) => {
             Err(Error::CommitUnknown(reason.clone()).into())

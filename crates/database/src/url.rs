@@ -12,7 +12,7 @@ use crate::Error;
 pub enum DatabaseUrl {
     /// The path of a SQLite file. SQLite creates a missing file.
     Sqlite(PathBuf),
-    /// The URL of a PostgreSQL database in the syntax of libpq.
+    /// The URL of a PostgreSQL database in the syntax of libpq, which may name several hosts.
     Postgres(SecretString),
 }
 
@@ -36,6 +36,28 @@ impl DatabaseUrl {
              postgres://USER:PASSWORD@HOST/NAME",
             scheme.unwrap_or_default()
         )))
+    }
+
+    /// Returns the names of the hosts in the authority of a PostgreSQL URL; one empty name if it has none.
+    pub(crate) fn hosts(&self) -> Vec<String> {
+        let redacted = self.to_string();
+        let (_, rest) = redacted.split_once("://").unwrap_or_default();
+        let authority = rest.rsplit('@').next().unwrap_or_default().split('/').next().unwrap_or_default();
+        let name = |host: &str| match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((address, _)) => address.to_owned(),
+            None => host.split(':').next().unwrap_or_default().to_owned(),
+        };
+        authority.split(',').map(name).collect()
+    }
+
+    /// Returns true if libpq selects the server among several hosts, or by its state.
+    pub(crate) fn selects_server(&self) -> bool {
+        match self {
+            Self::Sqlite(_) => false,
+            Self::Postgres(url) => {
+                self.hosts().len() > 1 || url.expose_secret().contains("target_session_attrs")
+            }
+        }
     }
 }
 
@@ -100,5 +122,23 @@ mod tests {
             DatabaseUrl::parse("postgres://drover:s3cr@t@db:5432/drover?sslmode=require&password=x").unwrap();
         assert_eq!(url.to_string(), "postgres://drover:…@db:5432/drover");
         assert!(!format!("{url:?}").contains("s3cr"), "{url:?}");
+        let several = DatabaseUrl::parse("postgres://drover:s3cr@t@a:5432,b:5433?sslmode=require").unwrap();
+        assert_eq!(several.to_string(), "postgres://drover:…@a:5432,b:5433");
+    }
+
+    #[test]
+    fn hosts_are_found_in_the_authority() {
+        for (url, hosts, selects_server) in [
+            ("postgres://u:p@db/drover", &["db"][..], false),
+            ("postgres://db:5432?target_session_attrs=primary", &["db"], true),
+            ("postgres://u:p@t@a:5432,b,[::1]:5432/drover", &["a", "b", "::1"], true),
+            ("postgres:///drover", &[""], false),
+        ] {
+            let url = DatabaseUrl::parse(url).unwrap();
+            assert_eq!(
+                (url.hosts(), url.selects_server()),
+                (hosts.iter().map(|h| (*h).to_owned()).collect(), selects_server)
+            );
+        }
     }
 }

@@ -14,10 +14,10 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 use tokio::time::{timeout, timeout_at};
 
+use crate::backend::BackendId;
 use crate::call::Call;
-use crate::connection;
 use crate::metrics::DatabaseMetrics;
-use crate::{DatabaseFailure, Error};
+use crate::{DatabaseFailure, Error, Pooler, postgres};
 
 /// Timeout of the query that asks whether the server is executing a call.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -31,6 +31,7 @@ const CONNECTION_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 pub(crate) struct Watchdog {
     pub url: SecretString,
     pub schema: &'static str,
+    pub pooler: Pooler,
     /// Incremented when the server stalls. See [`crate::manager::ConnectionManager::stall_epoch`].
     pub stall_epoch: Arc<AtomicU64>,
     /// Abandoned calls whose permits may be released at the same time.
@@ -51,6 +52,7 @@ impl Watchdog {
         deadline: Instant,
     ) -> Result<T, E> {
         let mut next_probe = deadline.into();
+        let mut misses = 0;
         loop {
             if let Ok(joined) = timeout_at(next_probe, &mut task).await {
                 return flatten(joined);
@@ -61,10 +63,13 @@ impl Watchdog {
             }
             let assignment = call.assignment();
             let is_executing = match assignment {
-                Some(assignment) => self.is_executing(assignment.backend_pid).await,
+                Some(assignment) => self.is_executing(assignment.backend).await,
                 None => false,
             };
-            if !is_executing && let Some(error) = call.abandon(|| self.count_abandoned()) {
+            misses = if is_executing { 0 } else { misses + 1 };
+            if misses >= self.max_misses()
+                && let Some(error) = call.abandon(|| self.count_abandoned())
+            {
                 tracing::warn!(%error, "abandoned a database call");
                 self.metrics.stalled.increment(1);
                 if let Some(assignment) = assignment {
@@ -81,28 +86,46 @@ impl Watchdog {
         self.metrics.abandoned.fetch_add(1, Ordering::Relaxed) < self.max_released
     }
 
-    /// Starts a new stall epoch, once for all calls of the same epoch.
-    fn advance_stall_epoch(&self, seen: u64) {
+    /// Starts a new stall epoch, once for all calls of the same epoch. Older connections are not reused.
+    pub(crate) fn advance_stall_epoch(&self, seen: u64) {
         let _ = self.stall_epoch.compare_exchange(seen, seen + 1, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Returns the number of consecutive probes without the call after which it is abandoned. A session is found for a
+    /// while after it has finished, and a transaction behind a pooler is not: its reply may be on its way.
+    fn max_misses(&self) -> u32 {
+        match self.pooler {
+            Pooler::None => 1,
+            Pooler::Transaction => 2,
+        }
     }
 
     /// Returns whether PostgreSQL is still executing for this backend, or finished within 4 s. Uses a new connection:
     /// silence on the old one can't tell a slow query from a lost reply.
-    async fn is_executing(&self, backend_pid: i32) -> bool {
-        let (url, schema) = (self.url.clone(), self.schema);
+    async fn is_executing(&self, backend: BackendId) -> bool {
+        let (url, condition) = (self.url.clone(), backend.condition(self.schema));
         let probe = spawn_blocking(move || {
-            let mut c = connection::open_postgres(url.expose_secret(), schema)?;
+            let mut c = postgres::connect(url.expose_secret())?;
+            // Diesel prepares no literal SQL. It is one message, which needs no transaction behind a pooler.
             let is_executing = format!(
-                "EXISTS (SELECT FROM pg_stat_activity WHERE pid = {backend_pid}
+                "EXISTS (SELECT FROM pg_stat_activity WHERE {condition}
                  AND (state NOT LIKE 'idle%' OR state_change > clock_timestamp() - interval '4 s'))"
             );
             Ok::<_, Error>(diesel::select(sql::<Bool>(&is_executing)).get_result(&mut c)?)
         });
         match timeout(PROBE_TIMEOUT, probe).await {
             Ok(Ok(Ok(is_executing))) => is_executing,
-            // The server responds, but refuses the connection, for example because it has too many.
-            Ok(Ok(Err(error))) => error.to_string().contains("FATAL"),
+            Ok(Ok(Err(error))) => self.is_busy(&error.to_string()),
             _ => false,
+        }
+    }
+
+    /// Returns whether this reason for which a connection was refused means that the server responds, but has too many
+    /// connections. A pooler also refuses connections for a server that does not respond.
+    fn is_busy(&self, reason: &str) -> bool {
+        match self.pooler {
+            Pooler::None => reason.contains("FATAL"),
+            Pooler::Transaction => reason.contains("no more connections allowed"),
         }
     }
 }
@@ -126,6 +149,7 @@ mod tests {
                 // Nothing listens there.
                 url: "postgres://127.0.0.1:9/none".into(),
                 schema: "test",
+                pooler: Pooler::None,
                 stall_epoch: Arc::default(),
                 max_released: 1,
                 metrics: DatabaseMetrics::new(),

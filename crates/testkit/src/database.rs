@@ -4,8 +4,10 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use common::Service;
-use database::{Database, Options};
+use database::{Database, Options, Pooler};
 use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
+use diesel::sql_types::Bool;
 use diesel::{Connection, PgConnection, RunQueryDsl, SqliteConnection};
 use parking_lot::Mutex;
 use uuid::Uuid;
@@ -19,6 +21,27 @@ pub enum Backend {
     Sqlite,
     /// A new database on the server at `DROVER_TEST_POSTGRES`.
     Postgres,
+}
+
+impl Backend {
+    /// SQL of the time this many hours ago.
+    pub fn hours_ago(self, hours: u32) -> String {
+        match self {
+            Self::Sqlite => format!("CAST((unixepoch('subsec') - {hours} * 3600) * 1000 AS INTEGER)"),
+            Self::Postgres => format!("now() - interval '{hours} hours'"),
+        }
+    }
+
+    /// SQL of a table `numbers (n)` with the numbers from 1 to `last`, for `FROM`.
+    pub fn numbers(self, last: usize) -> String {
+        match self {
+            Self::Sqlite => format!(
+                "(WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < {last}) \
+                 SELECT n FROM r) AS numbers"
+            ),
+            Self::Postgres => format!("generate_series(1, {last}) AS numbers (n)"),
+        }
+    }
 }
 
 /// A database for one test, removed when this is dropped.
@@ -113,6 +136,11 @@ struct RowCount {
     n: i64,
 }
 
+/// Makes a new database one whose rows Citus spreads, all of them on this server.
+const PREPARE_CITUS: &str = "CREATE EXTENSION citus;
+    SELECT citus_set_coordinator_host('127.0.0.1', current_setting('port')::int);
+    SELECT citus_set_node_property('127.0.0.1', current_setting('port')::int, 'shouldhaveshards', true)";
+
 static TEMPLATES: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 
 /// Clones the migrated template of a service. The first call in a process creates the template.
@@ -122,14 +150,26 @@ fn clone_template<S: Service>() -> TestDatabase {
     let mut templates = TEMPLATES.lock();
     if !templates.contains(&template) {
         execute_on_server(&format!("CREATE DATABASE {template} TEMPLATE template0"));
+        let has_citus = server_loads_citus();
+        if has_citus {
+            execute(&url_of(&template), PREPARE_CITUS);
+        }
         let options = Options {
             url: url_of(&template).into(),
             schema: S::NAME,
             pool_size: 1,
+            pooler: Pooler::None,
             migrate: true,
             wait_timeout: std::time::Duration::from_secs(5),
         };
         Database::migrate(&options, common::migrations::<S>()).expect("the migrations run");
+        if has_citus {
+            // Citus has connections of its own, and a database with connections cannot be cloned.
+            execute_on_server(&format!("ALTER DATABASE {template} ALLOW_CONNECTIONS false"));
+            execute_on_server(&format!(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '{template}'"
+            ));
+        }
         templates.insert(template.clone());
     }
     drop(templates);
@@ -156,6 +196,13 @@ impl Drop for TestDatabase {
             let _ = admin.batch_execute(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"));
         }
     }
+}
+
+/// Returns true if the test server has loaded Citus. All suites run with it then.
+fn server_loads_citus() -> bool {
+    let loads_citus = sql::<Bool>("current_setting('shared_preload_libraries') LIKE '%citus%'");
+    let mut admin = PgConnection::establish(&server_url()).expect("the test server answers");
+    diesel::select(loads_citus).get_result(&mut admin).unwrap()
 }
 
 /// Returns `postgres://USER:PASSWORD@HOST:PORT/postgres` of the test server.

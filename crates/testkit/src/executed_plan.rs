@@ -1,7 +1,7 @@
 //! Plans of PostgreSQL, with the pages that they read.
 
 use common::Service;
-use database::{AnyConnection, Database, Error, Options};
+use database::{AnyConnection, Database, Error, Options, Pooler};
 use diesel::RunQueryDsl;
 use diesel::connection::SimpleConnection;
 use serde_json::Value;
@@ -31,6 +31,7 @@ impl App {
             url: self.database.url.clone().into(),
             schema: S::NAME,
             pool_size: 1,
+            pooler: Pooler::None,
             migrate: false,
             wait_timeout: std::time::Duration::from_secs(5),
         };

@@ -76,7 +76,7 @@ fn postgres_mentions(c: &mut PgConnection, text: &str) -> Vec<String> {
             _ => format!("\"{column_name}\"::text"),
         };
         let any = format!(
-            "SELECT EXISTS (SELECT FROM {table_name} WHERE strpos(lower({value}), lower($1)) > 0) AS found"
+            "SELECT EXISTS (SELECT 1 FROM {table_name} WHERE strpos(lower({value}), lower($1)) > 0) AS found"
         );
         if diesel::sql_query(any).bind::<Text, _>(text).get_result::<Found>(c).unwrap().found {
             let table = table_name.rsplit('.').next().unwrap();

@@ -74,7 +74,7 @@ pub enum Command {
     /// Run every check: format, lints, dependencies, tidy, all tests, the demo, the trials in their short form
     Test(TestArgs),
     /// Run private PostgreSQL, Redis and S3 servers until Ctrl-C, for running `cargo test` by hand
-    Servers,
+    Servers(ServersArgs),
     /// Write the OpenAPI document of each service to services/<service>/openapi.json
     Openapi(OpenapiArgs),
     /// Check the rules that no other tool checks: import circles, Diesel outside stores, long files
@@ -104,6 +104,14 @@ fn one_of(schemes: &'static [&'static str]) -> impl Fn(&str) -> Result<String, S
             schemes.iter().any(|scheme| url.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()));
         if right { Ok(url.to_owned()) } else { Err(format!("it has to begin with {}", schemes.join(" or "))) }
     }
+}
+
+/// Options of `servers`.
+#[derive(Debug, Args)]
+pub struct ServersArgs {
+    /// Load Citus into PostgreSQL, for tests with rows that it spreads (it has to be installed)
+    #[arg(long)]
+    pub citus: bool,
 }
 
 /// Options of `up`.

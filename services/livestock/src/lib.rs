@@ -23,7 +23,7 @@ use common::image_links::ImageLinkClient;
 use common::personal_data::RecordKind;
 use common::places::PlaceClient;
 use common::{Service, ServiceContext, Verifier};
-use database::{Database, Id, Migrations};
+use database::{Database, DistributedTable, Distribution, Id, Migrations};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use serde_json::Value;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -38,6 +38,27 @@ pub use config::Settings;
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
+/// How Citus places the tables.
+const DISTRIBUTION: Distribution = Distribution {
+    spread: &[
+        DistributedTable { name: "listings", column: "id", primary_key: None, is_joined: true },
+        DistributedTable {
+            name: "listing_events",
+            column: "listing_id",
+            primary_key: Some("n, listing_id"),
+            is_joined: true,
+        },
+        DistributedTable { name: "wishlists", column: "listing_id", primary_key: None, is_joined: true },
+        DistributedTable {
+            name: "reports",
+            column: "listing_id",
+            primary_key: Some("id, listing_id"),
+            is_joined: true,
+        },
+        DistributedTable { name: "due_locations", column: "listing_id", primary_key: None, is_joined: true },
+    ],
+    copied: &[],
+};
 
 /// The state that all handlers share.
 pub struct Livestock {
@@ -85,7 +106,7 @@ impl Service for Livestock {
     type Settings = Settings;
 
     fn migrations() -> Migrations {
-        Migrations { sqlite: SQLITE, postgres: POSTGRES, shared: false }
+        Migrations { sqlite: SQLITE, postgres: POSTGRES, shared: false, distribution: DISTRIBUTION }
     }
 
     fn library_migrations() -> Vec<Migrations> {

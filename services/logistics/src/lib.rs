@@ -20,7 +20,7 @@ use common::cli::Checks;
 use common::files::{FileClient, Shares};
 use common::personal_data::RecordKind;
 use common::{Service, ServiceContext, Verifier};
-use database::{Database, Migrations};
+use database::{Database, DistributedTable, Distribution, Migrations};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use serde_json::Value;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -30,6 +30,26 @@ pub use config::{Settings, ToleranceAction};
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
+/// How Citus places the tables.
+const DISTRIBUTION: Distribution = Distribution {
+    spread: &[
+        DistributedTable { name: "loads", column: "id", primary_key: None, is_joined: true },
+        DistributedTable {
+            name: "load_events",
+            column: "load_id",
+            primary_key: Some("n, load_id"),
+            is_joined: true,
+        },
+        DistributedTable { name: "load_drivers", column: "load_id", primary_key: None, is_joined: true },
+        DistributedTable {
+            name: "notifications",
+            column: "load_id",
+            primary_key: Some("id, load_id"),
+            is_joined: true,
+        },
+    ],
+    copied: &[],
+};
 
 /// The state that handlers share.
 pub struct Logistics {
@@ -58,7 +78,7 @@ impl Service for Logistics {
     type Settings = Settings;
 
     fn migrations() -> Migrations {
-        Migrations { sqlite: SQLITE, postgres: POSTGRES, shared: false }
+        Migrations { sqlite: SQLITE, postgres: POSTGRES, shared: false, distribution: DISTRIBUTION }
     }
 
     fn library_migrations() -> Vec<Migrations> {

@@ -19,7 +19,7 @@ use clap::{ArgMatches, Command};
 use common::cli::Checks;
 use common::personal_data::RecordKind;
 use common::{Service, ServiceContext, TenantLimits, Verifier};
-use database::{Database, EmbeddedMigrations, Migrations};
+use database::{Database, DistributedTable, Distribution, EmbeddedMigrations, Migrations};
 use diesel_migrations::embed_migrations;
 use utoipa_actix_web::scope::scope;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -38,6 +38,11 @@ use places::Places;
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
+/// How Citus places the tables.
+const DISTRIBUTION: Distribution = Distribution {
+    spread: &[DistributedTable { name: "files", column: "id", primary_key: None, is_joined: true }],
+    copied: &[],
+};
 
 /// The state that all handlers share.
 pub struct System {
@@ -76,7 +81,7 @@ impl Service for System {
     type Settings = Settings;
 
     fn migrations() -> Migrations {
-        Migrations { sqlite: SQLITE, postgres: POSTGRES, shared: false }
+        Migrations { sqlite: SQLITE, postgres: POSTGRES, shared: false, distribution: DISTRIBUTION }
     }
 
     fn record_kinds() -> Vec<RecordKind> {

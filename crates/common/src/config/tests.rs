@@ -129,7 +129,12 @@ fn names_the_invalid_setting_and_the_allowed_values() {
             "DROVER_DATABASE__PASSWORD",
             "1",
             "there is no setting database.password (DROVER_DATABASE__PASSWORD): section database has url, pool_size, \
-             migrate, wait_ms",
+             pooler, migrate, wait_ms",
+        ),
+        (
+            "DROVER_DATABASE__POOLER",
+            "session",
+            "database.pooler (DROVER_DATABASE__POOLER) must be none or transaction",
         ),
         (
             "DROVER_NONSENSE__X",

@@ -35,7 +35,7 @@ pub(super) async fn body(db: Database, kinds: Vec<RecordKind>, query: RecordQuer
 async fn next_chunk(mut position: Position) -> Result<Option<(Vec<u8>, Position)>, Error> {
     let Some(kind) = position.kinds.get(position.kind).copied() else { return Ok(None) };
     let query = position.query.clone();
-    let records = position.db.read(move |c| (kind.list)(c, &query)).await?;
+    let records = position.db.read_lagging(move |c| (kind.list)(c, &query)).await?;
     let is_first_page = position.query.after.is_none();
     let mut chunk = String::new();
     if is_first_page {

@@ -12,7 +12,7 @@ use super::drain::Acceptor;
 use super::listen::listen;
 use super::running::Running;
 use super::state::State;
-use super::tables::{migrations, options};
+use super::tables::{migrations, options, standby};
 use super::{Service, ServiceContext, background, docs_links, server};
 use crate::auth::Verifier;
 use crate::config::Config;
@@ -103,7 +103,11 @@ async fn open_context<S: Service>(
     // Before the database, which would be created: a service without verification keys must not leave a file behind.
     let verifier = Data::new(Verifier::open(&config.auth).await?);
     let (traces, export) = Traces::open(&config.traces, S::NAME)?;
-    let db = Database::open(options::<S>(&config.database), migrations::<S>).await?;
+    let options = options::<S>(&config.database);
+    let db = Database::open(options.clone(), migrations::<S>).await?;
+    if let Some(standby) = standby(&config.database) {
+        db.follow_standby(&options, standby)?;
+    }
     let public_url =
         config.server.public_url.as_ref().map_or_else(|| format!("http://{address}"), ToString::to_string);
     let public_url = public_url.trim_end_matches('/').to_owned();

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use database::{Migrations, Options};
+use database::{Migrations, Options, StandbyOptions};
+use secrecy::ExposeSecret;
 
 use super::Service;
 use crate::config::DatabaseConfig;
@@ -21,7 +22,16 @@ pub(super) fn options<S: Service>(config: &DatabaseConfig) -> Options {
         url: config.url.clone(),
         schema: S::NAME,
         pool_size: config.pool_size.max(1),
+        pooler: config.pooler,
         migrate: config.migrate,
         wait_timeout: Duration::from_millis(config.wait_ms),
     }
+}
+
+/// Returns the standby for exports, if there is one.
+pub(super) fn standby(config: &DatabaseConfig) -> Option<StandbyOptions> {
+    (!config.read_url.expose_secret().is_empty()).then(|| StandbyOptions {
+        url: config.read_url.clone(),
+        max_lag: Duration::from_millis(config.read_max_lag_ms),
+    })
 }

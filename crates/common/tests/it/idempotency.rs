@@ -157,13 +157,9 @@ fn expired_keys_can_be_used_again() {
             let app = App::start::<Echo>(backend, ()).await;
             let user = User::of("a");
             let first = post(&app, &user, "k", &thing("x")).send().await;
-            let age = match backend {
-                Backend::Sqlite => "UPDATE idempotency_keys SET created_at = created_at - 86401000",
-                Backend::Postgres => {
-                    "UPDATE echo.idempotency_keys SET created_at = created_at - interval '86401 s'"
-                }
-            };
-            app.database.execute(age);
+            let schema = if backend == Backend::Sqlite { "" } else { "echo." };
+            let before = backend.hours_ago(25);
+            app.database.execute(&format!("UPDATE {schema}idempotency_keys SET created_at = {before}"));
             let again = post(&app, &user, "k", &thing("another")).send().await;
             assert_eq!((again.status, again.header("idempotency-replayed")), (200, ""));
             assert_ne!(again.bytes, first.bytes);

@@ -6,6 +6,7 @@ use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::{Bool, Untyped};
 
 use super::sort_key::{BoundValue, Nulls, SortType, SortValue};
+use crate::distribution::is_spread;
 use crate::{Id, IdSql, MultiBackend};
 
 /// The order of a search: by a sort key, then by id, both in the same direction.
@@ -153,9 +154,8 @@ impl<E> QueryId for SortKey<E> {
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
-/// A [`SortKey`], and on SQLite the number of the row (`rowid`), which every index has.
-/// [`load_with_documents`](super::MergedQuery::load_with_documents) needs it: a row is found faster by its number than
-/// by its id.
+/// A [`SortKey`], and what [`load_with_documents`](super::MergedQuery::load_with_documents) needs: on SQLite the number
+/// of the row (`rowid`), which every index has and which finds the row faster than its id; with Citus the document.
 #[derive(Clone, Copy, Debug)]
 pub struct RowSortKey<E>(pub E);
 
@@ -164,9 +164,13 @@ impl<E: QueryFragment<MultiBackend>> QueryFragment<MultiBackend> for RowSortKey<
         self.0.walk_ast(out.reborrow())?;
         out.push_sql(" AS ");
         out.push_sql(SORT_KEY);
-        if matches!(out.backend(), MultiBackend::Sqlite(_)) {
-            out.push_sql(", rowid AS ");
-            out.push_sql(ROW_NUMBER);
+        match out.backend() {
+            MultiBackend::Sqlite(_) => {
+                out.push_sql(", rowid AS ");
+                out.push_sql(ROW_NUMBER);
+            }
+            MultiBackend::Postgres(_) if is_spread() => out.push_sql(", document"),
+            MultiBackend::Postgres(_) => {}
         }
         Ok(())
     }

@@ -37,9 +37,16 @@ fn rejects_postgres_urls_without_showing_passwords() {
         let unknown = setup_error("postgres://u:p@no-such-host.invalid/x").await;
         let begin = "the host no-such-host.invalid of database.url (DROVER_DATABASE__URL) cannot be resolved";
         assert!(unknown.starts_with(begin), "{unknown}");
-        for url in
-            ["postgres://u:p@s3cret@no-such-host.invalid/x", "postgres://u:p@s3cret/x@no-such-host.invalid/x"]
-        {
+        let two = "no-such-host.invalid,127.0.0.1:1";
+        let one = setup_error(&format!("postgres://u:p@{two}/x")).await;
+        let redacted = format!("postgres://u:…@{two}/x");
+        let parts = [&*redacted, "no-such-host.invalid\" to address", "refused"];
+        assert!(parts.iter().all(|part| one.contains(part)), "{one}");
+        for url in [
+            "postgres://u:p@s3cret@no-such-host.invalid/x",
+            "postgres://u:p@s3cret/x@no-such-host.invalid/x",
+            "postgres://u:p@s3cret@127.0.0.1:1,127.0.0.1:1/x",
+        ] {
             let garbled = setup_error(url).await;
             assert!(!garbled.contains("s3cret") && garbled.contains("percent-encod"), "{garbled}");
         }

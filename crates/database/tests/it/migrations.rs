@@ -10,12 +10,17 @@ use testkit::{Backend, TestDatabase};
 
 use crate::support::{add, migrations, names, options};
 
-fn with_broken() -> Vec<Migrations> {
+pub(crate) fn with_broken() -> Vec<Migrations> {
     const SQLITE: EmbeddedMigrations = embed_migrations!("tests/broken/sqlite");
     const POSTGRES: EmbeddedMigrations = embed_migrations!("tests/broken/postgres");
     migrations()
         .into_iter()
-        .chain([Migrations { sqlite: SQLITE, postgres: POSTGRES, shared: false }])
+        .chain([Migrations {
+            sqlite: SQLITE,
+            postgres: POSTGRES,
+            shared: false,
+            distribution: database::Distribution::default(),
+        }])
         .collect()
 }
 

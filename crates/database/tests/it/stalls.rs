@@ -14,7 +14,7 @@ use crate::support::{Thing, add, insert, names, open_with, options};
 
 /// Starts a proxy before the server and returns the database URL through it. While `stalled` is true, a connection that
 /// transfers data stalls for good: the proxy reads from it and forwards nothing.
-async fn stalling_proxy(url: &str, stalled: &Arc<AtomicBool>) -> String {
+pub(crate) async fn stalling_proxy(url: &str, stalled: &Arc<AtomicBool>) -> String {
     let address = url.rsplit_once('@').unwrap().1.split('/').next().unwrap().to_owned();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let proxied = url.replace(&address, &listener.local_addr().unwrap().to_string());

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use database::{Amount, AnyConnection, Database, Error, Id, Json, Migrations, Options, Timestamp};
+use database::{Amount, AnyConnection, Database, Error, Id, Json, Migrations, Options, Pooler, Timestamp};
 use diesel::prelude::*;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use testkit::{Backend, TestDatabase};
@@ -45,7 +45,12 @@ impl Thing {
 pub(crate) fn migrations() -> Vec<Migrations> {
     const SQLITE: EmbeddedMigrations = embed_migrations!("tests/migrations/sqlite");
     const POSTGRES: EmbeddedMigrations = embed_migrations!("tests/migrations/postgres");
-    vec![Migrations { sqlite: SQLITE, postgres: POSTGRES, shared: false }]
+    vec![Migrations {
+        sqlite: SQLITE,
+        postgres: POSTGRES,
+        shared: false,
+        distribution: database::Distribution::default(),
+    }]
 }
 
 pub(crate) fn options(url: &str) -> Options {
@@ -53,6 +58,7 @@ pub(crate) fn options(url: &str) -> Options {
         url: url.into(),
         schema: "things",
         pool_size: 4,
+        pooler: Pooler::None,
         migrate: true,
         wait_timeout: Duration::from_secs(5),
     }

@@ -11,7 +11,7 @@ use std::thread::{ScopedJoinHandle, scope};
 
 use anyhow::Result;
 
-pub use self::postgres::Cluster;
+pub use self::postgres::{CitusCluster, Cluster, has_citus};
 pub use self::programs::Programs;
 pub use self::redis::Redis;
 pub use self::s3::{Ports as S3Ports, S3};
@@ -31,11 +31,25 @@ pub struct Servers {
 impl Servers {
     /// Starts all servers concurrently.
     pub fn start(stop: &Interrupt) -> Result<Self> {
+        Self::start_with(&[], stop)
+    }
+
+    /// Starts all servers, PostgreSQL with Citus: in the databases of tests it spreads the rows over parts of tables,
+    /// which are all on this server. Its planner has the restrictions of several servers.
+    pub fn start_with_citus(stop: &Interrupt) -> Result<Self> {
+        Self::start_with(
+            &[&postgres::CITUS_SETTINGS[..], &["citus.shard_count=4", "citus.enable_unsafe_triggers=on"]]
+                .concat(),
+            stop,
+        )
+    }
+
+    fn start_with(postgres_settings: &[&'static str], stop: &Interrupt) -> Result<Self> {
         let programs = Programs::find()?;
         let (postgres, redis, s3) = scope(|scope| {
             let s3 = scope.spawn(|| S3::start(&programs.weed, stop));
             let redis = scope.spawn(|| Redis::start(&programs.redis, stop));
-            let postgres = Cluster::start(&programs.postgres, stop);
+            let postgres = Cluster::start_with(&programs.postgres, postgres_settings, stop);
             (postgres, joined(redis), joined(s3))
         });
         Ok(Self { postgres: postgres?, redis: redis?, s3: s3?, programs })
@@ -90,9 +104,9 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// Runs the servers until Ctrl-C and prints the variables for tests.
-pub fn run(stop: &Interrupt) -> Result<()> {
-    let mut servers = Servers::start(stop)?;
+/// Runs the servers until Ctrl-C and prints the variables for tests. With `citus`, PostgreSQL has that extension.
+pub fn run(citus: bool, stop: &Interrupt) -> Result<()> {
+    let mut servers = if citus { Servers::start_with_citus(stop)? } else { Servers::start(stop)? };
     for (name, value) in servers.environment() {
         println!("export {name}='{value}'");
     }

@@ -178,7 +178,7 @@ fn erase_deliveries(c: &mut AnyConnection, erasure: &Erasure) -> Result<usize, E
 mod tests {
     use std::time::Duration;
 
-    use database::{Database, Options};
+    use database::{Database, Options, Pooler};
     use testkit::TestDatabase;
 
     use super::*;
@@ -189,6 +189,7 @@ mod tests {
             url: test.url.as_str().into(),
             schema: "webhooks",
             pool_size: 2,
+            pooler: Pooler::None,
             migrate: true,
             wait_timeout: Duration::from_secs(5),
         };

@@ -5,4 +5,4 @@ mod store;
 
 pub use model::{Event, Subject};
 pub(crate) use model::{TEST_EVENT, message};
-pub use store::{WithDeliveries, emit, emit_many};
+pub use store::{WithDeliveries, emit, emit_many, has_webhook};

@@ -133,14 +133,6 @@ pub(super) fn prune(c: &mut AnyConnection, outbox: &Outbox, age: Duration) -> Re
         "SELECT {group}, id FROM {table} WHERE due_at IS NULL AND pending_since < $1 \
          ORDER BY pending_since LIMIT {PRUNE_BATCH_SIZE}"
     );
-    let query = |lock| format!("DELETE FROM {table} WHERE ({group}, id) IN ({old}{lock})");
-    Ok(match c {
-        AnyConnection::Postgres(c) => {
-            let query = diesel::sql_query(query(" FOR UPDATE SKIP LOCKED"));
-            query.bind::<TimestampSql, _>(before).execute(c)?
-        }
-        AnyConnection::Sqlite(c) => {
-            diesel::sql_query(query("")).bind::<TimestampSql, _>(before).execute(c)?
-        }
-    })
+    let query = format!("DELETE FROM {table} WHERE ({group}, id) IN ({old}{})", c.skip_locked());
+    Ok(database::dispatch!(c, c => diesel::sql_query(query).bind::<TimestampSql, _>(before).execute(c))?)
 }

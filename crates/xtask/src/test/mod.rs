@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use stack::checkout::SERVICES;
 use stack::databases::Databases;
 use stack::interrupt::Interrupt;
-use stack::servers::{S3, Servers};
+use stack::servers::{S3, Servers, has_citus};
 use stack::{checkout, ports, process, programs, tools};
 
 use self::stages::{Stage, Stages, compiler_version, succeed};
@@ -41,6 +41,23 @@ const TRIALS: [&str; 15] = [
 const SUITES: [(&str, [&str; 4]); 2] = [
     ("tests of services", ["--workspace", "--no-fail-fast", "--lib", "--test=it"]),
     ("doc tests", ["--workspace", "--no-fail-fast", "--doc", "--quiet"]),
+];
+/// Arguments of the tests on Citus: those that use PostgreSQL, except those of the plans of a single server, and of
+/// migrations that were applied before Citus was supported.
+const CITUS_SUITE: [&str; 13] = [
+    "--workspace",
+    "--no-fail-fast",
+    "--lib",
+    "--test=it",
+    "--",
+    "--skip",
+    "sqlite",
+    "--skip",
+    "postgres_plans",
+    "--skip",
+    "list_plans",
+    "--skip",
+    "upgrade::",
 ];
 /// The packages that cargo-nextest runs. The stage `tidy` runs tests/structure.
 const NEXTEST: [&str; 5] = ["bench", "journeys", "limits", "trials", "xtask"];
@@ -86,6 +103,7 @@ fn full(stages: &mut Stages<'_>) -> Result<()> {
     let start = Stage { name: "start servers", command: "cargo xtask servers", tools: &tools::SERVERS };
     if let Some(mut servers) = stages.run(&start, || Servers::start(interrupt))? {
         all_tests(stages, &mut servers)?;
+        tests_on_citus(stages, &servers)?;
         demo_on_servers(stages, &servers)?;
     } else {
         for name in ["tests on all servers", "demo on all servers"] {
@@ -143,8 +161,9 @@ fn all_tests(stages: &mut Stages<'_>, servers: &mut Servers) -> Result<()> {
     for (name, selection) in SUITES {
         let args = selection.map(str::to_owned);
         let command = format!("cargo xtask test -- {}", args.join(" "));
-        stages
-            .run(&Stage { name, command: &command, tools: &[] }, || cargo_test(&args, servers, interrupt))?;
+        stages.run(&Stage { name, command: &command, tools: &["pgbouncer"] }, || {
+            cargo_test(&args, servers, interrupt)
+        })?;
     }
 
     let filter = NEXTEST.map(|package| format!("package({package})")).join(" | ");
@@ -159,6 +178,19 @@ fn all_tests(stages: &mut Stages<'_>, servers: &mut Servers) -> Result<()> {
         succeed_with(&mut command, servers, interrupt)
     };
     stages.run(&tests, run).map(drop)
+}
+
+/// Runs the suites on rows that Citus spreads, if its extension is installed: no registry has it.
+fn tests_on_citus(stages: &mut Stages<'_>, servers: &Servers) -> Result<()> {
+    let (name, interrupt, url) = ("tests on Citus", stages.interrupt, servers.postgres_url());
+    if !has_citus(&Databases::new(&url)?, &url)? {
+        stages.skip(name, "NOT TRIED: PostgreSQL here has no extension citus (docs/operations/citus.md)");
+        return Ok(());
+    }
+    let args = CITUS_SUITE.map(str::to_owned);
+    let command = format!("cargo xtask servers --citus, then cargo test {}", args.join(" "));
+    let run = || cargo_test(&args, &mut Servers::start_with_citus(interrupt)?, interrupt);
+    stages.run(&Stage { name, command: &command, tools: &["pgbouncer"] }, run).map(drop)
 }
 
 /// Runs the tests that need no servers: profile `quick` of .config/nextest.toml.

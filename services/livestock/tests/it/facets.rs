@@ -61,8 +61,8 @@ testkit::on_both! {
         };
         first.database.execute(&format!(
             "INSERT INTO {schema}listing_events (listing_id, user_id, to_status, at{column})
-             WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000)
-             SELECT id, 'u', status, created_at{value} FROM {schema}listings, numbers"
+             SELECT id, 'u', status, created_at{value} FROM {schema}listings, {}",
+            backend.numbers(1_000)
         ));
         // Waits up to 60 s for the background work.
         for _ in 0..120 {
@@ -227,10 +227,10 @@ testkit::on_both! {
         app.database.execute(&format!(
             "INSERT INTO {schema}listings (id, organisation_id, kind, status, category, created_at, organisation_key, breed,
                 types, sexes, additional_info, document, derived, search_text)
-             WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2500)
              SELECT {id}, 'b', kind, status, category, created_at, organisation_key, 'b' || (n % 3), '', '', '', document,
-                derived, search_text FROM {schema}listings, numbers;
-             {record}"
+                derived, search_text FROM {schema}listings, {};
+             {record}",
+            backend.numbers(2_500)
         ));
         let found = facets(&app, "").await;
         assert_eq!(found["total"], 2_501);

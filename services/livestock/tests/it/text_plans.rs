@@ -8,9 +8,8 @@ use crate::sample::start;
 /// Adds 100,000 listings with their events. Half are `quiet`, one in a thousand has `dispersal`, one in ten thousand
 /// is a `zedonk`; half of the cattle have `b2-1`.
 fn fill(app: &App, backend: Backend) {
-    let (series, id, at, schema, document, modulo) = match backend {
+    let (id, at, schema, document, modulo) = match backend {
         Backend::Sqlite => (
-            "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100000)",
             "unhex(printf('019ad00000007000%016x', n))",
             "1767225600000 + n * 10000",
             "",
@@ -18,7 +17,6 @@ fn fill(app: &App, backend: Backend) {
             "char(10)",
         ),
         Backend::Postgres => (
-            "WITH numbers AS (SELECT n FROM generate_series(1, 100000) AS n)",
             "('019ad000-0000-7000-' || regexp_replace(lpad(to_hex(n), 16, '0'), '^(.{4})', '\\1-'))::uuid",
             "timestamptz '2026-01-01' + n * interval '10 s'",
             "livestock.",
@@ -28,8 +26,7 @@ fn fill(app: &App, backend: Backend) {
     };
     // 7,919 is prime: the groups are spread over time.
     app.database.execute(&format!(
-        "{series}
-         INSERT INTO {schema}listings (id, organisation_id, kind, status, category, created_at, organisation_key, price,
+        "INSERT INTO {schema}listings (id, organisation_id, kind, status, category, created_at, organisation_key, price,
             breed, types, sexes, additional_info, document, derived, search_text)
          SELECT {id}, 'org-' || (n % 500), 'selling', 'active', 1 + n % 5, {at}, 'o',
             CASE WHEN n % 7 = 0 THEN NULL ELSE n * 7919 % 4000 * 10000 END,
@@ -38,9 +35,10 @@ fn fill(app: &App, backend: Backend) {
                 || CASE WHEN n * 7919 % 2 = 0 THEN 'quiet ' ELSE 'lively ' END
                 || CASE WHEN n * 7919 % 1000 = 1 THEN 'dispersal ' ELSE '' END
                 || CASE WHEN n * 7919 % 10000 = 2 THEN 'zedonk ' ELSE '' END || 'sound to handle'
-         FROM numbers;
+         FROM {};
          INSERT INTO {schema}listing_events (listing_id, user_id, to_status, at)
-         SELECT id, 'u', status, created_at FROM {schema}listings ORDER BY created_at"
+         SELECT id, 'u', status, created_at FROM {schema}listings ORDER BY created_at",
+        backend.numbers(100_000)
     ));
     if backend == Backend::Postgres {
         app.database.execute("VACUUM ANALYZE livestock.listings");

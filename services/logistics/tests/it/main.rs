@@ -29,6 +29,7 @@ mod normalization;
 mod notifications;
 mod organisation_names;
 mod personal_data;
+mod pooler;
 mod postgres_plans;
 mod previous_release;
 mod proof_of_delivery;

@@ -231,21 +231,17 @@ testkit::on_both! {
         app.post("/v1/webhooks").by(&colleague).json(&hook).send().await.ok();
         let file = system.add_with_name("ticket.jpg", &zeph, ErasedUser::NAME);
         create(&app, &colleague, &with_file(organiser_form(), &file)).await;
-        let (schema, id, numbers) = match backend {
-            Backend::Sqlite => (
-                "", "randomblob(16)",
-                // As the service does: moved rows leave no copies in the file.
-                "PRAGMA secure_delete = ON; WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < 250)",
-            ),
-            Backend::Postgres => {
-                ("logistics.", "gen_random_uuid()", "WITH numbers AS (SELECT generate_series(1, 250) AS i)")
-            }
+        let (schema, id, prepare) = match backend {
+            // As the service does: moved rows leave no copies in the file.
+            Backend::Sqlite => ("", "randomblob(16)", "PRAGMA secure_delete = ON;"),
+            Backend::Postgres => ("logistics.", "gen_random_uuid()", ""),
         };
         app.database.execute(&format!(
-            "{numbers} INSERT INTO {schema}webhook_deliveries (id, webhook_id, event, status, attempts, created_at,
+            "{prepare} INSERT INTO {schema}webhook_deliveries (id, webhook_id, event, status, attempts, created_at,
                 pending_since, body)
              SELECT {id}, webhook_id, event, 'delivered', 1, created_at, pending_since, body
-             FROM {schema}webhook_deliveries, numbers"
+             FROM {schema}webhook_deliveries, {}",
+            backend.numbers(250)
         ));
         app.record_statements();
         assert_eq!(ErasedUser::erase(&app).await, 1, "deliveries are not counted");

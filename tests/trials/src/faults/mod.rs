@@ -1,6 +1,7 @@
 //! `faults`: each dependency of the services fails under traffic and recovers. The services must refuse, never lie, and
 //! work again without a restart.
 
+mod citus;
 mod disk;
 mod fault;
 mod postgres;
@@ -17,7 +18,8 @@ use stack::trial::Trial;
 type Part = fn(&Trial<'_>) -> Result<()>;
 
 /// Independent groups. The short form runs them at the same time.
-const GROUPS: [&[Part]; 3] = [&[postgres::run], &[s3::run, system::run], &[redis::run, disk::run]];
+const GROUPS: [&[Part]; 3] =
+    [&[postgres::run], &[s3::run, system::run, citus::run], &[redis::run, disk::run]];
 
 /// Runs all parts.
 pub fn run(trial: &Trial<'_>) -> Result<()> {

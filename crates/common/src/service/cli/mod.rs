@@ -16,7 +16,7 @@ use database::Database;
 use secrecy::ExposeSecret;
 
 use super::document::openapi;
-use super::tables::{migrations, options};
+use super::tables::{migrations, options, standby};
 use super::{Service, start};
 use crate::auth::Verifier;
 use crate::config::{Config, DatabaseConfig};
@@ -162,6 +162,10 @@ async fn check_database<S: Service>(config: DatabaseConfig) -> anyhow::Result<St
         let found = Database::check(&options, migrations::<S>())?;
         if !config.migrate {
             Database::check_migrated(&options, migrations::<S>())?;
+        }
+        if let Some(standby) = standby(&config) {
+            let standby = Database::check_standby(&options, &standby)?;
+            return Ok(format!("{found}; database.read_url: {standby}"));
         }
         Ok(found)
     };

@@ -30,7 +30,12 @@ impl Service for Echo {
     fn migrations() -> Migrations {
         const SQLITE: EmbeddedMigrations = embed_migrations!("tests/migrations/sqlite");
         const POSTGRES: EmbeddedMigrations = embed_migrations!("tests/migrations/postgres");
-        Migrations { sqlite: SQLITE, postgres: POSTGRES, shared: false }
+        Migrations {
+            sqlite: SQLITE,
+            postgres: POSTGRES,
+            shared: false,
+            distribution: database::Distribution::default(),
+        }
     }
 
     fn record_kinds() -> Vec<RecordKind> {

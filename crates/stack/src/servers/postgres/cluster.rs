@@ -50,19 +50,25 @@ impl Cluster {
 
     /// Creates and starts a cluster with further settings, each as `name=value`.
     pub fn start_with(bin: &Path, settings: &[&'static str], stop: &Interrupt) -> Result<Self> {
+        Self::start_as(bin, settings, &random_password()?, stop)
+    }
+
+    /// Creates and starts a cluster whose superuser has a password that other clusters have too, so that their servers
+    /// can connect to each other.
+    pub fn start_as(bin: &Path, settings: &[&'static str], password: &str, stop: &Interrupt) -> Result<Self> {
         let settings = [&SETTINGS, settings].concat();
         let account = Account::choose()?;
-        let password = random_password()?;
         attempt(stop, || {
             let folder = account.folder()?;
-            initdb(bin, account, folder.path(), &password)?;
+            initdb(bin, account, folder.path(), password)?;
             let [port] = ports::find_free()?;
             let mut command = command(bin, account, folder.path(), port, &settings);
+            command.env("PGPASSWORD", password);
             let mut server = Server::spawn("PostgreSQL", &mut command, folder, SHUTDOWN)?;
             let process = server.pid();
             server.wait_ready(stop, |folder| is_ready(folder, process))?;
             let (bin, settings) = (bin.to_owned(), settings.clone());
-            Ok(Self { server, bin, account, settings, port, password: password.clone() })
+            Ok(Self { server, bin, account, settings, port, password: password.to_owned() })
         })
     }
 
@@ -78,7 +84,8 @@ impl Cluster {
         // After SIGKILL the backends hold the shared memory until they notice.
         for _ in 0..20 {
             let all = [&self.settings, settings].concat();
-            self.server.restart(&mut command(&self.bin, self.account, &folder, self.port, &all))?;
+            let mut command = command(&self.bin, self.account, &folder, self.port, &all);
+            self.server.restart(command.env("PGPASSWORD", &self.password))?;
             let process = self.server.pid();
             started = self.server.wait_ready(stop, |folder| is_ready(folder, process));
             if started.is_ok() || stop.requested() {

@@ -57,16 +57,14 @@ fn claim_of_group(
     until: Timestamp,
 ) -> Result<Vec<ClaimedRow>, Error> {
     let Outbox { table, group: column, .. } = outbox;
-    let lock = match c {
-        AnyConnection::Postgres(_) => " FOR UPDATE SKIP LOCKED",
-        AnyConnection::Sqlite(_) => "",
-    };
+    let lock = c.skip_locked();
+    let is_free = "due_at <= $2 AND (claimed_until IS NULL OR claimed_until <= $2)";
     // `MATERIALIZED`: the rows are selected and locked once.
     let query = format!(
-        "WITH due (due_id) AS MATERIALIZED (SELECT id FROM {table} WHERE {column} = $1 AND due_at <= $2 \
-         AND (claimed_until IS NULL OR claimed_until <= $2) ORDER BY due_at LIMIT $3{lock}) \
+        "WITH due (due_id) AS MATERIALIZED (SELECT id FROM {table} WHERE {column} = $1 AND {is_free} \
+         ORDER BY due_at LIMIT $3{lock}) \
          UPDATE {table} SET claimed_until = $4, attempts = attempts + 1 FROM due \
-         WHERE {column} = $1 AND id = due_id RETURNING id, event, attempts, body"
+         WHERE {column} = $1 AND id = due_id AND {is_free} RETURNING id, event, attempts, body"
     );
     let share = i64::try_from(share).unwrap_or(i64::MAX);
     Ok(database::dispatch!(c, c => diesel::sql_query(query)
@@ -120,21 +118,29 @@ fn due_groups(
     limit: usize,
 ) -> Result<Vec<CandidateRow>, Error> {
     let Outbox { table, group, join, owner, max_slots, .. } = outbox;
-    let next = |condition: &str| {
+    let columns = format!("turns.key AS group_key, {owner} AS owner, {max_slots} AS max_slots");
+    let is_due = "m.due_at <= $2 AND (m.claimed_until IS NULL OR m.claimed_until <= $2)";
+    let query = if c.is_spread() {
+        // Citus has neither recursion nor correlated subqueries over several servers. Each reads its due messages.
         format!(
-            "SELECT m.{group} FROM {table} m WHERE m.due_at IS NOT NULL AND m.{group} {condition} \
-             ORDER BY m.{group} LIMIT 1"
+            "SELECT {columns} FROM (SELECT m.{group} AS key FROM {table} m WHERE {is_due} AND m.{group} {operator} $1 \
+             GROUP BY m.{group} ORDER BY m.{group} LIMIT $3) AS turns {join}"
+        )
+    } else {
+        let next = |condition: &str| {
+            format!(
+                "SELECT m.{group} FROM {table} m WHERE m.due_at IS NOT NULL AND m.{group} {condition} \
+                 ORDER BY m.{group} LIMIT 1"
+            )
+        };
+        let (first, following) = (next(&format!("{operator} $1")), next("> turns.key"));
+        format!(
+            "WITH RECURSIVE turns (key) AS (SELECT * FROM ({first}) AS first UNION ALL \
+             SELECT ({following}) FROM turns WHERE turns.key IS NOT NULL) \
+             SELECT {columns} FROM turns {join} WHERE turns.key IS NOT NULL \
+             AND EXISTS (SELECT 1 FROM {table} m WHERE m.{group} = turns.key AND {is_due}) LIMIT $3"
         )
     };
-    let (first, following) = (next(&format!("{operator} $1")), next("> turns.key"));
-    let query = format!(
-        "WITH RECURSIVE turns (key) AS (SELECT * FROM ({first}) AS first UNION ALL \
-         SELECT ({following}) FROM turns WHERE turns.key IS NOT NULL) \
-         SELECT turns.key AS group_key, {owner} AS owner, {max_slots} AS max_slots FROM turns {join} \
-         WHERE turns.key IS NOT NULL AND EXISTS (SELECT 1 FROM {table} m \
-         WHERE m.{group} = turns.key AND m.due_at <= $2 \
-         AND (m.claimed_until IS NULL OR m.claimed_until <= $2)) LIMIT $3"
-    );
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     Ok(database::dispatch!(c, c => diesel::sql_query(query)
         .bind::<Text, _>(from)

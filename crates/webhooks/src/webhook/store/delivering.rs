@@ -77,10 +77,22 @@ pub(crate) fn count_disabled(c: &mut AnyConnection) -> Result<i64, Error> {
 /// Returns disabled webhooks that have pending deliveries, and deleted ones that have deliveries or can be removed,
 /// each with its status.
 pub(crate) fn list_unfinished(c: &mut AnyConnection) -> Result<Vec<(String, String)>, Error> {
-    let of_webhook = || d::webhook_deliveries.filter(d::webhook_id.eq(w::id));
-    let has_pending = exists(of_webhook().filter(d::due_at.is_not_null()));
     let is_old = w::status_since.lt(Timestamp::now().plus(-TOMBSTONE_AGE));
     let is_deleted = w::status.eq(WebhookStatus::DELETED);
+    if c.is_spread() {
+        // Citus knows no correlated subquery below OR. Each server joins its deliveries with its copy of the webhooks.
+        let joined = d::webhook_deliveries.inner_join(w::webhooks.on(d::webhook_id.eq(w::id)));
+        let has_work = joined.filter(sql::<Bool>("webhooks.status <> 'active'"));
+        let has_work = has_work.filter(is_deleted.or(d::due_at.is_not_null()));
+        let mut rows: Vec<(String, String)> = has_work.select((w::id, w::status)).distinct().load(c)?;
+        let removable = inactive().filter(is_deleted.and(is_old));
+        rows.extend(removable.select((w::id, w::status)).load::<(String, String)>(c)?);
+        rows.sort_unstable();
+        rows.dedup();
+        return Ok(rows);
+    }
+    let of_webhook = || d::webhook_deliveries.filter(d::webhook_id.eq(w::id));
+    let has_pending = exists(of_webhook().filter(d::due_at.is_not_null()));
     let unfinished = has_pending.or(is_deleted.and(is_old.or(exists(of_webhook()))));
     Ok(inactive().filter(unfinished).select((w::id, w::status)).load(c)?)
 }

@@ -53,6 +53,19 @@ impl QueryFragment<MultiBackend> for ConstantSql {
     }
 }
 
+/// The position before which no event can appear any more, if Citus spreads the rows. All transactions begin on the
+/// coordinator, whose ids of transactions are the positions.
+///
+/// A transaction on several servers commits there after it has committed on the coordinator. It keeps the lock on its
+/// id meanwhile. If a server fails just then, the row in `pg_dist_transaction` stays until Citus has repeated the
+/// commit. Locks and rows have the low 32 bits of ids.
+const POSITION_IF_SPREAD: &str = "(SELECT min(next - ((next - id) & 4294967295)) \
+     FROM (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint) AS snapshot (next), \
+     LATERAL (SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint & 4294967295 \
+     UNION ALL SELECT transactionid::text::bigint FROM pg_locks \
+     WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' AND granted \
+     UNION ALL SELECT xmin::text::bigint FROM pg_dist_transaction) AS running (id))";
+
 /// Returns the position before which no event can appear any more.
 ///
 /// SQLite numbers events in the order of their commits. On PostgreSQL a transaction may commit after one that began
@@ -62,6 +75,9 @@ pub(crate) fn current_position(c: &mut AnyConnection) -> Result<i64, Error> {
         AnyConnection::Sqlite(_) => {
             let last: Option<i64> = e::listing_events.select(max(e::n)).get_result(c)?;
             last.unwrap_or_default() + 1
+        }
+        AnyConnection::Postgres(_) if c.is_spread() => {
+            diesel::select(ConstantSql(POSITION_IF_SPREAD)).get_result(c)?
         }
         AnyConnection::Postgres(_) => {
             diesel::select(ConstantSql("pg_snapshot_xmin(pg_current_snapshot())::text::bigint"))

@@ -24,26 +24,28 @@ pub(crate) fn fill_creators(c: &mut AnyConnection) -> Result<usize, Error> {
     let unknown =
         format!("SELECT id FROM loads WHERE created_by IS NULL ORDER BY id LIMIT {CREATOR_BATCH_SIZE}");
     // Appends the member to the text of the document, whose other members keep their form.
-    let update = |documented: &str, without_brace: &str, quoted: &str, json_type: &str, ids: &str| {
+    let update = |documented: &str, without_brace: &str, object: &str, json_type: &str, ids: &str| {
         format!(
             "UPDATE loads SET created_by = COALESCE({documented}, {creator}, ''), \
              document = CASE WHEN {documented} IS NOT NULL OR {creator} IS NULL THEN document \
-             ELSE CAST({without_brace} || ',\"createdBy\":{{\"organisationId\":' || {quoted} || '}}}}' AS {json_type}) END \
+             ELSE CAST({without_brace} || ',\"createdBy\":' || {object} || '}}' AS {json_type}) END \
              WHERE id IN ({ids})"
         )
     };
+    let ids = format!("{unknown}{}", c.skip_locked());
     Ok(match c {
         AnyConnection::Sqlite(c) => {
             let documented = "json_extract(document, '$.createdBy.organisationId')";
-            let (without_brace, quoted) =
-                ("substr(document, 1, length(document) - 1)", format!("json_quote({creator})"));
-            diesel::sql_query(update(documented, without_brace, &quoted, "TEXT", &unknown)).execute(c)?
+            let without_brace = "substr(document, 1, length(document) - 1)";
+            let object = format!("json_object('organisationId', {creator})");
+            diesel::sql_query(update(documented, without_brace, &object, "TEXT", &ids)).execute(c)?
         }
         AnyConnection::Postgres(c) => {
             let documented = "(document #>> '{createdBy,organisationId}')";
-            let (without_brace, quoted) = ("left(document::text, -1)", format!("to_json({creator})::text"));
-            let ids = format!("{unknown} FOR UPDATE SKIP LOCKED");
-            diesel::sql_query(update(documented, without_brace, &quoted, "JSON", &ids)).execute(c)?
+            // Citus takes only immutable functions here, which to_json is not.
+            let object = format!("json_object(ARRAY['organisationId', {creator}])::text");
+            diesel::sql_query(update(documented, "left(document::text, -1)", &object, "JSON", &ids))
+                .execute(c)?
         }
     })
 }

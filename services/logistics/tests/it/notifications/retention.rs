@@ -16,19 +16,20 @@ testkit::on_both! {
             wait_for_status(&app, load, "failed").await;
         }
         let database = app.stop().await;
-        let (name, day) = match backend {
-            Backend::Sqlite => ("notifications", "86400000"),
-            Backend::Postgres => ("logistics.notifications", "interval '1 day'"),
+        let name = table(backend);
+        let later = match backend {
+            Backend::Sqlite => "4102444800000",
+            Backend::Postgres => "timestamptz '2100-01-01'",
         };
         let of = |load: &str| match backend {
             Backend::Sqlite => format!("load_id = x'{}'", load.replace('-', "")),
             Backend::Postgres => format!("load_id = '{load}'"),
         };
         database.execute(&format!(
-            "UPDATE {name} SET pending_since = pending_since - 31 * {day};
+            "UPDATE {name} SET pending_since = {};
              UPDATE {name} SET status = 'delivered', delivered_at = pending_since WHERE {};
-             UPDATE {name} SET status = 'pending', attempts = 0, due_at = pending_since + 40 * {day} WHERE {}",
-            of(&delivered), of(&pending),
+             UPDATE {name} SET status = 'pending', attempts = 0, due_at = {later} WHERE {}",
+            backend.hours_ago(31 * 24), of(&delivered), of(&pending),
         ));
         let longer = Settings { notification_retention_days: 32, ..failing.settings() };
         let app = App::start_on::<Logistics>(database, longer).await;
@@ -50,10 +51,9 @@ testkit::on_both! {
         send(&app, &load).await;
         wait_for_status(&app, &load, "failed").await;
         let database = app.stop().await;
-        let day = if backend == Backend::Sqlite { "86400000" } else { "interval '1 day'" };
         database.execute(&format!(
-            "UPDATE {} SET status = 'pending', attempts = 0, due_at = created_at, pending_since = pending_since - 31 * {day}",
-            table(backend)
+            "UPDATE {} SET status = 'pending', attempts = 0, due_at = created_at, pending_since = {}",
+            table(backend), backend.hours_ago(31 * 24),
         ));
         let receiver = Receiver::start(respond_with(200)).await;
         let app = App::start_on::<Logistics>(database, receiver.settings()).await;
@@ -72,18 +72,16 @@ testkit::on_both! {
         wait_for_status(&app, &load, "delivered").await;
         let database = app.stop().await;
         let name = table(backend);
-        let (numbers, id, due) = match backend {
-            Backend::Sqlite => (
-                "(WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 100000) SELECT n FROM s)",
-                "randomblob(16)", "1",
-            ),
-            Backend::Postgres => ("generate_series(1, 100000) AS s (n)", "gen_random_uuid()", "to_timestamp(1)"),
+        let (id, due) = match backend {
+            Backend::Sqlite => ("randomblob(16)", "1"),
+            Backend::Postgres => ("gen_random_uuid()", "to_timestamp(1)"),
         };
         // One organisation has half of them, a hundred others share the rest.
         database.execute(&format!(
             "INSERT INTO {name} (id, load_id, event, recipient_id, status, attempts, created_at, pending_since, due_at, body, organisation_id)
              SELECT {id}, load_id, event, 'r', 'pending', 0, created_at, pending_since, {due}, body,
-                CASE WHEN n % 2 = 0 THEN 'many' ELSE 'o' || (n % 199) END FROM {name}, {numbers}"
+                CASE WHEN n % 2 = 0 THEN 'many' ELSE 'o' || (n % 199) END FROM {name}, {}",
+            backend.numbers(100_000)
         ));
         let app = App::start_on::<Logistics>(database, receiver.settings()).await;
         app.record_statements();

@@ -61,7 +61,7 @@ testkit::on_both! {
         receiver.wait_for(1).await;
         wait_until(async || deliveries(&app, &webhook).await[0].get("lastError").is_some()).await;
         let webhooks = table(backend, "webhooks");
-        let age = |hours| format!("UPDATE {webhooks} SET failing_since = {}", hours_ago(backend, hours));
+        let age = |hours| format!("UPDATE {webhooks} SET failing_since = {}", backend.hours_ago(hours));
         app.database.execute(&age(5 * 24 - 1));
         create_load(&app).await;
         receiver.wait_for(2).await;
@@ -106,12 +106,12 @@ testkit::on_both! {
         // A row of another replica, which did not see that the webhook was disabled.
         let rows = table(backend, "webhook_deliveries");
         app.database.execute(&format!(
-            "UPDATE {rows} SET status = 'pending', due_at = {}", hours_ago(backend, 1)
+            "UPDATE {rows} SET status = 'pending', due_at = {}", backend.hours_ago(1)
         ));
         wait_for(&app, &kept, 1, "failed").await;
         wait_until(async || app.database.count(&rows) == 1).await;
         assert_eq!(app.get(&format!("{}/deliveries", path(&deleted))).by(&haul).send().await.status, 404);
-        let (webhooks, past) = (table(backend, "webhooks"), hours_ago(backend, 1));
+        let (webhooks, past) = (table(backend, "webhooks"), backend.hours_ago(1));
         app.database.execute(&format!("UPDATE {webhooks} SET status_since = {past}"));
         wait_until(async || app.database.count(&webhooks) == 1).await;
         assert_eq!(receiver.requests().await.len(), 2);
@@ -123,7 +123,7 @@ testkit::on_both! {
         create_load(&app).await;
         create_load(&app).await;
         let all = wait_for(&app, &webhook, 2, "delivered").await;
-        let (rows, old) = (table(backend, "webhook_deliveries"), hours_ago(backend, 30 * 24 + 1));
+        let (rows, old) = (table(backend, "webhook_deliveries"), backend.hours_ago(30 * 24 + 1));
         let of_oldest = format!("id IN (SELECT id FROM {rows} ORDER BY id LIMIT 1)");
         app.database.execute(&format!("UPDATE {rows} SET pending_since = {old} WHERE {of_oldest}"));
         let app = App::start_on::<Logistics>(app.stop().await, settings()).await;

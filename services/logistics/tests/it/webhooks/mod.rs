@@ -57,16 +57,6 @@ fn table(backend: Backend, name: &str) -> String {
     if backend == Backend::Sqlite { name.to_owned() } else { format!("logistics.{name}") }
 }
 
-/// Returns the SQL of a time this many hours ago.
-fn hours_ago(backend: Backend, hours: u32) -> String {
-    match backend {
-        Backend::Sqlite => {
-            format!("CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER) - {hours} * 3600000")
-        }
-        Backend::Postgres => format!("now() - interval '{hours} hours'"),
-    }
-}
-
 /// Returns the body of a request to a receiver.
 fn body(request: &Request) -> Value {
     serde_json::from_slice(&request.body).unwrap()

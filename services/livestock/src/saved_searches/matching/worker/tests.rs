@@ -1,7 +1,7 @@
 //! Rounds of the matcher one by one, on both databases.
 
 use common::Service;
-use database::Options;
+use database::{Options, Pooler};
 use serde_json::{Value, json};
 use testkit::{App, Backend, TestDatabase, User};
 
@@ -36,6 +36,7 @@ impl Fixture {
             url: database.url.clone().into(),
             schema: Livestock::NAME,
             pool_size: 2,
+            pooler: Pooler::None,
             migrate: false,
             wait_timeout: Duration::from_secs(5),
         };

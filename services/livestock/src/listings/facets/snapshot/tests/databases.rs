@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::Service;
-use database::{Database, Id, Options, Timestamp};
+use database::{Database, Id, Options, Pooler, Timestamp};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -36,6 +36,7 @@ impl Fixture {
             url: app.database.url.clone().into(),
             schema: Livestock::NAME,
             pool_size: 2,
+            pooler: Pooler::None,
             migrate: false,
             wait_timeout: Duration::from_secs(5),
         };
@@ -236,11 +237,11 @@ testkit::on_both! {
         fixture.create(&mut StdRng::seed_from_u64(1)).await;
         fixture.save().await;
         let schema = fixture.schema;
-        let events = |events: u32| {
+        let events = |events| {
             format!(
                 "INSERT INTO {schema}listing_events (listing_id, user_id, to_status, at)
-                 WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {events})
-                 SELECT id, 'u', status, created_at FROM {schema}listings, numbers"
+                 SELECT id, 'u', status, created_at FROM {schema}listings, {}",
+                backend.numbers(events)
             )
         };
         fixture.app.database.execute(&events(1_000));

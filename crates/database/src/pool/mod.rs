@@ -1,18 +1,21 @@
 //! The connection pool. Each call runs on a blocking thread, at most as many at once as there are connections.
 
+mod execution;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use diesel::r2d2::{self, R2D2Connection};
+use diesel::r2d2;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::{Instrument, Span};
 
-use crate::call::{Assignment, Call};
+use self::execution::EndGuard;
+use crate::call::Call;
 use crate::detaching::Detaching;
-use crate::manager::{Checkout, ConnectErrorLogger, ConnectionManager, ManagedConnection};
+use crate::manager::{ConnectErrorLogger, ConnectionManager, ManagedConnection};
 use crate::metrics::{DatabaseMetrics, PoolUsage, record_elapsed};
 use crate::plan_mode::PlanMode;
 use crate::sqlite_files::SqliteFiles;
@@ -38,6 +41,8 @@ struct Inner {
     permits: Arc<Semaphore>,
     size: usize,
     schema: &'static str,
+    /// See [`DatabaseUrl::selects_server`].
+    selects_server: bool,
     /// See [`Options::wait_timeout`].
     wait_timeout: Duration,
     /// `None` on SQLite.
@@ -66,12 +71,13 @@ impl Pool {
             // Abandoned calls keep their connections: there is room for as many of them as may run at once.
             DatabaseUrl::Postgres(_) => (options.pool_size, options.pool_size * 2),
         };
-        let stall_epoch = Arc::new(AtomicU64::new(0));
+        let (stall_epoch, selects_server) = (Arc::new(AtomicU64::new(0)), url.selects_server());
         let watchdog = match &url {
             DatabaseUrl::Sqlite(_) => None,
             DatabaseUrl::Postgres(url) => Some(Arc::new(Watchdog {
                 url: url.clone(),
                 schema: options.schema,
+                pooler: options.pooler,
                 stall_epoch: stall_epoch.clone(),
                 max_released: size as usize,
                 metrics: metrics.clone(),
@@ -84,7 +90,7 @@ impl Pool {
             .idle_timeout(Some(if watchdog.is_some() { MAX_IDLE_TIME } else { MAX_IDLE_READER_TIME }))
             .test_on_check_out(false)
             .error_handler(Box::new(ConnectErrorLogger(files.clone())))
-            .build(ConnectionManager { url, files, stall_epoch })
+            .build(ConnectionManager { url, pooler: options.pooler, files, stall_epoch })
             .map_err(|e| Error::Setup(e.to_string()))?;
         let size = size as usize;
         Ok(Self(Arc::new(Inner {
@@ -92,6 +98,7 @@ impl Pool {
             permits: Arc::new(Semaphore::new(size)),
             size,
             schema: options.schema,
+            selects_server,
             wait_timeout: options.wait_timeout,
             watchdog,
             opened: Instant::now(),
@@ -107,7 +114,15 @@ impl Pool {
         E: DatabaseFailure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
-        self.run(plan_mode, move |checkout, _| f(&mut checkout.connection)).await
+        self.run(plan_mode, move |checkout, _| {
+            if checkout.is_pooled() {
+                let begin = checkout.begin_statement("READ COMMITTED");
+                transaction::run_read(&mut checkout.connection, &begin, &mut f)
+            } else {
+                f(&mut checkout.connection)
+            }
+        })
+        .await
     }
 
     /// Runs a closure in a transaction of PostgreSQL, and again after a serialization failure.
@@ -119,15 +134,16 @@ impl Pool {
     {
         let (retry_timeout, metrics) = (self.0.wait_timeout, self.0.metrics.clone());
         self.run(PlanMode::Custom, move |checkout, call| {
-            let connection = &mut checkout.connection;
+            let (begin, connection) = (checkout.begin_statement("REPEATABLE READ"), &mut checkout.connection);
             transaction::run_with_retries(retry_timeout, &metrics, || {
-                transaction::run(connection, call, &mut f)
+                transaction::run(connection, &begin, call, &mut f)
             })
         })
         .await
     }
 
-    /// Runs a closure that executes one statement, which PostgreSQL commits by itself.
+    /// Runs a closure that executes one statement, which PostgreSQL commits by itself. Behind a pooler it runs in a
+    /// transaction, which has the settings of the service.
     pub(crate) async fn write_statement<T, E, F>(&self, mut f: F) -> Result<T, E>
     where
         T: Send + 'static,
@@ -136,6 +152,13 @@ impl Pool {
     {
         let (retry_timeout, metrics) = (self.0.wait_timeout, self.0.metrics.clone());
         self.run(PlanMode::Any, move |checkout, call| {
+            if checkout.is_pooled() {
+                let (begin, connection) =
+                    (checkout.begin_statement("READ COMMITTED"), &mut checkout.connection);
+                return transaction::run_with_retries(retry_timeout, &metrics, || {
+                    transaction::run(connection, &begin, call, &mut f)
+                });
+            }
             // Nothing is sent on a dead connection, so that the call can run on another one.
             checkout.check_idle().map_err(|e| E::from(Error::from(e)))?;
             transaction::run_with_retries(retry_timeout, &metrics, || {
@@ -195,101 +218,6 @@ impl Pool {
                 Detaching::new(watchdog.clone().watch(call, task, deadline).in_current_span()).await
             }
         }
-    }
-}
-
-/// Ends a call when its thread returns or panics.
-struct EndGuard<'a> {
-    call: &'a Call,
-    metrics: &'a DatabaseMetrics,
-}
-
-impl Drop for EndGuard<'_> {
-    fn drop(&mut self) {
-        if self.call.end() {
-            self.metrics.abandoned.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-}
-
-impl Inner {
-    /// Runs `f` on a connection of the pool. If the connection turns out to be dead, runs it again on another one,
-    /// until `deadline`.
-    fn execute<T, E: DatabaseFailure>(
-        &self,
-        call: &Call,
-        deadline: Instant,
-        plan_mode: PlanMode,
-        mut f: impl FnMut(&mut ManagedConnection, &Call) -> Result<T, E>,
-    ) -> Result<T, E> {
-        loop {
-            call.set_awaits_connection(true);
-            let mut checkout = self.checkout(deadline, plan_mode).inspect_err(|_| {
-                if call.fail_without_connection() {
-                    self.metrics.unreachable.increment(1);
-                }
-            })?;
-            call.set_awaits_connection(false);
-            let prepared = checkout.prepare(self.schema, plan_mode).map_err(|e| E::from(Error::from(e)));
-            let stall_epoch = checkout.stall_epoch;
-            let result = prepared.and_then(|backend_pid| {
-                if call.assign(Assignment { backend_pid, stall_epoch }) {
-                    f(&mut checkout, call)
-                } else {
-                    Err(Error::abandoned().into())
-                }
-            });
-            let failure = result.as_ref().err().and_then(DatabaseFailure::database);
-            let is_unavailable = matches!(failure, Some(Error::Unavailable(_)));
-            if failure.is_some_and(Error::is_read_only) {
-                checkout.retire();
-            }
-            if !is_unavailable && !matches!(failure, Some(Error::CommitUnknown(_))) {
-                self.record_success();
-            }
-            // A restarted server leaves dead connections in the pool. Each is found by the call that gets it; Diesel
-            // does not always notice, so the connection is pinged.
-            let is_dead =
-                is_unavailable && (checkout.connection.is_broken() || checkout.connection.ping().is_err());
-            if !is_dead || Instant::now() > deadline {
-                return result;
-            }
-        }
-    }
-
-    /// Takes an idle connection or waits for a new one. Discards those opened before the server last stalled.
-    ///
-    /// Prefers a connection in the mode of the call: changing the mode takes a round trip. If all idle ones were looked
-    /// at, r2d2 opens another one. So calls in several modes soon have enough connections in each.
-    fn checkout(&self, deadline: Instant, plan_mode: PlanMode) -> Result<Checkout, Error> {
-        // They return to the pool at the end.
-        let mut others = Vec::new();
-        loop {
-            let checkout = if others.is_empty() {
-                self.wait_for_connection(deadline)?
-            } else {
-                let Some(checkout) = self.connections.try_get() else { return Ok(others.swap_remove(0)) };
-                checkout
-            };
-            if !checkout.is_current() {
-                continue;
-            }
-            if self.watchdog.is_none() || checkout.suits(plan_mode) {
-                return Ok(checkout);
-            }
-            others.push(checkout);
-        }
-    }
-
-    fn wait_for_connection(&self, deadline: Instant) -> Result<Checkout, Error> {
-        let remaining = deadline.saturating_duration_since(Instant::now());
-        let checkout = self.connections.get_timeout(remaining);
-        checkout.map_err(|e| Error::Unavailable(e.to_string().replace('\n', " ")))
-    }
-
-    fn record_success(&self) {
-        let elapsed = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.last_success_ms.store(elapsed, Ordering::Relaxed);
     }
 }
 

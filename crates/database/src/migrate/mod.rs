@@ -1,5 +1,7 @@
 //! Migrations. They run under a lock, so replicas that start at the same time apply each one once.
 
+mod postgres;
+
 use std::collections::BTreeSet;
 
 use diesel::RunQueryDsl;
@@ -14,7 +16,8 @@ use diesel_migrations::{EmbeddedMigrations, MigrationHarness};
 use secrecy::ExposeSecret;
 
 use crate::connection::{self, SqliteMode};
-use crate::{DatabaseUrl, Error};
+use crate::distribution::Distribution;
+use crate::{DatabaseUrl, Error, Options};
 
 /// The same migrations for each database, embedded in the binary.
 pub struct Migrations {
@@ -24,6 +27,8 @@ pub struct Migrations {
     pub postgres: EmbeddedMigrations,
     /// True if several services have these tables.
     pub shared: bool,
+    /// How Citus places the tables.
+    pub distribution: Distribution,
 }
 
 /// A migration for one kind of database.
@@ -41,12 +46,12 @@ diesel::table! {
 }
 
 /// Applies pending migrations and returns their names. On PostgreSQL, creates the schema if it does not exist.
-pub(crate) fn run(url: &DatabaseUrl, schema: &str, all: Vec<Migrations>) -> Result<Vec<String>, Error> {
+pub(crate) fn run(url: &DatabaseUrl, options: &Options, all: Vec<Migrations>) -> Result<Vec<String>, Error> {
     match url {
         DatabaseUrl::Sqlite(path) => {
             let mut c = connection::open_sqlite(path, SqliteMode::ReadWrite)?;
             let migrations = collect::<Sqlite>(all.into_iter().map(|m| (m.sqlite, m.shared)))?;
-            // As long as `lock_timeout` below: another process may be running long migrations.
+            // As long as the timeout of PostgreSQL's lock: another process may be running long migrations.
             c.batch_execute("PRAGMA busy_timeout=120000")?;
             AnsiTransactionManager::begin_transaction_sql(&mut c, "BEGIN IMMEDIATE")?;
             let applied = apply_pending(&mut c, &migrations)?;
@@ -54,38 +59,32 @@ pub(crate) fn run(url: &DatabaseUrl, schema: &str, all: Vec<Migrations>) -> Resu
             Ok(applied)
         }
         DatabaseUrl::Postgres(url) => {
-            let mut c = connection::open_postgres(url.expose_secret(), schema)?;
+            let distributions: Vec<_> = all.iter().map(|m| m.distribution).collect();
             let migrations = collect::<Pg>(all.into_iter().map(|m| (m.postgres, m.shared)))?;
-            // CREATE SCHEMA runs only if the schema does not exist. IF NOT EXISTS would not do: PostgreSQL refuses it
-            // to a role without the right to create schemas even if the schema exists. The lock belongs to this
-            // connection. Closing the connection releases it in all cases.
-            c.batch_execute(&format!(
-                "SET lock_timeout = '120s'; SET statement_timeout = 0;
-                 SELECT pg_advisory_lock(hashtext('drover migrations {schema}'));
-                 DO $$ BEGIN
-                     IF to_regnamespace('\"{schema}\"') IS NULL THEN CREATE SCHEMA \"{schema}\"; END IF;
-                 END $$"
-            ))?;
-            apply_pending(&mut c, &migrations)
+            postgres::run(url.expose_secret(), options, &migrations, &distributions)
         }
     }
 }
 
 /// Fails if migrations are pending.
-pub(crate) fn check(url: &DatabaseUrl, schema: &str, all: Vec<Migrations>) -> Result<(), Error> {
-    let pending = pending(url, schema, all)?;
+pub(crate) fn check(url: &DatabaseUrl, options: &Options, all: Vec<Migrations>) -> Result<(), Error> {
+    let pending = pending(url, options, all)?;
     if pending.is_empty() {
         return Ok(());
     }
     let pending = pending.join(", ");
     Err(Error::Setup(format!(
-        "the database lacks {pending}, and database.migrate is false: run `{schema} migrate` first"
+        "the database lacks {pending}, and database.migrate is false: run `{} migrate` first",
+        options.schema
     )))
 }
 
 /// Returns the names of pending migrations. Only reads, so it needs no other privileges.
-pub(crate) fn pending(url: &DatabaseUrl, schema: &str, all: Vec<Migrations>) -> Result<Vec<String>, Error> {
-    let applied = __diesel_schema_migrations::table.select(__diesel_schema_migrations::version);
+pub(crate) fn pending(
+    url: &DatabaseUrl,
+    options: &Options,
+    all: Vec<Migrations>,
+) -> Result<Vec<String>, Error> {
     match url {
         DatabaseUrl::Sqlite(path) => {
             let migrations = collect::<Sqlite>(all.into_iter().map(|m| (m.sqlite, m.shared)))?;
@@ -95,23 +94,12 @@ pub(crate) fn pending(url: &DatabaseUrl, schema: &str, all: Vec<Migrations>) -> 
             let mut c = connection::open_sqlite(path, SqliteMode::QueryOnly)?;
             let has_table = "EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '__diesel_schema_migrations')";
             let has_table = diesel::select(sql::<Bool>(has_table)).get_result(&mut c)?;
+            let applied = __diesel_schema_migrations::table.select(__diesel_schema_migrations::version);
             not_applied(&migrations, &if has_table { applied.load(&mut c)? } else { Vec::new() })
         }
         DatabaseUrl::Postgres(url) => {
             let migrations = collect::<Pg>(all.into_iter().map(|m| (m.postgres, m.shared)))?;
-            let mut c = connection::open_postgres(url.expose_secret(), schema)?;
-            // Without USAGE a role sees no tables in a schema, and all migrations would appear to be pending.
-            let lacks_usage = format!(
-                "EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = '{schema}' AND NOT has_schema_privilege(oid, 'USAGE'))"
-            );
-            if diesel::select(sql::<Bool>(&lacks_usage)).get_result(&mut c)? {
-                return Err(Error::Setup(format!(
-                    "the role of database.url may not use the schema {schema}: GRANT USAGE ON SCHEMA {schema} TO it"
-                )));
-            }
-            let has_table = "to_regclass('__diesel_schema_migrations') IS NOT NULL";
-            let has_table = diesel::select(sql::<Bool>(has_table)).get_result(&mut c)?;
-            not_applied(&migrations, &if has_table { applied.load(&mut c)? } else { Vec::new() })
+            not_applied(&migrations, &postgres::applied(url.expose_secret(), options)?)
         }
     }
 }
@@ -145,19 +133,30 @@ fn apply_pending<DB: diesel::backend::Backend>(
     c: &mut impl MigrationHarness<DB>,
     migrations: &[KnownMigration<DB>],
 ) -> Result<Vec<String>, Error> {
+    let mut applied = Vec::new();
+    while let Some(name) = apply_next(c, migrations)? {
+        applied.push(name);
+    }
+    Ok(applied)
+}
+
+/// Runs the first pending migration and returns its name, or `None` if there is none.
+fn apply_next<DB: diesel::backend::Backend>(
+    c: &mut impl MigrationHarness<DB>,
+    migrations: &[KnownMigration<DB>],
+) -> Result<Option<String>, Error> {
     let already_applied = c.applied_migrations().map_err(|e| {
         migration_error("the table __diesel_schema_migrations cannot be read, and no migration was run", e)
     })?;
     refuse_foreign(migrations, &already_applied.iter().map(ToString::to_string).collect::<Vec<_>>())?;
-    let mut applied = Vec::new();
-    let pending = migrations.iter().map(|known| &known.migration);
-    for migration in pending.filter(|m| !already_applied.contains(&m.name().version())) {
-        c.run_migration(migration).map_err(|e| {
-            migration_error(&format!("the migration {} failed and was rolled back", migration.name()), e)
-        })?;
-        applied.push(migration.name().to_string());
-    }
-    Ok(applied)
+    let mut pending = migrations.iter().map(|known| &known.migration);
+    let Some(migration) = pending.find(|m| !already_applied.contains(&m.name().version())) else {
+        return Ok(None);
+    };
+    c.run_migration(migration).map_err(|e| {
+        migration_error(&format!("the migration {} failed and was rolled back", migration.name()), e)
+    })?;
+    Ok(Some(migration.name().to_string()))
 }
 
 /// Returns the names of the migrations whose versions are not in `applied`.

@@ -1,0 +1,110 @@
+//! Rows of PostgreSQL that Citus spreads over several servers.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use diesel::RunQueryDsl;
+use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
+use diesel::pg::PgConnection;
+use diesel::sql_types::Bool;
+
+use crate::{AnyConnection, Error};
+
+/// Whether the database of this process is spread. A process opens one database, or in tests several of a kind.
+static IS_SPREAD: AtomicBool = AtomicBool::new(false);
+
+/// Returns true if Citus spreads the rows of the PostgreSQL databases of this process.
+pub(crate) fn is_spread() -> bool {
+    IS_SPREAD.load(Ordering::Relaxed)
+}
+
+impl AnyConnection {
+    /// Returns true if Citus spreads the rows. Its planner knows fewer statements than PostgreSQL's.
+    pub fn is_spread(&self) -> bool {
+        matches!(self, Self::Postgres(_)) && is_spread()
+    }
+
+    /// Returns the SQL that locks the rows of a query and skips those that others have locked. It is empty on SQLite,
+    /// which has one writer, and with Citus, which locks no rows of several servers: there, of two transactions that
+    /// change the same row, the second fails and runs again.
+    pub fn skip_locked(&self) -> &'static str {
+        match self {
+            Self::Postgres(_) if !self.is_spread() => " FOR UPDATE SKIP LOCKED",
+            _ => "",
+        }
+    }
+}
+
+/// A table whose rows Citus spreads by the hash of a column.
+#[derive(Clone, Copy, Debug)]
+pub struct DistributedTable {
+    /// The name.
+    pub name: &'static str,
+    /// The column whose hash says where a row is.
+    pub column: &'static str,
+    /// The columns of the primary key on Citus, which contains the column above. `None`: those that it has anyway.
+    pub primary_key: Option<&'static str>,
+    /// False for a table that is never joined. The rows of all others with the same value are on the same server.
+    pub is_joined: bool,
+}
+
+/// How Citus places the tables of a set of migrations.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Distribution {
+    /// Tables whose rows are spread.
+    pub spread: &'static [DistributedTable],
+    /// Tables that each server has a copy of.
+    pub copied: &'static [&'static str],
+}
+
+/// Prepares the session (`scope` is `SESSION`) or the transaction (`LOCAL`) for migrations of spread tables.
+pub(crate) fn prepare_distribution(c: &mut PgConnection, scope: &str) -> Result<(), Error> {
+    if detect_citus(c)? {
+        // Triggers run on the servers that have the rows, and look only at rows of the same load or listing.
+        c.batch_execute(&format!(
+            "SET {scope} citus.enable_unsafe_triggers = on; SET {scope} citus.multi_shard_modify_mode = 'sequential'"
+        ))?;
+    }
+    Ok(())
+}
+
+/// Places the tables that Citus does not know yet. All rows stay: Citus moves them. Does nothing without Citus.
+pub(crate) fn distribute(c: &mut PgConnection, distributions: &[Distribution]) -> Result<(), Error> {
+    if !is_spread() {
+        return Ok(());
+    }
+    for name in distributions.iter().flat_map(|distribution| distribution.copied) {
+        if !is_placed(c, name)? {
+            c.batch_execute(&format!("SELECT create_reference_table('{name}')"))?;
+        }
+    }
+    let tables = || distributions.iter().flat_map(|distribution| distribution.spread);
+    let first_joined = tables().find(|table| table.is_joined).map(|table| table.name);
+    for DistributedTable { name, column, primary_key, is_joined } in tables() {
+        if is_placed(c, name)? {
+            continue;
+        }
+        let beside = first_joined.filter(|first| *is_joined && first != name).unwrap_or("none");
+        let key = primary_key.map_or_else(String::new, |key| {
+            format!("ALTER TABLE {name} DROP CONSTRAINT {name}_pkey, ADD PRIMARY KEY ({key});")
+        });
+        // One transaction, because both statements are sent at once.
+        c.batch_execute(&format!(
+            "{key} SELECT create_distributed_table('{name}', '{column}', colocate_with => '{beside}')"
+        ))?;
+    }
+    Ok(())
+}
+
+fn is_placed(c: &mut PgConnection, table: &str) -> Result<bool, Error> {
+    let known = format!("EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass('{table}'))");
+    Ok(diesel::select(sql::<Bool>(&known)).get_result(c)?)
+}
+
+/// Finds out whether the database has Citus, for [`AnyConnection::is_spread`].
+pub(crate) fn detect_citus(c: &mut PgConnection) -> Result<bool, Error> {
+    let has_citus = sql::<Bool>("EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')");
+    let has_citus = diesel::select(has_citus).get_result(c)?;
+    IS_SPREAD.store(has_citus, Ordering::Relaxed);
+    Ok(has_citus)
+}

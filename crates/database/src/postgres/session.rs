@@ -1,0 +1,96 @@
+//! The settings of sessions, and of transactions behind a pooler.
+
+use diesel::connection::{
+    AnsiTransactionManager, CacheSize, Connection as _, SimpleConnection, TransactionManager,
+};
+use diesel::{PgConnection, QueryResult};
+
+use super::connect;
+use crate::backend::BackendId;
+use crate::distribution::is_spread;
+use crate::plan_mode::PlanMode;
+use crate::{Error, Options, Pooler};
+
+/// Returns statements that select the schema of the service and set timeouts and planner options: for the session, or
+/// with the scope `LOCAL` for the transaction.
+fn settings(schema: &str, scope: &str) -> String {
+    // - idle_in_transaction_session_timeout: releases the locks of a client that vanished within a transaction.
+    // - plan_cache_mode: see [`PlanMode::Custom`].
+    // - jit: most queries finish before they would be compiled.
+    // - citus.max_adaptive_executor_pool_size: a server reads the parts of a table one after the other. For more
+    //   connections, each search would have to open them, which costs more than the search.
+    let search_path = format!("search_path TO \"{schema}\"");
+    let one_connection = is_spread().then_some("citus.max_adaptive_executor_pool_size = 1");
+    let settings = [
+        &*search_path,
+        "TIME ZONE 'UTC'",
+        "statement_timeout = '60s'",
+        "lock_timeout = '5s'",
+        "idle_in_transaction_session_timeout = '60s'",
+        "client_min_messages = warning",
+        "plan_cache_mode = force_custom_plan",
+        "jit = off",
+    ];
+    let settings = settings.into_iter().chain(one_connection);
+    settings.map(|setting| format!("SET {scope} {setting}")).collect::<Vec<_>>().join("; ")
+}
+
+/// Configures the session of a connection without a pooler.
+pub(crate) fn configure(connection: &mut PgConnection, schema: &str) -> QueryResult<()> {
+    connection.batch_execute(&settings(schema, "SESSION"))
+}
+
+/// Returns the statements that configure a transaction of a call behind a pooler.
+pub(crate) fn local_settings(schema: &str, plan_mode: PlanMode, id: BackendId) -> String {
+    let mut all = settings(schema, "LOCAL");
+    for setting in plan_mode.local_settings() {
+        all.extend(["; SET LOCAL ", *setting]);
+    }
+    if let Some(name) = id.application_name(schema) {
+        all.extend(["; SET LOCAL application_name = '", &name, "'"]);
+    }
+    all
+}
+
+/// Connects with a timeout of 5 s and runs a closure with the settings of the service: in a session, or behind a pooler
+/// in a transaction at READ COMMITTED.
+pub(crate) fn with_connection<T>(
+    url: &str,
+    options: &Options,
+    f: impl FnOnce(&mut PgConnection) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let mut connection = connect(url)?;
+    match options.pooler {
+        Pooler::None => {
+            configure(&mut connection, options.schema)?;
+            f(&mut connection)
+        }
+        Pooler::Transaction => {
+            disable_prepared_statements(&mut connection);
+            in_transaction(&mut connection, &settings(options.schema, "LOCAL"), f)
+        }
+    }
+}
+
+/// Makes Diesel send each statement with its parameters as one message, which needs no statement that the session
+/// keeps.
+pub(crate) fn disable_prepared_statements(connection: &mut PgConnection) {
+    connection.set_prepared_statement_cache_size(CacheSize::Disabled);
+}
+
+/// Runs a closure in a transaction at READ COMMITTED that begins with `first`, in the same message as BEGIN.
+fn in_transaction<T>(
+    connection: &mut PgConnection,
+    first: &str,
+    f: impl FnOnce(&mut PgConnection) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let begin = format!("BEGIN ISOLATION LEVEL READ COMMITTED; {first}");
+    AnsiTransactionManager::begin_transaction_sql(connection, &begin)?;
+    let result = f(connection);
+    // A pooler would close a session that is left in a transaction.
+    match &result {
+        Ok(_) => AnsiTransactionManager::commit_transaction(connection)?,
+        Err(_) => drop(AnsiTransactionManager::rollback_transaction(connection)),
+    }
+    result
+}

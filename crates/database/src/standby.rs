@@ -1,0 +1,120 @@
+//! A server that replicates the database, for reads that may lag.
+//!
+//! The lag is measured and not asked for: the write-ahead log of the primary has a position, and the standby has
+//! replayed a position. So a standby whose replication has stopped lags, however quiet the primary is.
+
+use std::collections::VecDeque;
+use std::sync::{OnceLock, Weak};
+use std::time::{Duration, Instant};
+
+use diesel::RunQueryDsl;
+use diesel::dsl::sql;
+use diesel::sql_types::BigInt;
+use parking_lot::Mutex;
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+
+use crate::metrics::DatabaseMetrics;
+use crate::plan_mode::PlanMode;
+use crate::pool::Pool;
+use crate::{AnyConnection, DatabaseUrl, Error, Options};
+
+/// Time between two measurements of the lag.
+const MEASURE_INTERVAL: Duration = Duration::from_millis(500);
+/// Time between two attempts to connect.
+const CONNECT_INTERVAL: Duration = Duration::from_secs(5);
+/// Bytes of the write-ahead log that are on the primary's disk.
+const WRITTEN: &str = "(pg_current_wal_flush_lsn() - '0/0')::bigint";
+/// Bytes of the write-ahead log that a standby has replayed, or that a server that was promoted has written.
+const REPLAYED: &str = "(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() \
+                        ELSE pg_current_wal_flush_lsn() END - '0/0')::bigint";
+
+/// A standby that is followed.
+pub(crate) struct Standby {
+    pool: OnceLock<Pool>,
+    max_lag: Duration,
+    /// The lag, and when it was measured.
+    measured: Mutex<Option<(Duration, Instant)>>,
+}
+
+impl Standby {
+    pub(crate) fn new(max_lag: Duration) -> Self {
+        Self { pool: OnceLock::new(), max_lag, measured: Mutex::default() }
+    }
+
+    /// Returns the pool, if the standby lags by at most its limit.
+    pub(crate) fn current(&self) -> Option<&Pool> {
+        self.lag().is_some_and(|lag| lag <= self.max_lag).then(|| self.pool.get()).flatten()
+    }
+
+    /// Returns the highest possible lag now; `None` if it is unknown.
+    pub(crate) fn lag(&self) -> Option<Duration> {
+        let (lag, at) = (*self.measured.lock())?;
+        Some(lag + at.elapsed())
+    }
+}
+
+/// Connects to the standby and measures its lag, until the database is closed.
+pub(crate) async fn follow(
+    standby: Weak<Standby>,
+    primary: Pool,
+    options: Options,
+    metrics: DatabaseMetrics,
+) {
+    let pool = loop {
+        if standby.strong_count() == 0 {
+            return;
+        }
+        match connect(&options, metrics.clone()).await {
+            Ok(pool) => break pool,
+            Err(error) => tracing::warn!(%error, "the standby of the database is not used yet"),
+        }
+        sleep(CONNECT_INTERVAL).await;
+    };
+    let mut written = VecDeque::new();
+    while let Some(standby) = standby.upgrade() {
+        let _ = standby.pool.set(pool.clone());
+        if let Some(lag) = measure(&primary, &pool, &mut written, standby.max_lag).await {
+            *standby.measured.lock() = Some((lag, Instant::now()));
+        }
+        drop(standby);
+        sleep(MEASURE_INTERVAL).await;
+    }
+}
+
+async fn connect(options: &Options, metrics: DatabaseMetrics) -> Result<Pool, Error> {
+    let options = options.clone();
+    let opened = spawn_blocking(move || {
+        Pool::open(DatabaseUrl::Postgres(options.url.clone()), None, &options, metrics)
+    });
+    opened.await.map_err(|_| Error::Panicked)?
+}
+
+/// Returns the lag: the age of the last known position of the primary that the standby has replayed. `written` has
+/// these positions, as far as they may still be needed.
+async fn measure(
+    primary: &Pool,
+    standby: &Pool,
+    written: &mut VecDeque<(Instant, i64)>,
+    max_lag: Duration,
+) -> Option<Duration> {
+    let begun = Instant::now();
+    // If the primary does not respond, the last known position ages.
+    if let Ok(position) = position(primary, WRITTEN).await {
+        written.push_back((begun, position));
+    }
+    while written.front().is_some_and(|(at, _)| at.elapsed() > max_lag * 2) {
+        written.pop_front();
+    }
+    let replayed = position(standby, REPLAYED).await.ok()?;
+    let (at, _) = written.iter().rev().find(|(_, position)| *position <= replayed)?;
+    Some(at.elapsed())
+}
+
+async fn position(pool: &Pool, expression: &'static str) -> Result<i64, Error> {
+    let read = |c: &mut AnyConnection| {
+        let AnyConnection::Postgres(c) = c else { return Err(Error::Setup("not PostgreSQL".into())) };
+        Ok(diesel::select(sql::<BigInt>(expression)).get_result(c)?)
+    };
+    pool.read(PlanMode::Any, read).await
+}
