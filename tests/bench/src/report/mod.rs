@@ -3,12 +3,14 @@
 mod figures;
 mod format;
 mod goals;
+mod nodes;
 mod plot;
 mod target;
 
 use std::fmt::Write;
 
 pub use self::figures::Figures;
+pub use self::nodes::NodeRow;
 pub use self::plot::{COST_BY_ROWS, LATENCY_BY_CLIENTS};
 pub use self::target::Target;
 
@@ -51,6 +53,8 @@ pub struct Report {
     pub results: Vec<BenchmarkResult>,
     /// Single figures.
     pub metrics: Vec<Metric>,
+    /// The work of each server of a cluster.
+    pub nodes: Vec<NodeRow>,
     /// Failures, and baselines that are missing.
     pub notes: Vec<String>,
     /// Figures that have targets, and plots.
@@ -74,6 +78,7 @@ impl Report {
             let met = verdict(max.map(|max| max / value));
             let _ = writeln!(text, "| {name} | {value:.1} {unit} | {target} | {met} |");
         }
+        text += &nodes::markdown(&self.nodes);
         if !self.notes.is_empty() {
             text += "\n";
         }
@@ -159,6 +164,7 @@ mod tests {
         assert_eq!((result.rate_percent("SQL in a loop"), result.rate_percent("other")), (Some(50.0), None));
         let metric = Metric { name: "start".into(), value: 40.0, max: Some(50.0), unit: "ms" };
         let report = Report {
+            nodes: Vec::new(),
             results: vec![result],
             metrics: vec![metric],
             notes: vec!["a note".into()],

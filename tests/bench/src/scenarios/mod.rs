@@ -2,6 +2,7 @@
 
 mod beside_writes;
 mod browser;
+mod citus;
 mod clients;
 mod files;
 mod first_facets;
@@ -22,7 +23,7 @@ use crate::environment::BenchEnvironment;
 type Scenario = (&'static str, fn(&BenchEnvironment) -> Result<()>);
 
 /// All scenarios in the order in which they run: those that write follow those that read.
-pub const SCENARIOS: [Scenario; 31] = [
+pub const SCENARIOS: [Scenario; 32] = [
     ("start", start::run),
     ("listings-by-date", listings::search::by_date),
     ("listings-by-price", listings::search::by_price),
@@ -54,4 +55,5 @@ pub const SCENARIOS: [Scenario; 31] = [
     ("upload", files::upload),
     ("download", files::download),
     ("places", places::run),
+    ("citus", citus::run),
 ];

@@ -1,0 +1,55 @@
+//! The measurement of one operation.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use stack::fixtures::loads::csv_batch;
+use stack::process_stats;
+use stack::random::{Random, SEED};
+
+use super::cluster::Services;
+use super::counters::Counters;
+use super::operations::{Operation, Work};
+use crate::datasets;
+use crate::environment::BenchEnvironment;
+use crate::report::NodeRow;
+
+/// Measures an operation.
+pub fn measure(services: &Services, env: &BenchEnvironment, operation: &Operation) -> Result<NodeRow> {
+    let service = match operation.service {
+        "logistics" => &services.logistics,
+        _ => &services.livestock,
+    };
+    let counters = Counters::reset(&services.cluster)?;
+    let service_cpu = process_stats::cpu_us(service.pid())?;
+    let (count, rate, p50_us) = match &operation.work {
+        Work::Requests(requests, clients) => {
+            let run = requests.send(&service.url(""), *clients, env.seconds)?;
+            (run.requests, run.rate(), run.p50_us)
+        }
+        Work::Batch(rows) => import(services, *rows)?,
+    };
+    let service_cpu = process_stats::cpu_us(service.pid())? - service_cpu;
+    let servers = counters.read()?.into_iter().map(|work| [work.cpu_us, work.statements, work.pages]);
+    let per_request = servers.map(|work| work.map(|sum| sum / count)).collect();
+    Ok(NodeRow {
+        workers: services.cluster.workers.len(),
+        operation: operation.name,
+        rate,
+        p50_us,
+        service_cpu_us: service_cpu / count,
+        servers: per_request,
+    })
+}
+
+/// Imports a batch and returns its rows, rows per second and microseconds.
+fn import(services: &Services, rows: usize) -> Result<(f64, f64, f64)> {
+    let first = 100_000_000 + 1_000_000 * services.cluster.workers.len();
+    let csv = csv_batch(&mut Random(SEED), first, rows);
+    let started = Instant::now();
+    datasets::loads::import(&services.logistics, &services.logistics.token(None), csv)?;
+    let us = started.elapsed().as_secs_f64() * 1e6;
+    #[expect(clippy::cast_precision_loss, reason = "10,000")]
+    let rows = rows as f64;
+    Ok((rows, rows / us * 1e6, us))
+}
