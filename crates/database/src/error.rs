@@ -110,13 +110,17 @@ impl Error {
         let Self::Query(DieselError::DatabaseError(DatabaseErrorKind::UniqueViolation, info)) = self else {
             return false;
         };
-        // PostgreSQL reports the table, or with Citus the part of it: `table_102008`. SQLite has only the message
-        // "UNIQUE constraint failed: table.column, …".
-        match info.table_name() {
-            Some(name) => name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_') == table,
-            None => info.message().split_once(": ").is_some_and(|(_, columns)| {
-                columns.strip_prefix(table).is_some_and(|rest| rest.starts_with('.'))
-            }),
+        // PostgreSQL reports the table, or with Citus the part of it: `table_102008`.
+        if let Some(name) = info.table_name() {
+            return name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_') == table;
+        }
+        // A worker of Citus reports the constraint, whose name begins with that of the table. SQLite has only the
+        // message "UNIQUE constraint failed: table.column, …".
+        let is_of_table =
+            |text: &str, separator| text.strip_prefix(table).is_some_and(|rest| rest.starts_with(separator));
+        match info.message().split_once("unique constraint \"") {
+            Some((_, constraint)) => is_of_table(constraint, '_'),
+            None => info.message().split_once(": ").is_some_and(|(_, columns)| is_of_table(columns, '.')),
         }
     }
 

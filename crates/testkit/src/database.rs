@@ -6,8 +6,6 @@ use std::sync::LazyLock;
 use common::Service;
 use database::{Database, Options, Pooler};
 use diesel::connection::SimpleConnection;
-use diesel::dsl::sql;
-use diesel::sql_types::Bool;
 use diesel::{Connection, PgConnection, RunQueryDsl, SqliteConnection};
 use parking_lot::Mutex;
 use uuid::Uuid;
@@ -96,6 +94,13 @@ impl TestDatabase {
     /// Executes SQL statements on a new connection, without the service.
     pub fn execute(&self, sql: &str) {
         execute(&self.url, sql);
+        if self.name.is_some() && citus_worker().is_some() {
+            // Facets wait until Citus forgets transactions on several servers, which most requests are not.
+            execute(
+                &self.url,
+                "DO 'BEGIN PERFORM recover_prepared_transactions(); EXCEPTION WHEN undefined_function THEN END'",
+            );
+        }
     }
 
     /// Counts the rows of a table. On PostgreSQL the table's name includes its schema.
@@ -136,11 +141,6 @@ struct RowCount {
     n: i64,
 }
 
-/// Makes a new database one whose rows Citus spreads, all of them on this server.
-const PREPARE_CITUS: &str = "CREATE EXTENSION citus;
-    SELECT citus_set_coordinator_host('127.0.0.1', current_setting('port')::int);
-    SELECT citus_set_node_property('127.0.0.1', current_setting('port')::int, 'shouldhaveshards', true)";
-
 static TEMPLATES: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 
 /// Clones the migrated template of a service. The first call in a process creates the template.
@@ -149,10 +149,9 @@ fn clone_template<S: Service>() -> TestDatabase {
     let template = format!("template_{}_{}", S::NAME, RUN.simple());
     let mut templates = TEMPLATES.lock();
     if !templates.contains(&template) {
-        execute_on_server(&format!("CREATE DATABASE {template} TEMPLATE template0"));
-        let has_citus = server_loads_citus();
-        if has_citus {
-            execute(&url_of(&template), PREPARE_CITUS);
+        execute_on_servers(&format!("CREATE DATABASE {template} TEMPLATE template0"));
+        if let Some(worker) = citus_worker() {
+            make_coordinator(&template, &worker);
         }
         let options = Options {
             url: url_of(&template).into(),
@@ -163,10 +162,10 @@ fn clone_template<S: Service>() -> TestDatabase {
             wait_timeout: std::time::Duration::from_secs(5),
         };
         Database::migrate(&options, common::migrations::<S>()).expect("the migrations run");
-        if has_citus {
+        if citus_worker().is_some() {
             // Citus has connections of its own, and a database with connections cannot be cloned.
-            execute_on_server(&format!("ALTER DATABASE {template} ALLOW_CONNECTIONS false"));
-            execute_on_server(&format!(
+            execute_on_servers(&format!("ALTER DATABASE {template} ALLOW_CONNECTIONS false"));
+            execute_on_servers(&format!(
                 "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '{template}'"
             ));
         }
@@ -179,7 +178,7 @@ fn clone_template<S: Service>() -> TestDatabase {
 /// Creates a database as a clone of a template.
 fn clone_of(template: &str) -> TestDatabase {
     let name = format!("test_{}", Uuid::new_v4().simple());
-    execute_on_server(&format!("CREATE DATABASE {name} TEMPLATE {template}"));
+    execute_on_servers(&format!("CREATE DATABASE {name} TEMPLATE {template}"));
     TestDatabase { url: url_of(&name), _directory: None, name: Some(name) }
 }
 
@@ -192,17 +191,40 @@ pub fn execute_on_server(sql: &str) {
 impl Drop for TestDatabase {
     fn drop(&mut self) {
         let Some(name) = &self.name else { return };
-        if let Ok(mut admin) = PgConnection::establish(&server_url()) {
-            let _ = admin.batch_execute(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"));
+        for server in [server_url()].into_iter().chain(citus_worker()) {
+            if let Ok(mut admin) = PgConnection::establish(&server) {
+                let _ = admin.batch_execute(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"));
+            }
         }
     }
 }
 
-/// Returns true if the test server has loaded Citus. All suites run with it then.
-fn server_loads_citus() -> bool {
-    let loads_citus = sql::<Bool>("current_setting('shared_preload_libraries') LIKE '%citus%'");
-    let mut admin = PgConnection::establish(&server_url()).expect("the test server answers");
-    diesel::select(loads_citus).get_result(&mut admin).unwrap()
+/// Makes the coordinator of Citus in a new database spread its rows over a worker.
+fn make_coordinator(name: &str, worker: &str) {
+    for server in [url_of(name), database_at(worker, name)] {
+        execute(&server, "CREATE EXTENSION citus");
+    }
+    let port = worker.rsplit_once('/').and_then(|(server, _)| server.rsplit(':').next()).unwrap();
+    execute(
+        &url_of(name),
+        &format!(
+            "SELECT citus_set_coordinator_host('127.0.0.1', current_setting('port')::int);
+             SELECT citus_add_node('127.0.0.1', {port})"
+        ),
+    );
+}
+
+/// Executes SQL statements as [`execute_on_server`], and on the worker of Citus if there is one.
+fn execute_on_servers(sql: &str) {
+    execute_on_server(sql);
+    if let Some(worker) = citus_worker() {
+        execute(&worker, sql);
+    }
+}
+
+/// Returns the URL of the worker, if the test server is a coordinator of Citus. Then it spreads the rows of all tests.
+fn citus_worker() -> Option<String> {
+    std::env::var("DROVER_TEST_CITUS_WORKER").ok()
 }
 
 /// Returns `postgres://USER:PASSWORD@HOST:PORT/postgres` of the test server.
@@ -212,7 +234,10 @@ fn server_url() -> String {
 
 /// Returns the URL of a database on the test server.
 fn url_of(name: &str) -> String {
-    let server = server_url();
+    database_at(&server_url(), name)
+}
+
+fn database_at(server: &str, name: &str) -> String {
     let (base, _) = server.rsplit_once('/').expect("a database URL");
     format!("{base}/{name}")
 }

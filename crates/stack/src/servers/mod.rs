@@ -11,12 +11,13 @@ use std::thread::{ScopedJoinHandle, scope};
 
 use anyhow::Result;
 
+use self::postgres::CITUS_SETTINGS;
 pub use self::postgres::{CitusCluster, Cluster, has_citus};
 pub use self::programs::Programs;
 pub use self::redis::Redis;
 pub use self::s3::{Ports as S3Ports, S3};
 pub use self::server::{Server, ShutdownSignals, attempt, folder};
-use crate::environment::{Environment, TEST_SERVERS};
+use crate::environment::{Environment, TEST_CITUS_WORKER, TEST_SERVERS};
 use crate::interrupt::Interrupt;
 
 /// The running servers. They end and their data is removed when this is dropped.
@@ -24,6 +25,7 @@ use crate::interrupt::Interrupt;
 pub struct Servers {
     programs: Programs,
     postgres: Cluster,
+    worker: Option<Cluster>,
     redis: Redis,
     s3: S3,
 }
@@ -34,14 +36,13 @@ impl Servers {
         Self::start_with(&[], stop)
     }
 
-    /// Starts all servers, PostgreSQL with Citus: in the databases of tests it spreads the rows over parts of tables,
-    /// which are all on this server. Its planner has the restrictions of several servers.
+    /// Starts all servers, PostgreSQL as a coordinator of Citus and a worker, which has the rows.
     pub fn start_with_citus(stop: &Interrupt) -> Result<Self> {
-        Self::start_with(
-            &[&postgres::CITUS_SETTINGS[..], &["citus.shard_count=4", "citus.enable_unsafe_triggers=on"]]
-                .concat(),
-            stop,
-        )
+        let settings =
+            [&CITUS_SETTINGS[..], &["citus.shard_count=4", "citus.enable_unsafe_triggers=on"]].concat();
+        let mut servers = Self::start_with(&settings, stop)?;
+        servers.worker = Some(servers.postgres.start_another(stop)?);
+        Ok(servers)
     }
 
     fn start_with(postgres_settings: &[&'static str], stop: &Interrupt) -> Result<Self> {
@@ -52,19 +53,21 @@ impl Servers {
             let postgres = Cluster::start_with(&programs.postgres, postgres_settings, stop);
             (postgres, joined(redis), joined(s3))
         });
-        Ok(Self { postgres: postgres?, redis: redis?, s3: s3?, programs })
+        Ok(Self { postgres: postgres?, worker: None, redis: redis?, s3: s3?, programs })
     }
 
     /// The variables for tests.
-    pub fn environment(&self) -> [(&'static str, String); 4] {
+    pub fn environment(&self) -> Vec<(&'static str, String)> {
         let [postgres, redis, redis_server, s3] = TEST_SERVERS;
         let program = self.programs.redis.display().to_string();
-        [
+        let worker = self.worker.as_ref().map(|worker| (TEST_CITUS_WORKER, worker.url()));
+        let all = [
             (postgres, self.postgres.url()),
             (redis, self.redis.url()),
             (redis_server, program),
             (s3, self.s3.url()),
-        ]
+        ];
+        all.into_iter().chain(worker).collect()
     }
 
     /// URL of PostgreSQL's superuser.

@@ -220,10 +220,14 @@ testkit::on_both! {
                 "('019ad000-0000-7000-' || regexp_replace(lpad(to_hex(n), 16, '0'), '^(.{4})', '\\1-'))::uuid", "livestock.",
             ),
         };
-        let record = format!(
-            "INSERT INTO {schema}listing_events (listing_id, user_id, to_status, at)
-             SELECT id, 'u', status, created_at FROM {schema}listings WHERE organisation_id = 'b'"
-        );
+        let record = match backend {
+            Backend::Sqlite => "INSERT INTO listing_events (listing_id, user_id, to_status, at)
+                SELECT id, 'u', status, created_at FROM listings WHERE organisation_id = 'b'",
+            // With Citus, the default of the position would be that of the server that has the listing.
+            Backend::Postgres => "DO $$ DECLARE position BIGINT := pg_current_xact_id()::text::bigint; BEGIN
+                INSERT INTO livestock.listing_events (listing_id, user_id, to_status, at, position)
+                SELECT id, 'u', status, created_at, position FROM livestock.listings WHERE organisation_id = 'b'; END $$",
+        };
         app.database.execute(&format!(
             "INSERT INTO {schema}listings (id, organisation_id, kind, status, category, created_at, organisation_key, breed,
                 types, sexes, additional_info, document, derived, search_text)

@@ -1,14 +1,11 @@
 //! PostgreSQL servers with the extension Citus: a coordinator, and workers that have the rows.
 
-use std::path::PathBuf;
-
 use anyhow::Result;
 
 use super::cluster::Cluster;
 use crate::databases::Databases;
 use crate::interrupt::Interrupt;
 use crate::servers::programs::Programs;
-use crate::servers::server::random_password;
 
 /// Settings of each server.
 pub const CITUS_SETTINGS: [&str; 8] = [
@@ -41,11 +38,8 @@ pub fn has_citus(servers: &Databases, url: &str) -> Result<bool> {
 /// A coordinator with a database for the services, and workers.
 #[derive(Debug)]
 pub struct CitusCluster {
-    programs: PathBuf,
-    password: String,
     /// `psql` at these servers.
     psql: Databases,
-    settings: Vec<&'static str>,
     /// The server that services connect to.
     pub coordinator: Cluster,
     /// The servers that have the rows.
@@ -55,11 +49,10 @@ pub struct CitusCluster {
 impl CitusCluster {
     /// Starts a coordinator, whose database is plain PostgreSQL until [`add_workers`](Self::add_workers).
     pub fn start(programs: &Programs, settings: &[&'static str], stop: &Interrupt) -> Result<Self> {
-        let (programs, password) = (programs.postgres.clone(), random_password()?);
         let settings = [&CITUS_SETTINGS, settings].concat();
-        let coordinator = Cluster::start_as(&programs, &settings, &password, stop)?;
+        let coordinator = Cluster::start_with(&programs.postgres, &settings, stop)?;
         let psql = Databases::new(&coordinator.url())?;
-        let cluster = Self { programs, password, psql, settings, coordinator, workers: Vec::new() };
+        let cluster = Self { psql, coordinator, workers: Vec::new() };
         cluster.create_database(&cluster.coordinator)?;
         Ok(cluster)
     }
@@ -71,7 +64,7 @@ impl CitusCluster {
             "CREATE EXTENSION IF NOT EXISTS citus; SELECT citus_set_coordinator_host('127.0.0.1', {coordinator})"
         ))?;
         for _ in 0..count {
-            let worker = Cluster::start_as(&self.programs, &self.settings, &self.password, stop)?;
+            let worker = self.coordinator.start_another(stop)?;
             self.create_database(&worker)?;
             self.psql.execute(&worker.url_to(DATABASE), "", "CREATE EXTENSION citus")?;
             self.execute(&format!("SELECT citus_add_node('127.0.0.1', {})", worker.port))?;
@@ -80,9 +73,9 @@ impl CitusCluster {
         Ok(())
     }
 
-    /// Moves shards until all workers have about as many rows. Writes continue meanwhile.
+    /// Moves shards until all workers have about as many rows. Writes wait meanwhile, which makes it faster.
     pub fn rebalance(&self) -> Result<()> {
-        self.execute("SELECT citus_rebalance_start(); SELECT citus_rebalance_wait()").map(drop)
+        self.execute("SELECT citus_rebalance_start(shard_transfer_mode => 'block_writes'); SELECT citus_rebalance_wait()").map(drop)
     }
 
     /// URL of the database for services.

@@ -50,26 +50,29 @@ impl Cluster {
 
     /// Creates and starts a cluster with further settings, each as `name=value`.
     pub fn start_with(bin: &Path, settings: &[&'static str], stop: &Interrupt) -> Result<Self> {
-        Self::start_as(bin, settings, &random_password()?, stop)
+        Self::start_as(bin, &[&SETTINGS, settings].concat(), &random_password()?, stop)
     }
 
-    /// Creates and starts a cluster whose superuser has a password that other clusters have too, so that their servers
-    /// can connect to each other.
-    pub fn start_as(bin: &Path, settings: &[&'static str], password: &str, stop: &Interrupt) -> Result<Self> {
-        let settings = [&SETTINGS, settings].concat();
+    /// Starts a cluster whose superuser has a password. Servers with the same one can connect to each other.
+    fn start_as(bin: &Path, settings: &[&'static str], password: &str, stop: &Interrupt) -> Result<Self> {
         let account = Account::choose()?;
         attempt(stop, || {
             let folder = account.folder()?;
             initdb(bin, account, folder.path(), password)?;
             let [port] = ports::find_free()?;
-            let mut command = command(bin, account, folder.path(), port, &settings);
+            let mut command = command(bin, account, folder.path(), port, settings);
             command.env("PGPASSWORD", password);
             let mut server = Server::spawn("PostgreSQL", &mut command, folder, SHUTDOWN)?;
             let process = server.pid();
             server.wait_ready(stop, |folder| is_ready(folder, process))?;
-            let (bin, settings) = (bin.to_owned(), settings.clone());
+            let (bin, settings) = (bin.to_owned(), settings.to_owned());
             Ok(Self { server, bin, account, settings, port, password: password.to_owned() })
         })
+    }
+
+    /// Starts another cluster with the same programs, settings and password.
+    pub fn start_another(&self, stop: &Interrupt) -> Result<Self> {
+        Self::start_as(&self.bin, &self.settings, &self.password, stop)
     }
 
     /// Ends the cluster: SIGINT disconnects clients, SIGKILL simulates a crash.

@@ -53,6 +53,9 @@ impl QueryFragment<MultiBackend> for ConstantSql {
     }
 }
 
+/// The id of the next transaction.
+const NEXT_TRANSACTION: &str = "pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+
 /// The position before which no event can appear any more, if Citus spreads the rows. All transactions begin on the
 /// coordinator, whose ids of transactions are the positions.
 ///
@@ -98,8 +101,13 @@ pub(crate) fn changes_since(c: &mut AnyConnection, cursor: &EventCursor) -> Resu
     let events: Vec<(i64, Id)> = match c {
         AnyConnection::Sqlite(_) => events.filter(e::n.ge(since)).load(c)?,
         // Greater positions come from another cluster, from which the database was moved.
+        AnyConnection::Postgres(_) if c.is_spread() => {
+            // The transactions of the servers that have the events are others.
+            let end: i64 = diesel::select(ConstantSql(NEXT_TRANSACTION)).get_result(c)?;
+            events.filter(e::position.ge(since)).filter(e::position.lt(end)).load(c)?
+        }
         AnyConnection::Postgres(_) => {
-            let end = ConstantSql("pg_snapshot_xmax(pg_current_snapshot())::text::bigint");
+            let end = ConstantSql(NEXT_TRANSACTION);
             events.filter(e::position.ge(since)).filter(e::position.lt(end)).load(c)?
         }
     };

@@ -4,7 +4,10 @@ DO $$
 DECLARE home name;
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtext('drover pg_trgm'));
-    CREATE EXTENSION IF NOT EXISTS pg_trgm;
+    -- With Citus, CREATE EXTENSION IF NOT EXISTS needs the owner of an extension that exists.
+    IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_trgm') THEN
+        CREATE EXTENSION pg_trgm;
+    END IF;
     SELECT nspname INTO STRICT home FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace
         WHERE extname = 'pg_trgm';
     EXECUTE format('CREATE INDEX loads_search_text ON loads USING gin (search_text %I.gin_trgm_ops)', home);
