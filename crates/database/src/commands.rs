@@ -2,11 +2,15 @@
 
 use std::path::Path;
 
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use secrecy::ExposeSecret;
 
 use crate::backup::{self, BackupProgress};
 use crate::connection::{self, SqliteMode};
 use crate::options::{parse_url, standby_options};
+use crate::standby::of_standby;
 use crate::{Database, DatabaseUrl, Error, Migrations, Options, StandbyOptions};
 use crate::{migrate, postgres};
 
@@ -77,12 +81,17 @@ impl Database {
     /// [`Error::Setup`] with one sentence for the operator.
     pub fn check_standby(options: &Options, standby: &StandbyOptions) -> Result<String, Error> {
         let options = standby_options(options, standby)?;
-        postgres::with_connection(options.url.expose_secret(), &options, |_| Ok(())).map_err(|error| {
-            Error::Setup(error.to_string().replace(
-                "database.url (DROVER_DATABASE__URL)",
-                "database.read_url (DROVER_DATABASE__READ_URL)",
-            ))
-        })?;
+        let is_standby = |c: &mut PgConnection| {
+            Ok(diesel::select(sql::<Bool>("pg_is_in_recovery()")).get_result::<bool>(c)?)
+        };
+        let checked = postgres::with_connection(options.url.expose_secret(), &options, is_standby);
+        let is_standby = checked.map_err(|error| Error::Setup(of_standby(&error)))?;
+        if !is_standby {
+            return Err(Error::Setup(
+                "the server of database.read_url (DROVER_DATABASE__READ_URL) is not a standby: exports do not use it"
+                    .into(),
+            ));
+        }
         Ok(format!("PostgreSQL, for reads that may lag by {} ms", standby.max_lag.as_millis()))
     }
 }

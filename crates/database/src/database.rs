@@ -65,17 +65,16 @@ impl Database {
     }
 
     /// Uses a standby for reads that may lag, once it can be reached and as long as it lags by at most its limit. The
-    /// task that measures the lag ends with the database.
+    /// task that measures the lag ends soon after the last handle of the database is dropped.
     ///
     /// # Errors
     /// [`Error::Setup`] if one of the databases is not on PostgreSQL, or if Citus spreads the rows.
     pub fn follow_standby(&self, options: &Options, standby: StandbyOptions) -> Result<(), Error> {
         let options = standby_options(options, &standby)?;
         let followed = Arc::new(Standby::new(standby.max_lag));
-        let (weak, primary, metrics) =
-            (Arc::downgrade(&followed), self.0.pool.clone(), self.0.metrics.clone());
+        let (weak, primary) = (Arc::downgrade(&followed), self.0.pool.clone());
         if self.0.standby.set(followed).is_ok() {
-            tokio::spawn(standby::follow(weak, primary, options, metrics));
+            tokio::spawn(standby::follow(weak, primary, options));
         }
         Ok(())
     }
@@ -137,12 +136,23 @@ impl Database {
         E: DatabaseFailure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Clone + Send + 'static,
     {
-        let Some(pool) = self.0.standby.get().and_then(|standby| standby.current()) else {
+        let Some((standby, pool)) = self.0.standby.get().and_then(Standby::current) else {
             return self.read(f).await;
         };
-        let read = pool.read(PlanMode::Custom, f.clone());
+        let read = pool.read(PlanMode::Custom, {
+            let mut f = f.clone();
+            move |c: &mut AnyConnection| {
+                // The call may have waited for a connection.
+                standby.check_lag()?;
+                f(c)
+            }
+        });
         match self.instrument("read", &self.0.metrics.reads, read).await {
-            Err(error) if error.database().is_some_and(Error::may_succeed_elsewhere) => self.read(f).await,
+            Err(error) if error.database().is_some() => {
+                let reason = error.database().map(Error::to_string).unwrap_or_default();
+                tracing::warn!(reason, "a read of the standby runs again on the primary");
+                self.read(f).await
+            }
             result => result,
         }
     }

@@ -143,12 +143,6 @@ impl Error {
         matches!(self, Self::Unavailable(reason) if reason.contains(READ_ONLY))
     }
 
-    /// Returns true if a read that failed on a standby may succeed on the primary. A standby cancels reads of rows that
-    /// the primary has removed.
-    pub(crate) fn may_succeed_elsewhere(&self) -> bool {
-        matches!(self, Self::Unavailable(_)) || self.is_serialization_failure()
-    }
-
     /// Returns true if the transaction lost against a concurrent one, so that a retry may succeed.
     pub(crate) fn is_serialization_failure(&self) -> bool {
         match self {

@@ -73,7 +73,7 @@ impl ManagedConnection {
     pub(crate) fn prepare(&mut self, schema: &str, plan_mode: PlanMode) -> QueryResult<BackendId> {
         self.idle = self.last_use.elapsed();
         self.last_use = Instant::now();
-        if self.is_pooled() {
+        if self.has_pooler() {
             let id = BackendId::for_transactions();
             self.local_settings = postgres::local_settings(schema, plan_mode, id);
             return Ok(id);
@@ -101,14 +101,14 @@ impl ManagedConnection {
     }
 
     /// Returns true if a pooler gives each transaction a session, so that a session keeps nothing for a client.
-    pub(crate) fn is_pooled(&self) -> bool {
+    pub(crate) fn has_pooler(&self) -> bool {
         self.pooler == Pooler::Transaction
     }
 
     /// Returns the statement that begins a transaction at an isolation level. Behind a pooler the settings of the
     /// transaction follow in the same message.
     pub(crate) fn begin_statement(&self, level: &str) -> String {
-        let separator = if self.is_pooled() { "; " } else { "" };
+        let separator = if self.has_pooler() { "; " } else { "" };
         format!("BEGIN ISOLATION LEVEL {level}{separator}{}", self.local_settings)
     }
 
@@ -145,7 +145,7 @@ impl ManagedConnection {
         self.stall_epoch = u64::MAX;
     }
 
-    /// Returns true if the server has not stalled since the connection was opened.
+    /// Returns true if the server has neither stalled nor become read-only since the connection was opened.
     pub(crate) fn is_current(&self) -> bool {
         self.stall_epoch == self.current_stall_epoch.load(Ordering::Relaxed)
     }
@@ -179,7 +179,7 @@ impl ManageConnection for ConnectionManager {
             stall_epoch,
             current_stall_epoch,
             uses: 0,
-            // Calls that may use any mode then have plans that are made once.
+            // Calls that may use any mode then have plans that are made once, except with Citus.
             plan_mode: PlanMode::in_index_order(),
             last_use: Instant::now(),
             idle: Duration::ZERO,

@@ -82,6 +82,30 @@ impl DatabaseMetrics {
         }
     }
 
+    /// Returns handles that record nothing.
+    pub(crate) fn unregistered() -> Self {
+        Self {
+            reads: Histogram::noop(),
+            writes: Histogram::noop(),
+            connection_wait: Histogram::noop(),
+            writer_wait: Histogram::noop(),
+            group_size: Histogram::noop(),
+            retries: Counter::noop(),
+            busy: Counter::noop(),
+            stalled: Counter::noop(),
+            unreachable: Counter::noop(),
+            conflict: Counter::noop(),
+            queue_full: Counter::noop(),
+            abandoned: Arc::default(),
+            abandoned_gauge: Gauge::noop(),
+            in_use: Gauge::noop(),
+            idle: Gauge::noop(),
+            limit: Gauge::noop(),
+            queued_writes: Gauge::noop(),
+            standby_lag: Gauge::noop(),
+        }
+    }
+
     /// Sets the gauge of the lag; `None` if it is unknown.
     pub(crate) fn update_lag(&self, lag: Option<Duration>) {
         self.standby_lag.set(lag.map_or(f64::NAN, |lag| lag.as_secs_f64()));

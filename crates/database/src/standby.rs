@@ -4,12 +4,12 @@
 //! replayed a position. So a standby whose replication has stopped lags, however quiet the primary is.
 
 use std::collections::VecDeque;
-use std::sync::{OnceLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use diesel::RunQueryDsl;
 use diesel::dsl::sql;
-use diesel::sql_types::BigInt;
+use diesel::sql_types::{BigInt, Nullable};
 use parking_lot::Mutex;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
@@ -25,9 +25,8 @@ const MEASURE_INTERVAL: Duration = Duration::from_millis(500);
 const CONNECT_INTERVAL: Duration = Duration::from_secs(5);
 /// Bytes of the write-ahead log that are on the primary's disk.
 const WRITTEN: &str = "(pg_current_wal_flush_lsn() - '0/0')::bigint";
-/// Bytes of the write-ahead log that a standby has replayed, or that a server that was promoted has written.
-const REPLAYED: &str = "(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() \
-                        ELSE pg_current_wal_flush_lsn() END - '0/0')::bigint";
+/// Bytes of the write-ahead log that a standby has replayed. NULL for a server that is not a standby.
+const REPLAYED: &str = "(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() END - '0/0')::bigint";
 
 /// A standby that is followed.
 pub(crate) struct Standby {
@@ -42,9 +41,16 @@ impl Standby {
         Self { pool: OnceLock::new(), max_lag, measured: Mutex::default() }
     }
 
-    /// Returns the pool, if the standby lags by at most its limit.
-    pub(crate) fn current(&self) -> Option<&Pool> {
-        self.lag().is_some_and(|lag| lag <= self.max_lag).then(|| self.pool.get()).flatten()
+    /// Returns the standby and its pool, if it lags by at most its limit.
+    pub(crate) fn current(self: &Arc<Self>) -> Option<(Arc<Self>, Pool)> {
+        self.check_lag().ok()?;
+        Some((self.clone(), self.pool.get()?.clone()))
+    }
+
+    /// Fails if the standby lags by more than its limit.
+    pub(crate) fn check_lag(&self) -> Result<(), Error> {
+        let is_current = self.lag().is_some_and(|lag| lag <= self.max_lag);
+        if is_current { Ok(()) } else { Err(Error::Unavailable("the standby lags".into())) }
     }
 
     /// Returns the highest possible lag now; `None` if it is unknown.
@@ -54,20 +60,22 @@ impl Standby {
     }
 }
 
-/// Connects to the standby and measures its lag, until the database is closed.
-pub(crate) async fn follow(
-    standby: Weak<Standby>,
-    primary: Pool,
-    options: Options,
-    metrics: DatabaseMetrics,
-) {
+/// Returns the text of an error with the setting of the standby.
+pub(crate) fn of_standby(error: &Error) -> String {
+    let [primary, standby] =
+        ["database.url (DROVER_DATABASE__URL)", "database.read_url (DROVER_DATABASE__READ_URL)"];
+    error.to_string().replace(primary, standby)
+}
+
+/// Connects to the standby and measures its lag, until the database is dropped.
+pub(crate) async fn follow(standby: Weak<Standby>, primary: Pool, options: Options) {
     let pool = loop {
         if standby.strong_count() == 0 {
             return;
         }
-        match connect(&options, metrics.clone()).await {
+        match connect(&options).await {
             Ok(pool) => break pool,
-            Err(error) => tracing::warn!(%error, "the standby of the database is not used yet"),
+            Err(error) => tracing::warn!(error = %of_standby(&error), "the standby is not used yet"),
         }
         sleep(CONNECT_INTERVAL).await;
     };
@@ -82,8 +90,10 @@ pub(crate) async fn follow(
     }
 }
 
-async fn connect(options: &Options, metrics: DatabaseMetrics) -> Result<Pool, Error> {
+async fn connect(options: &Options) -> Result<Pool, Error> {
     let options = options.clone();
+    // Calls that fail here succeed on the primary: they must not count as answered with 503.
+    let metrics = DatabaseMetrics::unregistered();
     let opened = spawn_blocking(move || {
         Pool::open(DatabaseUrl::Postgres(options.url.clone()), None, &options, metrics)
     });
@@ -100,21 +110,21 @@ async fn measure(
 ) -> Option<Duration> {
     let begun = Instant::now();
     // If the primary does not respond, the last known position ages.
-    if let Ok(position) = position(primary, WRITTEN).await {
+    if let Ok(Some(position)) = position(primary, WRITTEN).await {
         written.push_back((begun, position));
     }
     while written.front().is_some_and(|(at, _)| at.elapsed() > max_lag * 2) {
         written.pop_front();
     }
-    let replayed = position(standby, REPLAYED).await.ok()?;
+    let replayed = position(standby, REPLAYED).await.ok()??;
     let (at, _) = written.iter().rev().find(|(_, position)| *position <= replayed)?;
     Some(at.elapsed())
 }
 
-async fn position(pool: &Pool, expression: &'static str) -> Result<i64, Error> {
+async fn position(pool: &Pool, expression: &'static str) -> Result<Option<i64>, Error> {
     let read = |c: &mut AnyConnection| {
         let AnyConnection::Postgres(c) = c else { return Err(Error::Setup("not PostgreSQL".into())) };
-        Ok(diesel::select(sql::<BigInt>(expression)).get_result(c)?)
+        Ok(diesel::select(sql::<Nullable<BigInt>>(expression)).get_result(c)?)
     };
     pool.read(PlanMode::Any, read).await
 }

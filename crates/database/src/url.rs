@@ -50,12 +50,14 @@ impl DatabaseUrl {
         authority.split(',').map(name).collect()
     }
 
-    /// Returns true if libpq selects the server among several hosts, or by its state.
+    /// Returns true if libpq selects the server among several hosts, or one that accepts writes.
     pub(crate) fn selects_server(&self) -> bool {
         match self {
             Self::Sqlite(_) => false,
             Self::Postgres(url) => {
-                self.hosts().len() > 1 || url.expose_secret().contains("target_session_attrs")
+                let selections = ["target_session_attrs=read-write", "target_session_attrs=primary"];
+                let url = url.expose_secret();
+                self.hosts().len() > 1 || selections.iter().any(|selection| url.contains(selection))
             }
         }
     }

@@ -32,7 +32,7 @@ pub(crate) struct Watchdog {
     pub url: SecretString,
     pub schema: &'static str,
     pub pooler: Pooler,
-    /// Incremented when the server stalls. See [`crate::manager::ConnectionManager::stall_epoch`].
+    /// Incremented when the server stalls or becomes read-only. See [`crate::manager::ConnectionManager::stall_epoch`].
     pub stall_epoch: Arc<AtomicU64>,
     /// Abandoned calls whose permits may be released at the same time.
     pub max_released: usize,
@@ -100,8 +100,8 @@ impl Watchdog {
         }
     }
 
-    /// Returns whether PostgreSQL is still executing for this backend, or finished within 4 s. Uses a new connection:
-    /// silence on the old one can't tell a slow query from a lost reply.
+    /// Returns whether PostgreSQL is still executing for this backend, or, without a pooler, finished within 4 s. Uses a new
+    /// connection: silence on the old one can't tell a slow query from a lost reply.
     async fn is_executing(&self, backend: BackendId) -> bool {
         let (url, condition) = (self.url.clone(), backend.condition(self.schema));
         let probe = spawn_blocking(move || {

@@ -67,7 +67,8 @@ where
 /// Streams the documents of a search in any order, from `page` up to its limit, at most 1,000 at a time.
 ///
 /// `read_ids` returns the ids of a page. `read_documents` returns the documents of some ids, in any order. Rows that
-/// `read_documents` does not return, since they were deleted meanwhile, are omitted.
+/// `read_documents` does not return, since they were deleted meanwhile or a standby does not have
+/// them yet, are omitted.
 pub fn stream_by_ids<B, D>(
     db: &Database,
     page: PageRequest,

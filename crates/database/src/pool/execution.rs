@@ -82,7 +82,8 @@ impl Inner {
         self.selects_server
     }
 
-    /// Takes an idle connection or waits for a new one. Discards those opened before the server last stalled.
+    /// Takes an idle connection or waits for a new one. Discards those opened before the server last
+    /// stalled or became read-only.
     ///
     /// Prefers a connection in the mode of the call: changing the mode takes a round trip. If all idle ones were looked
     /// at, r2d2 opens another one. So calls in several modes soon have enough connections in each.

@@ -115,7 +115,7 @@ impl Pool {
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
         self.run(plan_mode, move |checkout, _| {
-            if checkout.is_pooled() {
+            if checkout.has_pooler() {
                 let begin = checkout.begin_statement("READ COMMITTED");
                 transaction::run_read(&mut checkout.connection, &begin, &mut f)
             } else {
@@ -152,7 +152,7 @@ impl Pool {
     {
         let (retry_timeout, metrics) = (self.0.wait_timeout, self.0.metrics.clone());
         self.run(PlanMode::Any, move |checkout, call| {
-            if checkout.is_pooled() {
+            if checkout.has_pooler() {
                 let (begin, connection) =
                     (checkout.begin_statement("READ COMMITTED"), &mut checkout.connection);
                 return transaction::run_with_retries(retry_timeout, &metrics, || {

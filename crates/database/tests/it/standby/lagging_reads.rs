@@ -124,6 +124,22 @@ fn reads_leave_a_standby_that_is_cut_off() {
 }
 
 #[test]
+fn the_check_refuses_a_server_that_is_not_a_standby() {
+    block_on(async {
+        let (db, primary, standby) = open().await;
+        wait_until_read_by(&db, true).await;
+        let check = |server: &Cluster| {
+            let options = options(&primary.url());
+            let url = server.url().into();
+            Database::check_standby(&options, &StandbyOptions { url, max_lag: MAX_LAG })
+        };
+        assert_eq!(check(&standby).unwrap(), "PostgreSQL, for reads that may lag by 1500 ms");
+        let error = check(&primary).unwrap_err().to_string();
+        assert!(error.contains("(DROVER_DATABASE__READ_URL) is not a standby"), "{error}");
+    });
+}
+
+#[test]
 fn sqlite_has_no_standby() {
     block_on(async {
         let test = TestDatabase::empty(Backend::Sqlite).await;

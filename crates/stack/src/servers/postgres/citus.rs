@@ -28,10 +28,9 @@ pub const CITUS_SETTINGS: [&str; 8] = [
 /// The database of the services on all servers.
 const DATABASE: &str = "drover";
 
-/// Returns true if the PostgreSQL of this server's programs has the extension. `servers` is any running server.
-pub fn has_citus(servers: &Databases, url: &str) -> Result<bool> {
-    let found =
-        servers.execute(url, "", "SELECT count(*) FROM pg_available_extensions WHERE name = 'citus'")?;
+/// Returns true if the extension is installed at a server.
+pub fn has_citus(psql: &Databases, url: &str) -> Result<bool> {
+    let found = psql.execute(url, "", "SELECT count(*) FROM pg_available_extensions WHERE name = 'citus'")?;
     Ok(found.trim() == "1")
 }
 

@@ -21,7 +21,8 @@ struct ClaimedRow {
 }
 
 /// Claims due messages: an equal share for each of the groups whose turn is next, of each the longest due first. On
-/// PostgreSQL several replicas can claim at once: rows that another one locks are skipped.
+/// PostgreSQL several replicas can claim at once: rows that another one locks are skipped. With Citus, one of two that
+/// claim the same message fails and runs again.
 pub(in crate::outbox) fn claim(
     c: &mut AnyConnection,
     outbox: &Outbox,
@@ -108,7 +109,7 @@ fn candidates(
 }
 
 /// Returns groups with due messages, in their order, from those that are `operator` `from` (`>` or `>=`). Steps through
-/// the index from one group to the next, whatever number of messages they have pending.
+/// the index from one group to the next, whatever number of messages they have pending, except with Citus.
 fn due_groups(
     c: &mut AnyConnection,
     outbox: &Outbox,
@@ -124,7 +125,7 @@ fn due_groups(
         // Citus has neither recursion nor correlated subqueries over several servers. Each reads its due messages.
         format!(
             "SELECT {columns} FROM (SELECT m.{group} AS key FROM {table} m WHERE {is_due} AND m.{group} {operator} $1 \
-             GROUP BY m.{group} ORDER BY m.{group} LIMIT $3) AS turns {join}"
+             GROUP BY m.{group}) AS turns {join} ORDER BY turns.key LIMIT $3"
         )
     } else {
         let next = |condition: &str| {

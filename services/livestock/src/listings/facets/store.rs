@@ -53,21 +53,32 @@ impl QueryFragment<MultiBackend> for ConstantSql {
     }
 }
 
-/// The id of the next transaction.
+/// The first id above those of the transactions that have ended.
 const NEXT_TRANSACTION: &str = "pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+
+/// SQL of the whole id of a transaction, from its low 32 bits `id` and an id `next` that is within 2^31 of it.
+macro_rules! whole_id {
+    () => {
+        "next - (((next - id + 2147483648) & 4294967295) - 2147483648)"
+    };
+}
 
 /// The position before which no event can appear any more, if Citus spreads the rows. All transactions begin on the
 /// coordinator, whose ids of transactions are the positions.
 ///
 /// A transaction on several servers commits there after it has committed on the coordinator. It keeps the lock on its
 /// id meanwhile. If a server fails just then, the row in `pg_dist_transaction` stays until Citus has repeated the
-/// commit. Locks and rows have the low 32 bits of ids.
-const POSITION_IF_SPREAD: &str = "(SELECT min(next - ((next - id) & 4294967295)) \
-     FROM (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint) AS snapshot (next), \
+/// commit. Locks and rows have the low 32 bits of ids, of which the whole one is within 2^31 of the next: below it or,
+/// if its transaction runs, above.
+const POSITION_IF_SPREAD: &str = concat!(
+    "(SELECT min(",
+    whole_id!(),
+    ") FROM (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint) AS snapshot (next), \
      LATERAL (SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint & 4294967295 \
      UNION ALL SELECT transactionid::text::bigint FROM pg_locks \
      WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' AND granted \
-     UNION ALL SELECT xmin::text::bigint FROM pg_dist_transaction) AS running (id))";
+     UNION ALL SELECT xmin::text::bigint FROM pg_dist_transaction) AS running (id))"
+);
 
 /// Returns the position before which no event can appear any more.
 ///
@@ -199,4 +210,48 @@ pub(crate) fn with_all_words(
         found.extend(query.load::<Id>(c)?);
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use database::{Database, Options, Pooler};
+    use diesel::dsl::sql;
+    use testkit::{Backend, TestDatabase, block_on};
+
+    use super::*;
+
+    #[test]
+    fn low_bits_become_ids_below_and_above_the_next() {
+        block_on(async {
+            let test = TestDatabase::empty(Backend::Postgres).await;
+            let options = Options {
+                url: test.url.as_str().into(),
+                schema: "livestock",
+                pool_size: 1,
+                pooler: Pooler::None,
+                migrate: true,
+                wait_timeout: std::time::Duration::from_secs(5),
+            };
+            let db = Database::open(options, Vec::new).await.unwrap();
+            let era = 1_i64 << 32;
+            for (next, id, whole) in [
+                (100, 99, 99),
+                (100, 100, 100),
+                (100, 101, 101),
+                (3 * era + 5, 7, 3 * era + 7),
+                (3 * era + 5, era - 2, 3 * era - 2),
+                (3 * era - 2, 3, 3 * era + 3),
+            ] {
+                let query = format!(
+                    "(SELECT {} FROM (VALUES ({next}::bigint, {id}::bigint)) AS v (next, id))",
+                    whole_id!()
+                );
+                let read = move |c: &mut AnyConnection| {
+                    let AnyConnection::Postgres(c) = c else { unreachable!("this is PostgreSQL") };
+                    Ok::<i64, Error>(diesel::select(sql::<BigInt>(&query)).get_result(c)?)
+                };
+                assert_eq!(db.read(read).await.unwrap(), whole, "{next} {id}");
+            }
+        });
+    }
 }

@@ -1,9 +1,10 @@
 //! Logistics and livestock over one cluster.
 
 use std::fmt::Write;
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use rustix::process::Signal;
 use stack::servers::{CitusCluster, Programs};
 use stack::service::ServiceProcess;
@@ -13,6 +14,8 @@ use crate::environment::BenchEnvironment;
 
 /// Enough memory that one server has its rows there.
 const SETTINGS: [&str; 2] = ["shared_buffers=512MB", "max_wal_size=8GB"];
+/// Limit until livestock has read all listings for its facets.
+const READY_LIMIT: Duration = Duration::from_secs(600);
 /// Listings that are created one by one. More are copies of them.
 const CREATED_LISTINGS: usize = 100_000;
 /// Copies each listing with a new id and its event.
@@ -72,7 +75,18 @@ impl Services {
             service.signal(Signal::TERM);
             service.wait_ended(Duration::from_secs(35))?;
             service.restart()?;
-            service.wait_ready(Instant::now(), || env.stop.check())?;
+            let begun = Instant::now();
+            while !service.is_ready() {
+                env.stop.check()?;
+                service.check_running()?;
+                ensure!(
+                    begun.elapsed() < READY_LIMIT,
+                    "{} is not ready: {}",
+                    service.name,
+                    service.log_end()
+                );
+                sleep(Duration::from_millis(200));
+            }
         }
         Ok(())
     }
