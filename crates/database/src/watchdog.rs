@@ -100,8 +100,8 @@ impl Watchdog {
         }
     }
 
-    /// Returns whether PostgreSQL is still executing for this backend, or, without a pooler, finished within 4 s. Uses a new
-    /// connection: silence on the old one can't tell a slow query from a lost reply.
+    /// Returns whether PostgreSQL is still executing for this backend, or, without a pooler, finished within 4 s. Uses
+    /// a new connection: silence on the old one can't tell a slow query from a lost reply.
     async fn is_executing(&self, backend: BackendId) -> bool {
         let (url, condition) = (self.url.clone(), backend.condition(self.schema));
         let probe = spawn_blocking(move || {

@@ -52,8 +52,8 @@ pub(crate) fn local_settings(schema: &str, plan_mode: PlanMode, id: BackendId) -
     all
 }
 
-/// Connects with a timeout of 5 s, or of 2 s for each of several hosts, and runs a closure with the settings of the service: in a session, or behind a pooler
-/// in a transaction at READ COMMITTED.
+/// Connects with a timeout of 5 s, or of 2 s for each of several hosts, and runs a closure with the settings of the
+/// service: in a session, or behind a pooler in a transaction at READ COMMITTED.
 pub(crate) fn with_connection<T>(
     url: &str,
     options: &Options,
