@@ -128,8 +128,8 @@ fn names_the_invalid_setting_and_the_allowed_values() {
         (
             "DROVER_DATABASE__PASSWORD",
             "1",
-            "there is no setting database.password (DROVER_DATABASE__PASSWORD): section database has url, pool_size, \
-             pooler, migrate, wait_ms",
+            "there is no setting database.password (DROVER_DATABASE__PASSWORD): section database has url, read_url, \
+             read_max_lag_ms, pool_size, pooler, migrate, wait_ms",
         ),
         (
             "DROVER_DATABASE__POOLER",
