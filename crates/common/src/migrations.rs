@@ -1,10 +1,11 @@
 //! The migrations of the tables that every service has.
 
 use database::{DistributedTable, Distribution, EmbeddedMigrations, Migrations};
-use diesel_migrations::embed_migrations;
+use include_dir::include_dir;
 
-const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
-const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
+const SQLITE: EmbeddedMigrations = EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/migrations/sqlite"));
+const POSTGRES: EmbeddedMigrations =
+    EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/migrations/postgres"));
 /// How Citus places the tables.
 const DISTRIBUTION: Distribution = Distribution {
     spread: &[
@@ -20,22 +21,13 @@ pub(crate) const COMMON: Migrations =
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::time::Duration;
-
-    use database::{Database, Options, Pooler};
+    use database::Database;
 
     use super::*;
 
     /// Opens a database that has only these tables.
     pub(crate) async fn open(test: &testkit::TestDatabase) -> Database {
-        let options = Options {
-            url: test.url.as_str().into(),
-            schema: "common",
-            pool_size: 2,
-            pooler: Pooler::None,
-            migrate: true,
-            wait_timeout: Duration::from_secs(5),
-        };
+        let options = testkit::options(&test.url, "common");
         Database::open(options, || vec![COMMON]).await.unwrap()
     }
 }

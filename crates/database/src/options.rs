@@ -6,6 +6,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
 use crate::distribution::is_spread;
+use crate::url::add_parameter;
 use crate::{DatabaseUrl, Error};
 
 /// Options of a database connection pool.
@@ -53,13 +54,13 @@ pub struct StandbyOptions {
 /// Returns the options of a standby.
 pub(crate) fn standby_options(options: &Options, standby: &StandbyOptions) -> Result<Options, Error> {
     let urls = [&options.url, &standby.url].map(|url| DatabaseUrl::parse(url.expose_secret()));
-    if !urls.iter().all(|url| matches!(url, Ok(DatabaseUrl::Postgres(_)))) {
+    let [Ok(DatabaseUrl::Postgres(_)), Ok(url @ DatabaseUrl::Postgres(_))] = &urls else {
         return Err(Error::Setup(
             "database.read_url (DROVER_DATABASE__READ_URL) is for PostgreSQL: database.url and database.read_url must \
              start with postgres://"
                 .into(),
         ));
-    }
+    };
     if is_spread() {
         return Err(Error::Setup(
             "database.read_url (DROVER_DATABASE__READ_URL) must be empty with Citus: no standby has the rows of all \
@@ -67,7 +68,13 @@ pub(crate) fn standby_options(options: &Options, standby: &StandbyOptions) -> Re
                 .into(),
         ));
     }
-    Ok(Options { url: standby.url.clone(), ..options.clone() })
+    let several_hosts = url.hosts().len() > 1;
+    let mut url = standby.url.expose_secret().to_owned();
+    if several_hosts {
+        // After a promotion, one of them is the primary.
+        add_parameter(&mut url, "target_session_attrs", "standby");
+    }
+    Ok(Options { url: url.into(), ..options.clone() })
 }
 
 /// Parses the URL of a database and checks the options that depend on it.

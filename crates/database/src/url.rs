@@ -63,6 +63,14 @@ impl DatabaseUrl {
     }
 }
 
+/// Adds a parameter to a PostgreSQL URL that does not have it.
+pub(crate) fn add_parameter(url: &mut String, name: &str, value: &str) {
+    if !url.contains(name) {
+        url.push(if url.contains('?') { '&' } else { '?' });
+        url.extend([name, "=", value]);
+    }
+}
+
 fn sqlite_path(path: &str) -> Result<PathBuf, Error> {
     if path.is_empty() || path.starts_with(':') || path.starts_with("file:") || path.contains('?') {
         return Err(Error::Setup(format!(

@@ -9,6 +9,7 @@ pub mod http;
 pub mod http_listener;
 pub mod interrupt;
 pub mod keys;
+pub mod memory_folder;
 pub mod multipart;
 pub mod nginx;
 pub mod ports;

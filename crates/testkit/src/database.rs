@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use common::Service;
 use database::{Database, Options, Pooler};
@@ -42,6 +43,18 @@ impl Backend {
     }
 }
 
+/// Returns options of a database with two connections whose migrations are applied.
+pub fn options(url: &str, schema: &'static str) -> Options {
+    Options {
+        url: url.into(),
+        schema,
+        pool_size: 2,
+        pooler: Pooler::None,
+        migrate: true,
+        wait_timeout: Duration::from_secs(5),
+    }
+}
+
 /// A database for one test, removed when this is dropped.
 pub struct TestDatabase {
     /// Connection URL, as in the setting `database.url`.
@@ -54,12 +67,15 @@ pub struct TestDatabase {
 
 /// Executes SQL statements on a new connection to the database at this URL.
 pub fn execute(url: &str, sql: &str) {
-    match url.strip_prefix("sqlite://") {
-        Some(file) => {
-            let mut c = SqliteConnection::establish(file).unwrap();
-            c.batch_execute(&format!("PRAGMA busy_timeout=5000; {sql}")).unwrap();
-        }
-        None => PgConnection::establish(url).unwrap().batch_execute(sql).unwrap(),
+    if let Some(file) = url.strip_prefix("sqlite://") {
+        let mut c = SqliteConnection::establish(file).unwrap();
+        c.batch_execute(&format!("PRAGMA busy_timeout=5000; {sql}")).unwrap();
+        return;
+    }
+    let mut c = PgConnection::establish(url).unwrap();
+    // Citus refuses some statements together with others.
+    for statement in database::statements(sql) {
+        c.batch_execute(statement).unwrap();
     }
 }
 
@@ -80,6 +96,11 @@ impl TestDatabase {
         }
     }
 
+    /// Uses the database at a URL, which is not removed.
+    pub fn at(url: String) -> Self {
+        Self { url, _directory: None, name: None }
+    }
+
     fn file() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", directory.path().join("test.sqlite").display());
@@ -88,7 +109,7 @@ impl TestDatabase {
 
     /// Returns another handle to the database, which does not remove it when dropped.
     pub(crate) fn shared(&self) -> Self {
-        Self { url: self.url.clone(), _directory: None, name: None }
+        Self::at(self.url.clone())
     }
 
     /// Executes SQL statements on a new connection, without the service.
@@ -150,18 +171,25 @@ fn clone_template<S: Service>() -> TestDatabase {
     let mut templates = TEMPLATES.lock();
     if !templates.contains(&template) {
         execute_on_servers(&format!("CREATE DATABASE {template} TEMPLATE template0"));
-        if let Some(worker) = citus_worker() {
-            make_coordinator(&template, &worker);
-        }
-        let options = Options {
-            url: url_of(&template).into(),
-            schema: S::NAME,
-            pool_size: 1,
-            pooler: Pooler::None,
-            migrate: true,
-            wait_timeout: std::time::Duration::from_secs(5),
+        let url = url_of(&template);
+        let migrate = || {
+            let options = options(&url, S::NAME);
+            Database::migrate(&options, common::migrations::<S>()).expect("the migrations run");
         };
-        Database::migrate(&options, common::migrations::<S>()).expect("the migrations run");
+        match citus_worker() {
+            Some(worker) if places_schemas() => {
+                // The extension cannot be in the schema.
+                execute(&url, "CREATE EXTENSION pg_trgm SCHEMA public");
+                migrate();
+                make_coordinator(&template, &worker);
+                execute(&url, &format!("SELECT citus_schema_distribute('{}')", S::NAME));
+            }
+            Some(worker) => {
+                make_coordinator(&template, &worker);
+                migrate();
+            }
+            None => migrate(),
+        }
         if citus_worker().is_some() {
             // Citus has connections of its own, and a database with connections cannot be cloned.
             execute_on_servers(&format!("ALTER DATABASE {template} ALLOW_CONNECTIONS false"));
@@ -199,7 +227,7 @@ impl Drop for TestDatabase {
     }
 }
 
-/// Makes the coordinator of Citus in a new database spread its rows over a worker.
+/// Makes a database the coordinator of Citus, with a worker.
 fn make_coordinator(name: &str, worker: &str) {
     for server in [url_of(name), database_at(worker, name)] {
         execute(&server, "CREATE EXTENSION citus");
@@ -225,6 +253,11 @@ fn execute_on_servers(sql: &str) {
 /// Returns the URL of the worker, if the test server is a coordinator of Citus. Then it spreads the rows of all tests.
 fn citus_worker() -> Option<String> {
     std::env::var("DROVER_TEST_CITUS_WORKER").ok()
+}
+
+/// Returns true if Citus places whole schemas instead of rows.
+fn places_schemas() -> bool {
+    std::env::var("DROVER_TEST_CITUS_BY").is_ok_and(|by| by == "schema")
 }
 
 /// Returns `postgres://USER:PASSWORD@HOST:PORT/postgres` of the test server.

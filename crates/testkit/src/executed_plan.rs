@@ -1,12 +1,12 @@
 //! Plans of PostgreSQL, with the pages that they read.
 
 use common::Service;
-use database::{AnyConnection, Database, Error, Options, Pooler};
+use database::{AnyConnection, Database, Error, Options};
 use diesel::RunQueryDsl;
 use diesel::connection::SimpleConnection;
 use serde_json::Value;
 
-use crate::App;
+use crate::{App, options};
 
 /// A plan and what its execution read.
 #[derive(Debug)]
@@ -27,14 +27,7 @@ impl App {
     /// Executes a recorded statement on PostgreSQL again: with the plan that the service keeps for all values, and with
     /// one for the recorded values.
     pub async fn executed_plans<S: Service>(&self, statement: &str) -> [ExecutedPlan; 2] {
-        let options = Options {
-            url: self.database.url.clone().into(),
-            schema: S::NAME,
-            pool_size: 1,
-            pooler: Pooler::None,
-            migrate: false,
-            wait_timeout: std::time::Duration::from_secs(5),
-        };
+        let options = Options { migrate: false, ..options(&self.database.url, S::NAME) };
         let db = Database::open(options, Vec::new).await.unwrap();
         let (sql, values) = statement.split_once(" -- binds: ").expect("a recorded statement");
         let (sql, values) = (sql.to_owned(), literals(values));

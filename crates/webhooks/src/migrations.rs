@@ -1,10 +1,11 @@
 //! The migrations of the tables of webhooks.
 
 use database::{DistributedTable, Distribution, EmbeddedMigrations, Migrations};
-use diesel_migrations::embed_migrations;
+use include_dir::include_dir;
 
-const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
-const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
+const SQLITE: EmbeddedMigrations = EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/migrations/sqlite"));
+const POSTGRES: EmbeddedMigrations =
+    EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/migrations/postgres"));
 /// How Citus places the tables.
 const DISTRIBUTION: Distribution = Distribution {
     spread: &[DistributedTable {

@@ -23,8 +23,8 @@ use common::image_links::ImageLinkClient;
 use common::personal_data::RecordKind;
 use common::places::PlaceClient;
 use common::{Service, ServiceContext, Verifier};
-use database::{Database, DistributedTable, Distribution, Id, Migrations};
-use diesel_migrations::{EmbeddedMigrations, embed_migrations};
+use database::{Database, DistributedTable, Distribution, EmbeddedMigrations, Id, Migrations};
+use include_dir::include_dir;
 use serde_json::Value;
 use utoipa_actix_web::service_config::ServiceConfig;
 use webhooks::Webhooks;
@@ -36,8 +36,9 @@ use saved_searches::{Matcher, ParameterRules};
 
 pub use config::Settings;
 
-const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
-const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
+const SQLITE: EmbeddedMigrations = EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/migrations/sqlite"));
+const POSTGRES: EmbeddedMigrations =
+    EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/migrations/postgres"));
 /// How Citus places the tables.
 const DISTRIBUTION: Distribution = Distribution {
     spread: &[

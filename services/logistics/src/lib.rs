@@ -20,16 +20,17 @@ use common::cli::Checks;
 use common::files::{FileClient, Shares};
 use common::personal_data::RecordKind;
 use common::{Service, ServiceContext, Verifier};
-use database::{Database, DistributedTable, Distribution, Migrations};
-use diesel_migrations::{EmbeddedMigrations, embed_migrations};
+use database::{Database, DistributedTable, Distribution, EmbeddedMigrations, Migrations};
+use include_dir::include_dir;
 use serde_json::Value;
 use utoipa_actix_web::service_config::ServiceConfig;
 use webhooks::Webhooks;
 
 pub use config::{Settings, ToleranceAction};
 
-const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
-const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
+const SQLITE: EmbeddedMigrations = EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/migrations/sqlite"));
+const POSTGRES: EmbeddedMigrations =
+    EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/migrations/postgres"));
 /// How Citus places the tables.
 const DISTRIBUTION: Distribution = Distribution {
     spread: &[

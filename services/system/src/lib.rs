@@ -20,7 +20,7 @@ use common::cli::Checks;
 use common::personal_data::RecordKind;
 use common::{Service, ServiceContext, TenantLimits, Verifier};
 use database::{Database, DistributedTable, Distribution, EmbeddedMigrations, Migrations};
-use diesel_migrations::embed_migrations;
+use include_dir::include_dir;
 use utoipa_actix_web::scope::scope;
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -36,8 +36,9 @@ use files::scan::Scanner;
 use files::sweep;
 use places::Places;
 
-const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
-const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
+const SQLITE: EmbeddedMigrations = EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/migrations/sqlite"));
+const POSTGRES: EmbeddedMigrations =
+    EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/migrations/postgres"));
 /// How Citus places the tables.
 const DISTRIBUTION: Distribution = Distribution {
     spread: &[DistributedTable { name: "files", column: "id", primary_key: None, is_joined: true }],

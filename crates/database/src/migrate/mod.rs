@@ -1,23 +1,29 @@
 //! Migrations. They run under a lock, so replicas that start at the same time apply each one once.
 
+mod embedded;
 mod postgres;
+mod script;
 
 use std::collections::BTreeSet;
 
 use diesel::RunQueryDsl;
 use diesel::connection::{AnsiTransactionManager, SimpleConnection, TransactionManager};
 use diesel::dsl::sql;
-use diesel::migration::{Migration, MigrationSource};
+use diesel::migration::Migration;
 use diesel::pg::Pg;
 use diesel::prelude::QueryDsl;
 use diesel::sql_types::Bool;
 use diesel::sqlite::Sqlite;
-use diesel_migrations::{EmbeddedMigrations, MigrationHarness};
+use diesel_migrations::MigrationHarness;
 use secrecy::ExposeSecret;
 
+use self::embedded::EmbeddedMigration;
 use crate::connection::{self, SqliteMode};
 use crate::distribution::Distribution;
 use crate::{DatabaseUrl, Error, Options};
+
+pub use self::embedded::EmbeddedMigrations;
+pub use self::script::statements;
 
 /// The same migrations for each database, embedded in the binary.
 pub struct Migrations {
@@ -113,12 +119,16 @@ fn migration_error(failure: &str, reason: Box<dyn std::error::Error + Send + Syn
 /// be applied and never run.
 fn collect<DB: diesel::backend::Backend>(
     sources: impl Iterator<Item = (EmbeddedMigrations, bool)>,
-) -> Result<Vec<KnownMigration<DB>>, Error> {
+) -> Result<Vec<KnownMigration<DB>>, Error>
+where
+    EmbeddedMigration: Migration<DB>,
+{
     let (mut all, mut versions) = (Vec::new(), BTreeSet::new());
     for (source, shared) in sources {
-        let migrations: Vec<Box<dyn Migration<DB>>> =
-            source.migrations().map_err(|e| migration_error("the embedded migrations cannot be read", e))?;
-        for migration in migrations {
+        let migrations = source.list::<DB>();
+        for migration in
+            migrations.map_err(|e| migration_error("the embedded migrations cannot be read", e))?
+        {
             if !versions.insert(migration.name().version().as_owned()) {
                 return Err(Error::Setup(format!("two migrations have the version of {}", migration.name())));
             }

@@ -2,6 +2,7 @@
 
 use diesel::{Connection, ConnectionError, PgConnection};
 
+use crate::url::add_parameter;
 use crate::{DatabaseUrl, Error};
 
 /// Connects to PostgreSQL with a timeout of 5 s, or of 2 s for each of several hosts. Sends no statement yet.
@@ -57,12 +58,7 @@ fn unresolved_hosts(reason: &str) -> Vec<&str> {
 /// Adds parameters that the URL does not have.
 fn with_defaults(url: &str, hosts: usize) -> String {
     let mut url = url.to_owned();
-    let mut add = |name: &str, value: &str| {
-        if !url.contains(name) {
-            url.push(if url.contains('?') { '&' } else { '?' });
-            url.extend([name, "=", value]);
-        }
-    };
+    let mut add = |name, value| add_parameter(&mut url, name, value);
     add("tcp_user_timeout", "10000");
     add("keepalives_idle", "30");
     add("keepalives_interval", "5");

@@ -2,17 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-use database::{Database, Error, Migrations};
+use database::{Database, EmbeddedMigrations, Error, Migrations};
 use diesel::prelude::*;
-use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use futures_util::future::join_all;
+use include_dir::include_dir;
 use testkit::{Backend, TestDatabase};
 
 use crate::support::{add, migrations, names, options};
 
 pub(crate) fn with_broken() -> Vec<Migrations> {
-    const SQLITE: EmbeddedMigrations = embed_migrations!("tests/broken/sqlite");
-    const POSTGRES: EmbeddedMigrations = embed_migrations!("tests/broken/postgres");
+    const SQLITE: EmbeddedMigrations =
+        EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/tests/broken/sqlite"));
+    const POSTGRES: EmbeddedMigrations =
+        EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/tests/broken/postgres"));
     migrations()
         .into_iter()
         .chain([Migrations {

@@ -2,9 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use database::{Amount, AnyConnection, Database, Error, Id, Json, Migrations, Options, Pooler, Timestamp};
+use database::{
+    Amount, AnyConnection, Database, EmbeddedMigrations, Error, Id, Json, Migrations, Options, Timestamp,
+};
 use diesel::prelude::*;
-use diesel_migrations::{EmbeddedMigrations, embed_migrations};
+use include_dir::include_dir;
 use testkit::{Backend, TestDatabase};
 
 diesel::table! {
@@ -43,8 +45,10 @@ impl Thing {
 }
 
 pub(crate) fn migrations() -> Vec<Migrations> {
-    const SQLITE: EmbeddedMigrations = embed_migrations!("tests/migrations/sqlite");
-    const POSTGRES: EmbeddedMigrations = embed_migrations!("tests/migrations/postgres");
+    const SQLITE: EmbeddedMigrations =
+        EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/tests/migrations/sqlite"));
+    const POSTGRES: EmbeddedMigrations =
+        EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/tests/migrations/postgres"));
     vec![Migrations {
         sqlite: SQLITE,
         postgres: POSTGRES,
@@ -54,14 +58,7 @@ pub(crate) fn migrations() -> Vec<Migrations> {
 }
 
 pub(crate) fn options(url: &str) -> Options {
-    Options {
-        url: url.into(),
-        schema: "things",
-        pool_size: 4,
-        pooler: Pooler::None,
-        migrate: true,
-        wait_timeout: Duration::from_secs(5),
-    }
+    Options { pool_size: 4, ..testkit::options(url, "things") }
 }
 
 pub(crate) async fn open(backend: Backend) -> (Database, TestDatabase) {

@@ -19,6 +19,7 @@ pub use self::s3::{Ports as S3Ports, S3};
 pub use self::server::{Server, ShutdownSignals, attempt, folder};
 use crate::environment::{Environment, TEST_CITUS_WORKER, TEST_SERVERS};
 use crate::interrupt::Interrupt;
+use crate::memory_folder;
 
 /// The running servers. They end and their data is removed when this is dropped.
 #[derive(Debug)]
@@ -109,6 +110,7 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
 
 /// Runs the servers until Ctrl-C and prints the variables for tests. With `citus`, PostgreSQL has that extension.
 pub fn run(citus: bool, stop: &Interrupt) -> Result<()> {
+    memory_folder::use_memory();
     let mut servers = if citus { Servers::start_with_citus(stop)? } else { Servers::start(stop)? };
     for (name, value) in servers.environment() {
         println!("export {name}='{value}'");

@@ -48,6 +48,11 @@ impl Server {
         self.folder.path()
     }
 
+    /// The file of its output.
+    pub fn log_file(&self) -> PathBuf {
+        log_file(self.folder.path())
+    }
+
     /// The id of its process.
     pub fn pid(&self) -> u32 {
         self.child.id()
@@ -100,7 +105,7 @@ impl Server {
 
     /// The end of its log, for an error message.
     fn log(&self) -> String {
-        let text = fs::read_to_string(log_file(self.folder.path())).unwrap_or_default();
+        let text = fs::read_to_string(self.log_file()).unwrap_or_default();
         let lines: Vec<&str> = text.lines().collect();
         format!("its log ends:\n{}", lines[lines.len().saturating_sub(LOG_LINES)..].join("\n"))
     }

@@ -176,23 +176,14 @@ fn erase_deliveries(c: &mut AnyConnection, erasure: &Erasure) -> Result<usize, E
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use database::{Database, Options, Pooler};
+    use database::Database;
     use testkit::TestDatabase;
 
     use super::*;
     use crate::outbox::Status;
 
     async fn open(test: &TestDatabase) -> Database {
-        let options = Options {
-            url: test.url.as_str().into(),
-            schema: "webhooks",
-            pool_size: 2,
-            pooler: Pooler::None,
-            migrate: true,
-            wait_timeout: Duration::from_secs(5),
-        };
+        let options = testkit::options(&test.url, "webhooks");
         Database::open(options, || vec![crate::migrations()]).await.unwrap()
     }
 

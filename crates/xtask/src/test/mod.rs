@@ -3,6 +3,7 @@
 mod stages;
 
 use std::process::{Command, Stdio};
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -10,7 +11,7 @@ use stack::checkout::SERVICES;
 use stack::databases::Databases;
 use stack::interrupt::Interrupt;
 use stack::servers::{S3, Servers, has_citus};
-use stack::{checkout, ports, process, programs, tools};
+use stack::{checkout, memory_folder, ports, process, programs, tools};
 
 use self::stages::{Stage, Stages, compiler_version, succeed};
 use crate::cli::{BackendArgs, TestArgs, TestScope};
@@ -42,8 +43,8 @@ const SUITES: [(&str, [&str; 4]); 2] = [
     ("tests of services", ["--workspace", "--no-fail-fast", "--lib", "--test=it"]),
     ("doc tests", ["--workspace", "--no-fail-fast", "--doc", "--quiet"]),
 ];
-/// Arguments of the tests on Citus: those that use PostgreSQL, except those of the plans of a single server, and of
-/// migrations that were applied before Citus was supported.
+/// Arguments of the tests on Citus: those that use PostgreSQL, except those of the plans of a single server and those
+/// with a standby, which have servers of their own.
 const CITUS_SUITE: [&str; 13] = [
     "--workspace",
     "--no-fail-fast",
@@ -57,16 +58,20 @@ const CITUS_SUITE: [&str; 13] = [
     "--skip",
     "list_plans",
     "--skip",
-    "upgrade::",
+    "standby::",
 ];
 /// The packages that cargo-nextest runs. The stage `tidy` runs tests/structure.
 const NEXTEST: [&str; 5] = ["bench", "journeys", "limits", "trials", "xtask"];
+
+/// Lowest number of tests that `cargo test` runs at once. Many wait for time limits.
+const MIN_THREADS: usize = 4;
 
 /// Timeout of `docker info`.
 const DOCKER_INFO_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Runs all stages, the quick ones, or `cargo test` with arguments.
 pub fn run(args: &TestArgs, interrupt: &Interrupt) -> Result<()> {
+    memory_folder::use_memory();
     if !args.args.is_empty() {
         let mut servers = Servers::start(interrupt)?;
         return cargo_test(&args.args, &mut servers, interrupt);
@@ -174,7 +179,7 @@ fn all_tests(stages: &mut Stages<'_>, servers: &mut Servers) -> Result<()> {
     };
     let run = || {
         let mut command = nextest()?;
-        command.args(["-E", &filter]).envs(servers.environment());
+        command.args(["-E", &filter]);
         succeed_with(&mut command, servers, interrupt)
     };
     stages.run(&tests, run).map(drop)
@@ -210,12 +215,14 @@ fn nextest() -> Result<Command> {
 
 fn cargo_test(args: &[String], servers: &mut Servers, interrupt: &Interrupt) -> Result<()> {
     let mut command = checkout::cargo();
-    command.args(["test", "--locked"]).args(args).envs(servers.environment());
+    let threads = available_parallelism().map_or(MIN_THREADS, |cores| MIN_THREADS.max(cores.get()));
+    command.args(["test", "--locked"]).args(args).env("RUST_TEST_THREADS", threads.to_string());
     succeed_with(&mut command, servers, interrupt)
 }
 
-/// Runs a command and fails if it does or if a server ends.
+/// Runs tests on these servers. Fails if the command does or if a server ends.
 fn succeed_with(command: &mut Command, servers: &mut Servers, interrupt: &Interrupt) -> Result<()> {
+    command.envs(servers.environment()).envs([memory_folder::variable()]);
     let status = process::run_while(command, interrupt, || servers.check())?;
     ensure!(status.success(), "tests failed ({status}); their messages are above");
     Ok(())

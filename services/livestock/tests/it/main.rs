@@ -31,6 +31,7 @@ mod revisions;
 mod sample;
 mod saved_searches;
 mod sharing;
+mod standby;
 mod text_plans;
 mod text_search;
 mod texts;

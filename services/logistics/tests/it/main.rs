@@ -41,6 +41,7 @@ mod revisions;
 mod search;
 mod search_csv;
 mod search_model;
+mod standby;
 mod webhooks;
 mod xlsx_export;
 

@@ -10,7 +10,7 @@ mod target;
 use std::fmt::Write;
 
 pub use self::figures::Figures;
-pub use self::nodes::NodeRow;
+pub use self::nodes::{NodeRow, PlanRow};
 pub use self::plot::{COST_BY_ROWS, LATENCY_BY_CLIENTS};
 pub use self::target::Target;
 
@@ -55,6 +55,8 @@ pub struct Report {
     pub metrics: Vec<Metric>,
     /// The work of each server of a cluster.
     pub nodes: Vec<NodeRow>,
+    /// What the statements of operations ask of a cluster.
+    pub plans: Vec<PlanRow>,
     /// Failures, and baselines that are missing.
     pub notes: Vec<String>,
     /// Figures that have targets, and plots.
@@ -79,6 +81,7 @@ impl Report {
             let _ = writeln!(text, "| {name} | {value:.1} {unit} | {target} | {met} |");
         }
         text += &nodes::markdown(&self.nodes);
+        text += &nodes::plans_markdown(&self.plans);
         if !self.notes.is_empty() {
             text += "\n";
         }
@@ -165,6 +168,7 @@ mod tests {
         let metric = Metric { name: "start".into(), value: 40.0, max: Some(50.0), unit: "ms" };
         let report = Report {
             nodes: Vec::new(),
+            plans: Vec::new(),
             results: vec![result],
             metrics: vec![metric],
             notes: vec!["a note".into()],

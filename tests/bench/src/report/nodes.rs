@@ -1,4 +1,4 @@
-//! The work of each server of a cluster, for each request.
+//! The work of each server of a cluster for each request, and the parts of tables that its statements ask.
 
 use std::fmt::{self, Write};
 
@@ -50,6 +50,29 @@ impl fmt::Display for NodeRow {
             f64::max(coordinator[2], max[2]),
         )
     }
+}
+
+/// A kind of statement of an operation.
+#[derive(Debug)]
+pub struct PlanRow {
+    /// Name of the operation.
+    pub operation: &'static str,
+    /// The verb and the first table.
+    pub statement: String,
+    /// The number of parts of tables that it asks, of each scan, or `coordinator`.
+    pub parts: String,
+}
+
+/// Renders the statements of operations.
+pub fn plans_markdown(rows: &[PlanRow]) -> String {
+    let mut text = String::new();
+    if !rows.is_empty() {
+        text += "\n| Operation | statement | parts (EXPLAIN: Task Count) |\n|---|---|---|\n";
+    }
+    for PlanRow { operation, statement, parts } in rows {
+        let _ = writeln!(text, "| {operation} | {statement} | {parts} |");
+    }
+    text
 }
 
 /// Renders the rows, those of one operation side by side.

@@ -1,4 +1,4 @@
-//! A worker of Citus stops and is killed, with all three services over a coordinator and two workers.
+//! A worker or the coordinator of Citus fails, with all three services over a coordinator and two workers.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use rustix::process::Signal;
 use stack::checkout::SERVICES;
 use stack::environment::variables;
-use stack::servers::{CitusCluster, has_citus};
+use stack::servers::{CitusCluster, Cluster, has_citus};
 use stack::trial::Trial;
 
 use super::fault::Fault;
@@ -17,11 +17,13 @@ use crate::traffic::Target;
 const SETTINGS: [&str; 2] = ["synchronous_commit=on", "citus.shard_count=8"];
 /// Limit of a response that waits for a server that does not respond.
 const RESPONSE_LIMIT: Duration = Duration::from_secs(20);
+/// Time of the longer fault.
+const LONG: Duration = Duration::from_secs(8);
 
-/// Runs all faults of a worker, or in the short form one.
+/// Runs all faults, or in the short form two.
 pub fn run(trial: &Trial<'_>) -> Result<()> {
     if !has_citus(&trial.databases, &trial.servers.postgres_url())? {
-        trial.not_tried("a worker of Citus fails", "PostgreSQL here has no extension citus");
+        trial.not_tried("a server of Citus fails", "PostgreSQL here has no extension citus");
         return Ok(());
     }
     let mut cluster = CitusCluster::start(trial.servers.programs(), &SETTINGS, trial.stop)?;
@@ -33,7 +35,7 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     };
     let targets = SERVICES.into_iter().map(start).collect::<Result<Vec<_>>>()?;
     let cluster = RefCell::new(cluster);
-    let result = fail_worker(trial, &targets, &cluster);
+    let result = fail_servers(trial, &targets, &cluster);
     // All at once: dropping them would stop one after the other.
     for target in &targets {
         target.service.signal(Signal::TERM);
@@ -41,17 +43,26 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     result
 }
 
-fn fail_worker(trial: &Trial<'_>, targets: &[Target], cluster: &RefCell<CitusCluster>) -> Result<()> {
-    let end = |signal| cluster.borrow_mut().workers[0].server.end(signal);
-    let start = || cluster.borrow_mut().workers[0].start_again(&[], trial.stop);
+/// Returns one of the servers.
+type Choose = fn(&mut CitusCluster) -> &mut Cluster;
+
+fn fail_servers(trial: &Trial<'_>, targets: &[Target], cluster: &RefCell<CitusCluster>) -> Result<()> {
     let fault = |name| {
         let fault = Fault::new(trial, name, targets.iter().collect());
         fault.responses_within(RESPONSE_LIMIT).refusing()
     };
-    fault("a worker of Citus killed (-9), started").run(|| end(Signal::KILL), start)?;
+    let run = |fault: Fault<'_>, choose: Choose, signal| {
+        let end = || choose(&mut cluster.borrow_mut()).end(signal);
+        let start = || choose(&mut cluster.borrow_mut()).start_again(&[], trial.stop);
+        fault.run(end, start)
+    };
+    let (worker, coordinator): (Choose, Choose) =
+        (|cluster| &mut cluster.workers[0], |cluster| &mut cluster.coordinator);
+    run(fault("a worker of Citus killed (-9), started"), worker, Signal::KILL)?;
+    let killed = fault("the coordinator of Citus killed (-9), started").shown_as("database");
+    run(killed, coordinator, Signal::KILL)?;
     if !trial.short {
-        let long = Duration::from_secs(8);
-        fault("a worker of Citus stopped, started").lasting(long).run(|| end(Signal::INT), start)?;
+        run(fault("a worker of Citus stopped, started").lasting(LONG), worker, Signal::INT)?;
     }
     let pending = cluster
         .borrow()

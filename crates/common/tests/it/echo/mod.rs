@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use actix_web::web::Data;
 use common::personal_data::RecordKind;
 use common::{Config, Service, ServiceContext};
-use database::{Database, Migrations};
-use diesel_migrations::{EmbeddedMigrations, embed_migrations};
+use database::{Database, EmbeddedMigrations, Migrations};
+use include_dir::include_dir;
 use testkit::{App, Backend, TestDatabase};
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -28,8 +28,10 @@ impl Service for Echo {
     type Settings = ();
 
     fn migrations() -> Migrations {
-        const SQLITE: EmbeddedMigrations = embed_migrations!("tests/migrations/sqlite");
-        const POSTGRES: EmbeddedMigrations = embed_migrations!("tests/migrations/postgres");
+        const SQLITE: EmbeddedMigrations =
+            EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/tests/migrations/sqlite"));
+        const POSTGRES: EmbeddedMigrations =
+            EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/tests/migrations/postgres"));
         Migrations {
             sqlite: SQLITE,
             postgres: POSTGRES,

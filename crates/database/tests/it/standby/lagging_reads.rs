@@ -6,11 +6,10 @@ use database::{AnyConnection, Database, Error, StandbyOptions};
 use diesel::RunQueryDsl;
 use diesel::dsl::sql;
 use diesel::sql_types::{BigInt, Bool};
-use testkit::{Backend, TestDatabase, block_on};
+use testkit::{Backend, PostgresServer, TestDatabase, block_on};
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
-use super::cluster::Cluster;
 use crate::support::{add, migrations, options};
 
 const MAX_LAG: Duration = Duration::from_millis(1_500);
@@ -18,22 +17,27 @@ const MAX_LAG: Duration = Duration::from_millis(1_500);
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Starts a primary and a standby that replicates asynchronously, and opens the database with it.
-async fn open() -> (Database, Cluster, Cluster) {
+async fn open() -> (Database, PostgresServer, PostgresServer) {
     let started = spawn_blocking(|| {
-        let primary = Cluster::primary();
+        let primary = PostgresServer::primary();
         let standby = primary.standby();
         (primary, standby)
     });
     let (primary, standby) = started.await.unwrap();
     let options = options(&primary.url());
     let db = Database::open(options.clone(), migrations).await.unwrap();
-    let standby_options = StandbyOptions { url: standby.url().into(), max_lag: MAX_LAG };
+    // Which of the servers is the standby may change, so operators name all.
+    let url = format!("postgres://postgres@127.0.0.1:{},127.0.0.1:{}/postgres", primary.port, standby.port);
+    let standby_options = StandbyOptions { url: url.into(), max_lag: MAX_LAG };
     db.follow_standby(&options, standby_options).unwrap();
     (db, primary, standby)
 }
 
 /// Runs a closure with a server on another thread, and returns the server.
-async fn with(mut server: Cluster, f: impl FnOnce(&mut Cluster) + Send + 'static) -> Cluster {
+async fn with(
+    mut server: PostgresServer,
+    f: impl FnOnce(&mut PostgresServer) + Send + 'static,
+) -> PostgresServer {
     let run = move || {
         f(&mut server);
         server
@@ -96,7 +100,7 @@ fn reads_continue_without_the_standby() {
         let (db, _primary, standby) = open().await;
         wait_until_read_by(&db, true).await;
         add(&db, "first").await.unwrap();
-        let _standby = with(standby, Cluster::stop).await;
+        let _standby = with(standby, PostgresServer::stop).await;
         for _ in 0..20 {
             read(&db).await;
             sleep(Duration::from_millis(20)).await;
@@ -128,7 +132,7 @@ fn the_check_refuses_a_server_that_is_not_a_standby() {
     block_on(async {
         let (db, primary, standby) = open().await;
         wait_until_read_by(&db, true).await;
-        let check = |server: &Cluster| {
+        let check = |server: &PostgresServer| {
             let options = options(&primary.url());
             let url = server.url().into();
             Database::check_standby(&options, &StandbyOptions { url, max_lag: MAX_LAG })

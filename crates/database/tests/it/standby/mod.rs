@@ -1,6 +1,5 @@
 //! A URL with several hosts: a primary, a standby and a promotion.
 
-mod cluster;
 mod lagging_reads;
 
 use std::sync::Arc;
@@ -8,11 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use database::{Database, Error, Options};
-use testkit::block_on;
+use testkit::{PostgresServer, block_on};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
-use self::cluster::Cluster;
 use crate::support::{add, migrations, names, options};
 
 /// Longest time without writes after a promotion: the longest pause of the pool between two attempts to connect, and
@@ -20,9 +18,9 @@ use crate::support::{add, migrations, names, options};
 const MAX_RECOVERY: Duration = Duration::from_secs(10);
 
 /// Starts a primary and a standby. The primary commits only what the standby has, too.
-async fn start_servers() -> (Cluster, Cluster) {
+async fn start_servers() -> (PostgresServer, PostgresServer) {
     let started = spawn_blocking(|| {
-        let primary = Cluster::primary();
+        let primary = PostgresServer::primary();
         let standby = primary.standby();
         primary.execute("ALTER SYSTEM SET synchronous_standby_names = '*'");
         primary.execute("SELECT pg_reload_conf()");
@@ -32,7 +30,7 @@ async fn start_servers() -> (Cluster, Cluster) {
 }
 
 /// Returns options with the URL of both servers. The standby comes first, so each connection asks it and goes on.
-fn of_both(primary: &Cluster, standby: &Cluster) -> Options {
+fn of_both(primary: &PostgresServer, standby: &PostgresServer) -> Options {
     let url = format!(
         "postgres://postgres:secret@127.0.0.1:{},127.0.0.1:{}/postgres?target_session_attrs=read-write",
         standby.port, primary.port

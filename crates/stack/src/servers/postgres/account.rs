@@ -50,7 +50,7 @@ impl Account {
     pub fn folder(self) -> Result<TempDir> {
         let private = Permissions::from_mode(0o700);
         let mut tried = Vec::new();
-        for base in [std::env::temp_dir(), PathBuf::from("/tmp"), PathBuf::from("/var/tmp")] {
+        for base in [tempfile::env::temp_dir(), PathBuf::from("/tmp"), PathBuf::from("/var/tmp")] {
             if let Ok(folder) = tempfile::Builder::new()
                 .prefix("drover-postgres-")
                 .permissions(private.clone())

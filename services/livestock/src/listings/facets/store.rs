@@ -214,7 +214,7 @@ pub(crate) fn with_all_words(
 
 #[cfg(test)]
 mod tests {
-    use database::{Database, Options, Pooler};
+    use database::Database;
     use diesel::dsl::sql;
     use testkit::{Backend, TestDatabase, block_on};
 
@@ -224,14 +224,7 @@ mod tests {
     fn low_bits_become_ids_below_and_above_the_next() {
         block_on(async {
             let test = TestDatabase::empty(Backend::Postgres).await;
-            let options = Options {
-                url: test.url.as_str().into(),
-                schema: "livestock",
-                pool_size: 1,
-                pooler: Pooler::None,
-                migrate: true,
-                wait_timeout: std::time::Duration::from_secs(5),
-            };
+            let options = testkit::options(&test.url, "livestock");
             let db = Database::open(options, Vec::new).await.unwrap();
             let era = 1_i64 << 32;
             for (next, id, whole) in [

@@ -9,6 +9,7 @@ use rustix::process::Signal;
 use stack::servers::{CitusCluster, Programs};
 use stack::service::ServiceProcess;
 
+use super::operations::Operation;
 use crate::datasets;
 use crate::environment::BenchEnvironment;
 
@@ -70,7 +71,13 @@ impl Services {
         self.restart(env)
     }
 
-    fn restart(&mut self, env: &BenchEnvironment) -> Result<()> {
+    /// The service of an operation.
+    pub fn of(&self, operation: &Operation) -> &ServiceProcess {
+        if operation.service == self.logistics.name { &self.logistics } else { &self.livestock }
+    }
+
+    /// Starts the services again and waits until they are ready.
+    pub fn restart(&mut self, env: &BenchEnvironment) -> Result<()> {
         for service in [&mut self.logistics, &mut self.livestock] {
             service.signal(Signal::TERM);
             service.wait_ended(Duration::from_secs(35))?;

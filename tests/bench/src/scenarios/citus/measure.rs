@@ -1,5 +1,6 @@
 //! The measurement of one operation.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use anyhow::Result;
@@ -16,19 +17,10 @@ use crate::report::NodeRow;
 
 /// Measures an operation.
 pub fn measure(services: &Services, env: &BenchEnvironment, operation: &Operation) -> Result<NodeRow> {
-    let service = match operation.service {
-        "logistics" => &services.logistics,
-        _ => &services.livestock,
-    };
+    let service = services.of(operation);
     let counters = Counters::reset(&services.cluster)?;
     let service_cpu = process_stats::cpu_us(service.pid())?;
-    let (count, rate, p50_us) = match &operation.work {
-        Work::Requests(requests, clients) => {
-            let run = requests.send(&service.url(""), *clients, env.seconds)?;
-            (run.requests, run.rate(), run.p50_us)
-        }
-        Work::Batch(rows) => import(services, *rows)?,
-    };
+    let (count, rate, p50_us) = perform(services, operation, env.seconds)?;
     let service_cpu = process_stats::cpu_us(service.pid())? - service_cpu;
     let servers = counters.read()?.into_iter().map(|work| [work.cpu_us, work.statements, work.pages]);
     let per_request = servers.map(|work| work.map(|sum| sum / count)).collect();
@@ -42,9 +34,23 @@ pub fn measure(services: &Services, env: &BenchEnvironment, operation: &Operatio
     })
 }
 
+/// Does the work of an operation with its service, for some seconds unless it is a batch. Returns the number of
+/// requests, requests per second and the median of their microseconds.
+pub fn perform(services: &Services, operation: &Operation, seconds: u64) -> Result<(f64, f64, f64)> {
+    match &operation.work {
+        Work::Requests(requests, clients) => {
+            let run = requests.send(&services.of(operation).url(""), *clients, seconds)?;
+            Ok((run.requests, run.rate(), run.p50_us))
+        }
+        Work::Batch(rows) => import(services, *rows),
+    }
+}
+
 /// Imports a batch and returns its rows, rows per second and microseconds.
 fn import(services: &Services, rows: usize) -> Result<(f64, f64, f64)> {
-    let first = 100_000_000 + 1_000_000 * services.cluster.workers.len();
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    // Each import has references of its own.
+    let first = 100_000_000 + 1_000_000 * COUNT.fetch_add(1, Ordering::Relaxed);
     let csv = csv_batch(&mut Random(SEED), first, rows);
     let started = Instant::now();
     datasets::loads::import(&services.logistics, &services.logistics.token(None), csv)?;

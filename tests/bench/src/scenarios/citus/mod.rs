@@ -6,6 +6,7 @@ mod cluster;
 mod counters;
 mod measure;
 mod operations;
+mod plans;
 
 use anyhow::Result;
 use stack::databases::Databases;
@@ -36,6 +37,7 @@ pub fn run(env: &BenchEnvironment) -> Result<()> {
         measure_all(env, &services, &operations)?;
     }
     env.add_note(services.rows_per_worker()?);
+    plans::report(env, &mut services, &operations)?;
     Ok(())
 }
 

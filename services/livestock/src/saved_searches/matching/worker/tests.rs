@@ -1,7 +1,7 @@
 //! Rounds of the matcher one by one, on both databases.
 
 use common::Service;
-use database::{Options, Pooler};
+use database::Options;
 use serde_json::{Value, json};
 use testkit::{App, Backend, TestDatabase, User};
 
@@ -32,14 +32,7 @@ impl Fixture {
         let made = app.post("/v1/listings/cattle").by(&User::of("farm")).json(&listing).send().await.ok();
         let listing = literal(backend, made["id"].as_str().unwrap());
         let database = app.stop().await;
-        let options = Options {
-            url: database.url.clone().into(),
-            schema: Livestock::NAME,
-            pool_size: 2,
-            pooler: Pooler::None,
-            migrate: false,
-            wait_timeout: Duration::from_secs(5),
-        };
+        let options = Options { migrate: false, ..testkit::options(&database.url, Livestock::NAME) };
         let db = Database::open(options, Vec::new).await.unwrap();
         let categories = Arc::new(Categories::open(None).unwrap());
         let matcher = Matcher::new(&db, &Arc::new(ParameterRules::new(categories).unwrap()), Id::new());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::Service;
-use database::{Database, Id, Options, Pooler, Timestamp};
+use database::{Database, Id, Options, Timestamp};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -32,14 +32,7 @@ impl Fixture {
     async fn start(backend: Backend) -> Self {
         let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
         let app = App::start::<Livestock>(backend, settings).await;
-        let options = Options {
-            url: app.database.url.clone().into(),
-            schema: Livestock::NAME,
-            pool_size: 2,
-            pooler: Pooler::None,
-            migrate: false,
-            wait_timeout: Duration::from_secs(5),
-        };
+        let options = Options { migrate: false, ..testkit::options(&app.database.url, Livestock::NAME) };
         let db = Database::open(options, Vec::new).await.unwrap();
         Self { app, db, schema: if backend == Backend::Postgres { "livestock." } else { "" } }
     }

@@ -1,4 +1,4 @@
-//! PostgreSQL servers of a test: a primary and its standby.
+//! PostgreSQL servers that belong to one test: a primary and its standby.
 
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
@@ -8,27 +8,30 @@ use std::time::{Duration, Instant};
 
 use diesel::{Connection, PgConnection};
 
+use crate::execute;
+
 /// Settings of both servers. Nothing survives a power cut.
 const SETTINGS: [&str; 4] =
     ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "max_connections=50"];
 
 /// A PostgreSQL server on a free port of 127.0.0.1 that trusts every client, ended when this is dropped.
-pub(crate) struct Cluster {
-    pub(crate) port: u16,
+pub struct PostgresServer {
+    /// The port.
+    pub port: u16,
     directory: tempfile::TempDir,
     /// User and group that the server runs as. It refuses root.
     account: Option<(u32, u32)>,
     child: Child,
 }
 
-impl Cluster {
+impl PostgresServer {
     /// Creates and starts a primary.
-    pub(crate) fn primary() -> Self {
+    pub fn primary() -> Self {
         Self::start(&["initdb", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--no-sync"])
     }
 
     /// Copies this server and starts the copy as its standby.
-    pub(crate) fn standby(&self) -> Self {
+    pub fn standby(&self) -> Self {
         let port = self.port.to_string();
         Self::start(&[
             "pg_basebackup",
@@ -42,7 +45,7 @@ impl Cluster {
     }
 
     /// Creates a data folder by a command and starts a server with it.
-    fn start(command: &[&str]) -> Self {
+    fn start(creation: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let folder = directory.path();
         let is_root = folder.metadata().unwrap().uid() == 0;
@@ -50,43 +53,43 @@ impl Cluster {
         if let Some((user, group)) = account {
             chown(folder, Some(user), Some(group)).unwrap();
         }
-        succeed(as_account(command[0], account, folder).args(&command[1..]).args(["--pgdata", "data"]));
+        succeed(as_account(creation[0], account, folder).args(&creation[1..]).args(["--pgdata", "data"]));
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         drop(listener);
-        let mut server = as_account("postgres", account, folder);
-        server.args(["-D", "data", "-p", &port.to_string()]);
+        let mut command = as_account("postgres", account, folder);
+        command.args(["-D", "data", "-p", &port.to_string()]);
         for setting in SETTINGS {
-            server.args(["-c", setting]);
+            command.args(["-c", setting]);
         }
         let log = std::fs::File::create(folder.join("log")).unwrap();
-        let child = server.stdout(Stdio::null()).stderr(log).spawn().unwrap();
-        let cluster = Self { port, directory, account, child };
+        let child = command.stdout(Stdio::null()).stderr(log).spawn().unwrap();
+        let server = Self { port, directory, account, child };
         let begun = Instant::now();
-        while PgConnection::establish(&cluster.url()).is_err() {
-            assert!(begun.elapsed() < Duration::from_secs(30), "{}", cluster.log());
+        while PgConnection::establish(&server.url()).is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(30), "{}", server.log());
             std::thread::sleep(Duration::from_millis(20));
         }
-        cluster
+        server
     }
 
     /// Returns the URL of this server alone.
-    pub(crate) fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
     /// Executes one statement.
-    pub(crate) fn execute(&self, statement: &str) {
-        testkit::execute(&self.url(), statement);
+    pub fn execute(&self, statement: &str) {
+        execute(&self.url(), statement);
     }
 
     /// Makes a standby accept writes, and waits until it does.
-    pub(crate) fn promote(&self) {
+    pub fn promote(&self) {
         self.control(&["promote"]);
     }
 
     /// Ends the server without a checkpoint, like a crash. Its connections break.
-    pub(crate) fn stop(&mut self) {
+    pub fn stop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
             self.control(&["stop", "--mode=immediate"]);
             let _ = self.child.wait();
@@ -103,7 +106,7 @@ impl Cluster {
     }
 }
 
-impl Drop for Cluster {
+impl Drop for PostgresServer {
     fn drop(&mut self) {
         self.stop();
     }

@@ -1,0 +1,80 @@
+//! Which statements ask one part of a table and which all: the plans that `auto_explain` logs at the coordinator.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use anyhow::{Context, Result};
+
+use super::cluster::Services;
+use super::measure;
+use super::operations::Operation;
+use crate::environment::BenchEnvironment;
+use crate::report::PlanRow;
+
+/// Makes sessions that begin afterwards log the plan of each statement.
+const EXPLAIN: &str = "ALTER DATABASE drover SET session_preload_libraries = 'auto_explain'; \
+    ALTER DATABASE drover SET auto_explain.log_min_duration = 0";
+const STOP_EXPLAINING: &str = "ALTER DATABASE drover RESET session_preload_libraries; \
+    ALTER DATABASE drover RESET auto_explain.log_min_duration";
+/// Seconds of each operation.
+const SECONDS: u64 = 1;
+
+/// Runs all operations once more and reports the plans of their statements.
+pub fn report(env: &BenchEnvironment, services: &mut Services, operations: &[Operation]) -> Result<()> {
+    services.cluster.execute(EXPLAIN)?;
+    services.restart(env)?;
+    for operation in operations {
+        env.stop.check()?;
+        let log = services.cluster.coordinator.server.log_file();
+        let start = fs::metadata(&log).context("the coordinator has a log")?.len();
+        measure::perform(services, operation, SECONDS)?;
+        let text = fs::read(&log).context("the coordinator has a log")?;
+        let text = String::from_utf8_lossy(&text[usize::try_from(start)?..]).into_owned();
+        let rows = plans(&text).into_iter();
+        env.report.borrow_mut().plans.extend(rows.map(|(statement, parts)| PlanRow {
+            operation: operation.name,
+            statement,
+            parts,
+        }));
+    }
+    services.cluster.execute(STOP_EXPLAINING).map(drop)
+}
+
+/// Returns each kind of statement in a log, with the number of parts that each scan of its plan asks.
+fn plans(log: &str) -> BTreeSet<(String, String)> {
+    log.split(" plan:\n").skip(1).filter_map(plan).collect()
+}
+
+/// Returns the kind of statement and the parts of a plan that has rows of a service.
+fn plan(text: &str) -> Option<(String, String)> {
+    let mut lines = text.lines().map(str::trim_start).take_while(|line| !line.contains(" LOG: "));
+    let query = lines.next()?.strip_prefix("Query Text: ")?.replace('"', "");
+    let table = ["logistics.", "livestock."].iter().filter_map(|schema| query.find(schema)).min()?;
+    let table = query[table..].split(|c: char| !c.is_alphanumeric() && c != '_' && c != '.').next()?;
+    let parts: Vec<_> = lines.filter_map(|line| line.strip_prefix("Task Count: ")).collect();
+    let parts = if parts.is_empty() { "coordinator".to_owned() } else { parts.join(" + ") };
+    Some((format!("{} {table}", query.split(' ').next()?), parts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_have_their_parts() {
+        let log = "1 LOG:  starting\n\
+            1 LOG:  duration: 3 ms  plan:\n\tQuery Text: SELECT \"l\".\"id\" FROM \"logistics\".\"loads\" AS l\n\
+            \tSort\n\t  ->  Custom Scan (Citus Adaptive)\n\t        Task Count: 32\n\t        Tasks Shown: One of 32\n\
+            2 LOG:  duration: 3 ms  plan:\n\tQuery Text: UPDATE logistics.loads SET a = $1\n\
+            \tCustom Scan (Citus Adaptive)\n\t  Task Count: 1\n\
+            1 LOG:  duration: 1 ms  plan:\n\tQuery Text: SELECT 1 FROM logistics.webhooks\n\tSeq Scan on webhooks\n\
+            1 LOG:  duration: 1 ms  plan:\n\tQuery Text: SELECT 1\n\tResult\n";
+        let expected = [
+            ("SELECT logistics.loads", "32"),
+            ("SELECT logistics.webhooks", "coordinator"),
+            ("UPDATE logistics.loads", "1"),
+        ];
+        let expected = expected.map(|(statement, parts)| (statement.to_owned(), parts.to_owned()));
+        assert_eq!(plans(log), BTreeSet::from(expected));
+    }
+}
