@@ -68,11 +68,13 @@ pub(crate) fn prepare_distribution(c: &mut PgConnection, scope: &str) -> Result<
     Ok(())
 }
 
-/// Places the tables that Citus does not know yet. All rows stay: Citus moves them. Does nothing without Citus.
+/// Places the tables and functions that Citus does not know yet. All rows stay: Citus moves them. Does nothing without
+/// Citus.
 pub(crate) fn distribute(c: &mut PgConnection, distributions: &[Distribution]) -> Result<(), Error> {
     if !is_spread() {
         return Ok(());
     }
+    distribute_functions(c)?;
     for name in distributions.iter().flat_map(|distribution| distribution.copied) {
         if !is_placed(c, name)? {
             c.batch_execute(&format!("SELECT create_reference_table('{name}')"))?;
@@ -94,6 +96,17 @@ pub(crate) fn distribute(c: &mut PgConnection, distributions: &[Distribution]) -
         ))?;
     }
     Ok(())
+}
+
+/// Copies functions that are older than the extension to all servers. Citus does that for functions of triggers, not for
+/// functions that these call.
+fn distribute_functions(c: &mut PgConnection) -> Result<(), Error> {
+    Ok(c.batch_execute(
+        "SELECT create_distributed_function(f.oid::regprocedure) FROM pg_proc f
+         WHERE f.pronamespace = current_schema()::regnamespace AND f.prokind = 'f'
+         AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = f.oid AND deptype = 'e')
+         AND NOT EXISTS (SELECT FROM pg_dist_object WHERE classid = 'pg_proc'::regclass AND objid = f.oid)",
+    )?)
 }
 
 fn is_placed(c: &mut PgConnection, table: &str) -> Result<bool, Error> {

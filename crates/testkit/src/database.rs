@@ -176,21 +176,17 @@ fn clone_template<S: Service>() -> TestDatabase {
             let options = options(&url, S::NAME);
             Database::migrate(&options, common::migrations::<S>()).expect("the migrations run");
         };
-        match citus_worker() {
-            Some(worker) if places_schemas() => {
-                // The extension cannot be in the schema.
-                execute(&url, "CREATE EXTENSION pg_trgm SCHEMA public");
-                migrate();
-                make_coordinator(&template, &worker);
+        if places_schemas() {
+            // The extension cannot be in the schema.
+            execute(&url, "CREATE EXTENSION pg_trgm SCHEMA public");
+        }
+        migrate();
+        if let Some(worker) = citus_worker() {
+            make_coordinator(&template, &worker);
+            if places_schemas() {
                 execute(&url, &format!("SELECT citus_schema_distribute('{}')", S::NAME));
             }
-            Some(worker) => {
-                make_coordinator(&template, &worker);
-                migrate();
-            }
-            None => migrate(),
-        }
-        if citus_worker().is_some() {
+            migrate();
             // Citus has connections of its own, and a database with connections cannot be cloned.
             execute_on_servers(&format!("ALTER DATABASE {template} ALLOW_CONNECTIONS false"));
             execute_on_servers(&format!(
