@@ -98,8 +98,8 @@ pub(crate) fn distribute(c: &mut PgConnection, distributions: &[Distribution]) -
     Ok(())
 }
 
-/// Copies functions that are older than the extension to all servers. Citus does that for functions of triggers, not for
-/// functions that these call.
+/// Copies functions that are older than the extension to all servers. Citus does that for functions of triggers, not
+/// for functions that these call.
 fn distribute_functions(c: &mut PgConnection) -> Result<(), Error> {
     Ok(c.batch_execute(
         "SELECT create_distributed_function(f.oid::regprocedure) FROM pg_proc f

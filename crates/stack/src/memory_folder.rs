@@ -1,5 +1,4 @@
-//! Temporary files of tests in memory: they need not survive, and PostgreSQL clones its template ten times as fast there
-//! as on many disks.
+//! Temporary files of tests in memory: they need not survive, and PostgreSQL clones a database ten times as fast there.
 
 use std::env;
 use std::path::Path;

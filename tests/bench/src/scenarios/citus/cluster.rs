@@ -9,7 +9,6 @@ use rustix::process::Signal;
 use stack::servers::{CitusCluster, Programs};
 use stack::service::ServiceProcess;
 
-use super::operations::Operation;
 use crate::datasets;
 use crate::environment::BenchEnvironment;
 
@@ -71,9 +70,9 @@ impl Services {
         self.restart(env)
     }
 
-    /// The service of an operation.
-    pub fn of(&self, operation: &Operation) -> &ServiceProcess {
-        if operation.service == self.logistics.name { &self.logistics } else { &self.livestock }
+    /// The service of a name.
+    pub fn service(&self, name: &str) -> &ServiceProcess {
+        if name == self.logistics.name { &self.logistics } else { &self.livestock }
     }
 
     /// Starts the services again and waits until they are ready.

@@ -17,7 +17,7 @@ use crate::report::NodeRow;
 
 /// Measures an operation.
 pub fn measure(services: &Services, env: &BenchEnvironment, operation: &Operation) -> Result<NodeRow> {
-    let service = services.of(operation);
+    let service = services.service(operation.service);
     let counters = Counters::reset(&services.cluster)?;
     let service_cpu = process_stats::cpu_us(service.pid())?;
     let (count, rate, p50_us) = perform(services, operation, env.seconds)?;
@@ -39,7 +39,7 @@ pub fn measure(services: &Services, env: &BenchEnvironment, operation: &Operatio
 pub fn perform(services: &Services, operation: &Operation, seconds: u64) -> Result<(f64, f64, f64)> {
     match &operation.work {
         Work::Requests(requests, clients) => {
-            let run = requests.send(&services.of(operation).url(""), *clients, seconds)?;
+            let run = requests.send(&services.service(operation.service).url(""), *clients, seconds)?;
             Ok((run.requests, run.rate(), run.p50_us))
         }
         Work::Batch(rows) => import(services, *rows),
