@@ -53,7 +53,7 @@ impl DatabaseFailure for Error {
 }
 
 /// Lower-case parts of the messages with which SQLite, PostgreSQL and Citus report temporary failures.
-const TEMPORARY_FAILURES: [&str; 19] = [
+const TEMPORARY_FAILURES: [&str; 20] = [
     "database is locked",
     "database or disk is full",
     "disk i/o error",
@@ -73,6 +73,7 @@ const TEMPORARY_FAILURES: [&str; 19] = [
     "failed to prepare transaction",
     "execution cannot recover from multiple",
     "the total number of connections on the",
+    "postmaster was shut down",
 ];
 /// Part of PostgreSQL's message when `lock_timeout` expires.
 const LOCK_TIMEOUT: &str = "lock timeout";

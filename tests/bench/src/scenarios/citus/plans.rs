@@ -45,15 +45,25 @@ fn plans(log: &str) -> BTreeSet<(String, String)> {
     log.split(" plan:\n").skip(1).filter_map(plan).collect()
 }
 
-/// Returns the kind of statement and the parts of a plan that has rows of a service.
+/// Returns the kind of statement and the parts of a plan. `None` if it reads no table of a service.
 fn plan(text: &str) -> Option<(String, String)> {
     let mut lines = text.lines().map(str::trim_start).take_while(|line| !line.contains(" LOG: "));
     let query = lines.next()?.strip_prefix("Query Text: ")?.replace('"', "");
-    let table = ["logistics.", "livestock."].iter().filter_map(|schema| query.find(schema)).min()?;
-    let table = query[table..].split(|c: char| !c.is_alphanumeric() && c != '_' && c != '.').next()?;
+    let mut words = query.split_whitespace();
+    let verb = words.next().filter(|verb| *verb != "EXPLAIN")?;
+    // An UPDATE has its table behind the verb.
+    let mut words = std::iter::once(verb).chain(words);
+    let table = loop {
+        words.find(|word| ["FROM", "INTO", "UPDATE"].contains(word))?;
+        // A query in parentheses has a table of its own.
+        let name = words.next()?;
+        if name.starts_with(|c: char| c.is_ascii_lowercase()) && !name.starts_with("pg_") {
+            break name.split(|c: char| !c.is_alphanumeric() && c != '_').next()?;
+        }
+    };
     let parts: Vec<_> = lines.filter_map(|line| line.strip_prefix("Task Count: ")).collect();
     let parts = if parts.is_empty() { "coordinator".to_owned() } else { parts.join(" + ") };
-    Some((format!("{} {table}", query.split(' ').next()?), parts))
+    Some((format!("{verb} {table}"), parts))
 }
 
 #[cfg(test)]
@@ -63,17 +73,13 @@ mod tests {
     #[test]
     fn plans_have_their_parts() {
         let log = "1 LOG:  starting\n\
-            1 LOG:  duration: 3 ms  plan:\n\tQuery Text: SELECT \"l\".\"id\" FROM \"logistics\".\"loads\" AS l\n\
+            1 LOG:  duration: 3 ms  plan:\n\tQuery Text: SELECT \"l\".\"id\" FROM (SELECT * FROM \"loads\") AS l\n\
             \tSort\n\t  ->  Custom Scan (Citus Adaptive)\n\t        Task Count: 32\n\t        Tasks Shown: One of 32\n\
-            2 LOG:  duration: 3 ms  plan:\n\tQuery Text: UPDATE logistics.loads SET a = $1\n\
+            2 LOG:  duration: 3 ms  plan:\n\tQuery Text: UPDATE loads SET a = $1\n\
             \tCustom Scan (Citus Adaptive)\n\t  Task Count: 1\n\
-            1 LOG:  duration: 1 ms  plan:\n\tQuery Text: SELECT 1 FROM logistics.webhooks\n\tSeq Scan on webhooks\n\
-            1 LOG:  duration: 1 ms  plan:\n\tQuery Text: SELECT 1\n\tResult\n";
-        let expected = [
-            ("SELECT logistics.loads", "32"),
-            ("SELECT logistics.webhooks", "coordinator"),
-            ("UPDATE logistics.loads", "1"),
-        ];
+            1 LOG:  duration: 1 ms  plan:\n\tQuery Text: SELECT 1 FROM webhooks\n\tSeq Scan on webhooks\n\
+            1 LOG:  duration: 1 ms  plan:\n\tQuery Text: SELECT 1 FROM pg_class\n\tResult\n";
+        let expected = [("SELECT loads", "32"), ("SELECT webhooks", "coordinator"), ("UPDATE loads", "1")];
         let expected = expected.map(|(statement, parts)| (statement.to_owned(), parts.to_owned()));
         assert_eq!(plans(log), BTreeSet::from(expected));
     }
