@@ -1,13 +1,13 @@
 //! Which statements ask one part of a table and which all: the plans that `auto_explain` logs at the coordinator.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::{Context, Result};
 
 use super::cluster::Services;
 use super::measure;
-use super::operations::Operation;
+use super::operations::{Operation, Work};
 use crate::environment::BenchEnvironment;
 use crate::report::PlanRow;
 
@@ -17,7 +17,9 @@ const EXPLAIN: &str = "ALTER DATABASE drover SET session_preload_libraries = 'au
 const STOP_EXPLAINING: &str = "ALTER DATABASE drover RESET session_preload_libraries; \
     ALTER DATABASE drover RESET auto_explain.log_min_duration";
 /// Seconds of each operation.
-const SECONDS: u64 = 1;
+const SECONDS: u64 = 2;
+/// Lowest number of a statement of a batch. Workers in the background have fewer.
+const MIN_OF_BATCH: f64 = 5.0;
 
 /// Runs all operations once more and reports the plans of their statements.
 pub fn report(env: &BenchEnvironment, services: &mut Services, operations: &[Operation]) -> Result<()> {
@@ -27,11 +29,13 @@ pub fn report(env: &BenchEnvironment, services: &mut Services, operations: &[Ope
         env.stop.check()?;
         let log = services.cluster.coordinator.server.log_file();
         let start = fs::metadata(&log).context("the coordinator has a log")?.len();
-        measure::perform(services, operation, SECONDS)?;
+        let (requests, ..) = measure::perform(services, operation, SECONDS)?;
         let text = fs::read(&log).context("the coordinator has a log")?;
         let text = String::from_utf8_lossy(&text[usize::try_from(start)?..]).into_owned();
-        let rows = plans(&text).into_iter();
-        env.report.borrow_mut().plans.extend(rows.map(|(statement, parts)| PlanRow {
+        // Most requests have the statement, or it is one of a worker in the background.
+        let min = if matches!(operation.work, Work::Batch(_)) { MIN_OF_BATCH } else { requests / 2.0 };
+        let rows = plans(&text).into_iter().filter(|(_, count)| f64::from(*count) >= min);
+        env.report.borrow_mut().plans.extend(rows.map(|((statement, parts), _)| PlanRow {
             operation: operation.name,
             statement,
             parts,
@@ -40,9 +44,13 @@ pub fn report(env: &BenchEnvironment, services: &mut Services, operations: &[Ope
     services.cluster.execute(STOP_EXPLAINING).map(drop)
 }
 
-/// Returns each kind of statement in a log, with the number of parts that each scan of its plan asks.
-fn plans(log: &str) -> BTreeSet<(String, String)> {
-    log.split(" plan:\n").skip(1).filter_map(plan).collect()
+/// Counts the statements in a log by their kind and the number of parts that each scan of their plan asks.
+fn plans(log: &str) -> BTreeMap<(String, String), u32> {
+    let mut counts = BTreeMap::new();
+    for plan in log.split(" plan:\n").skip(1).filter_map(plan) {
+        *counts.entry(plan).or_default() += 1;
+    }
+    counts
 }
 
 /// Returns the kind of statement and the parts of a plan. `None` if it reads no table of a service.
@@ -80,7 +88,7 @@ mod tests {
             1 LOG:  duration: 1 ms  plan:\n\tQuery Text: SELECT 1 FROM webhooks\n\tSeq Scan on webhooks\n\
             1 LOG:  duration: 1 ms  plan:\n\tQuery Text: SELECT 1 FROM pg_class\n\tResult\n";
         let expected = [("SELECT loads", "32"), ("SELECT webhooks", "coordinator"), ("UPDATE loads", "1")];
-        let expected = expected.map(|(statement, parts)| (statement.to_owned(), parts.to_owned()));
-        assert_eq!(plans(log), BTreeSet::from(expected));
+        let expected = expected.map(|(statement, parts)| ((statement.to_owned(), parts.to_owned()), 1));
+        assert_eq!(plans(log), BTreeMap::from(expected));
     }
 }
