@@ -142,8 +142,7 @@ impl Database {
         let read = pool.read(PlanMode::Custom, {
             let mut f = f.clone();
             move |c: &mut AnyConnection| {
-                // The call may have waited for a connection.
-                standby.check_lag()?;
+                standby.check_lag(c)?;
                 f(c)
             }
         });

@@ -98,12 +98,13 @@ pub(crate) fn distribute(c: &mut PgConnection, distributions: &[Distribution]) -
     Ok(())
 }
 
-/// Copies functions that are older than the extension to all servers. Citus does that for functions of triggers, not
-/// for functions that these call.
+/// Copies functions that were created before the extension to all servers. Citus copies functions of triggers itself,
+/// but not the functions that these call.
 fn distribute_functions(c: &mut PgConnection) -> Result<(), Error> {
     Ok(c.batch_execute(
         "SELECT create_distributed_function(f.oid::regprocedure) FROM pg_proc f
          WHERE f.pronamespace = current_schema()::regnamespace AND f.prokind = 'f'
+         AND pg_has_role(f.proowner, 'USAGE')
          AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = f.oid AND deptype = 'e')
          AND NOT EXISTS (SELECT FROM pg_dist_object WHERE classid = 'pg_proc'::regclass AND objid = f.oid)",
     )?)

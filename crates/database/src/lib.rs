@@ -42,7 +42,7 @@ pub use connection::{AnyConnection, MultiBackend, with_secure_delete};
 pub use database::Database;
 pub use distribution::{DistributedTable, Distribution};
 pub use error::{DatabaseFailure, Error};
-pub use migrate::{EmbeddedMigrations, Migrations, statements};
+pub use migrate::{EmbeddedMigrations, Migrations, split_statements};
 pub use options::{Options, Pooler, StandbyOptions};
 pub use types::{Amount, AmountError, Id, IdSql, Json, JsonSql, Timestamp, TimestampSql};
 pub use url::DatabaseUrl;

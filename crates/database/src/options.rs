@@ -71,7 +71,7 @@ pub(crate) fn standby_options(options: &Options, standby: &StandbyOptions) -> Re
     let several_hosts = url.hosts().len() > 1;
     let mut url = standby.url.expose_secret().to_owned();
     if several_hosts {
-        // After a promotion, one of them is the primary.
+        // They may include the primary, and a promotion exchanges them.
         add_parameter(&mut url, "target_session_attrs", "standby");
     }
     Ok(Options { url: url.into(), ..options.clone() })
@@ -86,4 +86,39 @@ pub(crate) fn parse_url(options: &Options) -> Result<DatabaseUrl, Error> {
         ));
     }
     Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the URL that the pool of a standby opens.
+    fn url_of_standby(url: &str) -> Result<String, Error> {
+        let options = Options {
+            url: "postgres://db/drover".into(),
+            schema: "things",
+            pool_size: 2,
+            pooler: Pooler::None,
+            migrate: false,
+            wait_timeout: Duration::from_secs(1),
+        };
+        let standby = StandbyOptions { url: url.into(), max_lag: Duration::from_secs(1) };
+        Ok(standby_options(&options, &standby)?.url.expose_secret().to_owned())
+    }
+
+    #[test]
+    fn several_hosts_are_asked_for_a_standby() {
+        for (url, opened) in [
+            ("postgres://a/d", "postgres://a/d"),
+            ("postgres://a,b/d", "postgres://a,b/d?target_session_attrs=standby"),
+            (
+                "postgres://a,b/d?sslmode=require",
+                "postgres://a,b/d?sslmode=require&target_session_attrs=standby",
+            ),
+            ("postgres://a,b/d?target_session_attrs=any", "postgres://a,b/d?target_session_attrs=any"),
+        ] {
+            assert_eq!(url_of_standby(url).unwrap(), opened);
+        }
+        assert!(url_of_standby("sqlite://a").unwrap_err().to_string().contains("is for PostgreSQL"));
+    }
 }

@@ -34,23 +34,46 @@ pub(crate) struct Standby {
     max_lag: Duration,
     /// The lag, and when it was measured.
     measured: Mutex<Option<(Duration, Instant)>>,
+    /// Positions of the primary and when it had them, as far as they may still be needed, oldest first.
+    written: Mutex<VecDeque<(Instant, i64)>>,
 }
 
 impl Standby {
     pub(crate) fn new(max_lag: Duration) -> Self {
-        Self { pool: OnceLock::new(), max_lag, measured: Mutex::default() }
+        Self { pool: OnceLock::new(), max_lag, measured: Mutex::default(), written: Mutex::default() }
     }
 
     /// Returns the standby and its pool, if it lags by at most its limit.
     pub(crate) fn current(self: &Arc<Self>) -> Option<(Arc<Self>, Pool)> {
-        self.check_lag().ok()?;
+        self.lag().filter(|lag| *lag <= self.max_lag)?;
         Some((self.clone(), self.pool.get()?.clone()))
     }
 
-    /// Fails if the standby lags by more than its limit.
-    pub(crate) fn check_lag(&self) -> Result<(), Error> {
-        let is_current = self.lag().is_some_and(|lag| lag <= self.max_lag);
-        if is_current { Ok(()) } else { Err(Error::Unavailable("the standby lags".into())) }
+    /// Fails if the server of a connection lags by more than the limit, or is no standby. A URL with several hosts may
+    /// name several standbys, and the lag was measured on another connection.
+    pub(crate) fn check_lag(&self, c: &mut AnyConnection) -> Result<(), Error> {
+        let lag = position(c, REPLAYED)?.and_then(|replayed| self.lag_at(replayed));
+        match lag {
+            Some(lag) if lag <= self.max_lag => Ok(()),
+            _ => Err(Error::Unavailable("the standby lags".into())),
+        }
+    }
+
+    /// Returns the lag of a server that has replayed a position: the age of the last known position of the primary that
+    /// it has.
+    fn lag_at(&self, replayed: i64) -> Option<Duration> {
+        let written = self.written.lock();
+        let (at, _) = written.iter().rev().find(|(_, position)| *position <= replayed)?;
+        Some(at.elapsed())
+    }
+
+    /// Records a position that the primary has had since an instant, and forgets old ones.
+    fn record(&self, begun: Instant, position: i64) {
+        let mut written = self.written.lock();
+        written.push_back((begun, position));
+        while written.front().is_some_and(|(at, _)| at.elapsed() > self.max_lag * 2) {
+            written.pop_front();
+        }
     }
 
     /// Returns the highest possible lag now; `None` if it is unknown.
@@ -79,10 +102,9 @@ pub(crate) async fn follow(standby: Weak<Standby>, primary: Pool, options: Optio
         }
         sleep(CONNECT_INTERVAL).await;
     };
-    let mut written = VecDeque::new();
     while let Some(standby) = standby.upgrade() {
         let _ = standby.pool.set(pool.clone());
-        if let Some(lag) = measure(&primary, &pool, &mut written, standby.max_lag).await {
+        if let Some(lag) = measure(&standby, &primary, &pool).await {
             *standby.measured.lock() = Some((lag, Instant::now()));
         }
         drop(standby);
@@ -100,31 +122,18 @@ async fn connect(options: &Options) -> Result<Pool, Error> {
     opened.await.map_err(|_| Error::Panicked)?
 }
 
-/// Returns the lag: the age of the last known position of the primary that the standby has replayed. `written` has
-/// these positions, as far as they may still be needed.
-async fn measure(
-    primary: &Pool,
-    standby: &Pool,
-    written: &mut VecDeque<(Instant, i64)>,
-    max_lag: Duration,
-) -> Option<Duration> {
+/// Measures the lag on any connection to the standby.
+async fn measure(standby: &Standby, primary: &Pool, pool: &Pool) -> Option<Duration> {
     let begun = Instant::now();
     // If the primary does not respond, the last known position ages.
-    if let Ok(Some(position)) = position(primary, WRITTEN).await {
-        written.push_back((begun, position));
+    if let Ok(Some(written)) = primary.read(PlanMode::Any, |c| position(c, WRITTEN)).await {
+        standby.record(begun, written);
     }
-    while written.front().is_some_and(|(at, _)| at.elapsed() > max_lag * 2) {
-        written.pop_front();
-    }
-    let replayed = position(standby, REPLAYED).await.ok()??;
-    let (at, _) = written.iter().rev().find(|(_, position)| *position <= replayed)?;
-    Some(at.elapsed())
+    let replayed = pool.read(PlanMode::Any, |c| position(c, REPLAYED)).await.ok()??;
+    standby.lag_at(replayed)
 }
 
-async fn position(pool: &Pool, expression: &'static str) -> Result<Option<i64>, Error> {
-    let read = |c: &mut AnyConnection| {
-        let AnyConnection::Postgres(c) = c else { return Err(Error::Setup("not PostgreSQL".into())) };
-        Ok(diesel::select(sql::<Nullable<BigInt>>(expression)).get_result(c)?)
-    };
-    pool.read(PlanMode::Any, read).await
+fn position(c: &mut AnyConnection, expression: &str) -> Result<Option<i64>, Error> {
+    let AnyConnection::Postgres(c) = c else { return Err(Error::Setup("not PostgreSQL".into())) };
+    Ok(diesel::select(sql::<Nullable<BigInt>>(expression)).get_result(c)?)
 }

@@ -73,9 +73,17 @@ pub fn execute(url: &str, sql: &str) {
         return;
     }
     let mut c = PgConnection::establish(url).unwrap();
-    // Citus refuses some statements together with others.
-    for statement in database::statements(sql) {
-        c.batch_execute(statement).unwrap();
+    if citus_worker().is_some() {
+        // As in migrations.
+        c.batch_execute("SET citus.multi_shard_modify_mode = 'sequential'").unwrap();
+    }
+    // Citus refuses some statements if they are sent together. Several are one transaction, as if they were.
+    match database::split_statements(sql)[..] {
+        [statement] => c.batch_execute(statement).unwrap(),
+        ref all => {
+            let run = |c: &mut PgConnection| all.iter().try_for_each(|statement| c.batch_execute(statement));
+            c.transaction(run).unwrap();
+        }
     }
 }
 

@@ -14,6 +14,9 @@ use crate::execute;
 const SETTINGS: [&str; 4] =
     ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "max_connections=50"];
 
+/// Time within which a server must accept connections.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// A PostgreSQL server on a free port of 127.0.0.1 that trusts every client, ended when this is dropped.
 pub struct PostgresServer {
     /// The port.
@@ -66,11 +69,20 @@ impl PostgresServer {
         let child = command.stdout(Stdio::null()).stderr(log).spawn().unwrap();
         let server = Self { port, directory, account, child };
         let begun = Instant::now();
-        while PgConnection::establish(&server.url()).is_err() {
-            assert!(begun.elapsed() < Duration::from_secs(30), "{}", server.log());
+        // Another program may have taken the port: the server that answers must be this one.
+        while !server.is_ready() {
+            assert!(begun.elapsed() < START_TIMEOUT, "{}", server.log());
             std::thread::sleep(Duration::from_millis(20));
         }
         server
+    }
+
+    /// Returns true if this server accepts connections.
+    fn is_ready(&self) -> bool {
+        let lock =
+            std::fs::read_to_string(self.directory.path().join("data/postmaster.pid")).unwrap_or_default();
+        lock.lines().next() == Some(&self.child.id().to_string())
+            && PgConnection::establish(&self.url()).is_ok()
     }
 
     /// Returns the URL of this server alone.
@@ -97,8 +109,13 @@ impl PostgresServer {
     }
 
     fn control(&self, arguments: &[&str]) {
+        succeed(&mut self.pg_ctl(arguments));
+    }
+
+    fn pg_ctl(&self, arguments: &[&str]) -> Command {
         let mut command = as_account("pg_ctl", self.account, self.directory.path());
-        succeed(command.args(arguments).args(["--wait", "--silent", "--pgdata", "data"]));
+        command.args(arguments).args(["--wait", "--silent", "--pgdata", "data"]);
+        command
     }
 
     fn log(&self) -> String {
@@ -108,7 +125,11 @@ impl PostgresServer {
 
 impl Drop for PostgresServer {
     fn drop(&mut self) {
-        self.stop();
+        if let Ok(None) = self.child.try_wait() {
+            let _ = self.pg_ctl(&["stop", "--mode=immediate"]).output();
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
     }
 }
 

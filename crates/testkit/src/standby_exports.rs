@@ -12,12 +12,13 @@ const MAX_LAG: Duration = Duration::from_secs(3);
 /// Limit until the service uses the standby.
 const FOLLOW_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Asserts that the CSV export of a search reads from a standby that lags a little, and from the primary while the
-/// standby lags more or is away. `create` creates something that the user finds there, and returns its id.
+/// Asserts that an export reads from a standby that lags a little, and from the primary while the standby lags more or
+/// is away. `create` creates something that the user finds there and on a page, and returns its id.
 pub async fn assert_exports_read_from_standby<S: Service>(
     settings: S::Settings,
     user: &User,
-    path: &str,
+    export: &str,
+    page: &str,
     create: impl AsyncFn(&App) -> String,
 ) {
     let primary = PostgresServer::primary();
@@ -27,31 +28,34 @@ pub async fn assert_exports_read_from_standby<S: Service>(
     config.database.read_url = standby.url().into();
     config.database.read_max_lag_ms = u64::try_from(MAX_LAG.as_millis()).unwrap();
     let app = App::start_with::<S>(database, config).await;
-    let csv = format!("{path}?format=CSV");
     let export = async || {
-        let reply = app.get(&csv).by(user).send().await;
+        let reply = app.get(export).by(user).send().await;
         assert_eq!(reply.status, 200, "{}", reply.text());
         reply.text()
     };
 
-    let begun = Instant::now();
-    // What the primary has and the standby has not.
-    let new = loop {
-        standby.execute("SELECT pg_wal_replay_pause()");
-        let id = create(&app).await;
-        if !export().await.contains(&id) {
-            break id;
+    // Creates a row that only the primary has, while exports read from the standby. Its replay stays paused.
+    let create_unseen = async |standby: &PostgresServer| {
+        let begun = Instant::now();
+        loop {
+            standby.execute("SELECT pg_wal_replay_pause()");
+            let id = create(&app).await;
+            if !export().await.contains(&id) {
+                return id;
+            }
+            standby.execute("SELECT pg_wal_replay_resume()");
+            assert!(begun.elapsed() < FOLLOW_TIMEOUT, "exports do not read from the standby");
+            sleep(Duration::from_millis(200)).await;
         }
-        standby.execute("SELECT pg_wal_replay_resume()");
-        assert!(begun.elapsed() < FOLLOW_TIMEOUT, "exports do not read from the standby");
-        sleep(Duration::from_millis(200)).await;
     };
-    let page = app.get(path).by(user).send().await;
-    assert!(page.text().contains(&new), "pages read from the primary: {}", page.text());
-    wait_until(async || export().await.contains(&new)).await;
+
+    let unseen = create_unseen(&standby).await;
+    let page = app.get(page).by(user).send().await;
+    assert!(page.text().contains(&unseen), "pages read from the primary: {}", page.text());
+    wait_until(async || export().await.contains(&unseen)).await;
 
     standby.execute("SELECT pg_wal_replay_resume()");
+    let unseen = create_unseen(&standby).await;
     standby.stop();
-    let last = create(&app).await;
-    wait_until(async || export().await.contains(&last)).await;
+    assert!(export().await.contains(&unseen), "without the standby, exports read from the primary");
 }

@@ -9,7 +9,7 @@ use diesel::pg::Pg;
 use diesel::sqlite::Sqlite;
 use include_dir::{Dir, File};
 
-use super::script;
+use super::script::split_statements;
 
 /// A folder of migrations, from `include_dir!`.
 ///
@@ -37,6 +37,9 @@ impl EmbeddedMigrations {
         let mut all = Vec::new();
         for folder in self.0.dirs() {
             let name = folder.path().to_str().ok_or("a migration's folder is not named in UTF-8")?;
+            if folder.files().count() != 2 {
+                return Err(format!("the migration {name} has other files than up.sql and down.sql").into());
+            }
             let text = |file: &str| {
                 let text = folder.get_file(folder.path().join(file)).and_then(File::contents_utf8);
                 text.ok_or_else(|| format!("the migration {name} lacks {file}"))
@@ -50,11 +53,11 @@ impl EmbeddedMigrations {
 
 impl Migration<Pg> for EmbeddedMigration {
     fn run(&self, c: &mut dyn BoxableConnection<Pg>) -> Result<()> {
-        script::statements(self.up).into_iter().try_for_each(|statement| Ok(c.batch_execute(statement)?))
+        run_script(c, self.up)
     }
 
     fn revert(&self, c: &mut dyn BoxableConnection<Pg>) -> Result<()> {
-        script::statements(self.down).into_iter().try_for_each(|statement| Ok(c.batch_execute(statement)?))
+        run_script(c, self.down)
     }
 
     fn metadata(&self) -> &dyn MigrationMetadata {
@@ -82,6 +85,11 @@ impl Migration<Sqlite> for EmbeddedMigration {
     fn name(&self) -> &dyn MigrationName {
         &self.name
     }
+}
+
+/// Runs the statements of a script of PostgreSQL one after the other.
+fn run_script(c: &mut dyn BoxableConnection<Pg>, script: &str) -> Result<()> {
+    split_statements(script).into_iter().try_for_each(|statement| Ok(c.batch_execute(statement)?))
 }
 
 /// Each migration runs in a transaction.

@@ -23,7 +23,7 @@ use crate::distribution::Distribution;
 use crate::{DatabaseUrl, Error, Options};
 
 pub use self::embedded::EmbeddedMigrations;
-pub use self::script::statements;
+pub use self::script::split_statements;
 
 /// The same migrations for each database, embedded in the binary.
 pub struct Migrations {

@@ -1,17 +1,22 @@
 //! Scripts of PostgreSQL.
 
-/// Returns the statements of a script, without the semicolons between them.
+/// Splits a script into its statements, without the semicolons between them.
 ///
-/// Knows strings, quoted names, comments and dollar quotes, not the bodies of functions that begin with `BEGIN ATOMIC`.
-pub fn statements(script: &str) -> Vec<&str> {
-    let (mut statements, mut start, mut at, mut is_empty) = (Vec::new(), 0, 0, true);
+/// Knows strings, quoted names, dollar quotes, comments and parentheses, not the bodies of functions that begin with
+/// `BEGIN ATOMIC`.
+pub fn split_statements(script: &str) -> Vec<&str> {
+    let (mut statements, mut start, mut at, mut depth, mut is_empty) = (Vec::new(), 0, 0, 0_i32, true);
     while let Some(first) = script[at..].chars().next() {
-        if first == ';' {
-            statements.extend((!is_empty).then(|| script[start..at].trim()));
-            (start, is_empty) = (at + 1, true);
-        }
         let comment = comment(&script[at..]);
-        is_empty &= comment.is_some() || first.is_whitespace() || first == ';';
+        match first {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            ';' if depth <= 0 => {
+                statements.extend((!is_empty).then(|| script[start..at].trim()));
+                (start, depth, is_empty) = (at + 1, 0, true);
+            }
+            _ => is_empty &= comment.is_some() || first.is_whitespace(),
+        }
         at += comment.or_else(|| quoted(script, at)).unwrap_or(first.len_utf8());
     }
     statements.extend((!is_empty).then(|| script[start..].trim()));
@@ -59,15 +64,17 @@ fn quoted(script: &str, at: usize) -> Option<usize> {
     Some(end.unwrap_or(text.len()))
 }
 
-/// Returns the length of a string in which a backslash quotes the next character.
+/// Returns the length of a string in which a backslash, or a quote before a quote, quotes the next character.
 fn escaped_string(text: &str) -> Option<usize> {
-    let mut is_escaped = false;
-    let end = text[1..].find(|c| {
-        let ends = c == '\'' && !is_escaped;
-        is_escaped = c == '\\' && !is_escaped;
-        ends
-    });
-    end.map(|length| length + 2)
+    let mut at = 1;
+    loop {
+        match text.as_bytes().get(at..)? {
+            [b'\\', _, ..] | [b'\'', b'\'', ..] => at += 2,
+            [b'\'', ..] => return Some(at + 1),
+            [] => return None,
+            _ => at += 1,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -75,25 +82,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn semicolons_in_quotes_and_comments_end_no_statement() {
+    fn semicolons_in_quotes_comments_and_parentheses_end_no_statement() {
         let script = "-- first; still first\nCREATE TABLE a (b TEXT DEFAULT 'it''s; b'); /* c; /* d; */ */\n\n\
                       CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;\n\
-                      DO $x$ BEGIN PERFORM '$$;'; END $x$;;\nSELECT \";\", E'\\';', a$b; SELECT $1 -- end;";
+                      DO $x$ BEGIN PERFORM '$$;'; END $x$;;\nSELECT \";\", E'\\';', a$b; SELECT $1 -- end;\n;\
+                      CREATE RULE r AS ON UPDATE TO a DO (SELECT 1; SELECT 2); SELECT E'é''b\\'; c'";
         let expected = [
             "-- first; still first\nCREATE TABLE a (b TEXT DEFAULT 'it''s; b')",
             "/* c; /* d; */ */\n\nCREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$",
             "DO $x$ BEGIN PERFORM '$$;'; END $x$",
             "SELECT \";\", E'\\';', a$b",
             "SELECT $1 -- end;",
+            "CREATE RULE r AS ON UPDATE TO a DO (SELECT 1; SELECT 2)",
+            "SELECT E'é''b\\'; c'",
         ];
-        assert_eq!(statements(script), expected);
-        assert_eq!(statements(" -- nothing;\n ; /* ; */"), [""; 0]);
+        assert_eq!(split_statements(script), expected);
+        assert_eq!(split_statements(" -- nothing;\n ; /* ; */"), [""; 0]);
     }
 
     #[test]
     fn unfinished_quotes_end_with_the_script() {
         for script in ["SELECT 'a; b", "SELECT $$ a; b", "/* a; b", "SELECT E'a\\'; b", "SELECT \"a; b"] {
-            let found = statements(script);
+            let found = split_statements(script);
             assert!(found.is_empty() && script.starts_with("/*") || found == [script], "{found:?}");
         }
     }

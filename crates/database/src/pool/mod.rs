@@ -23,6 +23,8 @@ use crate::transaction;
 use crate::watchdog::{Watchdog, flatten};
 use crate::{AnyConnection, DatabaseFailure, DatabaseUrl, Error, Options};
 
+/// Time after which a connection is replaced. After a promotion, connections to a former standby end by this.
+const MAX_LIFETIME: Duration = Duration::from_secs(1800);
 /// Time after which an idle connection to PostgreSQL is closed.
 const MAX_IDLE_TIME: Duration = Duration::from_secs(600);
 /// Time after which an idle reader of SQLite is closed. Its memory map, page cache and statements are released; opening
@@ -87,6 +89,7 @@ impl Pool {
             .max_size(max_connections)
             .min_idle(Some(1))
             .connection_timeout(options.wait_timeout)
+            .max_lifetime(Some(MAX_LIFETIME))
             .idle_timeout(Some(if watchdog.is_some() { MAX_IDLE_TIME } else { MAX_IDLE_READER_TIME }))
             .test_on_check_out(false)
             .error_handler(Box::new(ConnectErrorLogger(files.clone())))

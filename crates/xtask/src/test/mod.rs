@@ -2,6 +2,7 @@
 
 mod stages;
 
+use std::env;
 use std::process::{Command, Stdio};
 use std::thread::available_parallelism;
 use std::time::Duration;
@@ -63,6 +64,8 @@ const CITUS_SUITE: [&str; 13] = [
 /// The packages that cargo-nextest runs. The stage `tidy` runs tests/structure.
 const NEXTEST: [&str; 5] = ["bench", "journeys", "limits", "trials", "xtask"];
 
+/// Variable of the number of tests that `cargo test` runs at once.
+const THREADS: &str = "RUST_TEST_THREADS";
 /// Lowest number of tests that `cargo test` runs at once. Many wait for time limits.
 const MIN_THREADS: usize = 4;
 
@@ -203,7 +206,11 @@ fn tests_on_sqlite(stages: &mut Stages<'_>) -> Result<()> {
     let interrupt = stages.interrupt;
     let command = "cargo nextest run --workspace --profile quick";
     let tests = Stage { name: "tests on SQLite", command, tools: &["cargo-nextest"] };
-    stages.run(&tests, || succeed(nextest()?.args(["--profile", "quick"]), interrupt)).map(drop)
+    let run = || {
+        let mut command = nextest()?;
+        succeed(command.args(["--profile", "quick"]).envs([memory_folder::variable()]), interrupt)
+    };
+    stages.run(&tests, run).map(drop)
 }
 
 /// Returns a command that runs tests of the workspace, with the features that all its packages together select.
@@ -215,8 +222,11 @@ fn nextest() -> Result<Command> {
 
 fn cargo_test(args: &[String], servers: &mut Servers, interrupt: &Interrupt) -> Result<()> {
     let mut command = checkout::cargo();
-    let threads = available_parallelism().map_or(MIN_THREADS, |cores| MIN_THREADS.max(cores.get()));
-    command.args(["test", "--locked"]).args(args).env("RUST_TEST_THREADS", threads.to_string());
+    command.args(["test", "--locked"]).args(args);
+    if env::var_os(THREADS).is_none() {
+        let threads = available_parallelism().map_or(MIN_THREADS, |cores| MIN_THREADS.max(cores.get()));
+        command.env(THREADS, threads.to_string());
+    }
     succeed_with(&mut command, servers, interrupt)
 }
 

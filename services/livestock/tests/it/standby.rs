@@ -12,6 +12,7 @@ fn listings_are_exported_from_a_standby() {
     testkit::block_on(testkit::assert_exports_read_from_standby::<Livestock>(
         Settings::default(),
         &farm,
+        "/v1/listings?format=CSV",
         "/v1/listings",
         create,
     ));

@@ -59,7 +59,7 @@ pub struct PlanRow {
     pub operation: &'static str,
     /// The verb and the first table.
     pub statement: String,
-    /// The number of parts of tables that it asks, of each scan, or `coordinator`.
+    /// The number of parts that each scan reads, or `coordinator`.
     pub parts: String,
 }
 

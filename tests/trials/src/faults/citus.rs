@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rustix::process::Signal;
 use stack::checkout::SERVICES;
 use stack::environment::variables;
@@ -17,6 +17,9 @@ use crate::traffic::Target;
 const SETTINGS: [&str; 2] = ["synchronous_commit=on", "citus.shard_count=8"];
 /// Limit of a response that waits for a server that does not respond.
 const RESPONSE_LIMIT: Duration = Duration::from_secs(20);
+/// Counts transactions on several servers that have not ended.
+const PREPARED: &str =
+    "SELECT (SELECT count(*) FROM pg_prepared_xacts) + (SELECT count(*) FROM pg_dist_transaction)";
 /// Time of the longer fault.
 const LONG: Duration = Duration::from_secs(8);
 
@@ -43,7 +46,7 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     result
 }
 
-/// Returns one of the servers.
+/// Selects the server that fails.
 type Choose = fn(&mut CitusCluster) -> &mut Cluster;
 
 fn fail_servers(trial: &Trial<'_>, targets: &[Target], cluster: &RefCell<CitusCluster>) -> Result<()> {
@@ -64,9 +67,13 @@ fn fail_servers(trial: &Trial<'_>, targets: &[Target], cluster: &RefCell<CitusCl
     if !trial.short {
         run(fault("a worker of Citus stopped, started").lasting(LONG), worker, Signal::INT)?;
     }
-    let pending = cluster
-        .borrow()
-        .execute("SELECT recover_prepared_transactions(); SELECT count(*) FROM pg_dist_transaction")?;
-    ensure!(pending.lines().last() == Some("0"), "transactions are still prepared: {pending}");
+    let cluster = cluster.borrow();
+    // What servers have prepared is committed or rolled back soon after the end of a fault.
+    trial.wait_for("no transaction is prepared on any server", RESPONSE_LIMIT, || {
+        let servers = std::iter::once(&cluster.coordinator).chain(&cluster.workers);
+        let counts =
+            servers.map(|server| cluster.execute_on(server, PREPARED)).collect::<Result<Vec<_>>>()?;
+        Ok(counts.iter().all(|count| count.trim() == "0"))
+    })?;
     Ok(())
 }

@@ -6,6 +6,7 @@ use database::{AnyConnection, Database, Error, StandbyOptions};
 use diesel::RunQueryDsl;
 use diesel::dsl::sql;
 use diesel::sql_types::{BigInt, Bool};
+use futures_util::future::join_all;
 use testkit::{Backend, PostgresServer, TestDatabase, block_on};
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
@@ -24,13 +25,23 @@ async fn open() -> (Database, PostgresServer, PostgresServer) {
         (primary, standby)
     });
     let (primary, standby) = started.await.unwrap();
+    // Which of the servers is the standby may change, so operators name all.
+    let db = open_with(&primary, &url_of([&primary, &standby])).await;
+    (db, primary, standby)
+}
+
+fn url_of(servers: [&PostgresServer; 2]) -> String {
+    let [first, second] = servers.map(|server| server.port);
+    format!("postgres://postgres@127.0.0.1:{first},127.0.0.1:{second}/postgres")
+}
+
+/// Opens the database with the standby of a URL.
+async fn open_with(primary: &PostgresServer, standby_url: &str) -> Database {
     let options = options(&primary.url());
     let db = Database::open(options.clone(), migrations).await.unwrap();
-    // Which of the servers is the standby may change, so operators name all.
-    let url = format!("postgres://postgres@127.0.0.1:{},127.0.0.1:{}/postgres", primary.port, standby.port);
-    let standby_options = StandbyOptions { url: url.into(), max_lag: MAX_LAG };
-    db.follow_standby(&options, standby_options).unwrap();
-    (db, primary, standby)
+    let standby = StandbyOptions { url: standby_url.into(), max_lag: MAX_LAG };
+    db.follow_standby(&options, standby).unwrap();
+    db
 }
 
 /// Runs a closure with a server on another thread, and returns the server.
@@ -124,6 +135,30 @@ fn reads_leave_a_standby_that_is_cut_off() {
         add(&db, "first").await.unwrap();
         wait_until_read_by(&db, false).await;
         assert_eq!(read(&db).await, (false, 1));
+    });
+}
+
+#[test]
+fn reads_of_several_standbys_leave_the_one_that_lags() {
+    block_on(async {
+        let started = spawn_blocking(|| {
+            let primary = PostgresServer::primary();
+            let standbys = [primary.standby(), primary.standby()];
+            (primary, standbys)
+        });
+        let (primary, [lagging, current]) = started.await.unwrap();
+        // Each connection is to either of them.
+        let url = url_of([&lagging, &current]) + "?load_balance_hosts=random";
+        let db = open_with(&primary, &url).await;
+        wait_until_read_by(&db, true).await;
+        let _lagging = with(lagging, |server| server.execute("SELECT pg_wal_replay_pause()")).await;
+        add(&db, "first").await.unwrap();
+        sleep(2 * MAX_LAG).await;
+        for _ in 0..20 {
+            let reads = join_all((0..8).map(|_| read(&db))).await;
+            assert!(reads.iter().all(|(_, count)| *count == 1), "{reads:?}");
+            sleep(Duration::from_millis(50)).await;
+        }
     });
 }
 

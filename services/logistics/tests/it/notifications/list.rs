@@ -26,7 +26,7 @@ testkit::on_both! {
         let foreign = app.post("/v1/loads/send-to-driver").by(&User::of("mill")).json(&form).send().await.ok();
         sent.push(foreign["id"].as_str().unwrap().to_owned());
         sent.reverse();
-        // Later, an entry would change between two reads of it.
+        // Each attempt is stored before its request. Later, an entry would change between two reads of it.
         receiver.wait_for(sent.len()).await;
 
         let list = async |user: &User, query: &str| app.get(&format!("/v1/notifications?{query}")).by(user).send().await;
