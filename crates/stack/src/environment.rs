@@ -6,6 +6,9 @@ pub type Environment = Vec<(String, String)>;
 /// Variable that names the worker of Citus, if the PostgreSQL server for tests is a coordinator.
 pub const TEST_CITUS_WORKER: &str = "DROVER_TEST_CITUS_WORKER";
 
+/// Variable that is `schema` if the tests let Citus place whole schemas instead of rows.
+pub const TEST_CITUS_BY: &str = "DROVER_TEST_CITUS_BY";
+
 /// Variables that name the servers for tests. The third is the path of redis-server, for tests that stop one.
 pub const TEST_SERVERS: [&str; 4] =
     ["DROVER_TEST_POSTGRES", "DROVER_TEST_REDIS", "DROVER_TEST_REDIS_SERVER", "DROVER_TEST_S3"];

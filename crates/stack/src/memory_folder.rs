@@ -20,7 +20,7 @@ pub fn use_memory() {
         && available_bytes().is_some_and(|available| available >= MIN_AVAILABLE_BYTES);
     // It fails if this was called before.
     if is_suitable && tempfile::env::override_temp_dir(Path::new(FOLDER)).is_ok() {
-        eprintln!("temporary files are in memory, in {FOLDER}; TMPDIR names another folder");
+        eprintln!("temporary files are in memory, in {FOLDER}: set TMPDIR to have them elsewhere");
     }
 }
 

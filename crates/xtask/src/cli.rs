@@ -112,6 +112,9 @@ pub struct ServersArgs {
     /// Load Citus into PostgreSQL, for tests with rows that it spreads (it has to be installed)
     #[arg(long)]
     pub citus: bool,
+    /// Let the tests place whole schemas on the worker of Citus instead of rows
+    #[arg(long, requires = "citus")]
+    pub schemas: bool,
 }
 
 /// Options of `up`.

@@ -43,7 +43,7 @@ fn main() -> ExitCode {
         Command::Login(args) => tool::trial("login", &args, stop),
         Command::Token(args) => token::run(&args),
         Command::Test(args) => test::run(&args, stop),
-        Command::Servers(args) => stack::servers::run(args.citus, stop),
+        Command::Servers(args) => stack::servers::run(args.citus, args.schemas, stop),
         Command::Openapi(args) => openapi::run(args.check, stop),
         Command::Tidy => tool::tidy(stop),
     })

@@ -17,7 +17,7 @@ pub use self::programs::Programs;
 pub use self::redis::Redis;
 pub use self::s3::{Ports as S3Ports, S3};
 pub use self::server::{Server, ShutdownSignals, attempt, folder};
-use crate::environment::{Environment, TEST_CITUS_WORKER, TEST_SERVERS};
+use crate::environment::{Environment, TEST_CITUS_BY, TEST_CITUS_WORKER, TEST_SERVERS};
 use crate::interrupt::Interrupt;
 use crate::memory_folder;
 
@@ -108,11 +108,13 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// Runs the servers until Ctrl-C and prints the variables for tests. With `citus`, PostgreSQL has that extension.
-pub fn run(citus: bool, stop: &Interrupt) -> Result<()> {
+/// Runs the servers until Ctrl-C and prints the variables for tests. With `citus`, PostgreSQL has that extension. With
+/// `schemas`, the tests let it place whole schemas.
+pub fn run(citus: bool, schemas: bool, stop: &Interrupt) -> Result<()> {
     memory_folder::use_memory();
     let mut servers = if citus { Servers::start_with_citus(stop)? } else { Servers::start(stop)? };
-    for (name, value) in servers.environment() {
+    let schemas = schemas.then(|| (TEST_CITUS_BY, "schema".to_owned()));
+    for (name, value) in servers.environment().into_iter().chain(schemas) {
         println!("export {name}='{value}'");
     }
     eprintln!("PostgreSQL, Redis and S3 are running for tests; put the lines above into the shell that runs");
