@@ -16,8 +16,6 @@ const EXPLAIN: &str = "ALTER DATABASE drover SET session_preload_libraries = 'au
     ALTER DATABASE drover SET auto_explain.log_min_duration = 0";
 /// Seconds of each operation.
 const SECONDS: u64 = 2;
-/// Lowest number of a statement of a batch. Workers in the background have fewer.
-const MIN_OF_BATCH: f64 = 5.0;
 
 /// Runs all operations once more and reports the plans of their statements.
 pub fn report(env: &BenchEnvironment, services: &mut Services, operations: &[Operation]) -> Result<()> {
@@ -25,14 +23,16 @@ pub fn report(env: &BenchEnvironment, services: &mut Services, operations: &[Ope
     services.restart(env)?;
     for operation in operations {
         env.stop.check()?;
+        if matches!(operation.work, Work::Batch(_)) {
+            continue; // COPY has no plan
+        }
         let log = services.cluster.coordinator.server.log_file();
         let start = fs::metadata(&log).context("the coordinator has a log")?.len();
         let (requests, ..) = measure::perform(services, operation, SECONDS)?;
         let text = fs::read(&log).context("the coordinator has a log")?;
         let text = String::from_utf8_lossy(&text[usize::try_from(start)?..]).into_owned();
         // Statements of fewer requests are those of background workers.
-        let min = if matches!(operation.work, Work::Batch(_)) { MIN_OF_BATCH } else { requests / 4.0 };
-        let rows = plans(&text).into_iter().filter(|(_, count)| f64::from(*count) >= min);
+        let rows = plans(&text).into_iter().filter(|(_, count)| f64::from(*count) >= requests / 4.0);
         env.report.borrow_mut().plans.extend(rows.map(|((statement, parts), _)| PlanRow {
             operation: operation.name,
             statement,
