@@ -73,17 +73,12 @@ pub fn execute(url: &str, sql: &str) {
         return;
     }
     let mut c = PgConnection::establish(url).unwrap();
-    if citus_worker().is_some() {
-        // As in migrations.
-        c.batch_execute("SET citus.multi_shard_modify_mode = 'sequential'").unwrap();
+    if citus_worker().is_none() {
+        return c.batch_execute(sql).unwrap();
     }
-    // Citus refuses some statements if they are sent together. Several are one transaction, as if they were.
-    match database::split_statements(sql)[..] {
-        [statement] => c.batch_execute(statement).unwrap(),
-        ref all => {
-            let run = |c: &mut PgConnection| all.iter().try_for_each(|statement| c.batch_execute(statement));
-            c.transaction(run).unwrap();
-        }
+    // Citus refuses some statements if they are sent together.
+    for statement in database::split_statements(sql) {
+        c.batch_execute(statement).unwrap();
     }
 }
 
