@@ -33,7 +33,7 @@ pub use extract::idempotency::{self, Effect, Fingerprint, Idempotency};
 pub use extract::{Body, MergePatch, PathId, Query, QueryValidator, UnknownParameters, multipart};
 pub use openapi::{Api, SchemaValidator, text_choice};
 pub use response::csv;
-pub use response::error::{Error, ErrorBody, ErrorResponses, redacted_json_error};
+pub use response::error::{Error, ErrorBody, ErrorResponses, Reason, redacted_json_error};
 pub use response::json::JsonResponse;
 pub use response::negotiate::{Format, accepts};
 pub use response::revision::{Precondition, Revised};

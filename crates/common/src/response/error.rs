@@ -24,6 +24,9 @@ pub enum Error {
     /// 403 `forbidden`
     #[error("{0}")]
     Forbidden(&'static str),
+    /// 403 `forbidden` with `body.reason`, and the message.
+    #[error("{1}")]
+    Restricted(Reason, &'static str),
     /// 404 `not_found`
     #[error("The resource was not found.")]
     NotFound,
@@ -33,7 +36,7 @@ pub enum Error {
     /// 406 `not_acceptable`; the available media types.
     #[error("The response is available only as {0}, which the request does not accept.")]
     NotAcceptable(String),
-    /// 409 `conflict`; the message, and members of `body`.
+    /// 409 `conflict`; the message, and members of `body`, among them `reason`.
     #[error("{0}")]
     Conflict(String, Map<String, Value>),
     /// 409 `idempotency_key_reused`
@@ -94,9 +97,9 @@ fn summary(errors: &ValidationErrors) -> String {
 }
 
 impl Error {
-    /// Returns a 409 `conflict` with this message.
-    pub fn conflict(message: impl Into<String>) -> Self {
-        Self::Conflict(message.into(), Map::new())
+    /// Returns a 409 `conflict` with this `body.reason` and message.
+    pub fn conflict(reason: Reason, message: impl Into<String>) -> Self {
+        Self::Conflict(message.into(), Map::from_iter([("reason".to_owned(), json!(reason))]))
     }
 
     /// Returns the error for a row that the caller cannot see: 403 with this message if the row exists, else 404.
@@ -114,25 +117,27 @@ impl Error {
         self
     }
 
-    fn code(&self) -> (u16, &'static str) {
+    fn code(&self) -> (u16, ErrorCode) {
         match self {
-            Self::Validation(_) => (400, "validation_failed"),
-            Self::MalformedBody(_) => (400, "malformed_body"),
-            Self::Unauthenticated(_) => (401, "unauthenticated"),
-            Self::Forbidden(_) => (403, "forbidden"),
-            Self::NotFound => (404, "not_found"),
-            Self::MethodNotAllowed(_) => (405, "method_not_allowed"),
-            Self::NotAcceptable(_) => (406, "not_acceptable"),
-            Self::Conflict(..) => (409, "conflict"),
-            Self::IdempotencyKeyReused => (409, "idempotency_key_reused"),
-            Self::IdempotencyInProgress => (409, "idempotency_in_progress"),
-            Self::PreconditionFailed(_) => (412, "precondition_failed"),
-            Self::PayloadTooLarge(_) => (413, "payload_too_large"),
-            Self::UnsupportedMediaType(_) => (415, "unsupported_media_type"),
-            Self::RangeNotSatisfiable(_) => (416, "range_not_satisfiable"),
-            Self::RateLimited(_) | Self::TenantBusy(_) => (429, "rate_limited"),
-            Self::Internal(_) => (500, "internal"),
-            Self::Unavailable(..) | Self::Busy(_) | Self::CommitUnknown(_) => (503, "dependency_unavailable"),
+            Self::Validation(_) => (400, ErrorCode::ValidationFailed),
+            Self::MalformedBody(_) => (400, ErrorCode::MalformedBody),
+            Self::Unauthenticated(_) => (401, ErrorCode::Unauthenticated),
+            Self::Forbidden(_) | Self::Restricted(..) => (403, ErrorCode::Forbidden),
+            Self::NotFound => (404, ErrorCode::NotFound),
+            Self::MethodNotAllowed(_) => (405, ErrorCode::MethodNotAllowed),
+            Self::NotAcceptable(_) => (406, ErrorCode::NotAcceptable),
+            Self::Conflict(..) => (409, ErrorCode::Conflict),
+            Self::IdempotencyKeyReused => (409, ErrorCode::IdempotencyKeyReused),
+            Self::IdempotencyInProgress => (409, ErrorCode::IdempotencyInProgress),
+            Self::PreconditionFailed(_) => (412, ErrorCode::PreconditionFailed),
+            Self::PayloadTooLarge(_) => (413, ErrorCode::PayloadTooLarge),
+            Self::UnsupportedMediaType(_) => (415, ErrorCode::UnsupportedMediaType),
+            Self::RangeNotSatisfiable(_) => (416, ErrorCode::RangeNotSatisfiable),
+            Self::RateLimited(_) | Self::TenantBusy(_) => (429, ErrorCode::RateLimited),
+            Self::Internal(_) => (500, ErrorCode::Internal),
+            Self::Unavailable(..) | Self::Busy(_) | Self::CommitUnknown(_) => {
+                (503, ErrorCode::DependencyUnavailable)
+            }
         }
     }
 
@@ -140,6 +145,7 @@ impl Error {
     pub fn respond(&self, request_id: &str) -> HttpResponse {
         let mut body = match self {
             Self::Conflict(_, members) => members.clone(),
+            Self::Restricted(reason, _) => Map::from_iter([("reason".to_owned(), json!(reason))]),
             Self::Validation(errors) => errors.body.clone(),
             Self::CommitUnknown(_) => Map::from_iter([("outcome".to_owned(), json!("unknown"))]),
             Self::PreconditionFailed(revision) => Map::from_iter([("revision".to_owned(), json!(revision))]),
@@ -241,6 +247,92 @@ impl database::DatabaseFailure for Error {
     }
 }
 
+/// The code of an error. Each has its own status, except the three codes of 409 and the two of 400.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ErrorCode {
+    ValidationFailed,
+    MalformedBody,
+    Unauthenticated,
+    Forbidden,
+    NotFound,
+    MethodNotAllowed,
+    NotAcceptable,
+    Conflict,
+    IdempotencyKeyReused,
+    IdempotencyInProgress,
+    PreconditionFailed,
+    PayloadTooLarge,
+    UnsupportedMediaType,
+    RangeNotSatisfiable,
+    RateLimited,
+    Internal,
+    DependencyUnavailable,
+}
+
+/// `body.reason`: why the state of a resource forbids an operation (409 `conflict`), or what restricts the caller (403
+/// `forbidden`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// The load is completed.
+    LoadCompleted,
+    /// The load is cancelled.
+    LoadCancelled,
+    /// The load is rejected.
+    LoadRejected,
+    /// The load is collected.
+    LoadCollected,
+    /// The load is upcoming.
+    LoadUpcoming,
+    /// The load has a proof of delivery with other values.
+    ProofDiffers,
+    /// The load was rejected with other values.
+    RejectionDiffers,
+    /// The load has another carrier.
+    CarrierDiffers,
+    /// The listing is closed.
+    ListingClosed,
+    /// The listing is published.
+    ListingPublished,
+    /// The listing is a draft.
+    ListingDraft,
+    /// The caller has reported the listing already.
+    AlreadyReported,
+    /// The listing belongs to the caller's organisation.
+    OwnListing,
+    /// The report was resolved with another outcome.
+    ResolvedDifferently,
+    /// The same content was imported before.
+    ImportedBefore,
+    /// The webhook is disabled.
+    WebhookDisabled,
+    /// The caller, the organisation or the resource has as many as it may have.
+    LimitReached,
+    /// The file is archived already.
+    AlreadyArchived,
+    /// The body of the delivery is no longer stored.
+    BodyExpired,
+    /// The caller's organisation is suspended.
+    Suspended,
+    /// The organisation that the request names has blocked the caller's.
+    Blocked,
+    /// The upload would exceed the storage of the organisation or user.
+    QuotaExceeded,
+}
+
+/// The `body` of an error. Some codes add members of their own.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "describes the body, which is built as a map")]
+struct ErrorDetails {
+    /// The id of the request, as in `X-Request-Id`.
+    request_id: String,
+    /// Why the operation is refused, with 409 `conflict` and some 403 `forbidden`.
+    #[schema(required = false)]
+    reason: Reason,
+}
+
 /// The body of every error.
 #[derive(Serialize, ToSchema)]
 pub struct ErrorBody {
@@ -253,10 +345,9 @@ pub struct ErrorBody {
     #[schema(value_type = String)]
     stack: &'static str,
     /// For a program: one of the codes in the API guide.
-    #[schema(value_type = String)]
-    code: &'static str,
+    code: ErrorCode,
     /// `requestId`, and the members that the code documents.
-    #[schema(value_type = Object)]
+    #[schema(value_type = ErrorDetails)]
     body: Map<String, Value>,
     /// One entry for each invalid field.
     validation: Vec<FieldError>,

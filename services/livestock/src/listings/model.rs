@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use common::wire::FileReference;
-use common::{Caller, Error};
+use common::{Caller, Error, Reason};
 use database::{Id, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -137,9 +137,17 @@ impl Status {
             (Self::Draft, Self::Active | Self::Cancelled)
             | (Self::Active, Self::Sold | Self::Found | Self::Cancelled) => Ok(true),
             (from, to) if from == to => Ok(false),
-            _ => {
-                let (from, to) = (self.as_str(), to.as_str());
-                Err(Error::conflict(format!("The listing's status is {from}: it cannot become {to}.")))
+            (from, to) => {
+                let reason = match from {
+                    Self::Draft => Reason::ListingDraft,
+                    Self::Active => Reason::ListingPublished,
+                    Self::Sold | Self::Found | Self::Cancelled => Reason::ListingClosed,
+                };
+                let (from, to) = (from.as_str(), to.as_str());
+                Err(Error::conflict(
+                    reason,
+                    format!("The listing's status is {from}: it cannot become {to}."),
+                ))
             }
         }
     }

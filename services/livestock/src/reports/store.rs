@@ -1,6 +1,6 @@
 //! Queries on reports.
 
-use common::{Caller, Error, PageRequest, ResultPage};
+use common::{Caller, Error, PageRequest, Reason, ResultPage};
 use database::search::{Column, SortValue};
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::prelude::*;
@@ -22,7 +22,7 @@ const MAX_LISTED: i64 = 1_000;
 pub(crate) fn create(c: &mut AnyConnection, caller: &Caller, id: Id, form: &ReportForm) -> Result<(), Error> {
     let listing: Listing = listings::find(c, caller, id)?.parse()?;
     if caller.acts_for(&listing.organisation_id) {
-        return Err(Error::conflict("This listing is your own organisation's."));
+        return Err(Error::conflict(Reason::OwnListing, "This listing is your own organisation's."));
     }
     let message = form.message.as_deref().filter(|message| !message.is_empty());
     let row = (
@@ -36,7 +36,9 @@ pub(crate) fn create(c: &mut AnyConnection, caller: &Caller, id: Id, form: &Repo
     );
     let stored = diesel::insert_into(r::reports).values(row).execute(c);
     stored.map(drop).map_err(|e| match database::Error::from(e) {
-        e if e.is_unique_violation("reports") => Error::conflict("You have reported this listing already."),
+        e if e.is_unique_violation("reports") => {
+            Error::conflict(Reason::AlreadyReported, "You have reported this listing already.")
+        }
         e => e.into(),
     })
 }
@@ -118,7 +120,12 @@ pub(crate) fn resolve(
     let Some((listing, outcome)) = report else { return Err(Error::NotFound) };
     match outcome {
         Some(outcome) if outcome == form.outcome.as_str() => return Ok(None),
-        Some(outcome) => return Err(Error::conflict(format!("This report is resolved already: {outcome}."))),
+        Some(outcome) => {
+            return Err(Error::conflict(
+                Reason::ResolvedDifferently,
+                format!("This report is resolved already: {outcome}."),
+            ));
+        }
         None => {}
     }
     let note = form.note.as_deref().filter(|note| !note.is_empty());

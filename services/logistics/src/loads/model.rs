@@ -1,7 +1,7 @@
 //! The load: its document and status.
 
-use common::Error;
 use common::wire::{FileReference, Warning, WeightMeasure};
+use common::{Error, Reason};
 use database::{Id, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -134,8 +134,8 @@ impl Load {
     pub fn check_upcoming(&self) -> Result<(), Error> {
         match self.status {
             Status::Upcoming => Ok(()),
-            Status::Completed => Err(Error::conflict("This load is completed.")),
-            Status::Cancelled => Err(Error::conflict("This load is cancelled.")),
+            Status::Completed => Err(Error::conflict(Reason::LoadCompleted, "This load is completed.")),
+            Status::Cancelled => Err(Error::conflict(Reason::LoadCancelled, "This load is cancelled.")),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use common::{Caller, Error};
+use common::{Caller, Error, Reason};
 use database::{AnyConnection, Id, Json, Timestamp};
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -154,7 +154,7 @@ pub(super) fn archive(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<
         ));
     }
     if file.archived_at.is_some() {
-        return Err(Error::conflict("This file is already archived."));
+        return Err(Error::conflict(Reason::AlreadyArchived, "This file is already archived."));
     }
     diesel::update(files::table.find(id)).set(files::archived_at.eq(Timestamp::now())).execute(c)?;
     Ok((!contents::is_active(c, &file.hash)?).then_some(name))

@@ -92,7 +92,10 @@ async fn make(
                 );
                 diesel::insert_into(things::table).values(row).execute(c)?;
                 if thing.fail {
-                    return Err(Error::conflict("The request specifies this failure."));
+                    return Err(Error::conflict(
+                        common::Reason::LoadCompleted,
+                        "The request specifies this failure.",
+                    ));
                 }
                 let response = JsonResponse::json(&Made { id: id.to_string(), by: caller.user_id.clone() })?;
                 Ok(response.header("Location", format!("/v1/things/{id}")))

@@ -5,7 +5,7 @@ mod delivering;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use common::{Caller, Error, PageRequest, Precondition, ResultPage, Revised};
+use common::{Caller, Error, PageRequest, Precondition, Reason, ResultPage, Revised};
 use database::search::SortValue;
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::dsl::exists;
@@ -33,9 +33,10 @@ pub(crate) fn create(c: &mut AnyConnection, new: &NewWebhook) -> Result<Webhook,
         of_organisation.filter(w::slot.is_not_null()).select(w::slot.assume_not_null()).load(c)?;
     let used: BTreeSet<i32> = used.into_iter().collect();
     let Some(slot) = (1..=MAX_WEBHOOKS).find(|slot| !used.contains(slot)) else {
-        return Err(Error::conflict(format!(
-            "The organisation has {MAX_WEBHOOKS} webhooks, which is the most."
-        )));
+        return Err(Error::conflict(
+            Reason::LimitReached,
+            format!("The organisation has {MAX_WEBHOOKS} webhooks, which is the most."),
+        ));
     };
     let (id, now) = (new.id.to_string(), Timestamp::now());
     let row = (
@@ -114,7 +115,7 @@ pub(crate) fn check_active(c: &mut AnyConnection, caller: &Caller, id: Id) -> Re
     if find_row(c, caller, id)?.status == WebhookStatus::Active.into_str() {
         return Ok(());
     }
-    Err(Error::conflict("The webhook is disabled: set its status to active first."))
+    Err(Error::conflict(Reason::WebhookDisabled, "The webhook is disabled: set its status to active first."))
 }
 
 /// Returns a page of the webhooks that the caller may manage, newest first, and the number of all if `count` is true.

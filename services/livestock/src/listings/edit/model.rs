@@ -2,7 +2,7 @@
 
 use common::validation::{Code, FieldError, ValidationErrors};
 use common::wire::FileReference;
-use common::{Caller, Error, MergePatch, Precondition};
+use common::{Caller, Error, MergePatch, Precondition, Reason};
 use serde_json::{Value, json};
 
 use super::form::ListingPatch;
@@ -75,14 +75,20 @@ impl Editor<'_> {
         stored.listing.check_owner(caller)?;
         match stored.listing.status {
             Status::Active if patch.names("type") => {
-                return Err(Error::conflict("The type of a published listing cannot be edited."));
+                return Err(Error::conflict(
+                    Reason::ListingPublished,
+                    "The type of a published listing cannot be edited.",
+                ));
             }
             Status::Active if self.moves(patch, stored) => {
-                return Err(Error::conflict("The main category of a listing cannot be edited."));
+                return Err(Error::conflict(
+                    Reason::ListingPublished,
+                    "The main category of a listing cannot be edited.",
+                ));
             }
             Status::Draft | Status::Active => {}
             Status::Sold | Status::Found | Status::Cancelled => {
-                return Err(Error::conflict("This listing is closed."));
+                return Err(Error::conflict(Reason::ListingClosed, "This listing is closed."));
             }
         }
         condition.check(stored.revision)

@@ -4,7 +4,7 @@ use actix_web::post;
 use actix_web::web::Data;
 use common::files::{self, FileClient, FoundFiles};
 use common::wire::{ActionResult, FileReference};
-use common::{Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, PathId};
+use common::{Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, PathId, Reason};
 use database::{Database, Id};
 
 use crate::Livestock;
@@ -35,7 +35,10 @@ pub(super) async fn publish_listing(
         Ok(move |c: &mut _| {
             let (listing, changed) = store::change_status(c, &caller, id, Status::Active)?;
             if changed && listing.files != named {
-                return Err(Error::conflict("The draft was edited at the same time. Publish it again."));
+                return Err(Error::conflict(
+                    Reason::ListingDraft,
+                    "The draft was edited at the same time. Publish it again.",
+                ));
             }
             let share = || files.share(&caller, id, &[&listing.organisation_id], listing.audience());
             let share = if changed { share() } else { None };

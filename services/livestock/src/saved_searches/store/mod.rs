@@ -4,7 +4,7 @@ mod personal_data;
 
 use std::collections::BTreeSet;
 
-use common::{Caller, Error, PageRequest, Precondition, ResultPage, Revised};
+use common::{Caller, Error, PageRequest, Precondition, Reason, ResultPage, Revised};
 use database::search::SortValue;
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp, shared_now};
 use diesel::dsl::{max, sql};
@@ -31,7 +31,7 @@ pub(crate) fn create(c: &mut AnyConnection, new: &NewSavedSearch) -> Result<Revi
     let used: BTreeSet<i32> = of_user.load::<i32>(c)?.into_iter().collect();
     let Some(slot) = (1..=MAX_SEARCHES).find(|slot| !used.contains(slot)) else {
         let message = format!("You have saved {MAX_SEARCHES} searches, which is the most: delete one first.");
-        return Err(Error::conflict(message));
+        return Err(Error::conflict(Reason::LimitReached, message));
     };
     let matches_from = next_position(c)?;
     let row = (

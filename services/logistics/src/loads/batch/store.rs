@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use common::Error;
+use common::{Error, Reason};
 use database::{AnyConnection, Timestamp};
 use diesel::prelude::*;
 
@@ -29,7 +29,7 @@ pub(crate) fn refuse_repeat(c: &mut AnyConnection, import: &Import) -> Result<()
     for file in &import.files {
         let Some(at) = known.get(&file.content_hash).or(known.get(&import.combined_hash)) else { continue };
         let message = "The same content was imported before: send repeat=true to import it again.";
-        let conflict = Error::conflict(message).with("importedAtUTC", at.to_string());
+        let conflict = Error::conflict(Reason::ImportedBefore, message).with("importedAtUTC", at.to_string());
         return Err(conflict.with("file", file.name.as_str()));
     }
     Ok(())
@@ -64,7 +64,7 @@ pub(crate) fn record(c: &mut AnyConnection, import: &Import) -> Result<(), Error
             Ok(()) => {}
             Err(error) if error.is_lock_timeout() && import.refuses_repeats() => {
                 let message = "Another request is importing the same content: try again later.";
-                return Err(Error::conflict(message));
+                return Err(Error::conflict(Reason::ImportedBefore, message));
             }
             Err(error) if error.is_lock_timeout() => return Err(Error::Busy(IMPORT_RUNNING)),
             Err(error) => return Err(error.into()),

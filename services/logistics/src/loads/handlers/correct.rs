@@ -3,7 +3,7 @@
 use actix_web::post;
 use actix_web::web::Data;
 use common::validation::ValidationErrors;
-use common::{Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, PathId, files};
+use common::{Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, PathId, Reason, files};
 
 use super::prove::respond;
 use crate::Logistics;
@@ -98,5 +98,11 @@ fn proof_to_correct<'a>(stored: &'a StoredLoad, caller: &Caller) -> Result<&'a P
     }
     let proof = stored.corrected_proof.as_ref().or(stored.proof.as_ref());
     let completed = proof.filter(|_| stored.load.status == Status::Completed);
-    completed.ok_or_else(|| Error::conflict("Only the proof of a completed load can be corrected."))
+    completed.ok_or_else(|| {
+        let reason = match stored.load.status {
+            Status::Cancelled => Reason::LoadCancelled,
+            Status::Upcoming | Status::Completed => Reason::LoadUpcoming,
+        };
+        Error::conflict(reason, "Only the proof of a completed load can be corrected.")
+    })
 }

@@ -1,9 +1,9 @@
 //! A stored proof of delivery and its rules.
 
 use chrono::TimeDelta;
-use common::Error;
 use common::validation::{Code, ValidationErrors};
 use common::wire::{FileReference, WeightMeasure};
+use common::{Error, Reason};
 use database::{Amount, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -133,7 +133,10 @@ pub(crate) fn check(
     tolerance.check(proof.weight_net, load.weight.as_ref(), &mut errors);
     errors.check()?;
     if is_proven {
-        return Err(Error::conflict("The delivery of this load was already proven with other values."));
+        return Err(Error::conflict(
+            Reason::ProofDiffers,
+            "The delivery of this load was already proven with other values.",
+        ));
     }
     load.check_upcoming()
 }

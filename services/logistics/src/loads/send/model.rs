@@ -1,6 +1,6 @@
 //! The recipients of a load, and the rules of sending it (docs/api/loads.md, "Send to a driver or carrier").
 
-use common::{Caller, Error};
+use common::{Caller, Error, Reason};
 
 use crate::loads::model::Load;
 use crate::loads::party::{Party, parties};
@@ -41,7 +41,9 @@ impl Recipient {
         let Self::Carrier { id, name } = self else { return Ok(false) };
         match load.carrier.as_ref().and_then(|carrier| carrier.id.as_ref()) {
             Some(carrier) if carrier == id => Ok(false),
-            Some(_) => Err(Error::conflict("This load is carried by another organisation.")),
+            Some(_) => {
+                Err(Error::conflict(Reason::CarrierDiffers, "This load is carried by another organisation."))
+            }
             None => {
                 load.carrier = Some(Party { id: Some(id.clone()), name: name.clone() });
                 Ok(true)

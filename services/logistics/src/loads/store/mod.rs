@@ -7,7 +7,7 @@ mod drivers;
 mod existing;
 mod row;
 
-use common::{Caller, Error, JsonResponse, Revised, files};
+use common::{Caller, Error, JsonResponse, Reason, Revised, files};
 use database::{AnyConnection, Id, Json, Timestamp};
 use diesel::dsl::{AsExprOf, sql};
 use diesel::expression::{SqlLiteral, UncheckedBind};
@@ -262,7 +262,7 @@ pub(crate) fn accept(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(
         return Err(Error::Forbidden("Only the organiser of a load can accept it."));
     }
     if status == Status::Cancelled.as_str() {
-        return Err(Error::conflict("This load is cancelled."));
+        return Err(Error::conflict(Reason::LoadCancelled, "This load is cancelled."));
     }
     if awaits_acceptance == Some(true) {
         let accepted = (
