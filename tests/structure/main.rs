@@ -8,6 +8,7 @@
 mod documents;
 mod examples;
 mod files;
+mod growth;
 mod manifests;
 mod modules;
 mod services;
@@ -28,13 +29,14 @@ macro_rules! rules {
 }
 
 rules! {
-    rust_files_have_at_most_400_lines: text::long_files,
+    rust_files_have_at_most_600_lines: text::long_files,
     comment_lines_have_at_most_120_bytes: text::long_comments,
     nothing_is_marked_as_unfinished: text::unfinished,
     no_private_key_is_checked_in: text::private_keys,
     every_crate_inherits_the_lints: manifests::lints,
     one_module_has_unsafe_code: manifests::unsafe_code,
     only_tests_depend_on_testkit: manifests::testkit,
+    every_table_has_a_stated_limit: growth::undocumented_tables,
     services_have_the_same_files: services::missing_files,
     secret_settings_are_secret_strings: services::bare_secrets,
     only_stores_use_diesel: services::diesel,

@@ -13,8 +13,8 @@ fn tag(revision: i64) -> EntityTag {
     EntityTag::new_strong(revision.to_string())
 }
 
-/// Returns whether a tag names a revision. A proxy that compresses responses makes their tags weak (`W/"3"`) or adds the
-/// encoding (`"3-gzip"`, `"3;br"`), and its clients send these tags back.
+/// Returns whether a tag names a revision. Proxies that compress responses make their tags weak (`W/"3"`) or add the
+/// encoding (`"3-gzip"`, `"3;br"`), and clients send these tags back.
 fn names(known: &EntityTag, revision: i64) -> bool {
     let number = known.tag().split_once(['-', ';']).map_or(known.tag(), |(number, _)| number);
     number == revision.to_string()

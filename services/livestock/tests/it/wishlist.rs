@@ -1,6 +1,7 @@
 //! Wishlists: one per user, with listings of any status.
 
-use testkit::{App, User};
+use serde_json::json;
+use testkit::{App, Backend, User};
 
 use crate::lifecycle::{draft, to};
 use crate::sample::{create, full, search, start};
@@ -92,5 +93,31 @@ testkit::on_both! {
         assert!(calls.join_all().await.iter().all(|reply| reply.status == 200));
         call(&app, "PUT", &ann, &id).await.ok();
         assert_eq!(search(&app, &ann, MINE).await, [id]);
+    }
+
+    async fn a_wishlist_has_at_most_10000_listings(backend) {
+        let (app, farm, ann) = (start(backend).await, User::of("farm"), User::individual("ann"));
+        let (last, beyond) = (create(&app, &farm, &full()).await, create(&app, &farm, &full()).await);
+        // The rows name no listings: 10,000 of these would take minutes.
+        let (prepare, table, id, at) = match backend {
+            Backend::Sqlite => ("PRAGMA foreign_keys = OFF", "wishlists", "randomblob(16)", "0"),
+            Backend::Postgres => (
+                "ALTER TABLE livestock.wishlists DROP CONSTRAINT wishlists_listing_id_fkey",
+                "livestock.wishlists",
+                "gen_random_uuid()",
+                "now()",
+            ),
+        };
+        app.database.execute(&format!(
+            "{prepare}; INSERT INTO {table} (user_id, listing_id, added_at) SELECT 'ann', {id}, {at} FROM {}",
+            backend.numbers(9_999)
+        ));
+        call(&app, "PUT", &ann, &last).await.ok();
+        let refused = call(&app, "PUT", &ann, &beyond).await;
+        assert_eq!((refused.status, &refused.json()["body"]["reason"]), (409, &json!("limit_reached")));
+        // What is on the list already can be added again, and there is room after a removal.
+        call(&app, "PUT", &ann, &last).await.ok();
+        call(&app, "DELETE", &ann, &last).await.ok();
+        call(&app, "PUT", &ann, &beyond).await.ok();
     }
 }
