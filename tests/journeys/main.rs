@@ -1,6 +1,7 @@
 //! User journeys across the three services, over HTTP, on both databases.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "a test fails by panicking")]
 
+mod databases;
 mod deliver_load;
 mod examples;
 mod failures;

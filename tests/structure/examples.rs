@@ -43,6 +43,20 @@ fn lines() {
 }
 
 #[test]
+fn versions() {
+    let files = files(
+        "
+        services/a/migrations/sqlite/20270101000000_add/up.sql: SELECT 1;
+        services/a/migrations/postgres/20270101000000_add/up.sql: SELECT 1;
+        services/a/migrations/sqlite/20270102000000_add/up.sql: SELECT 1;
+        crates/b/migrations/sqlite/20270102000000_drop/up.sql: SELECT 1;
+        crates/b/tests/migrations/sqlite/20270101000000_test/up.sql: SELECT 1;
+        ",
+    );
+    assert_reports(services::duplicate_versions, &files, &["20270102000000"]);
+}
+
+#[test]
 fn growth() {
     let files = files(
         "

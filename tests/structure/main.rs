@@ -38,6 +38,7 @@ rules! {
     only_tests_depend_on_testkit: manifests::testkit,
     every_table_has_a_stated_limit: growth::undocumented_tables,
     services_have_the_same_files: services::missing_files,
+    versions_of_migrations_are_unique: services::duplicate_versions,
     secret_settings_are_secret_strings: services::bare_secrets,
     only_stores_use_diesel: services::diesel,
     openapi_documents_have_examples: documents::missing_examples,

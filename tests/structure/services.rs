@@ -1,6 +1,6 @@
 //! Rules on the files of services.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::files::{Files, is_rust, wrong_lines};
 
@@ -18,6 +18,8 @@ const FILES: [&str; 9] = [
 ];
 /// Ends of the names of settings that contain secrets.
 const SECRETS: [&str; 5] = ["_key", "secret", "secrets", "password", "token"];
+/// Versions that migrations of two services have since 1.0: a migration that has landed is never renamed.
+const LANDED_VERSIONS: [&str; 2] = ["20261122000100", "20261123160000"];
 /// The name of an account, which ends like a secret.
 const ACCOUNT: &str = "store_access_key";
 
@@ -60,4 +62,19 @@ pub fn diesel(files: &Files) -> Vec<String> {
         words.any(|word| word == "diesel") && !line.trim_start().starts_with("//")
     };
     wrong_lines(files, is_checked, names_diesel, "Diesel outside a store: move the query to store.rs")
+}
+
+/// Returns the migrations that have the version of a migration of another service or crate. A database that has one of
+/// them would appear to have the other.
+pub fn duplicate_versions(files: &Files) -> Vec<String> {
+    let mut owners: BTreeMap<&str, BTreeMap<&str, &str>> = BTreeMap::new();
+    for path in files.keys().filter(|path| !path.contains("/tests/")) {
+        let Some((owner, rest)) = path.split_once("/migrations/") else { continue };
+        let Some(name) = rest.split('/').nth(1) else { continue };
+        let version = name.split('_').next().unwrap_or(name);
+        owners.entry(version).or_default().insert(owner, name);
+    }
+    let duplicates =
+        owners.into_iter().filter(|(version, of)| of.len() > 1 && !LANDED_VERSIONS.contains(version));
+    duplicates.map(|(version, of)| format!("{version}: the version of several migrations: {of:?}")).collect()
 }

@@ -6,14 +6,14 @@ mod script;
 
 use std::collections::BTreeSet;
 
-use diesel::RunQueryDsl;
 use diesel::connection::{AnsiTransactionManager, SimpleConnection, TransactionManager};
 use diesel::dsl::sql;
 use diesel::migration::Migration;
 use diesel::pg::Pg;
 use diesel::prelude::QueryDsl;
-use diesel::sql_types::Bool;
+use diesel::sql_types::{Bool, Integer};
 use diesel::sqlite::Sqlite;
+use diesel::{RunQueryDsl, SqliteConnection};
 use diesel_migrations::MigrationHarness;
 use secrecy::ExposeSecret;
 
@@ -60,7 +60,11 @@ pub(crate) fn run(url: &DatabaseUrl, options: &Options, all: Vec<Migrations>) ->
             // As long as the timeout of PostgreSQL's lock: another process may be running long migrations.
             c.batch_execute("PRAGMA busy_timeout=120000")?;
             AnsiTransactionManager::begin_transaction_sql(&mut c, "BEGIN IMMEDIATE")?;
+            let is_marked = check_mark(&mut c, options.schema)?;
             let applied = apply_pending(&mut c, &migrations)?;
+            if !is_marked {
+                c.batch_execute(&format!("PRAGMA application_id={}", mark(options.schema)))?;
+            }
             AnsiTransactionManager::commit_transaction(&mut c)?;
             Ok(applied)
         }
@@ -98,6 +102,7 @@ pub(crate) fn pending(
                 return not_applied(&migrations, &[]);
             }
             let mut c = connection::open_sqlite(path, SqliteMode::QueryOnly)?;
+            check_mark(&mut c, options.schema)?;
             let has_table = "EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '__diesel_schema_migrations')";
             let has_table = diesel::select(sql::<Bool>(has_table)).get_result(&mut c)?;
             let applied = __diesel_schema_migrations::table.select(__diesel_schema_migrations::version);
@@ -180,8 +185,8 @@ fn not_applied<DB: diesel::backend::Backend>(
     Ok(pending.map(ToString::to_string).collect())
 }
 
-/// Fails if another service has created the tables: migrations were applied that this service does not have, and none
-/// of its own.
+/// Fails if another service has created the tables: migrations of a service were applied, but not the first one of this
+/// service. Other versions prove nothing, because migrations of two services may have the same version.
 fn refuse_foreign<DB: diesel::backend::Backend>(
     migrations: &[KnownMigration<DB>],
     applied: &[String],
@@ -191,11 +196,25 @@ fn refuse_foreign<DB: diesel::backend::Backend>(
         versions.map(|known| known.migration.name().version().to_string()).collect::<BTreeSet<_>>()
     };
     let (own, shared) = (versions(false), versions(true));
-    let has_own = applied.iter().any(|version| own.contains(version));
-    if has_own || own.is_empty() || applied.iter().all(|version| shared.contains(version)) {
-        return Ok(());
-    }
-    Err(Error::Setup(
-        "database.url (DROVER_DATABASE__URL) names the database of another service: give each service its own".into(),
-    ))
+    let has_first = own.first().is_none_or(|first| applied.contains(first));
+    if has_first || applied.iter().all(|version| shared.contains(version)) { Ok(()) } else { Err(foreign()) }
+}
+
+/// Returns the `application_id` that marks the SQLite database of a service. Databases of releases before 1.2 have none
+/// until the next migration.
+fn mark(schema: &str) -> i32 {
+    let letter = |index: usize| schema.as_bytes().get(index).copied().unwrap_or_default();
+    i32::from_be_bytes([b'D', letter(0), letter(1), letter(2)])
+}
+
+/// Returns whether a SQLite database has the mark of this service. Fails if it has that of another service or program.
+fn check_mark(c: &mut SqliteConnection, schema: &str) -> Result<bool, Error> {
+    let found: i32 =
+        diesel::select(sql::<Integer>("(SELECT application_id FROM pragma_application_id)")).get_result(c)?;
+    if [0, mark(schema)].contains(&found) { Ok(found != 0) } else { Err(foreign()) }
+}
+
+fn foreign() -> Error {
+    let message = "database.url (DROVER_DATABASE__URL) names the database of another service: give each service its own";
+    Error::Setup(message.to_owned())
 }
