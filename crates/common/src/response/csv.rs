@@ -1,10 +1,67 @@
-//! Writing CSV (RFC 4180) whose cells no spreadsheet runs as formulas (docs/api/lists.md, "CSV").
+//! Writing CSV (RFC 4180) whose cells no spreadsheet runs as formulas or takes for errors (docs/api/lists.md, "CSV").
 
 use std::borrow::Cow;
 
 /// Characters that start a formula. Spreadsheets also accept the full-width forms.
 const FORMULA_PREFIXES: [char; 10] =
     ['=', '+', '-', '@', '\t', '\r', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
+
+/// The texts that spreadsheet applications show for errors, in the languages in which they have their own.
+const SPREADSHEET_ERRORS: [&str; 51] = [
+    "#N/A",
+    "#REF!",
+    "#NAME?",
+    "#VALUE!",
+    "#DIV/0!",
+    "#NUM!",
+    "#NULL!",
+    "#SPILL!",
+    "#CALC!",
+    "#FIELD!",
+    "#BLOCKED!",
+    "#CONNECT!",
+    "#UNKNOWN!",
+    "#BUSY!",
+    "#EXTERNAL!",
+    "#PYTHON!",
+    "#TIMEOUT!",
+    "#ERROR!",
+    "#GETTING_DATA",
+    "#N/A N/A",
+    "#NV",
+    "#BEZUG!",
+    "#WERT!",
+    "#ZAHL!",
+    "#\u{dc}BERLAUF!",
+    "#N/D",
+    "#NOM?",
+    "#VALEUR!",
+    "#NOMBRE!",
+    "#NUL!",
+    "#\u{a1}REF!",
+    "#\u{bf}NOMBRE?",
+    "#\u{a1}VALOR!",
+    "#\u{a1}DIV/0!",
+    "#\u{a1}NUM!",
+    "#\u{a1}NULO!",
+    "#RIF!",
+    "#NOME?",
+    "#VALORE!",
+    "#NULLO!",
+    "#VALOR!",
+    "#N\u{da}M!",
+    "#VERW!",
+    "#NAAM?",
+    "#WAARDE!",
+    "#DEEL/0!",
+    "#GETAL!",
+    "#LEEG!",
+    "#N/B",
+    "#ADR!",
+    "#ARG!",
+];
+/// How `LibreOffice` begins its own errors, such as `Err:502`.
+const NUMBERED_ERROR: &str = "Err:";
 
 /// Separates the entries of a list in one cell.
 pub const SEPARATOR: char = ';';
@@ -17,6 +74,11 @@ impl<'a> CsvCell<'a> {
     /// Creates a cell from a text.
     pub fn text(text: &'a str) -> Self {
         Self(escape_formula(text))
+    }
+
+    /// Creates a cell from the digits of a number, which no batch refuses.
+    pub(crate) fn number(digits: &'a str) -> Self {
+        if is_number(digits) { Self(digits.into()) } else { Self::text(digits) }
     }
 
     /// Creates a cell from a list of texts, which must not contain [`SEPARATOR`]. Each text is escaped separately.
@@ -109,20 +171,19 @@ fn needs_quotes(cell: &str) -> bool {
     cell.bytes().fold(false, |found, b| found | is_special(b))
 }
 
-/// Adds a leading `'` to a text that a spreadsheet would run as a formula and that is not a number. A text that looks
-/// escaped already gets one more `'`, so that [`unescape_formula`] restores every text.
+/// Adds a leading `'` to a text that a spreadsheet would run as a formula and that is not a number, and to one that a
+/// batch would refuse as a spreadsheet error or as an automatic number. A text that looks escaped already gets one more
+/// `'`, so that [`unescape_formula`] restores every text.
 pub fn escape_formula(text: &str) -> Cow<'_, str> {
     // Most texts begin with a letter or a digit.
-    if text.bytes().next().is_none_or(|first| first.is_ascii_alphanumeric()) {
-        return text.into();
-    }
-    if is_formula(text) || is_escaped(text) { format!("'{text}").into() } else { text.into() }
+    let may_be_formula = !text.bytes().next().is_none_or(|first| first.is_ascii_alphanumeric());
+    if may_be_formula && is_formula(text) { format!("'{text}").into() } else { escape_converted(text) }
 }
 
-/// Adds a leading `'` to a text that looks escaped, so that [`unescape_formula`] restores it. For cells with the type
-/// text, which no spreadsheet runs as formulas.
-pub(crate) fn escape_escaped(text: &str) -> Cow<'_, str> {
-    if is_escaped(text) { format!("'{text}").into() } else { text.into() }
+/// Adds a leading `'` as [`escape_formula`] does, but not to formulas. For cells with the type text, which no
+/// spreadsheet runs as formulas.
+pub(crate) fn escape_converted(text: &str) -> Cow<'_, str> {
+    if is_converted(text) || is_escaped(text) { format!("'{text}").into() } else { text.into() }
 }
 
 /// Removes the `'` that [`escape_formula`] added.
@@ -135,9 +196,45 @@ pub fn entries(cell: &str) -> impl Iterator<Item = &str> {
     cell.split(SEPARATOR).map(str::trim).filter(|entry| !entry.is_empty()).map(unescape_formula)
 }
 
-/// Returns true if one or more `'` are followed by a formula prefix.
+/// Returns true for the text that a spreadsheet shows for an error, such as `#N/A`, or where a column is too narrow:
+/// `####`.
+pub fn is_spreadsheet_error(text: &str) -> bool {
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if text.as_bytes().first() == Some(&b'#') {
+        (text.len() > 1 && text.bytes().all(|byte| byte == b'#'))
+            || SPREADSHEET_ERRORS.iter().any(|error| error.eq_ignore_ascii_case(text))
+    } else {
+        text.strip_prefix(NUMBERED_ERROR).is_some_and(is_digits)
+    }
+}
+
+/// Returns true for a number as spreadsheets write those for which a column is too narrow: `1.23457E+14`, with a point
+/// or a comma.
+pub fn is_scientific(text: &str) -> bool {
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    // Most texts begin with a letter.
+    if !matches!(text.as_bytes().first(), Some(b'0'..=b'9' | b'+' | b'-')) {
+        return false;
+    }
+    let Some((mantissa, exponent)) = text.split_once(['e', 'E']) else { return false };
+    let mantissa = mantissa.strip_prefix(['+', '-']).unwrap_or(mantissa);
+    let (whole, fraction) = mantissa.split_once(['.', ',']).unwrap_or((mantissa, "0"));
+    // Without a sign it may be the number of a ticket, such as 12E4.
+    is_digits(whole) && is_digits(fraction) && exponent.strip_prefix(['+', '-']).is_some_and(is_digits)
+}
+
+/// Returns true for a text that a batch refuses, because a spreadsheet may have put it in the place of another.
+fn is_converted(text: &str) -> bool {
+    match text.bytes().next() {
+        Some(b'#' | b'E') => is_spreadsheet_error(text),
+        _ => is_scientific(text),
+    }
+}
+
+/// Returns true if one or more `'` are followed by a formula prefix, or by a text that a batch refuses.
 fn is_escaped(cell: &str) -> bool {
-    cell.starts_with('\'') && cell.trim_start_matches('\'').starts_with(FORMULA_PREFIXES)
+    let inner = cell.trim_start_matches('\'');
+    inner.len() < cell.len() && (inner.starts_with(FORMULA_PREFIXES) || is_converted(inner))
 }
 
 fn is_formula(text: &str) -> bool {
@@ -186,17 +283,22 @@ mod tests {
         #[test]
         fn restores_every_text_and_writes_no_formula(
             text in "['=+@\t\r\u{ff1d}\u{ff0b}0-9.e -]{0,4}\\PC{0,9}", quotes in "'{0,4}[=+@a-]?\\PC{0,2}",
+            refused in "'{0,3}(#N/A|#REF!|#{1,5}|Err:[0-9]{0,3}|[+-]?[0-9]{1,3}([.,][0-9]{1,5})?[eE][+-]?[0-9]{1,3})",
         ) {
-            for text in [text, quotes] {
+            for text in [text, quotes, refused] {
                 let cell = escape_formula(&text);
-                prop_assert!(is_safe(&cell), "{cell}");
+                prop_assert!(is_safe(&cell) && !is_converted(&cell), "{cell}");
+                prop_assert_eq!(unescape_formula(&cell), &text);
+                // A cell with the type text may be a formula.
+                let cell = escape_converted(&text);
+                prop_assert!(!is_converted(&cell), "{cell}");
                 prop_assert_eq!(unescape_formula(&cell), &text);
             }
         }
 
         #[test]
         fn restores_every_list_and_writes_no_formula(
-            texts in prop::collection::vec("'{0,3}[=+@1-]{0,2}[1-9a'-]", 0..5),
+            texts in prop::collection::vec("'{0,3}([=+@1-]{0,2}[1-9a'-]|#N/A|##|1E\\+5)", 0..5),
         ) {
             let CsvCell(cell) = CsvCell::list(&texts);
             prop_assert!(is_safe(&cell) && cell.split(SEPARATOR).all(is_safe), "{cell}");
@@ -219,11 +321,22 @@ mod tests {
             "\u{ff20}a",
             "'=1",
             "''-1",
+            "#N/A",
+            "#div/0!",
+            "####",
+            "Err:508",
+            "1.5E+10",
+            "1,23457E+14",
+            "-1e-9",
+            "'#REF!",
+            "''8.26303E+13",
         ] {
             assert_eq!(escape_formula(formula), format!("'{formula}"));
             assert_eq!(unescape_formula(&escape_formula(formula)), formula);
         }
-        for plain in ["", "BG-1", "-1.5", "+3", "-1e-9", "'quoted", "' =1", "'"] {
+        for plain in
+            ["", "BG-1", "-1.5", "+3", "12E4", "#1", "#", "'quoted", "' =1", "'", "'#1", "Err:", "E+1"]
+        {
             assert_eq!(escape_formula(plain), plain);
             assert_eq!(unescape_formula(plain), plain);
         }

@@ -38,9 +38,8 @@ impl<'a> TableCell<'a> {
     /// Returns the cell of a CSV file.
     pub fn to_csv(&self) -> CsvCell<'_> {
         match self {
-            Self::Text(text) | Self::Number(text) | Self::Instant(text) | Self::Day(text) => {
-                CsvCell::text(text)
-            }
+            Self::Number(digits) => CsvCell::number(digits),
+            Self::Text(text) | Self::Instant(text) | Self::Day(text) => CsvCell::text(text),
             Self::List(texts) => CsvCell::list(texts),
         }
     }

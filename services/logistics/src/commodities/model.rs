@@ -29,7 +29,7 @@ pub(crate) struct CatalogueEntry {
 /// All commodities, indexed by id and name.
 pub(crate) struct Catalogue {
     by_id: BTreeMap<i32, CatalogueEntry>,
-    /// Ids by lower-case names.
+    /// Ids by folded names.
     by_name: HashMap<String, i32>,
     /// Ids with the spellings of name and aliases, in the order of the ids.
     spellings: Vec<(i32, Vec<Spelling>)>,
@@ -42,7 +42,7 @@ impl Catalogue {
     /// If the file cannot be read or lacks a column.
     pub(crate) fn open(file: Option<&Path>) -> anyhow::Result<Self> {
         let entries: Vec<CatalogueEntry> = catalogue::load(EMBEDDED, file, "service.commodities_file")?;
-        let by_name = entries.iter().map(|entry| (entry.name.to_lowercase(), entry.id)).collect();
+        let by_name = entries.iter().map(|entry| (fold(&entry.name), entry.id)).collect();
         let by_id: BTreeMap<_, _> = entries.into_iter().map(|entry| (entry.id, entry)).collect();
         let spellings = |entry: &CatalogueEntry| {
             let names = [&*entry.name].into_iter().chain(entry.aliases.split('|'));
@@ -62,9 +62,9 @@ impl Catalogue {
         self.by_id.get(&catalogue::whole_id(id)?)
     }
 
-    /// Returns the commodity with this name, without regard to case and surrounding white space.
+    /// Returns the commodity with this name, without regard to case and to the kind and length of white space.
     pub(crate) fn find_name(&self, name: &str) -> Option<&CatalogueEntry> {
-        self.by_id.get(self.by_name.get(&name.trim().to_lowercase())?)
+        self.by_id.get(self.by_name.get(&fold(name))?)
     }
 
     /// Returns up to three names that are near an unknown one, the nearest first.
@@ -74,6 +74,11 @@ impl Catalogue {
         });
         near_names(name, known)
     }
+}
+
+/// Returns the form in which names are compared: in lower case, with single spaces.
+fn fold(name: &str) -> String {
+    name.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
 #[cfg(test)]
@@ -87,7 +92,9 @@ mod tests {
         for id in [0.0, 1.5, -1.0, 1e300, f64::NAN] {
             assert!(catalogue.find(id).is_none(), "{id}");
         }
-        assert_eq!(catalogue.find_name(" feed WHEAT ").unwrap().id, 1);
+        for name in [" feed WHEAT ", "Feed\u{a0}Wheat", "feed \u{2003}\u{a0}wheat\u{3000}"] {
+            assert_eq!(catalogue.find_name(name).unwrap().id, 1, "{name:?}");
+        }
         assert!(catalogue.find_name("gold").is_none());
     }
 

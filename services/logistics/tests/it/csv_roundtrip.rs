@@ -35,6 +35,13 @@ async fn round_trip(app: &App, format: &str) {
         with(organiser_form(), "weightNet", json!(0.1254)),
         with(organiser_form(), "tags", json!(["+one", "two, three", "'four", "ä\u{1f404}"])),
         with(organiser_form(), "ticketNumber", json!("-12")),
+        with(organiser_form(), "ticketNumber", json!("#N/A")),
+        with(organiser_form(), "ticketNumber", json!("'8.26E+13")),
+        with(organiser_form(), "ticketNumber", json!("1.5E+10")),
+        with(organiser_form(), "ticketNumber", json!("12345678901234567890")),
+        with(organiser_form(), "vehicleRegistration", json!("####")),
+        with(organiser_form(), "tags", json!(["#REF!", "1E-5", "''##", "=\"7\""])),
+        with(organiser_form(), "organiserName", json!("#DIV/0!")),
         with(with(organiser_form(), "pickupPostcode", json!("hr49ar")), "dropoffPostcode", json!("@home")),
         with(
             with(organiser_form(), "weight", json!(null)),

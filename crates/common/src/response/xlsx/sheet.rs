@@ -6,7 +6,7 @@ use std::fmt::Write;
 use database::Timestamp;
 
 use super::parts::style;
-use crate::response::csv::{SEPARATOR, escape_escaped};
+use crate::response::csv::{SEPARATOR, escape_converted};
 use crate::response::table_cell::TableCell;
 
 /// The maximum length of a text in a cell, in UTF-16 code units. The rest is cut off.
@@ -57,11 +57,11 @@ impl SheetRows {
         let _ = write!(self.xml, "<row r=\"{}\">", self.row);
         for (column, cell) in (0..).zip(cells) {
             match cell {
-                TableCell::Text(text) => self.text(column, &escape_escaped(&text), text_style),
+                TableCell::Text(text) => self.text(column, &escape_converted(&text), text_style),
                 TableCell::List(texts) => self.text(column, &join(&texts), text_style),
                 TableCell::Number(digits) => match digits.parse::<f64>() {
                     Ok(number) if number.is_finite() => self.number(column, &digits, 0),
-                    _ => self.text(column, &escape_escaped(&digits), text_style),
+                    _ => self.text(column, &escape_converted(&digits), text_style),
                 },
                 TableCell::Instant(text) => match serial(&text) {
                     Some((serial, _)) => self.number(column, &serial, style::INSTANT),
@@ -116,7 +116,7 @@ fn join(texts: &[Cow<'_, str>]) -> String {
         if i > 0 {
             list.push(SEPARATOR);
         }
-        list.push_str(&escape_escaped(text));
+        list.push_str(&escape_converted(text));
     }
     list
 }

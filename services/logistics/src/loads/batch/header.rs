@@ -1,12 +1,14 @@
 //! The header row: which column has which name.
 
-use common::csv::{entries, unescape_formula};
+use std::borrow::Cow;
+
+use common::csv::{entries, is_scientific, is_spreadsheet_error, unescape_formula};
 use common::validation::{Code, ValidationErrors};
 use database::Id;
 use serde_json::{Map, Value, json};
 
 use super::options::CellOptions;
-use super::table::Cell;
+use super::table::{Cell, Formulas, HeaderRank, Number, SPREADSHEET_ERROR, TableRow};
 use crate::loads::columns::COLUMNS;
 
 /// Columns that are no part of the loads of a batch, which are new. Exports write all of them except `createdAtUTC`.
@@ -15,13 +17,17 @@ const UNSTORED: [&str; 5] = [ID, "status", "files", "createdAtUTC", "completedAt
 const ID: &str = "id";
 /// The reference of the sample row of the template. Rows with it are skipped. Whoever writes over it gets a normal row.
 pub(crate) const SAMPLE_REFERENCE: &str = "EXAMPLE (this row is skipped)";
+/// The columns of the parties, of which at least one is required, unless the form names the organiser.
+const PARTIES: [&str; 2] = ["organiserId", "carrierId"];
 /// Of each group, at least one column is required.
 const REQUIRED: [&[&str]; 4] =
-    [&["reference"], &["deliveryDateISO"], &["commodityId", "commodityName"], &["organiserId", "carrierId"]];
+    [&["reference"], &["deliveryDateISO"], &["commodityId", "commodityName"], &PARTIES];
 /// Replaces an unknown column name, which is reported once.
 const UNKNOWN: &str = "";
 /// One more than a load may have. More tags would not change the response.
 const MAX_TAGS_READ: usize = 51;
+/// The number of known names from which on a row looks like a header row.
+const MIN_NAMES: usize = 2;
 /// The number of characters of an unknown column name in the response.
 const MAX_NAME_CHARS: usize = 100;
 
@@ -44,16 +50,34 @@ pub(crate) struct NamedCells {
 }
 
 impl HeaderRow {
+    /// Returns how much a row looks like the header row.
+    pub(crate) fn rank(cells: &[Cell]) -> HeaderRank {
+        let name = |cell: &Cell| if let Cell::Text(text) = cell { known_column(text.trim()) } else { None };
+        let names: Vec<_> = cells.iter().filter_map(name).collect();
+        let has = |group: &&[&str]| *group == PARTIES || group.iter().any(|name| names.contains(name));
+        if REQUIRED.iter().all(has) {
+            HeaderRank::All
+        } else if names.len() >= MIN_NAMES {
+            HeaderRank::Some
+        } else {
+            HeaderRank::None
+        }
+    }
+
     /// Parses the header row. Returns `None` if a required column is missing, since every row would then be invalid.
     /// `has_organiser`: the form names an organiser, so that the columns of the parties are optional.
     pub(crate) fn parse(cells: &[Cell], has_organiser: bool, errors: &mut ValidationErrors) -> Option<Self> {
         let mut names = Vec::new();
         for cell in cells {
-            let written = if let Cell::Text(text) | Cell::Number(text) = cell { text.trim() } else { "#" };
-            let known = COLUMNS.iter().chain(&UNSTORED).find(|name| name.eq_ignore_ascii_case(written));
+            let written = match cell {
+                Cell::Text(text) => text.trim(),
+                Cell::Covered(_) => "",
+                _ => "#",
+            };
+            let known = known_column(written);
             if written.is_empty() {
                 names.push(None);
-            } else if let Some(&name) = known {
+            } else if let Some(name) = known {
                 if names.contains(&Some(name)) {
                     errors.push(written, Code::Inconsistent, "occurs twice");
                 }
@@ -68,7 +92,7 @@ impl HeaderRow {
         let is_missing = |group: &[&str]| !group.iter().any(|name| names.contains(&Some(name)));
         let mut is_complete = true;
         for group in REQUIRED.into_iter().filter(|group| is_missing(group)) {
-            if group.contains(&"organiserId") && has_organiser {
+            if group == PARTIES && has_organiser {
                 continue;
             }
             let message = format!("is required: a column {}", group.join(" or "));
@@ -84,6 +108,22 @@ impl HeaderRow {
         self.0.iter().zip(cells).any(|(name, cell)| *name == Some("reference") && is_marker(cell))
     }
 
+    /// Returns true for a row in which only formulas were filled down, which give 0 or the empty text: its required
+    /// columns are empty.
+    pub(crate) fn is_filled_down(&self, row: &TableRow) -> bool {
+        let is_required = |name: &str| REQUIRED.iter().any(|group| group.contains(&name));
+        let is_empty =
+            |cell: &Cell| cell.is_blank() || matches!(cell, Cell::Number(number) if number.is_formula);
+        let mut cells = self.0.iter().zip(&row.cells);
+        row.formulas == Formulas::Nothing
+            && cells.all(|(name, cell)| !name.is_some_and(is_required) || is_empty(cell))
+    }
+
+    /// Returns the index of a column.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.0.iter().position(|known| *known == Some(name))
+    }
+
     /// Reads the cells of a row by the names of their columns.
     pub(crate) fn name_cells(
         &self,
@@ -92,58 +132,130 @@ impl HeaderRow {
         errors: &mut ValidationErrors,
     ) -> NamedCells {
         let (mut object, mut id, mut has_unnamed) = (Map::new(), None, false);
-        for (i, cell) in cells.into_iter().enumerate().filter(|(_, cell)| !cell.is_blank()) {
-            let Some(name) = self.0.get(i).copied().flatten() else {
+        for (i, cell) in cells.into_iter().enumerate() {
+            let name = self.0.get(i).copied().flatten();
+            let is_covered = matches!(cell, Cell::Covered(_)) && name.is_some();
+            if cell.is_blank() && !is_covered {
+                continue;
+            }
+            let Some(name) = name else {
                 has_unnamed = true;
                 continue;
             };
-            match cell {
-                _ if name == UNKNOWN => {}
-                Cell::Text(text) | Cell::Number(text) if UNSTORED.contains(&name) => {
-                    if text.contains(['\n', '\r']) {
-                        errors.push(name, Code::Format, "must not have line breaks: a quote may be missing");
-                    } else if name == ID {
-                        id = Id::parse(text.trim());
-                    }
+            if name == UNKNOWN {
+            } else if UNSTORED.contains(&name) {
+                let Cell::Text(text) = cell else { continue };
+                if text.contains(['\n', '\r']) {
+                    errors.push(name, Code::Format, "must not have line breaks: a quote may be missing");
+                } else if name == ID {
+                    id = Id::parse(text.trim());
                 }
-                Cell::Text(text) => match member(name, text.trim(), options) {
-                    Ok(value) => drop(object.insert(name.to_owned(), value)),
-                    Err(message) => errors.push(name, Code::Format, message),
-                },
-                Cell::Number(text) => {
-                    // The options apply to texts only.
-                    if let Ok(value) = member(name, &text, CellOptions::default()) {
-                        object.insert(name.to_owned(), value);
-                    }
+            } else {
+                match member(name, cell, options) {
+                    Ok(value) => drop(value.map(|value| object.insert(name.to_owned(), value))),
+                    Err((code, message)) => errors.push(name, code, message),
                 }
-                Cell::Invalid(..) if UNSTORED.contains(&name) => {}
-                Cell::Invalid(code, message) => errors.push(name, code, message),
             }
         }
         NamedCells { object: Value::Object(object), id, has_unnamed }
     }
 }
 
-fn is_number(name: &str) -> bool {
-    matches!(name, "commodityId" | "weight" | "weightNet")
+/// Returns the column with this name, in any case.
+fn known_column(written: &str) -> Option<&'static str> {
+    COLUMNS.iter().chain(&UNSTORED).find(|name| name.eq_ignore_ascii_case(written)).copied()
 }
 
-/// Converts the text of a cell to JSON. Most invalid texts stay strings, which the schema refuses.
+/// What the cells of a column are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Tags,
+    Date,
+    Number,
+}
+
+impl Kind {
+    fn of(name: &str) -> Self {
+        match name {
+            "tags" => Self::Tags,
+            "deliveryDateISO" => Self::Date,
+            "commodityId" | "weight" | "weightNet" => Self::Number,
+            _ => Self::Text,
+        }
+    }
+}
+
+/// Code and message for a cell that is refused.
+type Refusal = (Code, Cow<'static, str>);
+
+/// Converts a cell to JSON. Most invalid texts stay strings, which the schema refuses. Returns `None` for a number that
+/// the sheet does not show.
 ///
 /// # Errors
-/// The message for a number with another decimal separator.
-fn member(name: &str, text: &str, options: CellOptions) -> Result<Value, &'static str> {
+/// For a cell that a spreadsheet application converted, or whose number or date the column cannot have.
+fn member(name: &str, cell: Cell, options: CellOptions) -> Result<Option<Value>, Refusal> {
+    let kind = Kind::of(name);
+    Ok(Some(match (kind, cell) {
+        (_, Cell::Text(text)) => text_member(kind, text.trim(), options)?,
+        (Kind::Number, Cell::Number(number)) => {
+            json!(number.to_number().map_err(|message| (Code::Type, message))?)
+        }
+        (Kind::Date, Cell::Number(number)) => json!(number.value.to_string()),
+        (Kind::Text | Kind::Tags, Cell::Number(number)) => return number_as_text(kind, &number),
+        (Kind::Date, Cell::Date(date)) => json!(date.map_err(|message| (Code::Format, message.into()))?),
+        (Kind::Number, Cell::Date(_)) => {
+            let message = "must be a number; the cell has a date format: format it as a number";
+            return Err((Code::Type, message.into()));
+        }
+        (Kind::Text | Kind::Tags, Cell::Date(_)) => {
+            let message = "is a date cell, and the spreadsheet may have changed what was typed: format the cell as \
+                text, then type it again";
+            return Err((Code::Format, message.into()));
+        }
+        (_, Cell::Invalid(code, message)) => return Err((code, message.into())),
+        (_, Cell::Covered(area)) => {
+            let message = format!("is part of the merged cells {area}: unmerge them and fill in each cell");
+            return Err((Code::Format, message.into()));
+        }
+    }))
+}
+
+/// Converts the text of a cell.
+fn text_member(kind: Kind, text: &str, options: CellOptions) -> Result<Value, Refusal> {
     let unescaped = unescape_formula(text);
-    Ok(match name {
-        "tags" => entries(text).take(MAX_TAGS_READ).collect(),
-        "deliveryDateISO" => {
-            options.date_order.to_iso(unescaped).map_or_else(|| json!(unescaped), Value::from)
+    let is_escaped = unescaped.len() < text.len();
+    if !is_escaped && is_spreadsheet_error(text) {
+        return Err((Code::Type, SPREADSHEET_ERROR.into()));
+    }
+    Ok(match kind {
+        Kind::Text | Kind::Tags if !is_escaped && is_scientific(text) => {
+            let message = "is a number in scientific notation, which lost digits: format the cell as text, then type \
+                the number again";
+            return Err((Code::Format, message.into()));
         }
-        name if is_number(name) => {
-            options.decimal.parse(unescaped)?.map_or_else(|| json!(unescaped), |number| json!(number))
-        }
-        _ => json!(unescaped),
+        Kind::Text => json!(unescaped),
+        Kind::Tags => entries(text).take(MAX_TAGS_READ).collect(),
+        Kind::Date => options.date_order.to_iso(unescaped).map_or_else(|| json!(unescaped), Value::from),
+        Kind::Number => match options.decimal.parse(unescaped) {
+            Ok(number) => number.map_or_else(|| json!(unescaped), |number| json!(number)),
+            Err(message) => return Err((Code::Format, message.into())),
+        },
     })
+}
+
+/// Converts a number to the text that the sheet shows.
+fn number_as_text(kind: Kind, number: &Number) -> Result<Option<Value>, Refusal> {
+    let text = number.to_text().map_err(|message| (Code::Format, message.into()))?;
+    let text = text.trim();
+    // The text is what the sheet shows, not what somebody wrote: nothing in it is an option or an escape.
+    if text.is_empty() {
+        return Ok(None);
+    }
+    if is_scientific(text) {
+        return text_member(kind, text, CellOptions::default()).map(Some);
+    }
+    Ok(Some(if kind == Kind::Tags { entries(text).take(MAX_TAGS_READ).collect() } else { json!(text) }))
 }
 
 #[cfg(test)]
@@ -153,7 +265,7 @@ mod tests {
     #[test]
     fn reads_at_most_one_tag_too_many() {
         let read = |count: usize| {
-            let tags = member("tags", &"a; ;".repeat(count), CellOptions::default());
+            let tags = text_member(Kind::Tags, &"a; ;".repeat(count), CellOptions::default());
             tags.unwrap().as_array().map(Vec::len)
         };
         assert_eq!([read(50), read(51), read(32_500)], [Some(50), Some(51), Some(51)]);

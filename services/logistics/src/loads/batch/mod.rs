@@ -7,6 +7,7 @@
 mod disk;
 mod existing;
 mod header;
+mod hidden_rows;
 mod invalid_batch;
 mod model;
 mod options;

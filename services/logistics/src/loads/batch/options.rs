@@ -61,8 +61,17 @@ pub(crate) struct CellOptions {
 }
 
 impl DateOrder {
-    /// Returns a text in this order as an ISO date. Returns `None` for every other text, ISO dates included.
+    /// Returns a text in this order as an ISO date, or an ISO date without its midnight. Returns `None` for every other
+    /// text, other ISO dates included.
     pub(crate) fn to_iso(self, text: &str) -> Option<String> {
+        let day = without_midnight(text);
+        if let Some(day) = day.filter(|day| NaiveDate::parse_from_str(day, "%Y-%m-%d").is_ok()) {
+            return Some(day.to_owned());
+        }
+        self.day_to_iso(day.unwrap_or(text))
+    }
+
+    fn day_to_iso(self, text: &str) -> Option<String> {
         let is_separator = |c: char| matches!(c, '/' | '-' | '.');
         let separator = text.chars().find(|c| is_separator(*c))?;
         let parts: Vec<&str> = text.splitn(4, separator).collect();
@@ -95,6 +104,27 @@ impl DateOrder {
             ),
         }
     }
+}
+
+/// Returns a date without its time of day if that is midnight without an offset, as spreadsheet applications write
+/// days: `01/12/2026 00:00:00`, `2026-12-01T00:00`, `12/1/2026 12:00:00 AM`.
+fn without_midnight(text: &str) -> Option<&str> {
+    let (day, time) = text.split_once(['T', ' '])?;
+    let time = time.trim();
+    let suffix = time.len().checked_sub(2).and_then(|at| time.split_at_checked(at));
+    let (hour, time) = match suffix {
+        Some((time, half)) if half.eq_ignore_ascii_case("AM") => ("12", time.trim_end()),
+        _ => ("0", time),
+    };
+    let mut parts = time.split(':');
+    let hours = parts.next()?;
+    let is_zero = |part: &str| {
+        part.bytes().next().is_some_and(|b| b == b'0') && part.bytes().all(|b| b"0.".contains(&b))
+    };
+    let is_midnight =
+        hours.trim_start_matches('0') == hour.trim_start_matches('0') && (1..=2).contains(&hours.len());
+    let rest = parts.clone().count();
+    (is_midnight && (1..=2).contains(&rest) && parts.all(is_zero)).then_some(day)
 }
 
 impl DecimalSeparator {
@@ -192,6 +222,39 @@ mod tests {
         }
         assert_eq!(DateOrder::Dmy.to_iso("13/12/2026").as_deref(), Some("2026-12-13"));
         assert_eq!(DateOrder::Mdy.to_iso("13/12/2026"), None);
+    }
+
+    #[test]
+    fn midnight_is_the_day() {
+        for time in
+            ["00:00", "0:00", "00:00:00", "0:00:00", "00:00:00.000", "12:00 AM", "12:00:00 am", "12:00:00AM"]
+        {
+            assert_eq!(
+                DateOrder::Dmy.to_iso(&format!("03/11/2026 {time}")).as_deref(),
+                Some("2026-11-03"),
+                "{time}"
+            );
+            assert_eq!(
+                DateOrder::Iso.to_iso(&format!("2026-11-03 {time}")).as_deref(),
+                Some("2026-11-03"),
+                "{time}"
+            );
+        }
+        assert_eq!(DateOrder::Iso.to_iso("2026-11-03T00:00:00").as_deref(), Some("2026-11-03"));
+        for other in [
+            "2026-11-03 00:01",
+            "2026-11-03 12:00",
+            "2026-11-03 12:00 PM",
+            "2026-11-03 00",
+            "2026-11-03T00:00Z",
+            "2026-11-03 00:00:00+01:00",
+            "2026-11-03 24:00",
+            "2026-02-30 00:00",
+            "2026-11-03 0:",
+            "2026-11-03 ",
+        ] {
+            assert_eq!(DateOrder::Iso.to_iso(other), None, "{other}");
+        }
     }
 
     #[test]

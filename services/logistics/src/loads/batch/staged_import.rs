@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, BufWriter, Seek, Write};
 use std::sync::mpsc::sync_channel;
 
 use common::validation::ValidationErrors;
+use common::wire::Warning;
 use common::{Caller, Error, JsonResponse};
 use database::{AnyConnection, Id, Json};
 
@@ -29,6 +30,7 @@ pub(crate) struct StagedImport {
     ids: Vec<Id>,
     /// What identifies the loads, unless `ifExists` is `create`.
     identities: Vec<RowIdentity>,
+    warnings: Vec<Warning>,
     /// The documents, one per line.
     documents: BufWriter<File>,
 }
@@ -40,7 +42,15 @@ impl StagedImport {
     /// 503 if the temporary folder is full or missing.
     pub(crate) fn new(import: Import, caller: Caller, dry_run: bool) -> Result<Self, Error> {
         let documents = BufWriter::with_capacity(BUFFER_BYTES, tempfile::tempfile().map_err(disk_error)?);
-        Ok(Self { import, caller, dry_run, ids: Vec::new(), identities: Vec::new(), documents })
+        Ok(Self {
+            import,
+            caller,
+            dry_run,
+            ids: Vec::new(),
+            identities: Vec::new(),
+            warnings: Vec::new(),
+            documents,
+        })
     }
 
     /// Adds a load.
@@ -52,6 +62,11 @@ impl StagedImport {
         let mut line = serde_json::to_vec(load)?;
         line.push(b'\n');
         self.documents.write_all(&line).map_err(disk_error)
+    }
+
+    /// Adds a warning to the response.
+    pub(crate) fn warn(&mut self, warning: Option<Warning>) {
+        self.warnings.extend(warning);
     }
 
     /// Sets what identifies the loads, in their order.
@@ -71,13 +86,13 @@ impl StagedImport {
         let skipped =
             (self.import.if_exists == IfExists::Skip).then_some(self.ids.len().saturating_sub(ids.len()));
         if self.dry_run {
-            return JsonResponse::json(&BatchResult::dry_run(ids.len(), skipped));
+            return JsonResponse::json(&BatchResult::dry_run(ids.len(), skipped, &self.warnings));
         }
         if !ids.is_empty() {
             record(c, &self.import)?;
             self.insert(c, &is_new)?;
         }
-        JsonResponse::json(&BatchResult::created(ids, skipped))
+        JsonResponse::json(&BatchResult::created(ids, skipped, &self.warnings))
     }
 
     /// Returns for each load whether it is new.

@@ -11,12 +11,13 @@ use serde_json::json;
 use super::Batches;
 use super::existing::RowIdentity;
 use super::header::{HeaderRow, NamedCells};
+use super::hidden_rows::HiddenRows;
 use super::invalid_batch::InvalidBatch;
 use super::model::{Import, MAX_ERRORS};
 use super::options::{CellOptions, IfExists, TextEncoding};
 use super::row::{RowContext, reword_errors};
 use super::staged_import::StagedImport;
-use super::table::{Budget, TableError, TableReader, TableRow};
+use super::table::{Budget, TableError, TableReader, TableRow, cell_name};
 use super::upload::{LoadBatchForm, UploadedFile, parse_form};
 use crate::commodities::Catalogue;
 use crate::loads::form::FOREIGN_LOAD;
@@ -50,11 +51,14 @@ pub(crate) enum ValidatedBatch {
     Invalid(InvalidBatch),
 }
 
-/// A row of a file.
-struct FileRow {
-    row: TableRow,
+/// The table that is being read.
+#[derive(Default)]
+struct Table {
     /// The name of the file if there are several.
     file: Option<Arc<str>>,
+    /// The name of the sheet of a workbook.
+    sheet: Option<String>,
+    header: Option<HeaderRow>,
 }
 
 /// Why a file was not read to its end.
@@ -150,23 +154,28 @@ fn duplicate_files(files: &[UploadedFile]) -> ValidationErrors {
 impl BatchValidator<'_> {
     fn file(&mut self, file: std::fs::File, name: Option<&Arc<str>>) -> Result<(), FileError> {
         let max_rows = self.batches.limits.rows;
-        let mut table = TableReader::open(file, self.encoding, &mut self.budget)?;
-        let first = table.next(&mut self.budget)?.unwrap_or(TableRow { line: 1, cells: Vec::new() });
+        let mut reader = TableReader::open(file, self.encoding, HeaderRow::rank, &mut self.budget)?;
+        let mut table = Table { file: name.cloned(), sheet: reader.sheet().map(str::to_owned), header: None };
+        let first = reader.next(&mut self.budget)?.unwrap_or(TableRow { line: 1, ..TableRow::default() });
         let mut errors = ValidationErrors::default();
         let header = HeaderRow::parse(&first.cells, self.context.organiser.id.is_some(), &mut errors);
-        self.add_errors(errors, |path| path, first.line, name.map(|name| &**name));
-        while let Some(row) = table.next(&mut self.budget)? {
+        self.add_errors(errors, |path| path, first.line, &table);
+        table.header = header;
+        let mut hidden = HiddenRows::default();
+        while let Some(row) = reader.next(&mut self.budget)? {
             if self.rows == max_rows {
                 let error = TableError::too_many("rows in all", max_rows);
                 return Err(FileError::Batch(error.into_error(None)));
             }
-            if let Some(header) = &header {
-                if header.is_sample(&row.cells) {
+            if let Some(header) = &table.header {
+                if header.is_sample(&row.cells) || header.is_filled_down(&row) {
                     self.budget.take_blank_row()?;
                     continue;
                 }
-                let row = FileRow { row, file: name.cloned() };
-                self.row(header, row).map_err(FileError::Batch)?;
+                if row.is_hidden {
+                    hidden.add(self.rows, row.line);
+                }
+                self.row(header, &table, row).map_err(FileError::Batch)?;
             }
             self.rows += 1;
             if self.errors.is_empty()
@@ -175,10 +184,12 @@ impl BatchValidator<'_> {
                 return Err(FileError::Batch(FOREIGN_LOAD));
             }
         }
+        let warning = hidden.into_warning(table.sheet.as_deref(), table.file.as_deref());
+        self.import.warn(warning);
         Ok(())
     }
 
-    fn row(&mut self, header: &HeaderRow, FileRow { row, file }: FileRow) -> Result<(), Error> {
+    fn row(&mut self, header: &HeaderRow, table: &Table, row: TableRow) -> Result<(), Error> {
         let mut errors = ValidationErrors::default();
         let NamedCells { object, id, has_unnamed } = header.name_cells(row.cells, self.options, &mut errors);
         let schema = &self.batches.row;
@@ -210,7 +221,7 @@ impl BatchValidator<'_> {
                     delivery_at: load.delivery_date,
                     index: self.rows,
                     line: row.line,
-                    file,
+                    file: table.file.clone(),
                 });
             }
             // After an error nothing will be stored.
@@ -222,7 +233,7 @@ impl BatchValidator<'_> {
         let row_path = |path: String| {
             if path.is_empty() { format!("rows[{index}]") } else { format!("rows[{index}].{path}") }
         };
-        self.add_errors(errors, row_path, row.line, file.as_deref());
+        self.add_errors(errors, row_path, row.line, table);
         Ok(())
     }
 
@@ -233,19 +244,24 @@ impl BatchValidator<'_> {
         caller.admin || parties.filter_map(|party| party.id.as_deref()).any(|id| caller.acts_for(id))
     }
 
-    /// Adds errors up to [`MAX_ERRORS`], with the line and the name of their file.
+    /// Adds errors up to [`MAX_ERRORS`], with the line and the names of file, sheet and cell.
     fn add_errors(
         &mut self,
         errors: ValidationErrors,
         path: impl Fn(String) -> String,
         line: u64,
-        file: Option<&str>,
+        table: &Table,
     ) {
         let left = MAX_ERRORS.saturating_sub(self.errors.len());
         self.errors.extend(errors.into_iter().take(left).map(|mut error: FieldError| {
+            let column = table.header.as_ref().and_then(|header| header.position(&error.path));
             error.path = path(error.path);
             error.data.insert("line".into(), json!(line));
-            error.data.extend(file.map(|file| ("file".into(), json!(file))));
+            error.data.extend(table.file.as_deref().map(|file| ("file".into(), json!(file))));
+            if let Some(sheet) = &table.sheet {
+                error.data.insert("sheet".into(), json!(sheet));
+                error.data.extend(column.map(|column| ("cell".into(), json!(cell_name(column, line)))));
+            }
             error
         }));
     }

@@ -1,6 +1,6 @@
 //! Limits on blank rows and cells.
 
-use super::xlsx_bombs::{STRINGS, STYLES, book, sheet};
+use super::raw_workbook::{STRINGS, STYLES, book, sheet};
 use super::*;
 
 /// Starts a service with limits of 3 rows, 1,000 blank rows and 40,000 cells in a batch.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::xlsx_bombs::{STRINGS, STYLES, book, sheet};
+use super::raw_workbook::{STRINGS, STYLES, book, sheet};
 use super::*;
 
 /// Returns a workbook of about 40 KiB that unpacks to six million blank rows.

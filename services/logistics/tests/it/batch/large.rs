@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use super::xlsx_bombs::{STYLES, book, sheet};
+use super::raw_workbook::{STYLES, book, sheet};
 use super::*;
 
 fn rows(count: usize, invalid: Option<usize>) -> String {

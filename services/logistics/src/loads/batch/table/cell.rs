@@ -1,6 +1,14 @@
 //! Rows and cells of a table.
 
+use std::borrow::Cow;
+
 use common::validation::Code;
+
+use super::number_format::{NumberFormat, TOO_MANY_DIGITS, general};
+
+/// The message for a cell with a spreadsheet error.
+pub(crate) const SPREADSHEET_ERROR: &str =
+    "is a spreadsheet error, such as #N/A or ####: mend the formula or widen the column, or empty the cell";
 
 /// A row of a table.
 #[derive(Debug, Default)]
@@ -9,26 +17,99 @@ pub(crate) struct TableRow {
     pub line: u64,
     /// The cells by column.
     pub cells: Vec<Cell>,
+    /// The sheet hides the row.
+    pub is_hidden: bool,
+    pub formulas: Formulas,
+}
+
+/// What the formulas of a row give.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Formulas {
+    /// There are none.
+    #[default]
+    None,
+    /// 0 or the empty text each.
+    Nothing,
+    /// At least one gives a value, or its result is not known.
+    Value,
 }
 
 /// A cell of a table.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(crate) enum Cell {
     Text(String),
-    /// The text of a number that the file states as one, with a decimal point.
-    Number(String),
-    /// A cell that cannot be read as text, with code and message of the error.
+    Number(Number),
+    /// A cell with the format of a date: the date or instant in ISO 8601, or why it is none.
+    Date(Result<String, &'static str>),
+    /// A cell that cannot be read, with code and message of the error.
     Invalid(Code, &'static str),
+    /// A cell that the sheet does not show, because these merged cells cover it.
+    Covered(String),
+}
+
+/// A number that the file states as one.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Number {
+    pub value: f64,
+    /// `None` for `General`.
+    pub format: Option<NumberFormat>,
+    /// The result of a formula.
+    pub is_formula: bool,
 }
 
 impl Cell {
     /// Returns the length of the text in bytes.
     pub(crate) fn text_bytes(&self) -> usize {
-        if let Self::Text(text) | Self::Number(text) = self { text.len() } else { 0 }
+        if let Self::Text(text) = self { text.len() } else { 0 }
     }
 
-    /// Returns true if the cell has only white space.
+    /// Returns true if the cell shows nothing but white space.
     pub(crate) fn is_blank(&self) -> bool {
-        matches!(self, Self::Text(text) if text.trim().is_empty())
+        match self {
+            Self::Text(text) => text.trim().is_empty(),
+            Self::Covered(_) => true,
+            _ => false,
+        }
+    }
+}
+
+impl Number {
+    /// Returns what the sheet shows.
+    ///
+    /// # Errors
+    /// The message for a number that is not shown with all its digits, or in a way that is not known.
+    pub(crate) fn to_text(&self) -> Result<String, &'static str> {
+        if self.value.abs() >= TOO_MANY_DIGITS {
+            return Err(
+                "is a number of more than 15 digits, of which spreadsheets lose the last ones: format the cell as \
+                 text, then type the number again",
+            );
+        }
+        match &self.format {
+            None => Ok(general(self.value)),
+            Some(format) => format.show(self.value).map(|shown| shown.text).ok_or(
+                "is a number whose format cannot be read: format the cell as text, then type what it shows",
+            ),
+        }
+    }
+
+    /// Returns the number.
+    ///
+    /// # Errors
+    /// The message for a format that shows another number, such as a percentage.
+    pub(crate) fn to_number(&self) -> Result<f64, Cow<'static, str>> {
+        let Some(format) = &self.format else { return Ok(self.value) };
+        match format.show(self.value) {
+            Some(shown) if shown.is_number(self.value) => Ok(self.value),
+            Some(shown) => Err(format!(
+                "must be a number that the sheet shows as it is: the cell contains {} and shows {:?}; give it another \
+                 number format",
+                general(self.value),
+                shown.text.trim()
+            )
+            .into()),
+            // A fraction, for example.
+            None => Err("must be a number with a plain format: that of the cell cannot be read".into()),
+        }
     }
 }

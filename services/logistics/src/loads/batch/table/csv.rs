@@ -3,8 +3,9 @@
 //! otherwise swallow the following rows.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Take};
 
+use common::csv::escape_formula;
 use common::validation::Code;
 use encoding_rs::WINDOWS_1252;
 
@@ -18,10 +19,15 @@ const MAX_RECORD_BYTES: usize = 1 << 20;
 const NOT_UTF_8: &str =
     "is not UTF-8: save it as CSV UTF-8, or send encoding=windows-1252 if the program wrote that";
 const BOM: &[u8] = b"\xef\xbb\xbf";
+/// Ends a file of DOS programs.
+const END_OF_FILE: u8 = 0x1a;
+/// The number of bytes at the end of a file that may be such characters and line breaks.
+const MAX_END_BYTES: i64 = 4096;
+const BUFFER_BYTES: usize = 64 << 10;
 
 /// A reader for the records of a CSV file.
 pub(crate) struct CsvReader {
-    input: BufReader<File>,
+    input: BufReader<Take<File>>,
     delimiter: u8,
     encoding: TextEncoding,
     /// The number of the next line, from 1.
@@ -42,16 +48,28 @@ enum ParserState {
 }
 
 impl CsvReader {
-    /// Skips a byte order mark and detects the delimiter. A file with a byte order mark is UTF-8, whatever `encoding`
-    /// is.
-    pub(crate) fn new(file: File, mut encoding: TextEncoding) -> Result<Self, TableError> {
-        let mut input = BufReader::with_capacity(64 << 10, file);
-        if input.fill_buf()?.starts_with(BOM) {
+    /// Skips a byte order mark and the line `sep=;`, and detects the delimiter. A file with a byte order mark, or with
+    /// a character of several bytes in UTF-8, is UTF-8, whatever `encoding` is.
+    pub(crate) fn new(mut file: File, mut encoding: TextEncoding) -> Result<Self, TableError> {
+        let length = length_without_end(&mut file).map_err(TableError::Disk)?;
+        if encoding != TextEncoding::Utf8 && is_utf_8(&mut file, length).map_err(TableError::Disk)? {
+            encoding = TextEncoding::Utf8;
+        }
+        file.rewind().map_err(TableError::Disk)?;
+        let mut input = BufReader::with_capacity(BUFFER_BYTES, file.take(length));
+        if input.fill_buf().map_err(TableError::Disk)?.starts_with(BOM) {
             input.consume(BOM.len());
             encoding = TextEncoding::Utf8;
         }
-        let delimiter = detect_delimiter(input.fill_buf()?);
-        Ok(Self { input, delimiter, encoding, line: 1, after_cr: false })
+        let head = input.fill_buf().map_err(TableError::Disk)?;
+        let hint = delimiter_hint(head);
+        let delimiter = hint.map_or_else(|| detect_delimiter(head), |(delimiter, _)| delimiter);
+        let mut csv = Self { input, delimiter, encoding, line: 1, after_cr: false };
+        if let Some((_, length)) = hint {
+            csv.input.consume(length);
+            csv.read_record()?;
+        }
+        Ok(csv)
     }
 
     /// Returns the next record, which may be blank.
@@ -109,7 +127,10 @@ impl CsvReader {
     }
 
     fn read_byte(&mut self) -> Result<Option<u8>, TableError> {
-        let byte = self.input.fill_buf()?.first().copied();
+        if self.input.buffer().is_empty() {
+            self.input.fill_buf().map_err(TableError::Disk)?;
+        }
+        let byte = self.input.buffer().first().copied();
         self.input.consume(usize::from(byte.is_some()));
         Ok(byte)
     }
@@ -121,7 +142,7 @@ impl CsvReader {
         line: u64,
     ) -> Result<Option<TableRow>, TableError> {
         cells.push(self.parse_text(last, line)?);
-        Ok(Some(TableRow { line, cells }))
+        Ok(Some(TableRow { line, cells, ..TableRow::default() }))
     }
 
     fn parse_text(&self, bytes: Vec<u8>, line: u64) -> Result<Cell, TableError> {
@@ -129,8 +150,68 @@ impl CsvReader {
             TextEncoding::Utf8 => String::from_utf8(bytes),
             TextEncoding::Windows1252 => Ok(WINDOWS_1252.decode_without_bom_handling(&bytes).0.into_owned()),
         };
-        text.map(Cell::Text).map_err(|_| TableError::unreadable(NOT_UTF_8, Some(line)))
+        let text = text.map_err(|_| TableError::unreadable(NOT_UTF_8, Some(line)))?;
+        if !text.as_bytes().starts_with(b"=") {
+            return Ok(Cell::Text(text));
+        }
+        // Other programs write `="00123"` for a text. Exports write it with a `'`.
+        let quoted = text.trim_end().strip_prefix("=\"").and_then(|text| text.strip_suffix('"'));
+        let inner = quoted.filter(|inner| !inner.replace("\"\"", "").contains('"'));
+        Ok(Cell::Text(match inner {
+            Some(inner) => escape_formula(&inner.replace("\"\"", "\"")).into_owned(),
+            None => text,
+        }))
     }
+}
+
+/// Returns the length of a file without the end-of-file characters of DOS programs.
+fn length_without_end(file: &mut File) -> std::io::Result<u64> {
+    let length = file.seek(SeekFrom::End(0))?;
+    let tail = length.min(MAX_END_BYTES.unsigned_abs());
+    file.seek(SeekFrom::Start(length - tail))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let content =
+        bytes.iter().rposition(|byte| !matches!(*byte, END_OF_FILE | b'\n' | b'\r')).map_or(0, |at| at + 1);
+    let end = bytes[content..].iter().position(|byte| *byte == END_OF_FILE);
+    Ok(end.map_or(length, |end| length - (bytes.len() - content - end) as u64))
+}
+
+/// Returns true for a file that is UTF-8 with a character of several bytes. In other encodings of western Europe the
+/// same bytes are no text that anybody writes.
+fn is_utf_8(file: &mut File, length: u64) -> std::io::Result<bool> {
+    file.rewind()?;
+    let (mut file, mut buffer, mut kept, mut is_ascii) = (file.take(length), vec![0; BUFFER_BYTES], 0, true);
+    loop {
+        let read = file.read(&mut buffer[kept..])?;
+        let bytes = &buffer[..kept + read];
+        is_ascii &= bytes.is_ascii();
+        if read == 0 {
+            return Ok(kept == 0 && !is_ascii);
+        }
+        let end = bytes.len();
+        let valid = match std::str::from_utf8(bytes) {
+            Ok(_) => end,
+            // A character that continues after the buffer.
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            Err(_) => return Ok(false),
+        };
+        kept = end - valid;
+        buffer.copy_within(valid..end, 0);
+    }
+}
+
+/// Returns the delimiter that the first line `sep=;` states, and the length of the line without its end.
+fn delimiter_hint(head: &[u8]) -> Option<(u8, usize)> {
+    let quotes = usize::from(head.starts_with(b"\""));
+    let rest = head.get(quotes..)?;
+    let is_hint = rest.get(..4).is_some_and(|start| start.eq_ignore_ascii_case(b"sep="));
+    let delimiter =
+        rest.get(4).copied().filter(|byte| is_hint && byte.is_ascii() && !b"\"\r\n".contains(byte))?;
+    let length = 5 + 2 * quotes;
+    let is_closed = quotes == 0 || head.get(length - 1) == Some(&b'"');
+    let ends = head.get(length).is_none_or(|byte| matches!(byte, b'\r' | b'\n'));
+    (is_closed && ends).then_some((delimiter, length))
 }
 
 fn unclosed_quote(line: u64) -> TableError {

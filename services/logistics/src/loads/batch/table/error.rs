@@ -66,13 +66,15 @@ impl TableError {
     }
 }
 
-impl From<io::Error> for TableError {
-    fn from(error: io::Error) -> Self {
-        match error.kind() {
-            ErrorKind::UnexpectedEof | ErrorKind::InvalidInput | ErrorKind::InvalidData => {
-                Self::unreadable("is damaged or truncated", None)
-            }
-            _ => Self::Disk(error),
+impl TableError {
+    /// Returns the error for a failure to read an uploaded file: that of the operating system, or what a library finds
+    /// wrong with the content.
+    pub(crate) fn of_reading(error: io::Error) -> Self {
+        // An offset before the start of the file comes from the content.
+        if error.raw_os_error().is_some() && error.kind() != ErrorKind::InvalidInput {
+            Self::Disk(error)
+        } else {
+            Self::unreadable("is damaged, truncated or compressed in an unusual way: save it again", None)
         }
     }
 }

@@ -4,63 +4,65 @@ mod budget;
 mod cell;
 mod csv;
 mod error;
+mod format;
+mod head;
+mod number_format;
 #[cfg(test)]
 mod tests;
 mod xlsx;
 
+use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{Read, Seek};
-
-use common::validation::Code;
+use std::io::Seek;
 
 pub(crate) use budget::{Budget, TableLimits};
-pub(crate) use cell::{Cell, TableRow};
+pub(crate) use cell::{Cell, Formulas, Number, SPREADSHEET_ERROR, TableRow};
 use csv::CsvReader;
 pub(crate) use error::TableError;
+use format::FileFormat;
+pub(crate) use head::HeaderRank;
 use xlsx::XlsxReader;
+pub(crate) use xlsx::cell_name;
 
 use super::options::TextEncoding;
 
-const ZIP_MAGIC: &[u8] = b"PK\x03\x04";
-/// Begins a workbook of the old binary format, and an encrypted XLSX workbook.
-const OLE_MAGIC: &[u8] = b"\xd0\xcf\x11\xe0";
-const UTF_16_MARKS: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
-/// The number of bytes that are searched for a NUL byte.
-const SNIFFED_BYTES: u64 = 4096;
+/// A reader for the rows of a table, from its header row on.
+pub(crate) struct TableReader {
+    format: Reader,
+    /// Rows that were read ahead.
+    rows: VecDeque<TableRow>,
+}
 
-/// A reader for the rows of a table.
-pub(crate) enum TableReader {
+enum Reader {
     Csv(CsvReader),
     Xlsx(Box<XlsxReader>),
 }
 
 impl TableReader {
-    /// Opens a file. Detects the format from the content. `encoding` is that of CSV without a byte order mark.
+    /// Opens a file. Detects the format from the content. `encoding` is that of CSV without a byte order mark, `rank`
+    /// tells header rows. Rows before the header row are left out.
     ///
     /// # Errors
-    /// If the file is not a table, or announces a sheet beyond the limits.
+    /// If the file is not a table, or exceeds the limits.
     pub(crate) fn open(
         mut file: File,
         encoding: TextEncoding,
+        rank: impl Fn(&[Cell]) -> HeaderRank,
         budget: &mut Budget,
     ) -> Result<Self, TableError> {
-        let mut head = Vec::new();
-        file.rewind()?;
-        (&file).take(SNIFFED_BYTES).read_to_end(&mut head)?;
-        file.rewind()?;
-        if head.starts_with(ZIP_MAGIC) {
-            return Ok(Self::Xlsx(Box::new(XlsxReader::open(file, budget)?)));
-        }
-        let detected = if head.starts_with(OLE_MAGIC) {
-            "an old or encrypted workbook: save it as XLSX without a password, or as CSV"
-        } else if UTF_16_MARKS.iter().any(|mark| head.starts_with(mark)) {
-            return Err(TableError::unreadable("is UTF-16: save it as CSV UTF-8", Some(1)));
-        } else if head.contains(&0) {
-            "something else"
-        } else {
-            return Ok(Self::Csv(CsvReader::new(file, encoding)?));
+        let format = FileFormat::detect(&mut file)?;
+        file.rewind().map_err(TableError::Disk)?;
+        let mut format = match format {
+            FileFormat::Archive => Reader::Xlsx(Box::new(XlsxReader::open(file, &rank, budget)?)),
+            FileFormat::Csv => Reader::Csv(CsvReader::new(file, encoding)?),
         };
-        Err(TableError::refused(Code::Format, format!("must be CSV or XLSX; this is {detected}")))
+        let rows = head::read(|| format.next(budget), &rank)?.rows;
+        Ok(Self { format, rows })
+    }
+
+    /// Returns the name of the sheet of a workbook.
+    pub(crate) fn sheet(&self) -> Option<&str> {
+        if let Reader::Xlsx(xlsx) = &self.format { Some(xlsx.sheet()) } else { None }
     }
 
     /// Returns the next row that is not blank.
@@ -68,6 +70,15 @@ impl TableReader {
     /// # Errors
     /// If the rest cannot be read or exceeds the budget.
     pub(crate) fn next(&mut self, budget: &mut Budget) -> Result<Option<TableRow>, TableError> {
+        match self.rows.pop_front() {
+            Some(row) => Ok(Some(row)),
+            None => self.format.next(budget),
+        }
+    }
+}
+
+impl Reader {
+    fn next(&mut self, budget: &mut Budget) -> Result<Option<TableRow>, TableError> {
         loop {
             let row = match self {
                 Self::Csv(csv) => csv.next(budget)?,

@@ -5,10 +5,11 @@ use std::io::Write;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use rust_xlsxwriter::{Formula, Workbook};
+use rust_xlsxwriter::{Format, Formula, Workbook};
 
 use super::budget::{MAX_COLUMNS, MAX_TEXT_BYTES};
 use super::*;
+use std::io::Read;
 
 const LIMITS: TableLimits = TableLimits { rows: 50, bytes: 1 << 20 };
 
@@ -18,10 +19,15 @@ fn file(content: &[u8]) -> File {
     file
 }
 
+/// No row is a header row, so that the first rows are searched.
+fn rank(_: &[Cell]) -> HeaderRank {
+    HeaderRank::None
+}
+
 /// Reads a file to its end or its first error. Returns true if all rows are within the limits.
 fn stays_within_limits(content: &[u8]) -> bool {
     let mut budget = Budget::new(LIMITS);
-    let Ok(mut table) = TableReader::open(file(content), TextEncoding::Utf8, &mut budget) else {
+    let Ok(mut table) = TableReader::open(file(content), TextEncoding::Utf8, rank, &mut budget) else {
         return true;
     };
     let is_bounded =
@@ -47,6 +53,8 @@ fn workbook() -> Vec<u8> {
     sheet.write(1, 1, "2026-03-01").unwrap();
     sheet.write(2, 2, true).unwrap();
     sheet.write_formula(2, 3, Formula::new("=1+1").set_result("2")).unwrap();
+    sheet.merge_range(3, 0, 4, 1, "merged", &Format::new()).unwrap();
+    book.add_worksheet().write(0, 0, "another").unwrap();
     book.save_to_buffer().unwrap()
 }
 
@@ -75,7 +83,7 @@ fn pack(parts: &[(String, Vec<u8>)]) -> Vec<u8> {
 #[test]
 fn reads_workbooks_with_the_largest_limits() {
     let mut budget = Budget::new(TableLimits { rows: usize::MAX, bytes: usize::MAX });
-    let mut table = TableReader::open(file(&workbook()), TextEncoding::Utf8, &mut budget).unwrap();
+    let mut table = TableReader::open(file(&workbook()), TextEncoding::Utf8, rank, &mut budget).unwrap();
     assert!(table.next(&mut budget).unwrap().is_some());
 }
 
@@ -85,9 +93,10 @@ fn reads_rows_after_the_largest_row_number() {
     let (_, sheet) = parts.iter_mut().find(|(name, _)| name.ends_with("sheet1.xml")).unwrap();
     let cell = "<c t='str'><v>a</v></c>";
     let rows = format!("<row r='{}'>{cell}</row><row>{cell}</row>", u64::MAX);
-    *sheet = format!("<worksheet><sheetData>{rows}</sheetData></worksheet>").into_bytes();
+    let namespace = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+    *sheet = format!("<worksheet xmlns='{namespace}'><sheetData>{rows}</sheetData></worksheet>").into_bytes();
     let mut budget = Budget::new(LIMITS);
-    let mut table = TableReader::open(file(&pack(&parts)), TextEncoding::Utf8, &mut budget).unwrap();
+    let mut table = TableReader::open(file(&pack(&parts)), TextEncoding::Utf8, rank, &mut budget).unwrap();
     let lines = [0; 2].map(|_| table.next(&mut budget).unwrap().unwrap().line);
     assert_eq!(lines, [u64::MAX; 2]);
 }
@@ -137,12 +146,12 @@ proptest! {
 fn reads_the_undamaged_workbook() {
     let content = pack(&parts(&workbook()));
     let mut budget = Budget::new(LIMITS);
-    let mut table = TableReader::open(file(&content), TextEncoding::Utf8, &mut budget)
+    let mut table = TableReader::open(file(&content), TextEncoding::Utf8, rank, &mut budget)
         .map_err(|_| "not a table")
         .unwrap();
     let mut rows = 0;
     while table.next(&mut budget).map_err(|_| "not a row").unwrap().is_some() {
         rows += 1;
     }
-    assert_eq!(rows, 3);
+    assert_eq!(rows, 4);
 }

@@ -3,21 +3,46 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{Read, Seek, Write};
 
 use zip::ZipArchive;
 use zip::result::ZipError;
 
 use crate::loads::batch::table::budget::Budget;
 use crate::loads::batch::table::error::TableError;
+use crate::loads::batch::table::format::refused;
+
+const BUFFER_BYTES: usize = 16 << 10;
 
 /// An open archive.
 pub(crate) struct Archive(ZipArchive<File>);
 
 impl Archive {
     /// Reads the directory of the archive.
+    ///
+    /// # Errors
+    /// 400 if the archive is damaged, or a document that is no XLSX workbook. The message names it.
     pub(crate) fn open(file: File) -> Result<Self, TableError> {
-        ZipArchive::new(file).map(Self).map_err(damaged)
+        let archive = ZipArchive::new(file).map(Self).map_err(unreadable)?;
+        archive.other_format().map_or(Ok(archive), |name| Err(refused(name)))
+    }
+
+    /// Returns what the archive is instead of an XLSX workbook, if its parts tell.
+    fn other_format(&self) -> Option<&'static str> {
+        let has = |test: fn(&str) -> bool| self.0.file_names().any(|name| name.is_ok_and(|name| test(&name)));
+        if has(|name| name == "mimetype") {
+            Some("an OpenDocument file (ODS): save it as XLSX or CSV")
+        } else if has(|name| name.starts_with("Index/") || name == "Index.zip") {
+            Some("a Numbers document: export it to Excel (XLSX) or CSV")
+        } else if has(|name| name == "xl/workbook.bin") {
+            Some("a binary workbook (XLSB): save it as XLSX or CSV")
+        } else if has(|name| name.starts_with("word/")) {
+            Some("a Word document: copy the table into a spreadsheet application and save it as XLSX or CSV")
+        } else if has(|name| name.starts_with("ppt/")) {
+            Some("a presentation: copy the table into a spreadsheet application and save it as XLSX or CSV")
+        } else {
+            None
+        }
     }
 
     /// Unpacks the part with this name, compared without case and leading `/`. Returns `None` if there is none.
@@ -30,35 +55,70 @@ impl Archive {
         limit: usize,
         budget: &mut Budget,
     ) -> Result<Option<File>, TableError> {
-        let max_bytes = limit.min(budget.unpacked_bytes()) as u64;
+        let max_bytes = limit.min(budget.unpacked_bytes());
+        let Some((part, size)) = self.unpack(name, max_bytes.saturating_add(1))? else { return Ok(None) };
+        if size > max_bytes {
+            return Err(TableError::TooLarge(limit));
+        }
+        budget.take_unpacked(size);
+        Ok(Some(part))
+    }
+
+    /// Unpacks the first bytes of a part, without its checksum being verified.
+    ///
+    /// # Errors
+    /// As those of [`Archive::part`], but a longer part is cut off.
+    pub(crate) fn start_of_part(
+        &mut self,
+        name: &str,
+        bytes: usize,
+        budget: &mut Budget,
+    ) -> Result<Option<File>, TableError> {
+        let Some((part, size)) = self.unpack(name, bytes.min(budget.unpacked_bytes()))? else {
+            return Ok(None);
+        };
+        budget.take_unpacked(size);
+        Ok(Some(part))
+    }
+
+    /// Unpacks up to `max_bytes` of a part into a temporary file. Returns it with its size.
+    fn unpack(&mut self, name: &str, max_bytes: usize) -> Result<Option<(File, usize)>, TableError> {
         let name = name.trim_start_matches('/');
         let is_same = |known: Cow<'_, str>| known.replace('\\', "/").eq_ignore_ascii_case(name);
         let Some(index) = self.0.file_names().position(|known| known.is_ok_and(is_same)) else {
             return Ok(None);
         };
-        let mut part = self.0.by_index(index).map_err(damaged)?;
-        let mut unpacked = tempfile::tempfile()?;
-        let size = io::copy(&mut part.by_ref().take(max_bytes.saturating_add(1)), &mut unpacked)?;
-        if size > max_bytes {
-            return Err(TableError::TooLarge(limit));
+        let mut part = self.0.by_index(index).map_err(unreadable)?.take(max_bytes as u64);
+        let mut unpacked = tempfile::tempfile().map_err(TableError::Disk)?;
+        let (mut buffer, mut size) = (vec![0; BUFFER_BYTES], 0);
+        loop {
+            let read = part.read(&mut buffer).map_err(TableError::of_reading)?;
+            if read == 0 {
+                break;
+            }
+            unpacked.write_all(&buffer[..read]).map_err(TableError::Disk)?;
+            size += read;
         }
-        budget.take_unpacked(usize::try_from(size).unwrap_or(usize::MAX));
-        unpacked.rewind()?;
-        Ok(Some(unpacked))
+        unpacked.rewind().map_err(TableError::Disk)?;
+        Ok(Some((unpacked, size)))
     }
 }
 
-fn damaged(error: ZipError) -> TableError {
+fn unreadable(error: ZipError) -> TableError {
     match error {
-        ZipError::Io(error) => error.into(),
+        ZipError::Io(error) => TableError::of_reading(error),
+        ZipError::CompressionMethodNotSupported(_) => {
+            TableError::unreadable("is compressed by an unusual method: save it again as XLSX", None)
+        }
+        ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) | ZipError::InvalidPassword => {
+            TableError::unreadable("is an archive with a password: save it without one", None)
+        }
         _ => TableError::unreadable("is a damaged, encrypted or truncated archive", None),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use zip::ZipWriter;
     use zip::write::SimpleFileOptions;
 
@@ -75,5 +135,7 @@ mod tests {
         let mut part = |limit| archive.part("part", limit, &mut budget);
         assert!(part(50).unwrap().is_some());
         assert!(matches!(part(50), Err(TableError::TooLarge(50))), "30 of 70 bytes remain");
+        let start = archive.start_of_part("part", 50, &mut budget).unwrap().unwrap();
+        assert_eq!(start.metadata().unwrap().len(), 30);
     }
 }

@@ -1,9 +1,9 @@
 //! Parses references, types and values of worksheet cells.
 
 use chrono::{Datelike, Days, NaiveDate, NaiveTime, TimeDelta};
-use common::validation::Code;
 
-use crate::loads::batch::table::cell::Cell;
+use crate::loads::batch::table::cell::{Cell, Number};
+use crate::loads::batch::table::number_format::{NumberFormat, significant};
 
 const MILLIS_PER_DAY: f64 = 86_400_000.0;
 
@@ -52,35 +52,60 @@ pub(crate) fn parse_column(text: &[u8]) -> Option<usize> {
     parse_reference(text).map(|(column, _)| column)
 }
 
+/// Returns the name of a cell from its column (from 0) and its row (from 1): column 1, row 7 is `B7`.
+pub(crate) fn cell_name(mut column: usize, row: u64) -> String {
+    let mut name = row.to_string();
+    loop {
+        let letter = u8::try_from(column % 26).map_or('A', |letter| char::from(b'A' + letter));
+        name.insert(0, letter);
+        match (column / 26).checked_sub(1) {
+            Some(rest) => column = rest,
+            None => return name,
+        }
+    }
+}
+
 /// What a style makes of a number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum NumberStyle {
     #[default]
-    Number,
+    General,
+    Format(NumberFormat),
     /// A date, or a time of day in an unknown time zone.
     Date,
     /// A date, or an instant: the format shows that it is in UTC.
     UtcDate,
 }
 
-/// Formats a number in its shortest form, or as a date if its style is one.
-pub(crate) fn parse_numeric(text: String, style: NumberStyle, is_1904: bool) -> Cell {
-    match text.trim().parse::<f64>() {
-        Ok(number) if number.is_finite() && style != NumberStyle::Number => {
-            parse_serial_date(number, style, is_1904)
+/// The length up to which the text of a number has no more digits than spreadsheets keep.
+const SHORT_NUMBER: usize = 15;
+
+/// Reads a number, which is a date if its style is one. The result 0 of a formula is no date: the cell to which it
+/// refers is empty.
+pub(crate) fn parse_numeric(text: String, style: &NumberStyle, is_1904: bool, is_formula: bool) -> Cell {
+    let value = match text.trim().parse::<f64>() {
+        Ok(value) if value.is_finite() && text.len() <= SHORT_NUMBER => value,
+        Ok(value) if value.is_finite() => significant(value),
+        _ => return Cell::Text(text),
+    };
+    match style {
+        NumberStyle::Date | NumberStyle::UtcDate if !is_formula || value.abs() > 0.0 => {
+            Cell::Date(parse_serial_date(value, *style == NumberStyle::UtcDate, is_1904))
         }
-        Ok(number) if number.is_finite() => Cell::Number(number.to_string()),
-        _ => Cell::Text(text),
+        NumberStyle::Format(format) => {
+            Cell::Number(Number { value, format: Some(format.clone()), is_formula })
+        }
+        _ => Cell::Number(Number { value, format: None, is_formula }),
     }
 }
 
 /// Parses a value of type `d`. Midnight becomes a date without time, as for dates that are numbers.
-pub(crate) fn parse_iso_date(text: &str) -> Cell {
+pub(crate) fn parse_iso_date(text: &str) -> String {
     let midnight = text.split_once('T').filter(|(_, time)| time.trim_matches(['0', ':', '.']).is_empty());
-    Cell::Text(midnight.map_or(text, |(date, _)| date).to_owned())
+    midnight.map_or(text, |(date, _)| date).to_owned()
 }
 
-fn parse_serial_date(serial: f64, style: NumberStyle, is_1904: bool) -> Cell {
+fn parse_serial_date(serial: f64, is_utc: bool, is_1904: bool) -> Result<String, &'static str> {
     #[expect(clippy::cast_possible_truncation, reason = "less than a day has")]
     let mut millis = (serial.rem_euclid(1.0) * MILLIS_PER_DAY).round() as i64;
     let mut serial = serial.floor();
@@ -88,10 +113,10 @@ fn parse_serial_date(serial: f64, style: NumberStyle, is_1904: bool) -> Cell {
     if millis == MILLIS_PER_DAY as i64 {
         (serial, millis) = (serial + 1.0, 0);
     }
-    if millis != 0 && style != NumberStyle::UtcDate {
-        let message =
-            "is a date with a time of day but no offset: write it as text, such as 2026-03-01T09:30:00Z";
-        return Cell::Invalid(Code::Format, message);
+    if millis != 0 && !is_utc {
+        return Err(
+            "is a date with a time of day but no offset: write it as text, such as 2026-03-01T09:30:00Z",
+        );
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
     let days = if (0.0..3e6).contains(&serial) { Some(serial as u64) } else { None };
@@ -103,12 +128,12 @@ fn parse_serial_date(serial: f64, style: NumberStyle, is_1904: bool) -> Cell {
     };
     let date = epoch.zip(days).and_then(|(epoch, days)| epoch.checked_add_days(Days::new(days)));
     match date.filter(|date| date.year() <= 9999) {
-        Some(date) if millis == 0 => Cell::Text(date.format("%Y-%m-%d").to_string()),
+        Some(date) if millis == 0 => Ok(date.format("%Y-%m-%d").to_string()),
         Some(date) => {
             let instant = date.and_time(NaiveTime::MIN) + TimeDelta::milliseconds(millis);
-            Cell::Text(instant.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string())
+            Ok(instant.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string())
         }
-        None => Cell::Invalid(Code::Format, "is not a valid date"),
+        None => Err("is not a valid date"),
     }
 }
 
@@ -126,17 +151,30 @@ mod tests {
     }
 
     #[test]
+    fn names_cells() {
+        for (column, name) in [(0, "A3"), (25, "Z3"), (26, "AA3"), (255, "IV3"), (16_383, "XFD3")] {
+            assert_eq!(cell_name(column, 3), name);
+            assert_eq!(parse_reference(name.as_bytes()), Some((column, 3)));
+        }
+    }
+
+    #[test]
     fn parses_numbers_and_dates() {
-        let plain = |text: &str| parse_numeric(text.into(), NumberStyle::Number, false);
-        for (given, read) in
-            [("1001.0", "1001"), ("29.399999999999999", "29.4"), ("1E3", "1000"), ("-0.5", "-0.5")]
-        {
-            assert_eq!(plain(given), Cell::Number(read.into()));
+        let plain = |text: &str| parse_numeric(text.into(), &NumberStyle::General, false, false);
+        for (given, read) in [
+            ("1001.0", 1001.0),
+            ("29.399999999999999", 29.4),
+            ("29.400000000000002", 29.4),
+            ("1E3", 1000.0),
+            ("-0.5", -0.5),
+        ] {
+            assert_eq!(plain(given), Cell::Number(Number { value: read, format: None, is_formula: false }));
         }
         assert_eq!(plain("x"), Cell::Text("x".into()));
-        let read = |text: &str, style, is_1904| match parse_numeric(text.into(), style, is_1904) {
-            Cell::Text(text) | Cell::Number(text) => text,
-            Cell::Invalid(..) => "invalid".into(),
+        let read = |text: &str, style, is_1904| match parse_numeric(text.into(), &style, is_1904, false) {
+            Cell::Date(Ok(date)) => date,
+            Cell::Date(Err(_)) => "invalid".into(),
+            other => panic!("{other:?}"),
         };
         let date = |text: &str, is_1904| read(text, NumberStyle::Date, is_1904);
         let instant = |text: &str, is_1904| read(text, NumberStyle::UtcDate, is_1904);
@@ -152,7 +190,9 @@ mod tests {
         for bad in ["46082.5", "-1", "1e9", "2958466"] {
             assert_eq!(date(bad, false), "invalid", "{bad}");
         }
-        assert_eq!(parse_iso_date("2026-03-01T00:00:00.000"), Cell::Text("2026-03-01".into()));
-        assert_eq!(parse_iso_date("2026-03-01T09:30:00"), Cell::Text("2026-03-01T09:30:00".into()));
+        let nothing = parse_numeric("0".into(), &NumberStyle::Date, false, true);
+        assert!(matches!(nothing, Cell::Number(number) if number.is_formula));
+        assert_eq!(parse_iso_date("2026-03-01T00:00:00.000"), "2026-03-01");
+        assert_eq!(parse_iso_date("2026-03-01T09:30:00"), "2026-03-01T09:30:00");
     }
 }

@@ -1,25 +1,32 @@
-//! What the cell styles make of numbers: dates, or instants in UTC.
+//! What the cell styles make of numbers: dates, instants in UTC, or texts with other characters than the number.
 
 use std::collections::HashMap;
 
 use quick_xml::events::Event;
 
 use super::cell::NumberStyle;
-use super::xml::{XmlReader, attribute, attributes, parse_number};
+use super::xml::{Namespace, XmlReader, attribute, attributes, parse_number};
 use crate::loads::batch::table::budget::Budget;
 use crate::loads::batch::table::error::TableError;
+use crate::loads::batch::table::number_format::NumberFormat;
 
 /// Reads the styles part. Returns for each cell style what it makes of a number.
 pub(crate) fn read_number_styles(
     mut xml: XmlReader,
     budget: &mut Budget,
 ) -> Result<Vec<NumberStyle>, TableError> {
-    let (mut custom_formats, mut styles, mut in_cell_styles) = (HashMap::new(), Vec::new(), false);
+    let (mut custom_formats, mut styles) = (HashMap::new(), Vec::new());
+    let (mut in_formats, mut in_cell_styles) = (false, false);
+    let mut built_in_formats = HashMap::new();
     loop {
-        match xml.next(budget)? {
+        let (namespace, event) = xml.next(budget)?;
+        match event {
+            Event::Eof => return Ok(styles),
+            _ if namespace != Namespace::Main => {}
             Event::Start(e) => match e.local_name().as_ref() {
-                b"numFmt" => {
-                    let (mut id, mut style) = (None, NumberStyle::Number);
+                b"numFmts" => in_formats = true,
+                b"numFmt" if in_formats => {
+                    let (mut id, mut style) = (None, NumberStyle::General);
                     for (name, value) in attributes(&e) {
                         match name {
                             b"numFmtId" => id = parse_number(&value),
@@ -32,19 +39,48 @@ pub(crate) fn read_number_styles(
                 b"cellXfs" => in_cell_styles = true,
                 b"xf" if in_cell_styles => {
                     let id = attribute(&e, b"numFmtId").and_then(|value| parse_number(&value));
-                    let built_in = |id| {
-                        if is_built_in_date_format(id) { NumberStyle::Date } else { NumberStyle::Number }
-                    };
-                    let style = |id| custom_formats.get(&id).copied().unwrap_or_else(|| built_in(id));
-                    styles.push(id.map(style).unwrap_or_default());
+                    let id = id.unwrap_or_default();
+                    let custom = custom_formats.get(&id).cloned();
+                    let built_in = || built_in_formats.entry(id).or_insert_with(|| style_of_id(id)).clone();
+                    styles.push(custom.unwrap_or_else(built_in));
                 }
                 _ => {}
             },
-            Event::End(e) if e.local_name().as_ref() == b"cellXfs" => in_cell_styles = false,
-            Event::Eof => return Ok(styles),
+            Event::End(e) => match e.local_name().as_ref() {
+                b"numFmts" => in_formats = false,
+                b"cellXfs" => in_cell_styles = false,
+                _ => {}
+            },
             _ => {}
         }
     }
+}
+
+/// Returns the style of a built-in format (ECMA-376, 18.8.30).
+fn style_of_id(id: u64) -> NumberStyle {
+    let code = match id {
+        _ if is_built_in_date_format(id) => return NumberStyle::Date,
+        1 => "0",
+        2 => "0.00",
+        3 => "#,##0",
+        4 => "#,##0.00",
+        5 | 6 => "$#,##0;-$#,##0",
+        7 | 8 => "$#,##0.00;-$#,##0.00",
+        9 => "0%",
+        10 => "0.00%",
+        11 => "0.00E+00",
+        12 => "# ?/?",
+        13 => "# ??/??",
+        37 | 38 => "#,##0 ;(#,##0)",
+        39 | 40 => "#,##0.00;(#,##0.00)",
+        41 => "_-* #,##0_-;-* #,##0_-;_-* \"-\"_-;_-@_-",
+        42 => "_-$* #,##0_-;-$* #,##0_-;_-$* \"-\"_-;_-@_-",
+        43 => "_-* #,##0.00_-;-* #,##0.00_-;_-* \"-\"??_-;_-@_-",
+        44 => "_-$* #,##0.00_-;-$* #,##0.00_-;_-$* \"-\"??_-;_-@_-",
+        48 => "##0.0E+0",
+        _ => return NumberStyle::General,
+    };
+    NumberStyle::Format(NumberFormat::new(code))
 }
 
 /// Returns true for the built-in formats of dates and times (ECMA-376, 18.8.30), including those of East Asian locales.
@@ -55,8 +91,12 @@ fn is_built_in_date_format(id: u64) -> bool {
 /// Returns the style of a format code. Exports write instants with the literal `Z`.
 fn style_of_format(code: &[u8]) -> NumberStyle {
     let literals: [&[u8]; 4] = [b"\"Z\"", b"\\Z", b"\" UTC\"", b"\"UTC\""];
-    if !is_date_format(code) {
-        NumberStyle::Number
+    // Some programs write the German name of General.
+    let is_general = [&b"General"[..], b"@", b"Standard"].iter().any(|name| code.eq_ignore_ascii_case(name));
+    if is_general {
+        NumberStyle::General
+    } else if !is_date_format(code) {
+        NumberStyle::Format(NumberFormat::new(&String::from_utf8_lossy(code)))
     } else if literals.iter().any(|literal| code.ends_with(literal)) {
         NumberStyle::UtcDate
     } else {
@@ -105,7 +145,11 @@ mod tests {
         for code in ["yyyy-mm-dd hh:mm", "\"Z\" d/m/yy", "hh:mm:ss"] {
             assert_eq!(style_of_format(code.as_bytes()), NumberStyle::Date, "{code}");
         }
-        assert_eq!(style_of_format(b"0.0\"Z\""), NumberStyle::Number);
+        let number = NumberStyle::Format(NumberFormat::new("0.0\"Z\""));
+        assert_eq!(style_of_format(b"0.0\"Z\""), number);
+        for general in [&b"General"[..], b"GENERAL", b"@", b"Standard"] {
+            assert_eq!(style_of_format(general), NumberStyle::General);
+        }
     }
 
     #[test]

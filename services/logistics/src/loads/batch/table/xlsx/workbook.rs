@@ -1,7 +1,6 @@
-//! The workbook part and its relations: the first worksheet, the shared strings and the number styles.
+//! The workbook part and its relations: the visible worksheets, the shared strings and the number styles.
 
-use std::borrow::Cow;
-use std::fs::File;
+use std::collections::HashMap;
 
 use common::validation::Code;
 use quick_xml::events::Event;
@@ -9,25 +8,50 @@ use quick_xml::events::Event;
 use super::archive::Archive;
 use super::cell::{CellType, NumberStyle, parse_iso_date, parse_numeric};
 use super::number_styles::read_number_styles;
-use super::xml::{TextCollector, XmlReader, attribute, attributes, decode_escapes};
+use super::xml::{Namespace, TextCollector, XmlReader, attributes, decode_escapes, is_true};
 use crate::loads::batch::table::budget::Budget;
-use crate::loads::batch::table::cell::Cell;
+use crate::loads::batch::table::cell::{Cell, SPREADSHEET_ERROR};
 use crate::loads::batch::table::error::TableError;
+use crate::loads::batch::table::format::refused;
 
 /// The maximum size of each part except worksheet and shared strings.
 const MAX_PART_BYTES: usize = 8 << 20;
 /// The maximum size of the shared strings, per byte of the file limit.
 const STRINGS_FACTOR: usize = 2;
-/// The maximum size of the worksheet, per byte of the file limit.
-const SHEET_FACTOR: usize = 5;
+/// The maximum number of worksheets that are searched for the header row.
+const MAX_SHEETS: usize = 100;
+/// The maximum length of the name of a sheet. Spreadsheet applications allow 31 characters.
+const MAX_NAME_CHARS: usize = 100;
+/// The types of relations, without their last component.
+const RELATIONS: [&[u8]; 2] = [
+    b"http://schemas.openxmlformats.org/officeDocument/2006/relationships/",
+    b"http://purl.oclc.org/ooxml/officeDocument/relationships/",
+];
 
 /// The parts of a workbook that its cells refer to.
 pub(crate) struct Workbook {
     strings: SharedStrings,
     /// What each style makes of numbers.
     styles: Vec<NumberStyle>,
+    book: Book,
+}
+
+/// What the workbook part tells.
+#[derive(Default)]
+struct Book {
+    /// The visible sheets: their names and the ids of their relations.
+    sheets: Vec<(String, Vec<u8>)>,
     /// Dates count from 1904 instead of 1900.
     is_1904: bool,
+    /// Formulas are calculated when the workbook is opened. The program that wrote it does not know their results.
+    is_recalculated: bool,
+}
+
+/// A visible worksheet.
+pub(crate) struct Sheet {
+    pub name: String,
+    /// The name of its part.
+    pub part: String,
 }
 
 /// The shared strings in one text, and where each ends. Avoids an allocation per string.
@@ -46,9 +70,12 @@ struct Relation {
 }
 
 impl Workbook {
-    /// Opens a workbook. Returns it with a reader for its first worksheet.
-    pub(crate) fn open(file: File, budget: &mut Budget) -> Result<(Self, XmlReader), TableError> {
-        let (mut archive, bytes) = (Archive::open(file)?, budget.limits().bytes);
+    /// Opens a workbook. Returns it with its visible worksheets, of which there is at least one.
+    ///
+    /// # Errors
+    /// If the archive is no workbook, or has no visible worksheet.
+    pub(crate) fn open(archive: &mut Archive, budget: &mut Budget) -> Result<(Self, Vec<Sheet>), TableError> {
+        let bytes = budget.limits().bytes;
         let mut xml = |name: &str, limit, budget: &mut Budget| {
             archive.part(name, limit, budget).map(|part| part.map(XmlReader::new))
         };
@@ -57,20 +84,35 @@ impl Workbook {
         let root = root.into_iter().find(|relation| relation.kind == b"officeDocument");
         let name = root.ok_or_else(not_a_workbook)?.part;
         let book = xml(&name, MAX_PART_BYTES, budget)?.ok_or_else(not_a_workbook)?;
-        let (sheet_id, is_1904) = read_book(book, budget)?;
+        let book = Book::read(book, budget)?;
         let (folder, file_name) = name.rsplit_once('/').unwrap_or(("", &name));
         let relations = xml(&format!("{folder}/_rels/{file_name}.rels"), MAX_PART_BYTES, budget)?;
         let relations = read_relations(relations.ok_or_else(not_a_workbook)?, folder, budget)?;
-        let mut part = |kind: &[u8], id: Option<&[u8]>, limit, budget: &mut Budget| {
-            let matches = |r: &&Relation| r.kind == kind && id.is_none_or(|id| r.id == id);
-            relations.iter().find(matches).map_or(Ok(None), |relation| xml(&relation.part, limit, budget))
+        let mut part = |kind: &[u8], limit, budget: &mut Budget| {
+            let relation = relations.iter().find(|relation| relation.kind == kind);
+            relation.map_or(Ok(None), |relation| xml(&relation.part, limit, budget))
         };
-        let strings = part(b"sharedStrings", None, bytes.saturating_mul(STRINGS_FACTOR), budget)?;
+        let strings = part(b"sharedStrings", bytes.saturating_mul(STRINGS_FACTOR), budget)?;
         let strings = strings.map(|xml| SharedStrings::read(xml, budget)).transpose()?.unwrap_or_default();
-        let styles = part(b"styles", None, MAX_PART_BYTES, budget)?;
+        let styles = part(b"styles", MAX_PART_BYTES, budget)?;
         let styles = styles.map(|xml| read_number_styles(xml, budget)).transpose()?.unwrap_or_default();
-        let sheet = part(b"worksheet", Some(&sheet_id), bytes.saturating_mul(SHEET_FACTOR), budget)?;
-        Ok((Self { strings, styles, is_1904 }, sheet.ok_or_else(not_a_workbook)?))
+        // Chart sheets and macro sheets have no rows.
+        let worksheets = relations.iter().filter(|relation| relation.kind == b"worksheet");
+        let worksheets: HashMap<_, _> = worksheets.map(|relation| (&relation.id, &relation.part)).collect();
+        let sheet = |(name, id): &(String, Vec<u8>)| {
+            worksheets.get(id).map(|part| Sheet { name: name.clone(), part: (*part).clone() })
+        };
+        let sheets: Vec<_> = book.sheets.iter().filter_map(sheet).take(MAX_SHEETS).collect();
+        if sheets.is_empty() {
+            let message = "must have a visible worksheet: show the sheet with the table";
+            return Err(TableError::refused(Code::Format, message));
+        }
+        Ok((Self { strings, styles, book }, sheets))
+    }
+
+    /// Returns true if the stored results of formulas are not their results.
+    pub(crate) fn is_recalculated(&self) -> bool {
+        self.book.is_recalculated
     }
 
     /// Converts the value of a cell. `style` is an index into the styles, by default 0.
@@ -82,6 +124,7 @@ impl Workbook {
         cell_type: CellType,
         style: Option<u64>,
         value: String,
+        is_formula: bool,
     ) -> Result<Cell, TableError> {
         Ok(match cell_type {
             CellType::Shared if value.is_empty() => Cell::Text(value),
@@ -97,12 +140,13 @@ impl Workbook {
                 "" => value,
                 _ => "FALSE".into(),
             }),
-            CellType::Error => Cell::Invalid(Code::Type, "is a spreadsheet error, such as #N/A or #REF!"),
-            CellType::Date => parse_iso_date(value.trim()),
+            CellType::Error => Cell::Invalid(Code::Type, SPREADSHEET_ERROR),
+            CellType::Date if value.trim().is_empty() => Cell::Text(value),
+            CellType::Date => Cell::Date(Ok(parse_iso_date(value.trim()))),
             CellType::Number => {
                 let style = usize::try_from(style.unwrap_or_default()).unwrap_or(usize::MAX);
-                let style = self.styles.get(style).copied().unwrap_or_default();
-                parse_numeric(value, style, self.is_1904)
+                let style = self.styles.get(style).unwrap_or(&NumberStyle::General);
+                parse_numeric(value, style, self.book.is_1904, is_formula)
             }
         })
     }
@@ -113,13 +157,13 @@ impl SharedStrings {
         let (mut strings, mut text) = (Self::default(), TextCollector::new(b"t"));
         loop {
             match xml.next(budget)? {
-                Event::End(e) if e.local_name().as_ref() == b"si" => {
+                (Namespace::Main, Event::End(e)) if e.local_name().as_ref() == b"si" => {
                     strings.text.push_str(&decode_escapes(text.take()));
                     let end = u32::try_from(strings.text.len());
                     strings.ends.push(end.map_err(|_| TableError::TooLarge(u32::MAX as usize))?);
                 }
-                Event::Eof => return Ok(strings),
-                event => text.add(&event)?,
+                (_, Event::Eof) => return Ok(strings),
+                (namespace, event) => text.add(namespace, &event)?,
             }
         }
     }
@@ -130,19 +174,37 @@ impl SharedStrings {
     }
 }
 
-/// Returns the relation id of the first sheet, and whether dates count from 1904.
-fn read_book(mut xml: XmlReader, budget: &mut Budget) -> Result<(Vec<u8>, bool), TableError> {
-    let (mut sheet_id, mut is_1904) = (None, false);
-    loop {
-        match xml.next(budget)? {
-            Event::Start(e) if e.local_name().as_ref() == b"sheet" && sheet_id.is_none() => {
-                sheet_id = attribute(&e, b"id").map(Cow::into_owned);
+impl Book {
+    fn read(mut xml: XmlReader, budget: &mut Budget) -> Result<Self, TableError> {
+        let mut book = Self::default();
+        loop {
+            let (namespace, event, scope) = xml.next_in_scope(budget)?;
+            match event {
+                Event::Eof => return Ok(book),
+                Event::Start(e) if namespace == Namespace::Main => match e.local_name().as_ref() {
+                    b"sheet" => {
+                        let (mut name, mut is_visible) = (String::new(), true);
+                        for (attribute, value) in attributes(&e) {
+                            match attribute {
+                                b"name" => {
+                                    name = String::from_utf8_lossy(&value)
+                                        .chars()
+                                        .take(MAX_NAME_CHARS)
+                                        .collect();
+                                }
+                                b"state" => is_visible = &*value == b"visible",
+                                _ => {}
+                            }
+                        }
+                        let id = scope.relation_id(&e).filter(|_| is_visible);
+                        book.sheets.extend(id.map(|id| (name, id)));
+                    }
+                    b"workbookPr" => book.is_1904 = is_true(&e, b"date1904"),
+                    b"calcPr" => book.is_recalculated = is_true(&e, b"fullCalcOnLoad"),
+                    _ => {}
+                },
+                _ => {}
             }
-            Event::Start(e) if e.local_name().as_ref() == b"workbookPr" => {
-                is_1904 = attribute(&e, b"date1904").is_some_and(|value| matches!(&*value, b"1" | b"true"));
-            }
-            Event::Eof => return sheet_id.map(|id| (id, is_1904)).ok_or_else(not_a_workbook),
-            _ => {}
         }
     }
 }
@@ -155,13 +217,14 @@ fn read_relations(
     let mut relations = Vec::new();
     loop {
         match xml.next(budget)? {
-            Event::Start(e) if e.local_name().as_ref() == b"Relationship" => {
+            (Namespace::Package, Event::Start(e)) if e.local_name().as_ref() == b"Relationship" => {
                 let (mut id, mut kind, mut target) = (Vec::new(), Vec::new(), String::new());
                 for (name, value) in attributes(&e) {
                     match name {
                         b"Id" => id = value.into_owned(),
                         b"Type" => {
-                            value.rsplit(|b| *b == b'/').next().unwrap_or_default().clone_into(&mut kind);
+                            let known = RELATIONS.iter().find_map(|start| value.strip_prefix(*start));
+                            known.unwrap_or_default().clone_into(&mut kind);
                         }
                         b"Target" => target = String::from_utf8_lossy(&value).into_owned(),
                         _ => {}
@@ -169,7 +232,7 @@ fn read_relations(
                 }
                 relations.push(Relation { id, kind, part: resolve(folder, &target) });
             }
-            Event::Eof => return Ok(relations),
+            (_, Event::Eof) => return Ok(relations),
             _ => {}
         }
     }
@@ -190,7 +253,7 @@ fn resolve(folder: &str, target: &str) -> String {
 }
 
 fn not_a_workbook() -> TableError {
-    TableError::refused(Code::Format, "must be CSV or XLSX; this is an archive without a worksheet")
+    refused("an archive without a worksheet: unpack it, and send the table in it")
 }
 
 #[cfg(test)]
