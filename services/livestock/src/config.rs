@@ -18,6 +18,10 @@ pub struct Settings {
     pub categories_file: Option<PathBuf>,
     /// Shows active listings to visitors without a token, with approximate coordinates.
     pub public_listings: bool,
+    /// The most bytes that saved searches with `notify` take in the memory of the replica that matches listings. Beyond
+    /// them, no further ones are saved. At most 1 TiB.
+    #[serde(deserialize_with = "within::<0, 1_099_511_627_776, _, _>")]
+    pub saved_search_bytes: i64,
     /// Allows receivers of webhooks in private networks and on this machine, and those without TLS.
     pub webhook_allow_private: bool,
     /// Time within which a receiver must respond, in milliseconds, up to five minutes. After a crash, interrupted
@@ -48,6 +52,7 @@ impl Default for Settings {
             system_url: "http://127.0.0.1:8081".into(),
             categories_file: None,
             public_listings: false,
+            saved_search_bytes: 128 << 20,
             webhook_allow_private: false,
             webhook_timeout_ms: 10_000,
             webhook_retry_seconds: 15,

@@ -78,6 +78,8 @@ pub struct Livestock {
     facets: Arc<FacetService>,
     webhooks: Webhooks,
     parameter_rules: Arc<ParameterRules>,
+    /// The most bytes of saved searches with `notify` in memory.
+    saved_search_bytes: i64,
     /// Identifies this process in leases.
     replica: Id,
 }
@@ -162,6 +164,7 @@ impl Service for Livestock {
             public_listings: settings.public_listings,
             files,
             parameter_rules: Arc::new(ParameterRules::new(categories.clone())?),
+            saved_search_bytes: settings.saved_search_bytes,
             replica: Id::new(),
             categories,
             breeds: Breeds::embedded()?,

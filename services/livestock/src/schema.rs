@@ -179,6 +179,8 @@ diesel::table! {
         // The value of `matched` when the listings were read last.
         seen -> BigInt,
         created_at -> database::TimestampSql,
+        // The bytes that the search takes in memory with `notify`. The database computes them from `parameters`.
+        index_bytes -> BigInt,
     }
 }
 

@@ -14,4 +14,4 @@ pub(crate) use idempotency::Fingerprint;
 pub use merge_patch::MergePatch;
 pub use path::PathId;
 pub use query::Query;
-pub use stored_query::{QueryValidator, UnknownParameters};
+pub use stored_query::QueryValidator;

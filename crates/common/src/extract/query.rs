@@ -128,7 +128,7 @@ fn finite(text: &str) -> Option<Value> {
     text.parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| json!(number))
 }
 
-fn has_type(schema: &Value, name: &str) -> bool {
+pub(super) fn has_type(schema: &Value, name: &str) -> bool {
     match &schema["type"] {
         Value::Array(types) => types.iter().any(|t| t == name),
         one => one == name,

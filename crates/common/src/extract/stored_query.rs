@@ -1,21 +1,17 @@
 //! Query parameters that come from a body or from the database, validated like those of a request.
 
 use std::borrow::Cow;
-use std::future::{Ready, ready};
 use std::marker::PhantomData;
 
-use actix_web::dev::Payload;
-use actix_web::{FromRequest, HttpRequest};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use utoipa::openapi::path::Parameter;
 
-use super::query::pairs_to_json;
-use crate::openapi::unknown_parameters::{self, MAX_REPORTED, UNKNOWN_MESSAGE};
+use super::query::{has_type, pairs_to_json};
+use crate::openapi::unknown_parameters::{MAX_REPORTED, UNKNOWN_MESSAGE};
 use crate::openapi::validator::Schema;
 use crate::openapi::{add_text_schemas, parameters_schema};
 use crate::response::validation::{Code, ValidationErrors};
-use crate::{Error, JsonResponse};
 
 /// The compiled schemas of the query parameters that `T` is read from.
 pub struct QueryValidator<T>(Schema, PhantomData<fn() -> T>);
@@ -32,9 +28,31 @@ impl<T: DeserializeOwned + Default> QueryValidator<T> {
         Ok(Self(Schema::new(&schema.unwrap_or_default(), &document["components"])?, PhantomData))
     }
 
-    /// Returns true if there is a parameter with this name.
-    pub fn knows(&self, name: &str) -> bool {
-        self.0.property(name).is_some()
+    /// Returns the name of the parameter that a name means: `name[]` means `name` if the parameter may be repeated, as
+    /// libraries name arrays. `None` if there is no such parameter.
+    pub fn canonical_name<'a>(&self, name: &'a str) -> Option<&'a str> {
+        let repeatable = || name.strip_suffix("[]").filter(|name| self.takes_list(name));
+        if self.0.property(name).is_some() { Some(name) } else { repeatable() }
+    }
+
+    /// Returns true if a parameter may be repeated, and has several values separated by commas.
+    pub fn takes_list(&self, name: &str) -> bool {
+        self.0.property(name).is_some_and(|schema| has_type(schema, "array"))
+    }
+
+    /// Adds an error for each of the first 20 names: no parameter has these names. The paths of the errors are the names
+    /// after `prefix`. `allowed` are the names that the client may use.
+    pub fn refuse_names<'a>(
+        &self,
+        prefix: &str,
+        names: impl Iterator<Item = &'a str>,
+        allowed: &[&str],
+        errors: &mut ValidationErrors,
+    ) {
+        for name in names.take(MAX_REPORTED) {
+            let path = format!("{prefix}{name}");
+            errors.push_with(path, Code::Enum, UNKNOWN_MESSAGE, json!({ "allowed": allowed }));
+        }
     }
 
     /// Returns the names of the parameters.
@@ -56,42 +74,6 @@ impl<T: DeserializeOwned + Default> QueryValidator<T> {
             T::default()
         });
         (value, errors)
-    }
-}
-
-/// What the service does with unknown query parameters, for a body that contains query parameters: ignores and names
-/// them, or refuses them (docs/api/conventions.md, "JSON").
-#[derive(Clone, Copy, Debug)]
-pub struct UnknownParameters {
-    is_strict: bool,
-}
-
-impl UnknownParameters {
-    /// Adds errors for unknown parameters if the service refuses them: for the first 20, because a body may have very
-    /// many. The paths of the errors are the names after `prefix`.
-    pub fn check(&self, prefix: &str, names: &[String], allowed: &[&str], errors: &mut ValidationErrors) {
-        for name in names.iter().take(MAX_REPORTED).filter(|_| self.is_strict) {
-            let path = format!("{prefix}{name}");
-            errors.push_with(path, Code::Enum, UNKNOWN_MESSAGE, json!({ "allowed": allowed }));
-        }
-    }
-
-    /// Names unknown parameters in a response.
-    #[must_use]
-    pub fn name_in(response: JsonResponse, names: &[String]) -> JsonResponse {
-        if names.is_empty() {
-            return response;
-        }
-        response.header("X-Unknown-Parameters", unknown_parameters::encode_names(names))
-    }
-}
-
-impl FromRequest for UnknownParameters {
-    type Error = Error;
-    type Future = Ready<Result<Self, Error>>;
-
-    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(Ok(Self { is_strict: unknown_parameters::is_strict(request) }))
     }
 }
 
@@ -117,29 +99,46 @@ mod tests {
         age: Option<f64>,
     }
 
+    fn animals() -> QueryValidator<Animals> {
+        let parameters = || Some(ParameterIn::Query);
+        let all = [PageParams::into_params(parameters), Animals::into_params(parameters)].concat();
+        QueryValidator::new(all).unwrap()
+    }
+
     #[test]
     fn a_limited_number_of_unknown_parameters_is_refused() {
         let names: Vec<_> = (0..100_000).map(|n| format!("a{n}")).collect();
-        for (is_strict, expected) in [(true, 20), (false, 0)] {
-            let mut errors = ValidationErrors::default();
-            UnknownParameters { is_strict }.check("parameters.", &names, &["b"], &mut errors);
-            assert_eq!(errors.len(), expected);
-            let first = errors.iter().next().map(|error| (error.path.as_str(), error.code));
-            assert_eq!(first, is_strict.then_some(("parameters.a0", Code::Enum)));
+        let mut errors = ValidationErrors::default();
+        let names = names.iter().map(String::as_str);
+        animals().refuse_names("parameters.", names, &["b"], &mut errors);
+        assert_eq!(errors.len(), 20);
+        let first = errors.iter().next().map(|error| (error.path.as_str(), error.code));
+        assert_eq!(first, Some(("parameters.a0", Code::Enum)));
+    }
+
+    #[test]
+    fn brackets_name_parameters_that_may_be_repeated() {
+        let validator = animals();
+        for (name, means) in [
+            ("breeds", Some("breeds")),
+            ("breeds[]", Some("breeds")),
+            ("breeds[][]", None),
+            ("age[]", None),
+            ("other", None),
+            ("[]", None),
+        ] {
+            assert_eq!(validator.canonical_name(name), means, "{name}");
         }
     }
 
     #[test]
     fn texts_are_read_as_those_of_a_query() {
-        let parameters = || Some(ParameterIn::Query);
-        let all = [PageParams::into_params(parameters), Animals::into_params(parameters)].concat();
-        let validator = QueryValidator::<Animals>::new(all).unwrap();
+        let validator = animals();
         let pairs = [("breeds", "a, b"), ("age", "1"), ("age", " 2.5 "), ("count", "true"), ("other", "x")];
         let (read, errors) = validator.check(pairs.into_iter());
         assert!(errors.is_empty() && read.page.count, "{errors:?}");
         assert_eq!(read.breeds.iter().map(|breed| &**breed).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(read.age, Some(2.5));
-        assert!(validator.knows("limit") && !validator.knows("other"));
         let (_, errors) = validator.check([("breeds", "a,b,c"), ("age", "-1"), ("limit", "x")].into_iter());
         let mut found: Vec<_> = errors.iter().map(|error| (error.path.as_str(), error.code)).collect();
         found.sort_by_key(|(path, _)| *path);

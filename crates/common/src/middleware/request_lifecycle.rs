@@ -2,16 +2,17 @@
 //! headers, one log line and metrics. Preflights of `/v1/public` are answered here, without log line or metrics.
 
 use std::convert::Infallible;
+use std::future::{Ready, ready};
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
 use actix_web::body::{BodySize, BoxBody, MessageBody};
-use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::http::{Method, StatusCode, header};
 use actix_web::middleware::Next;
-use actix_web::{HttpMessage, web};
+use actix_web::{FromRequest, HttpMessage, HttpRequest, web};
 use futures_util::FutureExt;
 use tracing_actix_web::RootSpanBuilder;
 
@@ -93,6 +94,19 @@ pub(crate) async fn request_lifecycle(
     }
 }
 
+/// Whether a request was HEAD. Handlers see it as GET; those whose GET changes something leave that out.
+#[derive(Clone, Copy, Debug)]
+pub struct IsHead(pub bool);
+
+impl FromRequest for IsHead {
+    type Error = Infallible;
+    type Future = Ready<Result<Self, Infallible>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(Ok(request.extensions().get().copied().unwrap_or(Self(false))))
+    }
+}
+
 /// Turns HEAD into GET. Returns whether it did.
 fn turn_head_into_get(request: &mut ServiceRequest) -> bool {
     let is_head = request.method() == Method::HEAD;
@@ -100,6 +114,7 @@ fn turn_head_into_get(request: &mut ServiceRequest) -> bool {
         request.head_mut().method = Method::GET;
         // Ranges are defined for GET only (RFC 9110, section 14.2).
         request.headers_mut().remove(header::RANGE);
+        request.extensions_mut().insert(IsHead(true));
     }
     is_head
 }

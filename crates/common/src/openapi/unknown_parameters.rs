@@ -45,7 +45,7 @@ pub(crate) fn header_value(query: &str, operation: &Operation) -> Option<HeaderV
 
 /// Joins names by commas, as many as fit. Characters that a header cannot have are percent-encoded, and so are commas
 /// and percent signs. Of each name, only the first 100 bytes are shown.
-pub(crate) fn encode_names(names: &[String]) -> String {
+fn encode_names(names: &[String]) -> String {
     let mut text = String::new();
     for name in names {
         let mut encoded = String::new();
@@ -68,7 +68,7 @@ pub(crate) fn encode_names(names: &[String]) -> String {
 }
 
 /// Returns true if the service refuses unknown parameters.
-pub(crate) fn is_strict(request: &HttpRequest) -> bool {
+fn is_strict(request: &HttpRequest) -> bool {
     request.app_data::<web::Data<StrictParameters>>().is_some_and(|strict| strict.0)
 }
 

@@ -39,7 +39,7 @@ pub(crate) async fn create_demo_data(db: &Database) -> Result<(), Error> {
             if store::is_stored(c, new.id)? {
                 continue;
             }
-            match store::create(c, new) {
+            match store::create(c, new, i64::MAX) {
                 // The user has saved as many searches as a user can save.
                 Ok(_) | Err(Error::Conflict(..)) => {}
                 Err(error) => return Err(error),

@@ -2,14 +2,14 @@
 
 use common::validation::ValidationErrors;
 use common::wire::Name;
-use common::{MergePatch, UnknownParameters};
+use common::MergePatch;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::parameters::{ParameterRules, Parameters};
 
 /// Members of saved searches that no patch can change.
-const READ_ONLY: [&str; 3] = ["id", "newMatches", "createdAtUTC"];
+const READ_ONLY: [&str; 4] = ["id", "newMatches", "createdAtUTC", "warnings"];
 /// Members that no patch can remove.
 const REQUIRED: [&str; 3] = ["name", "parameters", "notify"];
 
@@ -53,16 +53,28 @@ pub(crate) struct SavedSearchPatch {
     pub(crate) notify: Option<bool>,
 }
 
+impl SavedSearchForm {
+    /// Returns the parameters to store.
+    pub(crate) fn parameters(&self, rules: &ParameterRules) -> Parameters {
+        let mut parameters = Parameters::new();
+        rules.merge(&self.parameters, &mut parameters);
+        parameters
+    }
+}
+
 /// Validates the rules that the schema cannot state.
 pub(crate) fn validate_form(
     form: &SavedSearchForm,
     rules: &ParameterRules,
-    unknown: UnknownParameters,
     errors: &mut ValidationErrors,
 ) {
     if !errors.failed("parameters") {
+        let others = errors.len();
         rules.check_all(&form.parameters, errors);
-        rules.check_unknown(&form.parameters, unknown, errors);
+        rules.check_names(&form.parameters, errors);
+        if errors.len() == others {
+            rules.check_size(&form.parameters(rules), form.notify, errors);
+        }
     }
 }
 
@@ -70,12 +82,11 @@ pub(crate) fn validate_form(
 pub(crate) fn validate_patch(
     patch: &MergePatch<SavedSearchPatch>,
     rules: &ParameterRules,
-    unknown: UnknownParameters,
     errors: &mut ValidationErrors,
 ) {
     patch.check_names(&READ_ONLY, &REQUIRED, errors);
     if let Some(parameters) = &patch.members.parameters {
         rules.check_each(parameters, errors);
-        rules.check_unknown(parameters, unknown, errors);
+        rules.check_names(parameters, errors);
     }
 }

@@ -1,5 +1,6 @@
 //! A saved search.
 
+use common::wire::Warning;
 use common::{Caller, Error, SortDefinition, Sorting};
 use database::search::{Nulls, SortType};
 use database::{Id, Json, Timestamp};
@@ -7,7 +8,8 @@ use diesel::prelude::*;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::parameters::Parameters;
+use super::parameters::{Parameters, texts};
+use crate::listings::Status;
 use crate::schema::saved_searches;
 
 /// A search for listings that a user saved.
@@ -30,6 +32,35 @@ pub(crate) struct SavedSearch {
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
     pub(crate) created_at: Timestamp,
+    /// Why `notify` has no effect: `never_matches` if the search finds no active listing, `no_webhook` if no webhook gets
+    /// its matches, because the user acted for no organisation. Absent without such a reason.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub(crate) warnings: Vec<Warning>,
+}
+
+impl SavedSearch {
+    /// Sets the warnings of the search of a user who acts for an organisation, or for none if its id is empty.
+    pub(super) fn set_warnings(&mut self, organisation_id: &str) {
+        let warning = |path: &str, code: &str, message: &str| Warning {
+            path: path.to_owned(),
+            code: code.to_owned(),
+            message: message.to_owned(),
+            data: serde_json::Map::new(),
+        };
+        let status = self.parameters.get("f:status").into_iter().flat_map(texts).next_back();
+        let finds_active = status.is_none_or(|status| status.starts_with(Status::Active.as_str()));
+        let never_matches = (!finds_active).then(|| {
+            let message = "matches no listing: only active ones are matched";
+            warning("parameters.f:status", "never_matches", message)
+        });
+        let no_webhook = organisation_id.is_empty().then(|| {
+            let message = "reports to no webhook: the user who saved the search acted for no organisation";
+            warning("notify", "no_webhook", message)
+        });
+        let all = never_matches.into_iter().chain(no_webhook);
+        self.warnings = all.filter(|_| self.notify).collect();
+    }
 }
 
 /// A stored saved search.
@@ -52,14 +83,17 @@ pub(super) struct SavedSearchRow {
 impl SavedSearchRow {
     /// Returns the saved search.
     pub(super) fn saved_search(self) -> Result<SavedSearch, Error> {
-        Ok(SavedSearch {
+        let mut search = SavedSearch {
             id: self.id,
             name: self.name,
             parameters: self.parameters.parse()?,
             notify: self.notify,
             new_matches: (self.matched - self.seen).max(0),
             created_at: self.created_at,
-        })
+            warnings: Vec::new(),
+        };
+        search.set_warnings(&self.organisation_id);
+        Ok(search)
     }
 
     /// Returns true if the caller saved the search. `admin` has no further rights.

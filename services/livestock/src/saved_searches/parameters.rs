@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use common::validation::{Code, ValidationErrors};
-use common::{Format, QueryValidator, UnknownParameters};
+use common::{Format, QueryValidator};
 use serde_json::{Map, Value, json};
 
 use crate::categories::Categories;
@@ -18,6 +18,10 @@ const NOT_STORED: [&str; 9] =
 
 /// The most texts of one parameter.
 const MAX_TEXTS: usize = 50;
+/// The most bytes of all parameters as JSON.
+const MAX_BYTES: usize = 4 << 10;
+/// The most values of all parameters of a search with `notify`, which is held in memory.
+const MAX_NOTIFY_VALUES: usize = 50;
 
 /// The rules on the parameters of saved searches.
 pub(crate) struct ParameterRules {
@@ -34,11 +38,6 @@ impl ParameterRules {
         Ok(Self { validator: QueryValidator::new(ListingSearchParams::descriptions())?, categories })
     }
 
-    /// Returns true if a saved search can have the parameter.
-    fn is_stored(&self, name: &str) -> bool {
-        self.validator.knows(name) && !NOT_STORED.contains(&name)
-    }
-
     /// Validates all parameters of a saved search together, as a request of the search does.
     pub(crate) fn check_all(&self, parameters: &Parameters, errors: &mut ValidationErrors) {
         let (read, mut own) = self.read(parameters);
@@ -51,67 +50,66 @@ impl ParameterRules {
         push_all(self.read(parameters).1, PREFIX, errors);
     }
 
-    /// Adds errors for parameters that the search does not have, if the service refuses them: for the first 20.
-    pub(crate) fn check_unknown(
-        &self,
-        parameters: &Parameters,
-        unknown: UnknownParameters,
-        errors: &mut ValidationErrors,
-    ) {
+    /// Refuses parameters that the search does not have.
+    pub(crate) fn check_names(&self, parameters: &Parameters, errors: &mut ValidationErrors) {
         let stored = self.validator.names().into_iter().filter(|name| !NOT_STORED.contains(name));
         let stored: Vec<_> = stored.collect();
-        unknown.check(PREFIX, &self.unknown_names(parameters), &stored, errors);
+        let names = parameters.keys().map(String::as_str);
+        let unknown = names.filter(|name| self.validator.canonical_name(name).is_none());
+        self.validator.refuse_names(PREFIX, unknown, &stored, errors);
+    }
+
+    /// Checks that the parameters of a search to store are within the limits.
+    pub(crate) fn check_size(&self, parameters: &Parameters, notify: bool, errors: &mut ValidationErrors) {
+        let too_long = |message: String, maximum: usize, errors: &mut ValidationErrors| {
+            errors.push_with("parameters", Code::Length, message, json!({ "maximum": maximum }));
+        };
+        if json!(parameters).to_string().len() > MAX_BYTES {
+            too_long(format!("must have at most {MAX_BYTES} bytes as JSON"), MAX_BYTES, errors);
+        }
+        let values = pairs(parameters).map(|(name, text)| {
+            let is_list = self.validator.takes_list(name);
+            if is_list { text.split(',').filter(|value| !value.trim().is_empty()).count() } else { 1 }
+        });
+        if notify && values.sum::<usize>() > MAX_NOTIFY_VALUES {
+            let message = format!("must have at most {MAX_NOTIFY_VALUES} values in all with notify");
+            too_long(message, MAX_NOTIFY_VALUES, errors);
+        }
+    }
+
+    /// Returns the parameters under their canonical names, without unknown ones. The texts of a parameter with several
+    /// names are those of an array.
+    fn normalized(&self, parameters: &Parameters) -> Parameters {
+        let mut normalized = Parameters::new();
+        for (name, value) in parameters {
+            let Some(name) = self.validator.canonical_name(name) else { continue };
+            match normalized.get_mut(name) {
+                None => _ = normalized.insert(name.to_owned(), value.clone()),
+                Some(present) => {
+                    let entries = |value: &Value| value.as_array().cloned().unwrap_or(vec![value.clone()]);
+                    *present = [entries(present), entries(value)].concat().into();
+                }
+            }
+        }
+        normalized
     }
 
     /// Reads parameters and validates each.
     fn read(&self, parameters: &Parameters) -> (ListingSearchParams, ValidationErrors) {
-        let mut errors = self.check_texts(parameters);
-        let (read, invalid) = self.validator.check(pairs(parameters));
+        let parameters = self.normalized(parameters);
+        let mut errors = check_texts(&parameters);
+        let (read, invalid) = self.validator.check(pairs(&parameters));
         push_all(invalid, "", &mut errors);
         (read, errors)
     }
 
-    /// Checks what a query cannot have: values of other types, and parameters that are not stored.
-    fn check_texts(&self, parameters: &Parameters) -> ValidationErrors {
-        let mut errors = ValidationErrors::default();
-        for (name, value) in parameters.iter().filter(|(name, _)| self.validator.knows(name)) {
-            let type_error = |path: String, errors: &mut ValidationErrors| {
-                let message = "must be a text or an array of texts";
-                errors.push_with(path, Code::Type, message, json!({ "type": "string" }));
-            };
-            match value {
-                _ if NOT_STORED.contains(&name.as_str()) => {
-                    let message = "is not stored: it belongs to the request that reads the listings";
-                    errors.push(name, Code::Inconsistent, message);
-                }
-                Value::Null | Value::String(_) => {}
-                Value::Array(texts) if texts.len() > MAX_TEXTS => {
-                    let message = format!("must have at most {MAX_TEXTS} entries");
-                    errors.push_with(name, Code::Length, message, json!({ "maximum": MAX_TEXTS }));
-                }
-                Value::Array(texts) => {
-                    for (i, _) in texts.iter().enumerate().filter(|(_, text)| !text.is_string()) {
-                        type_error(format!("{name}[{i}]"), &mut errors);
-                    }
-                }
-                _ => type_error(name.clone(), &mut errors),
-            }
-        }
-        errors
-    }
-
-    /// Returns the names that the search does not have.
-    pub(crate) fn unknown_names(&self, parameters: &Parameters) -> Vec<String> {
-        parameters.keys().filter(|name| !self.validator.knows(name)).cloned().collect()
-    }
-
-    /// Applies a merge patch of valid parameters: `null` and blank texts remove a parameter. Unknown ones are ignored.
+    /// Applies a merge patch of valid parameters: `null` and blank texts remove a parameter.
     pub(crate) fn merge(&self, patch: &Parameters, into: &mut Parameters) {
-        for (name, value) in patch.iter().filter(|(name, _)| self.is_stored(name)) {
-            if texts(value).all(|text| text.trim().is_empty()) {
-                into.remove(name);
+        for (name, value) in self.normalized(patch) {
+            if texts(&value).all(|text| text.trim().is_empty()) {
+                into.remove(&name);
             } else {
-                into.insert(name.clone(), value.clone());
+                into.insert(name, value);
             }
         }
     }
@@ -133,6 +131,35 @@ impl ParameterRules {
     }
 }
 
+/// Checks what a query cannot have: values of other types, and parameters that are not stored.
+fn check_texts(parameters: &Parameters) -> ValidationErrors {
+    let mut errors = ValidationErrors::default();
+    for (name, value) in parameters {
+        let type_error = |path: String, errors: &mut ValidationErrors| {
+            let message = "must be a text or an array of texts";
+            errors.push_with(path, Code::Type, message, json!({ "type": "string" }));
+        };
+        match value {
+            _ if NOT_STORED.contains(&name.as_str()) => {
+                let message = "is not stored: it belongs to the request that reads the listings";
+                errors.push(name, Code::Inconsistent, message);
+            }
+            Value::Null | Value::String(_) => {}
+            Value::Array(texts) if texts.len() > MAX_TEXTS => {
+                let message = format!("must have at most {MAX_TEXTS} entries");
+                errors.push_with(name, Code::Length, message, json!({ "maximum": MAX_TEXTS }));
+            }
+            Value::Array(texts) => {
+                for (i, _) in texts.iter().enumerate().filter(|(_, text)| !text.is_string()) {
+                    type_error(format!("{name}[{i}]"), &mut errors);
+                }
+            }
+            _ => type_error(name.clone(), &mut errors),
+        }
+    }
+    errors
+}
+
 /// The path of the parameters in a request.
 const PREFIX: &str = "parameters.";
 
@@ -144,7 +171,7 @@ fn push_all(from: ValidationErrors, prefix: &str, to: &mut ValidationErrors) {
 }
 
 /// Returns the texts of a parameter.
-fn texts(value: &Value) -> impl Iterator<Item = &str> {
+pub(super) fn texts(value: &Value) -> impl DoubleEndedIterator<Item = &str> {
     let one = value.as_str();
     let several = value.as_array().into_iter().flatten().filter_map(Value::as_str);
     one.into_iter().chain(several)

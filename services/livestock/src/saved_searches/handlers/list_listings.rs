@@ -2,7 +2,7 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, get};
-use common::{Caller, Error, ErrorResponses, JsonResponse, PathId, Query};
+use common::{Caller, Error, ErrorResponses, IsHead, JsonResponse, PathId, Query};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -53,7 +53,7 @@ impl PageOfListingsParams {
 
 /// List the listings of a saved search
 ///
-/// What the search finds now, for the caller. Sets `newMatches` to 0.
+/// What the search finds now, for the caller. Sets `newMatches` to 0, except with HEAD.
 #[utoipa::path(operation_id = "list_listings_of_saved_search", tag = "saved searches", security(("bearer" = [])),
     params(("id" = String, Path, description = "The saved search's id", example = json!(examples::SAVED_SEARCH)),
         PageOfListingsParams),
@@ -63,6 +63,7 @@ pub(super) async fn list_listings_of_saved_search(
     caller: Caller,
     path: PathId,
     query: Query<PageOfListingsParams>,
+    IsHead(is_head): IsHead,
     request: HttpRequest,
     service: Data<Livestock>,
 ) -> Result<JsonResponse, Error> {
@@ -74,7 +75,7 @@ pub(super) async fn list_listings_of_saved_search(
     prepare_words(&service.db, &service.facets, &mut search).await?;
     let page = search.page.clone();
     let found = find_page(&service.db, caller, search).await?;
-    if stored.has_new {
+    if stored.has_new && !is_head {
         service.db.write(move |c| store::mark_read(c, id, stored.matched)).await?;
     }
     Ok(found.response(&request, &service.public_url, &page))

@@ -3,9 +3,7 @@
 use actix_web::patch;
 use actix_web::web::Data;
 use common::validation::ValidationErrors;
-use common::{
-    Body, Caller, Error, ErrorResponses, JsonResponse, MergePatch, PathId, Precondition, UnknownParameters,
-};
+use common::{Body, Caller, Error, ErrorResponses, JsonResponse, MergePatch, PathId, Precondition};
 
 use crate::Livestock;
 use crate::examples;
@@ -29,24 +27,20 @@ pub(super) async fn update_saved_search(
     caller: Caller,
     path: PathId,
     condition: Precondition,
-    unknown: UnknownParameters,
     body: Body<MergePatch<SavedSearchPatch>>,
     service: Data<Livestock>,
 ) -> Result<JsonResponse, Error> {
     let rules = |patch: &MergePatch<SavedSearchPatch>, errors: &mut ValidationErrors| {
-        validate_patch(patch, &service.parameter_rules, unknown, errors);
+        validate_patch(patch, &service.parameter_rules, errors);
     };
     let (requested, _) = body.check(rules)?;
-    let parameters = requested.members.parameters.as_ref();
-    let unknown = parameters.map_or_else(Vec::new, |given| service.parameter_rules.unknown_names(given));
-    let (id, rules) = (path.id()?, service.parameter_rules.clone());
+    let (id, rules, budget) = (path.id()?, service.parameter_rules.clone(), service.saved_search_bytes);
     let effect = move |c: &mut _| {
         let change = |search: &SavedSearch| apply(&requested, search, &rules);
-        store::update(c, &caller, id, &condition, change)
+        store::update(c, &caller, id, &condition, budget, change)
     };
     let stored = service.db.write(effect).await?;
-    let response = JsonResponse::raw(stored.document).revision(stored.revision);
-    Ok(UnknownParameters::name_in(response, &unknown))
+    Ok(JsonResponse::raw(stored.document).revision(stored.revision))
 }
 
 /// Applies a patch.
@@ -70,5 +64,11 @@ fn apply(
         errors.check()?;
     }
     changed.notify = notify.unwrap_or(changed.notify);
+    // Searches that an earlier release saved may exceed the limits, as long as they stay as they are.
+    if changed.parameters != search.parameters || (changed.notify && !search.notify) {
+        let mut errors = ValidationErrors::default();
+        rules.check_size(&changed.parameters, changed.notify, &mut errors);
+        errors.check()?;
+    }
     Ok(changed)
 }

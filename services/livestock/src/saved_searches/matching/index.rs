@@ -12,9 +12,6 @@ use super::model::{ListingToMatch, SearchMatch};
 use super::terms;
 use crate::listings::{ListingSearch, OneListing, SearchFilters, day};
 
-/// The most searches that are held. Each takes 400 to 600 bytes, more with many breeds.
-pub(crate) const MAX_SEARCHES: usize = 1_000_000;
-
 /// A search in the index.
 #[derive(Debug)]
 struct IndexedSearch {
@@ -55,14 +52,11 @@ pub(crate) struct SearchIndex {
 }
 
 impl SearchIndex {
-    /// Adds or replaces a search. A search that finds no active listing is only removed. Returns `false` if there are
-    /// too many searches.
-    pub(crate) fn insert(&mut self, new: &NewSearch<'_>) -> bool {
+    /// Adds or replaces a search. A search that finds no active listing is only removed. The column `index_bytes` of the
+    /// stored searches limits the memory of all.
+    pub(crate) fn insert(&mut self, new: &NewSearch<'_>) {
         self.remove(new.id);
-        let Some(filters) = SearchFilters::of(new.search) else { return true };
-        if self.by_id.len() >= MAX_SEARCHES {
-            return false;
-        }
+        let Some(filters) = SearchFilters::of(new.search) else { return };
         let mut terms: Vec<u64> =
             terms::of_search(new.search).into_iter().map(|term| self.key.hash_one(term)).collect();
         terms.sort_unstable();
@@ -88,7 +82,6 @@ impl SearchIndex {
         }
         self.by_id.insert(new.id, slot);
         self.slots[slot as usize] = Some(search);
-        true
     }
 
     /// Removes a search, if it is there.

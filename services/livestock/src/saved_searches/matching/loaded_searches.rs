@@ -8,7 +8,7 @@ use common::Error;
 use database::{Database, Id, Timestamp};
 use tokio::task::spawn_blocking;
 
-use super::index::{MAX_SEARCHES, NewSearch, SearchIndex};
+use super::index::{NewSearch, SearchIndex};
 use super::model::{EventRow, ListingMatches, SearchChanges, SearchToMatch};
 use super::{metrics, store};
 use crate::listings::{MAX_LIST_VALUES, Status};
@@ -190,8 +190,5 @@ fn insert(index: &mut SearchIndex, row: &SearchToMatch, rules: &ParameterRules) 
         return;
     };
     let SearchToMatch { id, version, matches_from, .. } = *row;
-    let new = NewSearch { id, user_id: &row.user_id, version, matches_from, search: &search };
-    if !index.insert(&new) {
-        tracing::error!(search = %id, "there are {MAX_SEARCHES} saved searches: a further one matches nothing");
-    }
+    index.insert(&NewSearch { id, user_id: &row.user_id, version, matches_from, search: &search });
 }

@@ -9,7 +9,7 @@ use database::search::SortValue;
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp, shared_now};
 use diesel::dsl::{max, sql};
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
+use diesel::sql_types::{BigInt, Nullable};
 
 use crate::saved_searches::model::{NewSavedSearch, SavedSearch, SavedSearchRow, StoredParameters, order};
 use crate::schema::listing_events::dsl as e;
@@ -25,8 +25,8 @@ const MAX_SEARCHES: i32 = 50;
 /// Stores a search.
 ///
 /// # Errors
-/// 409 if the user has saved 50 searches.
-pub(crate) fn create(c: &mut AnyConnection, new: &NewSavedSearch) -> Result<Revised, Error> {
+/// 409 if the user has saved 50 searches, or if there is no memory for another one with `notify`.
+pub(crate) fn create(c: &mut AnyConnection, new: &NewSavedSearch, budget: i64) -> Result<Revised, Error> {
     let of_user = s::saved_searches.filter(s::user_id.eq(&new.user_id)).select(s::slot);
     let used: BTreeSet<i32> = of_user.load::<i32>(c)?.into_iter().collect();
     let Some(slot) = (1..=MAX_SEARCHES).find(|slot| !used.contains(slot)) else {
@@ -58,9 +58,28 @@ pub(crate) fn create(c: &mut AnyConnection, new: &NewSavedSearch) -> Result<Revi
     if stored == 0 {
         return Err(Error::Internal(anyhow::anyhow!("a free slot of a saved search was used")));
     }
+    if new.notify {
+        check_budget(c, budget)?;
+    }
     record_change(c, new.id)?;
     let row: SavedSearchRow = s::saved_searches.find(new.id).select(SavedSearchRow::as_select()).first(c)?;
     revised(row)
+}
+
+/// Checks that the searches with `notify`, as they are stored now, fit into the memory of the replica that matches.
+/// Searches that are saved at the same time may exceed the budget together, by their own sizes.
+///
+/// # Errors
+/// 409 otherwise.
+fn check_budget(c: &mut AnyConnection, budget: i64) -> Result<(), Error> {
+    // An index has the sizes of these searches.
+    let used = sql::<Nullable<BigInt>>("CAST(sum(index_bytes) AS BIGINT)");
+    let used: Option<i64> = s::saved_searches.filter(s::notify).select(used).get_result(c)?;
+    if used.unwrap_or_default() > budget {
+        let message = "There is no room for another saved search with notify: save it without.";
+        return Err(Error::conflict(Reason::LimitReached, message));
+    }
+    Ok(())
 }
 
 /// Returns the position that events of listings have if they are not older than this transaction.
@@ -162,20 +181,22 @@ pub(crate) fn list(
 /// revision.
 ///
 /// # Errors
-/// 404 if there is no such search, 403 if another user saved it, 412 if the condition names another revision, and the
-/// errors of `change`.
+/// 404 if there is no such search, 403 if another user saved it, 412 if the condition names another revision, 409 if
+/// there is no memory for a larger search with `notify`, and the errors of `change`.
 pub(crate) fn update(
     c: &mut AnyConnection,
     caller: &Caller,
     id: Id,
     condition: &Precondition,
+    budget: i64,
     change: impl FnOnce(&SavedSearch) -> Result<SavedSearch, Error>,
 ) -> Result<Revised, Error> {
     let row = find_row(c, caller, id)?;
-    let (version, revision) = (row.version, row.revision);
+    let (version, revision, organisation_id) = (row.version, row.revision, row.organisation_id.clone());
     let before = row.saved_search()?;
-    let after = change(&before)?;
+    let mut after = change(&before)?;
     condition.check(revision)?;
+    after.set_warnings(&organisation_id);
     if after == before {
         return Ok(Revised { document: Json::of(&after)?.0, revision });
     }
@@ -191,8 +212,14 @@ pub(crate) fn update(
         s::revision.eq(revision + 1),
         matches_from,
     );
+    let size = || s::saved_searches.find(id).select(s::index_bytes);
+    let size_before: i64 = size().first(c)?;
     diesel::update(s::saved_searches.find(id)).set(changes).execute(c)?;
     if is_matched_anew {
+        let grows = !before.notify || size().first::<i64>(c)? > size_before;
+        if after.notify && grows {
+            check_budget(c, budget)?;
+        }
         record_change(c, id)?;
     }
     Ok(Revised { document: Json::of(&after)?.0, revision: revision + 1 })
@@ -201,9 +228,14 @@ pub(crate) fn update(
 /// Deletes a saved search.
 ///
 /// # Errors
-/// 404 if there is no such search, 403 if another user saved it.
-pub(crate) fn delete(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(), Error> {
-    find_row(c, caller, id)?;
+/// 404 if there is no such search, 403 if another user saved it, 412 if the condition names another revision.
+pub(crate) fn delete(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    id: Id,
+    condition: &Precondition,
+) -> Result<(), Error> {
+    condition.check(find_row(c, caller, id)?.revision)?;
     remove(c, id)?;
     Ok(())
 }

@@ -30,7 +30,10 @@ testkit::on_both! {
         assert_eq!((read.header("etag"), read.json()), ("\"1\"", saved.clone()));
         assert_eq!(app.get(&path).by(&ann).header("if-none-match", "\"1\"").send().await.status, 304);
         assert_eq!(app.get("/v1/saved-searches").by(&ann).send().await.ok(), json!([saved]));
-        app.call("DELETE", &path).by(&ann).send().await.ok();
+        let stale = app.call("DELETE", &path).by(&ann).header("if-match", "\"2\"").send().await;
+        assert_eq!(stale.json()["body"]["revision"], 1);
+        assert_eq!(stale.error(412), "precondition_failed");
+        app.call("DELETE", &path).by(&ann).header("if-match", "W/\"1\"").send().await.ok();
         for method in ["GET", "PATCH", "DELETE"] {
             let reply = app.call(method, &path).by(&ann).json(&json!({})).send().await;
             assert_eq!(reply.error(404), "not_found", "{method}");
@@ -60,9 +63,9 @@ testkit::on_both! {
         let stale = patch(json!({"name": "other"}), "\"1\"").await;
         assert_eq!(stale.json()["body"]["revision"], 2);
         assert_eq!(stale.error(412), "precondition_failed");
-        let errors = patch(json!({"id": "x", "newMatches": 0, "createdAtUTC": null, "name": null, "parameters": null, "notify": null}), "").await;
+        let errors = patch(json!({"id": "x", "newMatches": 0, "createdAtUTC": null, "warnings": [], "name": null, "parameters": null, "notify": null}), "").await;
         assert_eq!(errors.errors(), ["createdAtUTC inconsistent", "id inconsistent", "name required", "newMatches inconsistent",
-            "notify required", "parameters required"]);
+            "notify required", "parameters required", "warnings inconsistent"]);
         // The parameters are valid each, but not together.
         let errors = patch(json!({"parameters": {"latitude": "52"}}), "\"1\"").await.errors();
         assert_eq!(errors, ["parameters.longitude required"]);
@@ -72,6 +75,35 @@ testkit::on_both! {
             assert_eq!(patch(other, "").await.error(400), "validation_failed");
         }
         assert_eq!(app.get(&path).by(&ann).send().await.ok(), edited);
+    }
+
+    async fn warnings_say_why_notify_has_no_effect(backend) {
+        let app = start(backend).await;
+        let (member, individual) = (User::of("farm"), User::individual("ann"));
+        for (user, notify, parameters, expected) in [
+            (&member, true, json!({"f:status": "sold"}), &["never_matches"][..]),
+            (&member, true, json!({"f:status": "draft"}), &["never_matches"]),
+            (&member, true, json!({"f:status": ["active-selling"]}), &[]),
+            (&member, true, json!({}), &[]),
+            (&member, false, json!({"f:status": "sold"}), &[]),
+            (&individual, true, json!({"f:status": "found"}), &["never_matches", "no_webhook"]),
+            (&individual, true, json!({}), &["no_webhook"]),
+            (&individual, false, json!({}), &[]),
+        ] {
+            let codes = |search: &serde_json::Value| {
+                let warnings = search["warnings"].as_array().cloned().unwrap_or_default();
+                warnings.iter().map(|warning| warning["code"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+            };
+            let form = json!({"name": "x", "parameters": parameters, "notify": notify});
+            let saved = app.post("/v1/saved-searches").by(user).json(&form).send().await.ok();
+            assert_eq!(codes(&saved), expected, "{form}");
+            let path = format!("/v1/saved-searches/{}", saved["id"].as_str().unwrap());
+            assert_eq!(app.get(&path).by(user).send().await.ok(), saved);
+            let patch = json!({"notify": true, "parameters": {"f:status": "cancelled"}});
+            let edited = app.call("PATCH", &path).by(user).json(&patch).send().await.ok();
+            assert_eq!(codes(&edited)[0], "never_matches");
+            app.call("DELETE", &path).by(user).send().await.ok();
+        }
     }
 
     async fn only_the_user_who_saved_a_search_has_it(backend) {

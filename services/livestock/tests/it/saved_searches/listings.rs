@@ -3,7 +3,7 @@
 use serde_json::json;
 use testkit::User;
 
-use super::save;
+use super::{new_matches, save, wait_until_matched};
 use crate::lifecycle::draft;
 use crate::sample::{create, full, ids, link, plain, start, with};
 
@@ -33,6 +33,21 @@ testkit::on_both! {
         assert_eq!(get("limit=0&sortBy=breed&offset=x").await.errors(), ["limit range", "offset type", "sortBy enum"]);
         assert_eq!(get("cursor=x").await.errors(), ["cursor format"]);
         assert_eq!(get("sortBy=distance").await.errors(), ["latitude required", "longitude required"]);
+    }
+
+    async fn head_leaves_the_new_matches(backend) {
+        let (app, ann) = (start(backend).await, User::individual("ann"));
+        let path = save(&app, &ann, json!({}), true).await;
+        create(&app, &User::of("farm"), &full()).await;
+        wait_until_matched(&app, backend).await;
+        let before = app.get(&path).by(&ann).send().await;
+        for method in ["HEAD", "GET"] {
+            assert_eq!(new_matches(&app, &ann, &path).await, 1, "{method}");
+            assert_eq!(app.get(&path).by(&ann).send().await.header("etag"), before.header("etag"));
+            let reply = app.call(method, &format!("{path}/listings")).by(&ann).send().await;
+            assert_eq!(reply.status, 200);
+        }
+        assert_eq!(new_matches(&app, &ann, &path).await, 0);
     }
 
     async fn a_point_gives_distances(backend) {

@@ -52,32 +52,32 @@ testkit::on_both! {
         }
     }
 
-    async fn unknown_parameters_are_named_and_not_stored(backend) {
+    async fn unknown_parameters_are_refused(backend) {
         let (app, ann) = (start(backend).await, User::individual("ann"));
-        let form = json!({"name": "x", "parameters": {"minage": "5", "a, b": 5, "minAge": "5"}, "notify": false, "more": 1});
-        let created = app.post("/v1/saved-searches").by(&ann).json(&form).send().await;
-        let mut unknown: Vec<_> = created.header("x-unknown-parameters").split(',').collect();
-        unknown.sort_unstable();
-        assert_eq!(unknown, ["a%2C%20b", "minage"]);
-        let saved = created.ok();
-        assert_eq!(saved["parameters"], json!({"minAge": "5"}));
-        let path = format!("/v1/saved-searches/{}", saved["id"].as_str().unwrap());
-        let patch = json!({"parameters": {"other": "x", "minAge": "6"}});
-        let patched = app.call("PATCH", &path).by(&ann).json(&patch).send().await;
-        assert_eq!(patched.header("x-unknown-parameters"), "other");
-        assert_eq!(patched.ok()["parameters"], json!({"minAge": "6"}));
+        let unknown = json!({"minage": "5", "a, b": 5, "minAge": "x", "maxAge[]": "5", "[]": "x", "f:breed": null});
+        assert_eq!(errors(&app, &unknown).await, [
+            "parameters.[] enum", "parameters.a, b enum", "parameters.f:breed enum", "parameters.maxAge[] enum",
+            "parameters.minAge type", "parameters.minage enum",
+        ]);
+        let path = save(&app, &ann, json!({}), false).await;
+        let patch = json!({"parameters": {"minage": "5"}});
+        let reply = app.call("PATCH", &path).by(&ann).json(&patch).send().await;
+        let allowed = &reply.json()["validation"][0]["data"]["allowed"];
+        assert!(allowed.as_array().unwrap().contains(&json!("f:commodityBreed")), "{allowed}");
+        assert!(!allowed.as_array().unwrap().contains(&json!("limit")), "{allowed}");
+        assert_eq!(reply.errors(), ["parameters.minage enum"]);
     }
 
-    async fn unknown_parameters_are_refused_in_strict_mode(backend) {
-        let database = testkit::TestDatabase::new::<livestock::Livestock>(backend).await;
-        let mut config = testkit::config::<livestock::Livestock>(&database, livestock::Settings::default());
-        config.server.strict_parameters = true;
-        let app = App::start_with::<livestock::Livestock>(database, config).await;
-        let found = errors(&app, &json!({"minage": "5", "minAge": "x"})).await;
-        assert_eq!(found, ["parameters.minAge type", "parameters.minage enum"]);
-        let path = save(&app, &User::individual("ann"), json!({}), false).await;
-        let patch = json!({"parameters": {"minage": "5"}});
-        let reply = app.call("PATCH", &path).by(&User::individual("ann")).json(&patch).send().await;
-        assert_eq!(reply.errors(), ["parameters.minage enum"]);
+    async fn brackets_name_arrays(backend) {
+        let (app, ann) = (start(backend).await, User::individual("ann"));
+        let form = json!({"name": "x", "notify": true, "parameters": {"f:commodityBreed[]": ["Hereford"], "f:commodityBreed": "Cross"}});
+        let saved = app.post("/v1/saved-searches").by(&ann).json(&form).send().await.ok();
+        let mut breeds = saved["parameters"]["f:commodityBreed"].as_array().unwrap().clone();
+        breeds.sort_by_key(ToString::to_string);
+        assert_eq!((breeds, saved["parameters"].as_object().unwrap().len()), (vec![json!("Cross"), json!("Hereford")], 1));
+        let path = format!("/v1/saved-searches/{}", saved["id"].as_str().unwrap());
+        let patch = json!({"parameters": {"f:commodityBreed[]": null}});
+        assert_eq!(app.call("PATCH", &path).by(&ann).json(&patch).send().await.ok()["parameters"], json!({}));
+        assert_eq!(errors(&app, &json!({"f:commodityBreed[]": ["x", 5]})).await, ["parameters.f:commodityBreed[1] type"]);
     }
 }

@@ -64,7 +64,7 @@ impl Fixture {
             notify: true,
         };
         let id = new.id;
-        self.db.write(move |c| create(c, &new)).await.unwrap();
+        self.db.write(move |c| create(c, &new, i64::MAX)).await.unwrap();
         id
     }
 
