@@ -30,8 +30,8 @@ pub use auth::{Admin, Authorized, Caller, Member, MemberOrAdmin, Organisation, P
 pub use clients::{files, image_links, places};
 pub use config::Config;
 pub use extract::idempotency::{self, Effect, Fingerprint, Idempotency};
-pub use middleware::request_lifecycle::IsHead;
 pub use extract::{Body, MergePatch, PathId, Query, QueryValidator, multipart};
+pub use middleware::request_lifecycle::IsHead;
 pub use openapi::{Api, SchemaValidator, text_choice};
 pub use response::csv;
 pub use response::error::{Error, ErrorBody, ErrorResponses, Reason, redacted_json_error};

@@ -1,8 +1,8 @@
 //! The request bodies that save and edit a search, and their rules.
 
+use common::MergePatch;
 use common::validation::ValidationErrors;
 use common::wire::Name;
-use common::MergePatch;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -63,11 +63,7 @@ impl SavedSearchForm {
 }
 
 /// Validates the rules that the schema cannot state.
-pub(crate) fn validate_form(
-    form: &SavedSearchForm,
-    rules: &ParameterRules,
-    errors: &mut ValidationErrors,
-) {
+pub(crate) fn validate_form(form: &SavedSearchForm, rules: &ParameterRules, errors: &mut ValidationErrors) {
     if !errors.failed("parameters") {
         let others = errors.len();
         rules.check_all(&form.parameters, errors);
