@@ -30,7 +30,7 @@ pub use auth::{Admin, Authorized, Caller, Member, MemberOrAdmin, Organisation, P
 pub use clients::{files, image_links, places};
 pub use config::Config;
 pub use extract::idempotency::{self, Effect, Fingerprint, Idempotency};
-pub use extract::{Body, MergePatch, PathId, Query, QueryValidator, multipart};
+pub use extract::{Body, MergePatch, PathId, Query, QueryValidator, check_path_text, multipart};
 pub use middleware::request_lifecycle::IsHead;
 pub use openapi::{Api, SchemaValidator, text_choice};
 pub use response::csv;

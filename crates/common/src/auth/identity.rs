@@ -6,6 +6,8 @@ use super::AuthError;
 use crate::config::Claims;
 use crate::wire::{normalize_line, without_invisible};
 
+/// The beginning of the ids that erased users get.
+pub(crate) const ERASED_PREFIX: &str = "erased-";
 /// Maximum length of an id or a name in characters.
 const MAX_CHARS: usize = 200;
 
@@ -39,7 +41,7 @@ impl Identity {
     /// Reads the claims, whose names or paths are configured.
     ///
     /// # Errors
-    /// Fails if there is no user id, or if an id or a name is too long or has control characters.
+    /// Fails if there is no user id or one of an erased user, or if an id or a name is too long or has control characters.
     pub(super) fn from_claims(claims: &Map<String, Value>, names: &Claims) -> Result<Self, AuthError> {
         let texts = [&names.sub, &names.name, &names.org, &names.org_name]
             .map(|name| find_claim(claims, name).and_then(Value::as_str));
@@ -59,6 +61,9 @@ impl Identity {
             (!line.is_empty()).then(|| line.into_owned())
         };
         let user_id = id(&names.sub).ok_or(AuthError::BadToken("the token has no user id"))?.to_owned();
+        if user_id.starts_with(ERASED_PREFIX) {
+            return Err(AuthError::BadToken("its user id is reserved for users who were erased"));
+        }
         let organisation =
             id(&names.org).map(|id| Organisation { id: id.to_owned(), name: display_name(&names.org_name) });
         let roles = find_claim(claims, &names.roles).and_then(Value::as_array);

@@ -15,6 +15,7 @@ use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
 use secrecy::SecretString;
 
+pub(crate) use identity::ERASED_PREFIX;
 pub use identity::Organisation;
 pub use policy::{Admin, Authorized, Member, MemberOrAdmin, Policy};
 pub use token::Verifier;

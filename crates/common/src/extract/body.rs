@@ -158,6 +158,8 @@ fn parse<T: DeserializeOwned>(
     operation: &Operation,
     schema: &Schema,
 ) -> Result<Body<T>, Error> {
+    // Some editors and Excel begin a file with a byte order mark.
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let bytes = if bytes.is_empty() && operation.body_is_optional { b"{}" } else { bytes };
     let mut value: Value = serde_json::from_slice(bytes).map_err(|error| {
         Error::MalformedBody(if bytes.is_empty() { "it is empty".into() } else { error.to_string() })

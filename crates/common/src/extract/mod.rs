@@ -12,6 +12,6 @@ pub use body::Body;
 pub(crate) use body::JsonLimit;
 pub(crate) use idempotency::Fingerprint;
 pub use merge_patch::MergePatch;
-pub use path::PathId;
+pub use path::{PathId, check_path_text};
 pub use query::Query;
 pub use stored_query::QueryValidator;

@@ -22,6 +22,14 @@ impl PathId {
     }
 }
 
+/// Checks an id in a path that is a text, such as that of a user.
+///
+/// # Errors
+/// 404 if it has control characters, which no stored id has. PostgreSQL cannot even compare with NUL.
+pub fn check_path_text(text: String) -> Result<String, Error> {
+    if text.contains(char::is_control) { Err(Error::NotFound) } else { Ok(text) }
+}
+
 impl FromRequest for PathId {
     type Error = Error;
     type Future = Ready<Result<Self, Error>>;

@@ -5,6 +5,7 @@ use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest, web};
+use database::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -13,6 +14,9 @@ use crate::openapi::unknown_parameters;
 use crate::openapi::validator::Schema;
 use crate::openapi::{Api, Route};
 use crate::response::validation::{Code, ValidationErrors};
+
+/// Message for a time whose offset begins with a space.
+const SPACE_FOR_PLUS: &str = "has a space in place of the + of its offset: write + as %2B in a URL";
 
 /// Query parameters that were validated by their schema. Only [`Query::check`] gives access to them, so that no handler
 /// can skip the rules that a schema cannot express.
@@ -51,7 +55,11 @@ fn parse<T: DeserializeOwned>(request: &HttpRequest) -> Result<Query<T>, Error> 
     };
     let (members, invalid_utf8) = to_json(request.query_string(), schema);
     let mut value = Value::Object(members);
+    let spaces = times_with_a_space(&value);
     let mut errors = schema.check(&mut value);
+    for name in spaces {
+        errors.reword(&name, Code::Format, SPACE_FOR_PLUS);
+    }
     for name in invalid_utf8 {
         errors.push(&name, Code::Format, "is not UTF-8");
     }
@@ -67,6 +75,17 @@ fn parse<T: DeserializeOwned>(request: &HttpRequest) -> Result<Query<T>, Error> 
     }
 }
 
+/// Returns the names of parameters that would be a time if their space was a `+`, which stands for a space in a query.
+fn times_with_a_space(parameters: &Value) -> Vec<String> {
+    let is_spaced_time = |value: &Value| {
+        value
+            .as_str()
+            .is_some_and(|text| text.contains(' ') && Timestamp::parse(&text.replace(' ', "+")).is_some())
+    };
+    let members = parameters.as_object().into_iter().flatten();
+    members.filter(|(_, value)| is_spaced_time(value)).map(|(name, _)| name.clone()).collect()
+}
+
 /// Converts the parameters of a query with [`pairs_to_json`].
 ///
 /// Also returns the names of parameters whose value is not UTF-8. The URL parser replaces invalid bytes by U+FFFD; a
@@ -74,7 +93,7 @@ fn parse<T: DeserializeOwned>(request: &HttpRequest) -> Result<Query<T>, Error> 
 fn to_json(query: &str, schema: &Schema) -> (Map<String, Value>, Vec<String>) {
     let mut invalid_utf8 = Vec::new();
     let pairs = url::form_urlencoded::parse(query.as_bytes()).inspect(|(name, text)| {
-        if text.contains('\u{fffd}') && schema.property(name).is_some() {
+        if text.contains('\u{fffd}') && schema.parameter(name).is_some() {
             invalid_utf8.push(name.clone().into_owned());
         }
     });
@@ -94,9 +113,11 @@ pub(super) fn pairs_to_json<'a>(
 ) -> Map<String, Value> {
     let mut members = Map::new();
     for (name, text) in pairs {
-        let Some(schema) = schema.property(&name).filter(|_| !text.trim().is_empty()) else { continue };
+        let Some((name, schema)) = schema.parameter(&name).filter(|_| !text.trim().is_empty()) else {
+            continue;
+        };
         if has_type(schema, "array") {
-            let list = members.entry(name.into_owned()).or_insert_with(|| json!([]));
+            let list = members.entry(name.to_owned()).or_insert_with(|| json!([]));
             let items =
                 text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(|item| json!(item));
             list.as_array_mut().into_iter().for_each(|list| list.extend(items.clone()));
@@ -109,7 +130,7 @@ pub(super) fn pairs_to_json<'a>(
             _ if has_type(schema, "number") => finite(trimmed),
             _ => None,
         };
-        members.insert(name.into_owned(), converted.unwrap_or_else(|| json!(text)));
+        members.insert(name.to_owned(), converted.unwrap_or_else(|| json!(text)));
     }
     members
 }

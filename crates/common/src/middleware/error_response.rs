@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use actix_cors::CorsError;
 use actix_web::body::BoxBody;
 use actix_web::dev::ServiceResponse;
 use actix_web::http::{StatusCode, header};
@@ -9,7 +10,11 @@ use actix_web::{HttpResponse, ResponseError};
 
 use super::response_headers::ResponseHeaders;
 use crate::Error;
+use crate::response::validation::{Code, ValidationErrors};
 use crate::telemetry::context::RequestContext;
+
+/// Message for a preflight request that `server.cors_origins` does not allow.
+const CORS_REFUSED: &str = "has an origin, method or header that cross-origin requests may not have";
 
 /// Gives the documented body to errors of handlers, of extractors and of actix itself.
 pub(super) fn render(
@@ -44,6 +49,9 @@ pub(super) fn error_response(error: &actix_web::Error, context: &RequestContext)
     if let Some(own) = error.as_error::<Error>() {
         log(own);
         return own.respond(&context.id);
+    }
+    if error.as_error::<CorsError>().is_some() {
+        return Error::from(ValidationErrors::one("", Code::Format, CORS_REFUSED)).respond(&context.id);
     }
     let status = error.as_response_error().status_code();
     let own = by_status(status).unwrap_or_else(|| Error::Internal(anyhow::anyhow!("{status}")));

@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
-use actix_web::http::{Method, StatusCode, header};
+use actix_web::http::{ConnectionType, Method, StatusCode, Version, header};
 use actix_web::middleware::Next;
-use actix_web::{FromRequest, HttpMessage, HttpRequest, web};
+use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, web};
 use futures_util::FutureExt;
 use tracing_actix_web::RootSpanBuilder;
 
@@ -23,7 +23,7 @@ use super::public_cors;
 use super::response_headers::ResponseHeaders;
 use crate::Error;
 use crate::openapi::unknown_parameters;
-use crate::openapi::{Api, Route, is_public};
+use crate::openapi::{Api, Operation, Route, is_public};
 use crate::telemetry::context::RequestContext;
 use crate::telemetry::metrics::RequestMetrics;
 use crate::telemetry::traces;
@@ -61,15 +61,18 @@ pub(crate) async fn request_lifecycle(
         context: RequestContext::of(&request),
         is_public: is_public(request.match_info().as_str()),
         drain_state: DrainState::of(request.request()),
+        varies_by_accept: false,
         unknown_parameters: None,
     };
     let is_head = turn_head_into_get(&mut request);
+    let is_http_10 = request.version() <= Version::HTTP_10;
     let route = Route::of(request.request());
     let Some(api) = request.app_data::<web::Data<Api>>().cloned() else {
         return Err(Error::Internal(anyhow::anyhow!("the app has no OpenAPI document")).into());
     };
     let in_flight = Activity::begin(&request, &api.in_flight);
     let operation = route.operation(&api, request.method());
+    headers.varies_by_accept = operation.is_some_and(Operation::has_formats);
     headers.unknown_parameters =
         operation.and_then(|operation| unknown_parameters::header_value(request.query_string(), operation));
     let metrics = operation.map_or(&api.others, |operation| &operation.metrics);
@@ -84,6 +87,9 @@ pub(crate) async fn request_lifecycle(
             let mut response = render(response, &headers.context);
             headers.add_to(response.response_mut());
             record(response.status(), metrics, started, &headers.context);
+            if is_http_10 && response.response().body().size() == BodySize::Stream {
+                end_by_closing(response.response_mut());
+            }
             Ok(response.map_body(|_, body| outgoing_body(body, is_head, in_flight)))
         }
         Err(error) => {
@@ -105,6 +111,13 @@ impl FromRequest for IsHead {
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         ready(Ok(request.extensions().get().copied().unwrap_or(Self(false))))
     }
+}
+
+/// Sends a body of unknown length without chunks, which HTTP/1.0 does not have: the connection ends with it (RFC 9112,
+/// section 6.3).
+fn end_by_closing(response: &mut HttpResponse) {
+    response.head_mut().no_chunking(true);
+    response.head_mut().set_connection_type(ConnectionType::Close);
 }
 
 /// Turns HEAD into GET. Returns whether it did.

@@ -16,6 +16,8 @@ pub(super) struct ResponseHeaders {
     /// Whether the request is for the route group `/v1/public`.
     pub(super) is_public: bool,
     pub(super) drain_state: Option<web::Data<DrainState>>,
+    /// Whether `Accept` can choose the format of the operation.
+    pub(super) varies_by_accept: bool,
     /// The names of the query parameters that the operation does not have.
     pub(super) unknown_parameters: Option<HeaderValue>,
 }
@@ -37,11 +39,14 @@ impl ResponseHeaders {
         if let Ok(id) = HeaderValue::from_str(&self.context.id) {
             headers.insert(REQUEST_ID, id);
         }
+        if self.varies_by_accept {
+            add_to_vary(headers, "Accept");
+        }
         // A handler sets this coding only to prevent compression.
         if headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding == "identity") {
             headers.remove(header::CONTENT_ENCODING);
         } else {
-            vary_by_encoding(headers);
+            add_to_vary(headers, "Accept-Encoding");
         }
         headers.insert(API_VERSION, HeaderValue::from_static(crate::openapi::API_VERSION));
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -51,11 +56,11 @@ impl ResponseHeaders {
     }
 }
 
-/// Adds `Accept-Encoding` to `Vary` and joins all its lines into one without duplicates.
-fn vary_by_encoding(headers: &mut HeaderMap) {
+/// Adds a name to `Vary` and joins all its lines into one without duplicates.
+fn add_to_vary(headers: &mut HeaderMap, added: &str) {
     let mut names: Vec<String> = Vec::new();
     let lines = headers.get_all(header::VARY).filter_map(|line| line.to_str().ok());
-    for name in lines.flat_map(|line| line.split(',')).map(str::trim).chain(["Accept-Encoding"]) {
+    for name in lines.flat_map(|line| line.split(',')).map(str::trim).chain([added]) {
         if !name.is_empty() && !names.iter().any(|known| known == "*" || known.eq_ignore_ascii_case(name)) {
             names.push(name.to_owned());
         }

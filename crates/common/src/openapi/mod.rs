@@ -144,12 +144,22 @@ impl Operation {
 
     /// Returns true if the operation has this query parameter.
     pub(crate) fn has_parameter(&self, name: &str) -> bool {
-        self.params.as_ref().is_some_and(|schema| schema.property(name).is_some())
+        self.params.as_ref().is_some_and(|schema| schema.parameter(name).is_some())
     }
 
     /// Returns the names of the query parameters.
     pub(crate) fn parameter_names(&self) -> Vec<&str> {
         self.params.as_ref().map(Schema::property_names).unwrap_or_default()
+    }
+
+    /// Returns true if the operation serves stored content without a token, by a signed link.
+    pub(crate) fn is_link(&self) -> bool {
+        !self.secured && self.media_types.iter().any(|name| name == "*/*")
+    }
+
+    /// Returns true if `Accept` can choose between formats.
+    pub(crate) fn has_formats(&self) -> bool {
+        self.media_types.len() > 1
     }
 
     /// Checks the `Accept` header.

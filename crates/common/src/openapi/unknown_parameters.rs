@@ -14,6 +14,9 @@ use crate::response::validation::{Code, ValidationErrors};
 #[derive(Clone, Copy)]
 pub(crate) struct StrictParameters(pub bool);
 
+/// The beginning of the names of filters.
+const FILTER_PREFIX: &str = "f:";
+
 /// Message for an unknown parameter in strict mode.
 pub(crate) const UNKNOWN_MESSAGE: &str = "is not a query parameter of this operation";
 
@@ -72,13 +75,17 @@ fn is_strict(request: &HttpRequest) -> bool {
     request.app_data::<web::Data<StrictParameters>>().is_some_and(|strict| strict.0)
 }
 
-/// Returns an error for each of the first 20 unknown parameters of a request in strict mode, otherwise none.
+/// Returns an error for each of the first 20 unknown parameters of a request: in strict mode all of them, otherwise
+/// filters, because a search without a filter that the caller meant finds too much.
 pub(crate) fn errors(request: &HttpRequest, operation: &Operation) -> ValidationErrors {
     let mut errors = ValidationErrors::default();
+    // Programs add parameters to links.
+    let is_refused = |name: &String| name.starts_with(FILTER_PREFIX) && !operation.is_link();
+    let mut names = unknown_names(request.query_string(), operation);
     if !is_strict(request) {
-        return errors;
+        names.retain(is_refused);
     }
-    for name in unknown_names(request.query_string(), operation).into_iter().take(MAX_REPORTED) {
+    for name in names.into_iter().take(MAX_REPORTED) {
         let allowed = json!({ "allowed": operation.parameter_names() });
         errors.push_with(name, Code::Enum, UNKNOWN_MESSAGE, allowed);
     }
@@ -89,7 +96,7 @@ pub(crate) fn errors(request: &HttpRequest, operation: &Operation) -> Validation
 /// report them.
 ///
 /// # Errors
-/// 400 in strict mode.
+/// 400 if a filter or, in strict mode, any parameter is unknown.
 pub(crate) fn check_without_extractor(request: &HttpRequest) -> Result<(), ValidationErrors> {
     if request.query_string().is_empty() {
         return Ok(());

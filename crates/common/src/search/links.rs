@@ -10,6 +10,8 @@ pub(super) const MAX_OFFSET: i64 = 1_000_000;
 /// With a longer query only the `next` link is sent: each link repeats the query, and proxies accept some KiB of
 /// headers.
 const MAX_LINKED_QUERY_BYTES: usize = 2048;
+/// A longer header is left out.
+const MAX_HEADER_BYTES: usize = 4096;
 
 /// Returns the `Link` header of a page that has no cursors. `more` says whether rows follow.
 pub fn offset_links(request: &HttpRequest, public_url: &str, page: &PageRequest, more: bool) -> String {
@@ -48,6 +50,9 @@ pub(super) fn links(
     if let Some((name, value)) = next {
         add("next", Some((name, &value)));
     }
+    if links.len() > MAX_HEADER_BYTES {
+        links.clear();
+    }
     links
 }
 
@@ -81,6 +86,9 @@ mod tests {
         let more = offset_links(&request, "http://h", &PAGE, true);
         assert_eq!(more, format!("<http://h/v1/loads?query={query}&offset=6>; rel=\"next\""));
         assert_eq!(offset_links(&request, "http://h", &PAGE, false), "");
+        let uri = format!("/v1/loads?query={}", "x".repeat(MAX_HEADER_BYTES));
+        let longer = TestRequest::with_uri(&uri).to_http_request();
+        assert_eq!(offset_links(&longer, "http://h", &PAGE, true), "");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::unparsed::UnparsedRequests;
+use super::unparsed::{self, UnparsedRequests};
 use crate::config::Timeouts;
 use crate::middleware::activity::Activity;
 
@@ -25,6 +25,9 @@ pub(super) struct Connection<T> {
     /// Fires when the client has read nothing for too long; set while `is_write_blocked`.
     stall_timer: Pin<Box<Sleep>>,
     is_write_blocked: bool,
+    /// Bytes of the request line that arrives, or of one that is too long. `None` after a line of permitted length, until
+    /// its response is sent.
+    request_line_bytes: Option<usize>,
 }
 
 impl Connection<TcpStream> {
@@ -48,7 +51,17 @@ impl<T> Connection<T> {
             idle_timer: Box::pin(sleep_until(now + timeouts.idle + timeouts.head)),
             stall_timer: Box::pin(sleep_until(now)),
             is_write_blocked: false,
+            request_line_bytes: Some(0),
         }
+    }
+
+    /// Counts the bytes of a request line, which may arrive in parts.
+    fn count_request_line(&mut self, bytes: &[u8]) {
+        let Some(before) = self.request_line_bytes else { return };
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let length = before.saturating_add(end.unwrap_or(bytes.len()));
+        let is_short = end.is_some() && length <= unparsed::MAX_LINE_BYTES;
+        self.request_line_bytes = (!is_short).then_some(length);
     }
 
     /// Returns the activity of the connection, which its requests update.
@@ -85,14 +98,25 @@ impl<T: AsyncRead + Unpin> AsyncRead for Connection<T> {
         if self.is_timed_out(cx) {
             return timed_out();
         }
-        Pin::new(&mut self.io).poll_read(cx, buffer)
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.io).poll_read(cx, buffer);
+        if !self.activity.has_requests_in_flight() {
+            self.count_request_line(&buffer.filled()[before..]);
+        }
+        polled
     }
 }
 
 impl<T: AsyncWrite + Unpin> AsyncWrite for Connection<T> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if let Some(response) = unparsed::response(bytes, self.request_line_bytes.unwrap_or_default()) {
+            // It fits into the buffer of the connection, which has sent all earlier responses.
+            ready!(Pin::new(&mut self.io).poll_write(cx, &response))?;
+            return Poll::Ready(Ok(bytes.len()));
+        }
         if let Poll::Ready(written) = Pin::new(&mut self.io).poll_write(cx, bytes) {
             self.is_write_blocked = false;
+            self.request_line_bytes = Some(0);
             self.activity.touch();
             if !self.activity.has_had_requests() {
                 self.unparsed.record_timeout_response(bytes);

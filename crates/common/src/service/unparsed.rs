@@ -1,5 +1,5 @@
 //! Requests that reach no handler, because they are not HTTP or their head is too long or too slow. actix answers them
-//! itself, with a status and no body.
+//! itself, with a status and no body; those that cannot be parsed get a body here.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use actix_http::error::{DispatchError, ParseError};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use metrics::Counter;
+use serde_json::json;
 use uuid::Uuid;
 
 use crate::telemetry::metrics::unparsed_requests;
@@ -16,6 +17,48 @@ use crate::telemetry::metrics::unparsed_requests;
 const MAX_LINES_PER_SECOND: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
 /// Start of actix's response to a head that is too slow.
 const TIMEOUT_RESPONSE: &[u8] = b"HTTP/1.1 408 ";
+
+/// The longest request line of a URL that actix can parse: 64 KiB, with the method and the version.
+pub(super) const MAX_LINE_BYTES: usize = 65_534;
+/// Start of actix's responses to heads that it cannot parse.
+const PARSE_RESPONSES: [&[u8]; 2] = [b"HTTP/1.1 400 ", b"HTTP/1.1 431 "];
+/// What responses of handlers contain.
+const HANDLED: &[u8] = b"x-request-id:";
+
+/// Returns the response to send in place of actix's response to a head that it cannot parse, or `None` for other
+/// responses. `line_bytes` is the length of the request line.
+pub(super) fn response(bytes: &[u8], line_bytes: usize) -> Option<Vec<u8>> {
+    let is_of_parser = PARSE_RESPONSES.iter().any(|start| bytes.starts_with(start))
+        && !bytes.windows(HANDLED.len()).any(|part| part.eq_ignore_ascii_case(HANDLED));
+    let (status, code, message) = match is_of_parser {
+        false => return None,
+        true if line_bytes > MAX_LINE_BYTES => (
+            "414 URI Too Long",
+            "payload_too_large",
+            "The URL is longer than 64 KiB: send long lists in several requests.",
+        ),
+        true if bytes.starts_with(PARSE_RESPONSES[1]) => return None,
+        true => (
+            "400 Bad Request",
+            "malformed_body",
+            "The request is not valid HTTP. A URL must have ASCII characters only: use percent-encoding for others, for \
+             example %C3%B4 for \u{f4}.",
+        ),
+    };
+    let id = Uuid::now_v7();
+    let body = json!({
+        "status": "error", "message": message, "stack": "", "code": code, "body": { "requestId": id }, "validation": [],
+    })
+    .to_string();
+    let length = body.len();
+    Some(
+        format!(
+            "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\
+             x-request-id: {id}\r\nconnection: close\r\n\r\n{body}"
+        )
+        .into_bytes(),
+    )
+}
 
 /// Counts these requests, and logs them at `debug` without data of the client.
 #[derive(Clone)]

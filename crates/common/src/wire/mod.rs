@@ -11,7 +11,7 @@ pub(crate) use normalize::without_invisible;
 pub use normalize::{TextForm, is_plain_line, normalize_line};
 pub(crate) use text::pattern_message;
 pub use text::{
-    Breed, DateOrDateTime, INVISIBLE_MESSAGE, LongText, Name, Postcode, QueryText, Reason, Reference,
+    Breed, DateOrDateTime, ExternalId, LongText, NAME_MESSAGE, Name, Postcode, QueryText, Reason, Reference,
     Registration, StoredId, Tag,
 };
 

@@ -15,7 +15,9 @@ pub enum TextForm {
     Exact,
     /// Several lines: NFC.
     Lines,
-    /// One line: trimmed, NFC.
+    /// An id: trimmed, NFC.
+    Id,
+    /// One line: trimmed, NFC, without invisible characters.
     Line,
     /// One line in upper case.
     Upper,
@@ -37,6 +39,7 @@ impl TextForm {
         match self {
             Self::Exact => text.into(),
             Self::Lines => nfc(text),
+            Self::Id => nfc(text.trim()),
             Self::Line => normalize_line(text),
             Self::Upper => {
                 let line = normalize_line(text);
@@ -52,10 +55,45 @@ impl TextForm {
     }
 }
 
-/// Trims a line, including line breaks and tabs, and converts it to Unicode NFC. Control characters inside the line
-/// remain, since they are refused later.
+/// Trims a line, including line breaks and tabs, removes invisible characters, and converts it to Unicode NFC. Control
+/// characters inside the line and those that change the direction of text remain, since they are refused later.
 pub fn normalize_line(text: &str) -> Cow<'_, str> {
-    nfc(text.trim())
+    if text.is_ascii() || !text.contains(is_removable) {
+        return nfc(text.trim());
+    }
+    nfc(without_removable(text).trim()).into_owned().into()
+}
+
+/// Removes invisible characters from a line, except joiners between two characters that they join. Separators of lines
+/// and paragraphs become spaces.
+fn without_removable(text: &str) -> String {
+    let visible =
+        text.replace(['\u{2028}', '\u{2029}'], " ").replace(|c| is_removable(c) && !is_joiner(c), "");
+    let mut result = String::with_capacity(visible.len());
+    let mut letters = visible.chars().peekable();
+    while let Some(c) = letters.next() {
+        let joins = |neighbour: Option<&char>| neighbour.is_some_and(|c| is_joinable(*c));
+        if !is_joiner(c) || joins(result.chars().next_back().as_ref()) && joins(letters.peek()) {
+            result.push(c);
+        }
+    }
+    result
+}
+
+/// Returns true for ZERO WIDTH NON-JOINER and ZERO WIDTH JOINER.
+fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}')
+}
+
+/// Returns true for characters that joiners stand between: letters and signs of Arabic, Indic and related scripts, and
+/// emoji with their modifiers.
+fn is_joinable(c: char) -> bool {
+    matches!(c,
+        '\u{600}'..='\u{8ff}' | '\u{900}'..='\u{109f}' | '\u{1780}'..='\u{18af}' | '\u{1900}'..='\u{1cff}'
+        | '\u{a800}'..='\u{abff}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' | '\u{10a00}'..='\u{11fff}'
+        | '\u{a9}' | '\u{ae}' | '\u{2190}'..='\u{21ff}' | '\u{2300}'..='\u{23ff}' | '\u{2600}'..='\u{27bf}'
+        | '\u{2900}'..='\u{297f}' | '\u{2b00}'..='\u{2bff}' | '\u{fe0f}' | '\u{1f000}'..='\u{1faff}'
+        | '\u{e0020}'..='\u{e007f}')
 }
 
 fn nfc(text: &str) -> Cow<'_, str> {
@@ -66,13 +104,23 @@ fn nfc(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns true if the text is valid in a name or an id: it has no control characters or line breaks, and no characters
-/// that are invisible or change the direction of text.
+/// Returns true if the text is valid in a name: it has no control characters or line breaks, and no characters that
+/// change the direction of text.
 pub fn is_plain_line(text: &str) -> bool {
-    !text.contains(|c: char| c.is_control() || is_invisible(c))
+    !text.contains(|c: char| c.is_control() || changes_direction(c))
 }
 
-/// Removes the invisible characters that [`is_plain_line`] refuses.
+/// Returns true for the embeddings, overrides and isolates of bidirectional text. They can make a text look like another.
+fn changes_direction(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Returns true for the invisible characters that are removed from lines.
+fn is_removable(c: char) -> bool {
+    is_invisible(c) && !changes_direction(c)
+}
+
+/// Removes all invisible characters.
 pub(crate) fn without_invisible(text: &str) -> String {
     text.replace(is_invisible, "")
 }
@@ -106,8 +154,9 @@ mod tests {
         fn normalizing_twice_changes_nothing_more(
             text in "\\PC{0,12}",
             marks in "[ \u{a0}\u{2003}]{0,2}[a-z\u{df}\u{149}\u{1f0}\u{390}\u{1fb3}\u{345}\u{301}\u{308}\u{323}\u{1100}\u{1161}\u{ac00} ]{0,8}[\t\n \u{2029}]{0,2}",
+            invisible in "[ a\u{915}\u{94d}\u{1f33e}\u{200b}\u{200c}\u{200d}\u{feff}\u{301}\u{2028}\u{fe0f}]{0,9}",
         ) {
-            for text in [text, marks] {
+            for text in [text, marks, invisible] {
                 prop_assert!(is_stable(&text), "{text:?}");
                 let line = normalize_line(&text);
                 prop_assert!(line.contains(char::is_control) || line.trim() == line, "{text:?}");
@@ -130,7 +179,21 @@ mod tests {
             (TextForm::Line, " \u{a0}Caf\u{65}\u{301}\u{2003}", "Caf\u{e9}"),
             (TextForm::Line, "\ta\r\n", "a"),
             (TextForm::Line, "a\nb\u{7}", "a\nb\u{7}"),
-            (TextForm::Line, " \u{200b} ", "\u{200b}"),
+            (TextForm::Line, " \u{200b} ", ""),
+            (TextForm::Line, "Te\u{ad}xel\u{feff}", "Texel"),
+            (TextForm::Line, "e\u{200b}\u{301}", "\u{e9}"),
+            (TextForm::Line, "a\u{2028}b", "a b"),
+            (TextForm::Line, "a\u{200d}b\u{200c}", "ab"),
+            // A farmer, a flag of Wales, Hindi and Persian.
+            (TextForm::Line, "\u{1f469}\u{200d}\u{1f33e}", "\u{1f469}\u{200d}\u{1f33e}"),
+            (TextForm::Line, "\u{2764}\u{fe0f}\u{200d}\u{1f525}", "\u{2764}\u{fe0f}\u{200d}\u{1f525}"),
+            (TextForm::Line, "\u{1f3f4}\u{e0067}\u{e007f}", "\u{1f3f4}\u{e0067}\u{e007f}"),
+            (TextForm::Line, "\u{915}\u{94d}\u{200d}\u{937}", "\u{915}\u{94d}\u{200d}\u{937}"),
+            (TextForm::Line, "\u{645}\u{6cc}\u{200c}\u{62e}", "\u{645}\u{6cc}\u{200c}\u{62e}"),
+            (TextForm::Line, "\u{1f469}\u{200d} x", "\u{1f469} x"),
+            (TextForm::Line, "a\u{202e}b", "a\u{202e}b"),
+            (TextForm::Lines, "a\u{200b}b\tc", "a\u{200b}b\tc"),
+            (TextForm::Id, " a\u{200b}b ", "a\u{200b}b"),
             (TextForm::Lines, " e\u{301}\n", " \u{e9}\n"),
             (TextForm::Upper, " vx21 abc", "VX21 ABC"),
             (TextForm::Upper, "\u{df}", "SS"),

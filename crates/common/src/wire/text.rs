@@ -1,8 +1,8 @@
 //! Text types with their limits, which their schemas publish (docs/api/conventions.md, "Text").
 //!
-//! Each text is normalized first ([`TextForm`]). Then blank texts count as empty. Control characters are refused, and
-//! line breaks too, except in [`LongText`]. Names and ids also refuse invisible characters. [`StoredId`] is neither
-//! normalized nor checked for these.
+//! Each text is normalized first ([`TextForm`]), which removes invisible characters from lines. Then blank texts count as
+//! empty. Control characters are refused, and tabs and line breaks too, except in [`LongText`]. Names refuse characters
+//! that change the direction of text, ids all invisible ones. [`StoredId`] is neither normalized nor checked for these.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::openapi::RefOr;
@@ -16,24 +16,30 @@ use super::{TextForm, postcode};
 const NO_NUL: &str = r"^[^\x00]*$";
 /// No control characters.
 const LINE: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
-/// No control characters except line breaks.
-const LINES: &str = r"^[^\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]*$";
-/// No control, zero-width or bidirectional control characters: [`super::is_plain_line`].
-const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb]*$";
+/// No control characters except tabs and line breaks.
+const LINES: &str = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$";
+/// No control characters and none that change the direction of text: [`super::is_plain_line`].
+const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*$";
+/// No control characters and no invisible ones. Two ids that look alike must not differ.
+const ID: &str = r"^[^\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb]*$";
 /// Like [`NAME`], and no semicolon, which separates tags in CSV.
-const TAG: &str = r"^[^;\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb]*$";
+const TAG: &str = r"^[^;\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*$";
 
-/// Message for a name or an id with a forbidden character.
-pub const INVISIBLE_MESSAGE: &str = "must not have control, zero-width or bidirectional control characters";
+/// Message for a name with a forbidden character.
+pub const NAME_MESSAGE: &str =
+    "must not have control characters or characters that change the direction of text";
 
 /// Returns the message for a text that does not match one of the patterns of this module.
 pub(crate) fn pattern_message(pattern: &str) -> Option<&'static str> {
     match pattern {
         NO_NUL => Some("must not have a NUL character"),
         LINE => Some("must be one line without control characters"),
-        LINES => Some("must not have control characters other than line breaks"),
-        NAME => Some(INVISIBLE_MESSAGE),
-        TAG => Some("must not have semicolons, control, zero-width or bidirectional control characters"),
+        LINES => Some("must not have control characters other than tabs and line breaks"),
+        ID => Some("must not have control, zero-width or bidirectional control characters"),
+        NAME => Some(NAME_MESSAGE),
+        TAG => Some(
+            "must not have semicolons, control characters or characters that change the direction of text",
+        ),
         _ => None,
     }
 }
@@ -74,8 +80,12 @@ macro_rules! text {
 }
 
 text!(
-    /// A name or an id: 1 to 200 characters.
+    /// A name: 1 to 200 characters.
     Name, 1..=200, NAME, Line
+);
+text!(
+    /// The id of a user, an organisation or a place: 1 to 200 characters.
+    ExternalId, 1..=200, ID, Id
 );
 text!(
     /// A stored id, which may be older than the normalization of ids: 1 to 200 characters, compared exactly.
@@ -98,7 +108,7 @@ text!(
     Breed, 1..=60, NAME, Line
 );
 text!(
-    /// A description or message: up to 10,000 characters, line breaks allowed.
+    /// A description or message: up to 10,000 characters, tabs and line breaks allowed.
     LongText, 0..=10000, LINES, Lines
 );
 text!(

@@ -91,6 +91,7 @@ fn validates_claims() {
             ("iss", json!(["other", testkit::ISSUER]), "issuer is not a string"),
             ("sub", json!(" "), "no user id"),
             ("sub", json!(5), "no user id"),
+            ("sub", json!("erased-1"), "reserved for users who were erased"),
             ("exp", json!("soon"), ""),
             ("nbf", json!("later"), "wrong type"),
         ] {

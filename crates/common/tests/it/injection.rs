@@ -28,8 +28,7 @@ fn parameters_cannot_inject_headers() {
         let long = format!("/v1/things?limit=1&x={}", "y".repeat(20_000));
         let reply = app.get(&long).by(&user).send().await;
         let links = reply.header("link");
-        assert_eq!(links.matches("; rel=").count(), 1, "{}", links.len());
-        assert!(links.ends_with("; rel=\"next\"") && links.len() < 20_500, "{}", links.len());
+        assert_eq!(links, "", "a header of more than 4 KiB is left out");
         for id in ["a;b\"c", "<x>", "{{7*7}}", "x,y"] {
             let reply = app.get("/v1/nothing").header("x-request-id", id).send().await;
             assert_eq!(reply.header("x-request-id"), id);

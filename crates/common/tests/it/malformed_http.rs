@@ -120,3 +120,46 @@ fn a_truncated_body_stores_nothing() {
         assert_eq!(found, serde_json::json!([]));
     });
 }
+
+#[test]
+fn urls_that_cannot_be_parsed_get_a_body() {
+    testkit::block_on(async {
+        let app = start().await;
+        let error = |response: &str| -> serde_json::Value {
+            serde_json::from_str(response.split_once("\r\n\r\n").unwrap().1).unwrap()
+        };
+        let raw = exchange(&app, "GET /v1/hear?must=m\u{f4}n HTTP/1.1\r\nhost: h\r\n\r\n".as_bytes()).await;
+        assert!(raw.starts_with("HTTP/1.1 400 ") && raw.contains("x-request-id: "), "{raw}");
+        assert_eq!(error(&raw)["code"], "malformed_body");
+        assert!(error(&raw)["message"].as_str().unwrap().contains("percent-encoding"), "{raw}");
+        for length in [66_000, 100_000, 200_000] {
+            let url = format!("GET /v1/hear?must={} HTTP/1.1\r\nhost: h\r\n\r\n", "x".repeat(length));
+            let response = exchange(&app, url.as_bytes()).await;
+            assert!(response.starts_with("HTTP/1.1 414 "), "{length}: {response}");
+            assert_eq!(error(&response)["code"], "payload_too_large");
+        }
+        let long = exchange(
+            &app,
+            format!(
+                "GET /v1/hear?must={} HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n",
+                "x".repeat(60_000)
+            )
+            .as_bytes(),
+        )
+        .await;
+        assert!(long.starts_with("HTTP/1.1 200 "), "{}", &long[..40]);
+    });
+}
+
+#[test]
+fn http_10_gets_no_chunks() {
+    testkit::block_on(async {
+        let app = start().await;
+        let response = exchange(&app, b"GET /v1/pause HTTP/1.0\r\nhost: h\r\n\r\n").await;
+        let (head, body) = response.split_once("\r\n\r\n").unwrap();
+        assert!(!head.to_lowercase().contains("transfer-encoding"), "{head}");
+        assert_eq!(body, "beginend");
+        let chunked = exchange(&app, b"GET /v1/pause HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n").await;
+        assert!(chunked.to_lowercase().contains("transfer-encoding: chunked"), "{chunked}");
+    });
+}

@@ -215,5 +215,31 @@ fn configured_origins_may_read_every_response() {
         assert_eq!(reply.status, 200, "{}", reply.text());
         assert!(reply.header("access-control-allow-methods").contains("POST"));
         assert_eq!(reply.header("api-version"), "1.1.0");
+        let foreign = app
+            .call("OPTIONS", "/v1/things")
+            .header("origin", "https://evil.example")
+            .header("access-control-request-method", "POST");
+        let refused = foreign.send().await;
+        assert_eq!(refused.status, 400);
+        let message = refused.json()["message"].to_string();
+        assert!(message.contains("origin, method or header") && !message.contains("body"), "{message}");
+    });
+}
+
+/// Caches must not give a CSV file to somebody who accepts JSON.
+#[test]
+fn responses_vary_by_accept_where_it_chooses_the_format() {
+    testkit::block_on(async {
+        let (app, user) = (start().await, User::of("a"));
+        for (path, status) in [("/v1/things", 200), ("/v1/things?limit=x", 400), ("/v1/who", 200)] {
+            let reply = app.get(path).by(&user).header("accept", "application/json").send().await;
+            let varies = reply.header("vary").split(", ").any(|name| name == "Accept");
+            assert_eq!(
+                (reply.status, varies),
+                (status, path != "/v1/who"),
+                "{path}: {}",
+                reply.header("vary")
+            );
+        }
     });
 }

@@ -29,18 +29,26 @@ fn trims_texts_and_converts_them_to_nfc() {
 }
 
 #[test]
-fn refuses_invisible_characters_in_names() {
+fn removes_invisible_characters_from_names_and_refuses_changes_of_direction() {
     testkit::block_on(async {
         let app = start().await;
-        for c in "\u{ad}\u{61c}\u{180e}\u{200b}\u{200c}\u{200d}\u{200e}\u{200f}\u{2028}\u{202a}\u{202e}\u{2060}\u{2066}\u{2069}\u{feff}".chars() {
+        let body = |c: char| {
             let mut body = thing(&format!("Far{c}m"));
             body["tags"] = json!([format!("a{c}a")]);
             body["note"] = json!(format!("a{c}b"));
-            let reply: TestResponse = app.post("/v1/one").json(&body).send().await;
+            body
+        };
+        for c in "\u{ad}\u{61c}\u{180e}\u{200b}\u{200c}\u{200d}\u{200e}\u{200f}\u{2060}\u{feff}".chars() {
+            let stored = app.post("/v1/one").json(&body(c)).send().await.ok();
+            assert_eq!((&stored["name"], &stored["tags"][0]), (&json!("Farm"), &json!("aa")), "{c:?}");
+        }
+        for c in "\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}".chars() {
+            let reply: TestResponse = app.post("/v1/one").json(&body(c)).send().await;
             assert_eq!(reply.errors(), ["name format", "tags[0] format"], "{c:?}");
         }
         for name in [
             "\u{1f404}\u{fe0f}",
+            "\u{1f469}\u{200d}\u{1f33e} ewes",
             "\u{645}\u{632}\u{631}\u{639}\u{629}",
             "Ll\u{177}n & S\u{f8}n",
             "\u{8fb2}\u{5834}",
@@ -72,5 +80,25 @@ fn normalizes_names_but_not_ids_of_tokens() {
         let who = app.get("/v1/who").by(&user).send().await.ok();
         assert_eq!(who["org"], " fe\u{301}rme ");
         assert_eq!(who["orgName"], "La F\u{e9}rme");
+    });
+}
+
+#[test]
+fn common_forms_of_times_and_bodies_are_accepted() {
+    testkit::block_on(async {
+        let app = start().await;
+        let heard = app.get("/v1/hear?must=ab&day=2026-03-01T10:00Z").send().await.ok();
+        assert_eq!(heard["day"], "2026-03-01T10:00Z");
+        let spaced = app.get("/v1/hear?must=ab&day=2026-03-01T10:00:00+01:00").send().await;
+        let message = spaced.json()["message"].to_string();
+        assert!(message.contains("%2B"), "{message}");
+        assert_eq!(spaced.errors(), ["day format"]);
+        let many = app.get("/v1/hear?must=ab&many%5B%5D=a&many%5B%5D=b,c").send().await.ok();
+        assert_eq!(many["many"], json!(["a", "b", "c"]));
+        let mut body = thing("a");
+        body["note"] = json!("age\tweight");
+        let marked = format!("\u{feff}{body}");
+        let post = app.post("/v1/one").body("application/json", marked);
+        assert_eq!(post.send().await.ok()["note"], "age\tweight");
     });
 }

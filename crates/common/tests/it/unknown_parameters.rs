@@ -11,7 +11,7 @@ fn unknown_parameters_are_named() {
         let app = start().await;
         for (path, names) in [
             ("/v1/hear?must=ab", ""),
-            ("/v1/hear?must=ab&limt=5&must=cd&limt=6&f:sttus=x", "limt,f:sttus"),
+            ("/v1/hear?must=ab&limt=5&must=cd&limt=6&sttus=x", "limt,sttus"),
             ("/v1/hear?must=ab&a%2Cb%0d%0ax%C3%A4%25=1&", "a%2Cb%0D%0Ax%C3%A4%25"),
             ("/v1/hear?must=ab&=5&flag=", ""),
         ] {
@@ -59,5 +59,19 @@ fn strict_mode_refuses_unknown_parameters_with_all_other_faults() {
         // The role comes first.
         assert_eq!(app.get("/v1/settings?x=1").by(&user).send().await.status, 403);
         assert_eq!(app.get("/v1/settings?x=1").send().await.status, 401);
+    });
+}
+
+/// A search without a filter that the caller meant would find too much.
+#[test]
+fn unknown_filters_are_refused() {
+    testkit::block_on(async {
+        let app = start().await;
+        let reply = app.get("/v1/hear?must=ab&f:sttus=x&limt=5").by(&User::of("a")).send().await;
+        let allowed = &reply.json()["validation"][0]["data"]["allowed"];
+        assert!(allowed.as_array().unwrap().contains(&json!("must")), "{allowed}");
+        assert_eq!(reply.errors(), ["f:sttus enum"]);
+        let post = app.post("/v1/things?f:x=1").by(&User::of("a")).json(&thing("a")).send().await;
+        assert_eq!(post.errors(), ["f:x enum"]);
     });
 }

@@ -33,13 +33,24 @@ impl Timestamp {
         Self(Utc::now().trunc_subsecs(3))
     }
 
-    /// Parses a date (`2026-03-01`, midnight UTC) or an RFC 3339 date-time with an offset. Digits beyond milliseconds
-    /// are dropped.
+    /// Parses a date (`2026-03-01`, midnight UTC) or an RFC 3339 date-time with an offset, which may lack its seconds.
+    /// Digits beyond milliseconds are dropped.
     pub fn parse(text: &str) -> Option<Self> {
         Self::parse_date(text).or_else(|| {
+            let seconds =
+                Self::without_seconds(text).map(|(minutes, offset)| format!("{minutes}:00{offset}"));
+            let text = seconds.as_deref().unwrap_or(text);
             // A leap second becomes the following second here, as it does when it is stored as milliseconds.
             Self::from_millis(DateTime::parse_from_rfc3339(text).ok()?.timestamp_millis())
         })
+    }
+
+    /// Splits `2026-03-01T10:00Z` before its offset. Returns `None` if the minutes are not followed by an offset.
+    fn without_seconds(text: &str) -> Option<(&str, &str)> {
+        const MINUTES: usize = "2026-03-01T10:00".len();
+        let parts = text.split_at_checked(MINUTES)?;
+        let ends_with_offset = parts.1.starts_with(['Z', 'z', '+', '-']);
+        ends_with_offset.then_some(parts)
     }
 
     /// Parses the end of an inclusive range. A date is the last millisecond of that day; a date-time is itself.
@@ -119,7 +130,7 @@ mod tests {
         #[test]
         fn parses_or_rejects_any_text(
             text in "\\PC{0,30}",
-            date in "[0-9]{4}-[01][0-9]-[0-3][0-9](T[0-2][0-9]:[0-5][0-9]:[0-6][0-9](\\.[0-9]{0,12})?(Z|z|[+-][0-9]{2}:[0-9]{2})?)?",
+            date in "[0-9]{4}-[01][0-9]-[0-3][0-9](T[0-2][0-9]:[0-5][0-9](:[0-6][0-9](\\.[0-9]{0,12})?)?(Z|z|[+-][0-9]{2}:[0-9]{2})?)?",
         ) {
             for text in [text, date] {
                 let (start, end) = (Timestamp::parse(&text), Timestamp::parse_end(&text));
@@ -137,6 +148,8 @@ mod tests {
         let parsed = |text| Timestamp::parse(text).map(|t| t.to_string());
         assert_eq!(parsed("2026-03-01").as_deref(), Some("2026-03-01T00:00:00.000Z"));
         assert_eq!(parsed("2026-03-01T10:30:00.1239+01:00").as_deref(), Some("2026-03-01T09:30:00.123Z"));
+        assert_eq!(parsed("2026-03-01T10:00Z").as_deref(), Some("2026-03-01T10:00:00.000Z"));
+        assert_eq!(parsed("2026-03-01T10:00+01:00").as_deref(), Some("2026-03-01T09:00:00.000Z"));
         assert_eq!(Timestamp::parse_end("2026-03-01").unwrap().to_string(), "2026-03-01T23:59:59.999Z");
         for bad in
             ["", "2026-3-1", "2026-02-30", "0000-01-01", "2026-03-01T10:30:00", "+2026-03-01", "2026-03-01 "]

@@ -2,7 +2,7 @@
 
 use common::validation::{Code, ValidationErrors};
 use common::wire::{
-    DateOrDateTime, FileReference, Name, Postcode, Reference, Registration, Tag, WeightMeasure,
+    DateOrDateTime, ExternalId, FileReference, Name, Postcode, Reference, Registration, Tag, WeightMeasure,
 };
 use common::{Caller, Error};
 use database::{Amount, Id, Timestamp};
@@ -24,7 +24,7 @@ pub(crate) struct OrganiserForm {
     /// The id of the caller's organisation.
     #[serde(default, rename = "organiserId")]
     #[schema(required = true)]
-    organiser_id: Name,
+    organiser_id: ExternalId,
     #[serde(default, rename = "organiserName")]
     #[schema(required = true)]
     organiser_name: Name,
@@ -50,13 +50,13 @@ pub(crate) struct OrganiserForm {
 pub(crate) struct CarrierForm {
     /// The id of the organiser, who can then see the load.
     #[serde(default, rename = "organisationId")]
-    organisation_id: Option<Name>,
+    organisation_id: Option<ExternalId>,
     #[serde(default, rename = "organisationName")]
     organisation_name: Option<Name>,
     /// The id of the caller's organisation.
     #[serde(default, rename = "carrierId")]
     #[schema(required = true)]
-    carrier_id: Name,
+    carrier_id: ExternalId,
     #[serde(default, rename = "carrierName")]
     #[schema(required = true)]
     carrier_name: Name,

@@ -1,7 +1,7 @@
 //! The organisations that take part in a load, and the one that created it.
 
 use common::Caller;
-use common::wire::Name;
+use common::wire::{ExternalId, Name};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -19,7 +19,7 @@ pub struct Party {
 impl Party {
     /// Returns the party with this id and name, or `None` without either. The name defaults to the id. The token's
     /// name takes precedence for the caller's own organisation.
-    pub fn new(id: Option<Name>, name: Option<Name>, caller: &Caller) -> Option<Self> {
+    pub fn new(id: Option<ExternalId>, name: Option<Name>, caller: &Caller) -> Option<Self> {
         let (id, name) = (id.map(|id| id.0), name.map(|name| name.0));
         let own_name = id.as_deref().and_then(|id| caller.own_organisation_name(id)).map(str::to_owned);
         let name = own_name.or(name).or_else(|| id.clone())?;

@@ -2,7 +2,7 @@
 
 use common::PageRequest;
 use common::validation::{Code, ValidationErrors};
-use common::wire::{Name, QueryText};
+use common::wire::{ExternalId, QueryText};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::IntoParams;
@@ -39,7 +39,7 @@ impl WordsParams {
 pub(super) struct AddressIdParams {
     /// Id of a search result.
     #[param(required = true, example = "place:2647074")]
-    id: Name,
+    id: ExternalId,
     /// Source of the search result, in any case. Default: the configured provider.
     #[param(example = "gazetteer")]
     source: Option<QueryText>,
@@ -94,7 +94,7 @@ pub(super) struct SearchParams {
     #[param(example = "hereford")]
     query: QueryText,
     /// Id of a container whose contents are listed.
-    id: Option<Name>,
+    id: Option<ExternalId>,
     /// ISO 3166-1 alpha-2 code of a country, in any case. Restricts the matches to this country.
     #[serde(rename = "countryISO")]
     #[param(example = "GB")]

@@ -177,6 +177,6 @@ mod tests {
         assert_eq!(uuid, "must be a UUID such as 01956f2a-7c4e-7b3a-9d51-3f0c8a6e2b14");
         assert_eq!(message(json!({"pattern": "^[A-Z]{3}$"}), "pounds"), "must match ^[A-Z]{3}$");
         let name = serde_json::to_value(<crate::wire::Name as utoipa::PartialSchema>::schema()).unwrap();
-        assert_eq!(message(name, "a\tb"), crate::wire::INVISIBLE_MESSAGE);
+        assert_eq!(message(name, "a\tb"), crate::wire::NAME_MESSAGE);
     }
 }

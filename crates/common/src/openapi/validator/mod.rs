@@ -97,6 +97,16 @@ impl Schema {
         self.root["properties"].as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect()
     }
 
+    /// Returns the name and the schema of a query parameter. Some libraries write `name[]` for the values of a parameter
+    /// that can be repeated.
+    pub(crate) fn parameter<'a>(&'a self, name: &'a str) -> Option<(&'a str, &'a Value)> {
+        let of_array = || {
+            let name = name.strip_suffix("[]")?;
+            Some((name, self.property(name).filter(|schema| is_array_type(&schema["type"]))?))
+        };
+        self.property(name).map(|schema| (name, schema)).or_else(of_array)
+    }
+
     /// Returns the schema of a member of the root object.
     pub(crate) fn property(&self, name: &str) -> Option<&Value> {
         self.root["properties"].get(name).map(|schema| resolve(schema, &self.root))

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::model::{ERASED_NAME, Erasure};
 use crate::Error;
+use crate::auth::ERASED_PREFIX;
 use crate::schema::erasures::{self, dsl as e};
 pub(super) use common::COMMON_KINDS;
 pub use files::{erase_file_references, list_file_references};
@@ -97,7 +98,7 @@ pub(super) fn begin(c: &mut AnyConnection, user_id: &str) -> Result<Erasure, Err
     let hash = hash(user_id);
     let row = (
         e::user_hash.eq(&hash),
-        e::erased_id.eq(format!("erased-{:032x}", rand::random::<u128>())),
+        e::erased_id.eq(format!("{ERASED_PREFIX}{:032x}", rand::random::<u128>())),
         e::started_at.eq(Timestamp::now()),
     );
     // Of two concurrent inserts, PostgreSQL makes the second wait for the first and run again.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use common::validation::{Code, ValidationErrors};
-use common::wire::{DateOrDateTime, Name, Postcode, QueryText, Reference, Registration, Tag};
+use common::wire::{DateOrDateTime, ExternalId, Name, Postcode, QueryText, Reference, Registration, Tag};
 use common::{Caller, Error};
 use serde::Deserialize;
 use serde_json::json;
@@ -25,9 +25,9 @@ pub(crate) struct BatchRow {
     #[serde(rename = "deliveryDateISO")]
     #[schema(required = true)]
     delivery_date: DateOrDateTime,
-    organiser_id: Option<Name>,
+    organiser_id: Option<ExternalId>,
     organiser_name: Option<Name>,
-    carrier_id: Option<Name>,
+    carrier_id: Option<ExternalId>,
     carrier_name: Option<Name>,
     commodity_id: Option<f64>,
     commodity_name: Option<Name>,
@@ -183,7 +183,7 @@ impl BatchRow {
         {
             name = name.or_else(|| default.name.clone());
         }
-        let lacks_name = |id: &Option<Name>, name: &Option<Name>| {
+        let lacks_name = |id: &Option<ExternalId>, name: &Option<Name>| {
             name.is_none() && id.as_ref().is_some_and(|id| caller.own_organisation_name(id).is_none())
         };
         if lacks_name(&id, &name) {

@@ -6,7 +6,7 @@ use actix_web::HttpRequest;
 use common::Error;
 use common::multipart::{self, FilePart, Form, Limits, Payload};
 use common::validation::{Code, ValidationErrors};
-use common::wire::Name;
+use common::wire::{ExternalId, Name};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -48,7 +48,7 @@ pub(crate) struct LoadBatchForm {
     #[schema(required = true, value_type = Vec<UploadedTable>, min_items = 1)]
     file: Vec<String>,
     /// The organiser of rows that name none.
-    organisation_id: Option<Name>,
+    organisation_id: Option<ExternalId>,
     /// The name of that organiser. For the caller's own organisation, the form and the rows can omit it if the token
     /// has it.
     organisation_name: Option<Name>,
@@ -132,7 +132,7 @@ impl UploadedFile {
 #[derive(Debug, Default)]
 pub(crate) struct DefaultOrganiser {
     /// The id of the organisation.
-    pub(crate) id: Option<Name>,
+    pub(crate) id: Option<ExternalId>,
     /// The name of the organisation.
     pub(crate) name: Option<Name>,
 }
@@ -194,12 +194,10 @@ impl LoadBatchForm {
     /// Takes the default organiser out of the form. An invalid field gets a placeholder, so that rows without an
     /// organiser are not reported as well.
     pub(crate) fn take_organiser(&mut self, errors: &ValidationErrors) -> DefaultOrganiser {
-        let field = |name: &str, value: Option<Name>| {
-            if errors.failed(name) { Some(Name("-".into())) } else { value }
-        };
+        let placeholder = |name: &str| errors.failed(name).then(|| "-".to_owned());
         DefaultOrganiser {
-            id: field("organisationId", self.organisation_id.take()),
-            name: field("organisationName", self.organisation_name.take()),
+            id: placeholder("organisationId").map(ExternalId).or_else(|| self.organisation_id.take()),
+            name: placeholder("organisationName").map(Name).or_else(|| self.organisation_name.take()),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The request bodies that edit and cancel a load.
 
-use common::wire::{DateOrDateTime, FileReference, Name, Postcode, Reason, Reference, Registration, Tag};
+use common::wire::{
+    DateOrDateTime, ExternalId, FileReference, Name, Postcode, Reason, Reference, Registration, Tag,
+};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -33,7 +35,7 @@ pub(crate) struct LoadPatch {
     #[schema(max_items = 50)]
     pub files: Option<Vec<FileReference>>,
     /// The id of the organisation that becomes the carrier. The present one loses access to the load.
-    pub carrier_id: Option<Name>,
+    pub carrier_id: Option<ExternalId>,
     /// The name of the carrier, only together with `carrierId`. Defaults to the id for a new carrier.
     pub carrier_name: Option<Name>,
 }

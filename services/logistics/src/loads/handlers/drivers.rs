@@ -3,7 +3,7 @@
 use actix_web::web::{Data, Path};
 use actix_web::{delete, get};
 use common::wire::{ActionResult, TextForm};
-use common::{Caller, Error, ErrorResponses, JsonResponse, PathId};
+use common::{Caller, Error, ErrorResponses, JsonResponse, PathId, check_path_text};
 use serde_json::json;
 
 use crate::Logistics;
@@ -44,11 +44,11 @@ pub(super) async fn revoke(
     names: Path<(String, String)>,
     app: Data<Logistics>,
 ) -> Result<JsonResponse, Error> {
-    let (id, driver) = (path.id()?, names.into_inner().1);
+    let (id, driver) = (path.id()?, check_path_text(names.into_inner().1)?);
     let effect = move |c: &mut _| {
         store::find_own(c, &caller, id)?;
         // Ids are stored in this form. Earlier releases stored some as they were written.
-        let normalized = TextForm::Line.normalize(&driver);
+        let normalized = TextForm::Id.normalize(&driver);
         let removed = if store::remove_driver(c, id, &normalized)? {
             &*normalized
         } else if *normalized != *driver && store::remove_driver(c, id, &driver)? {

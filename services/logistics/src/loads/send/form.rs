@@ -1,6 +1,6 @@
 //! Request bodies that send a load.
 
-use common::wire::Name;
+use common::wire::{ExternalId, Name};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -16,7 +16,7 @@ pub(crate) struct SendToDriver {
     pub(crate) load_id: String,
     /// Claim `sub` of the driver, who may then read the load and prove its delivery.
     #[schema(required = true)]
-    pub(crate) driver_id: Name,
+    pub(crate) driver_id: ExternalId,
 }
 
 /// The carrier of a load (docs/api/loads.md).
@@ -31,7 +31,7 @@ pub(crate) struct SendToCarrier {
     pub(crate) load_id: String,
     /// Id of the organisation, which becomes the carrier of a load without one.
     #[schema(required = true)]
-    pub(crate) carrier_id: Name,
+    pub(crate) carrier_id: ExternalId,
     /// Name of the organisation, for a load without carrier. Defaults to the id.
     pub(crate) carrier_name: Option<Name>,
 }

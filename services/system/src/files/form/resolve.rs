@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Deref;
 
 use common::validation::{Code, ValidationErrors};
-use common::wire::{Name, Reference, StoredId};
+use common::wire::{ExternalId, Reference, StoredId};
 use database::Id;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -49,7 +49,7 @@ enum OrganisationIds<T> {
     Everybody(String),
 }
 
-type ShareWith = OrganisationIds<Name>;
+type ShareWith = OrganisationIds<ExternalId>;
 type UnshareWith = OrganisationIds<StoredId>;
 
 impl<T: Deref<Target = str>> OrganisationIds<T> {

@@ -1,7 +1,7 @@
 //! Normalizes and validates the text fields of the upload form.
 
 use common::validation::{Code, ValidationErrors};
-use common::wire::{INVISIBLE_MESSAGE, is_plain_line, normalize_line};
+use common::wire::{NAME_MESSAGE, is_plain_line, normalize_line};
 use serde_json::{Value, json};
 
 const MAX_NAME_CHARS: usize = 200;
@@ -24,7 +24,7 @@ pub(super) fn length(minimum: usize, maximum: usize, unit: &str) -> Invalid {
 pub(super) fn line(text: &str) -> Result<String, Invalid> {
     let line = normalize_line(text);
     if !is_plain_line(&line) {
-        return Err((Code::Format, INVISIBLE_MESSAGE.into(), json!({})));
+        return Err((Code::Format, NAME_MESSAGE.into(), json!({})));
     }
     if line.is_empty() || line.chars().count() > MAX_NAME_CHARS {
         return Err(length(1, MAX_NAME_CHARS, "characters"));

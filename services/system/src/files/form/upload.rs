@@ -5,7 +5,7 @@ use std::str::FromStr;
 use actix_web::HttpRequest;
 use common::multipart::{self, FilePart, Limits, Payload};
 use common::validation::{Code, ValidationErrors};
-use common::wire::Name;
+use common::wire::{ExternalId, Name};
 use common::{Caller, Error, Fingerprint};
 use database::{Id, Timestamp};
 use serde_json::json;
@@ -42,7 +42,7 @@ pub(in crate::files) struct FileUploadForm {
     name: Name,
     /// The owner. By default the caller's organisation; only `admin` may name another one.
     #[schema(rename = "organisationId", nullable = false)]
-    organisation_id: Option<Name>,
+    organisation_id: Option<ExternalId>,
     /// Comma-separated ids of organisations that may read the files too, up to 200. `*` means everybody.
     #[schema(
         nullable = false,
