@@ -2,10 +2,12 @@
 //!
 //! The catalogue has no synonyms: a search finds a listing by the name that its farmer chose.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use anyhow::Context;
 use common::catalogue;
+use common::wire::single_spaces;
 use serde::Deserialize;
 
 use crate::categories::{CATTLE, SHEEP, WORKING_DOG};
@@ -49,15 +51,15 @@ impl Breeds {
     }
 
     /// Returns the spelling of a breed or society that a listing of this main category names: that of the category in
-    /// the catalogue, else that of another category, else the text itself, trimmed.
+    /// the catalogue, else that of another category, else the text itself with single spaces.
     ///
     /// Facets show one spelling for all categories, that of the first listing. The names of other categories are
     /// looked up too, so that a listing of one category cannot change how facets show a breed of another.
-    pub(crate) fn spelling<'a>(&'a self, category: i32, text: &'a str) -> &'a str {
-        let text = text.trim();
+    pub(crate) fn spelling<'a>(&'a self, category: i32, text: &'a str) -> Cow<'a, str> {
+        let text = single_spaces(text);
         let key = (category, text.to_lowercase());
         let name = self.by_category.get(&key).or_else(|| self.of_any_category.get(&key.1));
-        name.map_or(text, String::as_str)
+        name.map_or(text, |name| name.as_str().into())
     }
 }
 
@@ -83,6 +85,8 @@ mod tests {
             (CATTLE, "hereford", "Hereford"),
             (CATTLE, " ABERDEEN angus ", "Aberdeen Angus"),
             (CATTLE, "angus", "angus"),
+            (CATTLE, "Aberdeen\u{a0}angus", "Aberdeen Angus"),
+            (SHEEP, "our\u{2009} own\u{a0}Cross", "our own Cross"),
             (CATTLE, "blonde D'AQUITAINE", "Blonde d'Aquitaine"),
             (CATTLE, "hereford cattle society", "Hereford Cattle Society"),
             (CATTLE, "hill radnor", "Hill Radnor"),

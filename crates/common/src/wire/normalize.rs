@@ -96,6 +96,16 @@ fn is_joinable(c: char) -> bool {
         | '\u{e0020}'..='\u{e007f}')
 }
 
+/// Trims a text, and replaces white space of any kind and length by one space: two texts that look alike are equal then.
+pub fn single_spaces(text: &str) -> Cow<'_, str> {
+    let text = text.trim();
+    let is_plain = |c: char| !c.is_whitespace() || c == ' ';
+    if text.chars().all(is_plain) && !text.contains("  ") {
+        return text.into();
+    }
+    text.split_whitespace().collect::<Vec<_>>().join(" ").into()
+}
+
 fn nfc(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
         text.into()
@@ -161,6 +171,20 @@ mod tests {
                 let line = normalize_line(&text);
                 prop_assert!(line.contains(char::is_control) || line.trim() == line, "{text:?}");
             }
+        }
+    }
+
+    #[test]
+    fn white_space_of_any_kind_is_one_space() {
+        for (text, expected) in [
+            (" a\u{a0}b ", "a b"),
+            ("a \u{2009}\u{3000} b", "a b"),
+            ("a  b", "a b"),
+            ("a\tb\u{202f}", "a b"),
+            ("a b", "a b"),
+            ("\u{a0}", ""),
+        ] {
+            assert_eq!(single_spaces(text), expected, "{text:?}");
         }
     }
 

@@ -147,6 +147,18 @@ testkit::on_both! {
         }
     }
 
+    async fn breeds_that_differ_in_their_spaces_are_one(backend) {
+        let (app, farm, other) = (start(backend).await, User::of("farm"), User::of("other"));
+        for breed in ["Our Own Cross", "Our\u{a0}Own  Cross", "our own\u{2009}cross", "Aberdeen\u{a0}angus"] {
+            create(&app, &farm, &plain(&json!({"breed": breed}))).await;
+        }
+        let facets = facet(&app, &other, "", "f:commodityBreed").await;
+        assert_eq!(facets, [("Our Own Cross".to_owned(), 3), ("Aberdeen Angus".to_owned(), 1)]);
+        for query in ["f:commodityBreed=our%20own%20cross", "f:commodityBreed=Our%C2%A0own%20%20Cross"] {
+            assert_eq!(search(&app, &other, query).await.len(), 3, "{query}");
+        }
+    }
+
     async fn facets_spell_an_edited_draft_as_it_is_now(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let id = create(&app, &farm, &with(plain(&json!({"breed": "Rare Breed"})), "/isDraft", json!(true))).await;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use common::catalogue;
+use common::wire::single_spaces;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -78,7 +79,7 @@ impl Catalogue {
 
 /// Returns the form in which names are compared: in lower case, with single spaces.
 fn fold(name: &str) -> String {
-    name.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+    single_spaces(name).to_lowercase()
 }
 
 #[cfg(test)]

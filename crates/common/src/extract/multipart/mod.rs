@@ -1,11 +1,12 @@
 //! Multipart forms, read while they arrive, with their fields in any order. Text fields are collected; files are passed
 //! on in chunks.
 
+mod disposition;
 mod paced;
 
 use actix_multipart::{Field, Multipart, MultipartError};
 use actix_web::error::PayloadError;
-use actix_web::http::header;
+use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use actix_web::web::Bytes;
 use actix_web::{HttpMessage, HttpRequest};
 use futures_util::stream::{Stream, StreamExt};
@@ -19,6 +20,7 @@ use crate::Error;
 use crate::config::Timeouts;
 use crate::extract::idempotency::{self, Fingerprint};
 use crate::response::validation::{Code, ValidationErrors};
+use disposition::Disposition;
 
 /// Maximum size of a text field in bytes.
 const MAX_TEXT_BYTES: usize = 64 << 10;
@@ -112,7 +114,7 @@ pub async fn receive<F>(
     let files_bytes = limits.file_bytes.saturating_mul(limits.files.saturating_add(1));
     let max_bytes = files_bytes.saturating_add(MAX_ALL_TEXT_BYTES + MAX_FRAMING_BYTES);
     let body = paced::body(payload, Timeouts::of(request).stalled, max_bytes);
-    let mut multipart = Multipart::new(request.headers(), body);
+    let mut multipart = Multipart::new(&lenient_headers(request)?, body);
     let form =
         tokio::time::timeout(paced::FORM_TIMEOUT, receive_parts(&mut multipart, limits, receive_file)).await;
     let mut form = form.map_err(|_| Error::MalformedBody("it was not sent in time".into()))??;
@@ -130,15 +132,15 @@ async fn receive_parts<F>(
     let mut skipped = ByteBudget::new(limits.file_bytes);
     for _ in 0..=MAX_PARTS {
         let Some(mut field) = next(multipart).await? else { return Ok(form) };
-        let name = field.name().unwrap_or_default().to_owned();
+        let Disposition { name, file_name } = disposition(&field)?;
         if name == "file" {
             if form.files.len() == limits.files {
                 let message = format!("must be given at most {} times", limits.files);
                 return Err(too_many("file", message, limits.files));
             }
-            let (name, declared) = (file_name(&field), field.content_type().map(ToString::to_string));
+            let declared = field.content_type().map(ToString::to_string);
             let budget = ByteBudget::new(limits.file_bytes);
-            let part = FilePart { name, declared, field: &mut field, budget };
+            let part = FilePart { name: file_name, declared, field: &mut field, budget };
             form.files.push(receive_file(part).await?);
         } else if limits.texts.contains(&&*name) {
             let text = receive_text(&mut field, &mut all_text).await?;
@@ -172,11 +174,23 @@ impl<F> Form<F> {
     }
 }
 
-/// Returns `filename`, or else `filename*`, which RFC 7578 forbids but some clients send.
-fn file_name(field: &Field) -> Option<String> {
-    let disposition = field.content_disposition()?;
-    let extended = || String::from_utf8(disposition.get_filename_ext()?.value.clone()).ok();
-    disposition.get_filename().map(str::to_owned).or_else(extended)
+/// Returns the headers for [`Multipart`], with another type of multipart content. Of `form-data` it would parse the names
+/// of parts itself, and refuse those that are not UTF-8.
+fn lenient_headers(request: &HttpRequest) -> Result<HeaderMap, Error> {
+    let incomplete = || Error::MalformedBody("it has no boundary".into());
+    let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let (_, parameters) = content_type.and_then(|value| value.split_once(';')).ok_or_else(incomplete)?;
+    let mixed = HeaderValue::try_from(format!("multipart/mixed;{parameters}")).map_err(|_| incomplete())?;
+    Ok(HeaderMap::from_iter([(header::CONTENT_TYPE, mixed)]))
+}
+
+fn disposition(field: &Field) -> Result<Disposition, Error> {
+    let header = field.headers().get(header::CONTENT_DISPOSITION);
+    header.and_then(|header| Disposition::parse(header.as_bytes())).ok_or_else(|| {
+        Error::MalformedBody(
+            "a part has no header Content-Disposition of the type form-data with a name".into(),
+        )
+    })
 }
 
 /// Reads a text field. `all_text` is the budget of all text fields together.

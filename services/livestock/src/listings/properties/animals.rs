@@ -70,7 +70,7 @@ impl AnimalProperties {
     /// See [`super::Properties::normalize_breeds`].
     pub(crate) fn normalize_breeds(&mut self, category: i32, breeds: &Breeds) {
         for name in [&mut self.breed, &mut self.breed_type, &mut self.breed_society].into_iter().flatten() {
-            name.0 = breeds.spelling(category, &name.0).to_owned();
+            name.0 = breeds.spelling(category, &name.0).into_owned();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The query parameters of the listing search.
 
 use common::validation::{Code, ValidationErrors};
-use common::wire::QueryText;
+use common::wire::{QueryText, single_spaces};
 use common::{Format, PageParams, Sorting, parse_words};
 use database::{Amount, Timestamp};
 use serde::Deserialize;
@@ -104,7 +104,8 @@ impl ListingSearchParams {
         let near = self.near(errors);
         let sorting = self.sorting(near);
         let (format, page) = self.page.parse(accepted, &sorting, errors);
-        let lower = |texts: &[QueryText]| texts.iter().map(|text| text.trim().to_lowercase()).collect();
+        let lower =
+            |texts: &[QueryText]| texts.iter().map(|text| single_spaces(text).to_lowercase()).collect();
         ListingSearch {
             status: self.status,
             commodity_type: self.commodity_type.as_deref().map(|name| match categories.find_main(name) {

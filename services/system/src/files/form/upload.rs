@@ -180,7 +180,9 @@ impl UploadForm {
                 errors.push_with("file", Code::Format, "must be an image in the bucket images", data);
             }
             let own = part.name.as_deref().filter(|name| i > 0 && !name.trim().is_empty());
-            let own = own.and_then(|name| accept(base_name(name), "file", errors));
+            // The name of a file may have line breaks, that of a stored one has not.
+            let own = own.map(|name| name.replace("\r\n", " ").replace(['\r', '\n'], " "));
+            let own = own.and_then(|name| accept(base_name(&name), "file", errors));
             names.push(own.unwrap_or_else(|| fields.name.clone()));
         }
         names

@@ -56,6 +56,35 @@ on_all! {
         assert_eq!(files.get(&user, &id(&additional[1])).await.bytes, b"third");
     }
 
+    async fn names_of_parts_are_read_as_clients_write_them(storage) {
+        let files = start(storage).await;
+        for (written, name) in [
+            (r"C:\Scans\Bob\weighbridge 12.pdf", "weighbridge 12.pdf"),
+            (r"\\server\share\a b.pdf", "a b.pdf"),
+            ("12%22 tyre 100%25.jpg", "12\" tyre 100%25.jpg"),
+            ("two%0D%0Alines.txt", "two lines.txt"),
+            (r#"7\" pipe.jpg"#, "7\" pipe.jpg"),
+            ("Stra\u{1}e.jpg", "Straße.jpg"),
+            ("日本 ß.png", "日本 ß.png"),
+        ] {
+            let head = format!("name=\"file\"; filename=\"{written}\"");
+            let mut body = encode("x", &[
+                ("name=\"bucket\"", b"files"), ("name=\"type\"", b"misc"), ("name=\"name\"", b"first"),
+                ("name=\"file\"; filename=\"f\"", b"first"), (&head, b"second"),
+            ]);
+            // A character in Windows-1252.
+            for byte in body.iter_mut().filter(|byte| **byte == 1) {
+                *byte = 0xdf;
+            }
+            let call = files.app.post("/v1/files").by(&User::of("farm"));
+            let record = call.body("multipart/form-data; boundary=x", body).send().await.ok();
+            assert_eq!(record["additional"][0]["info"]["name"], name, "{written}");
+        }
+        let unnamed = encode("x", &[("filename=\"f\"", b"first")]);
+        let call = files.app.post("/v1/files").by(&User::of("farm"));
+        assert_eq!(call.body("multipart/form-data; boundary=x", unnamed).send().await.error(400), "malformed_body");
+    }
+
     async fn accepts_fields_in_any_order(storage) {
         let files = start(storage).await;
         let body = encode("x", &[
