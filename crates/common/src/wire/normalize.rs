@@ -96,7 +96,7 @@ fn is_joinable(c: char) -> bool {
         | '\u{e0020}'..='\u{e007f}')
 }
 
-/// Trims a text, and replaces white space of any kind and length by one space: two texts that look alike are equal then.
+/// Trims a text, and replaces white space of any kind and length by one space: texts that look alike are equal then.
 pub fn single_spaces(text: &str) -> Cow<'_, str> {
     let text = text.trim();
     let is_plain = |c: char| !c.is_whitespace() || c == ' ';

@@ -174,8 +174,8 @@ impl<F> Form<F> {
     }
 }
 
-/// Returns the headers for [`Multipart`], with another type of multipart content. Of `form-data` it would parse the names
-/// of parts itself, and refuse those that are not UTF-8.
+/// Returns the headers for [`Multipart`], with another type of multipart content. Of `form-data` it would parse the
+/// names of parts itself, and refuse those that are not UTF-8.
 fn lenient_headers(request: &HttpRequest) -> Result<HeaderMap, Error> {
     let incomplete = || Error::MalformedBody("it has no boundary".into());
     let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());

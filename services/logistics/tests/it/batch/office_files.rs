@@ -45,6 +45,17 @@ testkit::on_both! {
         bytes.truncate(end);
         assert_eq!(send_file(&app, bytes).await.error(400), "malformed_body");
 
+        // The end of a large sheet is not searched.
+        let filler = format!("<mergeCells><mergeCell ref='A9:B9'/></mergeCells><!--{}-->", "x".repeat(1_100_000));
+        let large = String::from_utf8(table("S-5")).unwrap().replace("</worksheet>", &(filler + "</worksheet>"));
+        let mut book = RawWorkbook::new(notes.clone());
+        book.sheets.push(("name='Large'", "worksheet", large.into_bytes()));
+        assert_eq!(send_file(&app, book.pack()).await.error(413), "payload_too_large", "a comment of more than 1 MiB");
+        let filler = format!("<mergeCells><mergeCell ref='A9:B9'/></mergeCells>{}", "<x/>".repeat(300_000));
+        let large = String::from_utf8(table("S-5")).unwrap().replace("</worksheet>", &(filler + "</worksheet>"));
+        book.sheets[1].2 = large.into_bytes();
+        assert_eq!(references(&app, book.pack()).await, ["S-5"]);
+
         let title = [&[&["Loads of Penybont"][..], &[], &["made by", "Ann"]][..], &[&[][..]; 14], &[HEADER, &["S-2", "2026-11-02", "Feed Wheat", "grain", "Grain"]]].concat();
         assert_eq!(references(&app, RawWorkbook::new(sheet("", &rows(&title))).pack()).await, ["S-2"]);
         let late = [&[&["Loads of Penybont"][..]][..], &[&["text"][..]; 19], &[HEADER]].concat();
@@ -64,7 +75,7 @@ testkit::on_both! {
         let reply = send_file(&app, none.pack()).await;
         assert!(reply.text().contains("visible worksheet"), "{}", reply.text());
         assert_eq!(reply.errors(), ["file format"]);
-        assert_eq!(count_loads(&app).await, 5);
+        assert_eq!(count_loads(&app).await, 6);
     }
 
     async fn hidden_rows_are_imported_with_a_warning(backend) {

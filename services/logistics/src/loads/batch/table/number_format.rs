@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 /// The maximum length of a format code in bytes. Spreadsheet applications write at most 255 characters.
-const MAX_CODE_BYTES: usize = 1_000;
+const MAX_CODE_BYTES: usize = 500;
 /// The number of significant digits that spreadsheets keep.
 const SIGNIFICANT_DIGITS: usize = 15;
 /// Numbers from here on have more digits than spreadsheets keep.
@@ -227,13 +227,14 @@ impl<'a> Section<'a> {
         let commas = (0..self.tokens.len()).filter(is_comma);
         // A comma after the last digit divides by 1,000; one between digits separates thousands.
         let thousands = commas.filter(|index| last_digit.is_some_and(|last| *index > last)).count();
+        let first_slot = whole_digits.iter().position(is_digit);
         let last_slot = whole_digits.iter().rposition(is_digit);
-        let is_grouped = (0..point).filter(is_comma).any(|index| {
-            whole_digits[..index].iter().any(is_digit) && last_slot.is_some_and(|last| index < last)
-        });
+        let mut inner = first_slot.zip(last_slot).map_or(0..0, |(first, last)| first..last);
+        let is_grouped = inner.any(|index| self.tokens[index] == Token::Comma);
         let shift = 2 * i32::try_from(percents).ok()? - 3 * i32::try_from(thousands).ok()?;
         let (whole, fraction) = round(value, shift, places);
         let whole = whole.trim_start_matches('0');
+        let significant_places = fraction.trim_end_matches('0').len();
         let (mut slot, mut place) = (0, 0);
         for (index, token) in self.tokens.iter().enumerate() {
             match token {
@@ -259,7 +260,7 @@ impl<'a> Section<'a> {
                     slot += 1;
                 }
                 Token::Digit(kind) => {
-                    let is_rest_zero = fraction[place..].bytes().all(|digit| digit == b'0');
+                    let is_rest_zero = place >= significant_places;
                     match kind {
                         b'0' => shown.push(char::from(fraction.as_bytes()[place])),
                         _ if !is_rest_zero => shown.push(char::from(fraction.as_bytes()[place])),

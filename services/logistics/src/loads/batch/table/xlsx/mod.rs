@@ -90,7 +90,7 @@ fn search_header(
         return Ok(HeaderRank::None);
     };
     // The part may be cut off. What is wrong with the sheet is reported if it is chosen.
-    let mut rows = match SheetRows::open(part, budget) {
+    let mut rows = match SheetRows::open_start(part, budget) {
         Err(TableError::Disk(error)) => return Err(TableError::Disk(error)),
         Err(_) => return Ok(HeaderRank::None),
         Ok(rows) => rows,

@@ -43,11 +43,20 @@ impl SheetRows {
         // Merged cells stand after the rows. Few sheets have any.
         let has_merged = contains(&mut part, b"mergeCell")?;
         part.rewind().map_err(TableError::Disk)?;
-        let (mut xml, mut merged) = (XmlReader::new(part), MergedCells::default());
-        if has_merged {
-            merged = MergedCells::read(&mut xml, budget)?;
-            xml = XmlReader::new(xml.into_part()?);
+        if !has_merged {
+            return Self::open_start(part, budget);
         }
+        let mut xml = XmlReader::new(part);
+        let merged = MergedCells::read(&mut xml, budget)?;
+        Ok(Self { merged, ..Self::open_start(xml.into_part()?, budget)? })
+    }
+
+    /// Opens a worksheet whose end may be missing, and with it the merged cells.
+    ///
+    /// # Errors
+    /// If there are no rows.
+    pub(crate) fn open_start(part: File, budget: &mut Budget) -> Result<Self, TableError> {
+        let mut xml = XmlReader::new(part);
         loop {
             match xml.next(budget)? {
                 (Namespace::Main, Event::Start(e)) if e.local_name().as_ref() == b"sheetData" => break,
@@ -55,7 +64,7 @@ impl SheetRows {
                 _ => {}
             }
         }
-        Ok(Self { xml, merged, line: 0, is_hidden: false, done: false })
+        Ok(Self { xml, merged: MergedCells::default(), line: 0, is_hidden: false, done: false })
     }
 
     /// Returns the next row, which may be blank, without trailing blank cells.
@@ -74,7 +83,7 @@ impl SheetRows {
                         match name {
                             b"r" => self.line = parse_number(&value).unwrap_or(self.line),
                             b"hidden" => self.is_hidden |= matches!(&*value, b"1" | b"true"),
-                            b"ht" => self.is_hidden |= value.iter().all(|byte| b"0.".contains(byte)),
+                            b"ht" => self.is_hidden |= matches!(&*value, b"0" | b"0.0"),
                             _ => {}
                         }
                     }
