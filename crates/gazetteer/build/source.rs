@@ -26,6 +26,8 @@ pub(crate) struct RegionRecord {
     pub aliases: Vec<String>,
     /// Months between TB tests; 0 if not known.
     pub tb_months: u8,
+    /// Name of the area with this interval, or empty.
+    pub tb_area: String,
     pub coordinates: Coordinates,
     /// The nation, province or other region that contains this region.
     pub parent: Option<RegionNumber>,
@@ -81,7 +83,8 @@ impl SourceData {
                 aliases: row[4].split('|').filter(is_alias).map(Into::into).collect(),
                 name,
                 tb_months: if row[5].is_empty() { 0 } else { row[5].parse()? },
-                coordinates: Coordinates::parse(&row[6], &row[7])?,
+                tb_area: row[6].into(),
+                coordinates: Coordinates::parse(&row[7], &row[8])?,
                 parent: None,
             });
         }

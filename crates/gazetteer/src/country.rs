@@ -59,13 +59,19 @@ impl Region {
 
     /// Returns other names, including those in other languages.
     pub fn aliases(self) -> impl Iterator<Item = &'static str> {
-        self.texts().skip(3)
+        self.texts().skip(4)
     }
 
     /// Returns the usual interval between tests of cattle for tuberculosis, in months; 0 if it is not known. It is a
     /// default to be overridden.
     pub fn tb_months(self) -> u32 {
         self.row().tb_months.into()
+    }
+
+    /// Returns the area in which cattle are tested at this interval, such as `high-risk`, `edge-6` or `wales`; empty if it
+    /// is not known.
+    pub fn tb_area(self) -> &'static str {
+        self.texts().nth(3).unwrap_or_default()
     }
 
     fn row(self) -> RegionRow {
@@ -87,7 +93,7 @@ impl Region {
         self.row().coordinates.degrees()
     }
 
-    /// Returns code, name, group and aliases.
+    /// Returns code, name, group, TB area and aliases.
     fn texts(self) -> impl Iterator<Item = &'static str> {
         let line = REGION_TEXTS[self.row().texts as usize..].split('\n').next();
         line.unwrap_or_default().split('|')

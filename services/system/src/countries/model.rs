@@ -80,14 +80,35 @@ pub(super) struct CountryRegions {
     regions: Vec<Region>,
 }
 
+/// The month for which the data on TB testing hold.
+const TB_AS_OF: &str = "2026-11";
+/// Where the data on TB testing in England come from, and those elsewhere.
+const TB_SOURCE_ENGLAND: &str = "GOV.UK: bovine TB risk areas and testing intervals in England";
+const TB_SOURCE: &str = "estimate from the general rule of the nation";
+
 /// A subdivision of a country.
 #[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Region {
     /// ISO 3166-2 code: `GB-HEF`
     iso: &'static str,
     name: &'static str,
-    /// Routine cattle TB testing interval in months; 0 if it is not known.
+    /// Routine cattle TB testing interval in months; 0 if it is not known. Of a region with several intervals the
+    /// shortest.
     tb: u32,
+    /// The area with this interval: `high-risk`, `edge-6`, `edge-12` or `low-risk` in England, otherwise `wales`,
+    /// `scotland`, `northern-ireland` or `ireland`. Absent if the interval is not known.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    #[schema(required = false)]
+    tb_area: &'static str,
+    /// Where the interval and the area come from.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    #[schema(required = false)]
+    tb_source: &'static str,
+    /// The month for which they hold, `YYYY-MM`, or a date.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    #[schema(required = false)]
+    tb_as_of: &'static str,
     /// ISO 3166-1 alpha-2 code of the country.
     country: &'static str,
     /// The parent subdivision or nation.
@@ -105,6 +126,13 @@ impl CountryRegions {
             iso: region.iso(),
             name: region.name(),
             tb: region.tb_months(),
+            tb_area: region.tb_area(),
+            tb_source: match region.tb_area() {
+                "" => "",
+                "high-risk" | "edge-6" | "edge-12" | "low-risk" => TB_SOURCE_ENGLAND,
+                _ => TB_SOURCE,
+            },
+            tb_as_of: if region.tb_area().is_empty() { "" } else { TB_AS_OF },
             country,
             group: region.group(),
             aliases: region.aliases().collect(),

@@ -89,11 +89,31 @@ fn lists_regions_of_a_country() {
         };
         assert_eq!(
             find("Herefordshire"),
-            json!({"iso": "GB-HEF", "name": "Herefordshire", "tb": 6, "country": "GB", "group": "West Midlands",
-                "aliases": []})
+            json!({"iso": "GB-HEF", "name": "Herefordshire", "tb": 6, "tbArea": "high-risk",
+                "tbSource": "GOV.UK: bovine TB risk areas and testing intervals in England", "tbAsOf": "2026-11",
+                "country": "GB", "group": "West Midlands", "aliases": []})
         );
         assert_eq!(find("Powys")["aliases"], json!(["County of Powys", "Sir Powys"]));
-        assert_eq!(find("England")["tb"], 0);
+        let england = find("England");
+        assert_eq!(england["tb"], 0);
+        assert!(["tbArea", "tbSource", "tbAsOf"].iter().all(|member| england.get(member).is_none()), "{england}");
+        let with_tb = |codes: &str, tb: u32, area: &str| {
+            for code in codes.split(' ') {
+                let all = british["regions"].as_array().unwrap();
+                let region = all.iter().find(|region| region["iso"] == format!("GB-{code}")).unwrap();
+                assert_eq!((&region["tb"], &region["tbArea"]), (&json!(tb), &json!(area)), "{code}");
+            }
+        };
+        with_tb("COV SOL BIR DUD SAW WLL WLV SHR WIL", 6, "high-risk");
+        with_tb("OXF WAR CHE CHW WBK DBY HAM", 6, "edge-6");
+        with_tb("BKM NTT LEC ESX RDG", 12, "edge-12");
+        with_tb("IOS KEN NFK CMA LND", 48, "low-risk");
+        with_tb("POW", 12, "wales");
+        with_tb("ABD", 48, "scotland");
+        with_tb("BFS", 12, "northern-ireland");
+        let irish = regions("?countryISO=IE").await;
+        let cork = irish["regions"].as_array().unwrap().iter().find(|region| region["iso"] == "IE-CO").unwrap();
+        assert_eq!((&cork["tb"], &cork["tbArea"]), (&json!(12), &json!("ireland")));
         let andorran = regions("?countryISO=AD").await;
         assert_eq!(andorran["regions"][0].get("group"), None::<&Value>, "{andorran}");
         assert_eq!(regions("?countryISO=").await, british);
