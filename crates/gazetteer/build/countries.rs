@@ -46,7 +46,8 @@ pub(crate) fn write_all(source: &SourceData) -> Result {
             tb_months: region.tb_months,
         };
         row.write(&mut rows);
-        let columns = [&region.iso, &region.name, &region.group, &region.tb_area].into_iter().chain(&region.aliases);
+        let columns =
+            [&region.iso, &region.name, &region.group, &region.tb_area].into_iter().chain(&region.aliases);
         texts.push_str(&columns.map(String::as_str).collect::<Vec<_>>().join("|"));
         texts.push('\n');
     }

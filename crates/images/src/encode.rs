@@ -26,6 +26,8 @@ pub struct Encoded {
     pub content: Vec<u8>,
     /// Its media type.
     pub media_type: &'static str,
+    /// Whether it has fewer pixels than the image.
+    pub is_reduced: bool,
 }
 
 /// Encodes an image.
@@ -33,11 +35,12 @@ pub struct Encoded {
 /// # Errors
 /// If the encoder refuses the image, which has valid sizes here.
 pub(crate) fn encode(raster: &Raster, encoding: Encoding) -> Result<Encoded, ImageError> {
-    Ok(match (encoding, raster.channels) {
-        (Encoding::WebP, _) => Encoded { content: webp(raster)?, media_type: "image/webp" },
-        (Encoding::JpegOrPng, 4) => Encoded { content: png(raster)?, media_type: "image/png" },
-        (Encoding::JpegOrPng, _) => Encoded { content: jpeg(raster)?, media_type: "image/jpeg" },
-    })
+    let (content, media_type) = match (encoding, raster.channels) {
+        (Encoding::WebP, _) => (webp(raster)?, "image/webp"),
+        (Encoding::JpegOrPng, 4) => (png(raster)?, "image/png"),
+        (Encoding::JpegOrPng, _) => (jpeg(raster)?, "image/jpeg"),
+    };
+    Ok(Encoded { content, media_type, is_reduced: false })
 }
 
 fn webp(raster: &Raster) -> Result<Vec<u8>, ImageError> {
@@ -51,7 +54,8 @@ fn webp(raster: &Raster) -> Result<Vec<u8>, ImageError> {
 
 fn jpeg(raster: &Raster) -> Result<Vec<u8>, ImageError> {
     let mut content = Vec::new();
-    let encoder = jpeg_encoder::Encoder::new(&mut content, JPEG_QUALITY);
+    let mut encoder = jpeg_encoder::Encoder::new(&mut content, JPEG_QUALITY);
+    encoder.set_chroma_subsampling_method(jpeg_encoder::ChromaSubsamplingMethod::Average);
     let (width, height) = (raster.width as u16, raster.height as u16);
     let result = encoder.encode(&raster.pixels, width, height, jpeg_encoder::ColorType::Rgb);
     result.map_err(ImageError::undecodable)?;

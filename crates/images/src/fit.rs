@@ -5,8 +5,9 @@ use crate::{ImageError, MAX_PIXELS};
 
 /// The most pixels of a side of an image. JPEG and GIF can have no more, and a row of an image stays small.
 const MAX_SIDE: u32 = 65_535;
-/// The most pixels of a copy's height, as WebP allows. The copy of a very long image is narrower instead.
-const MAX_COPY_HEIGHT: u32 = 16_383;
+/// A copy is at most this many times as high as the width that is asked for. That of a longer image is narrower instead,
+/// so that it is not many times as large as other copies.
+const MAX_COPY_HEIGHT: u32 = 4;
 
 /// The sizes of an image and of its copy, and how the copy is turned.
 #[derive(Clone, Copy, Debug)]
@@ -69,8 +70,9 @@ fn fit(width: u32, height: u32, max_width: u32, orientation: Orientation) -> (u3
     if copy_width > max_width {
         (copy_width, copy_height) = (max_width, scaled(shown_height, max_width, shown_width));
     }
-    if copy_height > MAX_COPY_HEIGHT {
-        (copy_width, copy_height) = (scaled(shown_width, MAX_COPY_HEIGHT, shown_height), MAX_COPY_HEIGHT);
+    let max_height = max_width.saturating_mul(MAX_COPY_HEIGHT);
+    if copy_height > max_height {
+        (copy_width, copy_height) = (scaled(shown_width, max_height, shown_height), max_height);
     }
     if turned { (copy_height, copy_width) } else { (copy_width, copy_height) }
 }
@@ -90,7 +92,10 @@ mod tests {
         assert_eq!(fit(100, 50, 160, upright), (100, 50));
         assert_eq!(fit(50, 100, 160, turned), (50, 100));
         assert_eq!(fit(10_000, 1, 160, upright), (160, 1));
-        assert_eq!(fit(1000, 40_000, 1280, upright), (410, 16_383));
+        assert_eq!(fit(1000, 4000, 1000, upright), (1000, 4000));
+        assert_eq!(fit(1000, 40_000, 1280, upright), (128, 5120));
+        assert_eq!(fit(100, 700, 160, upright), (91, 640), "narrow images too");
+        assert_eq!(fit(40_000, 1000, 1280, turned), (5120, 128));
     }
 
     #[test]
@@ -108,7 +113,7 @@ mod tests {
             let (w, h) = fit(width, height, max, Orientation::new(tag).unwrap());
             prop_assert!((1..=width).contains(&w) && (1..=height).contains(&h));
             let shown = if tag > 4 { h } else { w };
-            prop_assert!(shown <= max);
+            prop_assert!(shown <= max && w.max(h) <= max * 4);
             prop_assert!(u64::from(w) * u64::from(h) <= max_copy_pixels((width, height), max));
         }
     }

@@ -14,14 +14,20 @@ pub enum Format {
 }
 
 impl Format {
+    /// Returns the media type.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Jpeg => "image/jpeg",
+            Self::Png => "image/png",
+            Self::Gif => "image/gif",
+            Self::WebP => "image/webp",
+        }
+    }
+
     /// Returns the format of a media type, or `None` for types that cannot be decoded.
     pub fn of(media_type: &str) -> Option<Self> {
-        Some(match media_type {
-            "image/jpeg" => Self::Jpeg,
-            "image/png" => Self::Png,
-            "image/gif" => Self::Gif,
-            "image/webp" => Self::WebP,
-            _ => return None,
-        })
+        [Self::Jpeg, Self::Png, Self::Gif, Self::WebP]
+            .into_iter()
+            .find(|format| format.media_type() == media_type)
     }
 }

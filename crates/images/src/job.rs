@@ -38,6 +38,9 @@ impl<R: BufRead + Seek> CopyJob<R> {
     /// If the image cannot be decoded.
     pub fn run(self, encoding: Encoding) -> Result<Encoded, ImageError> {
         let raster = decode(self.content, &self.plan)?;
-        encode(&raster, encoding)
+        let (width, height) = self.plan.size;
+        let is_reduced = (raster.width, raster.height) != (width, height)
+            && (raster.height, raster.width) != (width, height);
+        Ok(Encoded { is_reduced, ..encode(&raster, encoding)? })
     }
 }

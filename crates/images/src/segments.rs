@@ -10,8 +10,8 @@ const SOI: u8 = 0xd8;
 pub(crate) const EOI: u8 = 0xd9;
 /// EXIF or XMP data.
 pub(crate) const APP1: u8 = 0xe1;
-/// What EXIF data in `APP1` begins with.
-pub(crate) const EXIF: &[u8] = b"Exif\0\0";
+/// What EXIF data in `APP1` begins with. Any byte follows, as in browsers.
+const EXIF: &[u8] = b"Exif\0";
 
 /// A segment: a marker, a length, and up to 64 KiB.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +30,11 @@ impl Segment {
     pub(crate) fn payload_bytes(&self) -> u64 {
         self.end.saturating_sub(self.payload)
     }
+}
+
+/// Returns the EXIF data in the data of an `APP1` segment, starting at the TIFF header.
+pub(crate) fn exif_data(data: &[u8]) -> Option<&[u8]> {
+    data.strip_prefix(EXIF)?.get(1..)
 }
 
 /// Returns the next segment, or `None` at the end of the content. Decoders skip bytes that are no markers, and so does

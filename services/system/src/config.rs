@@ -52,6 +52,10 @@ pub struct Settings {
     pub file_bytes: usize,
     /// Maximum number of files of one upload.
     pub file_count: usize,
+    /// Maximum size of all files of an organisation in bytes, archived ones too.
+    pub max_bytes_per_organisation: u64,
+    /// Maximum size of all files in bytes that a user uploaded without an organisation, archived ones too.
+    pub max_bytes_per_user: u64,
     /// The cache: `memory:`, or the URL of a Redis that the replicas share. One server is `redis://HOST:6379/0`. A
     /// master that sentinels name is `redis+sentinel://HOST:26379,HOST:26379/MASTER/0`; the parameters `sentinel_user`
     /// and `sentinel_password` are for the sentinels. A cluster is `redis+cluster://HOST:6379,HOST:6379` with some of
@@ -110,6 +114,8 @@ impl Default for Settings {
             scan_seconds: 30,
             file_bytes: 25 << 20,
             file_count: 10,
+            max_bytes_per_organisation: 50 << 30,
+            max_bytes_per_user: 1 << 30,
             cache_url: "memory:".into(),
             cache_prefix: "drover:system:".into(),
             cache_bytes: 64 << 20,

@@ -1,6 +1,7 @@
 //! Ids in the examples of the OpenAPI document. With the setting `server.demo_data` they exist: see `files/demo.rs`.
 //!
-//! One user, who acts for `penybont-farm`, can run every example, in the order of the document.
+//! One user, who acts for `penybont-farm`, can run every example, in the order of the document, except that of the
+//! download by a signed link.
 
 /// A weighbridge ticket of that farm.
 pub(crate) const FILE: &str = "01955bf1-6c00-7a10-8000-000000000201";

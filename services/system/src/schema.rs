@@ -57,4 +57,17 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    /// What the files of an owner have. Counted when it is first needed.
+    storage_usage (owner) {
+        /// The tenant: `organisation ` or `user ` and an id.
+        owner -> Text,
+        /// Sum of the sizes of the files.
+        bytes -> BigInt,
+        files -> BigInt,
+        /// When the files were counted. Later ones were added to the count.
+        counted_at -> database::TimestampSql,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(files, contents);

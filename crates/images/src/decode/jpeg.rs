@@ -1,20 +1,28 @@
 //! JPEG. The decoder itself reduces an image to 1/2, 1/4 or 1/8, so that the pixels of a large image never exist.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read, Seek};
 
 use jpeg_decoder::{Decoder, PixelFormat};
 
+use super::unfinished::examine;
 use crate::exif::Orientation;
 use crate::plan::JpegPlan;
 use crate::raster::Raster;
 use crate::scaler::Scaler;
 use crate::{ImageError, MAX_PIXELS};
 
+/// The value of pixels that the content does not have.
+const GRAY: u8 = 128;
+
 pub(super) fn decode(
-    content: impl BufRead,
-    JpegPlan { goal, reduced }: &JpegPlan,
+    mut content: impl BufRead + Seek,
+    JpegPlan { goal, reduced, unfinished }: &JpegPlan,
 ) -> Result<(Raster, Orientation), ImageError> {
-    let mut decoder = Decoder::new(content);
+    let rest = unfinished.as_ref().map(|frame| examine(&mut content, frame)).transpose()?;
+    content.rewind()?;
+    let (length, tail, known) =
+        rest.map_or((u64::MAX, Vec::new(), None), |rest| (rest.length, rest.tail, rest.known));
+    let mut decoder = Decoder::new(content.take(length).chain(&*tail));
     decoder.set_max_decoding_buffer_size(MAX_PIXELS as usize * 4);
     decoder.read_info()?;
     let no_info = || ImageError::undecodable("no frame");
@@ -23,7 +31,7 @@ pub(super) fn decode(
         return Err(ImageError::undecodable("two sizes are stated"));
     }
     decoder.scale(reduced.0 as u16, reduced.1 as u16)?;
-    let pixels = decoder.decode()?;
+    let mut pixels = decoder.decode()?;
     let info = decoder.info().ok_or_else(no_info)?;
     // Frees the coefficients.
     drop(decoder);
@@ -38,7 +46,11 @@ pub(super) fn decode(
         PixelFormat::CMYK32 => 4,
         PixelFormat::L16 => return Err(ImageError::undecodable("16 bits per pixel")),
     };
-    for row in pixels.chunks_exact(reduced.0 as usize * pixel_bytes) {
+    for (y, row) in (0..).zip(pixels.chunks_exact_mut(reduced.0 as usize * pixel_bytes)) {
+        if let Some(known) = &known {
+            let columns = known.columns(y * goal.image.1 / reduced.1).min(goal.image.0);
+            row[(columns * reduced.0 / goal.image.0) as usize * pixel_bytes..].fill(GRAY);
+        }
         if pixel_bytes == 3 {
             scaler.push(row);
             continue;

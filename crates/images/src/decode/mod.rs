@@ -5,6 +5,7 @@ mod jpeg;
 mod png;
 #[cfg(test)]
 mod tests;
+mod unfinished;
 mod webp;
 
 use std::io::{BufRead, Seek};

@@ -68,6 +68,91 @@ fn copies_have_the_encoding_that_fits() {
     assert_eq!(encoded(transparent(), Format::Png, Encoding::JpegOrPng), "image/png");
 }
 
+/// Copies of what is there: a complete image without its end, and the first part of one.
+#[test]
+fn jpegs_without_an_end_are_decoded_as_far_as_they_go() {
+    use jpeg_encoder::SamplingFactor::{F_1_1, F_2_1, F_2_2};
+    let sequential = |sampling, restarts: u16, quality| {
+        let mut content = Vec::new();
+        let mut encoder = jpeg_encoder::Encoder::new(&mut content, quality);
+        encoder.set_sampling_factor(sampling);
+        encoder.set_optimized_huffman_tables(restarts == 0);
+        if restarts > 0 {
+            encoder.set_restart_interval(restarts);
+        }
+        encoder.encode(&samples::pixels(640, 400, 3), 640, 400, jpeg_encoder::ColorType::Rgb).unwrap();
+        content
+    };
+    for (n, content) in [
+        sequential(F_2_2, 0, 80),
+        sequential(F_2_2, 7, 80),
+        sequential(F_1_1, 100, 95),
+        sequential(F_2_1, 1, 50),
+        samples::jpeg(640, 400, true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let whole = decoded(&content, Format::Jpeg, 160);
+        let cut = |bytes: usize| decode(&content[..bytes], Format::Jpeg, 160);
+        let close = |raster: &Raster, rows: usize| {
+            let pairs = raster.pixels.iter().zip(&whole.pixels).take(rows * 480);
+            pairs.map(|(a, b)| a.abs_diff(*b)).max()
+        };
+        let length = content.len();
+        assert_eq!(cut(length - 2).unwrap().pixels, whole.pixels, "{n}");
+        assert!(close(&cut(length - 1).unwrap(), 100) == Some(0), "{n}: with half of the marker");
+        let scans = content.windows(2).filter(|marker| *marker == [0xff, 0xda]).count();
+        let luma =
+            |pixel: &[u8]| (u32::from(pixel[0]) * 3 + u32::from(pixel[1]) * 6 + u32::from(pixel[2])) / 10;
+        let mut known_before = 100;
+        for percent in [90, 60, 40] {
+            let raster = cut(length * percent / 100).unwrap();
+            assert_eq!((raster.width, raster.height), (160, 100));
+            let is_known = |row: &[u8]| row.iter().any(|value| *value != 128);
+            let known = raster.pixels.chunks(480).rposition(is_known).map_or(0, |row| row + 1);
+            if scans == 1 {
+                assert!(known > 5 && known < known_before, "{n} {percent}: {known}");
+                assert!(
+                    close(&raster, known - 5) <= Some(24),
+                    "{n} {percent}: {:?}",
+                    close(&raster, known - 5)
+                );
+                known_before = known;
+            } else {
+                // The first scan has the brightness, or all colours in less detail.
+                assert!(known > 5 && known <= known_before, "{n} {percent}: {known}");
+                let pairs = raster.pixels.chunks(3).zip(whole.pixels.chunks(3));
+                let most = pairs.take((known - 5) * 160).map(|(a, b)| luma(a).abs_diff(luma(b))).max();
+                assert!(most <= Some(24), "{n} {percent}: {most:?}");
+            }
+        }
+        for bytes in (0..length).step_by(211) {
+            let _ = cut(bytes);
+        }
+        assert!(matches!(cut(100), Err(ImageError::Undecodable(_))), "there is no scan");
+    }
+}
+
+/// Red and blue columns in turn are purple, whichever of them comes first.
+#[test]
+fn the_colours_of_jpeg_copies_are_averages() {
+    for first in [0, 1] {
+        let row: Vec<u8> =
+            (0..160).flat_map(|x| if x % 2 == first { [255, 0, 0] } else { [0, 0, 255] }).collect();
+        let raster = Raster { width: 160, height: 80, channels: 3, pixels: row.repeat(80) };
+        let copy = crate::encode::encode(&raster, Encoding::JpegOrPng).unwrap();
+        let shown = decoded(&copy.content, Format::Jpeg, 160);
+        let mean = |channel: usize| {
+            let sum: usize =
+                shown.pixels.iter().skip(channel).step_by(3).map(|value| usize::from(*value)).sum();
+            sum / (160 * 80)
+        };
+        let means = [mean(0), mean(1), mean(2)];
+        assert!((115..=140).contains(&means[0]) && (115..=140).contains(&means[2]), "{means:?}");
+    }
+}
+
 /// Returns an animation on a canvas, whose first frame is an image at a position.
 fn animation(canvas: (u32, u32), (left, top): (u32, u32), image: &[u8], size: (u32, u32)) -> Vec<u8> {
     let number = |n: u32| n.to_le_bytes()[..3].to_vec();

@@ -1,4 +1,4 @@
-//! EXIF data. Reads the orientation, and removes the position and embedded XMP and IPTC data in place.
+//! EXIF data. Reads the orientation, and removes personal data in place.
 
 mod orientation;
 mod personal;
@@ -20,7 +20,8 @@ pub(crate) enum Cleaned {
     Unreadable,
 }
 
-/// Removes the position, and embedded XMP and IPTC data.
+/// Removes all entries but those that are [known to be harmless](personal), such as positions, comments, and smaller
+/// copies of the image.
 pub(crate) fn cleaned(bytes: &[u8]) -> Cleaned {
     let Some(tiff) = Tiff::new(bytes) else { return Cleaned::Unreadable };
     let Some(personal) = personal::find(tiff) else { return Cleaned::Unreadable };

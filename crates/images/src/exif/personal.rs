@@ -1,7 +1,7 @@
-//! Finding and erasing personal data in EXIF data. The work is proportional to the length of the data, also for data
+//! Finding and erasing what is not known to be harmless in EXIF data. The work is proportional to the length of the data, also for data
 //! that was made to take long: the number of entries is limited, and each byte is erased once.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::tiff::{Directory, ENTRY_BYTES, Tiff, VALUE_OFFSET};
 
@@ -9,8 +9,46 @@ use super::tiff::{Directory, ENTRY_BYTES, Tiff, VALUE_OFFSET};
 const GPS_DIRECTORY: u16 = 0x8825;
 /// The directory of EXIF tags.
 const EXIF_DIRECTORY: u16 = 0x8769;
-/// Entries that contain XMP data, IPTC data, and both.
-const PACKETS: [u16; 3] = [0x02bc, 0x83bb, 0x8649];
+/// Where a smaller JPEG is, and how many bytes it has.
+const THUMBNAIL: u16 = 0x0201;
+const THUMBNAIL_BYTES: u16 = 0x0202;
+/// The tags that stay: size and colours, what was used to take the image, how and when it was taken, and the
+/// description, the author and the copyright, which stay in PNG too. Not among them are positions, serial numbers, the
+/// owner of the camera, comments, notes of the maker, XMP and IPTC data, and directories that are not known.
+const KEPT: [RangeInclusive<u16>; 32] = [
+    0x0100..=0x0103,
+    0x0106..=0x0106,
+    0x010e..=0x0110,
+    0x0112..=0x0112,
+    0x0115..=0x0115,
+    0x011a..=0x011c,
+    0x0128..=0x0128,
+    0x0131..=0x0132,
+    0x013b..=0x013b,
+    0x013e..=0x013f,
+    0x0211..=0x0214,
+    0x8298..=0x8298,
+    0x829a..=0x829a,
+    0x829d..=0x829d,
+    EXIF_DIRECTORY..=EXIF_DIRECTORY,
+    0x8822..=0x8822,
+    0x8824..=0x8824,
+    0x8827..=0x8827,
+    0x8830..=0x8835,
+    0x9000..=0x9000,
+    0x9003..=0x9004,
+    0x9010..=0x9012,
+    0x9101..=0x9102,
+    0x9201..=0x920a,
+    0x9214..=0x9214,
+    0x9290..=0x9292,
+    0xa000..=0xa003,
+    0xa20e..=0xa210,
+    0xa214..=0xa217,
+    0xa300..=0xa302,
+    0xa401..=0xa40c,
+    0xa432..=0xa434,
+];
 /// The most directories that are read. Cameras write three or four.
 const MAX_DIRECTORIES: usize = 16;
 /// The most entries that are read, in all directories. Cameras write up to some hundred.
@@ -55,21 +93,26 @@ impl Search<'_> {
             read.push(at);
             let directory = self.tiff.directory(at)?;
             self.count(directory)?;
-            let mut entries = Vec::new();
+            let (mut entries, mut thumbnail) = (Vec::new(), 0..0);
             for entry in directory.entries() {
-                match self.tiff.tag(entry)? {
-                    GPS_DIRECTORY => {
-                        entries.push(entry);
-                        self.add_directory(self.tiff.usize(entry + VALUE_OFFSET)?)?;
-                    }
-                    EXIF_DIRECTORY => open.push(self.tiff.usize(entry + VALUE_OFFSET)?),
-                    tag if PACKETS.contains(&tag) => {
-                        entries.push(entry);
-                        self.found.values.push(self.tiff.value(entry)?);
-                    }
-                    _ => {}
+                let tag = self.tiff.tag(entry)?;
+                if tag == EXIF_DIRECTORY {
+                    open.push(self.tiff.usize(entry + VALUE_OFFSET)?);
+                }
+                if KEPT.iter().any(|kept| kept.contains(&tag)) {
+                    continue;
+                }
+                entries.push(entry);
+                match tag {
+                    GPS_DIRECTORY => self.add_directory(self.tiff.usize(entry + VALUE_OFFSET)?)?,
+                    THUMBNAIL => thumbnail.start = self.tiff.usize(entry + VALUE_OFFSET)?,
+                    THUMBNAIL_BYTES => thumbnail.end = self.tiff.usize(entry + VALUE_OFFSET)?,
+                    _ => self.found.values.push(self.tiff.value(entry)?),
                 }
             }
+            // Until here the end is the number of bytes.
+            thumbnail.end = thumbnail.start.checked_add(thumbnail.end)?;
+            self.found.values.push(thumbnail);
             if !entries.is_empty() {
                 self.found.entries.push((directory, entries));
             }

@@ -46,6 +46,45 @@ fn minimal_data_states_the_orientation() {
     assert_eq!(cleaned(b"junk"), Cleaned::Unreadable);
 }
 
+/// An entry with the value `SECRET!!`, which is at position 62, for each tag.
+#[test]
+fn only_known_entries_stay() {
+    let with = |tag: u16, next: u32| {
+        let mut tiff = data(&[entry(0x010f, 4, 0), entry(tag, 8, 62), entry(0x0112, 1, 1)]);
+        tiff.truncate(46);
+        tiff.extend(next.to_le_bytes());
+        tiff.resize(62, 0);
+        [&tiff[..], b"SECRET!!"].concat()
+    };
+    // Notes of the maker, comments, titles, a unique id, owners, serial numbers, and a tag that is not known.
+    for tag in [
+        0x927c, 0x9286, 0x9c9b, 0x9c9c, 0x9c9d, 0x9c9e, 0x9c9f, 0xa420, 0xa430, 0xa431, 0xa435, 0xa436,
+        0xc4a5,
+    ] {
+        let Cleaned::Changed(changed) = cleaned(&with(tag, 0)) else { panic!("{tag:x}") };
+        assert!(!has(&changed, b"SECRET"), "{tag:x}");
+        assert_eq!(changed[8], 2, "the other entries stay");
+    }
+    for tag in [0x010e, 0x0110, 0x0131, 0x0132, 0x013b, 0x8298, 0x829a, 0x9003, 0x920a, 0xa402, 0xa434] {
+        assert_eq!(cleaned(&with(tag, 0)), Cleaned::Unchanged, "{tag:x}");
+    }
+}
+
+/// The next directory refers to a smaller JPEG, which may have its own metadata.
+#[test]
+fn the_thumbnail_is_erased() {
+    let mut tiff = data(&[entry(0x0112, 1, 1)]);
+    tiff.truncate(22);
+    tiff.extend(26u32.to_le_bytes());
+    let next = data(&[entry(0x0103, 1, 6), entry(0x0201, 1, 80), entry(0x0202, 1, 8)]);
+    tiff.extend(&next[8..]);
+    tiff.resize(80, 0);
+    tiff.extend(b"SECRET!!rest");
+    let Cleaned::Changed(changed) = cleaned(&tiff) else { panic!() };
+    assert_eq!(&changed[80..], b"\0\0\0\0\0\0\0\0rest");
+    assert_eq!(changed[26], 1, "the other entry stays");
+}
+
 /// Every second entry is removed, in one pass.
 #[test]
 fn many_entries_are_removed() {

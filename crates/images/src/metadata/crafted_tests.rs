@@ -7,7 +7,7 @@ use super::{Edit, MetadataFormat, find_metadata};
 use crate::exif::{self, Orientation};
 use crate::samples::{CountedContent, jpeg};
 
-const HEIC: &[u8] = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic";
+const HEIC: &[u8] = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic\0\0\0\0mdat";
 const XMP: &[u8] = b"<x:xmpmeta>SECRET</x:xmpmeta>";
 
 fn has(content: &[u8], text: &[u8]) -> bool {
@@ -15,7 +15,7 @@ fn has(content: &[u8], text: &[u8]) -> bool {
 }
 
 fn removal(start: usize, end: usize) -> Edit {
-    Edit { start: start as u64, end: end as u64, replacement: Vec::new() }
+    Edit { start: start as u64, end: end as u64, replacement: Vec::new(), zeros: 0 }
 }
 
 /// Each header is read as the beginning of 64 KiB of EXIF data: for all of them these would be 8 GiB.
@@ -45,7 +45,7 @@ fn only_some_packets_in_heic_are_overwritten() {
 fn the_rest_of_content_with_too_many_changes_is_removed() {
     let image = jpeg(16, 16, false);
     let xmp = segment(0xe1, &[b"http://ns.adobe.com/xap/1.0/\0", XMP].concat());
-    let pair = [xmp, segment(0xfe, b"a comment")].concat();
+    let pair = [xmp, segment(0xdd, &[0, 0])].concat();
     let content = [&image[..2], &pair.repeat(MAX_EDITS * 2), &image[2..]].concat();
     let edits = find_metadata(std::io::Cursor::new(&content), MetadataFormat::Jpeg).unwrap();
     assert_eq!(edits.len(), MAX_EDITS);

@@ -13,6 +13,8 @@ pub struct Edit {
     pub end: u64,
     /// What stands there instead.
     pub replacement: Vec<u8>,
+    /// The number of zeros after the replacement.
+    pub zeros: u64,
 }
 
 /// Changes that do not overlap.
@@ -23,8 +25,10 @@ impl Edits {
     /// Adds a change that removes bytes. Neighbours become one, so that many small segments need little memory.
     pub(super) fn remove(&mut self, start: u64, end: u64) {
         match self.0.last_mut() {
-            Some(last) if last.end == start && last.replacement.is_empty() => last.end = end,
-            _ => self.0.push(Edit { start, end, replacement: Vec::new() }),
+            Some(last) if last.end == start && last.replacement.is_empty() && last.zeros == 0 => {
+                last.end = end;
+            }
+            _ => self.0.push(Edit { start, end, replacement: Vec::new(), zeros: 0 }),
         }
     }
 
@@ -33,8 +37,27 @@ impl Edits {
         if replacement.is_empty() {
             self.remove(start, end);
         } else {
-            self.0.push(Edit { start, end, replacement });
+            self.0.push(Edit { start, end, replacement, zeros: 0 });
         }
+    }
+
+    /// Adds a change that overwrites bytes with zeros.
+    pub(super) fn erase(&mut self, start: u64, end: u64) {
+        self.0.push(Edit { start, end, replacement: Vec::new(), zeros: end - start });
+    }
+
+    /// Removes bytes. Changes of them are dropped, or shortened.
+    pub(super) fn cut(&mut self, start: u64, end: u64) {
+        self.0.retain(|edit| edit.start < start);
+        for edit in &mut self.0 {
+            let excess = edit.end.saturating_sub(start);
+            edit.end -= excess;
+            let zeros = edit.zeros.min(excess);
+            edit.zeros -= zeros;
+            let left = edit.replacement.len().saturating_sub((excess - zeros) as usize);
+            edit.replacement.truncate(left);
+        }
+        self.remove(start, end);
     }
 
     /// Returns true if there are so many changes that the rest of the content must be removed.
@@ -42,10 +65,15 @@ impl Edits {
         self.0.len() >= MAX_EDITS
     }
 
+    /// Returns true if a change covers any of these bytes.
+    pub(super) fn touches(&self, start: u64, end: u64) -> bool {
+        self.0.iter().any(|edit| edit.start < end && start < edit.end)
+    }
+
     /// Returns by how many bytes the changes shorten the content.
     pub(super) fn removed_bytes(&self) -> i64 {
         let removed = |edit: &Edit| {
-            (edit.end - edit.start).cast_signed() - (edit.replacement.len() as u64).cast_signed()
+            (edit.end - edit.start).cast_signed() - (edit.replacement.len() as u64 + edit.zeros).cast_signed()
         };
         self.0.iter().map(removed).sum()
     }

@@ -1,4 +1,4 @@
-//! GIF: XMP data is an application extension.
+//! GIF: comments, texts and metadata are extensions.
 
 use std::io::{self, Read, Seek};
 
@@ -7,7 +7,13 @@ use super::trailing::remove_trailing;
 use crate::reader::Reader;
 
 const SIGNATURE_BYTES: u64 = 6;
-const XMP: &[u8] = b"\x0bXMP DataXMP";
+/// The extensions of applications that stay: how often an animation repeats, and a colour profile.
+const KEPT: [&[u8]; 3] = [b"\x0bNETSCAPE2.0", b"\x0bANIMEXTS1.0", b"\x0bICCRGBG1012"];
+/// Bytes of the name of an application, after their number.
+const NAME_BYTES: u64 = 12;
+/// The kinds of extensions: of an application, and how an image is shown.
+const APPLICATION: u8 = 0xff;
+const CONTROL: u8 = 0xf9;
 
 pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Edits> {
     let mut edits = Edits::default();
@@ -25,10 +31,13 @@ pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Edits> {
             Some(0x21) => {
                 let kind = reader.byte()?;
                 let blocks = reader.position();
-                let is_xmp = kind == Some(0xff) && reader.bytes(XMP.len() as u64)? == XMP;
+                let is_kept = match kind {
+                    Some(APPLICATION) => KEPT.contains(&&*reader.bytes(NAME_BYTES)?),
+                    kind => kind == Some(CONTROL),
+                };
                 reader.seek(blocks)?;
                 skip_blocks(reader)?;
-                if is_xmp {
+                if !is_kept {
                     edits.remove(start, reader.position());
                 }
             }
@@ -40,7 +49,7 @@ pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Edits> {
                 skip_blocks(reader)?;
             }
             Some(0x3b) => {
-                remove_trailing(reader, &mut edits)?;
+                remove_trailing(reader, &mut edits);
                 break;
             }
             _ => break,

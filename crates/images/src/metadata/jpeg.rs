@@ -1,4 +1,5 @@
-//! JPEG: segments of up to 64 KiB before, between and after the scans.
+//! JPEG: segments of up to 64 KiB before, between and after the scans. Of the segments that no decoder needs, those stay
+//! that decide how the image looks.
 
 use std::io::{self, Read, Seek};
 
@@ -6,22 +7,24 @@ use super::edits::Edits;
 use super::exif_replacement;
 use super::trailing::remove_trailing;
 use crate::reader::Reader;
-use crate::segments::{APP1, EOI, EXIF, next_segment};
+use crate::segments::{APP1, EOI, Segment, exif_data, next_segment};
 
-/// The beginnings of XMP data, and of its further segments, in `APP1`.
-const XMP: [&[u8]; 2] = [b"http://ns.adobe.com/xap/1.0/\0", b"http://ns.adobe.com/xmp/extension/\0"];
-/// The beginnings of Photoshop resources, which contain the IPTC data, in `APP13`.
-const PHOTOSHOP: [&[u8]; 2] = [b"Photoshop 3.0\0", b"Adobe_Photoshop2.5:"];
-/// The index of further images after the end.
-const FURTHER_IMAGES: &[u8] = b"MPF\0";
-/// Bytes of the longest of these texts.
-const PREFIX_BYTES: u64 = 40;
+const JFIF: &[u8] = b"JFIF\0";
+/// Bytes of a `JFIF` segment before its thumbnail, whose sides are the last two.
+const JFIF_BYTES: usize = 14;
+const PROFILE: &[u8] = b"ICC_PROFILE\0";
+const ADOBE: &[u8] = b"Adobe";
+/// Bytes of an `Adobe` segment: version, flags and the transform of the colours.
+const ADOBE_BYTES: usize = 12;
 
+const APP0: u8 = 0xe0;
 const APP2: u8 = 0xe2;
-const APP13: u8 = 0xed;
+const APP14: u8 = 0xee;
+/// Application data, extensions of the format, and comments. Decoders need all segments with lower markers.
+const REMOVABLE: std::ops::RangeInclusive<u8> = APP0..=0xfe;
 
 pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Edits> {
-    let (mut edits, mut index) = (Edits::default(), None);
+    let mut edits = Edits::default();
     while let Some(segment) = next_segment(reader)? {
         let (start, end) = (segment.start, segment.end);
         if edits.is_full() {
@@ -29,38 +32,48 @@ pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Edits> {
             break;
         }
         if segment.marker == EOI {
-            if remove_trailing(reader, &mut edits)?
-                && let Some((start, end)) = index
-            {
-                edits.remove(start, end);
-            }
+            remove_trailing(reader, &mut edits);
             break;
         }
-        if matches!(segment.marker, APP1 | APP2 | APP13) {
-            let prefix = reader.bytes(PREFIX_BYTES.min(segment.payload_bytes()))?;
-            let begins = |text: &&[u8]| prefix.starts_with(text);
-            if segment.marker == APP1 && begins(&EXIF) {
-                reader.seek(segment.payload + EXIF.len() as u64)?;
-                let tiff = reader.bytes(end.saturating_sub(reader.position()))?;
-                if let Some(tiff) = exif_replacement(&tiff) {
-                    edits.replace(start, end, exif_segment(&tiff));
-                }
-            } else if (segment.marker == APP1 && XMP.iter().any(begins))
-                || (segment.marker == APP13 && PHOTOSHOP.iter().any(begins))
-            {
-                edits.remove(start, end);
-            } else if segment.marker == APP2 && begins(&FURTHER_IMAGES) {
-                index = Some((start, end));
-            }
+        if REMOVABLE.contains(&segment.marker)
+            && let Some(replacement) = replacement(reader, &segment)?
+        {
+            edits.replace(start, end, replacement);
         }
         reader.seek(end)?;
     }
     Ok(edits)
 }
 
-/// Returns a segment with EXIF data, or nothing if there is no data.
-fn exif_segment(tiff: &[u8]) -> Vec<u8> {
-    let length = u16::try_from(2 + EXIF.len() + tiff.len());
-    let Some(length) = length.ok().filter(|_| !tiff.is_empty()) else { return Vec::new() };
-    [&[0xff, APP1][..], &length.to_be_bytes(), EXIF, tiff].concat()
+/// Returns what replaces a segment: `None` if it stays, and nothing if it is removed.
+fn replacement(reader: &mut Reader<impl Read + Seek>, segment: &Segment) -> io::Result<Option<Vec<u8>>> {
+    let removed = Some(Vec::new());
+    if !matches!(segment.marker, APP0 | APP1 | APP2 | APP14) {
+        return Ok(removed);
+    }
+    let data = reader.bytes(segment.payload_bytes())?;
+    Ok(match segment.marker {
+        APP0 if data.starts_with(JFIF) && data.len() >= JFIF_BYTES => (data.len() > JFIF_BYTES).then(|| {
+            let header = [&data[..JFIF_BYTES - 2], &[0, 0]].concat();
+            encode(APP0, &header)
+        }),
+        APP1 => match exif_data(&data) {
+            Some(tiff) => exif_replacement(tiff).map(|changed| {
+                let header = &data[..data.len() - tiff.len()];
+                if changed.is_empty() { changed } else { encode(APP1, &[header, &changed].concat()) }
+            }),
+            None => removed,
+        },
+        APP2 if data.starts_with(PROFILE) => None,
+        APP14 if data.starts_with(ADOBE) && data.len() >= ADOBE_BYTES => {
+            (data.len() > ADOBE_BYTES).then(|| encode(APP14, &data[..ADOBE_BYTES]))
+        }
+        _ => removed,
+    })
+}
+
+/// Returns a segment with this data, which is no longer than that of the segment that it replaces.
+fn encode(marker: u8, data: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(2 + data.len()).unwrap_or(u16::MAX);
+    [&[0xff, marker][..], &length.to_be_bytes(), data].concat()
 }

@@ -1,12 +1,14 @@
-//! Finds personal metadata in images: positions in EXIF data, and all XMP and IPTC data. The caller writes a copy of
-//! the content without it. Nothing is decoded. At most one segment or chunk is in memory, and the EXIF data that is
-//! changed. The work is proportional to the length of the content, also for content that was made to take long.
+//! Finds what may be personal in images, by lists of what is known to be harmless: everything else goes, such as
+//! positions, comments, texts, XMP and IPTC data, and manifests of content credentials. The caller writes a copy of the
+//! content without it. Nothing is decoded. At most one segment or chunk is in memory, and the EXIF data that is changed.
+//! The work is proportional to the length of the content, also for content that was made to take long.
 
 #[cfg(test)]
 mod crafted_tests;
 mod edits;
 mod gif;
 mod iso;
+mod items;
 mod jpeg;
 mod png;
 pub(crate) mod riff;
@@ -51,8 +53,8 @@ impl MetadataFormat {
     }
 }
 
-/// Returns the changes that remove positions, XMP and IPTC data, in the order of the content. Content without such data
-/// has none. The orientation and the colour profile stay.
+/// Returns the changes that remove personal metadata, in the order of the content. Content without it has none. The
+/// orientation, the colour profile, and what the camera states about itself and how it took the image stay.
 ///
 /// Content that is damaged is searched as far as it can be read. Of content with thousands of separate pieces of such
 /// data, which no camera writes, the rest is removed.

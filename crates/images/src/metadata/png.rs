@@ -10,13 +10,16 @@ use crate::reader::Reader;
 const SIGNATURE_BYTES: u64 = 8;
 /// Larger EXIF data is removed. JPEG allows 64 KiB.
 const MAX_EXIF_BYTES: u64 = 1 << 20;
+/// Chunks that are not critical and stay: colours, transparency, density, time, and animations.
+const KEPT: [&[u8; 4]; 15] = [
+    b"tRNS", b"cHRM", b"gAMA", b"iCCP", b"sBIT", b"sRGB", b"cICP", b"mDCV", b"cLLI", b"bKGD", b"pHYs",
+    b"tIME", b"acTL", b"fcTL", b"fdAT",
+];
+/// The keywords of texts that stay.
+const KEPT_TEXTS: [&[u8]; 6] =
+    [b"Title", b"Author", b"Description", b"Copyright", b"Software", b"Creation Time"];
 /// A keyword has up to 79 bytes, and a zero after it.
 const KEYWORD_BYTES: u64 = 80;
-const XMP: &[u8] = b"XML:com.adobe.xmp";
-/// Data that ImageMagick writes as text: `Raw profile type exif`, `iptc`, `xmp`, `APP1` or `8bim`. Colour profiles
-/// stay.
-const RAW_PROFILE: &[u8] = b"Raw profile type ";
-const RAW_COLORS: [&[u8]; 2] = [b"Raw profile type icc", b"Raw profile type icm"];
 
 pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Edits> {
     let mut edits = Edits::default();
@@ -34,7 +37,7 @@ pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Edits> {
         match &kind {
             b"IEND" => {
                 reader.seek(end)?;
-                remove_trailing(reader, &mut edits)?;
+                remove_trailing(reader, &mut edits);
                 break;
             }
             b"eXIf" if u64::from(length) <= MAX_EXIF_BYTES => {
@@ -43,15 +46,17 @@ pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Edits> {
                     edits.replace(start, end, replacement);
                 }
             }
-            b"eXIf" => edits.remove(start, end),
             b"tEXt" | b"zTXt" | b"iTXt" => {
                 let text = reader.bytes(KEYWORD_BYTES.min(length.into()))?;
                 let keyword = text.split(|byte| *byte == 0).next().unwrap_or_default();
-                if keyword == XMP || (keyword.starts_with(RAW_PROFILE) && !RAW_COLORS.contains(&keyword)) {
+                if !KEPT_TEXTS.contains(&keyword) {
                     edits.remove(start, end);
                 }
             }
-            _ => {}
+            // Critical chunks have a capital letter first.
+            [b'A'..=b'Z', ..] => {}
+            kind if KEPT.contains(&kind) => {}
+            _ => edits.remove(start, end),
         }
         reader.seek(end)?;
     }

@@ -3,7 +3,7 @@
 /// Bytes before the first chunk: `RIFF`, a length and `WEBP`.
 pub(crate) const HEADER_BYTES: usize = 12;
 /// Bytes of an animation frame before its chunks: position, size, duration and flags.
-const FRAME_HEADER_BYTES: usize = 16;
+pub(super) const FRAME_HEADER_BYTES: usize = 16;
 
 /// The first frame of an animation.
 pub(crate) struct Frame {

@@ -9,7 +9,7 @@ use crate::Format;
 use crate::exif::{self, Orientation};
 use crate::samples::{self, decode, exif_with_position, pixels};
 
-const SECRETS: [&[u8]; 4] = [b"SECRET-POSITION", b"SECRET-XMP", b"SECRET-IPTC", b"SECRET-TRAILER"];
+const SECRET: &[u8] = b"SECRET";
 const XMP: &[u8] = b"<x:xmpmeta>SECRET-XMP</x:xmpmeta>";
 
 /// Returns the content without its metadata.
@@ -19,14 +19,19 @@ pub(super) fn stripped(content: &[u8], format: MetadataFormat) -> Vec<u8> {
         assert!(edit.start >= position && edit.end >= edit.start, "edits overlap");
         result.extend(&content[position as usize..edit.start as usize]);
         result.extend(edit.replacement);
+        result.resize(result.len() + usize::try_from(edit.zeros).unwrap(), 0);
         position = edit.end;
     }
     result.extend(&content[position as usize..]);
     result
 }
 
+pub(super) fn has(content: &[u8], text: &[u8]) -> bool {
+    content.windows(text.len()).any(|window| window == text)
+}
+
 fn has_secret(content: &[u8]) -> bool {
-    SECRETS.iter().any(|secret| content.windows(secret.len()).any(|window| window == *secret))
+    has(content, SECRET)
 }
 
 pub(super) fn segment(marker: u8, payload: &[u8]) -> Vec<u8> {
@@ -40,7 +45,7 @@ fn jpeg(orientation: u8, is_progressive: bool) -> Vec<u8> {
     let exif = segment(0xe1, &[b"Exif\0\0", &exif_with_position(orientation, true)[..]].concat());
     let xmp = segment(0xe1, &[b"http://ns.adobe.com/xap/1.0/\0", XMP].concat());
     let iptc = segment(0xed, b"Photoshop 3.0\x008BIM\x04\x04SECRET-IPTC");
-    let comment = segment(0xfe, b"a comment");
+    let comment = segment(0xfe, b"a comment, SECRET");
     let trailer = [&segment(0xe1, b"Exif\0\0SECRET-TRAILER")[..], &image].concat();
     [&image[..2], &exif, &xmp, &iptc, &comment, &image[2..], &trailer].concat()
 }
@@ -83,8 +88,7 @@ fn metadata_of_jpeg_is_removed() {
         let decoded = |content: &[u8]| decode(content, Format::Jpeg, 640).unwrap();
         assert_eq!(decoded(&content), decoded(&result));
         assert_eq!((decoded(&result).width, decoded(&result).height), (30, 48), "the orientation stays");
-        let has = |text: &[u8]| result.windows(text.len()).any(|window| window == text);
-        assert!(has(b"a comment") && has(b"Camera"));
+        assert!(has(&result, b"Camera"), "what the camera says about itself stays");
     }
 }
 
@@ -99,7 +103,7 @@ fn metadata_of_png_is_removed() {
     ]);
     let result = stripped(&content, MetadataFormat::Png);
     assert!(has_secret(&content) && !has_secret(&result));
-    assert!(result.windows(9).any(|window| window == b"Title\0Cow"));
+    assert!(has(&result, b"Title\0Cow"));
     let decoded = |content: &[u8]| decode(content, Format::Png, 640).unwrap();
     assert_eq!(decoded(&content), decoded(&result));
     assert_eq!(decoded(&result).width, 14);
@@ -118,24 +122,209 @@ fn metadata_of_webp_is_removed() {
     assert_eq!(decoded(&result), untouched.turned(Orientation::new(3).unwrap()));
 }
 
+/// Segments whose data begins with these texts go, whatever follows.
 #[test]
-fn metadata_of_gif_is_removed() {
-    let image = samples::gif(20, 14);
-    let mut extension = b"\x21\xff\x0bXMP DataXMP".to_vec();
-    extension.push(u8::try_from(XMP.len()).unwrap());
-    extension.extend(XMP);
-    extension.push(0);
-    // After the signature, the screen and its palette of four colours.
-    let content = [&image[..25], &extension, &image[25..]].concat();
-    let result = stripped(&content, MetadataFormat::Gif);
-    assert_eq!(result, image);
+fn only_known_segments_of_jpeg_stay() {
+    let image = samples::jpeg(48, 30, false);
+    let with = |marker: u8, data: &[u8]| [&image[..2], &segment(marker, data), &image[2..]].concat();
+    for (marker, header) in [
+        (0xe0, &b"JFXX\0"[..]),
+        (0xe1, b"exif\0\0II*\0"),
+        (0xe1, b"Exif\0\xffjunk"),
+        (0xe1, b"http://ns.adobe.com/xap/1.0/\0"),
+        (0xe1, b"other"),
+        (0xe2, b"MPF\0"),
+        (0xe2, b"FPXR\0"),
+        (0xe3, b"Meta\0\0"),
+        (0xeb, b"JP\0\x01\0\0\0\x01"),
+        (0xec, b"Ducky"),
+        (0xed, b"Photoshop 3.0\0"),
+        (0xee, b"other"),
+        (0xef, b""),
+        (0xf0, b""),
+        (0xfe, b""),
+    ] {
+        let content = with(marker, &[header, SECRET].concat());
+        assert_eq!(stripped(&content, MetadataFormat::Jpeg), image, "{marker:x} {header:?}");
+    }
+    for (marker, data) in [
+        (0xe0, &b"JFIF\0\x01\x01\0\0\x01\0\x01\0\0"[..]),
+        (0xe2, b"ICC_PROFILE\0\x01\x01profile"),
+        (0xee, b"Adobe\0\x64\0\0\0\0\x01"),
+    ] {
+        let content = with(marker, data);
+        assert_eq!(stripped(&content, MetadataFormat::Jpeg), content, "{marker:x}");
+        if marker != 0xe2 {
+            let longer = with(marker, &[data, SECRET].concat());
+            assert_eq!(stripped(&longer, MetadataFormat::Jpeg), content, "what follows goes");
+        }
+    }
+}
+
+/// Browsers read this as EXIF data, so the orientation stays.
+#[test]
+fn exif_data_after_another_byte_is_cleaned() {
+    let image = samples::jpeg(48, 30, false);
+    let exif = segment(0xe1, &[b"Exif\0\xff", &exif_with_position(6, true)[..]].concat());
+    let content = [&image[..2], &exif, &image[2..]].concat();
+    let result = stripped(&content, MetadataFormat::Jpeg);
+    assert!(has(&result, b"Exif\0\xff") && !has_secret(&result));
+    for content in [content, result] {
+        assert_eq!(decode(&content, Format::Jpeg, 640).unwrap().width, 30);
+    }
 }
 
 #[test]
-fn metadata_of_heic_is_overwritten() {
+fn only_known_chunks_of_png_stay() {
+    let text = |keyword: &str| [keyword.as_bytes(), b"\0", SECRET].concat();
+    for keyword in ["Title", "Author", "Description", "Copyright", "Software", "Creation Time"] {
+        for kind in [*b"tEXt", *b"zTXt", *b"iTXt"] {
+            let content = png_with(&[(kind, text(keyword))]);
+            assert_eq!(stripped(&content, MetadataFormat::Png), content, "{keyword}");
+        }
+    }
+    let image = png_with(&[]);
+    for keyword in
+        ["Comment", "Source", "Warning", "Disclaimer", "title", "Location", "Raw profile type icc", ""]
+    {
+        for kind in [*b"tEXt", *b"zTXt", *b"iTXt"] {
+            assert_eq!(
+                stripped(&png_with(&[(kind, text(keyword))]), MetadataFormat::Png),
+                image,
+                "{keyword}"
+            );
+        }
+    }
+    for kind in [*b"caBX", *b"prVt", *b"meTa", *b"zxIf", *b"iDOT", *b"dSIG"] {
+        assert_eq!(stripped(&png_with(&[(kind, SECRET.to_vec())]), MetadataFormat::Png), image, "{kind:?}");
+    }
+    for kind in [*b"pHYs", *b"gAMA", *b"iCCP", *b"tIME", *b"sRGB"] {
+        let content = png_with(&[(kind, SECRET.to_vec())]);
+        assert_eq!(stripped(&content, MetadataFormat::Png), content, "{kind:?}");
+    }
+    assert_eq!(stripped(&[&image[..], b"more than padding SECRET"].concat(), MetadataFormat::Png), image);
+}
+
+fn riff_chunk(name: &[u8], data: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(data.len()).unwrap().to_le_bytes();
+    [name, &length[..], data, &vec![0; data.len() % 2]].concat()
+}
+
+fn riff(chunks: &[Vec<u8>]) -> Vec<u8> {
+    riff_chunk(b"RIFF", &[b"WEBP".to_vec(), chunks.concat()].concat())
+}
+
+#[test]
+fn only_known_chunks_of_webp_stay() {
+    let image = samples::webp(20, 14, 3);
+    let chunks = image[12..].to_vec();
+    for name in [b"C2PA", b"META", b"xyzw", b"JUNK"] {
+        let content = riff(&[chunks.clone(), riff_chunk(name, b"SECRET!")]);
+        assert_eq!(stripped(&content, MetadataFormat::WebP), image, "{name:?}");
+    }
+    let frame = |more: &[u8]| riff_chunk(b"ANMF", &[&[0; 16][..], &chunks, more].concat());
+    let animation = |more: &[u8]| {
+        riff(&[
+            riff_chunk(b"VP8X", &[2, 0, 0, 0, 19, 0, 0, 13, 0, 0]),
+            riff_chunk(b"ANIM", &[0; 6]),
+            frame(more),
+            frame(&[]),
+        ])
+    };
+    let content = animation(&riff_chunk(b"C2PA", b"SECRET!"));
+    assert_eq!(stripped(&content, MetadataFormat::WebP), animation(&[]), "chunks of a frame");
+}
+
+#[test]
+fn only_known_extensions_of_gif_stay() {
+    let image = samples::gif(20, 14);
+    // After the signature, the screen and its palette of four colours.
+    let with = |extension: &[u8]| [&image[..25], extension, &image[25..]].concat();
+    for extension in [
+        &b"\x21\xff\x0bXMP DataXMP\x06SECRET\0"[..],
+        b"\x21\xff\x0bC2PA_GIF\0\0\0\x06SECRET\0",
+        b"\x21\xfe\x06SECRET\0",
+        b"\x21\x01\x06SECRET\0",
+        b"\x21\xce\x06SECRET\0",
+    ] {
+        assert_eq!(stripped(&with(extension), MetadataFormat::Gif), image, "{extension:?}");
+    }
+    let repeated = with(b"\x21\xff\x0bNETSCAPE2.0\x03\x01\0\0\0");
+    assert_eq!(stripped(&repeated, MetadataFormat::Gif), repeated);
+}
+
+fn iso_box(name: &[u8], content: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(8 + content.len()).unwrap().to_be_bytes();
+    [&length[..], name, content].concat()
+}
+
+/// Returns an AVIF with items of these types, and boxes after them.
+fn avif(items: &[(&[u8; 4], &[u8])], property: &[u8], boxes: &[u8]) -> Vec<u8> {
+    let entries = items.iter().zip(1u8..).map(|((kind, _), id)| {
+        iso_box(b"infe", &[&[2, 0, 0, 0, 0, id, 0, 0][..], *kind, b"name\0"].concat())
+    });
+    let count = items.len() as u8;
+    let iinf = iso_box(b"iinf", &[vec![0, 0, 0, 0, 0, count], entries.collect::<Vec<_>>().concat()].concat());
+    let iprp = iso_box(b"iprp", &iso_box(b"ipco", &[&iso_box(b"ispe", &[0; 12])[..], property].concat()));
+    let file_type = iso_box(b"ftyp", b"avif\0\0\0\0avifmif1");
+    let meta = |data_at: usize| {
+        let mut at = data_at;
+        let mut iloc = vec![0, 0, 0, 0, 0x44, 0, 0, count];
+        for ((_, data), id) in items.iter().zip(1u8..) {
+            iloc.extend([0, id, 0, 0, 0, 1]);
+            iloc.extend(u32::try_from(at).unwrap().to_be_bytes());
+            iloc.extend(u32::try_from(data.len()).unwrap().to_be_bytes());
+            at += data.len();
+        }
+        iso_box(b"meta", &[&[0; 4][..], &iinf, &iso_box(b"iloc", &iloc), &iprp].concat())
+    };
+    let data_at = file_type.len() + meta(0).len() + 8;
+    let data: Vec<_> = items.iter().map(|(_, data)| *data).collect();
+    [file_type, meta(data_at), iso_box(b"mdat", &data.concat()), boxes.to_vec()].concat()
+}
+
+#[test]
+fn only_known_boxes_and_images_of_avif_stay() {
     let tiff = exif_with_position(6, false);
-    let content =
-        [&b"\0\0\0\x18ftypheic\0\0\0\0mif1heic"[..], &vec![7; 90_000], &tiff, XMP, &[9; 500]].concat();
+    let exif = [&[0; 4][..], &tiff].concat();
+    let unreadable = [&[0; 4][..], b"MM\0*\0\0\xff\xffSECRET"].concat();
+    let nested = iso_box(b"udes", b"SECRET");
+    let last =
+        [iso_box(b"uuid", b"SECRET"), iso_box(b"jumb", b"SECRET"), iso_box(b"c2pa", b"SECRET")].concat();
+    let movie = iso_box(b"moov", &[iso_box(b"mvhd", &[7; 20]), iso_box(b"udta", b"SECRET")].concat());
+    let content = avif(
+        &[
+            (b"av01", b"PIXELS"),
+            (b"Exif", &exif),
+            (b"mime", b"SECRET"),
+            (b"uri ", b"SECRET"),
+            (b"Exif", &unreadable),
+        ],
+        &nested,
+        &[last, movie].concat(),
+    );
+    let result = stripped(&content, MetadataFormat::Iso);
+    assert!(has_secret(&content) && !has_secret(&result));
+    assert_eq!(result.len(), content.len());
+    for text in [&b"PIXELS"[..], b"Camera", b"free\0\0\0\0\0\0", b"mvhd\x07", b"name\0"] {
+        assert!(has(&result, text), "{}", String::from_utf8_lossy(text));
+    }
+    for text in [&b"udes"[..], b"uuid", b"jumb", b"udta"] {
+        assert!(!has(&result, text));
+    }
+    let at = content.windows(tiff.len()).position(|window| window == tiff).unwrap();
+    assert_eq!(exif::orientation(&result[at..]), Orientation::new(6).unwrap());
+    assert_eq!(stripped(&result, MetadataFormat::Iso), result, "nothing is left to remove");
+    let plain = avif(&[(b"av01", b"PIXELS"), (b"grid", b"TILES")], &[], &[]);
+    assert_eq!(find_metadata(Cursor::new(&plain), MetadataFormat::Iso).unwrap(), []);
+}
+
+/// Metadata in boxes that cannot be read is found by how it begins.
+#[test]
+fn metadata_of_damaged_heic_is_overwritten() {
+    let tiff = exif_with_position(6, false);
+    let data = [&vec![7; 90_000], &tiff[..], XMP, &[9; 500]].concat();
+    let content = [&b"\0\0\0\x18ftypheic\0\0\0\0mif1heic"[..], &iso_box(b"mdat", &data)].concat();
     let result = stripped(&content, MetadataFormat::Iso);
     assert!(has_secret(&content) && !has_secret(&result));
     assert_eq!(result.len(), content.len());
@@ -188,7 +377,7 @@ proptest! {
             (png_with(&[(*b"eXIf", exif_with_position(6, true))]), MetadataFormat::Png),
             (webp(6), MetadataFormat::WebP),
             (samples::gif(20, 14), MetadataFormat::Gif),
-            (pixels(20, 20, 3), MetadataFormat::Iso),
+            (avif(&[(b"av01", &pixels(20, 20, 3)), (b"Exif", b"\0\0\0\0II*\0"), (b"mime", b"x")], &[], &[]), MetadataFormat::Iso),
         ] {
             let mut damaged = content.clone();
             let length = damaged.len();

@@ -1,25 +1,17 @@
-//! Data after the end of an image.
+//! Data after the end of an image: further images with their own metadata, videos, notes of the camera.
 
-use std::io::{self, Read, Seek};
-use std::ops::ControlFlow;
+use std::io::{Read, Seek};
 
 use super::edits::Edits;
 use crate::reader::Reader;
 
-/// Texts that metadata begins with, in data after the end of an image. Cameras append further images, with their own
-/// EXIF data, and videos.
-const SIGNATURES: [&[u8]; 5] =
-    [b"Exif\0\0", b"http://ns.adobe.com/", b"Photoshop 3.0\0", b"<x:xmpmeta", b"ftyp"];
+/// Bytes after the end of an image that stay. Some writers pad their files.
+const MAX_PADDING_BYTES: u64 = 16;
 
-/// Removes everything from the next byte on, if it may have metadata. Returns true if it does.
-pub(super) fn remove_trailing(reader: &mut Reader<impl Read + Seek>, edits: &mut Edits) -> io::Result<bool> {
-    let (start, mut has_metadata) = (reader.position(), false);
-    reader.find_all(&SIGNATURES, |_, _| {
-        has_metadata = true;
-        ControlFlow::Break(())
-    })?;
-    if has_metadata {
+/// Removes everything from the next byte on, unless it is padding.
+pub(super) fn remove_trailing(reader: &Reader<impl Read + Seek>, edits: &mut Edits) {
+    let start = reader.position();
+    if reader.size - start > MAX_PADDING_BYTES {
         edits.remove(start, reader.size);
     }
-    Ok(has_metadata)
 }

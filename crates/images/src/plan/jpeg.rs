@@ -6,7 +6,7 @@ use std::io::{Read, Seek};
 use super::{MAX_MEMORY_BYTES, Memory};
 use crate::fit::Goal;
 use crate::reader::Reader;
-use crate::segments::{APP1, EOI, EXIF, Segment, next_segment};
+use crate::segments::{APP1, EOI, Segment, exif_data, next_segment};
 use crate::{ImageError, MAX_PIXELS};
 
 /// The most scans. Encoders write up to 20.
@@ -29,12 +29,14 @@ const PROGRESSIVE: u8 = 0xc2;
 const OTHER_FRAMES: [u8; 10] = [0xc3, 0xc5, 0xc6, 0xc7, 0xc9, 0xca, 0xcb, 0xcd, 0xce, 0xcf];
 
 /// How a JPEG is decoded.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct JpegPlan {
     pub(crate) goal: Goal,
     /// The size that the decoder must at least reduce to. It is smaller than the copy if that saves memory that is not
     /// there.
     pub(crate) reduced: (u32, u32),
+    /// The frame, if the content has no end, so that it has to be examined first.
+    pub(crate) unfinished: Option<Frame>,
 }
 
 impl JpegPlan {
@@ -42,6 +44,9 @@ impl JpegPlan {
     pub(super) fn new(content: &mut (impl Read + Seek), max_width: u32) -> Result<(Self, u64), ImageError> {
         let structure = Structure::read(&mut Reader::new(content)?)?;
         let frame = structure.frame.ok_or_else(|| ImageError::undecodable("no frame"))?;
+        if structure.scans == 0 {
+            return Err(ImageError::undecodable("no scan"));
+        }
         let goal = Goal::new(frame.size, max_width, structure.exif.as_deref())?;
         let pixels = u64::from(frame.size.0) * u64::from(frame.size.1);
         if structure.scans > MAX_SCANS || structure.scans * pixels > MAX_SCAN_PIXELS {
@@ -56,7 +61,8 @@ impl JpegPlan {
         let mut choices = EIGHTHS.into_iter().rev().filter(|eighths| *eighths <= wanted);
         let eighths = choices.find(is_affordable).unwrap_or(1);
         let reduced = if eighths == wanted { goal.copy } else { frame.reduced(eighths) };
-        Ok((Self { goal, reduced }, memory(eighths).checked()?))
+        let bytes = memory(eighths).checked()?;
+        Ok((Self { goal, reduced, unfinished: (!structure.has_end).then_some(frame) }, bytes))
     }
 }
 
@@ -68,6 +74,7 @@ struct Structure {
     /// EXIF data before the frame.
     exif: Option<Vec<u8>>,
     scans: u64,
+    has_end: bool,
     table_bytes: u64,
     /// Bytes of `APP2` segments, in which colour profiles are. The decoder holds them.
     profile_bytes: u64,
@@ -78,12 +85,15 @@ impl Structure {
         let mut structure = Self::default();
         while let Some(segment) = next_segment(reader)? {
             match segment.marker {
-                EOI => break,
+                EOI => {
+                    structure.has_end = true;
+                    break;
+                }
                 DHT | DQT => structure.table_bytes += segment.payload_bytes(),
                 SOS => structure.scans += 1,
                 APP1 if structure.frame.is_none() => {
                     let data = reader.bytes(segment.payload_bytes())?;
-                    structure.exif = data.strip_prefix(EXIF).map(<[u8]>::to_vec).or(structure.exif);
+                    structure.exif = exif_data(&data).map(<[u8]>::to_vec).or(structure.exif);
                 }
                 APP2 => structure.profile_bytes += segment.payload_bytes(),
                 marker if OTHER_FRAMES.contains(&marker) => {
@@ -105,12 +115,12 @@ impl Structure {
 
 /// A frame.
 #[derive(Debug)]
-struct Frame {
-    is_progressive: bool,
+pub(crate) struct Frame {
+    pub(crate) is_progressive: bool,
     /// Width and height in pixels.
-    size: (u32, u32),
-    /// The sampling factors of the components, horizontally and vertically, 1 to 4.
-    components: Vec<(u32, u32)>,
+    pub(crate) size: (u32, u32),
+    /// The components: an id, and the sampling factors horizontally and vertically, 1 to 4.
+    pub(crate) components: Vec<(u8, u32, u32)>,
 }
 
 impl Frame {
@@ -120,15 +130,15 @@ impl Frame {
             let ([_, size @ .., count], rest) = data.split_first_chunk::<6>()?;
             let [y1, y2, x1, x2] = *size;
             let components = rest.as_chunks::<3>();
-            let factors = components.0.iter().map(|[_, factors, _]| (factors >> 4, factors & 15));
+            let factors = components.0.iter().map(|[id, factors, _]| (*id, factors >> 4, factors & 15));
             let is_valid = matches!(*count, 1 | 3 | 4)
                 && components.0.len() == usize::from(*count)
                 && components.1.is_empty()
-                && factors.clone().all(|(h, v)| (1..=4).contains(&h) && (1..=4).contains(&v));
+                && factors.clone().all(|(_, h, v)| (1..=4).contains(&h) && (1..=4).contains(&v));
             is_valid.then(|| Self {
                 is_progressive: segment.marker == PROGRESSIVE,
                 size: (u16::from_be_bytes([x1, x2]).into(), u16::from_be_bytes([y1, y2]).into()),
-                components: factors.map(|(h, v)| (h.into(), v.into())).collect(),
+                components: factors.map(|(id, h, v)| (id, h.into(), v.into())).collect(),
             })
         };
         parse().ok_or_else(|| ImageError::undecodable("the frame cannot be read"))
@@ -151,10 +161,10 @@ impl Frame {
 
     /// Returns the number of samples of each component, with those that complete the blocks of 8 × 8.
     fn samples(&self) -> impl Iterator<Item = u64> {
-        let max = |factor: fn(&(u32, u32)) -> u32| self.components.iter().map(factor).max().unwrap_or(1);
-        let (max_h, max_v) = (max(|(h, _)| *h), max(|(_, v)| *v));
+        let max = |factor: fn(&(u8, u32, u32)) -> u32| self.components.iter().map(factor).max().unwrap_or(1);
+        let (max_h, max_v) = (max(|(_, h, _)| *h), max(|(_, _, v)| *v));
         let (columns, rows) = (self.size.0.div_ceil(8 * max_h), self.size.1.div_ceil(8 * max_v));
-        self.components.iter().map(move |(h, v)| u64::from(columns * h) * u64::from(rows * v) * 64)
+        self.components.iter().map(move |(_, h, v)| u64::from(columns * h) * u64::from(rows * v) * 64)
     }
 
     fn memory(&self, eighths: u32, copy: (u32, u32), profile_bytes: u64) -> Memory {

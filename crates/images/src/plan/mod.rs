@@ -7,7 +7,7 @@ mod webp;
 
 use std::io::{BufRead, Seek, SeekFrom};
 
-pub(crate) use jpeg::JpegPlan;
+pub(crate) use jpeg::{Frame, JpegPlan};
 
 use crate::fit::{check_size, max_copy_pixels};
 use crate::{Format, ImageError};
@@ -32,6 +32,8 @@ const FIXED_BYTES: u64 = 4 << 20;
 pub(crate) struct Plan {
     /// The most pixels of a row of the copy.
     pub(crate) max_width: u32,
+    /// Width and height of the image, before it is turned.
+    pub(crate) size: (u32, u32),
     pub(crate) method: Method,
     /// An estimate of the memory that making the copy takes, in bytes. At most [`MAX_MEMORY_BYTES`].
     pub(crate) memory_bytes: u64,
@@ -87,25 +89,32 @@ impl Plan {
         format: Format,
         max_width: u32,
     ) -> Result<Self, ImageError> {
-        let (method, memory_bytes) = match format {
+        let (method, size, memory_bytes) = match format {
             Format::Jpeg => {
                 let (plan, bytes) = JpegPlan::new(content, max_width)?;
-                (Method::Jpeg(plan), bytes)
+                let size = plan.goal.image;
+                (Method::Jpeg(plan), size, bytes)
             }
-            Format::Png => (Method::Png, png_memory(content, max_width)?),
-            Format::Gif => (Method::Gif, gif_memory(content, max_width)?),
+            Format::Png => {
+                let (size, bytes) = png_memory(content, max_width)?;
+                (Method::Png, size, bytes)
+            }
+            Format::Gif => {
+                let (size, bytes) = gif_memory(content, max_width)?;
+                (Method::Gif, size, bytes)
+            }
             Format::WebP => {
                 let (size, bytes) = webp::read(content, max_width)?;
-                (Method::WebP(size), bytes)
+                (Method::WebP(size), size, bytes)
             }
         };
         content.rewind()?;
-        Ok(Self { max_width, method, memory_bytes })
+        Ok(Self { max_width, size, method, memory_bytes })
     }
 }
 
-/// Returns the memory for a PNG in bytes. Only an interlaced one is in memory as a whole.
-fn png_memory(content: &mut (impl BufRead + Seek), max_width: u32) -> Result<u64, ImageError> {
+/// Returns the size of a PNG, and the memory in bytes. Only an interlaced one is in memory as a whole.
+fn png_memory(content: &mut (impl BufRead + Seek), max_width: u32) -> Result<((u32, u32), u64), ImageError> {
     let length = content.seek(SeekFrom::End(0))?;
     content.rewind()?;
     let mut reader = png::Decoder::new(content);
@@ -118,14 +127,15 @@ fn png_memory(content: &mut (impl BufRead + Seek), max_width: u32) -> Result<u64
     let copy_pixels = max_copy_pixels(size, max_width);
     // Rows are reduced while they are decoded.
     let total = decoded + chunks + copy_pixels * RASTER_BYTES;
-    Memory { decoder: total, decoded, copy_pixels }.checked()
+    Ok((size, Memory { decoder: total, decoded, copy_pixels }.checked()?))
 }
 
-/// Returns the memory for a GIF in bytes: one for each pixel.
-fn gif_memory(content: &mut (impl BufRead + Seek), max_width: u32) -> Result<u64, ImageError> {
+/// Returns the size of a GIF, and the memory in bytes: one for each pixel.
+fn gif_memory(content: &mut (impl BufRead + Seek), max_width: u32) -> Result<((u32, u32), u64), ImageError> {
     let reader = gif::DecodeOptions::new().read_info(content)?;
-    let size = (reader.width().into(), reader.height().into());
+    let size = (u32::from(reader.width()), u32::from(reader.height()));
     check_size(size)?;
     let pixels = u64::from(size.0) * u64::from(size.1);
-    Memory { decoder: pixels, decoded: pixels, copy_pixels: max_copy_pixels(size, max_width) }.checked()
+    let memory = Memory { decoder: pixels, decoded: pixels, copy_pixels: max_copy_pixels(size, max_width) };
+    Ok((size, memory.checked()?))
 }

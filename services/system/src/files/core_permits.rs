@@ -36,11 +36,20 @@ impl CorePermits {
     pub(super) async fn acquire(&self, tenant: &str, wait: Duration) -> Option<CorePermit> {
         let acquire = async {
             // Takes the tenant's permit first, so that little work of one tenant waits for a core.
-            let of_tenant = self.tenants.acquire(tenant, wait).await?;
-            let core = self.cores.clone().acquire_owned().await.ok()?;
-            Some(CorePermit { _core: core, _of_tenant: of_tenant })
+            let of_tenant = self.acquire_turn(tenant, wait).await?;
+            Some(CorePermit { _core: self.acquire_core(wait).await?, _of_tenant: of_tenant })
         };
         timeout(wait, acquire).await.ok().flatten()
+    }
+
+    /// Waits for the permit of the tenant alone. Returns `None` after the timeout.
+    pub(super) async fn acquire_turn(&self, tenant: &str, wait: Duration) -> Option<OwnedSemaphorePermit> {
+        self.tenants.acquire(tenant, wait).await
+    }
+
+    /// Waits for a core, for work that has the permit of its tenant. Returns `None` after the timeout.
+    pub(super) async fn acquire_core(&self, wait: Duration) -> Option<OwnedSemaphorePermit> {
+        timeout(wait, self.cores.clone().acquire_owned()).await.ok()?.ok()
     }
 }
 

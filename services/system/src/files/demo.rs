@@ -62,7 +62,7 @@ pub(crate) async fn create_demo_data(
         let part = UploadedPart { name: None, declared: None, content };
         let contents = StoredContents::store(content_store, vec![part], in_use, grace).await?;
         let upload = Upload { first, additional: Vec::new() };
-        db.write(move |c| store::create(c, &upload, &contents)).await?;
+        db.write(move |c| store::create(c, &upload, &contents, i64::MAX)).await?;
     }
     Ok(())
 }

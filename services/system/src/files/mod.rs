@@ -28,7 +28,9 @@ mod store;
 mod stored_contents;
 mod stripped_files;
 pub(crate) mod sweep;
+mod usage;
 
 pub(crate) use demo::create_demo_data;
 pub(crate) use handlers::{MAX_TENANT_RESOLVES, routes};
 pub(crate) use model::File;
+pub(crate) use usage::forget as forget_usage;

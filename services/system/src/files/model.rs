@@ -4,6 +4,7 @@ use common::Caller;
 use common::wire::normalize_line;
 use database::{Id, Json, Timestamp};
 use diesel::prelude::*;
+use images::MetadataFormat;
 use serde::{Deserialize, Serialize};
 
 use super::kind::{Bucket, FileType};
@@ -58,6 +59,14 @@ impl TryFrom<Json> for Organisations {
 /// Returns the text that a query for files is compared with.
 pub(crate) fn name_key(name: &str) -> String {
     name.to_lowercase()
+}
+
+/// Returns the [tenant](Caller::tenant) of an organisation, or of a user without one.
+pub(crate) fn tenant(organisation_id: Option<&str>, user_id: &str) -> String {
+    match organisation_id {
+        Some(id) => format!("organisation {id}"),
+        None => format!("user {user_id}"),
+    }
 }
 
 /// A row of the table `files`.
@@ -115,9 +124,20 @@ impl File {
         self.kind.is_open() || self.organisations.includes_everybody()
     }
 
-    /// Returns true if the content is an image.
-    pub(crate) fn is_image(&self) -> bool {
-        self.content_type.starts_with("image/")
+    /// Returns true if the content is an image of a format whose personal metadata is known.
+    pub(crate) fn is_known_image(&self) -> bool {
+        MetadataFormat::of(&self.content_type).is_some()
+    }
+
+    /// Returns the [tenant](Caller::tenant) of the file's owner.
+    pub(crate) fn tenant(&self) -> String {
+        tenant(self.organisation_id.as_deref(), &self.user_id)
+    }
+
+    /// Returns the [tenants](Caller::tenant) that may read the file: its owner, and those with which it is shared.
+    pub(crate) fn readers(&self) -> impl Iterator<Item = String> {
+        let shared = self.organisations.0.iter().map(|id| format!("organisation {id}"));
+        std::iter::once(self.tenant()).chain(shared)
     }
 
     /// Returns true if the caller may download the file and read its information.
@@ -154,6 +174,11 @@ impl Upload {
     /// Returns all files, to change them before they are stored.
     pub(crate) fn files_mut(&mut self) -> impl Iterator<Item = &mut File> {
         std::iter::once(&mut self.first).chain(&mut self.additional)
+    }
+
+    /// Returns the bytes of all contents.
+    pub(crate) fn bytes(&self) -> i64 {
+        self.files().map(|file| file.size).sum()
     }
 
     /// Returns all files.

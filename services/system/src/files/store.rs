@@ -10,10 +10,12 @@ use diesel::sql_types::{BigInt, Nullable};
 
 use super::content::ContentName;
 use super::contents::store as contents;
+use super::links::LinkTarget;
 use super::model::{File, Upload, name_key};
 use super::sharing::{ShareFailure, Sharing, TooManyOrganisations};
 use super::stored_contents::StoredContents;
 use super::stripped_files::StrippedFiles;
+use super::usage::{self, Owner};
 use crate::schema::{contents as content_rows, files};
 
 /// The operation of the idempotency keys that store the ids of sharings.
@@ -22,9 +24,16 @@ const SHARE_OPERATION: &str = "share files";
 /// Creates the rows of an upload.
 ///
 /// # Errors
-/// 503 if the contents were stored so long ago that the sweep might remove them, or if one of them was retired
+/// 403 `quota_exceeded` if the owner's files would have more than `max_bytes`; 503 if the contents were stored so long ago that the sweep might remove them, or if one of them was retired
 /// meanwhile.
-pub(super) fn create(c: &mut AnyConnection, upload: &Upload, stored: &StoredContents) -> Result<(), Error> {
+pub(super) fn create(
+    c: &mut AnyConnection,
+    upload: &Upload,
+    stored: &StoredContents,
+    max_bytes: i64,
+) -> Result<(), Error> {
+    let count = i64::try_from(upload.files().count()).unwrap_or(i64::MAX);
+    usage::add(c, &Owner::of(&upload.first), (upload.bytes(), count), max_bytes)?;
     create_contents(c, stored, |_| true)?;
     for file in upload.files() {
         let row = (
@@ -105,10 +114,19 @@ fn find_content_of(c: &mut AnyConnection, id: Id) -> Result<Option<(File, Conten
 /// Finds a file that a link gives access to, and the name of its content in the content store.
 ///
 /// # Errors
-/// 404 if the file is archived, also if it does not exist.
-pub(super) fn find_linked_content(c: &mut AnyConnection, id: Id) -> Result<(File, ContentName), Error> {
-    let (file, name) = find_content_of(c, id)?.ok_or(Error::NotFound)?;
-    if file.archived_at.is_some() { Err(Error::NotFound) } else { Ok((file, name)) }
+/// 404 if the file is archived, also if it does not exist; 403 if the link's maker may not read it any more.
+pub(super) fn find_linked_content(
+    c: &mut AnyConnection,
+    target: &LinkTarget,
+) -> Result<(File, ContentName), Error> {
+    let (file, name) = find_content_of(c, target.id)?.ok_or(Error::NotFound)?;
+    if file.archived_at.is_some() {
+        return Err(Error::NotFound);
+    }
+    if target.maker.as_ref().is_some_and(|maker| !maker.may_read(&file)) {
+        return Err(Error::Forbidden("Whoever made this link may not read the file any more."));
+    }
+    Ok((file, name))
 }
 
 /// Checks that the caller may make links to a file.
@@ -132,7 +150,7 @@ pub(super) fn find_linkable(c: &mut AnyConnection, caller: &Caller, ids: &[Id]) 
 /// are not among them.
 pub(super) fn find_public_images(c: &mut AnyConnection, ids: &[Id]) -> Result<Vec<Id>, Error> {
     let found = find_all(c, ids)?.into_iter();
-    let is_shared = |file: &File| file.organisations.includes_everybody() && file.is_image();
+    let is_shared = |file: &File| file.organisations.includes_everybody() && file.is_known_image();
     let public = found.filter(|file| file.archived_at.is_none() && is_shared(file));
     Ok(public.map(|file| file.id).collect())
 }
@@ -276,6 +294,7 @@ fn replace_contents(
         diesel::update(files::table.find(file.id))
             .set((files::hash.eq(&content.hash), files::size.eq(content.size)))
             .execute(c)?;
+        usage::shrink(c, &Owner::of(file), file.size - content.size)?;
         file.hash.clone_from(&content.hash);
         file.size = content.size;
         contents::retire_unused(c, &content.from)?;

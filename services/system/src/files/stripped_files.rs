@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use database::Id;
-use images::MetadataFormat;
 
 use super::model::File;
 use super::stored_contents::StoredContents;
@@ -38,7 +37,7 @@ impl StrippedFiles {
 
     /// Returns true if a file must be searched before every caller may download it.
     pub(super) fn lacks(&self, file: &File) -> bool {
-        MetadataFormat::of(&file.content_type).is_some() && !self.examined.contains(&file.id)
+        file.is_known_image() && !self.examined.contains(&file.id)
     }
 
     /// Returns the new content of a file that is public, if it has one.

@@ -62,6 +62,7 @@ testkit::on_both! {
                 AccessCase::new("/v1/files/links", &[&ann, &farm, &admin, &haulier])
                     .discloses("/v1/public/files/").denies(&elsewhere).denies(&alone).json(json!({"ids": [ids[0]]})),
             ])),
+            ("find_storage_usage", AccessRule::AnyCaller("the response is about the caller's own files")),
             ("download_file_public", AccessRule::Signed),
             ("list_image_links_public", AccessRule::Public),
             // Files that are shared with an organisation are not among its own.

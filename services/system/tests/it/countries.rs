@@ -96,7 +96,10 @@ fn lists_regions_of_a_country() {
         assert_eq!(find("Powys")["aliases"], json!(["County of Powys", "Sir Powys"]));
         let england = find("England");
         assert_eq!(england["tb"], 0);
-        assert!(["tbArea", "tbSource", "tbAsOf"].iter().all(|member| england.get(member).is_none()), "{england}");
+        assert!(
+            ["tbArea", "tbSource", "tbAsOf"].iter().all(|member| england.get(member).is_none()),
+            "{england}"
+        );
         let with_tb = |codes: &str, tb: u32, area: &str| {
             for code in codes.split(' ') {
                 let all = british["regions"].as_array().unwrap();
@@ -112,7 +115,8 @@ fn lists_regions_of_a_country() {
         with_tb("ABD", 48, "scotland");
         with_tb("BFS", 12, "northern-ireland");
         let irish = regions("?countryISO=IE").await;
-        let cork = irish["regions"].as_array().unwrap().iter().find(|region| region["iso"] == "IE-CO").unwrap();
+        let cork =
+            irish["regions"].as_array().unwrap().iter().find(|region| region["iso"] == "IE-CO").unwrap();
         assert_eq!((&cork["tb"], &cork["tbArea"]), (&json!(12), &json!("ireland")));
         let andorran = regions("?countryISO=AD").await;
         assert_eq!(andorran["regions"][0].get("group"), None::<&Value>, "{andorran}");

@@ -23,6 +23,8 @@ const HEAD_BYTES: usize = 8 << 10;
 /// Bytes that are hashed and written at once.
 const BUFFER_BYTES: usize = 1 << 20;
 
+const ZEROS: [u8; 8 << 10] = [0; 8 << 10];
+
 /// Content that is being received.
 pub(crate) struct Staging {
     /// The folder of the temporary file, from which it can be renamed. `None` for a file without a name, which does not
@@ -74,7 +76,7 @@ impl Staging {
         edits: Vec<Edit>,
     ) -> Result<(), Error> {
         let mut position = 0;
-        let end = Edit { start: size, end: size, replacement: Vec::new() };
+        let end = Edit { start: size, end: size, replacement: Vec::new(), zeros: 0 };
         for edit in edits.into_iter().chain([end]) {
             let mut chunks = pin!(reading::chunks(file.clone(), position..edit.start));
             while let Some(chunk) = chunks.try_next().await? {
@@ -82,6 +84,12 @@ impl Staging {
             }
             for chunk in edit.replacement.chunks(BUFFER_BYTES) {
                 self.push(chunk).await?;
+            }
+            let mut zeros = edit.zeros;
+            while zeros > 0 {
+                let count = zeros.min(ZEROS.len() as u64);
+                self.push(&ZEROS[..usize::try_from(count).unwrap_or(ZEROS.len())]).await?;
+                zeros -= count;
             }
             position = edit.end;
         }

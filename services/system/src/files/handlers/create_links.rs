@@ -7,7 +7,7 @@ use actix_web::web::Data;
 use common::{Body, Caller, Error, ErrorResponses, JsonResponse};
 
 use crate::System;
-use crate::files::links::{LinksForm, signing_key};
+use crate::files::links::{LinksForm, Maker, signing_key};
 use crate::files::responses::FileLink;
 use crate::files::store;
 
@@ -35,13 +35,15 @@ pub(super) async fn create_links(
     let permit = system.resolve_limits.acquire(&caller.tenant(), LINKS_TIMEOUT).await;
     let permit =
         permit.ok_or(Error::TenantBusy("Too many of your calls are running: try again, one at a time."))?;
-    let ids = form.ids();
+    let (ids, maker) = (form.ids(), Maker::of(&caller));
     let requested = ids.clone();
     let found = system.db.read(move |c| store::find_linkable(c, &caller, &requested)).await?;
     drop(permit);
     let key = signing_key(&system.db).await?;
-    let links: Vec<_> =
-        found.iter().map(|id| FileLink::of(&form.target(*id), &system.public_url, &key)).collect();
+    let links: Vec<_> = found
+        .iter()
+        .map(|id| FileLink::of(&form.target(*id, maker.clone()), &system.public_url, &key))
+        .collect();
     let missing = ids.iter().filter(|id| !found.contains(id)).map(ToString::to_string).collect::<Vec<_>>();
     let response = JsonResponse::json(&links)?;
     Ok(if missing.is_empty() { response } else { response.header("X-Missing-Ids", missing.join(",")) })

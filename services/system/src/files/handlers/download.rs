@@ -10,6 +10,7 @@ use crate::System;
 use crate::examples;
 use crate::files::content::ContentName;
 use crate::files::images::{ImageCopy, Width};
+use crate::files::links::tag;
 use crate::files::model::File;
 use crate::files::responses::{Binary, CachePolicy, Representation, content_response};
 use crate::files::store;
@@ -45,12 +46,13 @@ pub(super) async fn download(
     system: Data<System>,
 ) -> Result<HttpResponse, Error> {
     let width = query.check(|params, _| params.width)?;
-    let (id, tenant) = (path.id()?, caller.tenant());
+    let (id, tenant) = (path.id()?, tag(&caller.tenant()));
     let (file, name) = system.db.read(move |c| store::find_content(c, &caller, id)).await?;
     send(&request, &system, &tenant, &file, name, width, CachePolicy::Revalidate).await
 }
 
-/// Sends a file, or a smaller copy of its image. `name` is the name of its content in the store.
+/// Sends a file, or a smaller copy of its image. `name` is the name of its content in the store, `tenant` the
+/// [tag](tag) of the tenant whose limits the copy counts against.
 ///
 /// # Errors
 /// 400 `range` if an image is too large for a smaller copy, 416, 500, 503.
@@ -65,10 +67,14 @@ pub(super) async fn send(
 ) -> Result<HttpResponse, Error> {
     let mut representation = Representation::original(file, name.clone());
     if let Some(width) = width {
-        let copy = ImageCopy::new(name.clone(), width, common::accepts(request, "image/webp"));
-        if let Some(found) = system.image_copies.find_or_make(tenant, file, &name, &copy).await? {
-            representation = Representation::copy(file, &copy, found);
-        }
+        let accepts = |media_type| common::accepts(request, media_type);
+        let copy = ImageCopy::new(name.clone(), width, accepts("image/webp"));
+        let accepts_original = accepts(&file.content_type);
+        let found = system.image_copies.find_or_make(tenant, file, &name, &copy, accepts_original).await?;
+        representation = match found {
+            Some(found) => Representation::copy(file, &copy, found),
+            None => representation.varying(),
+        };
     }
     content_response(request, &system.store, representation, file.created_at, cache).await
 }

@@ -7,14 +7,16 @@ use common::{Error, ErrorResponses, PathId, Query};
 use super::download::{DownloadParams, send};
 use crate::System;
 use crate::examples;
-use crate::files::links::{INVALID_LINK, LinkParams, SignedLink, find_key};
+use crate::files::links::{INVALID_LINK, LinkParams, Maker, SignedLink, find_key, tag};
 use crate::files::responses::{Binary, CachePolicy};
 use crate::files::store;
 
 /// Download a file by a signed link
 ///
-/// The response is that of the download with a token. A link that was changed or has expired is 403, a link to an
-/// archived file 404. The operation needs no token and allows every origin.
+/// The response is that of the download with a token. A link whose parameters were changed or that has expired is 403,
+/// also if whoever made it may not read the file any more; a link to an archived file is 404. Additional parameters are
+/// ignored. The operation needs no token and allows every origin. A link cannot be made up, so this example does not
+/// succeed: use the `url` that the operations for links return.
 #[utoipa::path(operation_id = "download_file", tag = "files",
     params(("id" = String, Path, description = "The file's id", example = json!(examples::FILE)),
         DownloadParams, LinkParams),
@@ -35,13 +37,14 @@ pub(super) async fn download_by_link(
     let width = query.check(|params, _| params.width).map_err(|_| Error::Forbidden(INVALID_LINK))?;
     let id = path.id()?;
     let link = link.check(|params, _| SignedLink::parse(id, width, params))??;
-    let target = link.target;
+    let target = link.target.clone();
     let found = system.db.read(move |c| {
         link.verify(find_key(c, link.key)?.as_ref())?;
-        store::find_linked_content(c, id)
+        store::find_linked_content(c, &link.target)
     });
     let (file, name) = found.await?;
-    // Links have no caller. Those of one owner share the limits on smaller images.
-    let tenant = format!("links {}", file.organisation_id.as_ref().unwrap_or(&file.user_id));
+    // Smaller images count as those of the link's maker, or else of the file's owner.
+    let maker = target.maker.as_ref().and_then(Maker::tenant);
+    let tenant = maker.map_or_else(|| tag(&file.tenant()), str::to_owned);
     send(&request, &system, &tenant, &file, name, width, CachePolicy::Seconds(target.seconds_left())).await
 }

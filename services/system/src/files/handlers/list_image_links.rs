@@ -9,7 +9,7 @@ use utoipa::IntoParams;
 use crate::System;
 use crate::examples;
 use crate::files::ids::distinct_ids;
-use crate::files::links::{LinkTarget, signing_key};
+use crate::files::links::{LinkTarget, Maker, signing_key};
 use crate::files::responses::FileLink;
 use crate::files::store;
 
@@ -44,7 +44,8 @@ pub(super) async fn list_image_links(
     let ids = query.check(|params, _| distinct_ids(&params.ids))?;
     let images = system.db.read(move |c| store::find_public_images(c, &ids)).await?;
     let key = signing_key(&system.db).await?;
-    let link = |id| FileLink::of(&LinkTarget::new(id, None, LINK_SECONDS), &system.public_url, &key);
+    let target = |id| LinkTarget::new(id, None, LINK_SECONDS, Maker::everybody());
+    let link = |id| FileLink::of(&target(id), &system.public_url, &key);
     let links: Vec<_> = images.into_iter().map(link).collect();
     // Caches may keep a link while it is valid for long.
     Ok(JsonResponse::json(&links)?.header("Cache-Control", "public, max-age=60"))

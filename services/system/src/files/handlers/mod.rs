@@ -10,6 +10,7 @@ mod list;
 mod list_image_links;
 mod resolve;
 mod upload;
+mod usage;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -17,11 +18,12 @@ pub(crate) use resolve::MAX_TENANT_RESOLVES;
 
 /// Registers the routes.
 pub(crate) fn routes(v1: &mut ServiceConfig) {
-    // Registered before the routes with an id, which also match the paths `resolve` and `links`.
+    // Registered before the routes with an id, which also match the paths `resolve`, `links` and `usage`.
     v1.service(resolve::resolve);
     v1.service(create_links::create_links);
     v1.service(list::list);
     v1.service(upload::upload);
+    v1.service(usage::find_usage);
     v1.service(download::download);
     v1.service(info::info);
     v1.service(archive::archive);

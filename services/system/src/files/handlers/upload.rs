@@ -13,11 +13,13 @@ use crate::files::responses::Uploaded;
 use crate::files::scan::refuse_infected;
 use crate::files::store;
 use crate::files::stored_contents::StoredContents;
+use crate::files::usage::{self, Owner};
 
 /// Upload a file
 ///
 /// Takes up to 10 `file` parts of up to 25 MiB each. None may be empty. Each part becomes a file. An image that every
-/// caller may download is stored without positions, XMP and IPTC data; `hash` is that of the stored content.
+/// caller may download is stored without personal metadata; `hash` is that of the stored content. Files that exceed the
+/// storage quota of their owner are 403 with the reason `quota_exceeded`.
 #[utoipa::path(operation_id = "upload_file", tag = "files", security(("bearer" = [])),
     request_body(content = FileUploadForm, content_type = "multipart/form-data"),
     responses((status = 200, body = Uploaded), ErrorResponses))]
@@ -33,6 +35,8 @@ pub(super) async fn upload(
     let mut upload = form.check(&caller)?;
     let fingerprint = form.fingerprint(&request)?;
     let (grace, public_url) = (system.settings.sweep_grace(), system.public_url.clone());
+    let owner = Owner::of(&upload.first);
+    let max_bytes = owner.max_bytes(&system.settings);
     let tenant = caller.tenant();
     idempotency
         .run(&system.db, fingerprint, async || {
@@ -42,10 +46,16 @@ pub(super) async fn upload(
                 system.stripper.strip_upload(&tenant, &mut upload, &mut parts).await?;
             }
             let hashes: Vec<_> = parts.iter().map(|part| part.content.hash.clone()).collect();
-            let in_use = system.db.read(move |c| contents::find_usable_names(c, &hashes)).await?;
+            let (owner, bytes) = (owner.clone(), upload.bytes());
+            let in_use = system.db.read(move |c| {
+                // Before the contents are stored. The transaction checks it again.
+                usage::check(c, &owner, bytes, max_bytes)?;
+                contents::find_usable_names(c, &hashes)
+            });
+            let in_use = in_use.await?;
             let contents = StoredContents::store(&system.store, parts, in_use, grace).await?;
             Ok(move |c: &mut AnyConnection| {
-                store::create(c, &upload, &contents)?;
+                store::create(c, &upload, &contents, max_bytes)?;
                 JsonResponse::json(&Uploaded::of(&upload, &public_url))
             })
         })

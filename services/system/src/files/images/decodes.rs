@@ -1,15 +1,18 @@
-//! Limits how many images are decoded at once, and how much memory that takes.
+//! Limits how many images are decoded at once, how much memory that takes, and how much time of each tenant.
 
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use common::{Error, TenantLimits};
 use images::MAX_MEMORY_BYTES;
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::metrics::Waiting;
-use crate::files::core_permits::{CorePermit, CorePermits};
+use crate::files::core_permits::CorePermits;
 
 /// Requests in the queue: those that wait for a decode, and those that are decoding.
 const MAX_QUEUED: usize = 256;
@@ -17,23 +20,45 @@ const MAX_QUEUED: usize = 256;
 const MAX_QUEUED_PER_TENANT: usize = 64;
 /// How long a request waits.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
-/// The memory of all decodes together in MiB: that of the most expensive one.
+/// The memory of all large decodes together in MiB: that of the most expensive one.
 const MEMORY_MIB: u64 = MAX_MEMORY_BYTES >> 20;
 /// A decode that takes more is large. A tenant has one of these at a time, so that it leaves memory to others.
 const LARGE_MIB: u64 = MEMORY_MIB / 4;
+/// The memory of all other decodes together in MiB. They have their own, so that they do not wait for large ones.
+const SMALL_MEMORY_MIB: u64 = LARGE_MIB + 2;
+/// The time in which the time of decodes is limited.
+const WINDOW: Duration = Duration::from_secs(60);
+/// The time that one tenant may decode in a window, on two cores or fewer, and for each further core.
+const TENANT_TIME: Duration = Duration::from_secs(60);
+const TENANT_TIME_PER_CORE: Duration = Duration::from_secs(30);
+/// Number of tenants from which those whose windows have ended are removed.
+const CLEANUP_THRESHOLD: usize = 1024;
 
 const BUSY: &str = "Too many images are being made smaller: try again later.";
+const TENANT_BUSY: &str = "Too many images of your organisation are being made smaller: try again later.";
+const NO_TIME: &str = "Your organisation has used its time for making images smaller: try again in a minute.";
 
 /// Issues the permits to decode.
 pub(super) struct Decodes {
     cores: CorePermits,
-    /// A permit for each MiB.
+    /// A permit for each MiB, for large decodes.
     memory: Arc<Semaphore>,
+    /// A permit for each MiB, for other decodes.
+    small_memory: Arc<Semaphore>,
     large: TenantLimits,
     queue: Arc<Semaphore>,
     tenant_queues: TenantLimits,
     /// The copies that are being made. A second request for the same one waits for the first.
     copies: TenantLimits,
+    /// The time that a tenant may decode in a window.
+    tenant_time: Duration,
+    windows: Mutex<HashMap<String, Window>>,
+}
+
+/// What a tenant decoded since a time.
+struct Window {
+    started: Instant,
+    used: Duration,
 }
 
 /// A place of a request in the queue.
@@ -57,15 +82,34 @@ pub(super) struct MemoryPermit {
     _large: Option<OwnedSemaphorePermit>,
 }
 
+/// Counts the time until this is dropped as that of a tenant.
+pub(super) struct Charge {
+    decodes: Arc<Decodes>,
+    tenant: String,
+    started: Instant,
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.decodes.charge(&self.tenant, self.started.elapsed());
+    }
+}
+
 impl Default for Decodes {
     fn default() -> Self {
+        let permits = |mib| Arc::new(Semaphore::new(usize::try_from(mib).unwrap_or(usize::MAX)));
+        let further_cores = thread::available_parallelism().map_or(0, |cores| cores.get().saturating_sub(2));
+        let further_cores = u32::try_from(further_cores).unwrap_or(u32::MAX);
         Self {
             cores: CorePermits::default(),
-            memory: Arc::new(Semaphore::new(usize::try_from(MEMORY_MIB).unwrap_or(usize::MAX))),
+            memory: permits(MEMORY_MIB),
+            small_memory: permits(SMALL_MEMORY_MIB),
             large: TenantLimits::new(1),
             queue: Arc::new(Semaphore::new(MAX_QUEUED)),
             tenant_queues: TenantLimits::new(MAX_QUEUED_PER_TENANT),
             copies: TenantLimits::new(1),
+            tenant_time: TENANT_TIME.saturating_add(TENANT_TIME_PER_CORE.saturating_mul(further_cores)),
+            windows: Mutex::default(),
         }
     }
 }
@@ -74,9 +118,10 @@ impl Decodes {
     /// Puts a request into the queue.
     ///
     /// # Errors
-    /// 503 if the queue is full.
+    /// 429 if the tenant has used its time or its part of the queue, 503 if the queue is full.
     pub(super) fn enqueue(&self, tenant: &str) -> Result<QueueSlot, Error> {
-        let of_tenant = self.tenant_queues.try_acquire(tenant).ok_or(Error::Busy(BUSY))?;
+        self.check_time(tenant)?;
+        let of_tenant = self.tenant_queues.try_acquire(tenant).ok_or(Error::TenantBusy(TENANT_BUSY))?;
         let shared = self.queue.clone().try_acquire_owned().map_err(|_| Error::Busy(BUSY))?;
         Ok(QueueSlot {
             entered: Instant::now(),
@@ -94,15 +139,30 @@ impl Decodes {
         self.copies.acquire(copy, slot.wait()).await.ok_or(Error::Busy(BUSY))
     }
 
+    /// Waits until few enough other requests of the tenant decode.
+    ///
+    /// # Errors
+    /// 429 if that takes too long, or the tenant has used its time meanwhile.
+    pub(super) async fn acquire_turn(
+        &self,
+        slot: &QueueSlot,
+        tenant: &str,
+    ) -> Result<OwnedSemaphorePermit, Error> {
+        let turn =
+            self.cores.acquire_turn(tenant, slot.wait()).await.ok_or(Error::TenantBusy(TENANT_BUSY))?;
+        self.check_time(tenant)?;
+        Ok(turn)
+    }
+
     /// Waits for a core.
     ///
     /// # Errors
     /// 503 if that takes too long.
-    pub(super) async fn acquire_core(&self, slot: &QueueSlot, tenant: &str) -> Result<CorePermit, Error> {
-        self.cores.acquire(tenant, slot.wait()).await.ok_or(Error::Busy(BUSY))
+    pub(super) async fn acquire_core(&self, slot: &QueueSlot) -> Result<OwnedSemaphorePermit, Error> {
+        self.cores.acquire_core(slot.wait()).await.ok_or(Error::Busy(BUSY))
     }
 
-    /// Waits for memory.
+    /// Waits for memory. A request that waits holds no core.
     ///
     /// # Errors
     /// 503 if that takes too long.
@@ -114,13 +174,45 @@ impl Decodes {
     ) -> Result<MemoryPermit, Error> {
         let mib = bytes.div_ceil(1 << 20).min(MEMORY_MIB);
         let acquire = async {
-            let large =
-                if mib > LARGE_MIB { Some(self.large.acquire(tenant, slot.wait()).await?) } else { None };
+            let is_large = mib > LARGE_MIB;
+            let large = if is_large { Some(self.large.acquire(tenant, slot.wait()).await?) } else { None };
+            let memory = if is_large { &self.memory } else { &self.small_memory };
             let permits = u32::try_from(mib).unwrap_or(u32::MAX);
-            let memory = self.memory.clone().acquire_many_owned(permits).await.ok()?;
+            let memory = memory.clone().acquire_many_owned(permits).await.ok()?;
             Some(MemoryPermit { _memory: memory, _large: large })
         };
         timeout(slot.wait(), acquire).await.ok().flatten().ok_or(Error::Busy(BUSY))
+    }
+
+    /// Starts to count the time of a tenant.
+    pub(super) fn start(self: &Arc<Self>, tenant: &str) -> Charge {
+        Charge { decodes: self.clone(), tenant: tenant.to_owned(), started: Instant::now() }
+    }
+
+    fn charge(&self, tenant: &str, time: Duration) {
+        let mut windows = self.windows.lock();
+        if windows.len() >= CLEANUP_THRESHOLD {
+            windows.retain(|_, window| window.started.elapsed() < WINDOW);
+        }
+        let new = || Window { started: Instant::now(), used: Duration::ZERO };
+        let window = windows.entry(tenant.to_owned()).or_insert_with(new);
+        if window.started.elapsed() >= WINDOW {
+            *window = new();
+        }
+        window.used += time;
+    }
+
+    /// Checks that the tenant has time left.
+    ///
+    /// # Errors
+    /// 429 otherwise.
+    fn check_time(&self, tenant: &str) -> Result<(), Error> {
+        let windows = self.windows.lock();
+        let window = windows.get(tenant).filter(|window| window.started.elapsed() < WINDOW);
+        if window.is_some_and(|window| window.used >= self.tenant_time) {
+            return Err(Error::TenantBusy(NO_TIME));
+        }
+        Ok(())
     }
 }
 
@@ -134,12 +226,28 @@ mod tests {
     fn the_queue_is_limited() {
         let decodes = Decodes::default();
         let slots: Vec<_> = (0..MAX_QUEUED_PER_TENANT).map(|_| decodes.enqueue("a").unwrap()).collect();
-        assert!(matches!(decodes.enqueue("a"), Err(Error::Busy(_))));
+        assert!(matches!(decodes.enqueue("a"), Err(Error::TenantBusy(_))));
         assert!(decodes.enqueue("b").is_ok());
         let others: Vec<_> = (0..).map_while(|n| decodes.enqueue(&format!("{n}")).ok()).collect();
         assert_eq!(slots.len() + others.len(), MAX_QUEUED);
         drop(slots);
         assert!(decodes.enqueue("a").is_ok());
+    }
+
+    #[test]
+    fn the_time_of_a_tenant_is_limited() {
+        let decodes = Arc::new(Decodes::default());
+        decodes.charge("a", TENANT_TIME.mul_f32(0.5));
+        assert!(decodes.enqueue("a").is_ok());
+        let mut charge = decodes.start("a");
+        charge.started -= decodes.tenant_time;
+        drop(charge);
+        assert!(matches!(decodes.enqueue("a"), Err(Error::TenantBusy(_))));
+        assert!(decodes.enqueue("b").is_ok());
+        decodes.windows.lock().get_mut("a").unwrap().started -= WINDOW;
+        assert!(decodes.enqueue("a").is_ok(), "a minute later");
+        decodes.charge("a", Duration::from_secs(1));
+        assert_eq!(decodes.windows.lock()["a"].used, Duration::from_secs(1));
     }
 
     #[test]
@@ -163,13 +271,12 @@ mod tests {
                 timeout(SOON, decodes.acquire_memory(&slot, tenant, bytes)).await.ok().map(Result::unwrap)
             };
             let all = acquire("a", MAX_MEMORY_BYTES).await.unwrap();
-            assert!(acquire("b", 1).await.is_none(), "there is nothing left");
-            drop(all);
+            assert!(acquire("b", MAX_MEMORY_BYTES / 2).await.is_none(), "there is nothing left");
+            let small = acquire("b", LARGE_MIB << 20).await.unwrap();
+            assert!(acquire("c", 3 << 20).await.is_none(), "there is nothing left for small ones");
+            drop((all, small));
             let half = acquire("a", MAX_MEMORY_BYTES / 2).await.unwrap();
             assert!(acquire("a", MAX_MEMORY_BYTES / 2).await.is_none(), "the tenant has a large decode");
-            let small = acquire("a", MAX_MEMORY_BYTES / 8).await.unwrap();
-            assert!(acquire("b", MAX_MEMORY_BYTES / 2).await.is_none());
-            drop(small);
             let other = acquire("b", MAX_MEMORY_BYTES / 2).await.unwrap();
             drop((half, other));
             // More than there is takes everything.

@@ -8,7 +8,7 @@ use actix_web::rt;
 use actix_web::web::Bytes;
 use common::Error;
 use common::validation::{Code, ValidationErrors};
-use images::{CopyJob, Encoded, Format, ImageError, MAX_PIXELS};
+use images::{CopyJob, Encoded, Format, ImageError, MAX_PIXELS, MetadataFormat, find_metadata};
 use moka::future::Cache;
 use serde_json::json;
 
@@ -35,6 +35,11 @@ pub(crate) struct ImageCopies {
 enum NoCopy {
     TooManyPixels,
     Undecodable,
+    /// The copy is not smaller than the original. Whether the original may be sent in its place: the client could not
+    /// tell from the copy what the original has besides, such as metadata or more pixels.
+    Larger {
+        shows_original: bool,
+    },
 }
 
 /// A copy that is in the store, or was just made.
@@ -60,23 +65,26 @@ impl ImageCopies {
     }
 
     /// Returns a copy of a file's content. `None` if the content is no image that can be decoded. `content` is the name
-    /// of the content in the store, `tenant` the tenant that asks for it.
+    /// of the content in the store, `tenant` the tenant that asks for it. If the client accepts the type of the original,
+    /// also returns `None` if a copy would not be smaller.
     ///
     /// # Errors
-    /// 400 `range` if the image has too many pixels, 503 if too many copies are being made or the store is unavailable.
+    /// 400 `range` if the image has too many pixels, 429 if the tenant has used its time or too many copies are being
+    /// made for it, 503 if too many copies are being made or the store is unavailable.
     pub(in crate::files) async fn find_or_make(
         &self,
         tenant: &str,
         file: &File,
         content: &ContentName,
         copy: &ImageCopy,
+        accepts_original: bool,
     ) -> Result<Option<FoundCopy>, Error> {
         let Some(format) = Format::of(&file.content_type) else { return Ok(None) };
         if let Some(found) = self.find(copy).await? {
             return Ok(Some(found));
         }
-        if let Some(reason) = self.failures.get(&copy.key()).await {
-            return reason.result();
+        if let Some(result) = self.no_copy(&copy.key(), accepts_original).await {
+            return result;
         }
         let slot = self.decodes.enqueue(tenant).inspect_err(|_| metrics::refused().increment(1))?;
         let job = Job {
@@ -87,6 +95,7 @@ impl ImageCopies {
             is_kept: file.archived_at.is_none(),
             copy: copy.clone(),
             format,
+            accepts_original,
             slot,
         };
         // Goes on if the client disconnects, since others may wait for the copy.
@@ -102,6 +111,11 @@ impl ImageCopies {
         self.store.remove(ImageCopy::all_names(content)).await
     }
 
+    /// Returns the result for a copy that is known not to be made.
+    async fn no_copy(&self, key: &str, accepts_original: bool) -> Option<Result<Option<FoundCopy>, Error>> {
+        self.failures.get(key).await?.result(accepts_original)
+    }
+
     /// Returns the copy if the store has it.
     async fn find(&self, copy: &ImageCopy) -> Result<Option<FoundCopy>, Error> {
         for (name, media_type) in copy.names() {
@@ -114,14 +128,16 @@ impl ImageCopies {
 }
 
 impl NoCopy {
-    fn result(self) -> Result<Option<FoundCopy>, Error> {
+    /// Returns the result, or `None` if the copy has to be made for a client that does not accept the original.
+    fn result(self, accepts_original: bool) -> Option<Result<Option<FoundCopy>, Error>> {
         match self {
-            Self::Undecodable => Ok(None),
+            Self::Undecodable => Some(Ok(None)),
+            Self::Larger { shows_original } => (shows_original && accepts_original).then_some(Ok(None)),
             Self::TooManyPixels => {
                 let mut errors = ValidationErrors::default();
                 let message = "must be left out: the image has more than 50 megapixels";
                 errors.push_with("width", Code::Range, message, json!({ "maximumPixels": MAX_PIXELS }));
-                Err(Error::Validation(errors))
+                Some(Err(Error::Validation(errors)))
             }
         }
     }
@@ -138,7 +154,15 @@ struct Job {
     is_kept: bool,
     copy: ImageCopy,
     format: Format,
+    accepts_original: bool,
     slot: QueueSlot,
+}
+
+/// A copy that was made.
+struct Made {
+    encoded: Encoded,
+    /// Whether the original may be sent in place of a copy that is not smaller.
+    shows_original: bool,
 }
 
 impl Job {
@@ -150,11 +174,11 @@ impl Job {
         if let Some(found) = self.copies.find(&self.copy).await? {
             return Ok(Some(found));
         }
-        if let Some(reason) = failures.get(&key).await {
-            return reason.result();
+        if let Some(result) = self.copies.no_copy(&key, self.accepts_original).await {
+            return result;
         }
-        let encoded = match self.make().await? {
-            Ok(encoded) => encoded,
+        let Made { encoded, shows_original } = match self.make().await? {
+            Ok(made) => made,
             Err(ImageError::Io(error)) => {
                 metrics::decodes("failed").increment(1);
                 return Err(Error::Unavailable(error.into(), "The file store"));
@@ -167,11 +191,17 @@ impl Job {
                 metrics::decodes(outcome).increment(1);
                 tracing::info!(content = key, error = %error, "an image has no smaller copy");
                 failures.insert(key, reason).await;
-                return reason.result();
+                return reason.result(self.accepts_original).unwrap_or(Ok(None));
             }
         };
         metrics::decodes("made").increment(1);
-        if self.is_kept
+        if encoded.content.len() as u64 >= self.size {
+            let reason = NoCopy::Larger { shows_original };
+            failures.insert(key, reason).await;
+            if let Some(result) = reason.result(self.accepts_original) {
+                return result;
+            }
+        } else if self.is_kept
             && let Some(name) = self.copy.name(encoded.media_type)
         {
             let mut staging = store.stage();
@@ -186,24 +216,39 @@ impl Job {
     ///
     /// # Errors
     /// 503 if the permits do not become free or the store is unavailable.
-    async fn make(&self) -> Result<Result<Encoded, ImageError>, Error> {
+    async fn make(&self) -> Result<Result<Made, ImageError>, Error> {
         let ImageCopies { store, decodes, .. } = &self.copies;
-        let core = decodes.acquire_core(&self.slot, &self.tenant).await?;
-        let file = store.open_content(&self.content, self.size).await?;
+        let turn = decodes.acquire_turn(&self.slot, &self.tenant).await?;
+        let core = decodes.acquire_core(&self.slot).await?;
+        let file = Arc::new(store.open_content(&self.content, self.size).await?);
         let (format, max_width, encoding) = (self.format, self.copy.width.pixels(), self.copy.encoding);
-        let prepared = blocking(move || CopyJob::new(BufReader::new(file), format, max_width)).await;
-        let job = match prepared {
+        let (content, size) = (BufReader::new(file.clone()), self.size);
+        let charge = decodes.start(&self.tenant);
+        let prepared = blocking(move || {
+            let _permits = (core, charge);
+            CopyJob::new(content, format, max_width)
+        });
+        let job = match prepared.await {
             Ok(job) => job,
             Err(error) => return Ok(Err(error)),
         };
+        // Nobody waits for a core that waits for memory.
         let memory = decodes.acquire_memory(&self.slot, &self.tenant, job.memory_bytes()).await?;
+        let core = decodes.acquire_core(&self.slot).await?;
+        let (charge, metadata_format) =
+            (decodes.start(&self.tenant), MetadataFormat::of(format.media_type()));
         Ok(blocking(move || {
             // The thread owns the permits, because it goes on if the service stops waiting.
-            let _permits = (core, memory);
+            let _permits = (turn, core, memory, charge);
             let started = Instant::now();
-            let result = job.run(encoding);
+            let encoded = job.run(encoding)?;
             metrics::seconds().record(started.elapsed().as_secs_f64());
-            result
+            let mut shows_original = false;
+            if encoded.content.len() as u64 >= size && !encoded.is_reduced {
+                let edits = metadata_format.map(|format| find_metadata(&*file, format)).transpose();
+                shows_original = edits.map_err(ImageError::Io)?.is_some_and(|edits| edits.is_empty());
+            }
+            Ok(Made { encoded, shows_original })
         })
         .await)
     }

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use utoipa::{PartialSchema, ToSchema};
 
 use super::link::LinkTarget;
+use super::maker::Maker;
 use crate::examples;
 use crate::files::ids::distinct_ids;
 use crate::files::images::Width;
@@ -39,8 +40,8 @@ pub(in crate::files) struct LinksForm {
 
 impl LinkForm {
     /// Returns the target of a link to a file.
-    pub(in crate::files) fn target(&self, id: Id) -> LinkTarget {
-        LinkTarget::new(id, self.width, self.expires_in_seconds.unwrap_or(DEFAULT_SECONDS))
+    pub(in crate::files) fn target(&self, id: Id, maker: Maker) -> LinkTarget {
+        LinkTarget::new(id, self.width, self.expires_in_seconds.unwrap_or(DEFAULT_SECONDS), maker)
     }
 }
 
@@ -51,7 +52,7 @@ impl LinksForm {
     }
 
     /// Returns the target of a link to a file.
-    pub(in crate::files) fn target(&self, id: Id) -> LinkTarget {
-        self.link.target(id)
+    pub(in crate::files) fn target(&self, id: Id, maker: Maker) -> LinkTarget {
+        self.link.target(id, maker)
     }
 }

@@ -6,6 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use common::Error;
 use database::{Id, Timestamp};
 
+use super::maker::Maker;
 use super::model::{LinkKey, MAX_LINK_SECONDS};
 use super::parameters::LinkParams;
 use crate::files::images::Width;
@@ -14,7 +15,7 @@ use crate::files::images::Width;
 pub(in crate::files) const INVALID_LINK: &str = "This link is invalid or has expired: ask for a new one.";
 
 /// What a link gives access to, and until when.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::files) struct LinkTarget {
     /// The file.
     pub(in crate::files) id: Id,
@@ -22,6 +23,8 @@ pub(in crate::files) struct LinkTarget {
     pub(in crate::files) width: Option<Width>,
     /// Seconds since 1970.
     expires: i64,
+    /// Who made the link. `None` for links of releases before 1.2, which are valid until they expire, at most seven days.
+    pub(in crate::files) maker: Option<Maker>,
 }
 
 /// A link as a client sends it. Its signature is not verified yet.
@@ -36,8 +39,8 @@ pub(in crate::files) struct SignedLink {
 
 impl LinkTarget {
     /// Creates a target that is valid for this many seconds.
-    pub(in crate::files) fn new(id: Id, width: Option<Width>, seconds: i64) -> Self {
-        Self { id, width, expires: now() + seconds }
+    pub(in crate::files) fn new(id: Id, width: Option<Width>, seconds: i64, maker: Maker) -> Self {
+        Self { id, width, expires: now() + seconds, maker: Some(maker) }
     }
 
     /// Returns the time when the link expires.
@@ -54,16 +57,18 @@ impl LinkTarget {
     pub(in crate::files) fn url(&self, public_url: &str, key: &LinkKey) -> String {
         let signature = URL_SAFE_NO_PAD.encode(hmac::sign(&key.hmac(), self.message().as_bytes()));
         let width = self.width.map(|width| format!("width={width}&")).unwrap_or_default();
+        let by = self.maker.as_ref().map(|maker| format!("by={}&", maker.0)).unwrap_or_default();
         let (id, expires, number) = (self.id, self.expires, key.number);
         format!(
-            "{public_url}/v1/public/files/{id}?{width}expires={expires}&key={number}&signature={signature}"
+            "{public_url}/v1/public/files/{id}?{width}expires={expires}&{by}key={number}&signature={signature}"
         )
     }
 
     /// Returns what is signed.
     fn message(&self) -> String {
         let width = self.width.map(|width| width.to_string()).unwrap_or_default();
-        format!("file {}\nwidth {width}\nexpires {}", self.id, self.expires)
+        let by = self.maker.as_ref().map(|maker| format!("\nby {}", maker.0)).unwrap_or_default();
+        format!("file {}\nwidth {width}\nexpires {}{by}", self.id, self.expires)
     }
 }
 
@@ -81,7 +86,8 @@ impl SignedLink {
         let parse = || {
             let expires = number(&params.expires)?;
             let signature = URL_SAFE_NO_PAD.decode(params.signature.as_deref()?).ok()?;
-            Some(Self { target: LinkTarget { id, width, expires }, key: number(&params.key)?, signature })
+            let target = LinkTarget { id, width, expires, maker: params.by.clone().map(Maker) };
+            Some(Self { target, key: number(&params.key)?, signature })
         };
         let link = parse().filter(|link| {
             let left = link.target.expires.saturating_sub(now());
@@ -127,15 +133,19 @@ mod tests {
         let url = url::Url::parse(url).unwrap();
         let value =
             |name: &str| url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
-        let params =
-            LinkParams { expires: value("expires"), key: value("key"), signature: value("signature") };
+        let params = LinkParams {
+            expires: value("expires"),
+            by: value("by"),
+            key: value("key"),
+            signature: value("signature"),
+        };
         SignedLink::parse(id, width, &params)
     }
 
     #[test]
-    fn a_signature_covers_id_width_and_expiry() {
+    fn a_signature_covers_id_width_expiry_and_maker() {
         let (id, width) = (Id::new(), Width::parse(320));
-        let target = LinkTarget::new(id, width, 3600);
+        let target = LinkTarget::new(id, width, 3600, Maker::everybody());
         let url = target.url("http://h", &key(3, None));
         let verify =
             |url: &str, id, width| parse(url, id, width).and_then(|link| link.verify(Some(&key(3, None))));
@@ -148,6 +158,8 @@ mod tests {
             (expires.clone(), (target.expires + 1).to_string()),
             (expires.clone(), format!("+{expires}")),
             (expires.clone(), "soon".into()),
+            ("by=everybody".into(), "by=admin-x".into()),
+            ("by=everybody&".into(), String::new()),
             ("key=3".into(), "key=03".into()),
             ("&signature=".into(), "&signature=x".into()),
             ("&signature=".into(), "&other=".into()),
@@ -158,12 +170,22 @@ mod tests {
     }
 
     #[test]
+    fn links_of_the_previous_release_are_valid() {
+        let id = Id::new();
+        let target = LinkTarget { maker: None, ..LinkTarget::new(id, None, 3600, Maker::everybody()) };
+        let url = target.url("http://h", &key(1, None));
+        assert!(!url.contains("by="));
+        assert!(parse(&url, id, None).unwrap().verify(Some(&key(1, None))).is_ok());
+        assert!(parse(&format!("{url}&by=admin-x"), id, None).unwrap().verify(Some(&key(1, None))).is_err());
+    }
+
+    #[test]
     fn links_expire() {
         let id = Id::new();
         for (seconds, is_valid) in
             [(60, true), (0, false), (-60, false), (MAX_LINK_SECONDS, true), (MAX_LINK_SECONDS + 3600, false)]
         {
-            let url = LinkTarget::new(id, None, seconds).url("http://h", &key(1, None));
+            let url = LinkTarget::new(id, None, seconds, Maker::everybody()).url("http://h", &key(1, None));
             assert_eq!(parse(&url, id, None).is_ok(), is_valid, "{seconds}");
         }
     }
@@ -173,7 +195,7 @@ mod tests {
     fn a_replaced_key_signs_nothing_new() {
         let id = Id::new();
         let ago = |days: i64| Timestamp::from_millis((now() - days * 24 * 3600) * 1000);
-        let url = LinkTarget::new(id, None, 2 * 24 * 3600).url("http://h", &key(1, None));
+        let url = LinkTarget::new(id, None, 2 * 24 * 3600, Maker::everybody()).url("http://h", &key(1, None));
         let link = parse(&url, id, None).unwrap();
         assert!(link.verify(Some(&key(1, ago(4)))).is_ok());
         assert!(link.verify(Some(&key(1, ago(6)))).is_err());

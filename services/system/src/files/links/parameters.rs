@@ -11,6 +11,8 @@ use utoipa::IntoParams;
 pub(in crate::files) struct LinkParams {
     /// When the link expires, in seconds since 1970.
     pub(in crate::files) expires: Option<String>,
+    /// Who made the link. Absent from links of earlier releases.
+    pub(in crate::files) by: Option<String>,
     /// The number of the key that signed the link.
     pub(in crate::files) key: Option<String>,
     /// The signature.

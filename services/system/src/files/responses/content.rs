@@ -51,6 +51,12 @@ impl Representation {
         }
     }
 
+    /// Returns the same bytes, in place of which other clients may get a smaller copy.
+    #[must_use]
+    pub(in crate::files) fn varying(self) -> Self {
+        Self { varies: true, ..self }
+    }
+
     /// Returns the bytes of a smaller copy.
     pub(in crate::files) fn copy(file: &File, copy: &ImageCopy, found: FoundCopy) -> Self {
         Self {

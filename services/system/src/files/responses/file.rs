@@ -155,6 +155,18 @@ impl Uploaded {
     }
 }
 
+/// How much of the store an owner uses.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct StorageUsage {
+    /// The sum of the sizes of all files. Equal contents count for each file, smaller copies of images do not.
+    pub bytes: i64,
+    /// The number of files.
+    pub files: i64,
+    /// The most bytes that the files may have.
+    pub maximum_bytes: i64,
+}
+
 /// The schema of content: any bytes.
 pub(crate) struct Binary;
 

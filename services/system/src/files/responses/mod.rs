@@ -6,6 +6,6 @@ mod link;
 mod resolved;
 
 pub(super) use content::{CachePolicy, Representation, content_response};
-pub(super) use file::{Binary, FileInfo, FileStatus, Uploaded};
+pub(super) use file::{Binary, FileInfo, FileStatus, StorageUsage, Uploaded};
 pub(super) use link::{FileLink, Link};
 pub(super) use resolved::{FileView, resolved};

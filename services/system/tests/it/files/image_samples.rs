@@ -29,6 +29,21 @@ pub fn png(width: u32, height: u32, is_transparent: bool) -> Vec<u8> {
     content
 }
 
+/// Returns a small PNG whose smaller copies have many grays: black and white squares of 7 pixels.
+pub fn checkered(width: u32, height: u32) -> Vec<u8> {
+    let mut content = Vec::new();
+    let mut encoder = png::Encoder::new(&mut content, width, height);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.set_depth(png::BitDepth::One);
+    encoder.set_compression(png::Compression::High);
+    let is_white = |x: u32, y: u32| (x / 7 + y / 7) % 2 == 1;
+    let byte = |x: u32, y: u32| (0..8).fold(0, |byte, bit| byte << 1 | u8::from(is_white(x + bit, y)));
+    let rows = (0..height).flat_map(|y| (0..width).step_by(8).map(move |x| byte(x, y)));
+    let pixels: Vec<u8> = rows.collect();
+    encoder.write_header().unwrap().write_image_data(&pixels).unwrap();
+    content
+}
+
 /// Returns a JPEG of a gradient, whose colours have half of the resolution.
 pub fn jpeg(width: u16, height: u16, is_progressive: bool) -> Vec<u8> {
     jpeg_with(width, height, is_progressive, jpeg_encoder::SamplingFactor::F_2_2)

@@ -92,6 +92,47 @@ on_all! {
         assert_eq!(get(&files, &path.replace(&file, "x")).await.error(404), "not_found");
     }
 
+    /// Who made a link must be able to read the file at each download.
+    async fn a_link_ends_with_the_right_of_its_maker(storage) {
+        let files = start(storage).await;
+        let (farm, haulier, mart) = (User::of("farm"), User::of("haulier"), User::of("mart"));
+        let file = files.make(&farm, "contract", b"a").await;
+        files.resolve(&farm, json!({"ids": [file], "shareWith": ["haulier", "mart"]})).await.ok();
+        let mut links = Vec::new();
+        for user in [&farm, &haulier, &mart, &User::admin()] {
+            links.push(link(&files.app, user, &file, json!({})).await);
+        }
+        let statuses = async || {
+            let mut statuses = Vec::new();
+            for link in &links {
+                statuses.push(get(&files, link).await.status);
+            }
+            statuses
+        };
+        assert_eq!(statuses().await, [200; 4]);
+        files.resolve(&farm, json!({"ids": [file], "unshareWith": ["haulier"]})).await.ok();
+        assert_eq!(statuses().await, [200, 403, 200, 200]);
+        assert_eq!(get(&files, &links[1]).await.error(403), "forbidden");
+        files.resolve(&farm, json!({"ids": [file], "shareWith": ["*"], "unshareWith": ["mart"]})).await.ok();
+        assert_eq!(statuses().await, [200; 4], "everybody may read it");
+        // A link does not tell who made it.
+        assert!(links.iter().all(|link| !link.contains("farm") && !link.contains("haulier")), "{links:?}");
+        let alone = User::individual("ann");
+        let own = files.make(&alone, "contract", b"b").await;
+        assert_eq!(get(&files, &link(&files.app, &alone, &own, json!({})).await).await.status, 200);
+    }
+
+    async fn additional_parameters_of_a_link_are_ignored(storage) {
+        let files = start(storage).await;
+        let farm = User::of("farm");
+        let file = files.make(&farm, "contract", b"a").await;
+        let path = link(&files.app, &farm, &file, json!({})).await;
+        for more in ["&utm_source=mail", "&fbclid", "&f:type=x", "&&x="] {
+            assert_eq!(get(&files, &format!("{path}{more}")).await.status, 200, "{more}");
+        }
+        assert_eq!(get(&files, &format!("{path}&by=everybody")).await.error(403), "forbidden");
+    }
+
     async fn an_archived_file_has_no_links(storage) {
         let files = start(storage).await;
         let farm = User::of("farm");

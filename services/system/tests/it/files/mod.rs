@@ -2,6 +2,7 @@
 
 mod access;
 mod archive;
+mod decode_floods;
 mod demo_data;
 mod download;
 mod google_azure;
@@ -18,6 +19,7 @@ mod malformed_forms;
 mod memory_usage;
 mod privacy;
 mod publish;
+mod quota;
 mod ranges;
 mod resolve;
 mod slow_uploads;
@@ -114,6 +116,11 @@ impl Files {
     /// Returns the paths of all files in the store, including staged ones.
     pub async fn stored(&self) -> Vec<PathBuf> {
         self.store.list().await
+    }
+
+    /// Returns the bytes of all files in the store, which is a folder.
+    pub async fn stored_bytes(&self) -> u64 {
+        self.stored().await.iter().map(|path| std::fs::metadata(path).unwrap().len()).sum()
     }
 
     /// Waits until the store has this number of files.

@@ -54,6 +54,42 @@ on_all! {
         assert_eq!(files.get(&farm, &file).await.bytes, plain);
     }
 
+    /// A manifest of content credentials with a position, in application data that is not known otherwise.
+    async fn manifests_and_comments_are_stripped(storage) {
+        let files = start(storage).await;
+        let farm = User::of("farm");
+        let manifest = include_bytes!("samples/c2pa-gps.jpg");
+        let image = jpeg(64, 32, false);
+        let with_comment = [&image[..2], b"\xff\xfe\0\x0dAnn's house", &image[2..]].concat();
+        let first = upload(&files, &farm, "avatar", "", manifest).await;
+        let stored = files.get(&farm, &first).await.bytes;
+        assert!(has(manifest, b"c2pa") && !has(&stored, b"c2pa") && !has(&stored, b"jumb"));
+        assert_eq!(stored.len(), manifest.len() - 161, "only the segment is removed");
+        let second = upload(&files, &farm, "misc", "*", &with_comment).await;
+        assert_eq!(files.get(&farm, &second).await.bytes, image);
+    }
+
+    /// Their metadata is not known, so nobody gets a link without a token, and browsers do not show them.
+    async fn other_formats_get_no_public_link(storage) {
+        let files = start(storage).await;
+        let farm = User::of("farm");
+        let tiff = [&b"II*\0\x08\0\0\0\0\0\0\0\0\0"[..], SECRET].concat();
+        let image_file = [&b"\0\0\0\x18ftypmif1\0\0\0\0mif1miaf"[..], SECRET].concat();
+        let known = upload(&files, &farm, "misc", "*", &jpeg(64, 32, false)).await;
+        for (content, declared) in [(&tiff, "image/tiff"), (&image_file, "image/heif"), (&image_file, "image/heic")] {
+            let image = part(content).mime_str(declared).unwrap();
+            let image_form = form("files", "image", "a").text("organisations", "*").part("file", image);
+            let file = id(&files.upload(&farm, image_form).await.ok());
+            let path = format!("/v1/public/images/links?ids={file},{known}");
+            let links = files.app.get(&path).send().await.ok();
+            assert_eq!(links.as_array().unwrap().len(), 1, "{declared}: {links}");
+            assert_eq!(links[0]["id"], known);
+            let response = files.get(&farm, &file).await;
+            assert!(response.header("content-disposition").starts_with("attachment"), "{declared}");
+            assert_eq!(response.bytes, *content);
+        }
+    }
+
     async fn an_upload_can_be_repeated(storage) {
         let files = start(storage).await;
         let user = User::of("farm");

@@ -1,0 +1,2 @@
+DROP INDEX files_owner_size;
+DROP TABLE storage_usage;
