@@ -38,6 +38,9 @@ SET client_min_messages = warning;
 \getenv password ROLE_PASSWORD
 SELECT format('CREATE ROLE %I', :'role') WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = :'role') \gexec
 ALTER ROLE :"role" LOGIN PASSWORD :'password';
+-- The services need errors in English. On a server with another language this needs a superuser.
+SELECT format('ALTER ROLE %I SET lc_messages = ''C''', :'role')
+    WHERE current_setting('lc_messages') !~* '^($|c$|c[.]|posix|en)' \gexec
 GRANT CONNECT, TEMPORARY ON DATABASE :"DBNAME" TO :"role";
 GRANT USAGE ON SCHEMA extensions TO :"role";
 CREATE SCHEMA IF NOT EXISTS :"role" AUTHORIZATION :"role";

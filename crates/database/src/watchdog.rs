@@ -124,7 +124,8 @@ impl Watchdog {
     /// connections. A pooler also refuses connections for a server that does not respond.
     fn is_busy(&self, reason: &str) -> bool {
         match self.pooler {
-            Pooler::None => reason.contains("FATAL"),
+            // libpq writes two spaces after the severity that a server sends, in the language of the server.
+            Pooler::None => reason.contains(":  "),
             Pooler::Transaction => reason.contains("no more connections allowed"),
         }
     }

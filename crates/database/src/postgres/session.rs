@@ -3,6 +3,7 @@
 use diesel::connection::{
     AnsiTransactionManager, CacheSize, Connection as _, SimpleConnection, TransactionManager,
 };
+use diesel::result::Error as DieselError;
 use diesel::{PgConnection, QueryResult};
 
 use super::connect;
@@ -11,9 +12,18 @@ use crate::distribution::is_spread;
 use crate::plan_mode::PlanMode;
 use crate::{Error, Options, Pooler};
 
+/// True if PostgreSQL may report errors in another language than English. An empty value stands for the language of the
+/// server's environment.
+const IS_FOREIGN: &str = "current_setting('lc_messages') !~* '^($|c$|c[.]|posix|en)'";
+
+/// What [`check_language`] reports through the server. PostgreSQL does not translate it.
+const FOREIGN_LANGUAGE: &str = "drover: errors are not in English";
+
 /// Returns statements that select the schema of the service and set timeouts and planner options: for the session, or
 /// with the scope `LOCAL` for the transaction.
 fn settings(schema: &str, scope: &str) -> String {
+    // - lc_messages: Diesel hides the SQLSTATE of most failures, so [`Error`] recognises them by PostgreSQL's English
+    //   texts. Other languages are replaced. This comes first, because what follows may fail.
     // - idle_in_transaction_session_timeout: releases the locks of a client that vanished within a transaction.
     // - plan_cache_mode: see [`PlanMode::Custom`].
     // - jit: most queries finish before they would be compiled.
@@ -32,7 +42,12 @@ fn settings(schema: &str, scope: &str) -> String {
         "jit = off",
     ];
     let settings = settings.into_iter().chain(one_connection);
-    settings.map(|setting| format!("SET {scope} {setting}")).collect::<Vec<_>>().join("; ")
+    let is_local = scope == "LOCAL";
+    let language = format!("SELECT set_config('lc_messages', 'C', {is_local}) WHERE {IS_FOREIGN}");
+    std::iter::once(language)
+        .chain(settings.map(|setting| format!("SET {scope} {setting}")))
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 /// Configures the session of a connection without a pooler.
@@ -60,6 +75,7 @@ pub(crate) fn with_connection<T>(
     f: impl FnOnce(&mut PgConnection) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let mut connection = connect(url)?;
+    check_language(&mut connection)?;
     match options.pooler {
         Pooler::None => {
             configure(&mut connection, options.schema)?;
@@ -70,6 +86,29 @@ pub(crate) fn with_connection<T>(
             in_transaction(&mut connection, &settings(options.schema, "LOCAL"), f)
         }
     }
+}
+
+/// Fails if errors of the server are not in English and this role may not change that.
+fn check_language(connection: &mut PgConnection) -> Result<(), Error> {
+    // Raises an error of its own, because no permission is recognised by its text here.
+    let check = format!(
+        "DO $$ BEGIN
+             IF {IS_FOREIGN} THEN PERFORM set_config('lc_messages', 'C', true); END IF;
+             PERFORM 1 / 0;
+         EXCEPTION
+             WHEN insufficient_privilege THEN RAISE EXCEPTION '{FOREIGN_LANGUAGE}';
+             WHEN division_by_zero THEN
+                 IF SQLERRM <> 'division by zero' THEN RAISE EXCEPTION '{FOREIGN_LANGUAGE}'; END IF;
+         END $$"
+    );
+    connection.batch_execute(&check).map_err(|error| match &error {
+        DieselError::DatabaseError(_, info) if info.message() == FOREIGN_LANGUAGE => Error::Setup(
+            "PostgreSQL reports errors in another language than English, and the role of database.url \
+             (DROVER_DATABASE__URL) may not change that: as a superuser, ALTER ROLE that role SET lc_messages = 'C'"
+                .into(),
+        ),
+        _ => error.into(),
+    })
 }
 
 /// Makes Diesel send each statement with its parameters as one message, which needs no statement that the session

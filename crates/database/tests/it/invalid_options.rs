@@ -27,10 +27,11 @@ fn rejects_postgres_urls_without_showing_passwords() {
         let (login, host) = test.url.trim_start_matches("postgres://").split_once('@').unwrap();
         let user = login.split(':').next().unwrap();
         let wrong = setup_error(&format!("postgres://{user}:wr0ng@{host}")).await;
-        assert!(wrong.contains("password authentication failed"), "{wrong}");
+        // The server reports it in its language.
+        assert!(wrong.contains("FATAL:  ") && wrong.to_lowercase().contains("pass"), "{wrong}");
         assert!(!wrong.contains("wr0ng"), "{wrong}");
         let missing = setup_error(&format!("{}_missing", test.url)).await;
-        assert!(missing.contains("does not exist"), "{missing}");
+        assert!(missing.contains(&format!("{}_missing", test.name())), "{missing}");
         let started = Instant::now();
         let closed = setup_error("postgres://u:p@127.0.0.1:1/x").await;
         assert!(closed.contains("postgres://u:…@127.0.0.1:1/x") && closed.contains("refused"), "{closed}");

@@ -7,6 +7,7 @@ mod columns;
 mod durability;
 mod group_commit;
 mod invalid_options;
+mod language;
 mod log_size;
 mod mapped_reads;
 mod migrations;

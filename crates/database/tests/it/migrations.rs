@@ -96,7 +96,8 @@ async fn role_without_create_privilege_migrates_its_own_schema() {
     let test = TestDatabase::empty(Backend::Postgres).await;
     let (role, schema) = (format!("role_{}", test.name()), options(&test.url).schema);
     test.execute(&format!(
-        "CREATE ROLE {role} LOGIN PASSWORD 'own'; CREATE SCHEMA {schema} AUTHORIZATION {role}"
+        "CREATE ROLE {role} LOGIN PASSWORD 'own'; ALTER ROLE {role} SET lc_messages = 'C';
+         CREATE SCHEMA {schema} AUTHORIZATION {role}"
     ));
     let (_, server) = test.url.split_once('@').unwrap();
     let own = options(&format!("postgres://{role}:own@{server}"));

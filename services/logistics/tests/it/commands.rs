@@ -156,7 +156,8 @@ fn serves_with_a_role_that_cannot_change_the_schema() {
         let role = format!("role_{}", owned.name());
         // As in docs/operations/install.md: another role owns the schema and migrates it.
         execute_on_server(&format!(
-            "CREATE ROLE {role} LOGIN PASSWORD 'own'; REVOKE ALL ON DATABASE {} FROM PUBLIC; GRANT CONNECT ON DATABASE {0} TO {role}",
+            "CREATE ROLE {role} LOGIN PASSWORD 'own'; ALTER ROLE {role} SET lc_messages = 'C';
+             REVOKE ALL ON DATABASE {} FROM PUBLIC; GRANT CONNECT ON DATABASE {0} TO {role}",
             owned.name()
         ));
         let (_, host) = owned.url.rsplit_once('@').unwrap();

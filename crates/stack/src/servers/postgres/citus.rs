@@ -8,7 +8,9 @@ use crate::interrupt::Interrupt;
 use crate::servers::programs::Programs;
 
 /// Settings of each server.
-pub const CITUS_SETTINGS: [&str; 8] = [
+pub const CITUS_SETTINGS: [&str; 9] = [
+    // A coordinator forwards errors of its workers in their language.
+    "lc_messages=C",
     // The second library counts the statements of each server and the pages that they read.
     "shared_preload_libraries=citus,pg_stat_statements",
     "citus.local_hostname=127.0.0.1",

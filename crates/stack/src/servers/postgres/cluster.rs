@@ -26,6 +26,8 @@ const SETTINGS: [&str; 7] = [
     "shared_buffers=128MB",
     "listen_addresses=127.0.0.1",
 ];
+/// The language of the servers' errors where .ci/install has installed it, so that nothing depends on English ones.
+const GERMAN: &str = "de_DE.UTF-8";
 /// SIGINT is a "fast shutdown", which disconnects clients. SIGQUIT does not wait.
 const SHUTDOWN: ShutdownSignals = &[(Signal::INT, 20), (Signal::QUIT, 5), (Signal::KILL, 5)];
 
@@ -147,12 +149,20 @@ fn initdb(bin: &Path, account: Account, folder: &Path, password: &str) -> Result
     bail!("initdb failed: {}", problem.trim());
 }
 
+fn has_german() -> bool {
+    let locales = Command::new("locale").arg("-a").output().map(|output| output.stdout).unwrap_or_default();
+    String::from_utf8_lossy(&locales).lines().any(|locale| locale == "de_DE.utf8")
+}
+
 fn command(bin: &Path, account: Account, folder: &Path, port: u16, settings: &[&str]) -> Command {
     let short = folder.as_os_str().len() <= SOCKET_FOLDER_MAX;
     let sockets = if short { folder.display().to_string() } else { String::new() };
     let mut command = account.command(&bin.join("postgres"), folder);
     command.args(["-D", "data", "-p", &port.to_string()]);
     command.args(["-c", &format!("unix_socket_directories={sockets}")]);
+    if has_german() {
+        command.args(["-c", &format!("lc_messages={GERMAN}")]);
+    }
     for setting in settings {
         command.args(["-c", setting]);
     }
