@@ -26,17 +26,14 @@ impl Disposition {
             }
             let (parameter, after) = split_once(rest, b'=');
             let after = after.trim_ascii_start();
-            let value = match after.strip_prefix(b"\"") {
-                Some(quoted) => {
-                    let (value, after) = unquote(quoted)?;
-                    rest = split_once(after, b';').1;
-                    value
-                }
-                None => {
-                    let (token, after) = split_once(after, b';');
-                    rest = after;
-                    token.trim_ascii().to_vec()
-                }
+            let value = if let Some(quoted) = after.strip_prefix(b"\"") {
+                let (value, after) = unquote(quoted)?;
+                rest = split_once(after, b';').1;
+                value
+            } else {
+                let (token, after) = split_once(after, b';');
+                rest = after;
+                token.trim_ascii().to_vec()
             };
             let parameter = parameter.trim_ascii().to_ascii_lowercase();
             match parameter.as_slice() {
