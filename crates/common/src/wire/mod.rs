@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 pub(crate) use normalize::without_invisible;
-pub use normalize::{TextForm, is_plain_line, normalize_line, single_spaces};
+pub use normalize::{TextForm, is_plain_id, is_plain_line, normalize_line, single_spaces};
 pub(crate) use text::pattern_message;
 pub use text::{
-    Breed, DateOrDateTime, ExternalId, LongText, NAME_MESSAGE, Name, Postcode, QueryText, Reason, Reference,
-    Registration, StoredId, Tag,
+    Breed, DateOrDateTime, ExternalId, ID_MESSAGE, LongText, NAME_MESSAGE, Name, Postcode, QueryText, Reason,
+    Reference, Registration, StoredId, Tag,
 };
 
 /// The response of operations that return no resource.

@@ -25,6 +25,8 @@ const ID: &str = r"^[^\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17
 /// Like [`NAME`], and no semicolon, which separates tags in CSV.
 const TAG: &str = r"^[^;\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*$";
 
+/// Message for an id with a forbidden character.
+pub const ID_MESSAGE: &str = "must not have control, zero-width or bidirectional control characters";
 /// Message for a name with a forbidden character.
 pub const NAME_MESSAGE: &str =
     "must not have control characters or characters that change the direction of text";
@@ -35,7 +37,7 @@ pub(crate) fn pattern_message(pattern: &str) -> Option<&'static str> {
         NO_NUL => Some("must not have a NUL character"),
         LINE => Some("must be one line without control characters"),
         LINES => Some("must not have control characters other than tabs and line breaks"),
-        ID => Some("must not have control, zero-width or bidirectional control characters"),
+        ID => Some(ID_MESSAGE),
         NAME => Some(NAME_MESSAGE),
         TAG => Some(
             "must not have semicolons, control characters or characters that change the direction of text",

@@ -1,7 +1,7 @@
 //! A file, and the callers who may read, share and archive it.
 
 use common::Caller;
-use common::wire::normalize_line;
+use common::wire::TextForm;
 use database::{Id, Json, Timestamp};
 use diesel::prelude::*;
 use images::MetadataFormat;
@@ -41,7 +41,7 @@ impl Organisations {
         let before = self.0.len();
         for other in others {
             let position = |id: &str| self.0.iter().position(|organisation| organisation == id);
-            if let Some(index) = position(other).or_else(|| position(&normalize_line(other))) {
+            if let Some(index) = position(other).or_else(|| position(&TextForm::Id.normalize(other))) {
                 self.0.remove(index);
             }
         }

@@ -154,9 +154,9 @@ fn invalid_rows_take_less_than_three_times_as_long_as_valid_ones() {
                 "a;b",
             ],
         );
-        // Every tag is too long, without its soft hyphen.
-        let mut cells = ["\u{200b}"; 16];
-        let tags = ["\u{ad}xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"; 40].join(";");
+        // Every tag is too long, and changes the direction of text.
+        let mut cells = ["\u{202e}"; 16];
+        let tags = ["\u{202e}xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"; 40].join(";");
         (cells[1], cells[6], cells[8], cells[9], cells[10], cells[15]) =
             ("x", "x", "5000", "5000", "x", &tags);
         let invalid = sixteen_columns(ROWS, cells);

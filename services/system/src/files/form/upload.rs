@@ -12,7 +12,7 @@ use serde_json::json;
 use strum::VariantNames;
 use utoipa::ToSchema;
 
-use super::text::{accept, base_name, length, line};
+use super::text::{accept, base_name, length, organisation_id};
 use crate::Settings;
 use crate::files::content::{ContentStore, Staged};
 use crate::files::kind::{Bucket, FileType};
@@ -145,7 +145,7 @@ impl UploadForm {
                 .required("name", errors)
                 .and_then(|name| accept(base_name(name), "name", errors))
                 .unwrap_or_default(),
-            organisation_id: owner.and_then(|id| accept(line(id), "organisationId", errors)),
+            organisation_id: owner.and_then(|id| accept(organisation_id(id), "organisationId", errors)),
             organisations: self.organisations(errors),
         }
     }
@@ -154,7 +154,7 @@ impl UploadForm {
         let mut organisations = Organisations::default();
         let lists = self.0.texts.iter().filter(|(name, _)| name == "organisations");
         for id in lists.flat_map(|(_, list)| list.split(',')).map(str::trim).filter(|id| !id.is_empty()) {
-            let id = accept(line(id), "organisations", errors);
+            let id = accept(organisation_id(id), "organisations", errors);
             organisations.add(id.as_slice());
             if organisations.0.len() > MAX_ORGANISATIONS {
                 let too_many = length(0, MAX_ORGANISATIONS, "organisations");

@@ -21,7 +21,7 @@ on_all! {
         assert_eq!(record["additional"][0]["info"]["name"], "\u{e9}.png");
     }
 
-    async fn rejects_invisible_characters(storage) {
+    async fn rejects_invisible_characters_in_ids_and_changes_of_direction(storage) {
         let files = start(storage).await;
         let user = User::of("farm");
         for c in ['\u{200b}', '\u{202e}', '\u{2066}', '\u{feff}'] {
@@ -31,7 +31,9 @@ on_all! {
                 .part("file", part(PNG))
                 .part("file", Part::bytes(PNG.to_vec()).file_name(format!("a{c}.png")));
             let errors = files.upload(&user, form).await.errors();
-            assert_eq!(errors, ["file format", "name format", "organisationId format", "organisations format"], "{c:?}");
+            let names = ["file format", "name format"].into_iter().filter(|_| ['\u{202e}', '\u{2066}'].contains(&c));
+            let expected: Vec<_> = names.chain(["organisationId format", "organisations format"]).collect();
+            assert_eq!(errors, expected, "{c:?}");
         }
     }
 
