@@ -68,8 +68,8 @@ impl Region {
         self.row().tb_months.into()
     }
 
-    /// Returns the area in which cattle are tested at this interval, such as `high-risk`, `edge-6` or `wales`; empty if it
-    /// is not known.
+    /// Returns the area in which cattle are tested at this interval, such as `high-risk`, `edge-6` or `wales`; empty if
+    /// it is not known.
     pub fn tb_area(self) -> &'static str {
         self.texts().nth(3).unwrap_or_default()
     }

@@ -5,8 +5,8 @@ use crate::{ImageError, MAX_PIXELS};
 
 /// The most pixels of a side of an image. JPEG and GIF can have no more, and a row of an image stays small.
 const MAX_SIDE: u32 = 65_535;
-/// A copy is at most this many times as high as the width that is asked for. That of a longer image is narrower instead,
-/// so that it is not many times as large as other copies.
+/// A copy is at most this many times as high as the width that is asked for. That of a longer image is narrower
+/// instead, so that it is not many times as large as other copies.
 const MAX_COPY_HEIGHT: u32 = 4;
 
 /// The sizes of an image and of its copy, and how the copy is turned.

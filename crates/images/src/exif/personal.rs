@@ -1,5 +1,5 @@
-//! Finding and erasing what is not known to be harmless in EXIF data. The work is proportional to the length of the data, also for data
-//! that was made to take long: the number of entries is limited, and each byte is erased once.
+//! Finding and erasing what is not known to be harmless in EXIF data. The work is proportional to the length of the
+//! data, also for data that was made to take long: the number of entries is limited, and each byte is erased once.
 
 use std::ops::{Range, RangeInclusive};
 

@@ -41,6 +41,18 @@ impl Edits {
         }
     }
 
+    /// Replaces the part of a text at a position from the first to the last difference from a text of the same length,
+    /// unless another change covers a part of it.
+    pub(super) fn replace_difference(&mut self, at: u64, before: &[u8], after: &[u8]) {
+        let differs = |n: &usize| before[*n] != after[*n];
+        let first = (0..before.len()).find(differs).unwrap_or(0);
+        let end = (0..before.len()).rfind(differs).map_or(0, |last| last + 1);
+        let (from, to) = (at + first as u64, at + end as u64);
+        if from < to && !self.touches(from, to) {
+            self.replace(from, to, after[first..end].to_vec());
+        }
+    }
+
     /// Adds a change that overwrites bytes with zeros.
     pub(super) fn erase(&mut self, start: u64, end: u64) {
         self.0.push(Edit { start, end, replacement: Vec::new(), zeros: end - start });

@@ -1,5 +1,5 @@
-//! AVIF and HEIC: boxes that refer to each other by position, so what is removed is overwritten in place. Boxes that are
-//! not known become free space, and items that are not images are erased. EXIF and XMP data is also found by how it
+//! AVIF and HEIC: boxes that refer to each other by position, so what is removed is overwritten in place. Boxes that
+//! are not known become free space, and items that are not images are erased. EXIF and XMP data is also found by how it
 //! begins, in boxes that cannot be read.
 
 use std::io::{self, Read, Seek};
@@ -192,7 +192,7 @@ fn find_texts(reader: &mut Reader<impl Read + Seek>, edits: &mut Edits) -> io::R
                 reader.seek(at)?;
                 let tiff = reader.bytes(EXIF_BYTES)?;
                 if let Cleaned::Changed(changed) = exif::cleaned(&tiff) {
-                    replace_difference(edits, at, &tiff, &changed);
+                    edits.replace_difference(at, &tiff, &changed);
                 }
             }
             2 => xmp = xmp.or(Some(at)),
@@ -206,15 +206,4 @@ fn find_texts(reader: &mut Reader<impl Read + Seek>, edits: &mut Edits) -> io::R
         }
     }
     Ok(rest.map(|rest| xmp.unwrap_or(rest)))
-}
-
-/// Replaces the part of a text at a position from the first to the last difference from a text of the same length.
-pub(super) fn replace_difference(edits: &mut Edits, at: u64, before: &[u8], after: &[u8]) {
-    let differs = |n: &usize| before[*n] != after[*n];
-    let first = (0..before.len()).find(differs).unwrap_or(0);
-    let end = (0..before.len()).rfind(differs).map_or(0, |last| last + 1);
-    let (start, end, replacement) = (at + first as u64, at + end as u64, after[first..end].to_vec());
-    if start < end && !edits.touches(start, end) {
-        edits.replace(start, end, replacement);
-    }
 }

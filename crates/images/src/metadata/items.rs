@@ -5,7 +5,6 @@ use std::io::{self, Read, Seek};
 use std::ops::Range;
 
 use super::edits::Edits;
-use super::iso::replace_difference;
 use crate::exif::{self, Cleaned};
 use crate::reader::Reader;
 
@@ -30,8 +29,8 @@ pub(super) struct Items {
 }
 
 impl Items {
-    /// Reads the list of items from the content of the box `meta`, which is at this position. Items of lists that cannot
-    /// be read are not found.
+    /// Reads the list of items from the content of the box `meta`, which is at this position. Items of lists that
+    /// cannot be read are not found.
     pub(super) fn parse(meta: &[u8], at: u64) -> Self {
         let mut items = Self::default();
         let children: HashMap<_, _> = children(meta.get(4..).unwrap_or_default()).collect();
@@ -69,7 +68,7 @@ impl Items {
                     match tiff.map(|tiff| (tiff, exif::cleaned(tiff))) {
                         Some((_, Cleaned::Unchanged)) => {}
                         Some((tiff, Cleaned::Changed(changed))) => {
-                            replace_difference(edits, part.end - tiff.len() as u64, tiff, &changed);
+                            edits.replace_difference(part.end - tiff.len() as u64, tiff, &changed);
                         }
                         _ => erased.push(part.clone()),
                     }

@@ -1,5 +1,5 @@
-//! JPEG: segments of up to 64 KiB before, between and after the scans. Of the segments that no decoder needs, those stay
-//! that decide how the image looks.
+//! JPEG: segments of up to 64 KiB before, between and after the scans. Of the segments that no decoder needs, those
+//! stay that decide how the image looks.
 
 use std::io::{self, Read, Seek};
 

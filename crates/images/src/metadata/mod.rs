@@ -1,7 +1,7 @@
 //! Finds what may be personal in images, by lists of what is known to be harmless: everything else goes, such as
 //! positions, comments, texts, XMP and IPTC data, and manifests of content credentials. The caller writes a copy of the
-//! content without it. Nothing is decoded. At most one segment or chunk is in memory, and the EXIF data that is changed.
-//! The work is proportional to the length of the content, also for content that was made to take long.
+//! content without it. Nothing is decoded. At most one segment or chunk is in memory, and the EXIF data that is
+//! changed. The work is proportional to the length of the content, also for content that was made to take long.
 
 #[cfg(test)]
 mod crafted_tests;

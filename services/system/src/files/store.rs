@@ -24,8 +24,8 @@ const SHARE_OPERATION: &str = "share files";
 /// Creates the rows of an upload.
 ///
 /// # Errors
-/// 403 `quota_exceeded` if the owner's files would have more than `max_bytes`; 503 if the contents were stored so long ago that the sweep might remove them, or if one of them was retired
-/// meanwhile.
+/// 403 `quota_exceeded` if the owner's files would have more than `max_bytes`; 503 if the contents were stored so long
+/// ago that the sweep might remove them, or if one of them was retired meanwhile.
 pub(super) fn create(
     c: &mut AnyConnection,
     upload: &Upload,

@@ -13,7 +13,8 @@ use crate::files::store;
 /// Create a signed link
 ///
 /// The link downloads the file without a token until it expires, the file is archived or the caller may not read it any
-/// more, for example as an image on a page. Everybody who knows the link can use it. Nothing is stored, so the operation ignores `Idempotency-Key`.
+/// more, for example as an image on a page. Everybody who knows the link can use it. Nothing is stored, so the
+/// operation ignores `Idempotency-Key`.
 #[utoipa::path(operation_id = "create_link", tag = "files", security(("bearer" = [])),
     params(("id" = String, Path, description = "The file's id", example = json!(examples::FILE))),
     request_body = LinkForm,

@@ -10,8 +10,9 @@ use crate::files::usage::{self, Owner};
 
 /// Get storage usage
 ///
-/// Returns how much the files of the caller's organisation use, archived ones too; for a caller without an organisation,
-/// those that it uploaded without one. An upload beyond `maximumBytes` is 403 with the reason `quota_exceeded`.
+/// Returns how much the files of the caller's organisation use, archived ones too; for a caller without an
+/// organisation, those that it uploaded without one. An upload beyond `maximumBytes` is 403 with the reason
+/// `quota_exceeded`.
 #[utoipa::path(operation_id = "find_storage_usage", tag = "files", security(("bearer" = [])),
     responses((status = 200, body = StorageUsage), ErrorResponses))]
 #[get("/files/usage")]

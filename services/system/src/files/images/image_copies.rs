@@ -65,8 +65,8 @@ impl ImageCopies {
     }
 
     /// Returns a copy of a file's content. `None` if the content is no image that can be decoded. `content` is the name
-    /// of the content in the store, `tenant` the tenant that asks for it. If the client accepts the type of the original,
-    /// also returns `None` if a copy would not be smaller.
+    /// of the content in the store, `tenant` the tenant that asks for it. If the client accepts the type of the
+    /// original, also returns `None` if a copy would not be smaller.
     ///
     /// # Errors
     /// 400 `range` if the image has too many pixels, 429 if the tenant has used its time or too many copies are being

@@ -23,7 +23,8 @@ pub(in crate::files) struct LinkTarget {
     pub(in crate::files) width: Option<Width>,
     /// Seconds since 1970.
     expires: i64,
-    /// Who made the link. `None` for links of releases before 1.2, which are valid until they expire, at most seven days.
+    /// Who made the link. `None` for links of releases before 1.2, which are valid until they expire, at most seven
+    /// days.
     pub(in crate::files) maker: Option<Maker>,
 }
 

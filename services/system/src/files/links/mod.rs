@@ -1,8 +1,8 @@
 //! Signed links: downloads without a token (`docs/api/files.md`, "Links").
 //!
 //! A link states the file, the width, the time until which it is valid and who made it, and a signature over these by a
-//! key that only this service has. The keys are in the database, so replicas share them, and each request reads the one it
-//! needs. A replica therefore never signs with a key that another one has replaced, nor refuses a link of a new key.
+//! key that only this service has. The keys are in the database, so replicas share them, and each request reads the one
+//! it needs. A replica therefore never signs with a key that another one has replaced, nor refuses a link of a new key.
 
 mod form;
 mod keys;

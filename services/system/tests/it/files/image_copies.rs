@@ -193,7 +193,8 @@ on_all! {
             let copy = copy(&files, &farm, &file, 160, "image/jpeg").await;
             assert_eq!((copy.header("content-type"), size("image/jpeg", &copy.bytes)), ("image/jpeg", (160, 80)));
         }
-        // A copy of fewer pixels is sent although it is larger, but not kept: the original shows more than was asked for.
+        // A copy of fewer pixels is sent although it is larger, but not kept: the original shows more than was asked
+        // for.
         let reduced = copy(&files, &farm, &upload(&files, &farm, &checkered(1000, 400)).await, 320, "*/*").await;
         assert_eq!(size("image/webp", &reduced.bytes), (320, 128));
         assert_eq!(stored_copies(&files).await, [""; 0]);
