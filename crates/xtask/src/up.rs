@@ -23,6 +23,13 @@ const TOKEN_TTL: Duration = Duration::from_secs(12 * 3600);
 pub fn run(args: &UpArgs, interrupt: &Interrupt) -> Result<()> {
     let data = launch::data_folder(&args.data)?;
     let mut config = launch::config(&args.backends, &data, args.port, &Vec::new());
+    // Pages and webhook receivers that are developed on this machine.
+    for (index, environment) in config.environment.iter_mut().enumerate() {
+        environment.extend(variables([("SERVER__CORS_ORIGINS", "loopback".to_owned())]));
+        if index > 0 {
+            environment.extend(variables([("SERVICE__WEBHOOK_ALLOW_PRIVATE", "true".to_owned())]));
+        }
+    }
     if args.demo {
         for environment in &mut config.environment {
             environment.extend(variables([("SERVER__DEMO_DATA", "true".to_owned())]));

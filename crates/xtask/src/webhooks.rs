@@ -21,18 +21,14 @@ pub fn receive() -> Result<Environment> {
     Ok(variables([
         ("SERVICE__WEBHOOK_URL", format!("http://127.0.0.1:{port}/")),
         ("SERVICE__WEBHOOK_SECRETS", SECRET.to_owned()),
-        ("SERVICE__WEBHOOK_ALLOW_PRIVATE", "true".to_owned()),
     ]))
 }
 
 /// Returns the variables that send the webhooks of logistics to a URL, and the secret that signs them.
 pub fn send_to(url: &str, data: &Path) -> Result<(Environment, String)> {
     let secret = webhook_secret::load_or_create(data)?;
-    let variables = variables([
-        ("SERVICE__WEBHOOK_URL", url.to_owned()),
-        ("SERVICE__WEBHOOK_SECRETS", secret.clone()),
-        ("SERVICE__WEBHOOK_ALLOW_PRIVATE", "true".to_owned()),
-    ]);
+    let variables =
+        variables([("SERVICE__WEBHOOK_URL", url.to_owned()), ("SERVICE__WEBHOOK_SECRETS", secret.clone())]);
     Ok((variables, secret))
 }
 
@@ -53,7 +49,7 @@ mod tests {
         let (variables, secret) = send_to("http://127.0.0.1:9/hook", folder.path()).unwrap();
         assert_eq!(secret, webhook_secret::load_or_create(folder.path()).unwrap());
         let has = |value: &str| variables.iter().any(|(_, known)| known.as_str() == value);
-        assert!(has("http://127.0.0.1:9/hook") && has(&secret) && has("true"));
+        assert!(has("http://127.0.0.1:9/hook") && has(&secret));
     }
 
     #[test]

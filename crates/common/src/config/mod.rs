@@ -24,6 +24,7 @@ pub use database::DatabaseConfig;
 pub use docs::Docs;
 pub(crate) use docs::DocsLogin;
 pub use log::{Log, LogFormat};
+pub(crate) use origins::allows_loopback;
 pub use server::Server;
 pub(crate) use timeouts::Timeouts;
 pub use traces::Traces;
