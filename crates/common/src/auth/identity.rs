@@ -41,7 +41,8 @@ impl Identity {
     /// Reads the claims, whose names or paths are configured.
     ///
     /// # Errors
-    /// Fails if there is no user id or one of an erased user, or if an id or a name is too long or has control characters.
+    /// Fails if there is no user id or one of an erased user, or if an id or a name is too long or has control
+    /// characters.
     pub(super) fn from_claims(claims: &Map<String, Value>, names: &Claims) -> Result<Self, AuthError> {
         let texts = [&names.sub, &names.name, &names.org, &names.org_name]
             .map(|name| find_claim(claims, name).and_then(Value::as_str));

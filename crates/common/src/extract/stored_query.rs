@@ -40,8 +40,8 @@ impl<T: DeserializeOwned + Default> QueryValidator<T> {
         self.0.property(name).is_some_and(|schema| has_type(schema, "array"))
     }
 
-    /// Adds an error for each of the first 20 names: no parameter has these names. The paths of the errors are the names
-    /// after `prefix`. `allowed` are the names that the client may use.
+    /// Adds an error for each of the first 20 names: no parameter has these names. The paths of the errors are the
+    /// names after `prefix`. `allowed` are the names that the client may use.
     pub fn refuse_names<'a>(
         &self,
         prefix: &str,

@@ -25,8 +25,8 @@ pub(super) struct Connection<T> {
     /// Fires when the client has read nothing for too long; set while `is_write_blocked`.
     stall_timer: Pin<Box<Sleep>>,
     is_write_blocked: bool,
-    /// Bytes of the request line that arrives, or of one that is too long. `None` after a line of permitted length, until
-    /// its response is sent.
+    /// Bytes of the request line that arrives, or of one that is too long. `None` after a line of permitted length,
+    /// until its response is sent.
     request_line_bytes: Option<usize>,
 }
 

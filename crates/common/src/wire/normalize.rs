@@ -125,7 +125,8 @@ pub fn is_plain_id(text: &str) -> bool {
     !text.contains(|c: char| c.is_control() || is_invisible(c))
 }
 
-/// Returns true for the embeddings, overrides and isolates of bidirectional text. They can make a text look like another.
+/// Returns true for the embeddings, overrides and isolates of bidirectional text. They can make a text look like
+/// another.
 fn changes_direction(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

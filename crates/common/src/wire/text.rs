@@ -1,8 +1,9 @@
 //! Text types with their limits, which their schemas publish (docs/api/conventions.md, "Text").
 //!
-//! Each text is normalized first ([`TextForm`]), which removes invisible characters from lines. Then blank texts count as
-//! empty. Control characters are refused, and tabs and line breaks too, except in [`LongText`]. Names refuse characters
-//! that change the direction of text, ids all invisible ones. [`StoredId`] is neither normalized nor checked for these.
+//! Each text is normalized first ([`TextForm`]), which removes invisible characters from lines. Then blank texts count
+//! as empty. Control characters are refused, and tabs and line breaks too, except in [`LongText`]. Names refuse
+//! characters that change the direction of text, ids all invisible ones. [`StoredId`] is neither normalized nor checked
+//! for these.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::openapi::RefOr;

@@ -32,8 +32,8 @@ pub(crate) struct SavedSearch {
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
     pub(crate) created_at: Timestamp,
-    /// Why `notify` has no effect: `never_matches` if the search finds no active listing, `no_webhook` if no webhook gets
-    /// its matches, because the user acted for no organisation. Absent without such a reason.
+    /// Why `notify` has no effect: `never_matches` if the search finds no active listing, `no_webhook` if no webhook
+    /// gets its matches, because the user acted for no organisation. Absent without such a reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub(crate) warnings: Vec<Warning>,

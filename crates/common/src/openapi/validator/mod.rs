@@ -97,8 +97,8 @@ impl Schema {
         self.root["properties"].as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Returns the name and the schema of a query parameter. Some libraries write `name[]` for the values of a parameter
-    /// that can be repeated.
+    /// Returns the name and the schema of a query parameter. Some libraries write `name[]` for the values of a
+    /// parameter that can be repeated.
     pub(crate) fn parameter<'a>(&'a self, name: &'a str) -> Option<(&'a str, &'a Value)> {
         let of_array = || {
             let name = name.strip_suffix("[]")?;

@@ -13,10 +13,10 @@ use crate::saved_searches::store;
 
 /// Save a search
 ///
-/// Only the user who saved it sees it. A user can save 50 searches, with at most 4 KiB of parameters each; with `notify`
-/// these have at most 50 values. With `notify`, each listing that is published or
-/// edited so that it matches for the first time counts in `newMatches`, and is the event `listing.matched` to the
-/// webhooks of the organisation that the user acts for now.
+/// Only the user who saved it sees it. A user can save 50 searches, with at most 4 KiB of parameters each; with
+/// `notify` these have at most 50 values. With `notify`, each listing that is published or edited so that it matches
+/// for the first time counts in `newMatches`, and is the event `listing.matched` to the webhooks of the organisation
+/// that the user acts for now.
 #[utoipa::path(operation_id = "create_saved_search", tag = "saved searches", security(("bearer" = [])),
     request_body = SavedSearchForm, responses((status = 200, body = SavedSearch), ErrorResponses))]
 #[post("/saved-searches")]

@@ -52,8 +52,8 @@ pub(crate) struct SearchIndex {
 }
 
 impl SearchIndex {
-    /// Adds or replaces a search. A search that finds no active listing is only removed. The column `index_bytes` of the
-    /// stored searches limits the memory of all.
+    /// Adds or replaces a search. A search that finds no active listing is only removed. The column `index_bytes` of
+    /// the stored searches limits the memory of all.
     pub(crate) fn insert(&mut self, new: &NewSearch<'_>) {
         self.remove(new.id);
         let Some(filters) = SearchFilters::of(new.search) else { return };
