@@ -274,6 +274,7 @@ pub(crate) enum ErrorCode {
 /// `forbidden`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = ErrorReason)]
 pub enum Reason {
     /// The load is completed.
     LoadCompleted,
