@@ -66,7 +66,7 @@ testkit::on_both! {
         let send = async |method: &str, path: &str, user: &User, known: &str, body: Value| {
             app.call(method, path).by(user).header("if-match", known).json(&body).send().await
         };
-        for other in ["\"2\"", "W/\"1\"", "1", "\"7\", W/\"1\""] {
+        for other in ["\"2\"", "W/\"2\"", "1", "\"7\", W/\"3-gzip\""] {
             for (method, path, body) in [
                 ("PATCH", path.clone(), json!({"weight": 3})),
                 ("PATCH", path.clone(), json!({})),
