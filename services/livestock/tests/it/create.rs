@@ -91,7 +91,7 @@ testkit::on_both! {
         for (path, member, sent, stored) in [
             (cattle, "breed", "hereford", "Hereford"),
             (cattle, "breed", "ANGUS", "ANGUS"),
-            (cattle, "breed", " Longhorn of  our own ", "Longhorn of  our own"),
+            (cattle, "breed", " Longhorn of  our own ", "Longhorn of our own"),
             (cattle, "breedType", "aberdeen angus", "Aberdeen Angus"),
             (cattle, "breedType", "Cross ", "Cross"),
             (cattle, "breedSociety", "hereford CATTLE society", "Hereford Cattle Society"),
