@@ -30,7 +30,7 @@ pub(crate) async fn create_demo_data(db: &Database, event: &'static str) -> Resu
             match webhook::store::create(c, new) {
                 Ok(_) if new.id == kept.id => {
                     delivery::store::create_test(c, new.id, delivery)?;
-                    delivery::store::fail_pending(c, &new.id.to_string(), "the receiver answered 503", 0)?;
+                    delivery::store::fail_pending(c, &new.id.to_string())?;
                 }
                 // The organisation has as many webhooks as it can have.
                 Ok(_) | Err(Error::Conflict(..)) => {}

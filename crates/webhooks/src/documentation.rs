@@ -27,6 +27,8 @@ pub enum DataSchema {
     Id,
     /// Another text.
     Text,
+    /// The saved searches that found a listing.
+    Matches,
     /// The schema of the document with this name.
     Named(&'static str),
 }
@@ -36,6 +38,13 @@ impl DataSchema {
         match self {
             Self::Id => json!({ "type": "string", "format": "uuid" }),
             Self::Text => json!({ "type": "string" }),
+            Self::Matches => json!({ "type": "array", "items": { "type": "object",
+                "required": ["savedSearchId", "name", "userId"],
+                "properties": {
+                    "savedSearchId": { "type": "string", "format": "uuid" },
+                    "name": { "type": "string" },
+                    "userId": { "type": "string" }
+                } } }),
             Self::Named(name) => json!({ "$ref": format!("#/components/schemas/{name}") }),
         }
     }

@@ -20,7 +20,7 @@ pub mod sending;
 mod state;
 mod webhook;
 
-pub use delivery::{DELIVERY_COPIES, DELIVERY_RECORDS, queue_erasure};
+pub use delivery::{DELIVERY_COPIES, DELIVERY_RECORDS, Held, queue_erasure};
 pub use documentation::{DataSchema, EventDescription, describe};
 pub use event::{Event, Subject, WithDeliveries, emit, emit_many, has_webhook};
 pub use handlers::routes;

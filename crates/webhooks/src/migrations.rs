@@ -8,12 +8,21 @@ const POSTGRES: EmbeddedMigrations =
     EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/migrations/postgres"));
 /// How Citus places the tables.
 const DISTRIBUTION: Distribution = Distribution {
-    spread: &[DistributedTable {
-        name: "webhook_deliveries",
-        column: "webhook_id",
-        primary_key: None,
-        is_joined: false,
-    }],
+    spread: &[
+        DistributedTable {
+            name: "webhook_deliveries",
+            column: "webhook_id",
+            primary_key: None,
+            is_joined: false,
+        },
+        DistributedTable { name: "webhook_messages", column: "id", primary_key: None, is_joined: false },
+        DistributedTable {
+            name: "webhook_message_users",
+            column: "message_id",
+            primary_key: None,
+            is_joined: false,
+        },
+    ],
     copied: &["webhooks"],
 };
 

@@ -48,7 +48,31 @@ diesel::table! {
         claimed_until -> Nullable<database::TimestampSql>,
         delivered_at -> Nullable<database::TimestampSql>,
         last_error -> Nullable<Text>,
+        /// `null` if [`webhook_messages`] has it, or had it.
         body -> database::JsonSql,
+        /// The organisation whose act caused the event. Without an organisation: the user, or an empty text.
+        cause_id -> Text,
+        /// The length of the body in [`webhook_messages`]; 0 once it is deleted.
+        bytes -> BigInt,
+    }
+}
+
+diesel::table! {
+    /// The bodies of events, one for each, whatever the number of webhooks that get it.
+    webhook_messages (id) {
+        /// The id of the event, which its deliveries have too.
+        id -> database::IdSql,
+        /// The load or listing.
+        subject_id -> Nullable<database::IdSql>,
+        body -> database::JsonSql,
+    }
+}
+
+diesel::table! {
+    /// The users whose saved searches a message is about.
+    webhook_message_users (message_id, user_id) {
+        message_id -> database::IdSql,
+        user_id -> Text,
     }
 }
 
@@ -69,3 +93,4 @@ diesel::table! {
 }
 
 diesel::allow_tables_to_appear_in_same_query!(webhooks, webhook_deliveries);
+diesel::allow_tables_to_appear_in_same_query!(webhook_messages, webhook_message_users);

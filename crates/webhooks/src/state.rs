@@ -5,7 +5,7 @@ use std::sync::Arc;
 use common::{Error, ServiceContext};
 use database::Database;
 
-use crate::delivery::{Receivers, maintain};
+use crate::delivery::{Held, Receivers, maintain};
 use crate::demo::create_demo_data;
 use crate::outbox::{DeliveryOptions, Dispatcher};
 use crate::sending::Sender;
@@ -15,6 +15,8 @@ use crate::sending::Sender;
 pub struct WebhookOptions {
     /// Allows receivers in private networks and on this machine, and those without TLS.
     pub allow_private: bool,
+    /// The most that an organisation holds of deliveries.
+    pub held: Held,
     /// The durations of deliveries.
     pub delivery: DeliveryOptions,
 }
@@ -26,6 +28,7 @@ pub struct Webhooks {
     /// Base URL that clients use, without a slash at the end.
     pub(crate) public_url: String,
     pub(crate) allow_private: bool,
+    held: Held,
     dispatcher: Arc<Dispatcher<Receivers>>,
 }
 
@@ -35,14 +38,15 @@ impl Webhooks {
     /// # Errors
     /// If the HTTP client cannot be built.
     pub fn open(options: WebhookOptions, context: &ServiceContext) -> anyhow::Result<Self> {
-        let WebhookOptions { allow_private, delivery } = options;
+        let WebhookOptions { allow_private, held, delivery } = options;
         let sender = Sender::new(delivery.timeout, allow_private)?;
         let receivers = Receivers::new(context.db.clone(), sender, allow_private);
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
             allow_private,
-            dispatcher: Arc::new(Dispatcher::new(receivers, delivery, context)),
+            held,
+            dispatcher: Arc::new(Dispatcher::new(receivers, delivery, context)?),
         })
     }
 
@@ -53,7 +57,7 @@ impl Webhooks {
 
     /// Delivers events for as long as the service runs.
     pub async fn run(&self) {
-        tokio::join!(self.dispatcher.clone().run(), maintain(&self.db));
+        tokio::join!(self.dispatcher.clone().run(), maintain(&self.db, self.held));
     }
 
     /// Creates the webhooks that the examples of the OpenAPI document name, with a subscription to this event.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use common::config::range::within;
 use serde::{Deserialize, Serialize};
-use webhooks::WebhookOptions;
+use webhooks::{Held, WebhookOptions};
 use webhooks::outbox::DeliveryOptions;
 
 /// The section `service` of the configuration.
@@ -34,6 +34,10 @@ pub struct Settings {
     /// Number of days after which delivered and failed deliveries to webhooks are deleted, 1 to 36,500.
     #[serde(deserialize_with = "within::<1, 36_500, _, _>")]
     pub webhook_retention_days: u32,
+    /// The most deliveries to webhooks that an organisation holds: pending, delivered and failed together.
+    pub webhook_held_rows: u32,
+    /// The most bytes of bodies of these deliveries, each body counted once.
+    pub webhook_held_bytes: u64,
 }
 
 impl Settings {
@@ -42,7 +46,11 @@ impl Settings {
         let Self { webhook_timeout_ms, webhook_retry_seconds, webhook_retention_days, .. } = *self;
         let delivery =
             DeliveryOptions::new(webhook_timeout_ms, webhook_retry_seconds, webhook_retention_days);
-        WebhookOptions { allow_private: self.webhook_allow_private, delivery }
+        let held = Held {
+            rows: self.webhook_held_rows.into(),
+            bytes: i64::try_from(self.webhook_held_bytes).unwrap_or(i64::MAX),
+        };
+        WebhookOptions { allow_private: self.webhook_allow_private, held, delivery }
     }
 }
 
@@ -57,6 +65,8 @@ impl Default for Settings {
             webhook_timeout_ms: 10_000,
             webhook_retry_seconds: 15,
             webhook_retention_days: 30,
+            webhook_held_rows: 200_000,
+            webhook_held_bytes: 256 << 20,
         }
     }
 }

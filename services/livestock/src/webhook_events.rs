@@ -23,12 +23,13 @@ const EVENTS: [EventDescription; 4] = [
     of_listing(CLOSED, "A listing was closed."),
     EventDescription {
         name: MATCHED,
-        summary: "A saved search of a user of the organisation found a listing for the first time.",
+        summary: "Saved searches of users of the organisation found a listing for the first time.",
         schema: "ListingMatchedMessage",
         data: &[
             ("savedSearchId", DataSchema::Id),
             ("name", DataSchema::Text),
             ("userId", DataSchema::Text),
+            ("matches", DataSchema::Matches),
             ("listing", DataSchema::Named("Listing")),
         ],
         is_subscribable: true,

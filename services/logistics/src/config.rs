@@ -7,7 +7,7 @@ use common::config::redact::{secrets, url, url_text};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use url::Url;
-use webhooks::WebhookOptions;
+use webhooks::{Held, WebhookOptions};
 use webhooks::outbox::DeliveryOptions;
 
 /// What happens to a proof whose net weight is outside the tolerance (`service.weight_tolerance`).
@@ -53,6 +53,10 @@ pub struct Settings {
     /// 36,500.
     #[serde(deserialize_with = "within::<1, 36_500, _, _>")]
     pub webhook_retention_days: u32,
+    /// The most deliveries to webhooks that an organisation holds: pending, delivered and failed together.
+    pub webhook_held_rows: u32,
+    /// The most bytes of bodies of these deliveries, each body counted once.
+    pub webhook_held_bytes: u64,
     /// What happens to a proof of delivery whose net weight is outside the tolerance: `warn` or `refuse`.
     pub weight_tolerance: ToleranceAction,
     /// The most by which the net weight of a proof may differ from the weight of the load, in per cent, 0 to 1000.
@@ -80,6 +84,8 @@ impl Default for Settings {
             webhook_retry_seconds: 15,
             notification_retention_days: 30,
             webhook_retention_days: 30,
+            webhook_held_rows: 200_000,
+            webhook_held_bytes: 256 << 20,
             weight_tolerance: ToleranceAction::Warn,
             weight_tolerance_percent: 10,
             batch_files: 10,
@@ -98,7 +104,11 @@ impl Settings {
     /// Returns the options of the webhooks of organisations.
     pub(crate) fn webhook_options(&self) -> WebhookOptions {
         let delivery = self.delivery(self.webhook_retention_days);
-        WebhookOptions { allow_private: self.webhook_allow_private, delivery }
+        let held = Held {
+            rows: self.webhook_held_rows.into(),
+            bytes: i64::try_from(self.webhook_held_bytes).unwrap_or(i64::MAX),
+        };
+        WebhookOptions { allow_private: self.webhook_allow_private, held, delivery }
     }
 
     fn delivery(&self, retention_days: u32) -> DeliveryOptions {

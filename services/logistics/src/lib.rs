@@ -141,7 +141,7 @@ impl Service for Logistics {
                 notifications::Channel::open(settings)?,
                 settings.notification_delivery(),
                 context,
-            )),
+            )?),
             webhooks: Webhooks::open(settings.webhook_options(), context)?,
             weight_tolerance: loads::WeightTolerance::of(settings),
         })

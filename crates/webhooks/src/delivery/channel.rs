@@ -2,12 +2,16 @@
 
 use common::Error;
 use database::{AnyConnection, Database};
+use http::StatusCode;
 use url::Url;
 
 use super::store;
 use crate::outbox::{Channel, Claimed, Failure, Outbox, OutboxMetrics, Outcome};
-use crate::sending::{Sender, SigningKeys, check_url};
-use crate::webhook::{self, DISABLED_REASON};
+use crate::sending::{SendError, Sender, SigningKeys, check_url};
+use crate::webhook;
+
+/// The answer with which a receiver ends its webhook.
+const GONE: SendError = SendError::Status(StatusCode::GONE, None);
 
 /// The receivers of webhooks.
 pub(crate) struct Receivers {
@@ -33,6 +37,8 @@ impl Channel for Receivers {
         join: "JOIN webhooks ON webhooks.id = turns.key AND webhooks.status = 'active'",
         owner: "webhooks.organisation_id",
         max_slots: "CASE WHEN webhooks.failing_since IS NULL THEN 8 ELSE 1 END",
+        cause: Some("cause_id"),
+        bodies: Some(store::bodies),
         on_redelivery: "",
     };
     const METRICS: OutboxMetrics = OutboxMetrics {
@@ -44,28 +50,42 @@ impl Channel for Receivers {
     };
 
     async fn deliver(&self, claimed: &Claimed) -> Result<(), Failure> {
+        if claimed.body.0.is_empty() {
+            // It was deleted.
+            return Err(Failure::Final(String::new()));
+        }
         let id = claimed.group.clone();
         let receiver = self.db.read(move |c| webhook::store::receiver(c, &id)).await;
-        let receiver = receiver.map_err(|_| Failure::Retry("the database is unavailable".into()))?;
-        let receiver = receiver.ok_or_else(|| Failure::Final(DISABLED_REASON.into()))?;
+        let receiver = receiver.map_err(|_| SendError::Timeout)?;
+        let receiver = receiver.ok_or_else(|| Failure::Final(String::new()))?;
         let url: Option<Url> = receiver.url.parse().ok();
         // The settings may have changed since the webhook was created.
         let url = url.filter(|url| check_url(url, self.allow_private).is_ok());
-        let url = url.ok_or_else(|| Failure::Retry("the settings do not allow the URL".into()))?;
+        let url = url.ok_or(SendError::Name)?;
         let keys = SigningKeys::of(&receiver.secrets);
-        self.sender.post(&url, &keys, claimed.id, claimed.body.0.clone()).await.map_err(Failure::Retry)
+        match self.sender.post(&url, &keys, claimed.id, claimed.body.0.clone()).await {
+            Err(error @ SendError::Status(StatusCode::GONE, _)) => Err(Failure::Final(error.reason())),
+            result => Ok(result?),
+        }
     }
 
     fn record(c: &mut AnyConnection, claimed: &Claimed, outcome: &Outcome) -> Result<(), Error> {
-        match outcome {
-            Outcome::Delivered => webhook::store::note_success(c, &claimed.group),
-            Outcome::Retry { reason, .. } | Outcome::Failed(reason) => {
-                if webhook::store::note_failure(c, &claimed.group, reason)? {
-                    store::fail_pending(c, &claimed.group, DISABLED_REASON, 0)?;
-                }
-                Ok(())
-            }
+        let reason = match outcome {
+            Outcome::Delivered => return webhook::store::note_success(c, &claimed.group),
+            Outcome::Failed(reason) if reason.is_empty() => return Ok(()),
+            Outcome::Retry { reason, .. } | Outcome::Failed(reason) => reason,
+        };
+        let is_disabled = if *reason == GONE.reason() {
+            let reason = "The receiver answered 410 Gone: it wants no more events.";
+            webhook::store::disable(c, &claimed.group, reason)?;
+            true
+        } else {
+            webhook::store::note_failure(c, &claimed.group, reason)?
+        };
+        if is_disabled {
+            store::fail_pending(c, &claimed.group)?;
         }
+        Ok(())
     }
 
     fn report(&self, claimed: &Claimed, outcome: &Outcome) {

@@ -16,6 +16,8 @@ use serde_json::{Value, json};
 
 use crate::schema::delivery_erasures::dsl as q;
 use crate::schema::webhook_deliveries::dsl as d;
+use crate::schema::webhook_message_users::dsl as u;
+use crate::schema::webhook_messages::dsl as m;
 
 /// The deliveries about saved searches of a user.
 pub const DELIVERY_RECORDS: RecordKind =
@@ -25,7 +27,10 @@ pub const DELIVERY_RECORDS: RecordKind =
 /// [`queue_erasure`].
 pub const DELIVERY_COPIES: RecordKind = RecordKind::copies(erase_queued);
 
-/// The primary key of a delivery and its message.
+/// What stands for a webhook in the keys of records that are messages: greater than every id.
+const MESSAGES: &str = "~";
+
+/// The primary key of a delivery and its message. The messages that are stored once have an empty webhook.
 type DeliveryRow = (String, Id, Json);
 
 /// A load or listing whose deliveries still have to be rewritten.
@@ -52,8 +57,10 @@ pub fn queue_erasure(
     files: &BTreeSet<String>,
 ) -> Result<(), Error> {
     let about = sql::<Bool>(is_about(c)).bind::<Text, _>(subject.to_string());
-    let first: Option<Id> = d::webhook_deliveries.filter(about).select(d::id).first(c).optional()?;
-    if first.is_some() {
+    let message = m::webhook_messages.filter(m::subject_id.eq(subject)).select(m::id);
+    let message: Option<Id> = message.first(c).optional()?;
+    let delivery: Option<Id> = d::webhook_deliveries.filter(about).select(d::id).first(c).optional()?;
+    if message.or(delivery).is_some() {
         let row = (
             q::erased_id.eq(&erasure.erased_id),
             q::id.eq(Id::new()),
@@ -97,16 +104,24 @@ fn erase_queued(c: &mut AnyConnection, erasure: &Erasure) -> Result<usize, Error
     Ok(queued.len())
 }
 
-/// Returns the next deliveries about a queued load or listing.
+/// Returns the next messages about a queued load or listing, then the next deliveries with messages of their own.
 fn list_about(c: &mut AnyConnection, row: &QueuedErasure, limit: i64) -> Result<Vec<DeliveryRow>, Error> {
+    let mut found: Vec<DeliveryRow> = Vec::new();
+    if row.webhook_id.is_empty() {
+        let messages = m::webhook_messages.filter(m::subject_id.eq(row.subject_id)).filter(m::id.gt(row.delivery_id));
+        let messages = messages.order(m::id).limit(limit).select((m::id, m::body));
+        let messages: Vec<(Id, Json)> = messages.load(c)?;
+        found.extend(messages.into_iter().map(|(id, body)| (String::new(), id, body)));
+    }
     let rows = d::webhook_deliveries
         .filter(sql::<Bool>(is_about(c)).bind::<Text, _>(row.subject_id.to_string()))
         .filter(d::webhook_id.ge(&row.webhook_id))
         .filter(d::webhook_id.gt(&row.webhook_id).or(d::id.gt(row.delivery_id)))
         .order((d::webhook_id, d::id))
-        .limit(limit)
+        .limit(limit - i64::try_from(found.len()).unwrap_or(limit))
         .select((d::webhook_id, d::id, d::body));
-    Ok(rows.load(c)?)
+    found.extend(rows.load::<DeliveryRow>(c)?);
+    Ok(found)
 }
 
 fn erase_in_rows(
@@ -118,8 +133,13 @@ fn erase_in_rows(
     for (webhook, id, body) in rows {
         let mut body: Value = body.parse()?;
         if erase_in(&mut body, erasure, files) {
-            let row = d::webhook_deliveries.find((webhook, id));
-            diesel::update(row).set(d::body.eq(Json::of(&body)?)).execute(c)?;
+            let body = Json::of(&body)?;
+            if webhook.is_empty() {
+                diesel::update(m::webhook_messages.find(id)).set(m::body.eq(body)).execute(c)?;
+            } else {
+                let row = d::webhook_deliveries.find((webhook, id));
+                diesel::update(row).set(d::body.eq(body)).execute(c)?;
+            }
         }
     }
     Ok(())
@@ -160,7 +180,32 @@ fn list_deliveries(c: &mut AnyConnection, query: &RecordQuery) -> Result<Vec<Rec
         let delivery = json!({ "webhookId": webhook, "id": id, "createdAtUTC": at, "body": body });
         Record::new(format!("{webhook} {id}"), &delivery)
     };
-    rows.into_iter().map(record).collect()
+    let mut records: Vec<Record> = rows.into_iter().map(record).collect::<Result<_, Error>>()?;
+    let of_user = u::webhook_message_users.filter(u::user_id.eq(&query.user_id));
+    let of_user = of_user.filter(u::message_id.gt(if webhook == MESSAGES { after_id } else { Id::NIL }));
+    let left = query.limit - i64::try_from(records.len()).unwrap_or(query.limit);
+    let ids: Vec<Id> = of_user.order(u::message_id).limit(left).select(u::message_id).load(c)?;
+    let mut bodies = super::store::bodies(c, &ids)?;
+    for id in ids {
+        let Some(body) = bodies.remove(&id) else { continue };
+        let body = of_one_user(body.parse()?, &query.user_id);
+        let message = json!({ "id": id, "createdAtUTC": body["timestamp"], "body": body });
+        records.push(Record::new(format!("{MESSAGES} {id}"), &message)?);
+    }
+    Ok(records)
+}
+
+/// Returns a message without the saved searches of other users.
+fn of_one_user(mut message: Value, user_id: &str) -> Value {
+    let data = &mut message["data"];
+    let Some(matches) = data["matches"].as_array_mut() else { return message };
+    matches.retain(|found| found["userId"] == user_id);
+    if let Some(Value::Object(first)) = matches.first().cloned() {
+        for (name, value) in first {
+            data[name] = value;
+        }
+    }
+    message
 }
 
 fn erase_deliveries(c: &mut AnyConnection, erasure: &Erasure) -> Result<usize, Error> {
@@ -169,8 +214,16 @@ fn erase_deliveries(c: &mut AnyConnection, erasure: &Erasure) -> Result<usize, E
         .limit(DOCUMENT_BATCH_SIZE)
         .select((d::webhook_id, d::id, d::body))
         .load(c)?;
-    let count = rows.len();
+    let of_user = u::webhook_message_users.filter(u::user_id.eq(&erasure.user_id));
+    let ids: Vec<Id> = of_user.limit(DOCUMENT_BATCH_SIZE).select(u::message_id).load(c)?;
+    let count = rows.len() + ids.len();
     erase_in_rows(c, rows, erasure, &BTreeSet::new())?;
+    if !ids.is_empty() {
+        let bodies = super::store::bodies(c, &ids)?;
+        let bodies = bodies.into_iter().map(|(id, body)| (String::new(), id, body)).collect();
+        erase_in_rows(c, bodies, erasure, &BTreeSet::new())?;
+        diesel::delete(of_user.filter(u::message_id.eq_any(ids))).execute(c)?;
+    }
     Ok(count)
 }
 

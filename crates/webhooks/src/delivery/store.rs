@@ -1,17 +1,25 @@
 //! The queries on the deliveries of webhooks, except those of [`crate::outbox`].
 
-use common::{Error, PageRequest, ResultPage};
+use std::collections::{HashMap, HashSet};
+
+use chrono::TimeDelta;
+use common::{Error, PageRequest, Reason, ResultPage};
 use database::search::SortValue;
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp, shared_now};
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Text};
 
 use super::model::WebhookDelivery;
-use crate::event::{TEST_EVENT, message};
-use crate::outbox::Status;
+use crate::event::{TEST_EVENT, message, stored_elsewhere};
+use crate::outbox::{Status, unclaimed};
 use crate::schema::webhook_deliveries::{self, dsl as d};
+use crate::schema::webhook_message_users::dsl as u;
+use crate::schema::webhook_messages::dsl as m;
 use crate::webhook::order;
 
+/// Time after which the body of a delivered event is deleted.
+const DELIVERED_RETENTION: TimeDelta = TimeDelta::days(7);
+/// Time after which the body of a failed event is deleted.
+const FAILED_RETENTION: TimeDelta = TimeDelta::days(30);
 /// The most rows that one transaction changes in the background, which takes about 20 ms.
 pub(crate) const BATCH_SIZE: i64 = 1_000;
 
@@ -28,6 +36,7 @@ pub(crate) fn create_test(c: &mut AnyConnection, webhook: Id, id: Id) -> Result<
         d::created_at.eq(at),
         d::pending_since.eq(now),
         d::due_at.eq(now),
+        d::claimed_until.eq(unclaimed()),
         d::body.eq(message(id, TEST_EVENT, at, &serde_json::json!({ "webhookId": webhook }))),
     );
     diesel::insert_into(d::webhook_deliveries).values(row).execute(c)?;
@@ -66,45 +75,51 @@ pub(crate) fn list(
     Ok(found)
 }
 
-/// Returns the status of a delivery.
+/// Returns the status of a delivery that can be delivered again.
 ///
 /// # Errors
-/// 404 if there is no such delivery of the webhook.
-pub(crate) fn status(c: &mut AnyConnection, webhook: Id, id: Id) -> Result<String, Error> {
-    let row = d::webhook_deliveries.find((webhook.to_string(), id)).select(d::status);
-    row.first(c).optional()?.ok_or(Error::NotFound)
+/// 404 if there is no such delivery of the webhook, 409 if its body is deleted.
+pub(crate) fn redeliverable(c: &mut AnyConnection, webhook: Id, id: Id) -> Result<String, Error> {
+    let row = d::webhook_deliveries.find((webhook.to_string(), id)).select((d::status, d::body));
+    let (status, body): (String, Json) = row.first(c).optional()?.ok_or(Error::NotFound)?;
+    if body == stored_elsewhere() && bodies(c, &[id])?.is_empty() {
+        return Err(Error::conflict(
+            Reason::BodyExpired,
+            "The body of this delivery is deleted, so it cannot be delivered again.",
+        ));
+    }
+    Ok(status)
 }
 
-/// Makes up to [`BATCH_SIZE`] pending deliveries of a webhook fail with this reason, oldest first, except the newest
-/// `kept` ones. Returns true if there may be more.
-pub(crate) fn fail_pending(
-    c: &mut AnyConnection,
-    webhook: &str,
-    reason: &str,
-    kept: i64,
-) -> Result<bool, Error> {
-    let now = shared_now(c)?;
+/// Returns the bodies of events that are stored once for all webhooks.
+pub(crate) fn bodies(c: &mut AnyConnection, ids: &[Id]) -> Result<HashMap<Id, Json>, Error> {
+    let rows = m::webhook_messages.filter(m::id.eq_any(ids)).select((m::id, m::body));
+    Ok(rows.load::<(Id, Json)>(c)?.into_iter().collect())
+}
+
+/// Makes up to [`BATCH_SIZE`] pending deliveries of a webhook fail, oldest first. Returns true if there may be more.
+pub(crate) fn fail_pending(c: &mut AnyConnection, webhook: &str) -> Result<bool, Error> {
     let pending = d::webhook_deliveries.filter(d::webhook_id.eq(webhook)).filter(d::due_at.is_not_null());
-    let limit = if kept == 0 {
-        BATCH_SIZE
-    } else {
-        (pending.count().get_result::<i64>(c)? - kept).clamp(0, BATCH_SIZE)
-    };
-    let ids: Vec<Id> = pending.order(d::due_at).limit(limit).select(d::id).load(c)?;
-    if ids.is_empty() {
-        return Ok(false);
-    }
+    let ids: Vec<Id> = pending.order(d::due_at).limit(BATCH_SIZE).select(d::id).load(c)?;
     let is_full = ids.len() >= usize::try_from(BATCH_SIZE).unwrap_or_default();
+    fail(c, webhook, &ids)?;
+    Ok(is_full)
+}
+
+/// Makes these pending deliveries of a webhook fail. What their last attempts had stays.
+pub(super) fn fail(c: &mut AnyConnection, webhook: &str, ids: &[Id]) -> Result<(), Error> {
+    if ids.is_empty() {
+        return Ok(());
+    }
     let changes = (
         d::status.eq(Status::Failed.into_str()),
         d::due_at.eq(None::<Timestamp>),
-        d::claimed_until.eq(None::<Timestamp>),
-        d::pending_since.eq(now),
-        d::last_error.eq(reason),
+        d::claimed_until.eq(unclaimed()),
+        d::pending_since.eq(shared_now(c)?),
     );
     let rows = d::webhook_deliveries.filter(d::webhook_id.eq(webhook)).filter(d::id.eq_any(ids));
     diesel::update(rows).set(changes).execute(c)?;
-    Ok(is_full)
+    Ok(())
 }
 
 /// Deletes up to [`BATCH_SIZE`] deliveries of a webhook. Returns true if there may be more.
@@ -115,22 +130,60 @@ pub(crate) fn delete(c: &mut AnyConnection, webhook: &str) -> Result<bool, Error
         return Ok(false);
     }
     let is_full = ids.len() >= usize::try_from(BATCH_SIZE).unwrap_or_default();
-    let rows = d::webhook_deliveries.filter(d::webhook_id.eq(webhook)).filter(d::id.eq_any(ids));
-    diesel::delete(rows).execute(c)?;
+    delete_rows(c, webhook, &ids)?;
+    delete_unused(c, &ids)?;
     Ok(is_full)
 }
 
-#[derive(QueryableByName)]
-struct Crowded {
-    #[diesel(sql_type = Text)]
-    webhook_id: String,
+/// Deletes these deliveries of a webhook. [`delete_unused`] deletes their messages.
+pub(super) fn delete_rows(c: &mut AnyConnection, webhook: &str, ids: &[Id]) -> Result<(), Error> {
+    let rows = d::webhook_deliveries.filter(d::webhook_id.eq(webhook)).filter(d::id.eq_any(ids));
+    diesel::delete(rows).execute(c)?;
+    Ok(())
 }
 
-/// Returns the webhooks with more than `max` pending deliveries.
-pub(crate) fn crowded(c: &mut AnyConnection, max: i64) -> Result<Vec<String>, Error> {
-    let query = "SELECT webhook_id FROM webhook_deliveries WHERE due_at IS NOT NULL \
-                 GROUP BY webhook_id HAVING count(*) > $1";
-    let found: Vec<Crowded> =
-        database::dispatch!(c, c => diesel::sql_query(query).bind::<BigInt, _>(max).load(c))?;
-    Ok(found.into_iter().map(|row| row.webhook_id).collect())
+/// Deletes those of the messages that have no deliveries any more.
+pub(super) fn delete_unused(c: &mut AnyConnection, ids: &[Id]) -> Result<(), Error> {
+    let used = d::webhook_deliveries.filter(d::id.eq_any(ids)).select(d::id).distinct();
+    let used: HashSet<Id> = used.load::<Id>(c)?.into_iter().collect();
+    delete_messages(c, ids.iter().filter(|id| !used.contains(id)).copied().collect())
+}
+
+fn delete_messages(c: &mut AnyConnection, ids: Vec<Id>) -> Result<(), Error> {
+    if !ids.is_empty() {
+        diesel::delete(u::webhook_message_users.filter(u::message_id.eq_any(&ids))).execute(c)?;
+        diesel::delete(m::webhook_messages.filter(m::id.eq_any(ids))).execute(c)?;
+    }
+    Ok(())
+}
+
+/// Returns an id before those that are created from this time on.
+pub(crate) fn first_id_at(at: Timestamp) -> Id {
+    let millis = at.millis().max(0);
+    let text = format!("{:08x}-{:04x}-7000-8000-000000000000", millis >> 16, millis & 0xffff);
+    Id::parse(&text).unwrap_or(Id::NIL)
+}
+
+/// Deletes those of the next [`BATCH_SIZE`] messages after this one that no delivery needs: one that is pending, was
+/// delivered in the last 7 days or failed in the last 30. Returns the last one that was looked at; `None` at the end.
+pub(crate) fn prune_messages(c: &mut AnyConnection, after: Id) -> Result<Option<Id>, Error> {
+    let now = shared_now(c)?;
+    let (of_delivered, of_failed) = (now.plus(-DELIVERED_RETENTION), now.plus(-FAILED_RETENTION));
+    let next = m::webhook_messages.filter(m::id.gt(after).and(m::id.lt(first_id_at(of_delivered)))).order(m::id).limit(BATCH_SIZE);
+    let ids: Vec<Id> = next.select(m::id).load(c)?;
+    let Some(last) = ids.last().copied() else { return Ok(None) };
+    let is_settled_after = |status: Status, at| d::status.eq(status.into_str()).and(d::pending_since.gt(at));
+    let needed = d::webhook_deliveries.filter(d::id.eq_any(&ids)).filter(
+        d::due_at
+            .is_not_null()
+            .or(is_settled_after(Status::Delivered, of_delivered))
+            .or(is_settled_after(Status::Failed, of_failed)),
+    );
+    let needed: HashSet<Id> = needed.select(d::id).distinct().load::<Id>(c)?.into_iter().collect();
+    let expired: Vec<Id> = ids.into_iter().filter(|id| !needed.contains(id)).collect();
+    if !expired.is_empty() {
+        diesel::update(d::webhook_deliveries.filter(d::id.eq_any(&expired))).set(d::bytes.eq(0)).execute(c)?;
+    }
+    delete_messages(c, expired)?;
+    Ok(Some(last))
 }

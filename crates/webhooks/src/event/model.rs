@@ -3,6 +3,8 @@
 use database::{Id, Json, Timestamp};
 use serde_json::json;
 
+use crate::outbox::unclaimed;
+
 /// The event of a test.
 pub(crate) const TEST_EVENT: &str = "webhook.test";
 
@@ -11,10 +13,17 @@ pub(crate) const TEST_EVENT: &str = "webhook.test";
 pub struct Subject<'a> {
     /// Ids of organisations. An empty text is none.
     pub organisations: [&'a str; 2],
+    /// The organisation whose act caused the event; without one, the user. Causes take turns in the deliveries to a
+    /// webhook.
+    pub cause: &'a str,
+    /// The id of the resource.
+    pub id: Id,
     /// The resource after the change, as JSON.
     pub document: &'a Json,
-    /// Further members of `data`, which come before the resource: names and texts.
-    pub details: &'a [(&'static str, &'a str)],
+    /// Further members of `data`, which come before the resource: JSON, with a comma after each member.
+    pub details: &'a str,
+    /// The users whose saved searches the event is about, each once.
+    pub users: &'a [&'a str],
 }
 
 /// An event to report.
@@ -37,6 +46,10 @@ pub(super) struct NewMessage<'a> {
     pub(super) head: String,
     /// The name as it stands in the column `events`.
     pub(super) quoted_name: String,
+    /// The length of the body.
+    pub(super) bytes: i64,
+    /// The `claimed_until` of the deliveries.
+    pub(super) unclaimed: Timestamp,
 }
 
 impl<'a> NewMessage<'a> {
@@ -47,18 +60,31 @@ impl<'a> NewMessage<'a> {
     pub(super) fn new(event: Event<'a>) -> Self {
         let (id, at) = (Id::new(), Timestamp::now());
         let Event { name, member, subject } = event;
-        let detail = |(name, text): &(&str, &str)| format!("\"{name}\":{},", json!(text));
-        let details: String = subject.details.iter().map(detail).collect();
+        let details = subject.details;
         let head = format!(
             "{{\"id\":\"{id}\",\"type\":\"{name}\",\"timestamp\":\"{at}\",\"data\":{{{details}\"{member}\":"
         );
-        Self { id, at, event, head, quoted_name: format!("\"{name}\"") }
+        let bytes = head.len() + subject.document.0.len() + Self::TAIL.len();
+        Self {
+            id,
+            at,
+            event,
+            head,
+            quoted_name: format!("\"{name}\""),
+            bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
+            unclaimed: unclaimed(),
+        }
     }
 
     /// Returns the body of the deliveries.
     pub(super) fn body(&self) -> Json {
         Json(format!("{}{}{}", self.head, self.event.subject.document.0, Self::TAIL))
     }
+}
+
+/// Returns what the column `body` of a delivery has whose body is a row of its own.
+pub(crate) fn stored_elsewhere() -> Json {
+    Json("null".to_owned())
 }
 
 /// Returns the body of a delivery with this data.
@@ -70,28 +96,32 @@ pub(crate) fn message(id: Id, name: &str, at: Timestamp, data: &serde_json::Valu
 mod tests {
     use super::*;
 
+    fn subject<'a>(document: &'a Json, details: &'a str) -> Subject<'a> {
+        Subject { organisations: ["grain", ""], cause: "farm", id: Id::NIL, document, details, users: &[] }
+    }
+
     #[test]
     fn the_body_is_the_message_with_the_document_unchanged() {
         let document = Json(r#"{"weight":29.40}"#.to_owned());
-        let subject = Subject { organisations: ["grain", ""], document: &document, details: &[] };
+        let subject = subject(&document, "");
         let new = NewMessage::new(Event { name: "load.created", member: "load", subject });
         let body = new.body().0;
         assert!(body.ends_with(r#""data":{"load":{"weight":29.40}}}"#), "{body}");
+        assert_eq!(usize::try_from(new.bytes).unwrap(), body.len());
         let parsed: serde_json::Value = serde_json::from_str(&body).unwrap();
         let whole = message(new.id, "load.created", new.at, &json!({"load": {"weight": 29.4}}));
         assert_eq!(parsed, serde_json::from_str::<serde_json::Value>(&whole.0).unwrap());
     }
 
     #[test]
-    fn details_come_before_the_document_as_json_texts() {
+    fn details_come_before_the_document() {
         let document = Json(r#"{"price":1.50}"#.to_owned());
-        let details = [("userId", "o'neil"), ("name", "\"A\"\\\n\u{1f404}")];
-        let subject = Subject { organisations: ["farm", ""], document: &document, details: &details };
+        let subject = subject(&document, r#""userId":"o'neil","#);
         let new = NewMessage::new(Event { name: "listing.matched", member: "listing", subject });
         let body = new.body().0;
         assert!(body.ends_with(r#","listing":{"price":1.50}}}"#), "{body}");
         let parsed: serde_json::Value = serde_json::from_str(&body).unwrap();
-        let data = json!({"userId": details[0].1, "name": details[1].1, "listing": {"price": 1.5}});
+        let data = json!({"userId": "o'neil", "listing": {"price": 1.5}});
         assert_eq!(parsed["data"], data);
     }
 }

@@ -1,25 +1,27 @@
-//! The statements that store deliveries. Which webhooks get an event is read by the same statement, so that no copy of
+//! The statements that store messages and deliveries. Which webhooks get an event is read by the same statement, so that no copy of
 //! them can be stale.
 
 use std::collections::BTreeSet;
 
 use common::Error;
-use database::{AnyConnection, Id, IdSql, Timestamp, TimestampSql};
+use database::{AnyConnection, Id, IdSql, Json, Timestamp, TimestampSql};
 use diesel::backend::Backend;
-use diesel::dsl::exists;
+use diesel::dsl::{Eq, exists};
 use diesel::pg::{Pg, PgConnection};
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::serialize::ToSql;
-use diesel::sql_types::{HasSqlType, Text};
+use diesel::sql_types::{BigInt, HasSqlType, Text};
 use diesel::sqlite::{Sqlite, SqliteConnection};
 
-use super::model::{Event, NewMessage, Subject};
+use super::model::{Event, NewMessage, Subject, stored_elsewhere};
 use crate::outbox::Status;
 use crate::schema::webhook_deliveries::{self, dsl as d};
+use crate::schema::webhook_message_users::{self, dsl as u};
+use crate::schema::webhook_messages::{self, dsl as m};
 use crate::schema::webhooks::dsl as w;
 
-/// Stores a delivery of the event for each webhook that subscribed to it. Returns their number.
+/// Stores the message of the event, and a delivery for each webhook that subscribed to it. Returns their number.
 ///
 /// # Errors
 /// If the database fails.
@@ -28,8 +30,21 @@ pub fn emit(c: &mut AnyConnection, event: Event<'_>) -> Result<usize, Error> {
     if looks_first && !has_webhook(c, &event.subject)? {
         return Ok(0);
     }
-    let insert = InsertDeliveries { message: NewMessage::new(event), document: Document::Bound };
-    Ok(database::dispatch!(c, c => insert.execute(c))?)
+    let message = NewMessage::new(event);
+    let insert = InsertDeliveries { message: &message };
+    let count = database::dispatch!(c, c => insert.execute(c))?;
+    if count > 0 {
+        diesel::insert_into(m::webhook_messages).values(message_row(&message)).execute(c)?;
+    }
+    Ok(count)
+}
+
+/// A row of the messages.
+type MessageRow =
+    (Eq<m::id, Id>, Eq<m::subject_id, Id>, Eq<m::body, Json>);
+
+fn message_row(message: &NewMessage<'_>) -> MessageRow {
+    (m::id.eq(message.id), m::subject_id.eq(message.event.subject.id), m::body.eq(message.body()))
 }
 
 /// Returns true if one of the organisations has a webhook.
@@ -69,9 +84,10 @@ pub fn emit_many(
         return Ok(0);
     }
     let now = database::shared_now(c)?;
-    let mut rows = Vec::new();
+    let (mut rows, mut messages, mut users) = (Vec::new(), Vec::new(), Vec::new());
     for subject in subjects {
         let message = NewMessage::new(Event { name, member, subject: *subject });
+        let count = rows.len();
         let of_subject = subscribed
             .iter()
             .filter(|(organisation, ..)| subject.organisations.contains(&organisation.as_str()));
@@ -85,45 +101,74 @@ pub fn emit_many(
                 d::created_at.eq(message.at),
                 d::pending_since.eq(now),
                 d::due_at.eq(now),
-                d::body.eq(message.body()),
+                d::claimed_until.eq(message.unclaimed),
+                d::body.eq(stored_elsewhere()),
+                d::cause_id.eq(subject.cause),
+                d::bytes.eq(message.bytes),
             ));
+        }
+        if rows.len() > count {
+            messages.push(message_row(&message));
+            users.extend(subject.users.iter().map(|user| (u::message_id.eq(message.id), u::user_id.eq(*user))));
         }
     }
     let count = rows.len();
     match c {
         AnyConnection::Postgres(c) => {
             diesel::copy_from(webhook_deliveries::table).from_insertable(rows).execute(c)?;
+            diesel::copy_from(webhook_messages::table).from_insertable(messages).execute(c)?;
+            if !users.is_empty() {
+                diesel::copy_from(webhook_message_users::table).from_insertable(users).execute(c)?;
+            }
         }
         AnyConnection::Sqlite(c) => {
             for row in rows {
                 diesel::insert_into(webhook_deliveries::table).values(row).execute(c)?;
+            }
+            for row in messages {
+                diesel::insert_into(webhook_messages::table).values(row).execute(c)?;
+            }
+            for row in users {
+                diesel::insert_into(webhook_message_users::table).values(row).execute(c)?;
             }
         }
     }
     Ok(count)
 }
 
-/// A statement that changes a table and stores the deliveries of the event that reports the change: one round trip on
-/// PostgreSQL. `change` is an INSERT or UPDATE without RETURNING of one row, whose column `document` is the resource.
+/// A statement that changes a table and stores the message and the deliveries of the event that reports the change: one
+/// round trip on PostgreSQL. `change` is an INSERT or UPDATE without RETURNING of one row, whose column `document` is
+/// the resource. Its result is 1 if there are deliveries, otherwise 0.
 pub struct WithDeliveries<'a, S> {
     change: S,
-    deliveries: InsertDeliveries<'a>,
+    message: NewMessage<'a>,
 }
 
 impl<'a, S> WithDeliveries<'a, S> {
     /// Adds the deliveries of an event to a change.
     pub fn new(change: S, event: Event<'a>) -> Self {
-        let deliveries = InsertDeliveries { message: NewMessage::new(event), document: Document::Returned };
-        Self { change, deliveries }
+        Self { change, message: NewMessage::new(event) }
     }
 }
 
 impl<S: QueryFragment<Pg>> QueryFragment<Pg> for WithDeliveries<'_, S> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        let NewMessage { id, event, head, .. } = &self.message;
         out.push_sql("WITH stored AS (");
         self.change.walk_ast(out.reborrow())?;
-        out.push_sql(" RETURNING document) ");
-        self.deliveries.walk_ast(out)
+        out.push_sql(" RETURNING document), deliveries AS (");
+        push_deliveries(&self.message, &mut out)?;
+        out.push_sql(" RETURNING 1) INSERT INTO webhook_messages (id, subject_id, body) SELECT ");
+        out.push_bind_param::<IdSql, _>(id)?;
+        out.push_sql(", ");
+        out.push_bind_param::<IdSql, _>(&event.subject.id)?;
+        out.push_sql(", CAST(");
+        out.push_bind_param::<Text, String>(head)?;
+        // The change has the document as a parameter already.
+        out.push_sql(" || stored.document::text || '");
+        out.push_sql(NewMessage::TAIL);
+        out.push_sql("' AS JSON) FROM stored WHERE EXISTS (SELECT 1 FROM deliveries)");
+        Ok(())
     }
 }
 
@@ -134,40 +179,26 @@ impl<S: QueryId> QueryId for WithDeliveries<'_, S> {
 
 impl<S> RunQueryDsl<PgConnection> for WithDeliveries<'_, S> {}
 
-/// Where the statement takes the resource from.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Document {
-    /// A parameter.
-    Bound,
-    /// The change that [`WithDeliveries`] makes, which has the document as a parameter already.
-    Returned,
-}
-
-/// Inserts a delivery for each subscribed webhook. The body is put together only if there is one.
+/// Inserts a delivery for each subscribed webhook.
 struct InsertDeliveries<'a> {
-    message: NewMessage<'a>,
-    document: Document,
+    message: &'a NewMessage<'a>,
 }
 
 /// The SQL that differs between the databases.
 trait Dialect {
     /// The function that returns the position of a text in another, or 0.
     const POSITION: &'static str;
-    /// The type of JSON columns.
-    const JSON: &'static str;
     /// The time of the shared clock; `None`: that of this process.
     const NOW: Option<&'static str>;
 }
 
 impl Dialect for Pg {
     const POSITION: &'static str = "strpos";
-    const JSON: &'static str = "JSON";
     const NOW: Option<&'static str> = Some("date_trunc('milliseconds', clock_timestamp())");
 }
 
 impl Dialect for Sqlite {
     const POSITION: &'static str = "instr";
-    const JSON: &'static str = "TEXT";
     const NOW: Option<&'static str> = None;
 }
 
@@ -178,56 +209,59 @@ where
     Timestamp: ToSql<TimestampSql, DB>,
     str: ToSql<Text, DB>,
     String: ToSql<Text, DB>,
+    i64: ToSql<BigInt, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let NewMessage { id, at, event, head, quoted_name } = &self.message;
-        out.push_sql(
-            "INSERT INTO webhook_deliveries \
-             (id, webhook_id, event, status, attempts, created_at, pending_since, due_at, body) SELECT ",
-        );
-        out.push_bind_param::<IdSql, _>(id)?;
-        out.push_sql(", webhooks.id, ");
-        out.push_bind_param::<Text, str>(event.name)?;
-        out.push_sql(", 'pending', 0, ");
-        out.push_bind_param::<TimestampSql, _>(at)?;
-        for _ in ["pending_since", "due_at"] {
-            out.push_sql(", ");
-            match DB::NOW {
-                Some(now) => out.push_sql(now),
-                None => out.push_bind_param::<TimestampSql, _>(at)?,
-            }
-        }
-        out.push_sql(", CAST(");
-        out.push_bind_param::<Text, String>(head)?;
-        out.push_sql(" || ");
-        match self.document {
-            Document::Bound => out.push_bind_param::<Text, String>(&event.subject.document.0)?,
-            Document::Returned => out.push_sql("stored.document::text"),
-        }
-        out.push_sql(" || '");
-        out.push_sql(NewMessage::TAIL);
-        out.push_sql("' AS ");
-        out.push_sql(DB::JSON);
-        out.push_sql(") FROM webhooks");
-        if self.document == Document::Returned {
-            out.push_sql(", stored");
-        }
-        out.push_sql(" WHERE organisation_id IN (");
-        out.push_bind_param::<Text, str>(event.subject.organisations[0])?;
-        out.push_sql(", ");
-        out.push_bind_param::<Text, str>(event.subject.organisations[1])?;
-        out.push_sql(") AND webhooks.status = 'active' AND ");
-        out.push_sql(DB::POSITION);
-        out.push_sql("(events, ");
-        out.push_bind_param::<Text, String>(quoted_name)?;
-        out.push_sql(") > 0");
-        Ok(())
+        push_deliveries(self.message, &mut out)
     }
+}
+
+fn push_deliveries<'b, DB>(message: &'b NewMessage<'_>, out: &mut AstPass<'_, 'b, DB>) -> QueryResult<()>
+where
+    DB: Backend + Dialect + HasSqlType<IdSql> + HasSqlType<TimestampSql>,
+    Id: ToSql<IdSql, DB>,
+    Timestamp: ToSql<TimestampSql, DB>,
+    str: ToSql<Text, DB>,
+    String: ToSql<Text, DB>,
+    i64: ToSql<BigInt, DB>,
+{
+    let NewMessage { id, at, event, quoted_name, unclaimed, bytes, .. } = message;
+    out.push_sql(
+        "INSERT INTO webhook_deliveries (id, webhook_id, event, status, attempts, created_at, pending_since, due_at, \
+         claimed_until, cause_id, bytes, body) SELECT ",
+    );
+    out.push_bind_param::<IdSql, _>(id)?;
+    out.push_sql(", webhooks.id, ");
+    out.push_bind_param::<Text, str>(event.name)?;
+    out.push_sql(", 'pending', 0, ");
+    out.push_bind_param::<TimestampSql, _>(at)?;
+    for _ in ["pending_since", "due_at"] {
+        out.push_sql(", ");
+        match DB::NOW {
+            Some(now) => out.push_sql(now),
+            None => out.push_bind_param::<TimestampSql, _>(at)?,
+        }
+    }
+    out.push_sql(", ");
+    out.push_bind_param::<TimestampSql, _>(unclaimed)?;
+    out.push_sql(", ");
+    out.push_bind_param::<Text, str>(event.subject.cause)?;
+    out.push_sql(", ");
+    out.push_bind_param::<BigInt, _>(bytes)?;
+    out.push_sql(", 'null' FROM webhooks WHERE organisation_id IN (");
+    out.push_bind_param::<Text, str>(event.subject.organisations[0])?;
+    out.push_sql(", ");
+    out.push_bind_param::<Text, str>(event.subject.organisations[1])?;
+    out.push_sql(") AND webhooks.status = 'active' AND ");
+    out.push_sql(DB::POSITION);
+    out.push_sql("(events, ");
+    out.push_bind_param::<Text, String>(quoted_name)?;
+    out.push_sql(") > 0");
+    Ok(())
 }
 
 impl QueryId for InsertDeliveries<'_> {
     type QueryId = InsertDeliveries<'static>;
-    // The text depends on a value only in `WithDeliveries`, whose id differs.
     const HAS_STATIC_QUERY_ID: bool = true;
 }
 

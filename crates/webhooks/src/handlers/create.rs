@@ -8,7 +8,7 @@ use database::{AnyConnection, Id};
 
 use crate::Webhooks;
 use crate::sending::generate_secret;
-use crate::webhook::{NewWebhook, Webhook, WebhookForm, parse_events, store, validate_form};
+use crate::webhook::{NewWebhook, Webhook, WebhookForm, parse_events, parsed_url, store, validate_form};
 
 /// Create a webhook
 ///
@@ -30,7 +30,7 @@ pub(super) async fn create(
     let new = NewWebhook {
         id: Id::new(),
         organisation_id: organisation.id.clone(),
-        url: form.url,
+        url: parsed_url(&form.url),
         events: parse_events(&form.events),
         description: form.description.map(|text| text.0).filter(|text| !text.is_empty()),
         secret: generate_secret().map_err(Error::Internal)?,

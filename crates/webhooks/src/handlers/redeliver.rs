@@ -16,7 +16,8 @@ use crate::webhook;
 
 /// Redeliver an event
 ///
-/// Delivers the event again with the same `webhook-id` and ten new attempts, whatever its status.
+/// Delivers the event again with the same `webhook-id` and ten new attempts, whatever its status. 409
+/// `body_expired` if its body is deleted: 7 days after delivery, 30 days after failure.
 #[utoipa::path(operation_id = "redeliver_webhook_delivery", tag = "webhooks", security(("bearer" = [])),
     params(("id" = String, Path, description = "The webhook's id", example = json!(examples::WEBHOOK)),
         ("deliveryId" = String, Path, description = "The id of the delivery", example = json!(examples::DELIVERY))),
@@ -35,7 +36,7 @@ pub(super) async fn redeliver(
     let effect = move |c: &mut AnyConnection| {
         webhook::store::check_managed(c, &caller, webhook)?;
         let delivery = delivery.ok_or(Error::NotFound)?;
-        let previous_status = store::status(c, webhook, delivery)?;
+        let previous_status = store::redeliverable(c, webhook, delivery)?;
         webhook::store::check_active(c, &caller, webhook)?;
         outbox::redeliver(c, &Receivers::OUTBOX, &webhook.to_string(), delivery)?;
         let message = format!("The event was {previous_status} and is delivered again.");

@@ -10,7 +10,7 @@ use common::{
 use crate::Webhooks;
 use crate::delivery;
 use crate::examples;
-use crate::webhook::{DISABLED_REASON, Webhook, WebhookPatch, parse_events, store, validate_patch};
+use crate::webhook::{Webhook, WebhookPatch, parse_events, parsed_url, store, validate_patch};
 
 /// Edit a webhook
 ///
@@ -41,7 +41,7 @@ pub(super) async fn update(
         let change = |webhook: &Webhook| apply(&requested, webhook);
         let (webhook, revision, is_disabled) = store::update(c, &caller, id, &condition, change)?;
         if is_disabled {
-            delivery::store::fail_pending(c, &webhook.id, DISABLED_REASON, 0)?;
+            delivery::store::fail_pending(c, &webhook.id)?;
         }
         Ok::<_, Error>(JsonResponse::json(&webhook)?.revision(revision))
     };
@@ -52,7 +52,7 @@ fn apply(patch: &MergePatch<WebhookPatch>, webhook: &Webhook) -> Webhook {
     let WebhookPatch { url, events, description, status } = &patch.members;
     let description = description.as_ref().map(|text| text.0.clone()).filter(|text| !text.is_empty());
     Webhook {
-        url: url.clone().unwrap_or_else(|| webhook.url.clone()),
+        url: url.as_deref().map_or_else(|| webhook.url.clone(), parsed_url),
         events: events.as_deref().map_or_else(|| webhook.events.clone(), parse_events),
         description: patch.merge("description", description, webhook.description.clone()),
         status: status.unwrap_or(webhook.status),

@@ -16,5 +16,6 @@ mod store;
 pub use channel::Channel;
 pub use dispatch::{DeliveryOptions, Dispatcher};
 pub use metrics::OutboxMetrics;
+pub(crate) use model::unclaimed;
 pub use model::{Backlog, Claimed, Failure, Outbox, Outcome, Status};
 pub use store::redeliver;

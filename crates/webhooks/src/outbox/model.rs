@@ -1,11 +1,15 @@
 //! Messages of an outbox, and the outcomes of their delivery.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
-use database::{Id, Json, Timestamp};
+use common::Error;
+use database::{AnyConnection, Id, Json, Timestamp};
 use serde::Serialize;
 use strum::{IntoStaticStr, VariantNames};
 use utoipa::ToSchema;
+
+use crate::sending::SendError;
 
 /// The table of an outbox. It has the columns `id`, `event`, `status`, `attempts`, `pending_since`, `due_at`,
 /// `claimed_until`, `delivered_at`, `last_error` and `body`, and is indexed by `due_at`, by `pending_since` and by the
@@ -30,8 +34,26 @@ pub struct Outbox {
     pub owner: &'static str,
     /// The SQL expression of the number of slots that a group may hold.
     pub max_slots: &'static str,
+    /// The text column whose values take turns within a group, if messages of a group have several causes.
+    pub cause: Option<&'static str>,
+    /// Returns the bodies that are not in the table, where it has `null`. [`unclaimed`] is the `claimed_until` of all
+    /// messages of such an outbox.
+    pub bodies: Option<fn(&mut AnyConnection, &[Id]) -> Result<HashMap<Id, Json>, Error>>,
     /// SQL that is added to the changes of a redelivery, beginning with a comma.
     pub on_redelivery: &'static str,
+}
+
+/// Returns the `claimed_until` of a message that no replica claims, in an outbox whose bodies are in another table: a
+/// time that never comes. Replicas of the release 1.1, which know no other table, leave such messages alone.
+pub(crate) fn unclaimed() -> Timestamp {
+    Timestamp::from_millis(253_402_214_400_000).unwrap_or_else(Timestamp::now)
+}
+
+impl Outbox {
+    /// Returns the `claimed_until` of a message that no replica claims.
+    pub(crate) fn unclaimed(&self) -> Option<Timestamp> {
+        self.bodies.map(|_| unclaimed())
+    }
 }
 
 /// The delivery status of a message.
@@ -72,17 +94,30 @@ pub struct Claimed {
     pub attempts: i32,
     /// End of the lease. Identifies the claim.
     pub until: Timestamp,
-    /// The body to deliver.
+    /// The body to deliver; empty if it was deleted.
     pub body: Json,
+    /// The cause of the message, an empty text in an outbox without causes.
+    pub cause: String,
 }
 
 /// Why an attempt failed.
 #[derive(Clone, Debug)]
 pub enum Failure {
     /// A later attempt may succeed.
-    Retry(String),
-    /// No attempt can succeed.
+    Retry {
+        /// Why the attempt failed.
+        reason: String,
+        /// The pause that the receiver asks for.
+        after: Option<Duration>,
+    },
+    /// No attempt can succeed. Without a reason nothing was attempted.
     Final(String),
+}
+
+impl From<SendError> for Failure {
+    fn from(error: SendError) -> Self {
+        Self::Retry { reason: error.reason(), after: error.retry_after() }
+    }
 }
 
 /// The outcome of a delivery attempt.
@@ -97,7 +132,7 @@ pub enum Outcome {
         /// Why the attempt failed.
         reason: String,
     },
-    /// The last attempt failed with this reason.
+    /// The last attempt failed with this reason. It is empty if nothing was attempted.
     Failed(String),
 }
 

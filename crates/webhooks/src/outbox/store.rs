@@ -9,7 +9,7 @@ use database::{AnyConnection, Id, IdSql, Timestamp, TimestampSql, shared_now};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 
-use super::model::{Backlog, Claimed, Outbox, Outcome, Status};
+use super::model::{Backlog, Claimed, Outbox, Outcome, Status, unclaimed};
 
 #[derive(QueryableByName)]
 struct DueAt {
@@ -50,12 +50,15 @@ pub fn redeliver(c: &mut AnyConnection, outbox: &Outbox, group: &str, id: Id) ->
 pub(super) fn next_due_in(c: &mut AnyConnection, outbox: &Outbox) -> Result<Option<Duration>, Error> {
     let now = shared_now(c)?;
     let query = format!(
-        "SELECT due_at FROM {} WHERE due_at IS NOT NULL AND (claimed_until IS NULL OR claimed_until <= $1) \
+        "SELECT due_at FROM {} WHERE due_at IS NOT NULL AND (claimed_until IS NULL OR claimed_until <= $1 OR claimed_until >= $2) \
          ORDER BY due_at LIMIT 1",
         outbox.table
     );
     let next: Vec<DueAt> =
-        database::dispatch!(c, c => diesel::sql_query(query).bind::<TimestampSql, _>(now).load(c))?;
+        database::dispatch!(c, c => diesel::sql_query(query)
+        .bind::<TimestampSql, _>(now)
+        .bind::<TimestampSql, _>(unclaimed())
+        .load(c))?;
     Ok(next.first().map(|next| now.until(next.due_at)))
 }
 
@@ -87,12 +90,14 @@ pub(super) fn record(
         Outcome::Retry { backoff, reason } => {
             (Status::Pending, Some(now.after(*backoff)), None, Some(reason.as_str()))
         }
-        Outcome::Failed(reason) => (Status::Failed, None, None, Some(reason.as_str())),
+        Outcome::Failed(reason) => {
+            (Status::Failed, None, None, Some(reason.as_str()).filter(|reason| !reason.is_empty()))
+        }
     };
     let retained_since = due_at.is_none().then_some(now);
     let Outbox { table, group, .. } = outbox;
     let query = format!(
-        "UPDATE {table} SET status = $1, due_at = $2, claimed_until = NULL, delivered_at = $3, last_error = $4, \
+        "UPDATE {table} SET status = $1, due_at = $2, claimed_until = $10, delivered_at = $3, last_error = $4, \
          pending_since = COALESCE($5, pending_since) \
          WHERE {group} = $6 AND id = $7 AND attempts = $8 AND claimed_until = $9"
     );
@@ -106,18 +111,20 @@ pub(super) fn record(
         .bind::<IdSql, _>(claimed.id)
         .bind::<Integer, _>(claimed.attempts)
         .bind::<TimestampSql, _>(claimed.until)
+        .bind::<Nullable<TimestampSql>, _>(outbox.unclaimed())
         .execute(c))?;
     if updated == 1 {
         return Ok(true);
     }
     // A redelivered message still has this claim. It ends, so that the message can be claimed at once.
     let query = format!(
-        "UPDATE {table} SET claimed_until = NULL WHERE {group} = $1 AND id = $2 AND claimed_until = $3"
+        "UPDATE {table} SET claimed_until = $4 WHERE {group} = $1 AND id = $2 AND claimed_until = $3"
     );
     database::dispatch!(c, c => diesel::sql_query(query)
         .bind::<Text, _>(&claimed.group)
         .bind::<IdSql, _>(claimed.id)
         .bind::<TimestampSql, _>(claimed.until)
+        .bind::<Nullable<TimestampSql>, _>(outbox.unclaimed())
         .execute(c))?;
     Ok(false)
 }

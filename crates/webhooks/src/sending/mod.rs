@@ -5,6 +5,6 @@ mod sign;
 mod ssrf;
 mod url_rules;
 
-pub use sender::Sender;
+pub use sender::{SendError, Sender};
 pub use sign::{SigningKeys, generate_secret};
 pub use url_rules::{InvalidUrl, check_url};

@@ -1,79 +1,315 @@
-//! The HTTP client of deliveries.
+//! The HTTP client that posts messages to receivers. Each attempt has a connection of its own, which ends with it: at
+//! the timeout, or when the receiver sends too many heads.
 
-use std::error::Error as _;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
 use std::time::Duration;
 
+use actix_web::web::Bytes;
 use anyhow::Context;
+use chrono::DateTime;
 use common::traces;
 use database::{Id, Timestamp};
-use reqwest::StatusCode;
-use url::Url;
+use http::header::{CONNECTION, CONTENT_TYPE, HOST, RETRY_AFTER, USER_AGENT};
+use http::{HeaderMap, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body, Incoming};
+use hyper::client::conn::http1;
+use hyper::ext::on_informational;
+use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use rustls_platform_verifier::BuilderVerifierExt;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use url::{Host, Url};
 
 use super::sign::SigningKeys;
-use super::ssrf::PublicResolver;
+use super::ssrf::is_public;
 
-/// Longest response body, in bytes, that is read, so that the connection can be used again. A longer one closes it.
+/// The most bytes of heads of an attempt.
+const MAX_HEAD_BYTES: usize = 64 << 10;
+/// The most informational answers (1xx) of an attempt.
+const MAX_INFORMATIONAL: usize = 10;
+/// Longest response body, in bytes, that is read, so that the receiver can write it. A longer one closes the connection.
 const MAX_BODY_BYTES: u64 = 16 << 10;
 /// Time within which the response body must arrive. Otherwise the connection is closed.
 const BODY_TIMEOUT: Duration = Duration::from_millis(500);
+/// The longest pause that a receiver can ask for.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(8 * 3600);
+
+/// Why a receiver did not acknowledge a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendError {
+    /// The name has no address that may be reached.
+    Name,
+    /// No connection, or it ended early.
+    Connection,
+    /// TLS failed, for example because of the certificate.
+    Tls,
+    /// No answer within the timeout.
+    Timeout,
+    /// No valid HTTP, more than 64 KiB of heads, or more than 10 informational answers.
+    Protocol,
+    /// Another status than 2xx, and the pause that the receiver asks for.
+    Status(StatusCode, Option<Duration>),
+}
+
+impl SendError {
+    /// Returns the text for the delivery log.
+    pub fn reason(self) -> String {
+        match self {
+            Self::Name => "name".into(),
+            Self::Connection => "connection".into(),
+            Self::Tls => "tls".into(),
+            Self::Timeout => "timeout".into(),
+            Self::Protocol => "protocol".into(),
+            Self::Status(status, _) => format!("status {}", status.as_u16()),
+        }
+    }
+
+    /// Returns the pause that the receiver asks for.
+    pub fn retry_after(self) -> Option<Duration> {
+        if let Self::Status(_, pause) = self { pause } else { None }
+    }
+}
+
+impl From<hyper::Error> for SendError {
+    fn from(error: hyper::Error) -> Self {
+        if error.is_parse() { Self::Protocol } else { Self::Connection }
+    }
+}
 
 /// Posts messages to receivers. It follows no redirects and uses no proxy.
 pub struct Sender {
-    http: reqwest::Client,
+    tls: TlsConnector,
+    timeout: Duration,
+    allow_private: bool,
 }
 
 impl Sender {
-    /// Creates a sender. `timeout` limits a whole exchange. Unless `allow_private` is true, names that have no public
-    /// address are not reached.
+    /// Creates a sender. `timeout` limits a whole exchange. Unless `allow_private` is true, only public addresses are
+    /// reached.
     ///
     /// # Errors
-    /// If the client cannot be built.
+    /// If the certificates of the system cannot be used.
     pub fn new(timeout: Duration, allow_private: bool) -> anyhow::Result<Self> {
-        let mut http = common::http::builder(timeout).no_proxy();
-        if !allow_private {
-            http = http.dns_resolver(PublicResolver);
-        }
-        Ok(Self { http: http.build().context("cannot create the HTTP client for webhooks")? })
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .and_then(BuilderVerifierExt::with_platform_verifier)
+            .context("cannot create the HTTP client for webhooks")?;
+        let tls = Arc::new(config.with_no_client_auth()).into();
+        Ok(Self { tls, timeout, allow_private })
     }
 
     /// Attempts one delivery of a message with this id and JSON body.
     ///
     /// # Errors
-    /// If the receiver did not acknowledge it. The text is the reason, up to 300 characters.
-    pub async fn post(&self, url: &Url, keys: &SigningKeys, id: Id, body: String) -> Result<(), String> {
+    /// If the receiver did not acknowledge it.
+    pub async fn post(&self, url: &Url, keys: &SigningKeys, id: Id, body: String) -> Result<(), SendError> {
         let (id, timestamp) = (id.to_string(), Timestamp::now().millis() / 1000);
-        let request = self
-            .http
-            .post(url.clone())
-            .header("content-type", "application/json")
+        let request = Request::post(&url[url::Position::BeforePath..url::Position::AfterQuery])
+            .header(HOST, &url[url::Position::BeforeHost..url::Position::AfterPort])
+            .header(CONTENT_TYPE, "application/json")
+            .header(USER_AGENT, concat!("drover/", env!("CARGO_PKG_VERSION")))
+            .header(CONNECTION, "close")
             .header("webhook-id", &id)
             .header("webhook-timestamp", timestamp)
-            .header("webhook-signature", keys.sign(&id, timestamp, &body));
+            .header("webhook-signature", keys.sign(&id, timestamp, &body))
+            .body(Full::new(Bytes::from(body)))
+            .map_err(|_| SendError::Protocol)?;
         let mut span = traces::http_client_span("POST", url);
-        let result = request.body(body).send().await;
-        traces::record_response(&mut span, result.as_ref().ok().map(reqwest::Response::status));
-        let response = result.map_err(reason)?;
-        let status = response.status();
-        if response.content_length().is_some_and(|length| length <= MAX_BODY_BYTES) {
-            let _ = tokio::time::timeout(BODY_TIMEOUT, response.bytes()).await;
+        let exchange = timeout(self.timeout, self.exchange(url, request));
+        let status = exchange.await.unwrap_or(Err(SendError::Timeout));
+        let answered = match status {
+            Ok(status) | Err(SendError::Status(status, _)) => Some(status),
+            Err(_) => None,
+        };
+        traces::record_response(&mut span, answered);
+        status.map(drop)
+    }
+
+    async fn exchange(&self, url: &Url, request: Request<Full<Bytes>>) -> Result<StatusCode, SendError> {
+        let addresses = self.resolve(url).await?;
+        let stream = TcpStream::connect(addresses.as_slice()).await.map_err(|_| SendError::Connection)?;
+        // A short message must not wait for the acknowledgement of the head.
+        let _ = stream.set_nodelay(true);
+        if url.scheme() == "http" {
+            return send(stream, request).await;
         }
-        if status.is_success() { Ok(()) } else { Err(rejection(status)) }
+        let name = match url.host() {
+            Some(Host::Domain(name)) => ServerName::try_from(name.to_owned()).map_err(|_| SendError::Name)?,
+            Some(Host::Ipv4(address)) => IpAddr::from(address).into(),
+            Some(Host::Ipv6(address)) => IpAddr::from(address).into(),
+            None => return Err(SendError::Name),
+        };
+        let stream = self.tls.connect(name, stream).await.map_err(|_| SendError::Tls)?;
+        send(stream, request).await
+    }
+
+    /// Returns the addresses of a host that may be reached. A name is resolved for each connection, so one whose address
+    /// changes after a check gains nothing.
+    async fn resolve(&self, url: &Url) -> Result<Vec<SocketAddr>, SendError> {
+        let port = url.port_or_known_default().unwrap_or(443);
+        let mut addresses: Vec<SocketAddr> = match url.host() {
+            Some(Host::Ipv4(address)) => vec![(address, port).into()],
+            Some(Host::Ipv6(address)) => vec![(address, port).into()],
+            Some(Host::Domain(name)) => {
+                tokio::net::lookup_host((name, port)).await.map_err(|_| SendError::Name)?.collect()
+            }
+            None => Vec::new(),
+        };
+        addresses.retain(|address| self.allow_private || is_public(address.ip()));
+        if addresses.is_empty() { Err(SendError::Name) } else { Ok(addresses) }
     }
 }
 
-fn rejection(status: StatusCode) -> String {
-    let redirect = if status.is_redirection() { " (redirects are not followed)" } else { "" };
-    format!("the receiver answered {}{redirect}", status.as_u16())
+/// Sends a request over a connection of its own, and reads the answer.
+async fn send<S>(stream: S, mut request: Request<Full<Bytes>>) -> Result<StatusCode, SendError>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let heads = Arc::new(InformationalHeads::default());
+    let counted = heads.clone();
+    on_informational(&mut request, move |answer| counted.add(answer.headers()));
+    let (mut sender, connection) =
+        http1::Builder::new().max_buf_size(MAX_HEAD_BYTES).handshake(TokioIo::new(stream)).await?;
+    // Ends the connection when it is dropped.
+    let mut tasks = JoinSet::new();
+    tasks.spawn(connection);
+    let response = tokio::select! {
+        biased;
+        () = heads.too_many.notified() => return Err(SendError::Protocol),
+        response = sender.send_request(request) => response?,
+    };
+    if heads.bytes.load(Ordering::Relaxed) + size(response.headers()) > MAX_HEAD_BYTES {
+        return Err(SendError::Protocol);
+    }
+    outcome(response).await
 }
 
-/// Returns the causes of an error without its URL, which may contain a password.
-fn reason(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut cause = error.source();
-    let mut reason = error.to_string();
-    while let Some(error) = cause {
-        reason = format!("{reason}: {error}");
-        cause = error.source();
+async fn outcome(response: Response<Incoming>) -> Result<StatusCode, SendError> {
+    let (status, pause) = (response.status(), retry_after(response.status(), response.headers()));
+    if response.body().size_hint().exact().is_some_and(|length| length <= MAX_BODY_BYTES) {
+        let _ = timeout(BODY_TIMEOUT, response.into_body().collect()).await;
     }
-    reason.chars().take(300).collect()
+    if status.is_success() { Ok(status) } else { Err(SendError::Status(status, pause)) }
+}
+
+/// Returns the pause that a receiver asks for with 429 and 503: seconds or a date, at most 8 hours.
+fn retry_after(status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
+    if ![StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&status) {
+        return None;
+    }
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let pause = if is_number {
+        text.parse().map_or(MAX_RETRY_AFTER, Duration::from_secs)
+    } else {
+        let at = DateTime::parse_from_rfc2822(text).ok()?.timestamp_millis();
+        let millis = at.saturating_sub(Timestamp::now().millis());
+        Duration::from_millis(u64::try_from(millis).unwrap_or_default())
+    };
+    Some(pause.min(MAX_RETRY_AFTER))
+}
+
+/// Returns about the number of bytes of a head.
+fn size(headers: &HeaderMap) -> usize {
+    headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum()
+}
+
+/// The informational answers of an attempt.
+#[derive(Default)]
+struct InformationalHeads {
+    count: AtomicUsize,
+    bytes: AtomicUsize,
+    /// Notified when there are too many.
+    too_many: Notify,
+}
+
+impl InformationalHeads {
+    fn add(&self, headers: &HeaderMap) {
+        let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        let size = size(headers);
+        let bytes = self.bytes.fetch_add(size, Ordering::Relaxed) + size;
+        if count > MAX_INFORMATIONAL || bytes > MAX_HEAD_BYTES {
+            self.too_many.notify_one();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{TimeDelta, Utc};
+    use http::HeaderValue;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn receivers_ask_for_a_pause_with_429_and_503() {
+        let date = |seconds| (Utc::now() + TimeDelta::seconds(seconds)).to_rfc2822().replace("+0000", "GMT");
+        for (status, value, expected) in [
+            (429, "6".to_owned(), Some(6..=6)),
+            (503, "0".into(), Some(0..=0)),
+            (429, "99999999999999999999".into(), Some(28_800..=28_800)),
+            (503, "86400".into(), Some(28_800..=28_800)),
+            (503, date(60), Some(58..=60)),
+            (503, date(-60), Some(0..=0)),
+            (429, "soon".into(), None),
+            (429, "-1".into(), None),
+            (500, "6".into(), None),
+        ] {
+            let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_str(&value).unwrap())]);
+            let pause = retry_after(StatusCode::from_u16(status).unwrap(), &headers);
+            let matches = match (&pause, &expected) {
+                (Some(pause), Some(range)) => range.contains(&pause.as_secs()),
+                (pause, range) => pause.is_none() && range.is_none(),
+            };
+            assert!(matches, "{status} {value}: {pause:?}");
+        }
+    }
+
+    /// Posts a message to a receiver that sends this text `count` times after the request.
+    async fn post_to(text: &'static str, count: usize) -> Result<(), SendError> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url: Url = format!("http://{}/hook", listener.local_addr().unwrap()).parse().unwrap();
+        let answer = async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.read_u8().await.unwrap();
+            for _ in 0..count {
+                if stream.write_all(text.as_bytes()).await.is_err() {
+                    return;
+                }
+            }
+            tokio::time::sleep(Duration::from_secs(5)).await;
+        };
+        let mut tasks = JoinSet::new();
+        tasks.spawn(answer);
+        let sender = Sender::new(Duration::from_secs(1), true).unwrap();
+        sender.post(&url, &SigningKeys::of([]), Id::new(), "{}".into()).await
+    }
+
+    #[test]
+    fn attempts_end_whatever_the_receiver_sends() {
+        testkit::block_on(async {
+            let informational = "HTTP/1.1 100 Continue\r\n\r\n";
+            let started = std::time::Instant::now();
+            assert_eq!(post_to(informational, usize::MAX).await, Err(SendError::Protocol));
+            assert!(started.elapsed() < Duration::from_millis(900), "{:?}", started.elapsed());
+            assert_eq!(post_to("x-header: a value of a header that does not end\r\n", 100_000).await, Err(SendError::Protocol));
+            assert_eq!(post_to("HTTP/1.1 204 No Content\r\n\r\n", 1).await, Ok(()));
+            assert_eq!(post_to("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n", 1).await, Ok(()));
+            assert_eq!(post_to(informational, 10).await, Err(SendError::Timeout));
+            assert_eq!(post_to("", 0).await, Err(SendError::Timeout));
+            assert_eq!(post_to("HTTP/1.1 500 Error\r\ncontent-length: 9999999\r\n\r\n", 1).await.unwrap_err().reason(), "status 500");
+        });
+    }
 }

@@ -1,10 +1,7 @@
 //! Protection against server-side request forgery: webhooks reach public addresses only, not this machine, its network
 //! or the metadata services of clouds.
 
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 /// IPv4 networks without public addresses: first address and prefix length.
 const PRIVATE_NETWORKS: [([u8; 4], u32); 15] = [
@@ -49,27 +46,6 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         // Teredo, benchmarks, ORCHID and documentation; 6to4; documentation.
         [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x2002, ..] | [0x3fff, 0..=0xfff, ..] => false,
         [first, ..] => first & 0xe000 == 0x2000,
-    }
-}
-
-/// Resolves names to public addresses only. The client resolves for each connection and connects to the result, so a
-/// name whose address changes after a check gains nothing.
-pub(super) struct PublicResolver;
-
-impl Resolve for PublicResolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        Box::pin(async move {
-            // The same error for names that do not exist: organisations read it, and must not learn the names of this
-            // network.
-            let addresses = tokio::net::lookup_host((name.as_str(), 0)).await.into_iter().flatten();
-            let public: Vec<_> = addresses.filter(|address| is_public(address.ip())).collect();
-            if public.is_empty() {
-                let message =
-                    "the name has no public address (service.webhook_allow_private allows private ones)";
-                return Err(io::Error::other(message).into());
-            }
-            Ok(Box::new(public.into_iter()) as Addrs)
-        })
     }
 }
 
@@ -135,13 +111,5 @@ mod tests {
         ] {
             assert!(is_public(address.parse().unwrap()), "{address}");
         }
-    }
-
-    #[test]
-    fn resolves_no_loopback_names() {
-        testkit::block_on(async {
-            let error = PublicResolver.resolve("localhost".parse().unwrap()).await.err().unwrap();
-            assert!(error.to_string().contains("webhook_allow_private"), "{error}");
-        });
     }
 }

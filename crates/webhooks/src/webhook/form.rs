@@ -12,6 +12,9 @@ use utoipa::ToSchema;
 use super::model::{EventName, WebhookStatus};
 use crate::sending::{InvalidUrl, check_url};
 
+/// What is wrong with a private receiver.
+const PRIVATE: &str =
+    "must not be an address of a private network (operators allow them with service.webhook_allow_private)";
 /// Members of webhooks that no patch can change.
 const READ_ONLY: [&str; 4] = ["id", "secret", "disabledReason", "createdAtUTC"];
 /// Members that no patch can remove.
@@ -79,6 +82,11 @@ fn validate_url(text: &str, allow_private: bool, errors: &mut ValidationErrors) 
     }
 }
 
+/// Returns a valid URL as it is parsed, for example with the host in lower case.
+pub(crate) fn parsed_url(text: &str) -> String {
+    text.parse::<Url>().map_or_else(|_| text.to_owned(), String::from)
+}
+
 /// Returns what is wrong with the URL of a receiver.
 fn url_error(text: &str, allow_private: bool) -> Option<&'static str> {
     let Ok(url) = text.parse::<Url>() else {
@@ -87,7 +95,8 @@ fn url_error(text: &str, allow_private: bool) -> Option<&'static str> {
     match check_url(&url, allow_private) {
         Err(InvalidUrl::Scheme) if allow_private => return Some("must begin with https:// or http://"),
         Err(InvalidUrl::Scheme) => return Some("must begin with https://"),
-        Err(InvalidUrl::PrivateAddress) => return Some("must not be an address of a private network"),
+        Err(InvalidUrl::PrivateAddress) => return Some(PRIVATE),
+        Err(InvalidUrl::Name) => return Some("must have a host name such as hooks.example"),
         Ok(()) => {}
     }
     if !url.username().is_empty() || url.password().is_some() {
@@ -116,7 +125,9 @@ mod tests {
             ("mailto:ann@hooks.example", "https://"),
             ("https://10.0.0.1/", "private"),
             ("https://[::1]/", "private"),
-            ("https://0x7f.1/", "private"),
+            ("https://0x7f.1/", "service.webhook_allow_private"),
+            ("https://localhost/", "private"),
+            ("https://a..b/", "host name"),
             ("https://ann@hooks.example/", "user name"),
             ("https://:secret@hooks.example/", "password"),
             ("https://hooks.example/#part", "fragment"),

@@ -16,9 +16,6 @@ use crate::schema::webhooks;
 /// The name of the schema of event names, to which [`crate::describe`] adds the names.
 pub(crate) const EVENT_NAME_SCHEMA: &str = "WebhookEventName";
 
-/// Why deliveries of a disabled webhook fail.
-pub(crate) const DISABLED_REASON: &str = "the webhook is disabled";
-
 /// The name of an event that webhooks can subscribe to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -33,10 +33,10 @@ testkit::on_both! {
 
         let ids = [
             "due_shares.user_id", "file_uploaders.user_id", "idempotency_keys.caller", "listing_events.user_id",
-            "listings.document", "reports.user_id", "saved_searches.user_id", "webhook_deliveries.body",
+            "listings.document", "reports.user_id", "saved_searches.user_id", "webhook_messages.body",
             "wishlists.user_id",
         ];
-        ErasedUser::assert_mentioned(&app, &ids, &["listing_events.user_name", "listings.document", "webhook_deliveries.body"]);
+        ErasedUser::assert_mentioned(&app, &ids, &["listing_events.user_name", "listings.document", "webhook_messages.body"]);
         app.record_statements();
         let exported = ErasedUser::count(&app).await;
         for (kind, count) in [

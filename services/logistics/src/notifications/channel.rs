@@ -61,6 +61,8 @@ impl outbox::Channel for Channel {
         join: "",
         owner: "turns.key",
         max_slots: "16",
+        cause: None,
+        bodies: None,
         // Excludes the row from the unique index: another one of the same load, event and recipient may be pending.
         on_redelivery: ", collapses = NULL",
     };
@@ -80,7 +82,7 @@ impl outbox::Channel for Channel {
             return Ok(());
         };
         let sent = webhook.sender.post(&webhook.url, &webhook.keys, claimed.id, claimed.body.0.clone());
-        sent.await.map_err(Failure::Retry)
+        Ok(sent.await?)
     }
 
     fn report(&self, claimed: &Claimed, outcome: &Outcome) {

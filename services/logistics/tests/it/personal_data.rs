@@ -82,7 +82,7 @@ testkit::on_both! {
         ];
         let names = [
             "idempotency_keys.answer", "load_events.user_name", "loads.creator_name", "loads.document",
-            "notifications.body", "webhook_deliveries.body",
+            "notifications.body", "webhook_messages.body",
         ];
         ErasedUser::assert_mentioned(&app, &ids, &names);
         let exported = ErasedUser::count(&app).await;
@@ -239,8 +239,8 @@ testkit::on_both! {
         app.database.execute(&format!(
             "{prepare} INSERT INTO {schema}webhook_deliveries (id, webhook_id, event, status, attempts, created_at,
                 pending_since, body)
-             SELECT {id}, webhook_id, event, 'delivered', 1, created_at, pending_since, body
-             FROM {schema}webhook_deliveries, {}",
+             SELECT {id}, webhook_id, event, 'delivered', 1, created_at, pending_since, m.body
+             FROM {schema}webhook_deliveries d, {schema}webhook_messages m, {}",
             backend.numbers(250)
         ));
         app.record_statements();

@@ -21,6 +21,8 @@ pub(super) struct ClaimRequest {
     pub(super) held_by_owner: HashMap<String, usize>,
     /// Group that got the last slot.
     pub(super) last: String,
+    /// Cause that got the last slot of each group.
+    pub(super) last_causes: HashMap<String, String>,
     /// Duration of the claims.
     pub(super) lease: Duration,
 }
@@ -87,6 +89,7 @@ mod tests {
             held_by_group: map(by_group),
             held_by_owner: map(by_owner),
             last: String::new(),
+            last_causes: HashMap::new(),
             lease: Duration::ZERO,
         }
     }

@@ -11,6 +11,7 @@ use super::slots::HeldSlot;
 use crate::outbox::channel::Channel;
 use crate::outbox::model::{Claimed, Failure, Outcome};
 use crate::outbox::store;
+use crate::sending::SendError;
 
 impl<C: Channel> Dispatcher<C> {
     /// Delivers a message before its lease ends and records the outcome.
@@ -23,20 +24,22 @@ impl<C: Channel> Dispatcher<C> {
         }
         let outcome = match result {
             Ok(()) => Outcome::Delivered,
-            Err(Failure::Retry(reason)) if claimed.attempts < MAX_ATTEMPTS => {
-                Outcome::Retry { backoff: backoff(claimed.attempts, self.first_backoff), reason }
+            Err(Failure::Retry { reason, after }) if claimed.attempts < MAX_ATTEMPTS => {
+                let backoff = after.unwrap_or_else(|| backoff(claimed.attempts, self.first_backoff));
+                Outcome::Retry { backoff, reason }
             }
-            Err(Failure::Retry(reason) | Failure::Final(reason)) => Outcome::Failed(reason),
+            Err(Failure::Retry { reason, .. } | Failure::Final(reason)) => Outcome::Failed(reason),
         };
         self.record(claimed, outcome).await;
     }
 
     async fn deliver(&self, claimed: &Claimed, lease_end: Instant) -> Result<(), Failure> {
         if claimed.attempts > MAX_ATTEMPTS {
-            return Err(Failure::Final("the service died during the last attempt".into()));
+            // The service died during the last attempt.
+            return Err(Failure::Final(SendError::Timeout.reason()));
         }
         let delivery = timeout_at(lease_end, self.channel.deliver(claimed)).await;
-        delivery.unwrap_or_else(|_| Err(Failure::Retry("the lease ended before the delivery".into())))
+        delivery.unwrap_or_else(|_| Err(SendError::Timeout.into()))
     }
 
     async fn record(&self, claimed: Claimed, outcome: Outcome) {

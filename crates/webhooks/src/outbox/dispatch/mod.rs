@@ -9,11 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use anyhow::Context;
 use common::ServiceContext;
 use common::traces::Traces;
 use database::Database;
 use metrics::Histogram;
-use tokio::sync::Notify;
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::{Notify, oneshot};
+use tokio::task::JoinSet;
 
 use self::slots::Slots;
 use super::channel::Channel;
@@ -57,13 +60,33 @@ pub struct Dispatcher<C> {
     retention: Duration,
     delivery_seconds: Histogram,
     traces: Traces,
+    thread: DeliveryThread,
+}
+
+/// A thread that runs deliveries apart from other background work. It ends when this is dropped.
+struct DeliveryThread {
+    runtime: Handle,
+    _stop: oneshot::Sender<()>,
+}
+
+impl DeliveryThread {
+    fn start(name: &str) -> anyhow::Result<Self> {
+        let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a thread")?;
+        let (stop, stopped) = oneshot::channel();
+        let handle = runtime.handle().clone();
+        std::thread::Builder::new().name(name.to_owned()).spawn(move || runtime.block_on(stopped))?;
+        Ok(Self { runtime: handle, _stop: stop })
+    }
 }
 
 impl<C: Channel> Dispatcher<C> {
     /// Creates a dispatcher with this channel.
-    pub fn new(channel: C, options: DeliveryOptions, context: &ServiceContext) -> Self {
+    ///
+    /// # Errors
+    /// If no thread can be started.
+    pub fn new(channel: C, options: DeliveryOptions, context: &ServiceContext) -> anyhow::Result<Self> {
         let wake = Arc::new(Notify::new());
-        Self {
+        Ok(Self {
             db: context.db.clone(),
             channel,
             slots: Arc::new(Slots::new(wake.clone())),
@@ -75,14 +98,17 @@ impl<C: Channel> Dispatcher<C> {
             retention: options.retention,
             delivery_seconds: C::METRICS.delivery_seconds(),
             traces: context.traces.clone(),
-        }
+            thread: DeliveryThread::start("deliveries")?,
+        })
     }
 
     /// Delivers messages, deletes old ones and updates the gauges for as long as the service runs.
     pub async fn run(self: Arc<Self>) {
-        let Self { db, retention, .. } = &*self;
+        let Self { db, retention, thread, .. } = &*self;
+        let mut deliveries = JoinSet::new();
+        deliveries.spawn_on(self.clone().deliver_due(), &thread.runtime);
         tokio::join!(
-            self.clone().deliver_due(),
+            deliveries.join_all(),
             C::METRICS.report_backlog(db, &C::OUTBOX),
             prune_periodically(db, &C::OUTBOX, &C::METRICS, *retention),
         );

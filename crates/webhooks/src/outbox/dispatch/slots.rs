@@ -14,6 +14,9 @@ use crate::outbox::model::Claimed;
 /// Maximum number of concurrent deliveries. Fifteen owners whose receivers hang leave slots free for others.
 const MAX_DELIVERIES: u32 = 256;
 
+/// Groups whose last cause is remembered. Above it, causes begin their turns anew.
+const MAX_REMEMBERED_GROUPS: usize = 1_000;
+
 /// The delivery slots of this replica.
 pub(super) struct Slots {
     /// A permit for each free slot.
@@ -32,6 +35,8 @@ struct Rotation {
     by_owner: HashMap<String, usize>,
     /// Group that got the last slot.
     last: String,
+    /// Cause that got the last slot of each group.
+    last_causes: HashMap<String, String>,
 }
 
 impl Slots {
@@ -62,6 +67,7 @@ impl Slots {
             held_by_group: rotation.by_group.clone(),
             held_by_owner: rotation.by_owner.clone(),
             last: rotation.last.clone(),
+            last_causes: rotation.last_causes.clone(),
             lease,
         }
     }
@@ -72,11 +78,17 @@ impl Slots {
         claimed: &Claimed,
         permit: Option<OwnedSemaphorePermit>,
     ) -> HeldSlot {
-        let Claimed { group, owner, max_slots, .. } = claimed;
+        let Claimed { group, owner, max_slots, cause, .. } = claimed;
         let mut rotation = self.rotation.lock();
         *rotation.by_group.entry(group.clone()).or_default() += 1;
         *rotation.by_owner.entry(owner.clone()).or_default() += 1;
         rotation.last.clone_from(group);
+        if !cause.is_empty() {
+            if rotation.last_causes.len() >= MAX_REMEMBERED_GROUPS {
+                rotation.last_causes.clear();
+            }
+            rotation.last_causes.insert(group.clone(), cause.clone());
+        }
         drop(rotation);
         HeldSlot {
             slots: self.clone(),

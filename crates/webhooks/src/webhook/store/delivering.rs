@@ -53,15 +53,21 @@ pub(crate) fn note_failure(c: &mut AnyConnection, id: &str, reason: &str) -> Res
     if since.plus(MAX_FAILING) > now {
         return Ok(false);
     }
-    let reason = format!("Every attempt failed for 5 days. The last one: {reason}.");
+    disable(c, id, &format!("Every attempt failed for 5 days. The last one: {reason}."))?;
+    Ok(true)
+}
+
+/// Disables an active webhook.
+pub(crate) fn disable(c: &mut AnyConnection, id: &str, reason: &str) -> Result<(), Error> {
     let changes = (
         w::status.eq(WebhookStatus::Disabled.into_str()),
-        w::status_since.eq(now),
+        w::status_since.eq(shared_now(c)?),
         w::disabled_reason.eq(reason),
         w::revision.eq(w::revision + 1),
     );
-    diesel::update(active()).set(changes).execute(c)?;
-    Ok(true)
+    let active = w::webhooks.find(id).filter(w::status.eq(WebhookStatus::Active.into_str()));
+    diesel::update(active).set(changes).execute(c)?;
+    Ok(())
 }
 
 /// Selects the webhooks that are disabled or deleted, in the form of the partial index.

@@ -15,7 +15,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::model::{NewWebhook, Webhook, WebhookRow, WebhookStatus, order};
 use crate::schema::webhooks::{self, dsl as w};
 pub(crate) use delivering::{
-    count_disabled, list_unfinished, note_failure, note_success, receiver, remove_deleted,
+    count_disabled, disable, list_unfinished, note_failure, note_success, receiver, remove_deleted,
 };
 
 /// The most webhooks of an organisation.

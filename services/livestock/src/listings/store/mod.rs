@@ -71,7 +71,7 @@ pub(crate) fn create(
     diesel::insert_into(listings::table).values(&row).execute(c)?;
     files::record_uploaders(c, listing.id, &listing.files)?;
     events::store::record(c, &NewEvent::new(listing, None, actor))?;
-    report(c, listing.status_event(), listing, &row.document)?;
+    report(c, listing.status_event(), listing, actor, &row.document)?;
     record_spellings(c, listing)
 }
 
@@ -81,10 +81,18 @@ pub(super) fn report(
     c: &mut AnyConnection,
     event: Option<&'static str>,
     listing: &Listing,
+    actor: Actor<'_>,
     document: &Json,
 ) -> Result<(), Error> {
     if let Some(name) = event {
-        let subject = Subject { organisations: [&listing.organisation_id, ""], document, details: &[] };
+        let subject = Subject {
+            organisations: [&listing.organisation_id, ""],
+            cause: actor.organisation_id.unwrap_or(actor.user_id),
+            id: listing.id,
+            document,
+            details: "",
+            users: &[],
+        };
         webhooks::emit(c, Event { name, member: "listing", subject })?;
     }
     Ok(())
@@ -144,7 +152,7 @@ fn set_status(
     diesel::update(listings::table.find(listing.id)).set(changes).execute(c)?;
     let event = NewEvent { reason, ..NewEvent::new(listing, Some(from), Actor::of(caller)) };
     events::store::record(c, &event)?;
-    report(c, listing.status_event(), listing, &document)?;
+    report(c, listing.status_event(), listing, Actor::of(caller), &document)?;
     record_spellings(c, listing)
 }
 

@@ -154,7 +154,12 @@ impl LoadedSearches {
                 let position = positions.get(&listing_id).copied().unwrap_or_default();
                 let searches = index.matches(&listing, position);
                 metrics::match_seconds().record(started.elapsed());
-                ListingMatches { listing_id, document: listing.document, searches }
+                ListingMatches {
+                    listing_id,
+                    organisation_id: listing.columns.organisation_id,
+                    document: listing.document,
+                    searches,
+                }
             });
             matches.collect::<Vec<_>>()
         };

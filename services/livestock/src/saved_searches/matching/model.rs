@@ -87,6 +87,8 @@ pub(crate) struct SearchMatch {
 #[derive(Clone, Debug)]
 pub(crate) struct ListingMatches {
     pub(crate) listing_id: Id,
+    /// The organisation of the listing.
+    pub(crate) organisation_id: String,
     pub(crate) document: Json,
     pub(crate) searches: Vec<SearchMatch>,
 }

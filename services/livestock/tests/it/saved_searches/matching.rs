@@ -51,7 +51,9 @@ testkit::on_both! {
         let message: Value = serde_json::from_slice(&requests[0].body).unwrap();
         assert_eq!(message, json!({
             "id": message["id"], "type": "listing.matched", "timestamp": message["timestamp"],
-            "data": {"savedSearchId": saved["id"], "name": saved["name"], "userId": "ann", "listing": read(&app, &ann, &listing).await},
+            "data": {"savedSearchId": saved["id"], "name": saved["name"], "userId": "ann",
+                "matches": [{"savedSearchId": saved["id"], "name": saved["name"], "userId": "ann"}],
+                "listing": read(&app, &ann, &listing).await},
         }));
         assert_eq!(requests[0].headers["webhook-signature"].to_str().unwrap(), testkit::webhook_signature(&requests[0], secret));
         assert_eq!((new_matches(&app, &ann, &path).await, new_matches(&app, &ann, &silent).await), (json!(1), json!(0)));

@@ -110,14 +110,15 @@ async fn send(
                 },
             )?;
             // Sending again while the notification is pending is the same sending.
+            let event = NewEvent { changes, ..NewEvent::new(id, event_type, &caller) };
             if notification.is_new || is_assigned {
-                history::record(c, &NewEvent { changes, ..NewEvent::new(id, event_type, &caller) })?;
+                history::record(c, &event)?;
             }
             let share_with = parties(None, load.carrier.as_ref());
             let share = files.share_owned(&caller, id, &file_owners(&before, &load, &caller), &share_with);
             files::record(c, share.as_ref())?;
             if notification.is_new {
-                store::report(c, event_type, &load)?;
+                store::report(c, &event, &load)?;
             }
             let message = "The load is sent; its notification log shows when it arrives.";
             let result = ActionResult::created(message, notification.id);

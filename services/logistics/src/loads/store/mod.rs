@@ -44,7 +44,7 @@ pub(crate) fn create(
     creator: &Creator,
 ) -> Result<(JsonResponse, bool), Error> {
     let row = LoadRow::new(load)?.created_by(creator);
-    let event = Event { name: CREATED, member: "load", subject: row.subject() };
+    let event = Event { name: CREATED, member: "load", subject: row.subject(row.creating()) };
     let may_have_deliveries = !c.is_spread() || webhooks::has_webhook(c, &event.subject)?;
     let deliveries = match c {
         AnyConnection::Sqlite(sqlite) => {
@@ -67,7 +67,7 @@ pub(crate) fn create(
 
 /// Inserts loads, and the deliveries of their events.
 pub(crate) fn create_many(c: &mut AnyConnection, rows: &[LoadRow]) -> Result<(), Error> {
-    let subjects: Vec<_> = rows.iter().map(LoadRow::subject).collect();
+    let subjects: Vec<_> = rows.iter().map(|row| row.subject(row.creating())).collect();
     webhooks::emit_many(c, CREATED, "load", &subjects)?;
     match c {
         AnyConnection::Sqlite(c) => rows.iter().try_for_each(|row| InsertLoad(row).execute(c).map(drop))?,
@@ -227,15 +227,16 @@ pub(crate) fn update(c: &mut AnyConnection, update: &Update<'_>) -> Result<JsonR
     };
     files::record_uploaders(c, update.load.id, &update.load.files)?;
     history::record(c, &update.event)?;
-    report(c, update.event.event_type, update.load)?;
+    report(c, &update.event, update.load)?;
     Ok(response)
 }
 
 /// Stores the deliveries of the event that reports a change to the webhooks of the load's organiser and carrier.
-pub(crate) fn report(c: &mut AnyConnection, change: EventType, load: &Load) -> Result<(), Error> {
-    if let Some(name) = change.webhook_event() {
-        let row = LoadRow::new(load)?;
-        webhooks::emit(c, Event { name, member: "load", subject: row.subject() })?;
+pub(crate) fn report(c: &mut AnyConnection, change: &NewEvent<'_>, load: &Load) -> Result<(), Error> {
+    if let Some(name) = change.event_type.webhook_event() {
+        let (row, caller) = (LoadRow::new(load)?, change.caller);
+        let cause = caller.organisation.as_ref().map_or(&caller.user_id, |organisation| &organisation.id);
+        webhooks::emit(c, Event { name, member: "load", subject: row.subject(cause) })?;
     }
     Ok(())
 }

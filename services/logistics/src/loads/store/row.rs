@@ -80,10 +80,17 @@ impl LoadRow {
     }
 
     /// Returns the load as the subject of events for the webhooks of its organiser and carrier.
-    pub(super) fn subject(&self) -> Subject<'_> {
+    /// `cause` is the organisation that creates or changes it.
+    pub(super) fn subject<'a>(&'a self, cause: &'a str) -> Subject<'a> {
         let organisations =
             [&self.organiser_id, &self.carrier_id].map(|id| id.as_deref().unwrap_or_default());
-        Subject { organisations, document: &self.document, details: &[] }
+        Subject { organisations, cause, id: self.id, document: &self.document, details: "", users: &[] }
+    }
+
+    /// Returns the organisation that creates the load; without one, the user.
+    pub(super) fn creating(&self) -> &str {
+        let user = self.creator_id.as_deref().unwrap_or_default();
+        if self.created_by.is_empty() { user } else { &self.created_by }
     }
 
     /// Sets the user who creates the load.

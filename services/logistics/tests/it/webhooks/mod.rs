@@ -3,6 +3,7 @@
 mod deliveries;
 mod events;
 mod fairness;
+mod limits;
 mod manage;
 mod replicas;
 mod requests;

@@ -1,10 +1,11 @@
 //! Stores matches.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use common::Error;
-use database::{AnyConnection, Id};
+use database::{AnyConnection, Id, Json};
 use diesel::prelude::*;
+use serde::Serialize;
 use webhooks::Subject;
 
 use super::lease::has_lease;
@@ -123,31 +124,47 @@ fn insert(c: &mut AnyConnection, listing_id: Id, searches: &[MatchingSearch]) ->
     Ok(())
 }
 
-/// Stores the deliveries of the events to the webhooks of the organisations that the users acted for.
+/// Stores one event for each organisation that the users acted for, with all matches of its users.
 fn report(c: &mut AnyConnection, listing: &ListingMatches, searches: &[MatchingSearch]) -> Result<(), Error> {
-    let ids: Vec<String> = searches.iter().map(|search| search.id.to_string()).collect();
-    let details: Vec<_> = searches
-        .iter()
-        .zip(&ids)
-        .map(|(search, id)| {
-            [
-                ("savedSearchId", id.as_str()),
-                ("name", search.name.as_str()),
-                ("userId", search.user_id.as_str()),
-            ]
-        })
-        .collect();
-    let subjects: Vec<_> = searches
-        .iter()
-        .zip(&details)
-        .map(|(search, details)| Subject {
-            organisations: [&search.organisation_id, ""],
-            document: &listing.document,
-            details,
-        })
-        .collect();
+    let mut by_organisation: BTreeMap<&str, Vec<&MatchingSearch>> = BTreeMap::new();
+    for search in searches {
+        by_organisation.entry(&search.organisation_id).or_default().push(search);
+    }
+    let events = by_organisation.into_iter().map(|(organisation, searches)| {
+        let users: BTreeSet<&str> = searches.iter().map(|search| search.user_id.as_str()).collect();
+        let users: Vec<&str> = users.into_iter().collect();
+        Ok((organisation, details(&searches)?, users))
+    });
+    let events = events.collect::<Result<Vec<_>, Error>>()?;
+    let subjects = events.iter().map(|(organisation, details, users)| Subject {
+        organisations: [organisation, ""],
+        cause: &listing.organisation_id,
+        id: listing.listing_id,
+        document: &listing.document,
+        details,
+        users,
+    });
+    let subjects: Vec<_> = subjects.collect();
     webhooks::emit_many(c, MATCHED, "listing", &subjects)?;
     Ok(())
+}
+
+/// Returns the members of `data` before the listing: those of the first match, and all matches.
+fn details(searches: &[&MatchingSearch]) -> Result<String, Error> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Match<'a> {
+        saved_search_id: Id,
+        name: &'a str,
+        user_id: &'a str,
+    }
+    let matches: Vec<_> = searches
+        .iter()
+        .map(|search| Match { saved_search_id: search.id, name: &search.name, user_id: &search.user_id })
+        .collect();
+    let first = matches.first().map(Json::of).transpose()?.map(|json| json.0).unwrap_or_default();
+    let first = first.trim_start_matches('{').trim_end_matches('}');
+    Ok(format!("{first},\"matches\":{},", Json::of(&matches)?.0))
 }
 
 /// Deletes up to 1,000 matches of closed listings, which never match again. Returns true if there may be more.

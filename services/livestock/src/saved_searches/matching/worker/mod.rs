@@ -26,8 +26,8 @@ const LEASE_DURATION: Duration = Duration::from_secs(15);
 const LEASE_RENEWAL: Duration = Duration::from_secs(5);
 /// Interval in which old changes of searches are deleted.
 const PRUNE_INTERVAL: Duration = Duration::from_secs(600);
-/// The most matches that one transaction stores.
-const MAX_RECORDED: usize = 200;
+/// The matches that one transaction stores, and then the rest of those of the same listing.
+const MAX_RECORDED: usize = 500;
 
 /// Matches listings with saved searches while this replica has the lease.
 pub(crate) struct Matcher {
@@ -222,21 +222,18 @@ impl Matcher {
     }
 }
 
-/// Splits matches into parts of at most [`MAX_RECORDED`], at least one.
+/// Splits listings into parts with about [`MAX_RECORDED`] matches, at least one part. The matches of a listing stay
+/// together, because they are one event for each organisation.
 fn split(found: Vec<ListingMatches>) -> Vec<Vec<ListingMatches>> {
     let (mut parts, mut room) = (vec![Vec::new()], MAX_RECORDED);
-    for ListingMatches { listing_id, document, mut searches } in found {
-        while !searches.is_empty() {
-            if room == 0 {
-                parts.push(Vec::new());
-                room = MAX_RECORDED;
-            }
-            let rest = searches.split_off(searches.len().min(room));
-            room -= searches.len();
-            if let Some(part) = parts.last_mut() {
-                part.push(ListingMatches { listing_id, document: document.clone(), searches });
-            }
-            searches = rest;
+    for listing in found.into_iter().filter(|listing| !listing.searches.is_empty()) {
+        if room == 0 {
+            parts.push(Vec::new());
+            room = MAX_RECORDED;
+        }
+        room = room.saturating_sub(listing.searches.len());
+        if let Some(part) = parts.last_mut() {
+            part.push(listing);
         }
     }
     parts
