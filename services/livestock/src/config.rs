@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use common::config::range::within;
 use serde::{Deserialize, Serialize};
-use webhooks::{Held, WebhookOptions};
 use webhooks::outbox::DeliveryOptions;
+use webhooks::{Held, WebhookOptions};
 
 /// The section `service` of the configuration.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -7,8 +7,8 @@ use common::config::redact::{secrets, url, url_text};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use url::Url;
-use webhooks::{Held, WebhookOptions};
 use webhooks::outbox::DeliveryOptions;
+use webhooks::{Held, WebhookOptions};
 
 /// What happens to a proof whose net weight is outside the tolerance (`service.weight_tolerance`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

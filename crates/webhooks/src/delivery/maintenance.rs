@@ -8,8 +8,8 @@ use database::{Database, Id, Timestamp};
 use metrics::gauge;
 use tokio::time::sleep;
 
-use super::held::{self, Held, HeldEstimates};
 use super::store;
+use super::store::held::{self, Held, HeldEstimates};
 use crate::webhook::{self, WebhookStatus};
 
 /// The number of webhooks that are disabled.
@@ -94,7 +94,11 @@ async fn trim(db: &Database, organisation: &str, limit: Held) -> Result<Held, Er
         db.write(move |c| held::trim(c, &id, excess)).await?;
         if !was_warned {
             was_warned = true;
-            tracing::info!(organisation, ?held, "an organisation holds too many deliveries: its oldest ones go");
+            tracing::info!(
+                organisation,
+                ?held,
+                "an organisation holds too many deliveries: its oldest ones go"
+            );
         }
         sleep(BATCH_PAUSE).await;
     }

@@ -1,14 +1,13 @@
 //! The deliveries of webhooks: their channel, and the log that organisations read.
 
 mod channel;
-mod held;
 mod maintenance;
 mod model;
 mod personal_data;
 pub(crate) mod store;
 
 pub(crate) use channel::Receivers;
-pub use held::Held;
 pub(crate) use maintenance::{DISABLED, maintain};
 pub(crate) use model::WebhookDelivery;
 pub use personal_data::{DELIVERY_COPIES, DELIVERY_RECORDS, queue_erasure};
+pub use store::held::Held;

@@ -108,7 +108,8 @@ fn erase_queued(c: &mut AnyConnection, erasure: &Erasure) -> Result<usize, Error
 fn list_about(c: &mut AnyConnection, row: &QueuedErasure, limit: i64) -> Result<Vec<DeliveryRow>, Error> {
     let mut found: Vec<DeliveryRow> = Vec::new();
     if row.webhook_id.is_empty() {
-        let messages = m::webhook_messages.filter(m::subject_id.eq(row.subject_id)).filter(m::id.gt(row.delivery_id));
+        let messages =
+            m::webhook_messages.filter(m::subject_id.eq(row.subject_id)).filter(m::id.gt(row.delivery_id));
         let messages = messages.order(m::id).limit(limit).select((m::id, m::body));
         let messages: Vec<(Id, Json)> = messages.load(c)?;
         found.extend(messages.into_iter().map(|(id, body)| (String::new(), id, body)));

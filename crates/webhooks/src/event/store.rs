@@ -40,8 +40,7 @@ pub fn emit(c: &mut AnyConnection, event: Event<'_>) -> Result<usize, Error> {
 }
 
 /// A row of the messages.
-type MessageRow =
-    (Eq<m::id, Id>, Eq<m::subject_id, Id>, Eq<m::body, Json>);
+type MessageRow = (Eq<m::id, Id>, Eq<m::subject_id, Id>, Eq<m::body, Json>);
 
 fn message_row(message: &NewMessage<'_>) -> MessageRow {
     (m::id.eq(message.id), m::subject_id.eq(message.event.subject.id), m::body.eq(message.body()))
@@ -109,7 +108,9 @@ pub fn emit_many(
         }
         if rows.len() > count {
             messages.push(message_row(&message));
-            users.extend(subject.users.iter().map(|user| (u::message_id.eq(message.id), u::user_id.eq(*user))));
+            users.extend(
+                subject.users.iter().map(|user| (u::message_id.eq(message.id), u::user_id.eq(*user))),
+            );
         }
     }
     let count = rows.len();

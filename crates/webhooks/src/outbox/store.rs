@@ -54,8 +54,7 @@ pub(super) fn next_due_in(c: &mut AnyConnection, outbox: &Outbox) -> Result<Opti
          ORDER BY due_at LIMIT 1",
         outbox.table
     );
-    let next: Vec<DueAt> =
-        database::dispatch!(c, c => diesel::sql_query(query)
+    let next: Vec<DueAt> = database::dispatch!(c, c => diesel::sql_query(query)
         .bind::<TimestampSql, _>(now)
         .bind::<TimestampSql, _>(unclaimed())
         .load(c))?;

@@ -2,8 +2,8 @@
 //! the timeout, or when the receiver sends too many heads.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use actix_web::web::Bytes;
@@ -304,12 +304,21 @@ mod tests {
             let started = std::time::Instant::now();
             assert_eq!(post_to(informational, usize::MAX).await, Err(SendError::Protocol));
             assert!(started.elapsed() < Duration::from_millis(900), "{:?}", started.elapsed());
-            assert_eq!(post_to("x-header: a value of a header that does not end\r\n", 100_000).await, Err(SendError::Protocol));
+            assert_eq!(
+                post_to("x-header: a value of a header that does not end\r\n", 100_000).await,
+                Err(SendError::Protocol)
+            );
             assert_eq!(post_to("HTTP/1.1 204 No Content\r\n\r\n", 1).await, Ok(()));
             assert_eq!(post_to("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n", 1).await, Ok(()));
             assert_eq!(post_to(informational, 10).await, Err(SendError::Timeout));
             assert_eq!(post_to("", 0).await, Err(SendError::Timeout));
-            assert_eq!(post_to("HTTP/1.1 500 Error\r\ncontent-length: 9999999\r\n\r\n", 1).await.unwrap_err().reason(), "status 500");
+            assert_eq!(
+                post_to("HTTP/1.1 500 Error\r\ncontent-length: 9999999\r\n\r\n", 1)
+                    .await
+                    .unwrap_err()
+                    .reason(),
+                "status 500"
+            );
         });
     }
 }

@@ -37,6 +37,7 @@ impl Channel {
         let keys = SigningKeys::parse(&settings.webhook_secrets)?;
         let allow_private = settings.webhook_allow_private;
         let invalid = check_url(&url, allow_private).err();
+        ensure!(invalid != Some(InvalidUrl::Name), "service.webhook_url must have a valid host name");
         ensure!(!(allow_private && invalid.is_some()), "service.webhook_url must be https:// or http://");
         ensure!(
             invalid != Some(InvalidUrl::Scheme),

@@ -6,7 +6,9 @@ use super::*;
 
 /// Creates loads that name `haul` as carrier, by one batch of a stranger.
 async fn flood(app: &App, count: usize) {
-    let mut csv = "reference,deliveryDateISO,commodityId,weight,carrierId,carrierName,organiserId,organiserName\n".to_owned();
+    let mut csv =
+        "reference,deliveryDateISO,commodityId,weight,carrierId,carrierName,organiserId,organiserName\n"
+            .to_owned();
     for n in 0..count {
         csv.push_str(&format!("flood-{n},2026-12-01,1,10,haul,Haul,stranger,Stranger\n"));
     }

@@ -1,5 +1,7 @@
 //! The queries on the deliveries of webhooks, except those of [`crate::outbox`].
 
+pub(crate) mod held;
+
 use std::collections::{HashMap, HashSet};
 
 use chrono::TimeDelta;
@@ -169,7 +171,10 @@ pub(crate) fn first_id_at(at: Timestamp) -> Id {
 pub(crate) fn prune_messages(c: &mut AnyConnection, after: Id) -> Result<Option<Id>, Error> {
     let now = shared_now(c)?;
     let (of_delivered, of_failed) = (now.plus(-DELIVERED_RETENTION), now.plus(-FAILED_RETENTION));
-    let next = m::webhook_messages.filter(m::id.gt(after).and(m::id.lt(first_id_at(of_delivered)))).order(m::id).limit(BATCH_SIZE);
+    let next = m::webhook_messages
+        .filter(m::id.gt(after).and(m::id.lt(first_id_at(of_delivered))))
+        .order(m::id)
+        .limit(BATCH_SIZE);
     let ids: Vec<Id> = next.select(m::id).load(c)?;
     let Some(last) = ids.last().copied() else { return Ok(None) };
     let is_settled_after = |status: Status, at| d::status.eq(status.into_str()).and(d::pending_since.gt(at));
@@ -182,7 +187,9 @@ pub(crate) fn prune_messages(c: &mut AnyConnection, after: Id) -> Result<Option<
     let needed: HashSet<Id> = needed.select(d::id).distinct().load::<Id>(c)?.into_iter().collect();
     let expired: Vec<Id> = ids.into_iter().filter(|id| !needed.contains(id)).collect();
     if !expired.is_empty() {
-        diesel::update(d::webhook_deliveries.filter(d::id.eq_any(&expired))).set(d::bytes.eq(0)).execute(c)?;
+        diesel::update(d::webhook_deliveries.filter(d::id.eq_any(&expired)))
+            .set(d::bytes.eq(0))
+            .execute(c)?;
     }
     delete_messages(c, expired)?;
     Ok(Some(last))

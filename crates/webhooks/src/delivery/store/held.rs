@@ -7,7 +7,7 @@ use database::{AnyConnection, Id};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 
-use super::store::{BATCH_SIZE, delete_rows, delete_unused, fail};
+use super::{BATCH_SIZE, delete_rows, delete_unused, fail};
 use crate::outbox::Status;
 use crate::schema::webhook_deliveries::dsl as d;
 use crate::schema::webhooks::dsl as w;
@@ -27,25 +27,25 @@ impl Held {
     }
 
     /// Returns what is beyond a limit.
-    pub(super) fn beyond(self, limit: Self) -> Self {
+    pub(crate) fn beyond(self, limit: Self) -> Self {
         Self { rows: (self.rows - limit.rows).max(0), bytes: (self.bytes - limit.bytes).max(0) }
     }
 
-    pub(super) fn is_empty(self) -> bool {
+    pub(crate) fn is_empty(self) -> bool {
         self == Self::default()
     }
 }
 
 /// What organisations hold at most, as far as this replica knows: what was counted, and all that was stored since then.
 #[derive(Debug, Default)]
-pub(super) struct HeldEstimates {
+pub(crate) struct HeldEstimates {
     by_organisation: HashMap<String, Held>,
 }
 
 impl HeldEstimates {
     /// Adds new deliveries. Returns the organisations that have some and hold more than the limit, or were not counted
     /// yet.
-    pub(super) fn add(&mut self, grown: BTreeMap<String, Held>, limit: Held) -> Vec<String> {
+    pub(crate) fn add(&mut self, grown: BTreeMap<String, Held>, limit: Held) -> Vec<String> {
         let mut to_count = Vec::new();
         for (organisation, new) in grown {
             let estimate = self.by_organisation.get_mut(&organisation);
@@ -61,7 +61,7 @@ impl HeldEstimates {
     }
 
     /// Sets what an organisation holds.
-    pub(super) fn set(&mut self, organisation: String, held: Held) {
+    pub(crate) fn set(&mut self, organisation: String, held: Held) {
         self.by_organisation.insert(organisation, held);
     }
 }
@@ -77,7 +77,7 @@ struct GrownRow {
 }
 
 /// Returns the number and size of the deliveries after an id, by organisation.
-pub(super) fn grown(c: &mut AnyConnection, after: Id) -> Result<BTreeMap<String, Held>, Error> {
+pub(crate) fn grown(c: &mut AnyConnection, after: Id) -> Result<BTreeMap<String, Held>, Error> {
     let query = "SELECT webhook_id, count(*) AS new_rows, CAST(sum(bytes) AS BIGINT) AS new_bytes \
                  FROM webhook_deliveries WHERE id > $1 GROUP BY webhook_id";
     let rows: Vec<GrownRow> = database::dispatch!(c, c => diesel::sql_query(query)
@@ -102,7 +102,7 @@ fn webhooks_of(c: &mut AnyConnection, organisation: &str) -> Result<Vec<String>,
 }
 
 /// Returns what an organisation holds.
-pub(super) fn count(c: &mut AnyConnection, organisation: &str) -> Result<Held, Error> {
+pub(crate) fn count(c: &mut AnyConnection, organisation: &str) -> Result<Held, Error> {
     let webhooks = webhooks_of(c, organisation)?;
     let of_organisation = || d::webhook_deliveries.filter(d::webhook_id.eq_any(&webhooks));
     let rows: i64 = of_organisation().count().get_result(c)?;
@@ -114,7 +114,7 @@ pub(super) fn count(c: &mut AnyConnection, organisation: &str) -> Result<Held, E
 
 /// Deletes up to [`BATCH_SIZE`] of the oldest settled deliveries of an organisation that holds more than the limit.
 /// Without any, makes as many of the oldest pending ones fail, of the cause that holds the most.
-pub(super) fn trim(c: &mut AnyConnection, organisation: &str, excess: Held) -> Result<(), Error> {
+pub(crate) fn trim(c: &mut AnyConnection, organisation: &str, excess: Held) -> Result<(), Error> {
     let webhooks = webhooks_of(c, organisation)?;
     let mut settled = Vec::new();
     for webhook in &webhooks {
