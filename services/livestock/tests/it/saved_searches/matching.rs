@@ -61,6 +61,28 @@ testkit::on_both! {
         assert_eq!((own.requests().await.len(), other.requests().await.len()), (1, 0));
     }
 
+    /// Many searches and webhooks multiply neither the bodies of listings nor the events of a webhook.
+    async fn a_listing_is_one_event_of_a_webhook(backend) {
+        let app = start(backend).await;
+        let (buyer, seller) = (User::of("buyers"), User::of("seller"));
+        for _ in 0..20 {
+            let hook = json!({"url": "https://127-0-0-1.invalid/", "events": ["listing.matched"]});
+            app.post("/v1/webhooks").by(&buyer).json(&hook).send().await.ok();
+        }
+        for _ in 0..50 {
+            save(&app, &buyer, json!({}), true).await;
+        }
+        for _ in 0..5 {
+            let mut large = full();
+            large["description"] = json!("a large animal ".repeat(2_000));
+            create(&app, &seller, &large).await;
+        }
+        wait_until_matched(&app, backend).await;
+        let stored = |table: &str| count(&app, backend, table, "1 = 1");
+        assert_eq!((stored("saved_search_matches"), stored("webhook_deliveries"), stored("webhook_messages")), (250, 100, 5));
+        assert_eq!(stored("webhook_message_users"), 5, "a user of all searches");
+    }
+
     async fn new_matches_count_until_the_listings_are_read(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let path = save(&app, &farm, json!({"f:commodityBreed": ["hereford"]}), true).await;
