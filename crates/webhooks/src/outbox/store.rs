@@ -95,14 +95,16 @@ pub(super) fn record(
     };
     let retained_since = due_at.is_none().then_some(now);
     let Outbox { table, group, .. } = outbox;
+    // SQLite numbers parameters by their first occurrence.
     let query = format!(
-        "UPDATE {table} SET status = $1, due_at = $2, claimed_until = $10, delivered_at = $3, last_error = $4, \
-         pending_since = COALESCE($5, pending_since) \
-         WHERE {group} = $6 AND id = $7 AND attempts = $8 AND claimed_until = $9"
+        "UPDATE {table} SET status = $1, due_at = $2, claimed_until = $3, delivered_at = $4, last_error = $5, \
+         pending_since = COALESCE($6, pending_since) \
+         WHERE {group} = $7 AND id = $8 AND attempts = $9 AND claimed_until = $10"
     );
     let updated = database::dispatch!(c, c => diesel::sql_query(query)
         .bind::<Text, _>(status.into_str())
         .bind::<Nullable<TimestampSql>, _>(due_at)
+        .bind::<Nullable<TimestampSql>, _>(outbox.unclaimed())
         .bind::<Nullable<TimestampSql>, _>(delivered_at)
         .bind::<Nullable<Text>, _>(last_error)
         .bind::<Nullable<TimestampSql>, _>(retained_since)
@@ -110,20 +112,19 @@ pub(super) fn record(
         .bind::<IdSql, _>(claimed.id)
         .bind::<Integer, _>(claimed.attempts)
         .bind::<TimestampSql, _>(claimed.until)
-        .bind::<Nullable<TimestampSql>, _>(outbox.unclaimed())
         .execute(c))?;
     if updated == 1 {
         return Ok(true);
     }
     // A redelivered message still has this claim. It ends, so that the message can be claimed at once.
     let query = format!(
-        "UPDATE {table} SET claimed_until = $4 WHERE {group} = $1 AND id = $2 AND claimed_until = $3"
+        "UPDATE {table} SET claimed_until = $1 WHERE {group} = $2 AND id = $3 AND claimed_until = $4"
     );
     database::dispatch!(c, c => diesel::sql_query(query)
+        .bind::<Nullable<TimestampSql>, _>(outbox.unclaimed())
         .bind::<Text, _>(&claimed.group)
         .bind::<IdSql, _>(claimed.id)
         .bind::<TimestampSql, _>(claimed.until)
-        .bind::<Nullable<TimestampSql>, _>(outbox.unclaimed())
         .execute(c))?;
     Ok(false)
 }

@@ -87,26 +87,26 @@ fn claim_of_group(
 ) -> Result<Vec<ClaimedRow>, Error> {
     let Outbox { table, group: column, .. } = outbox;
     let lock = c.skip_locked();
-    let is_free = is_free("$2", "$5");
+    let is_free = is_free("$3", "$4");
     let of_cause = match (outbox.cause, cause) {
-        (Some(column), Some(_)) => format!("{column} = $6"),
-        _ => "$6 = ''".to_owned(),
+        (Some(column), Some(_)) => format!("{column} = $2"),
+        _ => "$2 = ''".to_owned(),
     };
     // `MATERIALIZED`: the rows are selected and locked once.
     let query = format!(
         "WITH due (due_id) AS MATERIALIZED (SELECT id FROM {table} WHERE {column} = $1 AND {of_cause} AND {is_free} \
-         ORDER BY due_at LIMIT $3{lock}) \
-         UPDATE {table} SET claimed_until = $4, attempts = attempts + 1 FROM due \
+         ORDER BY due_at LIMIT $5{lock}) \
+         UPDATE {table} SET claimed_until = $6, attempts = attempts + 1 FROM due \
          WHERE {column} = $1 AND id = due_id AND {is_free} RETURNING id, event, attempts, body"
     );
     let share = i64::try_from(share).unwrap_or(i64::MAX);
     Ok(database::dispatch!(c, c => diesel::sql_query(query)
         .bind::<Text, _>(group.key)
+        .bind::<Text, _>(cause.unwrap_or_default())
         .bind::<TimestampSql, _>(group.now)
+        .bind::<TimestampSql, _>(unclaimed())
         .bind::<BigInt, _>(share)
         .bind::<TimestampSql, _>(group.until)
-        .bind::<TimestampSql, _>(unclaimed())
-        .bind::<Text, _>(cause.unwrap_or_default())
         .load(c))?)
 }
 
@@ -216,12 +216,12 @@ fn due_groups(
 ) -> Result<Vec<CandidateRow>, Error> {
     let Outbox { table, group, join, owner, max_slots, .. } = outbox;
     let columns = format!("turns.key AS group_key, {owner} AS owner, {max_slots} AS max_slots");
-    let is_due = is_free("$2", "$4");
+    let is_due = is_free("$2", "$3");
     let query = if c.is_spread() {
         // Citus has neither recursion nor correlated subqueries over several servers. Each reads its due messages.
         format!(
             "SELECT {columns} FROM (SELECT m.{group} AS key FROM {table} m WHERE {is_due} AND m.{group} {operator} $1 \
-             GROUP BY m.{group}) AS turns {join} ORDER BY turns.key LIMIT $3"
+             GROUP BY m.{group}) AS turns {join} ORDER BY turns.key LIMIT $4"
         )
     } else {
         let next = |condition: &str| {
@@ -235,14 +235,14 @@ fn due_groups(
             "WITH RECURSIVE turns (key) AS (SELECT * FROM ({first}) AS first UNION ALL \
              SELECT ({following}) FROM turns WHERE turns.key IS NOT NULL) \
              SELECT {columns} FROM turns {join} WHERE turns.key IS NOT NULL \
-             AND EXISTS (SELECT 1 FROM {table} m WHERE m.{group} = turns.key AND {is_due}) LIMIT $3"
+             AND EXISTS (SELECT 1 FROM {table} m WHERE m.{group} = turns.key AND {is_due}) LIMIT $4"
         )
     };
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     Ok(database::dispatch!(c, c => diesel::sql_query(query)
         .bind::<Text, _>(from)
         .bind::<TimestampSql, _>(now)
-        .bind::<BigInt, _>(limit)
         .bind::<TimestampSql, _>(unclaimed())
+        .bind::<BigInt, _>(limit)
         .load(c))?)
 }
