@@ -50,7 +50,7 @@ diesel::table! {
         last_error -> Nullable<Text>,
         /// `null` if [`webhook_messages`] has it, or had it.
         body -> database::JsonSql,
-        /// The organisation whose act caused the event. Without an organisation: the user, or an empty text.
+        /// The organisation whose act caused the event; an empty text without one.
         cause_id -> Text,
         /// The length of the body in [`webhook_messages`]; 0 once it is deleted.
         bytes -> BigInt,

@@ -13,8 +13,8 @@ pub(crate) const TEST_EVENT: &str = "webhook.test";
 pub struct Subject<'a> {
     /// Ids of organisations. An empty text is none.
     pub organisations: [&'a str; 2],
-    /// The organisation whose act caused the event; without one, the user. Causes take turns in the deliveries to a
-    /// webhook.
+    /// The organisation whose act caused the event; an empty text without one. Causes take turns in the deliveries to
+    /// a webhook.
     pub cause: &'a str,
     /// The id of the resource.
     pub id: Id,

@@ -87,7 +87,7 @@ pub(super) fn report(
     if let Some(name) = event {
         let subject = Subject {
             organisations: [&listing.organisation_id, ""],
-            cause: actor.organisation_id.unwrap_or(actor.user_id),
+            cause: actor.organisation_id.unwrap_or_default(),
             id: listing.id,
             document,
             details: "",

@@ -44,7 +44,7 @@ pub(crate) fn create(
     creator: &Creator,
 ) -> Result<(JsonResponse, bool), Error> {
     let row = LoadRow::new(load)?.created_by(creator);
-    let event = Event { name: CREATED, member: "load", subject: row.subject(row.creating()) };
+    let event = Event { name: CREATED, member: "load", subject: row.subject(&row.created_by) };
     let may_have_deliveries = !c.is_spread() || webhooks::has_webhook(c, &event.subject)?;
     let deliveries = match c {
         AnyConnection::Sqlite(sqlite) => {
@@ -67,7 +67,7 @@ pub(crate) fn create(
 
 /// Inserts loads, and the deliveries of their events.
 pub(crate) fn create_many(c: &mut AnyConnection, rows: &[LoadRow]) -> Result<(), Error> {
-    let subjects: Vec<_> = rows.iter().map(|row| row.subject(row.creating())).collect();
+    let subjects: Vec<_> = rows.iter().map(|row| row.subject(&row.created_by)).collect();
     webhooks::emit_many(c, CREATED, "load", &subjects)?;
     match c {
         AnyConnection::Sqlite(c) => rows.iter().try_for_each(|row| InsertLoad(row).execute(c).map(drop))?,
@@ -234,8 +234,8 @@ pub(crate) fn update(c: &mut AnyConnection, update: &Update<'_>) -> Result<JsonR
 /// Stores the deliveries of the event that reports a change to the webhooks of the load's organiser and carrier.
 pub(crate) fn report(c: &mut AnyConnection, change: &NewEvent<'_>, load: &Load) -> Result<(), Error> {
     if let Some(name) = change.event_type.webhook_event() {
-        let (row, caller) = (LoadRow::new(load)?, change.caller);
-        let cause = caller.organisation.as_ref().map_or(&caller.user_id, |organisation| &organisation.id);
+        let row = LoadRow::new(load)?;
+        let cause = change.caller.organisation_id_or_empty();
         webhooks::emit(c, Event { name, member: "load", subject: row.subject(cause) })?;
     }
     Ok(())

@@ -87,12 +87,6 @@ impl LoadRow {
         Subject { organisations, cause, id: self.id, document: &self.document, details: "", users: &[] }
     }
 
-    /// Returns the organisation that creates the load; without one, the user.
-    pub(super) fn creating(&self) -> &str {
-        let user = self.creator_id.as_deref().unwrap_or_default();
-        if self.created_by.is_empty() { user } else { &self.created_by }
-    }
-
     /// Sets the user who creates the load.
     #[must_use]
     pub(crate) fn created_by(mut self, creator: &Creator) -> Self {
