@@ -298,6 +298,24 @@ mod tests {
     }
 
     #[test]
+    fn names_of_this_machine_are_not_reached() {
+        testkit::block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let port = listener.local_addr().unwrap().port();
+            let post = async |allow_private| {
+                let sender = Sender::new(Duration::from_millis(200), allow_private).unwrap();
+                let url = format!("https://localhost:{port}/hook").parse().unwrap();
+                sender.post(&url, &SigningKeys::of([]), Id::new(), "{}".into()).await
+            };
+            assert_eq!(post(false).await, Err(SendError::Name));
+            assert!(timeout(Duration::ZERO, listener.accept()).await.is_err(), "the sender connected");
+            assert_eq!(post(true).await, Err(SendError::Timeout));
+            drop(listener);
+            assert_eq!(post(true).await, Err(SendError::Connection));
+        });
+    }
+
+    #[test]
     fn attempts_end_whatever_the_receiver_sends() {
         testkit::block_on(async {
             let informational = "HTTP/1.1 100 Continue\r\n\r\n";

@@ -74,7 +74,7 @@ testkit::on_both! {
         }
         for _ in 0..5 {
             let mut large = full();
-            large["description"] = json!("a large animal ".repeat(2_000));
+            large["description"] = json!("a large animal ".repeat(600));
             create(&app, &seller, &large).await;
         }
         wait_until_matched(&app, backend).await;

@@ -34,7 +34,7 @@ pub struct LoadRow {
     search_text: String,
     pub(super) document: Json,
     #[diesel(skip_update)]
-    created_by: String,
+    pub(super) created_by: String,
     #[diesel(skip_update)]
     awaits_acceptance: Option<bool>,
     #[diesel(skip_update)]
