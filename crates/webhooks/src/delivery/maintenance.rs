@@ -23,8 +23,9 @@ const LONGEST_TRANSACTION: TimeDelta = TimeDelta::seconds(60);
 /// Pause between two batches, in which others can write.
 const BATCH_PAUSE: Duration = Duration::from_millis(50);
 
-/// Makes the pending deliveries of disabled webhooks fail, deletes those of deleted ones and bodies that are not needed,
-/// and limits what each organisation holds, for as long as the service runs. Several replicas may do so at once.
+/// Makes the pending deliveries of disabled webhooks fail, deletes those of deleted ones and bodies that are not
+/// needed, and limits what each organisation holds, for as long as the service runs. Several replicas may do so at
+/// once.
 pub(crate) async fn maintain(db: &Database, limit: Held) {
     let mut failures = FailureStreak::default();
     let (mut estimates, mut counted_until) = (HeldEstimates::default(), Id::NIL);

@@ -1,5 +1,5 @@
-//! The statements that store messages and deliveries. Which webhooks get an event is read by the same statement, so that no copy of
-//! them can be stale.
+//! The statements that store messages and deliveries. Which webhooks get an event is read by the same statement, so
+//! that no copy of them can be stale.
 
 use std::collections::BTreeSet;
 

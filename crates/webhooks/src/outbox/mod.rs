@@ -17,5 +17,5 @@ pub use channel::Channel;
 pub use dispatch::{DeliveryOptions, Dispatcher};
 pub use metrics::OutboxMetrics;
 pub(crate) use model::unclaimed;
-pub use model::{Backlog, Claimed, Failure, Outbox, Outcome, Status};
+pub use model::{Backlog, Claimed, Failure, Outbox, Outcome, ReadBodies, Status};
 pub use store::redeliver;

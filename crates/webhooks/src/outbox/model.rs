@@ -11,6 +11,9 @@ use utoipa::ToSchema;
 
 use crate::sending::SendError;
 
+/// Reads the bodies of messages.
+pub type ReadBodies = fn(&mut AnyConnection, &[Id]) -> Result<HashMap<Id, Json>, Error>;
+
 /// The table of an outbox. It has the columns `id`, `event`, `status`, `attempts`, `pending_since`, `due_at`,
 /// `claimed_until`, `delivered_at`, `last_error` and `body`, and is indexed by `due_at`, by `pending_since` and by the
 /// group with `due_at`.
@@ -38,7 +41,7 @@ pub struct Outbox {
     pub cause: Option<&'static str>,
     /// Returns the bodies that are not in the table, where it has `null`. [`unclaimed`] is the `claimed_until` of all
     /// messages of such an outbox.
-    pub bodies: Option<fn(&mut AnyConnection, &[Id]) -> Result<HashMap<Id, Json>, Error>>,
+    pub bodies: Option<ReadBodies>,
     /// SQL that is added to the changes of a redelivery, beginning with a comma.
     pub on_redelivery: &'static str,
 }

@@ -36,7 +36,8 @@ use super::ssrf::is_public;
 const MAX_HEAD_BYTES: usize = 64 << 10;
 /// The most informational answers (1xx) of an attempt.
 const MAX_INFORMATIONAL: usize = 10;
-/// Longest response body, in bytes, that is read, so that the receiver can write it. A longer one closes the connection.
+/// Longest response body, in bytes, that is read, so that the receiver can write it. A longer one closes the
+/// connection.
 const MAX_BODY_BYTES: u64 = 16 << 10;
 /// Time within which the response body must arrive. Otherwise the connection is closed.
 const BODY_TIMEOUT: Duration = Duration::from_millis(500);
@@ -302,16 +303,16 @@ mod tests {
         testkit::block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let port = listener.local_addr().unwrap().port();
-            let post = async |allow_private| {
+            let attempt = async |allow_private| {
                 let sender = Sender::new(Duration::from_millis(200), allow_private).unwrap();
                 let url = format!("https://localhost:{port}/hook").parse().unwrap();
                 sender.post(&url, &SigningKeys::of([]), Id::new(), "{}".into()).await
             };
-            assert_eq!(post(false).await, Err(SendError::Name));
+            assert_eq!(attempt(false).await, Err(SendError::Name));
             assert!(timeout(Duration::ZERO, listener.accept()).await.is_err(), "the sender connected");
-            assert_eq!(post(true).await, Err(SendError::Timeout));
+            assert_eq!(attempt(true).await, Err(SendError::Timeout));
             drop(listener);
-            assert_eq!(post(true).await, Err(SendError::Connection));
+            assert_eq!(attempt(true).await, Err(SendError::Connection));
         });
     }
 
