@@ -154,8 +154,8 @@ impl Sender {
         send(stream, request).await
     }
 
-    /// Returns the addresses of a host that may be reached. A name is resolved for each connection, so one whose address
-    /// changes after a check gains nothing.
+    /// Returns the addresses of a host that may be reached. A name is resolved for each connection, so one whose
+    /// address changes after a check gains nothing.
     async fn resolve(&self, url: &Url) -> Result<Vec<SocketAddr>, SendError> {
         let port = url.port_or_known_default().unwrap_or(443);
         let mut addresses: Vec<SocketAddr> = match url.host() {
