@@ -10,7 +10,7 @@ async fn create_for_haul(app: &App, organisation: &str, count: usize) {
         "reference,deliveryDateISO,commodityId,weight,carrierId,carrierName,organiserId,organiserName\n"
             .to_owned();
     for n in 0..count {
-        csv.push_str(&format!("{organisation}-{n},2026-12-01,1,10,haul,Haul,{organisation},Name\n"));
+        csv.extend([format!("{organisation}-{n},2026-12-01,1,10,haul,Haul,{organisation},Name\n")]);
     }
     batch::send(app, &without_org_name(organisation), batch::form(&[csv.as_bytes()])).await.ok();
 }
