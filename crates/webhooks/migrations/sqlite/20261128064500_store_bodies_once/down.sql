@@ -1,5 +1,3 @@
-DROP INDEX webhook_deliveries_message;
-DROP INDEX webhook_deliveries_causes;
 ALTER TABLE webhook_deliveries DROP COLUMN bytes;
 ALTER TABLE webhook_deliveries DROP COLUMN cause_id;
 DROP TABLE webhook_message_users;

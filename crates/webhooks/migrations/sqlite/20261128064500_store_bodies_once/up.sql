@@ -21,5 +21,3 @@ CREATE INDEX webhook_message_users_user ON webhook_message_users (user_id, messa
 ALTER TABLE webhook_deliveries ADD COLUMN cause_id TEXT NOT NULL DEFAULT '';
 -- The length of the body in webhook_messages, in bytes; 0 once it is deleted.
 ALTER TABLE webhook_deliveries ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
-CREATE INDEX webhook_deliveries_causes ON webhook_deliveries (webhook_id, cause_id, due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX webhook_deliveries_message ON webhook_deliveries (id);

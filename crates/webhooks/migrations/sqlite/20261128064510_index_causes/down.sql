@@ -1,0 +1,2 @@
+DROP INDEX webhook_deliveries_message;
+DROP INDEX webhook_deliveries_causes;
