@@ -11,7 +11,10 @@ diesel::table! {
         status -> Text,
         // The main category, whichever of its parts the listing names.
         category -> Integer,
-        created_at -> database::TimestampSql,
+        // When the listing was published; when it was created, if it never was. The name of the column is from the time
+        // when it was the creation of every listing. Its indexes and the previous release use it.
+        #[sql_name = "created_at"]
+        published_at -> database::TimestampSql,
         // The organisation's name in lower case, for sorting.
         organisation_key -> Text,
         // Sort key: ten-thousandths of the currency's unit.
@@ -57,6 +60,16 @@ diesel::table! {
         revision -> BigInt,
         // What free-text queries compare, see `search_text`. NULL: the previous release wrote the listing.
         search_text -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    // Apart from the other columns of `listings`, because Diesel has 32 of a table. The database sets it for new rows.
+    #[sql_name = "listings"]
+    listing_creations (id) {
+        id -> database::IdSql,
+        // When the listing was created.
+        first_stored_at -> database::TimestampSql,
     }
 }
 

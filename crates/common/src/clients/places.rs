@@ -36,7 +36,7 @@ impl PlaceClient {
     }
 
     /// Returns the coordinates of a postcode; those of its district if only that is known. Returns `None` if the
-    /// postcode is not known. Makes up to three calls of a second each.
+    /// postcode is not known. Makes up to five calls of a second each.
     ///
     /// # Errors
     /// Fails if the system service is unavailable or limits the calls of this address. The error has no postcode.
@@ -45,22 +45,10 @@ impl PlaceClient {
         by: &PublicCall,
         query: &PostcodeQuery,
     ) -> anyhow::Result<Option<PostcodePoint>> {
-        let mut parameters = vec![("query", query.postcode.as_str()), ("limit", "1")];
-        let country = query.country.as_deref().filter(|code| is_country_code(code));
-        parameters.extend(country.map(|code| ("countryISO", code)));
-        let mut found = self.0.get(by, "/v1/public/addresses", &parameters).await?;
-        if found.is_none() && parameters.len() > 2 {
-            // System does not know the country: people also write `UK`.
-            parameters.truncate(2);
-            found = self.0.get(by, "/v1/public/addresses", &parameters).await?;
-        }
-        let Some(found) = found else { return Ok(None) };
+        let Some(found) = self.search(by, query).await? else { return Ok(None) };
         let (Some(id), Some(source)) = (found["id"].as_str(), found["source"].as_str()) else {
             return Ok(None);
         };
-        if !is_match(&found, &query.postcode) {
-            return Ok(None);
-        }
         let parameters = [("id", id), ("source", source)];
         let Some(location) = self.0.get(by, "/v1/public/locations/address", &parameters).await? else {
             return Ok(None);
@@ -72,10 +60,40 @@ impl PlaceClient {
         in_range.map(Some).ok_or_else(|| anyhow!("the location has no coordinates"))
     }
 
+    /// Returns the best match of a postcode, or of its district if system does not know the postcode.
+    async fn search(&self, by: &PublicCall, query: &PostcodeQuery) -> anyhow::Result<Option<Value>> {
+        let postcode = written_out(&query.postcode);
+        let country = query.country.as_deref().filter(|code| is_country_code(code));
+        // Jersey, Guernsey and Man are countries of their own, but people write `GB`.
+        let countries: &[_] = if country == Some("GB") { &[country, None] } else { &[country] };
+        let district = postcode.split_once(' ').map(|(district, _)| district);
+        for text in [Some(postcode.as_str()), district].into_iter().flatten() {
+            for country in countries {
+                let mut parameters = vec![("query", text), ("limit", "1")];
+                parameters.extend(country.map(|code| ("countryISO", code)));
+                let found = self.0.get(by, "/v1/public/addresses", &parameters).await?;
+                if let Some(found) = found.filter(|found| is_match(found, &postcode)) {
+                    return Ok(Some(found));
+                }
+            }
+        }
+        Ok(None)
+    }
+
     /// Returns how long background work makes no calls: the circuit breaker is open, or the system service limits the
     /// calls of this address. `None` if calls are possible.
     pub fn blocked_for(&self) -> Option<Duration> {
         self.0.reads_blocked_for()
+    }
+}
+
+/// Returns a postcode with the leading zero of a district of Dublin that people leave out: `D02` for `D2`.
+fn written_out(postcode: &str) -> String {
+    match postcode.strip_prefix('D') {
+        Some(digit) if digit.len() == 1 && digit.bytes().all(|digit| digit.is_ascii_digit()) => {
+            format!("D0{digit}")
+        }
+        _ => postcode.to_owned(),
     }
 }
 

@@ -27,12 +27,16 @@ pub struct ActionResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub id: Option<String>,
+    /// What looks wrong about the request, if something does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub warnings: Vec<Warning>,
 }
 
 impl ActionResult {
     /// Creates a response with this message.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), status: "success", id: None }
+        Self { message: message.into(), status: "success", id: None, warnings: Vec::new() }
     }
 
     /// Creates a response for an operation that created the resource with this id.
@@ -53,6 +57,14 @@ pub struct Warning {
     /// The values that were compared.
     #[schema(value_type = Object)]
     pub data: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Warning {
+    /// Creates a warning without data.
+    pub fn new(path: impl Into<String>, code: impl Into<String>, message: impl Into<String>) -> Self {
+        let data = serde_json::Map::new();
+        Self { path: path.into(), code: code.into(), message: message.into(), data }
+    }
 }
 
 /// A file that a load, proof of delivery or listing refers to. Only `id` is read from requests; the other members come

@@ -5,6 +5,7 @@ mod keyset;
 pub mod like;
 mod merged_query;
 mod sort_key;
+pub mod words;
 
 pub use keyset::{Column, Position, RowSortKey, RowsAfter, SortKey, SortOrder};
 pub use merged_query::MergedQuery;

@@ -47,6 +47,14 @@ impl ListingForm {
             }
         }
         self.price.validate(errors);
+        if let Some(location) = &self.location {
+            location.validate(errors);
+        }
+    }
+
+    /// Returns the paths of the amounts that the type of the price does not use. They are not stored.
+    pub(crate) fn ignored_amounts(&self) -> Vec<&'static str> {
+        self.price.unused()
     }
 
     /// Returns the files that the listing references.
@@ -72,7 +80,7 @@ impl ListingForm {
             category,
             category_ids,
             location: self.location.map(Location::from),
-            price: self.price.normalized(),
+            price: self.price.normalized().without_unused(),
             files: self.files.unwrap_or_default(),
             description: self.description.0,
             tags: self.tags.into_iter().map(|tag| tag.0).collect(),

@@ -1,7 +1,8 @@
 //! The location of animals or supplies (`docs/api/listings.md`, "Create"). It is stored as it was sent, except that the
-//! postcode is normalized, and that missing coordinates are those of the postcode.
+//! postcode and the code of the country are normalized, and that missing coordinates are those of the postcode.
 
 use common::places::PostcodeQuery;
+use common::validation::{Code, ValidationErrors};
 use common::wire::{Name, Postcode};
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
@@ -57,9 +58,32 @@ pub(crate) struct LocationForm {
     coordinates: Option<Coordinates>,
 }
 
+impl LocationForm {
+    /// Checks the rules that the schema cannot express.
+    pub(crate) fn validate(&self, errors: &mut ValidationErrors) {
+        let country = self.address.as_ref().and_then(|address| address.country_iso.as_ref());
+        if country.is_some_and(|code| country_code(&code.0).is_none()) {
+            let message = "must be an ISO 3166-1 alpha-2 code, such as GB or IE";
+            errors.push("location.address.countryISO", Code::Enum, message);
+        }
+    }
+}
+
+/// Returns the ISO 3166-1 alpha-2 code of a country, which is sent in any case, and as `UK` for `GB`.
+fn country_code(sent: &str) -> Option<&'static str> {
+    let code = sent.trim().to_uppercase();
+    let code = if code == "UK" { "GB" } else { &code };
+    gazetteer::country(code).map(|country| country.iso)
+}
+
 impl From<LocationForm> for Location {
     fn from(form: LocationForm) -> Self {
-        let LocationForm { three_words, address, coordinates } = form;
+        let LocationForm { three_words, mut address, coordinates } = form;
+        if let Some(Address { country_iso: Some(code), .. }) = &mut address
+            && let Some(known) = country_code(&code.0)
+        {
+            known.clone_into(&mut code.0);
+        }
         Self { three_words, address, coordinates, coordinates_source: None }
     }
 }
@@ -100,6 +124,46 @@ pub(crate) struct Address {
     country_iso: Option<Name>,
 }
 
+impl Address {
+    /// Returns the outward code of a postcode of the United Kingdom, Jersey, Guernsey or Man: `LD3` of `LD3 7EG`. `None`
+    /// for those of other countries.
+    pub(crate) fn outward_code(&self) -> Option<&str> {
+        let is_british = |code: &Name| {
+            ["GB", "UK", "JE", "GG", "IM"].iter().any(|british| code.0.eq_ignore_ascii_case(british))
+        };
+        if !self.country_iso.as_ref().is_none_or(is_british) {
+            return None;
+        }
+        let postcode = self.postcode.as_ref()?.0.trim();
+        let is_outward = |code: &str| {
+            let area = code.len() - code.trim_start_matches(|c: char| c.is_ascii_alphabetic()).len();
+            let mut district = code[area..].chars();
+            (1..=2).contains(&area)
+                && code.len() <= area + 2
+                && district.next().is_some_and(|c| c.is_ascii_digit())
+                && district.all(|c| c.is_ascii_alphanumeric())
+        };
+        // A sector has a digit in place of the inward code.
+        let is_inward = |code: &str| {
+            let mut letters = code.chars();
+            letters.next().is_none_or(|c| c.is_ascii_digit())
+                && (code.len() <= 1 || code.len() == 3 && letters.all(|c| c.is_ascii_alphabetic()))
+        };
+        let (outward, inward) = match postcode.split_once(char::is_whitespace) {
+            Some((outward, inward)) => (outward, inward.trim()),
+            None if postcode.len() >= 5 => postcode.split_at_checked(postcode.len() - 3)?,
+            None => (postcode, ""),
+        };
+        Some(outward).filter(|code| is_outward(code) && is_inward(inward))
+    }
+
+    /// Returns the address as visitors see it.
+    fn for_visitors(self) -> Self {
+        let postcode = self.outward_code().map(|code| Postcode(code.to_owned()));
+        Self { name: None, line1: None, line2: None, line3: None, postcode, ..self }
+    }
+}
+
 /// Coordinates in degrees, WGS 84.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
@@ -127,8 +191,7 @@ impl Location {
 
     /// Returns the location as visitors see it: with rounded coordinates, and without what is more precise than these.
     pub(crate) fn for_visitors(self) -> Self {
-        let address =
-            self.address.map(|address| Address { line1: None, line2: None, line3: None, ..address });
+        let address = self.address.map(Address::for_visitors);
         let rounded = self.coordinates.and_then(|coordinates| coordinates.point());
         let rounded = rounded.map(|point| Point::rounded(point.unit_vector()));
         let coordinates = rounded.and_then(|point| Coordinates::new(point.lat, point.lon));

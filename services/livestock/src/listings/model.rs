@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use common::wire::FileReference;
+use common::wire::{FileReference, Warning};
 use common::{Caller, Error, Reason};
 use database::{Id, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -57,10 +57,19 @@ pub(crate) struct Listing {
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
     pub(crate) created_at: Timestamp,
+    /// When the listing was published; absent if it never was.
+    #[serde(default, rename = "publishedAtUTC", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime, nullable = false)]
+    pub(crate) published_at: Option<Timestamp>,
     /// The distance from the point of the search in kilometres, rounded to metres; absent without a point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) distance_km: Option<f64>,
+    /// Only in the response of the request that they are about: `ignored` at amounts that the type of the price does not
+    /// use, `no_coordinates` at a postcode that gives no coordinates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub(crate) warnings: Vec<Warning>,
 }
 
 /// Whether something is offered or wanted.
@@ -208,10 +217,21 @@ pub(crate) const TYPE_TERM_PREFIX: &str = "type\n";
 /// If the document is not that of a listing.
 pub(crate) fn append_distance(document: &mut String, from: [f64; 3]) -> Result<(), serde_json::Error> {
     if let Some(listing_point) = point_of(document)? {
-        let km = serde_json::to_string(&distance_km(listing_point.unit_vector(), from))?;
-        document.truncate(document.trim_end().len() - 1);
-        document.extend([",\"distanceKm\":", &km, "}"]);
+        append(document, "distanceKm", &distance_km(listing_point.unit_vector(), from))?;
     }
+    Ok(())
+}
+
+/// Appends warnings of a request, if there are some, to the document of a listing.
+pub(crate) fn append_warnings(document: &mut String, warnings: &[Warning]) -> Result<(), serde_json::Error> {
+    if warnings.is_empty() { Ok(()) } else { append(document, "warnings", &warnings) }
+}
+
+/// Appends a member to the document of a listing.
+fn append(document: &mut String, name: &str, value: &impl Serialize) -> Result<(), serde_json::Error> {
+    let value = serde_json::to_string(value)?;
+    document.truncate(document.trim_end().len() - 1);
+    document.extend([",\"", name, "\":", &value, "}"]);
     Ok(())
 }
 
@@ -240,6 +260,7 @@ impl NewListing {
         organisation: &common::Organisation,
         files: Vec<FileReference>,
     ) -> Listing {
+        let created_at = Timestamp::now();
         Listing {
             id: Id::new(),
             user_id: user_id.to_owned(),
@@ -254,8 +275,10 @@ impl NewListing {
             description: self.description,
             tags: self.tags,
             properties: self.properties,
-            created_at: Timestamp::now(),
+            created_at,
+            published_at: (!self.is_draft).then_some(created_at),
             distance_km: None,
+            warnings: Vec::new(),
         }
     }
 }

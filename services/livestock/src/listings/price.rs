@@ -1,8 +1,10 @@
 //! Prices (`docs/api/listings.md`, "Create").
 
 use common::validation::{Code, ValidationErrors};
+use common::wire::Warning;
 use database::Amount;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::currency;
@@ -50,6 +52,33 @@ impl PriceType {
     pub fn as_str(self) -> &'static str {
         self.into()
     }
+
+    /// Returns whether prices of this type have the amount with this name.
+    fn uses(self, amount: &str) -> bool {
+        match self {
+            Self::Fixed => amount == "pricePerUnit",
+            Self::Range => amount == "minPrice" || amount == "maxPrice",
+            Self::Poa => false,
+        }
+    }
+}
+
+/// Returns the warnings for amounts that the type of the price does not use, by their paths.
+pub(crate) fn ignored(paths: impl IntoIterator<Item = impl Into<String>>) -> Vec<Warning> {
+    let message = "is ignored: prices of this type do not have it";
+    paths.into_iter().map(|path| Warning::new(path, "ignored", message)).collect()
+}
+
+/// Removes the amounts that the type of a price in JSON does not use. Returns their names.
+pub(crate) fn remove_unused(price: &mut Value) -> Vec<String> {
+    let Ok(kind) = serde_json::from_value::<PriceType>(price["type"].clone()) else { return Vec::new() };
+    let Some(members) = price.as_object_mut() else { return Vec::new() };
+    let is_unused = |name: &&String| {
+        ["pricePerUnit", "minPrice", "maxPrice"].contains(&name.as_str()) && !kind.uses(name)
+    };
+    let unused: Vec<String> = members.keys().filter(is_unused).cloned().collect();
+    unused.iter().for_each(|name| drop(members.remove(name)));
+    unused
 }
 
 /// An amount of money.
@@ -65,18 +94,38 @@ pub(crate) struct Money {
 }
 
 impl Price {
-    /// Returns the amount that listings are sorted by: the price per unit, else the lower end.
+    /// Returns the amount that listings are sorted by: the price per unit or the lower end, whichever the type uses.
     pub(crate) fn sort_amount(&self) -> Option<Amount> {
-        self.per_unit.as_ref().or(self.min.as_ref()).map(|money| money.amount)
+        let money = match self.kind {
+            PriceType::Fixed => &self.per_unit,
+            PriceType::Range => &self.min,
+            PriceType::Poa => &None,
+        };
+        money.as_ref().map(|money| money.amount)
     }
 
-    /// Returns all amounts with their paths.
-    fn parts(&self) -> [(&'static str, Option<&Money>); 3] {
+    /// Returns all amounts with their paths, and whether the type uses them.
+    fn parts(&self) -> [(&'static str, Option<&Money>, bool); 3] {
+        let uses = |name: &str| self.kind.uses(name);
         [
-            ("price.pricePerUnit", self.per_unit.as_ref()),
-            ("price.minPrice", self.min.as_ref()),
-            ("price.maxPrice", self.max.as_ref()),
+            ("price.pricePerUnit", self.per_unit.as_ref(), uses("pricePerUnit")),
+            ("price.minPrice", self.min.as_ref(), uses("minPrice")),
+            ("price.maxPrice", self.max.as_ref(), uses("maxPrice")),
         ]
+    }
+
+    /// Returns the paths of the amounts that the type does not use.
+    pub(crate) fn unused(&self) -> Vec<&'static str> {
+        let unused = self.parts().into_iter().filter(|(_, money, is_used)| money.is_some() && !is_used);
+        unused.map(|(path, ..)| path).collect()
+    }
+
+    /// Removes the amounts that the type does not use.
+    pub(crate) fn without_unused(self) -> Self {
+        let Self { kind, per_unit, min, max } = self;
+        let used = |name: &str, money: Option<Money>| money.filter(|_| kind.uses(name));
+        let per_unit = used("pricePerUnit", per_unit);
+        Self { kind, per_unit, min: used("minPrice", min), max: used("maxPrice", max) }
     }
 
     /// Checks the rules that the schema cannot express. A member that the schema rejected has its default value here,
@@ -98,13 +147,8 @@ impl Price {
         if errors.failed("price.type") {
             return;
         }
-        let required = match self.kind {
-            PriceType::Fixed => &["price.pricePerUnit"][..],
-            PriceType::Range => &["price.minPrice", "price.maxPrice"],
-            PriceType::Poa => &[],
-        };
-        for (path, money) in self.parts() {
-            if money.is_none() && required.contains(&path) {
+        for (path, money, is_used) in self.parts() {
+            if money.is_none() && is_used {
                 errors.push(path, Code::Required, "is required for a price of this type");
             }
         }
@@ -112,9 +156,9 @@ impl Price {
 
     fn validate_currencies(&self, errors: &mut ValidationErrors) {
         let mut first = None;
-        for (path, money) in self.parts() {
+        for (path, money, is_used) in self.parts() {
             let path = format!("{path}.currency");
-            let Some(money) = money.filter(|_| !errors.failed(&path)) else { continue };
+            let Some(money) = money.filter(|_| is_used && !errors.failed(&path)) else { continue };
             match (currency::find(&money.currency), first) {
                 (None, _) => errors.push(path, Code::Enum, "must be an ISO 4217 code, such as GBP or EUR"),
                 (Some(code), None) => first = Some(code),
@@ -141,7 +185,7 @@ impl Price {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -169,6 +213,8 @@ mod tests {
         assert_eq!(errors_of(min, &[]), one("price.maxPrice"));
         let more = json!({"type": "fixed", "pricePerUnit": money(5.0, "GBP"), "minPrice": money(9.0, "GBP")});
         assert_eq!(errors_of(more, &[]), [], "other members are allowed");
+        let wrong = json!({"type": "poa", "minPrice": money(9.0, "QQQ"), "pricePerUnit": money(1.0, "EUR")});
+        assert_eq!(errors_of(wrong, &[]), [], "and not compared");
     }
 
     #[test]
@@ -189,7 +235,37 @@ mod tests {
         assert_eq!(errors_of(json!({}), &["price"]), []);
         let half = json!({"type": "range", "minPrice": money(2.0, "GBP"), "maxPrice": {"currency": "GBP"}});
         assert_eq!(errors_of(half, &["price.maxPrice.amount"]), []);
-        let half = json!({"type": "fixed", "pricePerUnit": {"amount": 1}, "minPrice": money(2.0, "EUR")});
-        assert_eq!(errors_of(half, &["price.pricePerUnit.currency"]), []);
+        let half = json!({"type": "range", "minPrice": {"amount": 1}, "maxPrice": money(2.0, "EUR")});
+        assert_eq!(errors_of(half, &["price.minPrice.currency"]), []);
+    }
+
+    #[test]
+    fn amounts_of_other_types_are_removed_and_not_sorted_by() {
+        let all = |kind: &str| {
+            let amounts = json!({"pricePerUnit": money(5.0, "GBP"), "minPrice": money(7.0, "GBP"), "maxPrice": money(9.0, "GBP")});
+            let mut price = amounts;
+            price["type"] = json!(kind);
+            price
+        };
+        for (kind, sorted, left) in [
+            ("fixed", Some(5.0), &["pricePerUnit"][..]),
+            ("range", Some(7.0), &["maxPrice", "minPrice"]),
+            ("poa", None, &[]),
+        ] {
+            let mut json = all(kind);
+            let price: Price = serde_json::from_value(json.clone()).unwrap();
+            assert_eq!(
+                price.sort_amount(),
+                sorted.and_then(|amount| Amount::from_f64(amount).ok()),
+                "{kind}"
+            );
+            assert_eq!(
+                (price.unused().len(), remove_unused(&mut json).len()),
+                (3 - left.len(), 3 - left.len())
+            );
+            assert_eq!(serde_json::to_value(price.without_unused()).unwrap(), json);
+            let names: Vec<_> = json.as_object().unwrap().keys().filter(|name| *name != "type").collect();
+            assert_eq!(names, left);
+        }
     }
 }

@@ -2,15 +2,21 @@
 //! Queries are split into words by [`common::parse_words`].
 
 use common::wire::TextForm;
+use database::search::words::has_word;
 
+use super::location::Address;
 use super::model::Listing;
 
-/// Returns the text that words are compared with: in lower case, one line for each field. A postcode with a space is
-/// there without the space too.
+/// Separates what visitors see of a listing from the rest of its [`search_text`]. No text of a client has it.
+pub(crate) const END_OF_PUBLIC_TEXT: char = '\u{1f}';
+
+/// Returns the text that words are compared with: in lower case, one line for each field, with the outward code of the
+/// postcode. What only callers see follows [`END_OF_PUBLIC_TEXT`]: the postcode, if it has a space also without.
 pub(crate) fn search_text(listing: &Listing) -> String {
     let property = |name| listing.properties.as_ref()?.get(name)?.as_str();
     let address = listing.location.as_ref().and_then(|location| location.address.as_ref());
     let postcode = address.and_then(|address| address.postcode.as_ref()).map(|postcode| postcode.0.as_str());
+    let outward = address.and_then(Address::outward_code);
     let compact = postcode.filter(|code| code.contains(char::is_whitespace));
     let compact = compact.map(|code| code.split_whitespace().collect::<String>());
     let fields = [
@@ -21,20 +27,20 @@ pub(crate) fn search_text(listing: &Listing) -> String {
         property("breedSociety"),
         address.and_then(|address| address.city.as_deref()),
         address.and_then(|address| address.region.as_deref()),
-        postcode,
-        compact.as_deref(),
+        outward,
     ];
     let tags = listing.tags.iter().map(String::as_str);
-    let fields: Vec<_> =
+    let public: Vec<_> =
         fields.into_iter().flatten().chain(tags).chain([listing.description.as_str()]).collect();
+    let private: Vec<_> = [postcode, compact.as_deref()].into_iter().flatten().collect();
     // The texts of listings from before 1.1 may be in another form than NFC.
-    TextForm::Lines.normalize(&fields.join("\n")).to_lowercase()
+    let lower = |lines: &[&str]| TextForm::Lines.normalize(&lines.join("\n")).to_lowercase();
+    format!("{}\n{END_OF_PUBLIC_TEXT}{}", lower(&public), lower(&private))
 }
 
-/// Returns whether a [`search_text`] has all words of a query, which are in lower case: each of them anywhere in the
-/// text, also within a word.
+/// Returns whether a [`search_text`] [has](has_word) all words of a query, which are in lower case.
 pub(crate) fn has_all_words(search_text: &str, words: &[String]) -> bool {
-    words.iter().all(|word| search_text.contains(word.as_str()))
+    words.iter().all(|word| has_word(search_text, word))
 }
 
 #[cfg(test)]
@@ -71,13 +77,13 @@ mod tests {
         }));
         assert_eq!(
             text,
-            "penybont farm\nheifers\nhereford\ncross\nhereford society\nbrecon\npowys\nld3 7eg\nld37eg\nstore\ncaf\u{e9}\n\
-             two lines,\nquiet"
+            "penybont farm\nheifers\nhereford\ncross\nhereford society\nbrecon\npowys\nld3\nstore\ncaf\u{e9}\n\
+             two lines,\nquiet\n\u{1f}ld3 7eg\nld37eg"
         );
-        assert_eq!(text_of(&json!({})), "penybont farm\n");
+        assert_eq!(text_of(&json!({})), "penybont farm\n\n\u{1f}");
         assert_eq!(
             text_of(&json!({"location": {"address": {"postcode": "75008"}}})),
-            "penybont farm\n75008\n"
+            "penybont farm\n\n\u{1f}75008"
         );
     }
 

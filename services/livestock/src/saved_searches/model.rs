@@ -42,21 +42,15 @@ pub(crate) struct SavedSearch {
 impl SavedSearch {
     /// Sets the warnings of the search of a user who acts for an organisation, or for none if its id is empty.
     pub(super) fn set_warnings(&mut self, organisation_id: &str) {
-        let warning = |path: &str, code: &str, message: &str| Warning {
-            path: path.to_owned(),
-            code: code.to_owned(),
-            message: message.to_owned(),
-            data: serde_json::Map::new(),
-        };
         let status = self.parameters.get("f:status").into_iter().flat_map(texts).next_back();
         let finds_active = status.is_none_or(|status| status.starts_with(Status::Active.as_str()));
         let never_matches = (!finds_active).then(|| {
             let message = "matches no listing: only active ones are matched";
-            warning("parameters.f:status", "never_matches", message)
+            Warning::new("parameters.f:status", "never_matches", message)
         });
         let no_webhook = organisation_id.is_empty().then(|| {
             let message = "reports to no webhook: the user who saved the search acted for no organisation";
-            warning("notify", "no_webhook", message)
+            Warning::new("notify", "no_webhook", message)
         });
         let all = never_matches.into_iter().chain(no_webhook);
         self.warnings = all.filter(|_| self.notify).collect();

@@ -29,6 +29,7 @@ testkit::on_both! {
         members.insert("organisationName".into(), json!("Organisation farm"));
         members.insert("status".into(), json!("active"));
         members.insert("createdAtUTC".into(), read["createdAtUTC"].clone());
+        members.insert("publishedAtUTC".into(), read["createdAtUTC"].clone());
         assert_eq!(read, expected);
         let created = read["createdAtUTC"].as_str().unwrap();
         assert!(created.len() == 24 && created.ends_with('Z'), "{created}");
@@ -63,7 +64,7 @@ testkit::on_both! {
             None,
         ]) {
             let mut read = create_and_read(&app, &farm, path, &with(plain(&sent), "/vat", json!(true))).await;
-            for member in ["id", "userId", "organisationId", "organisationName", "createdAtUTC"] {
+            for member in ["id", "userId", "organisationId", "organisationName", "createdAtUTC", "publishedAtUTC"] {
                 read.as_object_mut().unwrap().remove(member).unwrap();
             }
             let expected = json!({

@@ -29,7 +29,7 @@ testkit::on_both! {
         let before = read(&app, &farm, &id).await;
         let members = json!({
             "type": "buying", "categoryIds": [], "location": {"threeWords": null, "address": {"city": " Hay ", "postcode": "hr35ab"}},
-            "price": {"type": "fixed", "pricePerUnit": {"amount": 900.00004}, "minPrice": null, "maxPrice": null},
+            "price": {"type": "fixed", "pricePerUnit": {"amount": 900.00004, "currency": "gbp"}, "minPrice": null, "maxPrice": null},
             "description": "New", "tags": ["a", "b"], "unknown": 1,
             "properties": {"breed": "hereford", "title": null, "health": {"tbStatus": "clear", "data": null}, "minAge": 10, "unknown": 5},
         });

@@ -18,7 +18,7 @@ testkit::on_both! {
             (json!({"price": {"minPrice": {"currency": "EUR"}}}), &["price.minPrice.currency inconsistent"]),
             (json!({"price": {"maxPrice": {"amount": null}}}), &["price.maxPrice.amount required"]),
             (json!({"price": {"type": null}}), &["price.type required"]),
-            (json!({"price": {"pricePerUnit": {"amount": -1, "currency": "pounds"}}}), &["price.pricePerUnit.amount range", "price.pricePerUnit.currency enum"]),
+            (json!({"price": {"minPrice": {"amount": -1, "currency": "pounds"}}}), &["price.minPrice.amount range", "price.minPrice.currency enum"]),
             (json!({"properties": {"minAge": 19}}), &["properties.minAge inconsistent"]),
             (json!({"properties": {"quantity": 0, "breed": "a,b"}}), &["properties.breed format", "properties.quantity range"]),
             (json!({"properties": {"quantity": ""}}), &["properties.quantity type"]),
@@ -63,7 +63,7 @@ testkit::on_both! {
         let listing = read(&app, &farm, &active).await;
         for id in [&active, &secret, &closed, UNKNOWN, "nonsense"] {
             for user in [&farm, &User::of("other"), &User::admin(), &User::individual("nobody")] {
-                for member in ["id", "userId", "organisationId", "organisationName", "status", "createdAtUTC"] {
+                for member in ["id", "userId", "organisationId", "organisationName", "status", "createdAtUTC", "publishedAtUTC"] {
                     for value in [&listing[member], &json!(null), &json!(5)] {
                         let reply = patch(&app, user, id, &json!({member: value, "description": "new"})).await;
                         assert_eq!(reply.errors(), [format!("{member} inconsistent")], "{id}");

@@ -53,7 +53,7 @@ testkit::on_both! {
         let app = start(backend).await;
         fill(&app).await;
         app.record_statements();
-        let everything = walk(&app, &format!("limit=100&sortBy=createdAt&{POINT}")).await.0;
+        let everything = walk(&app, &format!("limit=100&sortBy=publishedAt&{POINT}")).await.0;
         assert_eq!(everything.len(), 300);
         let km = |listing: &Value| listing["distanceKm"].as_f64().unwrap();
         for (filter, breed) in [("", None), ("&f:commodityBreed=hereford", Some("Hereford"))] {
@@ -67,12 +67,12 @@ testkit::on_both! {
 nearest.sort_by(|a, b| km(a).total_cmp(&km(b)));
             for limit in [7, 20] {
                 let search = format!("limit={limit}&{POINT}&distanceKm=40{filter}");
-                let (found, statements) = walk(&app, &format!("{search}&sortBy=createdAt&sortDesc=false")).await;
+                let (found, statements) = walk(&app, &format!("{search}&sortBy=publishedAt&sortDesc=false")).await;
                 assert_eq!(ids(&json!(found)), oldest, "{search}");
                 if backend == Backend::Sqlite {
                     assert!(statements.iter().all(|count| *count == 1), "{search} {statements:?}");
                 }
-                let (mut found, _) = walk(&app, &format!("{search}&sortBy=createdAt&sortDesc=true")).await;
+                let (mut found, _) = walk(&app, &format!("{search}&sortBy=publishedAt&sortDesc=true")).await;
                 found.reverse();
                 assert_eq!(ids(&json!(found)), oldest, "{search}");
                 let (found, _) = walk(&app, &search).await;
@@ -90,10 +90,10 @@ nearest.sort_by(|a, b| km(a).total_cmp(&km(b)));
         let at = json!({"coordinates": {"lat": 52.01, "lon": -2.01}});
         let listing = with(plain(&json!({"breed": "Cross", "breedType": "Hereford"})), "/location", at);
         app.post(CATTLE).by(&user).json(&listing).send().await.ok();
-        let newest = format!("limit=3&{POINT}&distanceKm=40&f:commodityBreed=hereford&sortBy=createdAt&sortDesc=true");
+        let newest = format!("limit=3&{POINT}&distanceKm=40&f:commodityBreed=hereford&sortBy=publishedAt&sortDesc=true");
         let found = walk(&app, &newest).await.0;
         assert_eq!(found[0]["properties"]["breed"], "Cross");
-        let far = |km: u32| format!("limit=2&latitude=52&longitude=-2.9&distanceKm={km}&sortBy=createdAt&sortDesc=true");
+        let far = |km: u32| format!("limit=2&latitude=52&longitude=-2.9&distanceKm={km}&sortBy=publishedAt&sortDesc=true");
         let (few, more) = (walk(&app, &far(38)).await.0, walk(&app, &far(45)).await.0);
         let within: Vec<_> = more.iter().filter(|l| l["distanceKm"].as_f64().unwrap() <= 38.0).cloned().collect();
         assert!(!few.is_empty() && few.len() < more.len());

@@ -6,7 +6,7 @@ use testkit::{App, Backend, User};
 use crate::sample::{create, full, plain, start};
 
 /// For each search the parts that the plans of its statements must contain, and whether one of them sorts.
-const SEARCHES: [(&str, &[&str], bool); 30] = [
+const SEARCHES: [(&str, &[&str], bool); 31] = [
     ("", &["listings_status_created (status=?)"], false),
     ("f:status=active-selling", &["COVERING INDEX listings_status_created (status=?)"], false),
     ("f:commodityType=cattle", &["listings_category_status_created (category=? AND status=?)"], false),
@@ -17,6 +17,7 @@ const SEARCHES: [(&str, &[&str], bool); 30] = [
     ),
     ("f:organisationId=a", &["listings_organisation_status_created (organisation_id=? AND status=?)"], false),
     ("f:status=draft", &["listings_organisation_status_created (organisation_id=? AND status=?)"], false),
+    ("sortBy=createdAt", &["listings_status_first_stored (status=?)"], false),
     ("sortBy=price", &["listings_status_price (status=? AND price>?)", "(status=? AND price=?)"], false),
     ("sortBy=price&sortDesc=true", &["listings_status_price (status=? AND price>?)"], false),
     ("sortBy=quantity", &["listings_status_quantity (status=? AND quantity>?)"], false),
@@ -54,7 +55,7 @@ const SEARCHES: [(&str, &[&str], bool); 30] = [
     ),
     (
         "f:commodityBreed=hereford&f:commodityType=cattle&f:status=active-selling&latitude=52&longitude=-3&\
-         distanceKm=50&sortBy=createdAt&sortDesc=true",
+         distanceKm=50&sortBy=publishedAt&sortDesc=true",
         &[
             "COVERING INDEX listings_breed_cell (breed=? AND status=? AND <expr>=? AND <expr>=?)",
             "COVERING INDEX listings_breed_place (breed=? AND status=? AND band=? AND lon>? AND lon<?)",
@@ -80,7 +81,7 @@ const SEARCHES: [(&str, &[&str], bool); 30] = [
         true,
     ),
     (
-        "latitude=52&longitude=-3&distanceKm=50&sortBy=createdAt",
+        "latitude=52&longitude=-3&distanceKm=50&sortBy=publishedAt",
         &[
             "COVERING INDEX listings_status_cell (status=? AND <expr>=? AND <expr>=?)",
             "COVERING INDEX listings_status_place (status=? AND band=? AND lon>?",
@@ -166,7 +167,7 @@ fn statements_of_common_searches_are_cached() {
             for (query, cached) in [
                 (String::new(), true),
                 (format!("{all}&sortBy=price"), true),
-                (format!("{all}&latitude=52&longitude=-3&distanceKm=50&sortBy=createdAt"), true),
+                (format!("{all}&latitude=52&longitude=-3&distanceKm=50&sortBy=publishedAt"), true),
                 (format!("{all},limousin"), false),
                 (format!("{all}&latitude=52&longitude=180&distanceKm=50"), false),
                 ("f:commoditySexes=ewes".into(), false),
@@ -195,7 +196,7 @@ testkit::on_both! {
             ("limit=100", 30, 1),
             ("limit=100&isWishlisted=true", 30, 1),
             ("limit=2&isWishlisted=true", 2, 1),
-            ("limit=100&isWishlisted=true&latitude=51.9&longitude=-3&distanceKm=25&sortBy=createdAt", 15, 1),
+            ("limit=100&isWishlisted=true&latitude=51.9&longitude=-3&distanceKm=25&sortBy=publishedAt", 15, 1),
             ("limit=100&isWishlisted=true&count=true", 30, 2),
             // The page is not full of near listings, so the search widens its area until it has read all.
             ("limit=100&latitude=51.9&longitude=-3", 30, 6),

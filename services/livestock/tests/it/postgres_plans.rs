@@ -16,7 +16,7 @@ const SKEWED_LISTINGS: &str = "SELECT setseed(0.5);
         CASE WHEN random() < 0.85 THEN floor(random() * 4000) * 10000 END,
         CASE WHEN category <= 3 THEN 'b' || category || '-' || floor(exp(random() * ln(100))) END,
         CASE WHEN category <= 3 THEN CASE WHEN random() < 0.3 THEN 'cross' ELSE 'pure' END END, '', '', '',
-        json_build_object('id', n), 3
+        json_build_object('id', n), 4
     FROM (SELECT n, CASE WHEN random() < 0.5 THEN 2 ELSE 1 + floor(random() * 5)::int END AS category
           FROM generate_series(1, 100000) AS n) AS categories";
 
@@ -34,7 +34,8 @@ fn one_plan_suits_common_and_rare_breeds() {
             let breeds = ["b2-1", "b2-95", "cross", "unknown"].map(|breed| format!("{BREED}{breed}"));
             let wider = ["f:commodityType=cattle", "f:status=sold", ""].map(str::to_owned);
             for filter in breeds.iter().chain(&wider) {
-                for order in ["sortBy=createdAt&sortDesc=true", "sortBy=price", "sortBy=price&sortDesc=true"]
+                for order in
+                    ["sortBy=publishedAt&sortDesc=true", "sortBy=price", "sortBy=price&sortDesc=true"]
                 {
                     if !(filter == "f:commodityType=cattle" && order.contains("price")) {
                         let query = format!("/v1/listings?{filter}&{order}");

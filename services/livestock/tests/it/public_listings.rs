@@ -17,6 +17,10 @@ async fn read(app: &App, path: &str) -> Value {
     app.get(path).send().await.ok()
 }
 
+async fn page_text(app: &App) -> String {
+    app.get("/v1/public/listings").send().await.text()
+}
+
 /// Creates an active listing at these coordinates.
 async fn create_at(app: &App, lat: f64, lon: f64) -> String {
     let location = json!({"coordinates": {"lat": lat, "lon": lon}});
@@ -35,7 +39,7 @@ testkit::on_both! {
         expected.as_object_mut().unwrap().remove("userId");
         expected["location"] = json!({
             "address": {
-                "name": "Lower House", "city": "Brecon", "region": "Powys", "regionISO": "GB-POW", "postcode": "LD3 7EG",
+                "city": "Brecon", "region": "Powys", "regionISO": "GB-POW", "postcode": "LD3",
                 "countryName": "United Kingdom", "countryISO": "GB",
             },
             "coordinates": {"lat": 51.95, "lon": -3.0},
@@ -49,6 +53,35 @@ testkit::on_both! {
         assert_eq!(csv.header("cache-control"), "public, max-age=60");
         let text = csv.text();
         assert!(text.contains("51.95,-3") && !text.contains("51.9469") && !text.contains("user-of-farm"), "{text}");
+        for hidden in ["7EG", "Lower House"] {
+            assert!(!text.contains(hidden) && !page_text(&app).await.contains(hidden), "{hidden}");
+        }
+    }
+
+    async fn visitors_search_by_outward_codes_only(backend) {
+        let (app, farm) = (start_public(backend).await, User::of("farm"));
+        let create_in = async |postcode: &str, country: Option<&str>| {
+            let address = json!({"postcode": postcode, "countryISO": country});
+            let address = if country.is_some() { address } else { json!({"postcode": postcode}) };
+            create(&app, &farm, &with(full(), "/location/address", address)).await
+        };
+        let own = create_in("LD3 7EG", Some("uk")).await;
+        create_in("JE2 3ZZ", Some("JE")).await;
+        create_in("75008", Some("FR")).await;
+        create_in("75008", None).await;
+        let find = async |public: &str, query: &str| ids(&app.get(&format!("/v1/{public}listings?query={query}")).by(&farm).send().await.ok()).len();
+        let count = async |public: &str, query: &str| app.get(&format!("/v1/{public}listings?docs=false&query={query}")).by(&farm).send().await.ok()["total"].clone();
+        for (query, callers, visitors) in [
+            ("ld3", 1, 1), ("LD37EG", 1, 0), ("7eg", 1, 0), ("ld3%207eg", 1, 0), ("je2", 1, 1), ("3zz", 1, 0), ("75008", 2, 0),
+            ("7", 3, 0), ("l", 1, 1), ("eg", 1, 0), ("hereford", 4, 4), ("q", 4, 4), ("x", 0, 0),
+        ] {
+            assert_eq!((find("", query).await, find("public/", query).await), (callers, visitors), "{query}");
+            assert_eq!((count("", query).await, count("public/", query).await), (json!(callers), json!(visitors)), "{query}");
+        }
+        let shown = read(&app, &format!("/v1/public/listings/{own}")).await;
+        assert_eq!(shown["location"]["address"], json!({"postcode": "LD3", "countryISO": "GB"}));
+        let page = page_text(&app).await;
+        assert!(!page.contains("75008") && page.contains("JE2"), "{page}");
     }
 
     async fn other_listings_do_not_exist_for_visitors(backend) {

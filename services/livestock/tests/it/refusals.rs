@@ -42,7 +42,7 @@ fn rules() -> Vec<InvalidValue> {
         ("/price/minPrice/amount", json!("1"), "price.minPrice.amount type"),
         ("/price/maxPrice/currency", json!("EUR"), "price.maxPrice.currency inconsistent"),
         ("/price/maxPrice/currency", json!("pounds"), "price.maxPrice.currency enum"),
-        ("/price/pricePerUnit/currency", json!(" "), "price.pricePerUnit.currency length"),
+        ("/price/minPrice/currency", json!(" "), "price.minPrice.currency length"),
         ("/files", json!([{"name": "x"}]), "files[0].id required"),
         ("/files", json!("x"), "files type"),
         ("/files", json!(vec![json!({"id": "x"}); 51]), "files length"),

@@ -36,7 +36,6 @@ pub fn full() -> Value {
         },
         "price": {
             "type": "range",
-            "pricePerUnit": {"amount": 1100, "currency": "GBP"},
             "minPrice": {"amount": 1000.5, "currency": "GBP"},
             "maxPrice": {"amount": 1200, "currency": "GBP"},
         },

@@ -34,6 +34,7 @@ use crate::{Error, JsonResponse};
 use key::Scope;
 
 /// Runs the effect of a POST once for each key of a caller and operation. Without a key, runs it every time.
+#[derive(Clone)]
 pub struct Idempotency(Key);
 
 /// What a request does in the database.
@@ -45,6 +46,7 @@ pub enum Effect<W> {
     Statement(W),
 }
 
+#[derive(Clone)]
 enum Key {
     Absent,
     Invalid(ValidationErrors),

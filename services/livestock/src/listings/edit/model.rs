@@ -1,7 +1,7 @@
 //! The rules of editing a listing.
 
 use common::validation::{Code, FieldError, ValidationErrors};
-use common::wire::FileReference;
+use common::wire::{FileReference, Warning};
 use common::{Caller, Error, MergePatch, Precondition, Reason};
 use serde_json::{Value, json};
 
@@ -11,10 +11,21 @@ use crate::breeds::Breeds;
 use crate::categories::Categories;
 use crate::listings::location::Location;
 use crate::listings::model::{Listing, NewListing, Status};
+use crate::listings::price;
 
 /// Members of listings, and of the forms that create them, that no patch can change.
-const READ_ONLY: [&str; 8] =
-    ["id", "userId", "organisationId", "organisationName", "status", "isDraft", "createdAtUTC", "distanceKm"];
+const READ_ONLY: [&str; 10] = [
+    "id",
+    "userId",
+    "organisationId",
+    "organisationName",
+    "status",
+    "isDraft",
+    "createdAtUTC",
+    "publishedAtUTC",
+    "distanceKm",
+    "warnings",
+];
 /// Members that no patch can remove. A description may be empty.
 const REQUIRED: [&str; 4] = ["type", "categoryIds", "price", "tags"];
 
@@ -138,11 +149,29 @@ impl Editor<'_> {
         Ok(listing)
     }
 
+    /// Returns a warning for each amount of the patch that the type of the price does not use.
+    pub(crate) fn warnings(&self, patch: &MergePatch<ListingPatch>, listing: &Listing) -> Vec<Warning> {
+        let mut named = patch.pointer("/price").cloned().unwrap_or_default();
+        if !named.is_object() {
+            return Vec::new();
+        }
+        named["type"] = json!(listing.price.kind);
+        let unused = price::remove_unused(&mut named).into_iter();
+        let unused = unused
+            .filter(|name| patch.pointer(&format!("/price/{name}")).is_some_and(|amount| !amount.is_null()));
+        price::ignored(unused.map(|name| format!("price.{name}")))
+    }
+
     /// Returns the result of a patch in the form that creates the listing.
     fn result(&self, patch: &MergePatch<ListingPatch>, stored: &StoredListing) -> Result<NewListing, Error> {
         let mut form = form_of(&stored.listing);
         let category_ids = form["categoryIds"].clone();
         patch.apply_to(&mut form);
+        price::remove_unused(&mut form["price"]);
+        if !patch.names("location") {
+            // It stays as it is, also if an earlier release stored what is refused today.
+            form["location"] = Value::Null;
+        }
         // These two may be null, and must not be absent.
         for name in ["location", "files"] {
             if form.get(name).is_none() {

@@ -1,6 +1,6 @@
 //! Queries that edit listings.
 
-use common::{Caller, Error, JsonResponse, files};
+use common::{Caller, Error, Revised, files};
 use database::{AnyConnection, Id, Json};
 use diesel::prelude::*;
 
@@ -23,12 +23,12 @@ pub(crate) fn find_stored(c: &mut AnyConnection, caller: &Caller, id: Id) -> Res
     Ok(StoredListing { listing: document.parse()?, category, revision })
 }
 
-/// Stores an edited listing and its event. Returns the listing as the response.
+/// Stores an edited listing and its event. Returns its document and revision.
 pub(crate) fn update(
     c: &mut AnyConnection,
     before: &StoredListing,
     event: &NewEvent<'_>,
-) -> Result<JsonResponse, Error> {
+) -> Result<Revised, Error> {
     let (listing, revision) = (event.listing, before.revision + 1);
     let row = ListingRow::of(listing, before.category)?;
     let document = row.document.clone();
@@ -37,7 +37,7 @@ pub(crate) fn update(
     events::store::record(c, event)?;
     report(c, updated_event(listing), listing, event.actor, &document)?;
     record_spellings(c, listing)?;
-    Ok(JsonResponse::raw(document.0).revision(revision))
+    Ok(Revised { document: document.0, revision })
 }
 
 /// Returns the event that webhooks get after an edit. Editing a draft is none.

@@ -1,11 +1,16 @@
 //! Queries on the events of listings.
 
+use std::collections::HashMap;
+
 use common::{Error, PageRequest, ResultPage, history};
 use database::{AnyConnection, Id, Json, Timestamp};
 use diesel::prelude::*;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::model::{EventType, ListingEvent, NewEvent};
 use crate::listings::model::Status;
+use crate::listings::price;
 use crate::schema::listing_events::{self, dsl as e};
 
 /// Records an event. Call it in the transaction of the change. The database assigns the event's position.
@@ -78,6 +83,36 @@ pub(crate) fn list_of_user(
     rows.into_iter().map(|row| Ok((row.n, row.listing_id, event(row)?))).collect()
 }
 
+/// Returns changes without amounts that the type of the price did not use. Earlier releases stored these.
+fn shown_changes(changes: &Json) -> Result<Option<Box<RawValue>>, Error> {
+    if !changes.0.contains("\"price\"") {
+        return Ok(Some(changes.parse()?));
+    }
+    let mut changes: Map<String, Value> = changes.parse()?;
+    if let Some(change) = changes.get_mut("price") {
+        for side in ["from", "to"] {
+            change.get_mut(side).map(price::remove_unused);
+        }
+        if change["from"] == change["to"] {
+            changes.remove("price");
+        }
+    }
+    Ok(if changes.is_empty() { None } else { Some(serde_json::value::to_raw_value(&changes)?) })
+}
+
+/// Returns when the listings among these that were published were published first.
+pub(crate) fn published_at(c: &mut AnyConnection, ids: &[Id]) -> Result<HashMap<Id, Timestamp>, Error> {
+    let active = Status::Active.as_str();
+    let events = e::listing_events
+        .filter(e::listing_id.eq_any(ids))
+        .filter(e::to_status.eq(active))
+        .filter(e::from_status.is_null().or(e::from_status.ne(active)))
+        // A listing is published once.
+        .order(e::n.desc())
+        .select((e::listing_id, e::at));
+    Ok(events.load::<(Id, Timestamp)>(c)?.into_iter().collect())
+}
+
 fn event(row: EventRow) -> Result<ListingEvent, Error> {
     let event_type = EventType::of(row.from_status.as_deref(), &row.to_status);
     Ok(ListingEvent {
@@ -90,6 +125,6 @@ fn event(row: EventRow) -> Result<ListingEvent, Error> {
         organisation_id: row.organisation_id,
         at: row.at,
         reason: row.reason,
-        changes: row.changes.as_ref().map(Json::parse).transpose()?,
+        changes: row.changes.as_ref().map(shown_changes).transpose()?.flatten(),
     })
 }

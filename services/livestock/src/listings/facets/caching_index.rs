@@ -82,7 +82,7 @@ impl CachingIndex {
         categories: &Categories,
     ) -> Result<String, Error> {
         let (exact, ranges) = (ExactFilters::of(viewer, search), RangeFilters::of(search));
-        let words = self.inner.word_filter(&search.words, &stored.long_texts);
+        let words = self.inner.word_filter(&search.words, search.audience, &stored.long_texts);
         if let Some(ids) = &stored.wishlist {
             let (filters, counts) = self.inner.count_ids(ids, &exact, ranges.as_ref(), words.as_ref());
             let spelling = |term| self.inner.spelling(term, filters.private_to());

@@ -18,7 +18,7 @@ use super::range_filters::RangeFilters;
 use super::store::MAX_LIST_VALUES;
 use super::{snapshot, store};
 use crate::categories::Categories;
-use crate::listings::search::ListingSearch;
+use crate::listings::search::{Audience, ListingSearch};
 
 /// The most listings that are [candidates](FacetService::candidates). A page of words that more listings have is found
 /// soon.
@@ -118,7 +118,7 @@ impl FacetService {
             stored.wishlist = Some(db.read(move |c| store::wishlist(c, &caller)).await?);
         }
         if !search.words.is_empty() {
-            let (service, words) = (self.clone(), search.words.clone());
+            let (service, words, audience) = (self.clone(), search.words.clone(), search.audience);
             let (exact, ranges) = (ExactFilters::of(Viewer::from(caller), search), RangeFilters::of(search));
             let ids = tokio::task::spawn_blocking(move || {
                 service.index.read().inner.counted_long_texts(&exact, ranges.as_ref())
@@ -128,7 +128,7 @@ impl FacetService {
                 let wishlist: HashSet<_> = wishlist.iter().collect();
                 ids.retain(|id| wishlist.contains(id));
             }
-            stored.long_texts = self.with_all_words(db, caller, ids, words).await?;
+            stored.long_texts = self.with_all_words(db, caller, ids, words, audience).await?;
         }
         Ok(stored)
     }
@@ -141,6 +141,7 @@ impl FacetService {
         caller: &Caller,
         ids: Vec<Id>,
         words: Vec<String>,
+        audience: Audience,
     ) -> Result<HashSet<Id>, Error> {
         if ids.is_empty() {
             return Ok(HashSet::new());
@@ -151,7 +152,7 @@ impl FacetService {
         } else {
             None
         };
-        db.read(move |c| store::with_all_words(c, &ids, &words)).await
+        db.read(move |c| store::with_all_words(c, &ids, &words, audience)).await
     }
 
     /// Updates the index with the changes that were committed before this call. Calls that arrive during a read share

@@ -13,6 +13,7 @@ use diesel::sql_types::BigInt;
 
 use super::model::{Changes, EventCursor, FacetColumns, ListingChanges, PrivateSpelling};
 use crate::listings::model::{Listing, Status, TYPE_TERM_PREFIX};
+use crate::listings::search::Audience;
 use crate::listings::search::store::with_words;
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::dsl as l;
@@ -191,11 +192,12 @@ pub(crate) fn with_all_words(
     c: &mut AnyConnection,
     ids: &[Id],
     words: &[String],
+    audience: Audience,
 ) -> Result<HashSet<Id>, Error> {
     let fulltext = fulltext::selective_query(c, "listings_fts", words)?;
     if fulltext.is_some() && ids.len() > MAX_LIST_VALUES {
         // The full-text query runs once, and finds fewer than 5,000 listings.
-        let query = with_words(l::listings.into_boxed(), fulltext.as_deref(), words).select(l::id);
+        let query = with_words(l::listings.into_boxed(), fulltext.as_deref(), words, audience).select(l::id);
         let found: Vec<Id> = query.load(c)?;
         return Ok(found.into_iter().filter(|id| ids.binary_search(id).is_ok()).collect());
     }
@@ -206,7 +208,7 @@ pub(crate) fn with_all_words(
     let mut found = HashSet::new();
     for ids in ids.chunks(max_values) {
         let query = l::listings.into_boxed().filter(l::id.eq_any(ids));
-        let query = with_words(query, fulltext.as_deref(), words).select(l::id);
+        let query = with_words(query, fulltext.as_deref(), words, audience).select(l::id);
         found.extend(query.load::<Id>(c)?);
     }
     Ok(found)

@@ -4,7 +4,7 @@ use actix_web::post;
 use actix_web::web::Data;
 use common::files::PublicCall;
 use common::validation::ValidationErrors;
-use common::wire::ActionResult;
+use common::wire::{ActionResult, Warning};
 use common::{
     Authorized, Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, Member, Policy, files,
 };
@@ -15,7 +15,7 @@ use crate::listings::category_forms::{
 };
 use crate::listings::events::Actor;
 use crate::listings::model::{Listing, Status};
-use crate::listings::{postcodes, store};
+use crate::listings::{postcodes, price, store};
 
 /// Create sheep listing
 ///
@@ -100,6 +100,7 @@ async fn create<F: CategoryForm>(
 ) -> Result<JsonResponse, Error> {
     let rules = |form: &F, errors: &mut ValidationErrors| form.validate(&service.categories, errors);
     let (form, fingerprint) = body.check_with_files(rules, &service.files, caller, F::files).await?;
+    let ignored = price::ignored(form.parts().0.ignored_amounts());
     let new = form.into_new_listing(&service.categories, &service.breeds)?;
     let organisation = caller.organisation.as_ref().ok_or(Error::Forbidden(Member::DENIED_MESSAGE))?;
     let run = idempotency.run_with_output(&service.db, fingerprint, async || {
@@ -110,7 +111,8 @@ async fn create<F: CategoryForm>(
         let mut listing = new.into_listing(&caller.user_id, organisation, files.references()?);
         let is_due = finding.complete(&mut listing);
         let share = files.share(caller, listing.id, &[&listing.organisation_id], listing.audience());
-        let (response, creator) = (created(&listing, &service.public_url)?, caller.clone());
+        let warnings = ignored.into_iter().chain(finding.warning()).collect();
+        let (response, creator) = (created(&listing, warnings, &service.public_url)?, caller.clone());
         Ok(move |c: &mut _| {
             store::create(c, &listing, category, Actor::of(&creator))?;
             if is_due {
@@ -127,11 +129,12 @@ async fn create<F: CategoryForm>(
     Ok(response)
 }
 
-fn created(listing: &Listing, public_url: &str) -> Result<JsonResponse, Error> {
+fn created(listing: &Listing, warnings: Vec<Warning>, public_url: &str) -> Result<JsonResponse, Error> {
     let message = match listing.status {
         Status::Draft => "The draft is stored; only your organisation sees it.",
         _ => "The listing is published.",
     };
-    let response = JsonResponse::json(&ActionResult::created(message, listing.id))?;
+    let response =
+        JsonResponse::json(&ActionResult { warnings, ..ActionResult::created(message, listing.id) })?;
     Ok(response.header("Location", format!("{public_url}/v1/listings/{}", listing.id)))
 }

@@ -4,7 +4,9 @@ use actix_web::post;
 use actix_web::web::Data;
 use common::files::{self, FileClient, FoundFiles};
 use common::wire::{ActionResult, FileReference};
-use common::{Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, PathId, Reason};
+use common::{
+    Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, PathId, Precondition, Reason,
+};
 use database::{Database, Id};
 
 use crate::Livestock;
@@ -12,41 +14,60 @@ use crate::examples;
 use crate::listings::model::Status;
 use crate::listings::{metrics, store};
 
+/// The message of an attempt whose draft got other files after these were looked up.
+const EDITED: &str = "The draft was edited at the same time.";
+/// Attempts to publish a draft that is edited at the same time.
+const MAX_ATTEMPTS: u32 = 20;
+
 /// Publish a draft
 ///
 /// Everybody can then find the listing and read those of its files that belong to its organisation. A draft with a file
 /// that is archived or not readable is not published. Publishing an active listing changes nothing.
 #[utoipa::path(operation_id = "publish_listing", tag = "listings", security(("bearer" = [])),
-    params(("id" = String, Path, description = "The listing's id", example = json!(examples::DRAFT))),
-    responses((status = 200, body = ActionResult), ErrorResponses))]
+    params(("id" = String, Path, description = "The listing's id", example = json!(examples::DRAFT)),
+        ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
+    responses((status = 200, body = ActionResult),
+        (status = 412, description = "If-Match names another revision; `body.revision` is the current one."),
+        ErrorResponses))]
 #[post("/listings/{id}/publish")]
 pub(super) async fn publish_listing(
     caller: Caller,
     path: PathId,
+    condition: Precondition,
     idempotency: Idempotency,
     fingerprint: Fingerprint,
     service: Data<Livestock>,
 ) -> Result<JsonResponse, Error> {
     let id = path.id()?;
     let response = JsonResponse::json(&ActionResult::new("The listing is published."))?;
-    let run = idempotency.run_with_output(&service.db, fingerprint, async || {
-        let (files, named) = look_up_files(&service.db, &service.files, &caller, id).await?;
-        let caller = caller.clone();
-        Ok(move |c: &mut _| {
-            let (listing, changed) = store::change_status(c, &caller, id, Status::Active)?;
-            if changed && listing.files != named {
-                return Err(Error::conflict(
-                    Reason::ListingDraft,
-                    "The draft was edited at the same time. Publish it again.",
+    let mut attempts = 0;
+    let (response, output) = loop {
+        let run = idempotency.clone().run_with_output(&service.db, fingerprint.clone(), async || {
+            let (files, named) = look_up_files(&service.db, &service.files, &caller, id).await?;
+            let (caller, condition, response) = (caller.clone(), condition.clone(), response.clone());
+            Ok(move |c: &mut _| {
+                let (listing, changed) = store::change_status(c, &caller, id, &condition, Status::Active)?;
+                if changed && listing.files != named {
+                    return Err(Error::conflict(Reason::ListingDraft, EDITED));
+                }
+                let share = || files.share(&caller, id, &[&listing.organisation_id], listing.audience());
+                let share = if changed { share() } else { None };
+                files::record(c, share.as_ref())?;
+                Ok((response.clone(), (changed, share)))
+            })
+        });
+        attempts += 1;
+        match run.await {
+            Err(Error::Conflict(message, _)) if message == EDITED && attempts < MAX_ATTEMPTS => {}
+            Err(Error::Conflict(message, _)) if message == EDITED => {
+                return Err(Error::Unavailable(
+                    anyhow::anyhow!("the draft is edited all the time"),
+                    "The draft",
                 ));
             }
-            let share = || files.share(&caller, id, &[&listing.organisation_id], listing.audience());
-            let share = if changed { share() } else { None };
-            files::record(c, share.as_ref())?;
-            Ok((response.clone(), (changed, share)))
-        })
-    });
-    let (response, output) = run.await?;
+            result => break result?,
+        }
+    };
     if let Some((changed, share)) = output {
         if changed {
             service.webhooks.wake();

@@ -6,12 +6,13 @@ use common::files::{self, FoundFiles, PublicCall};
 use common::validation::ValidationErrors;
 use common::wire::FileReference;
 use common::{Body, Caller, Error, ErrorResponses, JsonResponse, MergePatch, PathId, Precondition};
+use database::Json;
 
 use crate::Livestock;
 use crate::examples;
 use crate::listings::edit::{ListingPatch, StoredListing, store};
 use crate::listings::events::{Actor, NewEvent, changes};
-use crate::listings::model::Listing;
+use crate::listings::model::{Listing, append_warnings};
 use crate::listings::postcodes::{self, Finding};
 
 /// Edit a listing
@@ -58,14 +59,20 @@ pub(super) async fn update_listing(
         let before = &stored.listing;
         let mut listing = editor.apply(&patch, &stored, &named.references()?)?;
         let is_due = patch.names("location") && finding.complete(&mut listing);
+        let mut warnings = editor.warnings(&patch, &listing);
+        warnings.extend(finding.warning().filter(|_| patch.names("location")));
         let changes = changes(before, &listing);
         if changes.is_empty() {
-            return Ok((JsonResponse::json(before)?.revision(stored.revision), None));
+            let mut document = Json::of(before)?.0;
+            append_warnings(&mut document, &warnings)?;
+            return Ok((JsonResponse::raw(document).revision(stored.revision), None));
         }
         let owner = [listing.organisation_id.as_str()];
         let share = named.added(&before.files).share(&caller, id, &owner, listing.audience());
         let event = NewEvent { changes, ..NewEvent::new(&listing, Some(before.status), Actor::of(&caller)) };
-        let response = store::update(c, &stored, &event)?;
+        let mut stored = store::update(c, &stored, &event)?;
+        append_warnings(&mut stored.document, &warnings)?;
+        let response = JsonResponse::raw(stored.document).revision(stored.revision);
         if patch.names("location") {
             postcodes::store::set_due(c, id, is_due)?;
         }

@@ -2,6 +2,7 @@
 
 use common::files::PublicCall;
 use common::places::{PlaceClient, PostcodePoint, PostcodeQuery};
+use common::wire::Warning;
 
 use crate::listings::location::{Coordinates, CoordinatesSource, Location};
 use crate::listings::model::Listing;
@@ -30,6 +31,14 @@ pub(crate) async fn find(places: &PlaceClient, by: &PublicCall, location: Option
 }
 
 impl Finding {
+    /// Returns the warning for a postcode that gives no coordinates.
+    pub(crate) fn warning(&self) -> Option<Warning> {
+        matches!(self, Self::Known(_, None)).then(|| {
+            let message = "gives no coordinates: searches by distance do not find the listing";
+            Warning::new("location.address.postcode", "no_coordinates", message)
+        })
+    }
+
     /// Gives a listing the coordinates of its postcode, if they are known. Returns true if the postcode is still to be
     /// looked up.
     pub(crate) fn complete(&self, listing: &mut Listing) -> bool {

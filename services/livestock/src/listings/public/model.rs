@@ -37,7 +37,8 @@ pub(crate) struct PublicListing {
     status: Status,
     /// A main category or parts of one: see `GET /v1/categories`.
     category_ids: Vec<i32>,
-    /// Where the animals or supplies are: coordinates in hundredths of a degree, no street and no three words.
+    /// Where the animals or supplies are: coordinates in hundredths of a degree, the outward
+    /// code of a British postcode, no name, street or three words.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     location: Option<Location>,
@@ -57,6 +58,10 @@ pub(crate) struct PublicListing {
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
+    /// When the listing was published.
+    #[serde(rename = "publishedAtUTC", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime, nullable = false)]
+    published_at: Option<Timestamp>,
     /// The distance from the point of the search to the shown coordinates in kilometres, rounded to metres; absent
     /// without a point.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,6 +114,7 @@ impl PublicListing {
             tags: listing.tags,
             properties: listing.properties,
             created_at: listing.created_at,
+            published_at: listing.published_at,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use common::PageRequest;
 use database::search::Nulls;
 
-use super::sorts::{ListingSortKey, by_creation};
+use super::sorts::{ListingSortKey, by_publication};
 use super::{CommodityType, ListingSearch};
 use crate::categories::WORKING_DOG;
 
@@ -71,7 +71,7 @@ impl Branch {
 
     /// Returns branches that together have all matches once, in no order: as few branches as possible.
     pub(crate) fn to_count(search: &ListingSearch) -> Vec<Self> {
-        Self::all(&ListingSearch { sorting: by_creation(), ..search.clone() }, &PageRequest::first())
+        Self::all(&ListingSearch { sorting: by_publication(), ..search.clone() }, &PageRequest::first())
     }
 }
 

@@ -182,7 +182,7 @@ impl ListingSearch {
             && self.near.is_none()
             && !self.count
             && match self.sorting.by.key {
-                ListingSortKey::Column("created_at") => true,
+                ListingSortKey::PUBLISHED => true,
                 ListingSortKey::Column("price") => !self.breeds.is_empty() || self.commodity_type.is_none(),
                 _ => false,
             }

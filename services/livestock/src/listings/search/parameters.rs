@@ -9,7 +9,7 @@ use utoipa::IntoParams;
 use utoipa::openapi::Object;
 use utoipa::openapi::path::Parameter;
 
-use super::sorts::{ListingSortKey, SORTS, by_creation, by_distance};
+use super::sorts::{ListingSortKey, SORTS, by_distance, by_publication};
 use super::{Audience, CommodityType, ListingSearch, Near, StatusFilter};
 use crate::categories::Categories;
 use crate::listings::attributes::{AdditionalInfo, Sex};
@@ -23,7 +23,7 @@ pub(crate) struct ListingSearchParams {
     #[serde(flatten)]
     #[param(ignore)]
     page: PageParams,
-    /// One of `createdAt`, `price`, `age`, `quantity`, `organisationName`, `distance` (which needs a point); by default
+    /// One of `publishedAt`, `createdAt`, `price`, `age`, `quantity`, `organisationName`, `distance` (which needs a point); by default
     /// nearest first where a point is given, else newest first.
     #[param(schema_with = sort_by)]
     sort_by: Option<String>,
@@ -157,7 +157,7 @@ impl ListingSearchParams {
                 by_distance(point, desc.unwrap_or(false))
             }
             // The missing point is reported.
-            _ if sort_by.is_some_and(is_distance) => by_creation(),
+            _ if sort_by.is_some_and(is_distance) => by_publication(),
             _ => Sorting::from_params(sort_by, desc, &SORTS),
         }
     }

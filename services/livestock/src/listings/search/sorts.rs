@@ -18,6 +18,10 @@ pub(crate) enum ListingSortKey {
 }
 
 impl ListingSortKey {
+    /// The time of publication, or of creation if the listing was never published. `schema.rs` says why the column has
+    /// this name.
+    pub(crate) const PUBLISHED: Self = Self::Column("created_at");
+
     /// Returns true for the most frequent sorts.
     pub(crate) fn is_common(self) -> bool {
         matches!(self, Self::Column("created_at" | "price") | Self::Distance)
@@ -25,8 +29,9 @@ impl ListingSortKey {
 }
 
 /// All values of `sortBy`.
-pub(crate) static SORTS: [SortDefinition<ListingSortKey>; 6] = [
-    sort("createdAt", ListingSortKey::Column("created_at"), Timestamp, Nulls::Never),
+pub(crate) static SORTS: [SortDefinition<ListingSortKey>; 7] = [
+    sort("publishedAt", ListingSortKey::PUBLISHED, Timestamp, Nulls::Never),
+    sort("createdAt", ListingSortKey::Column("first_stored_at"), Timestamp, Nulls::Never),
     sort("price", ListingSortKey::Column("price"), Number, Nulls::Apart),
     sort("age", ListingSortKey::Age, Number, Nulls::Apart),
     sort("quantity", ListingSortKey::Column("quantity"), Number, Nulls::Apart),
@@ -43,12 +48,12 @@ const fn sort(
     SortDefinition { name, key, sort_type, nulls }
 }
 
-/// Returns the order by creation, newest first.
-pub(crate) fn by_creation() -> Sorting<ListingSortKey> {
+/// Returns the order by publication, newest first.
+pub(crate) fn by_publication() -> Sorting<ListingSortKey> {
     Sorting::new(&SORTS[0], true)
 }
 
 /// Returns the order by distance from a point. The cursors of one point are not valid for another.
 pub(crate) fn by_distance(point: Point, desc: bool) -> Sorting<ListingSortKey> {
-    Sorting::named(&SORTS[5], desc, &format!("distance@{},{}", point.lat, point.lon))
+    Sorting::named(&SORTS[6], desc, &format!("distance@{},{}", point.lat, point.lon))
 }

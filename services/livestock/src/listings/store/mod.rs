@@ -5,8 +5,8 @@ mod rebuild;
 mod row;
 mod spellings;
 
-use common::{Caller, Error, Revised, files};
-use database::{AnyConnection, Id, Json, MultiBackend};
+use common::{Caller, Error, Precondition, Revised, files};
+use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
@@ -102,15 +102,20 @@ pub(super) fn report(
 ///
 /// # Errors
 /// 404 if the listing does not exist, 403 if it belongs to another organisation, 409 if the lifecycle does not have the
-/// transition.
+/// transition, 412 if the condition names another revision.
 pub(crate) fn change_status(
     c: &mut AnyConnection,
     caller: &Caller,
     id: Id,
+    condition: &Precondition,
     to: Status,
 ) -> Result<(Listing, bool), Error> {
-    let mut listing = find_own(c, caller, id)?;
-    if !listing.status.check_transition(to)? {
+    let Revised { document, revision } = find_revised(c, caller, id)?;
+    let mut listing: Listing = Json(document).parse()?;
+    listing.check_owner(caller)?;
+    let changes = listing.status.check_transition(to)?;
+    condition.check(revision)?;
+    if !changes {
         return Ok((listing, false));
     }
     let reason = (to != Status::Active).then_some(to.as_str());
@@ -142,10 +147,17 @@ fn set_status(
 ) -> Result<(), Error> {
     let from = listing.status;
     listing.status = to;
+    if to == Status::Active {
+        listing.published_at = Some(Timestamp::now());
+    } else if from == Status::Active && listing.published_at.is_none() {
+        // The previous release published it, and its rows do not say when.
+        listing.published_at = events::store::published_at(c, &[listing.id])?.remove(&listing.id);
+    }
     let document = Json::of(listing)?;
     let changes = (
         l::status.eq(to.as_str()),
         l::document.eq(&document),
+        l::published_at.eq(listing.published_at.unwrap_or(listing.created_at)),
         l::cancelled_as_draft.eq(from == Status::Draft && to == Status::Cancelled),
         l::revision.eq(l::revision + 1),
     );

@@ -1,7 +1,7 @@
 //! Rebuilds the rows that an older version of the code wrote.
 
 use common::Error;
-use database::{AnyConnection, Id, Json};
+use database::{Amount, AnyConnection, Id, Json};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
@@ -12,12 +12,14 @@ use super::spellings::record_spellings;
 use crate::listings::events::{self, Actor, NewEvent};
 use crate::listings::geo::Point;
 use crate::listings::location::Location;
-use crate::listings::model::Listing;
+use crate::listings::model::{Listing, Status};
 use crate::listings::search_text::search_text;
+use crate::schema::listing_creations;
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::{self, dsl as l};
 
-/// The version whose rows lack nothing but `search_text` and the rounded coordinates: that of the previous release.
+/// The version of 1.0. Of the columns, its rows lack `search_text`, the rounded coordinates and the time of creation.
+/// Their documents lack the time of publication and may have amounts that the type of the price does not use.
 const VERSION_WITHOUT_TEXT: i32 = 1;
 /// Rows that are rebuilt in one transaction.
 const MAX_REBUILT_ROWS: i64 = 500;
@@ -53,15 +55,37 @@ pub(in crate::listings) fn rebuild_stale_rows(c: &mut AnyConnection) -> Result<R
         }
     }
     let stale = stale_rows().limit(MAX_REBUILT_ROWS);
-    let rows: Vec<(Id, i32, i32, Json)> =
-        stale.select((l::id, l::category, l::derived, l::document)).load(c)?;
-    for (id, category, version, document) in &rows {
+    let columns = (l::id, l::category, l::derived, l::document, l::cancelled_as_draft);
+    let rows: Vec<(Id, i32, i32, Json, bool)> = stale.select(columns).load(c)?;
+    let ids: Vec<Id> = rows.iter().map(|(id, ..)| *id).collect();
+    let published = events::store::published_at(c, &ids)?;
+    for (id, category, version, document, cancelled_as_draft) in &rows {
         let row = diesel::update(listings::table.find(id));
-        let Ok(listing) = document.parse::<Listing>() else {
+        let Ok(mut listing) = document.parse::<Listing>() else {
             tracing::error!(listing = %id, "the document of a listing cannot be parsed; its columns stay as they are");
             row.set(l::derived.eq(ROW_VERSION)).execute(c)?;
             continue;
         };
+        let was_published = listing.status != Status::Draft && !cancelled_as_draft;
+        let published_at = published.get(id).copied().or(listing.published_at).unwrap_or(listing.created_at);
+        listing.published_at = was_published.then_some(published_at);
+        let is_price_shown = listing.price.unused().is_empty();
+        listing.price = listing.price.without_unused();
+        let row = row.set(l::document.eq(Json::of(&listing)?));
+        row.execute(c)?;
+        if !is_price_shown {
+            // Clients that know the revision get the listing again. So does the sort by price.
+            let price = listing.price.sort_amount().map(Amount::scaled);
+            let changes = (l::price.eq(price), l::revision.eq(l::revision + 1));
+            diesel::update(listings::table.find(id)).set(changes).execute(c)?;
+        }
+        if published_at != listing.created_at && was_published {
+            let changes = l::published_at.eq(published_at);
+            diesel::update(listings::table.find(id)).set(changes).execute(c)?;
+        }
+        let created_at = listing_creations::first_stored_at.eq(listing.created_at);
+        diesel::update(listing_creations::table.find(id)).set(created_at).execute(c)?;
+        let row = diesel::update(listings::table.find(id));
         if *version >= VERSION_WITHOUT_TEXT {
             // The other columns stay as they are, so that few indexes are written.
             let vector = listing.location.as_ref().and_then(Location::point).map(Point::unit_vector);

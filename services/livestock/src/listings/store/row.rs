@@ -13,7 +13,7 @@ use crate::schema::listings;
 
 /// The version of the columns that [`ListingRow::of`] derives from a document. Increment it with each change there, so
 /// that [`rebuild_stale_rows`] rebuilds the rows of older versions.
-pub(in crate::listings) const ROW_VERSION: i32 = 3;
+pub(in crate::listings) const ROW_VERSION: i32 = 4;
 
 /// A row of a listing: the columns that searches filter and sort by, and the document. `schema.rs` has the units.
 #[derive(Insertable, AsChangeset)]
@@ -24,7 +24,7 @@ pub(in crate::listings) struct ListingRow {
     kind: &'static str,
     status: &'static str,
     category: i32,
-    created_at: Timestamp,
+    published_at: Timestamp,
     organisation_key: String,
     price: Option<i64>,
     age: Option<i64>,
@@ -65,7 +65,7 @@ impl ListingRow {
             kind: listing.kind.as_str(),
             status: listing.status.as_str(),
             category,
-            created_at: listing.created_at,
+            published_at: listing.published_at.unwrap_or(listing.created_at),
             organisation_key: listing.organisation_name.to_lowercase(),
             price: scaled(listing.price.sort_amount()),
             age: scaled(fields.age()),

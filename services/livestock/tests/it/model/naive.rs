@@ -137,7 +137,16 @@ fn has_words(listing: &Value, query: &str) -> bool {
     .to_vec();
     texts.push(text("/location/address/postcode").replace(' ', ""));
     texts.extend(words(&listing["tags"]));
-    query.split_whitespace().all(|word| texts.iter().any(|text| text.contains(&word.to_lowercase())))
+    query.split_whitespace().map(str::to_lowercase).all(|word| texts.iter().any(|text| has_word(text, &word)))
+}
+
+/// Returns whether a text has a word; one of a single letter only at the beginning of a word.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_letter = word.chars().count() == 1 && word.chars().all(char::is_alphanumeric);
+    if !is_letter {
+        return text.contains(word);
+    }
+    text.split(|c: char| !c.is_alphanumeric()).any(|part| part.starts_with(word))
 }
 
 /// Returns the distance in km if the listing has coordinates and the search a point.

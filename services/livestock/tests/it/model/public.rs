@@ -19,6 +19,11 @@ pub fn for_visitors(all: &[Value]) -> Vec<Value> {
         if let Some(coordinates) = listing.pointer_mut("/location/coordinates") {
             *coordinates = json!({"lat": round(&coordinates["lat"]), "lon": round(&coordinates["lon"])});
         }
+        if let Some(postcode) = listing.pointer_mut("/location/address/postcode") {
+            // Only those in Wales are British.
+            let outward = postcode.as_str().unwrap().split(' ').next().filter(|code| code.starts_with("LD"));
+            *postcode = json!(outward.unwrap_or_default());
+        }
     }
     active
 }

@@ -1,7 +1,8 @@
 //! The queries of the file search. Each begins from [`visible`].
 
 use common::{Caller, Error};
-use database::search::{Column, MergedQuery, SortKey, SortOrder, fulltext, like};
+use database::search::words::HasWord;
+use database::search::{Column, MergedQuery, SortKey, SortOrder, fulltext};
 use database::{AnyConnection, Id, MultiBackend};
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -143,7 +144,7 @@ fn matches<'a>(
         None => query,
     };
     for word in &search.words {
-        query = query.filter(f::name_key.like(like::containing(word)).escape('\\'));
+        query = query.filter(HasWord::new("files.name_key", word));
     }
     query
 }

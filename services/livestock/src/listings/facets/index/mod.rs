@@ -19,7 +19,7 @@ use super::range_filters::{Measures, RangeFilters};
 use super::row::FacetRow;
 use super::spelling::Spelling;
 use super::words::{ListingWords, WordFilter};
-use crate::listings::search::ListingSearch;
+use crate::listings::search::{Audience, ListingSearch};
 
 const _: () = assert!(size_of::<Id>() + size_of::<FacetRow>() + size_of::<Measures>() == 80);
 
@@ -219,9 +219,10 @@ impl FacetIndex {
     pub(crate) fn word_filter<'a>(
         &'a self,
         words: &[String],
+        audience: Audience,
         long_texts: &'a HashSet<Id>,
     ) -> Option<WordFilter<'a>> {
-        self.words.filter(words, long_texts)
+        self.words.filter(words, audience, long_texts)
     }
 
     /// Returns the listings that a search for words may find: those that have the words, and those whose texts the
@@ -235,7 +236,7 @@ impl FacetIndex {
                 && ranges.as_ref().is_none_or(|ranges| ranges.passes(&self.measures[at]))
         };
         let long_texts = self.long_texts(may_be_found).take(max + 1).collect();
-        let words = self.words.filter(&search.words, &long_texts)?;
+        let words = self.words.filter(&search.words, search.audience, &long_texts)?;
         let ids = self.ids.iter().enumerate();
         let ids = ids.filter(|(at, id)| words.passes(*at, **id) && may_be_found(*at));
         let ids: Vec<_> = ids.map(|(_, id)| *id).take(max + 1).collect();

@@ -13,7 +13,7 @@ use crate::listings::store::ROW_VERSION;
 
 /// The version of the records. Increment it with each change of `IndexRecord`, `FacetRow` or `Measures`, and of the
 /// code that sets their fields.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 /// Changes since the last snapshot below which none is due. Reading so many listings takes some milliseconds.
 const MIN_CHANGES: i64 = 1_000;
 /// A new snapshot is due when the changes exceed the listings divided by this.

@@ -2,8 +2,12 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use database::search::words::{begins_word, is_initial};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+
+use crate::listings::search::Audience;
+use crate::listings::search_text::END_OF_PUBLIC_TEXT;
 
 /// Bytes of the longest word. Texts without white space are longer.
 pub(super) const MAX_WORD_BYTES: usize = 200;
@@ -77,14 +81,22 @@ impl Dictionary {
         Some(number)
     }
 
-    /// Sets a bit in the entries of `marks` whose numbers are those of words that contain `part`.
-    pub(crate) fn mark_containing(&self, part: &str, bit: u16, marks: &mut [u16]) {
-        let mut number = 0;
-        for (at, _) in self.text.match_indices(part) {
-            while self.ends.get(number).is_some_and(|end| (*end as usize) < at) {
+    /// Sets a bit in the entries of `marks` whose numbers are those of words that [have](database::search::words::has_word) a word of a query.
+    /// Visitors do not see words that begin with [`END_OF_PUBLIC_TEXT`].
+    pub(crate) fn mark_containing(&self, query: &str, audience: Audience, bit: u16, marks: &mut [u16]) {
+        let (mut number, is_initial) = (0_u32, is_initial(query));
+        for (at, _) in self.text.match_indices(query) {
+            if is_initial && !begins_word(&self.text, at) {
+                continue;
+            }
+            while self.ends.get(number as usize).is_some_and(|end| (*end as usize) < at) {
                 number += 1;
             }
-            if let Some(mark) = marks.get_mut(number) {
+            let is_hidden = || word(&self.text, &self.ends, number).starts_with(END_OF_PUBLIC_TEXT);
+            if audience == Audience::Visitors && is_hidden() {
+                continue;
+            }
+            if let Some(mark) = marks.get_mut(number as usize) {
                 *mark |= bit;
             }
         }

@@ -8,6 +8,8 @@ use database::Id;
 use super::dictionary::{Dictionary, MAX_WORD_BYTES};
 use super::numbers::{Numbers, Span};
 use super::shares::Shares;
+use crate::listings::search::Audience;
+use crate::listings::search_text::END_OF_PUBLIC_TEXT;
 
 /// Different words of a listing. Descriptions of 200 words have fewer.
 const MAX_LISTING_WORDS: usize = 200;
@@ -127,7 +129,10 @@ impl ListingWords {
     /// organisation has no room for them.
     fn add_words(&mut self, organisation: u32, text: &str) -> Option<Span> {
         let mut words = BTreeSet::new();
-        for word in text.split_whitespace() {
+        let (public, private) = text.split_once(END_OF_PUBLIC_TEXT).unwrap_or((text, ""));
+        let private: Vec<_> =
+            private.split_whitespace().map(|word| format!("{END_OF_PUBLIC_TEXT}{word}")).collect();
+        for word in public.split_whitespace().chain(private.iter().map(String::as_str)) {
             words.insert(word);
             if words.len() > MAX_LISTING_WORDS {
                 return None;
@@ -213,6 +218,7 @@ impl ListingWords {
     pub(crate) fn filter<'a>(
         &'a self,
         words: &[String],
+        audience: Audience,
         long_texts: &'a HashSet<Id>,
     ) -> Option<WordFilter<'a>> {
         let mut marks = vec![0; if words.is_empty() { 0 } else { self.dictionary.len() }];
@@ -221,7 +227,7 @@ impl ListingWords {
             // A query has at most 16 words.
             let bit = 1_u16.checked_shl(u32::try_from(n).ok()?)?;
             all |= bit;
-            self.dictionary.mark_containing(word, bit, &mut marks);
+            self.dictionary.mark_containing(word, audience, bit, &mut marks);
         }
         (all != 0).then_some(WordFilter { words: self, marks, all, long_texts })
     }

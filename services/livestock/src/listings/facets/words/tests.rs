@@ -7,6 +7,7 @@ use super::dictionary::Dictionary;
 use super::listing_words::{Limits, ListingWords};
 use super::numbers::Numbers;
 use crate::listings::facets::fixtures::id;
+use crate::listings::search::Audience;
 use crate::listings::search_text::has_all_words;
 
 const SMALL: Limits = Limits { dictionary_bytes: 60, units: 80, unused: 5 };
@@ -16,7 +17,7 @@ const LARGE: Limits = Limits { dictionary_bytes: 1 << 30, units: 1 << 30, unused
 fn found(words: &ListingWords, texts: &BTreeMap<Id, String>, query: &[String]) -> Vec<Id> {
     let long_texts = words.long_texts().iter().filter(|id| has_all_words(&texts[*id], query));
     let long_texts: HashSet<_> = long_texts.copied().collect();
-    let filter = words.filter(query, &long_texts).unwrap();
+    let filter = words.filter(query, Audience::Callers, &long_texts).unwrap();
     (0..).zip(texts.keys()).filter(|(at, id)| filter.passes(*at, **id)).map(|(_, id)| *id).collect()
 }
 
@@ -90,10 +91,10 @@ fn every_word_of_the_dictionary_is_searched() {
         "known words need no room"
     );
     for (part, expected) in
-        [("a", [1, 1, 1, 0, 1]), ("aa", [1, 0, 1, 0, 1]), ("b", [0, 0, 1, 1, 0]), ("x", [0; 5])]
+        [("a", [1, 1, 0, 0, 0]), ("aa", [1, 0, 1, 0, 1]), ("b", [0, 0, 1, 1, 0]), ("x", [0; 5])]
     {
         let mut marks = [0; 5];
-        dictionary.mark_containing(part, 1, &mut marks);
+        dictionary.mark_containing(part, Audience::Callers, 1, &mut marks);
         assert_eq!(marks, expected, "{part}");
     }
     assert_eq!(dictionary.intern(&"x".repeat(201), 1_000), None);

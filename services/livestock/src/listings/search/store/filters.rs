@@ -2,6 +2,7 @@
 
 use common::Caller;
 use database::search::like;
+use database::search::words::HasWord;
 use diesel::dsl::{exists, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
@@ -10,12 +11,16 @@ use super::sort_key::SquaredChord;
 use crate::listings::geo::squared_chord_of;
 use crate::listings::model::{Status, TYPE_TERM_PREFIX};
 use crate::listings::search::branch::{Branch, BreedColumn, KeyKind};
-use crate::listings::search::{CommodityType, ListingSearch, ListingSortKey};
+use crate::listings::search::{Audience, CommodityType, ListingSearch, ListingSortKey};
 use crate::listings::search_fields::line;
+use crate::listings::search_text::END_OF_PUBLIC_TEXT;
 use crate::listings::store::{Query, visible_with};
 use crate::schema::listings::dsl as l;
 use crate::schema::spellings::dsl as s;
 use crate::schema::wishlists::dsl as w;
+
+/// The column that words are compared with.
+const SEARCH_TEXT: &str = "listings.search_text";
 
 diesel::alias!(const BREED_TYPES: Alias<BreedTypes> = crate::schema::listings as breed_types);
 
@@ -44,21 +49,30 @@ pub(crate) fn matches_anywhere<'a>(
     if let Some(age) = search.max_age {
         query = query.filter(l::max_age.le(age.scaled()).or(l::born.gt(search.born_after(age))));
     }
-    query = with_words(query, search.fulltext.as_deref(), &search.words);
+    query = with_words(query, search.fulltext.as_deref(), &search.words, search.audience);
     if let Some(ids) = &search.candidates {
         query = query.filter(l::id.eq_any(ids));
     }
     of_commodity(query, search, branch)
 }
 
-/// Limits a query to listings with all of these words. `fulltext` is the full-text query that it begins with.
-pub(crate) fn with_words<'a>(mut query: Query<'a>, fulltext: Option<&'a str>, words: &[String]) -> Query<'a> {
+/// Limits a query to listings with all of these words, in what the audience sees of them. `fulltext` is the full-text
+/// query that it begins with.
+pub(crate) fn with_words<'a>(
+    mut query: Query<'a>,
+    fulltext: Option<&'a str>,
+    words: &[String],
+    audience: Audience,
+) -> Query<'a> {
     if let Some(fulltext) = fulltext {
         let indexed = "listings.rowid IN (SELECT rowid FROM listings_fts WHERE listings_fts MATCH ";
         query = query.filter(sql::<Bool>(indexed).bind::<Text, _>(fulltext).sql(")"));
     }
     for word in words {
-        query = query.filter(l::search_text.like(like::containing(word)).escape('\\'));
+        query = query.filter(match audience {
+            Audience::Callers => HasWord::new(SEARCH_TEXT, word),
+            Audience::Visitors => HasWord::before(SEARCH_TEXT, word, END_OF_PUBLIC_TEXT),
+        });
     }
     query
 }

@@ -34,7 +34,7 @@ pub(super) fn full_page(
 ) -> Result<Option<Vec<(Json, Position)>>, Error> {
     let (page, page_end) = (&search.page, search.page.offset + search.page.fetch());
     let is_supported = matches!(c, AnyConnection::Sqlite(_))
-        && search.sorting.by.key == ListingSortKey::Column("created_at")
+        && search.sorting.by.key == ListingSortKey::PUBLISHED
         && search.has_frequent_statement()
         && !search.is_public()
         && page_end <= MAX_PAGE_END;

@@ -1,7 +1,8 @@
 //! How a database finds the matches of a search, and the conditions for them.
 
 use common::{Caller, Error};
-use database::search::{Column, SortOrder, fulltext, like};
+use database::search::words::HasWord;
+use database::search::{Column, SortOrder, fulltext};
 use database::{AnyConnection, Id, Timestamp, TimestampSql};
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -143,7 +144,7 @@ pub(super) fn matches<'a>(
         };
     }
     for word in &search.words {
-        query = query.filter(l::search_text.like(like::containing(word)).escape('\\'));
+        query = query.filter(HasWord::new("loads.search_text", word));
     }
     query
 }

@@ -1,0 +1,154 @@
+//! The words of a query: which texts have them, in memory and as a condition of a database. Texts and words are in lower
+//! case. A word is anywhere in the text, also within a word of it; a word of one letter or digit is only the beginning of
+//! a word.
+
+use diesel::expression::{AppearsOnTable, SelectableExpression, ValidGrouping, is_aggregate};
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::sql_types::{Bool, Text};
+
+use super::like;
+use crate::MultiBackend;
+
+/// The characters before the beginning of a word, as in the brackets of a pattern: in ASCII all but letters and digits,
+/// and the punctuation and spaces of other blocks. Both databases compare code points.
+const SEPARATORS: &str = "\u{1}-/:-`{-\u{7f}\u{a0}-\u{bf}\u{2000}-\u{206f}\u{3000}-\u{303f}";
+
+/// Returns true for the characters of [`SEPARATORS`].
+fn is_separator(letter: char) -> bool {
+    matches!(letter, '\u{1}'..='/' | ':'..='`' | '{'..='\u{7f}' | '\u{a0}'..='\u{bf}' | '\u{2000}'..='\u{206f}'
+        | '\u{3000}'..='\u{303f}')
+}
+
+/// Returns true for a word of one letter or digit.
+pub fn is_initial(word: &str) -> bool {
+    let mut letters = word.chars();
+    letters.next().is_some_and(char::is_alphanumeric) && letters.next().is_none()
+}
+
+/// Returns true if a match at this position of a text is the beginning of a word.
+pub fn begins_word(text: &str, at: usize) -> bool {
+    text[..at].chars().next_back().is_none_or(is_separator)
+}
+
+/// Returns true if a text has a word of a query.
+pub fn has_word(text: &str, word: &str) -> bool {
+    if is_initial(word) {
+        text.match_indices(word).any(|(at, _)| begins_word(text, at))
+    } else {
+        text.contains(word)
+    }
+}
+
+/// The condition that the text of a column has a word of a query, as [`has_word`] says.
+#[derive(Clone, Debug)]
+pub struct HasWord {
+    column: &'static str,
+    like: String,
+    begins: Option<Begins>,
+}
+
+/// The patterns of texts with a word that begins with a letter.
+#[derive(Clone, Debug)]
+struct Begins {
+    /// `GLOB` of SQLite: of the first word, and of another one.
+    globs: [String; 2],
+    /// `~` of PostgreSQL.
+    regex: String,
+}
+
+impl HasWord {
+    /// Creates the condition for a column.
+    pub fn new(column: &'static str, word: &str) -> Self {
+        Self::with_end(column, word, "")
+    }
+
+    /// Creates the condition that the word is before the last `end` of the text.
+    pub fn before(column: &'static str, word: &str, end: char) -> Self {
+        Self::with_end(column, word, &end.to_string())
+    }
+
+    fn with_end(column: &'static str, word: &str, end: &str) -> Self {
+        let rest = if end.is_empty() { String::new() } else { format!("{end}%") };
+        let like = format!("{}{rest}", like::containing(word));
+        let globs = || {
+            let rest = rest.replace('%', "*");
+            [format!("{word}*{rest}"), format!("*[{SEPARATORS}]{word}*{rest}")]
+        };
+        let regex = || {
+            let rest = if end.is_empty() { String::new() } else { format!(".*{end}") };
+            format!("(^|[{SEPARATORS}]){word}{rest}")
+        };
+        let begins = is_initial(word).then(|| Begins { globs: globs(), regex: regex() });
+        Self { column, like, begins }
+    }
+}
+
+impl QueryFragment<MultiBackend> for HasWord {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
+        out.push_sql("(");
+        out.push_sql(self.column);
+        out.push_sql(" LIKE ");
+        out.push_bind_param::<Text, _>(&self.like)?;
+        out.push_sql(" ESCAPE '\\'");
+        if let Some(Begins { globs: [first, other], regex }) = &self.begins {
+            match out.backend() {
+                MultiBackend::Sqlite(_) => {
+                    for (before, glob) in [(" AND (", first), (" OR ", other)] {
+                        out.push_sql(before);
+                        out.push_sql(self.column);
+                        out.push_sql(" GLOB ");
+                        out.push_bind_param::<Text, _>(glob)?;
+                    }
+                    out.push_sql(")");
+                }
+                MultiBackend::Postgres(_) => {
+                    out.push_sql(" AND ");
+                    out.push_sql(self.column);
+                    out.push_sql(" ~ ");
+                    out.push_bind_param::<Text, _>(regex)?;
+                }
+            }
+        }
+        out.push_sql(")");
+        Ok(())
+    }
+}
+
+impl Expression for HasWord {
+    type SqlType = Bool;
+}
+impl<T> AppearsOnTable<T> for HasWord {}
+impl<T> SelectableExpression<T> for HasWord {}
+impl ValidGrouping<()> for HasWord {
+    type IsAggregate = is_aggregate::Never;
+}
+impl QueryId for HasWord {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_one_letter_begin_words() {
+        for (text, word, found) in [
+            ("quiet heifers", "h", true),
+            ("quiet heifers", "e", false),
+            ("quiet heifers", "ei", true),
+            ("quiet\nheifers", "h", true),
+            ("(heifers)", "h", true),
+            ("\u{201c}heifers\u{201d}", "h", true),
+            ("ld3 7eg", "7", true),
+            ("ld3 7eg", "3", false),
+            ("\u{e9}t\u{e9}", "t", false),
+            ("\u{e9}t\u{e9}", "\u{e9}", true),
+            ("50%", "%", true),
+            ("", "h", false),
+        ] {
+            assert_eq!(has_word(text, word), found, "{text} {word}");
+        }
+    }
+}

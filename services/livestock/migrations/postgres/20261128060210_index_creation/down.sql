@@ -1,0 +1,1 @@
+DROP INDEX listings_status_first_stored;
