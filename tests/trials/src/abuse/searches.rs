@@ -18,9 +18,43 @@ pub fn run(services: &Services<'_>) -> Result<()> {
     let paths = (0..count).map(|n| format!("/v1/locations/coordinates?lat=52.{n:05}&lon=-2.{n:05}"));
     system.attack_paths(&format!("{count} different places"), MEMORY, "200", paths)?;
     send(livestock, "the most expensive searches of listings", listings(livestock), limit(500))?;
+    send(livestock, "words of one letter, without a token", letters(), limit(250))?;
+    send(livestock, "saved searches of 64 KiB", large_saved_searches(livestock), limit(250))?;
     let count = if is_short { 300 } else { 5000 };
     let paths = (0..count).map(|n| format!("/v1/listings?docs=false&f:commodityBreed=breed{n}"));
     livestock.attack_paths(&format!("{count} combinations of filters"), MEMORY, "200", paths)
+}
+
+/// Searches of visitors for the beginnings of words.
+fn letters() -> Vec<Case<String>> {
+    let path = |query: &str| head("GET", &format!("/v1/public/listings?{query}"), None, &[]) + "\r\n";
+    [
+        ("a frequent letter", path("query=h&count=true&limit=100"), "200"),
+        ("a letter within words", path("query=u&count=true&limit=100"), "200"),
+        ("a rare letter", path("query=z&count=true"), "200"),
+        ("a rare letter of a category", path("query=x&f:commodityType=bedding&sortBy=price"), "200"),
+        ("a digit", path("query=7&count=true"), "200"),
+        ("facets of a letter", path("query=e&docs=false"), "200"),
+    ]
+    .into()
+}
+
+/// Saved searches with as many and as long parameters as a body has room for.
+fn large_saved_searches(target: &Target<'_>) -> Vec<Case<String>> {
+    let breeds = |length: usize| vec![format!("\"{}\"", "x".repeat(length)); 50].join(",");
+    let form = |parameters: &str| {
+        let body = format!(r#"{{"name": "large", "notify": true, "parameters": {{{parameters}}}}}"#);
+        let length = body.len().to_string();
+        let headers = [("content-type", "application/json"), ("content-length", length.as_str())];
+        target.head("POST", "/v1/saved-searches", &headers) + &body
+    };
+    let long = breeds(600);
+    [
+        ("long values", form(&format!(r#""f:commodityBreed": [{long}], "f:commodityBreedSociety": [{long}]"#)), "400"),
+        ("many values", form(&format!(r#""f:commodityBreed": "{}""#, "x,".repeat(51))), "400"),
+        ("unknown names", form(&(0..5_000).map(|n| format!(r#""n{n}": "x""#)).collect::<Vec<_>>().join(",")), "400"),
+    ]
+    .into()
 }
 
 /// Searches of loads.
