@@ -36,7 +36,7 @@ impl PlaceClient {
     }
 
     /// Returns the coordinates of a postcode; those of its district if only that is known. Returns `None` if the
-    /// postcode is not known. Makes up to five calls of a second each.
+    /// postcode is not known. Makes up to three calls of a second each.
     ///
     /// # Errors
     /// Fails if the system service is unavailable or limits the calls of this address. The error has no postcode.
@@ -63,18 +63,18 @@ impl PlaceClient {
     /// Returns the best match of a postcode, or of its district if system does not know the postcode.
     async fn search(&self, by: &PublicCall, query: &PostcodeQuery) -> anyhow::Result<Option<Value>> {
         let postcode = written_out(&query.postcode);
-        let country = query.country.as_deref().filter(|code| is_country_code(code));
-        // Jersey, Guernsey and Man are countries of their own, but people write `GB`.
-        let countries: &[_] = if country == Some("GB") { &[country, None] } else { &[country] };
+        // Jersey, Guernsey and Man are countries of their own, but people write `GB`. Their postcodes begin with letters,
+        // as those of no other country but Ireland.
+        let is_british =
+            |code: &&str| *code == "GB" && postcode.starts_with(|c: char| c.is_ascii_alphabetic());
+        let country = query.country.as_deref().filter(|code| is_country_code(code) && !is_british(code));
         let district = postcode.split_once(' ').map(|(district, _)| district);
         for text in [Some(postcode.as_str()), district].into_iter().flatten() {
-            for country in countries {
-                let mut parameters = vec![("query", text), ("limit", "1")];
-                parameters.extend(country.map(|code| ("countryISO", code)));
-                let found = self.0.get(by, "/v1/public/addresses", &parameters).await?;
-                if let Some(found) = found.filter(|found| is_match(found, &postcode)) {
-                    return Ok(Some(found));
-                }
+            let mut parameters = vec![("query", text), ("limit", "1")];
+            parameters.extend(country.map(|code| ("countryISO", code)));
+            let found = self.0.get(by, "/v1/public/addresses", &parameters).await?;
+            if let Some(found) = found.filter(|found| is_match(found, &postcode)) {
+                return Ok(Some(found));
             }
         }
         Ok(None)

@@ -87,18 +87,51 @@ testkit::on_both! {
             assert_eq!(stored.pointer("/location/coordinatesSource"), None);
         }
         assert!(system.address_searches().await.is_empty());
-        // An unknown postcode is looked up once.
+        // An unknown postcode is looked up once, and then its district.
         let id = create(&app, &farm, &at("ZZ1 1ZZ")).await;
-        assert_eq!((system.address_searches().await.len(), due(&app, backend)), (1, 0));
+        assert_eq!((system.address_searches().await.len(), due(&app, backend)), (2, 0));
         assert_eq!(read(&app, &farm, &id).await["location"], at("ZZ1 1ZZ")["location"]);
         patch(&app, &farm, &id, &json!({"description": "x"})).await.ok();
-        assert_eq!(system.address_searches().await.len(), 1);
+        assert_eq!(system.address_searches().await.len(), 2);
         // A refused listing, and a repeat, look nothing up.
         assert_eq!(app.post(CATTLE).by(&farm).json(&with(at("LD3 7HR"), "/tags", json!(5))).send().await.status, 400);
         for _ in 0..2 {
             app.post(CATTLE).by(&farm).header("idempotency-key", "k").json(&at("LD3 7HR")).send().await.ok();
         }
-        assert_eq!(system.address_searches().await, ["ZZ1 1ZZ", "LD3 7HR"]);
+        assert_eq!(system.address_searches().await, ["ZZ1 1ZZ", "ZZ1", "LD3 7HR"]);
+    }
+
+    async fn sectors_and_short_codes_are_known_and_others_are_warned_of(backend) {
+        let system = SystemStub::start().await;
+        for postcode in ["LD3", "D02", "JE2 3ZZ"] {
+            system.add_postcode(postcode, 51.95, -3.39);
+        }
+        let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
+        let post = async |postcode: &str, country: Value| {
+            let address = json!({"address": {"postcode": postcode, "countryISO": country}});
+            app.post(CATTLE).by(&farm).json(&with(plain(&json!({})), "/location", address)).send().await
+        };
+        for (postcode, country, is_known) in [
+            ("LD3 7", "GB", true), ("LD3 7EG", "uk", true), ("D2", "IE", true), ("JE2 3ZZ", "GB", true), ("JE2 3ZZ", "je", true),
+            ("ZZ1 1ZZ", "GB", false),
+        ] {
+            let created = post(postcode, json!(country)).await.ok();
+            let codes: Vec<_> = created["warnings"].as_array().into_iter().flatten().map(|warning| warning["code"].clone()).collect();
+            assert_eq!(codes, if is_known { vec![] } else { vec![json!("no_coordinates")] }, "{postcode} {country}");
+            let stored = read(&app, &farm, created["id"].as_str().unwrap()).await;
+            assert_eq!(stored.pointer("/location/coordinates").is_some(), is_known, "{postcode} {country}");
+            let expected = if country == "uk" { "GB".to_owned() } else { country.to_uppercase() };
+            assert_eq!(stored["location"]["address"]["countryISO"], expected);
+            let path = created["id"].as_str().unwrap();
+            let edited = patch(&app, &farm, path, &json!({"location": {"address": {"postcode": "ZZ9 9ZZ"}}})).await.ok();
+            assert_eq!(edited["warnings"][0]["path"], "location.address.postcode");
+        }
+        for unknown in ["Narnia", "XX", "G B", "GBR"] {
+            assert_eq!(post("LD3 7EG", json!(unknown)).await.errors(), ["location.address.countryISO enum"], "{unknown}");
+        }
+        // A listing of an earlier release with such a country can be edited.
+        let id = create(&app, &farm, &plain(&json!({}))).await;
+        assert_eq!(patch(&app, &farm, &id, &json!({"location": {"address": {"countryISO": "Narnia"}}})).await.errors(), ["location.address.countryISO enum"]);
     }
 
     async fn edits_keep_replace_and_remove_the_coordinates_of_a_postcode(backend) {

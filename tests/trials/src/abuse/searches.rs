@@ -50,9 +50,17 @@ fn large_saved_searches(target: &Target<'_>) -> Vec<Case<String>> {
     };
     let long = breeds(600);
     [
-        ("long values", form(&format!(r#""f:commodityBreed": [{long}], "f:commodityBreedSociety": [{long}]"#)), "400"),
+        (
+            "long values",
+            form(&format!(r#""f:commodityBreed": [{long}], "f:commodityBreedSociety": [{long}]"#)),
+            "400",
+        ),
         ("many values", form(&format!(r#""f:commodityBreed": "{}""#, "x,".repeat(51))), "400"),
-        ("unknown names", form(&(0..5_000).map(|n| format!(r#""n{n}": "x""#)).collect::<Vec<_>>().join(",")), "400"),
+        (
+            "unknown names",
+            form(&(0..5_000).map(|n| format!(r#""n{n}": "x""#)).collect::<Vec<_>>().join(",")),
+            "400",
+        ),
     ]
     .into()
 }

@@ -167,7 +167,7 @@ impl Editor<'_> {
         let mut form = form_of(&stored.listing);
         let category_ids = form["categoryIds"].clone();
         patch.apply_to(&mut form);
-        price::remove_unused(&mut form["price"]);
+        form.get_mut("price").map(price::remove_unused);
         if !patch.names("location") {
             // It stays as it is, also if an earlier release stored what is refused today.
             form["location"] = Value::Null;

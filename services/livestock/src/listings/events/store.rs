@@ -15,6 +15,9 @@ use crate::schema::listing_events::{self, dsl as e};
 
 /// Records an event. Call it in the transaction of the change. The database assigns the event's position.
 pub(crate) fn record(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<(), Error> {
+    // A listing shows the time of its publication too.
+    let is_publication = event.listing.status == Status::Active && event.from != Some(Status::Active);
+    let at = event.listing.published_at.filter(|_| is_publication).unwrap_or_else(Timestamp::now);
     let changes = (!event.changes.is_empty()).then(|| Json::of(&event.changes)).transpose()?;
     let row = (
         e::listing_id.eq(event.listing.id),
@@ -22,7 +25,7 @@ pub(crate) fn record(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<(), 
         e::from_status.eq(event.from.map(Status::as_str)),
         e::to_status.eq(event.listing.status.as_str()),
         e::reason.eq(event.reason),
-        e::at.eq(Timestamp::now()),
+        e::at.eq(at),
         e::id.eq(Id::new()),
         e::user_name.eq(event.actor.user_name),
         e::organisation_id.eq(event.actor.organisation_id),

@@ -14,6 +14,7 @@ use webhooks::{Event, Subject};
 
 use crate::listings::events::{self, Actor, NewEvent};
 use crate::listings::model::{Listing, Status};
+use crate::schema::listing_creations;
 use crate::schema::listings::{self, dsl as l};
 
 pub(super) use rebuild::{RebuildStep, has_stale_rows, rebuild_stale_rows};
@@ -69,10 +70,21 @@ pub(crate) fn create(
 ) -> Result<(), Error> {
     let row = ListingRow::of(listing, category)?;
     diesel::insert_into(listings::table).values(&row).execute(c)?;
+    if matches!(c, AnyConnection::Postgres(_)) {
+        // SQLite has a trigger. PostgreSQL stores the time of the transaction.
+        set_creation(c, listing)?;
+    }
     files::record_uploaders(c, listing.id, &listing.files)?;
     events::store::record(c, &NewEvent::new(listing, None, actor))?;
     report(c, listing.status_event(), listing, actor, &row.document)?;
     record_spellings(c, listing)
+}
+
+/// Stores when a listing was created.
+fn set_creation(c: &mut AnyConnection, listing: &Listing) -> Result<(), Error> {
+    let created_at = listing_creations::first_stored_at.eq(listing.created_at);
+    diesel::update(listing_creations::table.find(listing.id)).set(created_at).execute(c)?;
+    Ok(())
 }
 
 /// Stores the deliveries of an event, if there is one, that reports a change of a listing to the webhooks of its

@@ -6,15 +6,14 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
-use super::Query;
 use super::row::{ListingRow, ROW_VERSION, public_parts};
 use super::spellings::record_spellings;
+use super::{Query, set_creation};
 use crate::listings::events::{self, Actor, NewEvent};
 use crate::listings::geo::Point;
 use crate::listings::location::Location;
 use crate::listings::model::{Listing, Status};
 use crate::listings::search_text::search_text;
-use crate::schema::listing_creations;
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::{self, dsl as l};
 
@@ -83,8 +82,7 @@ pub(in crate::listings) fn rebuild_stale_rows(c: &mut AnyConnection) -> Result<R
             let changes = l::published_at.eq(published_at);
             diesel::update(listings::table.find(id)).set(changes).execute(c)?;
         }
-        let created_at = listing_creations::first_stored_at.eq(listing.created_at);
-        diesel::update(listing_creations::table.find(id)).set(created_at).execute(c)?;
+        set_creation(c, &listing)?;
         let row = diesel::update(listings::table.find(id));
         if *version >= VERSION_WITHOUT_TEXT {
             // The other columns stay as they are, so that few indexes are written.
