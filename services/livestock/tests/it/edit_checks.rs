@@ -15,7 +15,7 @@ testkit::on_both! {
         for (members, errors) in [
             (json!({"price": {"type": "fixed", "pricePerUnit": null}}), &["price.pricePerUnit required"][..]),
             (json!({"price": {"minPrice": {"amount": 2000}}}), &["price.minPrice.amount inconsistent"]),
-            (json!({"price": {"minPrice": {"currency": "EUR"}}}), &["price.minPrice.currency inconsistent"]),
+            (json!({"price": {"minPrice": {"currency": "EUR"}}}), &["price.maxPrice.currency inconsistent"]),
             (json!({"price": {"maxPrice": {"amount": null}}}), &["price.maxPrice.amount required"]),
             (json!({"price": {"type": null}}), &["price.type required"]),
             (json!({"price": {"minPrice": {"amount": -1, "currency": "pounds"}}}), &["price.minPrice.amount range", "price.minPrice.currency enum"]),

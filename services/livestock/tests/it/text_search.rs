@@ -133,7 +133,10 @@ testkit::on_both! {
             assert_finds(app, &farm, "query=word399%20word7", &[long]).await;
             assert_finds(app, &farm, "query=%E5%A5%BD%E4%BD%A0", &[dense]).await;
             assert_finds(app, &farm, "query=word", &[short, long]).await;
-            assert_finds(app, &farm, "query=r", &[short, dense, long]).await;
+            // One letter matches the beginnings of words.
+            assert_finds(app, &farm, "query=r", &[]).await;
+            assert_finds(app, &farm, "query=o", &[short, dense, long]).await;
+            assert_finds(app, &farm, "query=w", &[short, long]).await;
         }
         to(&app, &farm, long, "cancelled").send().await.ok();
         for app in [&app, &other] {
