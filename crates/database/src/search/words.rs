@@ -10,9 +10,11 @@ use diesel::sql_types::{Bool, Text};
 use super::like;
 use crate::MultiBackend;
 
-/// The characters before the beginning of a word, as in the brackets of a pattern: in ASCII all but letters and digits,
-/// and the punctuation and spaces of other blocks. Both databases compare code points.
+/// The characters before the beginning of a word, in the brackets of a pattern of SQLite: in ASCII all but letters and
+/// digits, and the punctuation and spaces of other blocks. Both databases compare code points.
 const SEPARATORS: &str = "\u{1}-/:-`{-\u{7f}\u{a0}-\u{bf}\u{2000}-\u{206f}\u{3000}-\u{303f}";
+/// The same for PostgreSQL.
+const SEPARATORS_POSTGRES: &str = r"\u0001-/:-`{-\u007f\u00a0-\u00bf\u2000-\u206f\u3000-\u303f";
 
 /// Returns true for the characters of [`SEPARATORS`].
 fn is_separator(letter: char) -> bool {
@@ -48,39 +50,38 @@ pub struct HasWord {
     begins: Option<Begins>,
 }
 
-/// The patterns of texts with a word that begins with a letter.
+/// The patterns of texts in which the first word begins with a letter, and in which another one does.
 #[derive(Clone, Debug)]
 struct Begins {
-    /// `GLOB` of SQLite: of the first word, and of another one.
+    /// `GLOB` of SQLite.
     globs: [String; 2],
     /// `~` of PostgreSQL.
-    regex: String,
+    regexes: [String; 2],
 }
 
 impl HasWord {
     /// Creates the condition for a column.
     pub fn new(column: &'static str, word: &str) -> Self {
-        Self::with_end(column, word, "")
+        Self::with_end(column, word, None)
     }
 
     /// Creates the condition that the word is before the last `end` of the text.
     pub fn before(column: &'static str, word: &str, end: char) -> Self {
-        Self::with_end(column, word, &end.to_string())
+        Self::with_end(column, word, Some(end))
     }
 
-    fn with_end(column: &'static str, word: &str, end: &str) -> Self {
-        let rest = if end.is_empty() { String::new() } else { format!("{end}%") };
-        let like = format!("{}{rest}", like::containing(word));
-        let globs = || {
-            let rest = rest.replace('%', "*");
-            [format!("{word}*{rest}"), format!("*[{SEPARATORS}]{word}*{rest}")]
-        };
-        let regex = || {
-            let rest = if end.is_empty() { String::new() } else { format!(".*{end}") };
-            format!("(^|[{SEPARATORS}]){word}{rest}")
-        };
-        let begins = is_initial(word).then(|| Begins { globs: globs(), regex: regex() });
-        Self { column, like, begins }
+    fn with_end(column: &'static str, word: &str, end: Option<char>) -> Self {
+        let patterns = |end| (format!("{end}%"), format!("{end}*"), format!(".*\\u{:04x}", u32::from(end)));
+        let (like_end, glob_end, regex_end) = end.map(patterns).unwrap_or_default();
+        let begins = is_initial(word).then(|| {
+            let glob = |before: &str| format!("{before}{word}*{glob_end}");
+            let regex = |before: &str| format!("{before}{word}{regex_end}");
+            Begins {
+                globs: [glob(""), glob(&format!("*[{SEPARATORS}]"))],
+                regexes: [regex("^"), regex(&format!("[{SEPARATORS_POSTGRES}]"))],
+            }
+        });
+        Self { column, like: like::containing(word) + &like_end, begins }
     }
 }
 
@@ -91,24 +92,18 @@ impl QueryFragment<MultiBackend> for HasWord {
         out.push_sql(" LIKE ");
         out.push_bind_param::<Text, _>(&self.like)?;
         out.push_sql(" ESCAPE '\\'");
-        if let Some(Begins { globs: [first, other], regex }) = &self.begins {
-            match out.backend() {
-                MultiBackend::Sqlite(_) => {
-                    for (before, glob) in [(" AND (", first), (" OR ", other)] {
-                        out.push_sql(before);
-                        out.push_sql(self.column);
-                        out.push_sql(" GLOB ");
-                        out.push_bind_param::<Text, _>(glob)?;
-                    }
-                    out.push_sql(")");
-                }
-                MultiBackend::Postgres(_) => {
-                    out.push_sql(" AND ");
-                    out.push_sql(self.column);
-                    out.push_sql(" ~ ");
-                    out.push_bind_param::<Text, _>(regex)?;
-                }
+        if let Some(Begins { globs, regexes }) = &self.begins {
+            let (operator, patterns) = match out.backend() {
+                MultiBackend::Sqlite(_) => (" GLOB ", globs),
+                MultiBackend::Postgres(_) => (" ~ ", regexes),
+            };
+            for (before, pattern) in [" AND (", " OR "].into_iter().zip(patterns) {
+                out.push_sql(before);
+                out.push_sql(self.column);
+                out.push_sql(operator);
+                out.push_bind_param::<Text, _>(pattern)?;
             }
+            out.push_sql(")");
         }
         out.push_sql(")");
         Ok(())
