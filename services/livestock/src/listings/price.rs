@@ -77,7 +77,9 @@ pub(crate) fn remove_unused(price: &mut Value) -> Vec<String> {
         ["pricePerUnit", "minPrice", "maxPrice"].contains(&name.as_str()) && !kind.uses(name)
     };
     let unused: Vec<String> = members.keys().filter(is_unused).cloned().collect();
-    unused.iter().for_each(|name| drop(members.remove(name)));
+    for name in &unused {
+        members.remove(name);
+    }
     unused
 }
 

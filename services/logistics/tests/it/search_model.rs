@@ -96,7 +96,14 @@ fn has_word(load: &Value, word: &str) -> bool {
     let members = ["reference", "ticketNumber", "vehicleRegistration", "pickupPostcode", "dropoffPostcode"];
     let names = ["organiser", "carrier", "commodity"].map(|part| &load[part]["name"]);
     let mut texts = members.iter().map(|m| &load[*m]).chain(names).chain(load["tags"].as_array().unwrap());
-    texts.any(|text| text.as_str().unwrap_or_default().to_lowercase().contains(word))
+    texts.any(|text| contains_word(&text.as_str().unwrap_or_default().to_lowercase(), word))
+}
+
+/// Returns whether a text has a word; one of a single letter only at the beginning of a word.
+fn contains_word(text: &str, word: &str) -> bool {
+    let is_letter = word.chars().count() == 1 && word.chars().all(char::is_alphanumeric);
+    let begins = || text.split(|c: char| !c.is_alphanumeric()).any(|part| part.starts_with(word));
+    if is_letter { begins() } else { text.contains(word) }
 }
 
 fn matches(load: &Value, filters: &Filters) -> bool {

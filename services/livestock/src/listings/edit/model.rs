@@ -150,7 +150,7 @@ impl Editor<'_> {
     }
 
     /// Returns a warning for each amount of the patch that the type of the price does not use.
-    pub(crate) fn warnings(&self, patch: &MergePatch<ListingPatch>, listing: &Listing) -> Vec<Warning> {
+    pub(crate) fn warnings(patch: &MergePatch<ListingPatch>, listing: &Listing) -> Vec<Warning> {
         let mut named = patch.pointer("/price").cloned().unwrap_or_default();
         if !named.is_object() {
             return Vec::new();

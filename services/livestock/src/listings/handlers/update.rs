@@ -10,7 +10,7 @@ use database::Json;
 
 use crate::Livestock;
 use crate::examples;
-use crate::listings::edit::{ListingPatch, StoredListing, store};
+use crate::listings::edit::{Editor, ListingPatch, StoredListing, store};
 use crate::listings::events::{Actor, NewEvent, changes};
 use crate::listings::model::{Listing, append_warnings};
 use crate::listings::postcodes::{self, Finding};
@@ -59,7 +59,7 @@ pub(super) async fn update_listing(
         let before = &stored.listing;
         let mut listing = editor.apply(&patch, &stored, &named.references()?)?;
         let is_due = patch.names("location") && finding.complete(&mut listing);
-        let mut warnings = editor.warnings(&patch, &listing);
+        let mut warnings = Editor::warnings(&patch, &listing);
         warnings.extend(finding.warning().filter(|_| patch.names("location")));
         let changes = changes(before, &listing);
         if changes.is_empty() {
