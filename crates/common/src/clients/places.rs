@@ -63,8 +63,8 @@ impl PlaceClient {
     /// Returns the best match of a postcode, or of its district if system does not know the postcode.
     async fn search(&self, by: &PublicCall, query: &PostcodeQuery) -> anyhow::Result<Option<Value>> {
         let postcode = written_out(&query.postcode);
-        // Jersey, Guernsey and Man are countries of their own, but people write `GB`. Their postcodes begin with letters,
-        // as those of no other country but Ireland.
+        // Jersey, Guernsey and Man are countries of their own, but people write `GB`. Only their postcodes and those of
+        // Ireland begin with letters.
         let is_british =
             |code: &&str| *code == "GB" && postcode.starts_with(|c: char| c.is_ascii_alphabetic());
         let country = query.country.as_deref().filter(|code| is_country_code(code) && !is_british(code));

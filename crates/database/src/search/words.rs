@@ -1,6 +1,6 @@
-//! The words of a query: which texts have them, in memory and as a condition of a database. Texts and words are in lower
-//! case. A word is anywhere in the text, also within a word of it; a word of one letter or digit is only the beginning of
-//! a word.
+//! The words of a query: which texts contain them, in memory and as a condition of a database. Texts and words are in
+//! lower case. A word may be anywhere in the text, also within a word of it; a word of one letter or digit matches only
+//! the beginning of a word.
 
 use diesel::expression::{AppearsOnTable, SelectableExpression, ValidGrouping, is_aggregate};
 use diesel::prelude::*;

@@ -125,8 +125,8 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// Returns the outward code of a postcode of the United Kingdom, Jersey, Guernsey or Man: `LD3` of `LD3 7EG`. `None`
-    /// for those of other countries.
+    /// Returns the outward code of a postcode of the United Kingdom, Jersey, Guernsey or Man: `LD3` of `LD3 7EG`.
+    /// Returns `None` for postcodes of other countries.
     pub(crate) fn outward_code(&self) -> Option<&str> {
         let is_british = |code: &Name| {
             ["GB", "UK", "JE", "GG", "IM"].iter().any(|british| code.0.eq_ignore_ascii_case(british))

@@ -65,8 +65,8 @@ pub(crate) struct Listing {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) distance_km: Option<f64>,
-    /// Only in the response of the request that they are about: `ignored` at amounts that the type of the price does not
-    /// use, `no_coordinates` at a postcode that gives no coordinates.
+    /// Only in the response of the request that they are about: `ignored` at amounts that the type of the price does
+    /// not use, `no_coordinates` at a postcode that gives no coordinates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub(crate) warnings: Vec<Warning>,

@@ -23,8 +23,8 @@ pub(crate) struct ListingSearchParams {
     #[serde(flatten)]
     #[param(ignore)]
     page: PageParams,
-    /// One of `publishedAt`, `createdAt`, `price`, `age`, `quantity`, `organisationName`, `distance` (which needs a point); by default
-    /// nearest first where a point is given, else newest first.
+    /// One of `publishedAt`, `createdAt`, `price`, `age`, `quantity`, `organisationName`, `distance` (which needs a
+    /// point); by default nearest first where a point is given, else newest first.
     #[param(schema_with = sort_by)]
     sort_by: Option<String>,
     /// By default all active ones; of a wishlist all but drafts. `draft`: the caller's organisation's own. `cancelled`:

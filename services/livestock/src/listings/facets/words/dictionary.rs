@@ -81,7 +81,8 @@ impl Dictionary {
         Some(number)
     }
 
-    /// Sets a bit in the entries of `marks` whose numbers are those of words that [have](database::search::words::has_word) a word of a query.
+    /// Sets a bit in the entries of `marks` whose numbers are those of words that
+    /// [have](database::search::words::has_word) a word of a query.
     /// Visitors do not see words that begin with [`END_OF_PUBLIC_TEXT`].
     pub(crate) fn mark_containing(&self, query: &str, audience: Audience, bit: u16, marks: &mut [u16]) {
         let (mut number, is_initial) = (0_u32, is_initial(query));
