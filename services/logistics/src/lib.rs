@@ -163,6 +163,7 @@ impl Service for Logistics {
             logistics.webhooks.run(),
             loads::run_fulltext_indexer(db),
             loads::run_creator_backfill(db),
+            loads::run_large_imports(db, &logistics.batches, &logistics.webhooks),
             logistics.shares.run(),
         );
     }

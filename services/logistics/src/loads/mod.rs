@@ -18,7 +18,7 @@ mod send;
 mod store;
 mod stored_load;
 
-pub(crate) use batch::Batches;
+pub(crate) use batch::{Batches, run_large_imports};
 pub(crate) use creator_backfill::{backfill_creators_at_start, run_creator_backfill};
 pub(crate) use demo::create_demo_data;
 pub(crate) use fulltext::run_fulltext_indexer;

@@ -2,13 +2,16 @@
 //!
 //! 1. [`receive`] writes the uploaded files to temporary files.
 //! 2. [`validate`] reads all rows in one pass, collects errors, and writes valid loads to another temporary file.
-//! 3. [`StagedImport::commit`] stores these loads in one transaction.
+//! 3. [`prepare`] stores the loads of a large import on SQLite, hidden, in several transactions.
+//! 4. [`PreparedImport::commit`](large_import::PreparedImport::commit) stores the loads of other imports in one
+//!    transaction, or makes the hidden ones visible.
 
 mod disk;
 mod existing;
 mod header;
 mod hidden_rows;
 mod invalid_batch;
+mod large_import;
 mod model;
 mod options;
 mod queue;
@@ -20,13 +23,19 @@ mod template;
 mod upload;
 mod validator;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use actix_web::web::Bytes;
 use common::{Error, SchemaValidator};
+use database::Id;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
 
 pub(super) use existing::find_existing;
 pub(super) use header::stored_columns;
+pub(super) use large_import::prepare;
+pub(crate) use large_import::run_large_imports;
 pub(super) use model::BatchResult;
 pub(super) use staged_import::StagedImport;
 pub(super) use upload::{LoadBatchForm, UploadedFile, receive};
@@ -34,7 +43,7 @@ pub(super) use validator::{ValidatedBatch, validate};
 
 use crate::Settings;
 use crate::commodities::Catalogue;
-use queue::{FairQueue, QUEUE_TIMEOUT};
+use queue::{FairQueue, QUEUE_TIMEOUT, Slot};
 use row::BatchRow;
 use table::TableLimits;
 
@@ -49,6 +58,10 @@ pub(crate) struct Batches {
     max_files: usize,
     limits: TableLimits,
     template: Bytes,
+    /// The large imports of this process that have not ended.
+    running: Arc<Mutex<HashSet<Id>>>,
+    /// Wakes [`run_large_imports`].
+    ended: Arc<Notify>,
 }
 
 impl Batches {
@@ -64,6 +77,8 @@ impl Batches {
             max_files: settings.batch_files,
             limits: TableLimits { rows: settings.batch_rows, bytes: settings.batch_bytes },
             template: template::workbook(catalogue)?.into(),
+            running: Arc::default(),
+            ended: Arc::default(),
         })
     }
 
@@ -72,7 +87,7 @@ impl Batches {
         self.template.clone()
     }
 
-    /// Waits for the tenant's turn and runs `work` on a blocking thread.
+    /// Waits for the tenant's turn and runs `work` on a blocking thread. Returns its result and the slot.
     ///
     /// # Errors
     /// 503 if the queue is full or the turn does not come in time, and errors of `work`.
@@ -80,13 +95,10 @@ impl Batches {
         &self,
         tenant: String,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Error> {
+    ) -> Result<(T, Slot), Error> {
         let slot = self.queue.acquire(tenant, QUEUE_TIMEOUT).await?;
-        let work = move || {
-            // Held until the work is done, even if the client disconnects.
-            let _slot = slot;
-            work()
-        };
+        // The slot is held until the work is done, even if the client disconnects.
+        let work = move || Ok((work()?, slot));
         tokio::task::spawn_blocking(work).await.map_err(|e| Error::Internal(e.into()))?
     }
 }

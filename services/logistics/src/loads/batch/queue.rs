@@ -29,7 +29,7 @@ struct QueueState {
     turns: VecDeque<(String, VecDeque<oneshot::Sender<Slot>>)>,
 }
 
-/// The right to validate one batch. Released on drop.
+/// The right to validate and store one batch. Released on drop.
 pub(crate) struct Slot {
     /// `None` if the slot was released already.
     queue: Option<Arc<FairQueue>>,

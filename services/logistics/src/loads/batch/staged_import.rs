@@ -13,6 +13,7 @@ use super::disk::disk_error;
 use super::existing::{RowIdentity, find_existing, refuse_existing};
 use super::model::{BatchResult, Import, MAX_ERRORS, rows_error};
 use super::options::IfExists;
+use super::queue::Slot;
 use super::store::{record, refuse_repeat, serialize_lookups};
 use crate::loads::model::Load;
 use crate::loads::party::Creator;
@@ -33,6 +34,8 @@ pub(crate) struct StagedImport {
     warnings: Vec<Warning>,
     /// The documents, one per line.
     documents: BufWriter<File>,
+    /// Held until the import is stored: imports of an organisation run one after the other.
+    slot: Option<Slot>,
 }
 
 impl StagedImport {
@@ -50,7 +53,19 @@ impl StagedImport {
             identities: Vec::new(),
             warnings: Vec::new(),
             documents,
+            slot: None,
         })
+    }
+
+    /// Holds the slot until the import is stored.
+    pub(crate) fn with_slot(mut self, slot: Slot) -> Self {
+        self.slot = Some(slot);
+        self
+    }
+
+    /// Returns the number of loads, or 0 for a dry run.
+    pub(super) fn rows_to_store(&self) -> usize {
+        if self.dry_run { 0 } else { self.ids.len() }
     }
 
     /// Adds a load.
@@ -74,13 +89,17 @@ impl StagedImport {
         self.identities = identities;
     }
 
-    /// Stores all loads, unless this is a dry run. Can be called again if the transaction is retried.
+    /// Checks the import and, unless this is a dry run, stores its loads with `store`, which gets whether each is new.
+    /// Can be called again if the transaction is retried.
     ///
     /// # Errors
     /// 400 for rows that exist already and are refused, 409 if a content was imported before.
-    pub(crate) fn commit(&mut self, c: &mut AnyConnection) -> Result<JsonResponse, Error> {
-        let is_new = self.find_new(c)?;
-        refuse_repeat(c, &self.import)?;
+    pub(super) fn commit(
+        &mut self,
+        c: &mut AnyConnection,
+        store: impl FnOnce(&mut Self, &mut AnyConnection, &[bool]) -> Result<(), Error>,
+    ) -> Result<JsonResponse, Error> {
+        let is_new = self.check(c)?;
         let new_ids = self.ids.iter().zip(&is_new).filter(|(_, is_new)| **is_new);
         let ids: Vec<Id> = new_ids.map(|(id, _)| *id).collect();
         let skipped =
@@ -90,12 +109,21 @@ impl StagedImport {
         }
         if !ids.is_empty() {
             record(c, &self.import)?;
-            self.insert(c, &is_new)?;
+            store(self, c, &is_new)?;
         }
         JsonResponse::json(&BatchResult::created(ids, skipped, &self.warnings))
     }
 
     /// Returns for each load whether it is new.
+    ///
+    /// # Errors
+    /// Those of [`Self::commit`].
+    pub(super) fn check(&self, c: &mut AnyConnection) -> Result<Vec<bool>, Error> {
+        let is_new = self.find_new(c)?;
+        refuse_repeat(c, &self.import)?;
+        Ok(is_new)
+    }
+
     fn find_new(&self, c: &mut AnyConnection) -> Result<Vec<bool>, Error> {
         let if_exists = self.import.if_exists;
         if if_exists == IfExists::Create {
@@ -115,21 +143,33 @@ impl StagedImport {
         Ok(existing.iter().map(Option::is_none).collect())
     }
 
-    /// Inserts the new loads. A second thread prepares the next rows meanwhile, since on SQLite other writes wait for
-    /// the transaction.
-    fn insert(&mut self, c: &mut AnyConnection, is_new: &[bool]) -> Result<(), Error> {
+    /// Returns the rows of the new loads.
+    ///
+    /// # Errors
+    /// 503 if the temporary file cannot be read.
+    pub(super) fn rows(
+        &mut self,
+        is_new: Vec<bool>,
+    ) -> Result<impl Iterator<Item = Result<LoadRow, Error>> + Send + use<>, Error> {
         self.documents.flush().map_err(disk_error)?;
-        let (file, creator) = (self.documents.get_mut(), &Creator::of(&self.caller));
+        let (mut file, creator) =
+            (self.documents.get_ref().try_clone().map_err(disk_error)?, Creator::of(&self.caller));
         file.rewind().map_err(disk_error)?;
         let lines = BufReader::with_capacity(BUFFER_BYTES, file).lines().zip(is_new);
         // An error of the file is not left out.
-        let mut lines = lines.filter(|(line, is_new)| line.is_err() || **is_new).map(|(line, _)| line);
+        let new = lines.filter(|(line, is_new)| line.is_err() || *is_new);
+        Ok(new.map(move |(line, _)| parse_row(line, &creator)))
+    }
+
+    /// Inserts the new loads. A second thread prepares the next rows meanwhile, since on SQLite other writes wait for
+    /// the transaction.
+    pub(super) fn insert(&mut self, c: &mut AnyConnection, is_new: &[bool]) -> Result<(), Error> {
+        let mut all = self.rows(is_new.to_vec())?;
         let (sender, receiver) = sync_channel(1);
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 loop {
-                    let rows = lines.by_ref().take(ROWS_PER_CHUNK).map(|line| parse_row(line, creator));
-                    let rows = rows.collect::<Result<Vec<_>, Error>>();
+                    let rows = all.by_ref().take(ROWS_PER_CHUNK).collect::<Result<Vec<_>, Error>>();
                     // The receiver is gone if a statement failed.
                     if rows.as_ref().is_ok_and(Vec::is_empty) || sender.send(rows).is_err() {
                         return;

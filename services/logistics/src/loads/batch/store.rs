@@ -10,7 +10,7 @@ use super::model::Import;
 use crate::schema::imports::dsl as i;
 
 /// Message for an import that waited too long for another one.
-const IMPORT_RUNNING: &str =
+pub(super) const IMPORT_RUNNING: &str =
     "Another import of your organisation is being stored and nothing was changed: try again later.";
 
 /// Returns an error if a file was imported before and the import is not a permitted repeat.

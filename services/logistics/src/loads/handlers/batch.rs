@@ -14,7 +14,7 @@ use utoipa::IntoParams;
 
 use crate::Logistics;
 use crate::loads::batch::{
-    BatchResult, LoadBatchForm, StagedImport, UploadedFile, ValidatedBatch, find_existing, receive,
+    BatchResult, LoadBatchForm, StagedImport, UploadedFile, ValidatedBatch, find_existing, prepare, receive,
     stored_columns, validate,
 };
 
@@ -47,7 +47,8 @@ pub(super) async fn create(
     let fingerprint = form.fingerprint(&request, |file| &file.hash)?;
     idempotency
         .run(&app.db, fingerprint, async || {
-            let mut import = validate_in_turn(&app, &caller, form).await?;
+            let import = validate_in_turn(&app, &caller, form).await?;
+            let import = prepare(&app.batches, &app.db, import).await?;
             Ok(move |c: &mut AnyConnection| import.commit(c))
         })
         .await
@@ -61,8 +62,8 @@ async fn validate_in_turn(
     let (service, reader) = (app.clone(), caller.clone());
     let work = move || validate(&service.batches, &service.commodities, &reader, form);
     let mut invalid = match app.batches.run_blocking(caller.tenant(), work).await? {
-        ValidatedBatch::Valid(import) => return Ok(*import),
-        ValidatedBatch::Invalid(invalid) => invalid,
+        (ValidatedBatch::Valid(import), slot) => return Ok(import.with_slot(slot)),
+        (ValidatedBatch::Invalid(invalid), _) => invalid,
     };
     let (rows, caller) = (invalid.refusable(), caller.clone());
     if !rows.is_empty() {

@@ -7,6 +7,7 @@ use diesel::expression::{SqlLiteral, UncheckedBind};
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
 
+use super::staged::NotStaged;
 use crate::schema::load_drivers::dsl as d;
 use crate::schema::loads::{self, dsl as l};
 
@@ -30,6 +31,10 @@ pub(in crate::loads) enum Role {
 
 /// Selects the loads that the caller may see in this role.
 pub(in crate::loads) fn visible(caller: &Caller, role: Role) -> LoadQuery<'_> {
+    in_role(caller, role).filter(NotStaged)
+}
+
+fn in_role(caller: &Caller, role: Role) -> LoadQuery<'_> {
     let all = loads::table.into_boxed();
     let org = caller.organisation_id_or_empty();
     match role {
@@ -54,21 +59,22 @@ pub(in crate::loads) fn sent_to(driver_id: &str) -> SentTo<'_> {
 /// Selects the loads that the caller may read by id: the visible ones, those that the caller's organisation created,
 /// and those that were sent to the caller as driver.
 pub(super) fn readable(caller: &Caller) -> LoadQuery<'_> {
-    let visible = visible(caller, Role::Any);
     if caller.admin {
-        return visible;
+        return visible(caller, Role::Any);
     }
     let sent = d::load_drivers.filter(d::load_id.eq(l::id)).filter(d::driver_id.eq(&caller.user_id));
-    let readable = visible.or_filter(diesel::dsl::exists(sent));
-    match &caller.organisation {
+    let readable = in_role(caller, Role::Any).or_filter(diesel::dsl::exists(sent));
+    let readable = match &caller.organisation {
         Some(own) => readable.or_filter(l::created_by.eq(&own.id)),
         None => readable,
-    }
+    };
+    readable.filter(NotStaged)
 }
 
 /// Returns true if there is a load with this id.
 pub(in crate::loads) fn exists(c: &mut AnyConnection, id: Id) -> Result<bool, Error> {
-    Ok(diesel::select(diesel::dsl::exists(loads::table.find(id))).get_result(c)?)
+    let found = loads::table.into_boxed().filter(l::id.eq(id)).filter(NotStaged).select(l::id);
+    Ok(found.first::<Id>(c).optional()?.is_some())
 }
 
 /// Returns the error for a load that the caller cannot see.

@@ -9,6 +9,7 @@ use diesel::sql_types::{Array, Text};
 use serde_json::json;
 
 use super::readable;
+use super::staged::NOT_STAGED;
 use crate::schema::loads::dsl as l;
 
 /// The number of ids in a statement.
@@ -73,6 +74,7 @@ pub(crate) fn find_created<'a>(
         match c {
             AnyConnection::Sqlite(c) => {
                 let sql = statement("IN (SELECT value FROM json_each($2))", "value FROM json_each($3)");
+                let sql = format!("{sql} AND {NOT_STAGED}");
                 let dates: Vec<i64> = dates.iter().map(|date| date.millis()).collect();
                 let query = diesel::sql_query(sql).bind::<Text, _>(organisation_id);
                 let query = query.bind::<Text, _>(json!(dates).to_string());

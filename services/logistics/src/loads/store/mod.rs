@@ -6,6 +6,7 @@ mod creators;
 mod drivers;
 mod existing;
 mod row;
+mod staged;
 
 use common::{Caller, Error, JsonResponse, Reason, Revised, files};
 use database::{AnyConnection, Id, Json, Timestamp};
@@ -27,6 +28,10 @@ pub(crate) use drivers::{Driver, add_driver, list_drivers, remove_driver};
 pub(crate) use existing::{find_created, find_readable_ids};
 use row::InsertLoad;
 pub(super) use row::LoadRow;
+use staged::announce_one;
+pub(crate) use staged::{
+    announce, begin_import, discard, finish_import, has_unannounced, running_imports, stage,
+};
 use webhooks::{Event, WithDeliveries};
 
 /// The id of a creator.
@@ -152,7 +157,9 @@ pub(crate) fn lock_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result
     if let AnyConnection::Postgres(c) = c {
         loads::table.find(id).select(l::id).for_no_key_update().first::<Id>(c).optional()?;
     }
-    find_own(c, caller, id)
+    let load = find_own(c, caller, id)?;
+    announce_one(c, id)?;
+    Ok(load)
 }
 
 /// Adds the creator to a load of an older version whose creator was not filled in yet: the organiser, or else the
@@ -211,6 +218,7 @@ pub(crate) enum NewProof<'a> {
 
 /// Stores a change of a load and its event. Returns the load as the response.
 pub(crate) fn update(c: &mut AnyConnection, update: &Update<'_>) -> Result<JsonResponse, Error> {
+    announce_one(c, update.load.id)?;
     let row = LoadRow::new(update.load)?;
     let response = JsonResponse::raw(row.document.0.clone()).revision(update.revision);
     let columns = (row, l::revision.eq(update.revision), l::created_by.eq(creator(update.load)));

@@ -87,6 +87,11 @@ impl LoadRow {
         Subject { organisations, cause, id: self.id, document: &self.document, details: "", users: &[] }
     }
 
+    /// Returns the id of the load.
+    pub(super) fn id(&self) -> Id {
+        self.id
+    }
+
     /// Sets the user who creates the load.
     #[must_use]
     pub(crate) fn created_by(mut self, creator: &Creator) -> Self {

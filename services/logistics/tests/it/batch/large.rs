@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
+use testkit::{WebhookReceiver, wait_until};
+
 use super::raw_workbook::{STYLES, book, sheet};
 use super::*;
 
@@ -60,16 +62,60 @@ fn search_finds_rows_before_and_after_they_are_indexed() {
                 break;
             }
         }
-        assert_eq!(
-            indexed(&statements),
-            1,
-            "one statement indexes 2,000 rows, the rest stays below the threshold: {statements:#?}"
+        assert!(
+            (1..=3).contains(&indexed(&statements)),
+            "the rows of each transaction are indexed together: {statements:#?}"
         );
         assert_eq!(match_count().await, "1");
     });
 }
 
 testkit::on_both! {
+    async fn large_imports_become_visible_at_once_while_others_write(backend) {
+        let app = app(backend).await;
+        app.record_statements();
+        let form = with(carrier_form(), "organisationId", json!("other"));
+        let create_until_visible = async {
+            loop {
+                app.post("/v1/loads/carrier").by(&without_org_name("haul")).json(&form).send().await.ok();
+                match count_loads(&app).await {
+                    0 => {}
+                    count => break count,
+                }
+            }
+        };
+        let (reply, count) = tokio::join!(send_file(&app, rows(4_000, None)), create_until_visible);
+        assert_eq!((reply.ok()["count"].as_u64(), count), (Some(4_000), 4_000));
+        if backend == Backend::Sqlite {
+            // Others wait for one transaction of the import, not for all.
+            let statements = app.take_statements();
+            let transactions = statements.split(|sql| sql.starts_with("COMMIT"));
+            let inserted = |sql: &&String| sql.starts_with("INSERT OR FAIL INTO loads");
+            let largest = transactions.map(|sql| sql.iter().filter(inserted).count()).max();
+            assert!(largest < Some(2_000), "{largest:?}");
+        }
+    }
+
+    async fn loads_of_large_imports_are_announced_before_they_change(backend) {
+        let receiver = WebhookReceiver::start(respond_with(200)).await;
+        let settings = Settings { webhook_allow_private: true, ..Settings::default() };
+        let app = App::start::<Logistics>(backend, settings).await;
+        let grain = User::of("grain");
+        let webhook = json!({"url": receiver.url(), "events": ["load.created", "load.updated"]});
+        app.post("/v1/webhooks").by(&grain).json(&webhook).send().await.ok();
+        let answer = send_file(&app, rows(1_200, None)).await.ok();
+        let last = answer["ids"][1_199].as_str().unwrap();
+        patch(&app, &grain, last, &json!({"reference": "changed"})).await.ok();
+        let bodies = receiver.wait_for(1_201).await;
+        let bodies = bodies.iter().map(|request| serde_json::from_slice::<Value>(&request.body).unwrap());
+        let mut of_last: Vec<_> = bodies.filter(|body| body["data"]["load"]["id"] == last).collect();
+        of_last.sort_by_key(|body| body["timestamp"].as_str().unwrap().to_owned());
+        let of_last: Vec<_> =
+            of_last.iter().map(|body| (&body["type"], &body["data"]["load"]["reference"])).collect();
+        let expected = [("load.created", "R-1199"), ("load.updated", "changed")];
+        assert_eq!(format!("{of_last:?}"), format!("{:?}", expected.map(|(name, text)| (json!(name), json!(text)))));
+    }
+
     async fn reports_1000_errors_and_counts_all_failed_rows(backend) {
         let app = app(backend).await;
         let reply = send_file(&app, rows(3000, None).replace("Feed Wheat", "Gold")).await;
@@ -95,6 +141,25 @@ testkit::on_both! {
         assert_eq!(entries(&reply).len(), 1000);
         assert_eq!(reply.json()["body"]["failedRows"], 1004);
     }
+}
+
+#[test]
+fn loads_of_imports_that_ended_are_hidden_and_deleted() {
+    testkit::block_on(async {
+        let app = app(Backend::Sqlite).await;
+        send_file(&app, VALID_CSV).await.ok();
+        assert_eq!(count_loads(&app).await, 2);
+        app.database.execute(
+            "BEGIN; INSERT INTO running_imports VALUES (x'00112233445566778899aabbccddeeff'); \
+             INSERT INTO staged_loads SELECT n, x'00112233445566778899aabbccddeeff' FROM loads; COMMIT",
+        );
+        assert_eq!(count_loads(&app).await, 0);
+        wait_until(async || app.database.count("running_imports") == 0).await;
+        for table in ["loads", "staged_loads", "loads_unindexed", "load_creators"] {
+            assert_eq!(app.database.count(table), 0, "{table}");
+        }
+        assert_eq!(send_file(&app, VALID_CSV).await.status, 409, "only the loads are gone");
+    });
 }
 
 /// Returns a workbook with this many equal rows of 16 cells.

@@ -1,0 +1,184 @@
+//! The loads of large imports on SQLite, which has one writer. Such an import stores its loads in several transactions,
+//! between which other writes run:
+//!
+//! 1. [`begin_import`] and [`stage`] store loads that nobody sees ([`NotStaged`]).
+//! 2. [`finish_import`] makes all of them visible, in the transaction of the import.
+//! 3. [`announce`] stores the events that report them. A load that changes before is announced first.
+//!
+//! [`discard`] deletes the loads of an import that was refused or whose process ended.
+
+use common::Error;
+use database::{AnyConnection, Id, IdSql, Json, JsonSql, MultiBackend};
+use diesel::expression::{AppearsOnTable, SelectableExpression, ValidGrouping, is_aggregate};
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::sql_types::{BigInt, Bool, Nullable, Text};
+use diesel::sqlite::SqliteConnection;
+use webhooks::Subject;
+
+use super::{CREATED, InsertLoad, LoadRow};
+
+/// The number of loads that [`announce`] and [`discard`] process in one transaction, which takes about 50 ms.
+const ANNOUNCED_AT_ONCE: usize = 1_000;
+/// The condition that a row of `staged_loads` belongs to a running import.
+const IS_RUNNING: &str = "import_id IN (SELECT id FROM running_imports)";
+
+/// The condition that a load does not belong to a running import.
+#[derive(Clone, Copy, Debug, QueryId)]
+pub(in crate::loads) struct NotStaged;
+
+/// [`NotStaged`] as SQL of SQLite. The first half, which does not depend on the row, is evaluated once.
+pub(super) const NOT_STAGED: &str = "(NOT EXISTS (SELECT 1 FROM running_imports) OR NOT EXISTS (SELECT 1 \
+     FROM staged_loads WHERE staged_loads.n = loads.n AND import_id IN (SELECT id FROM running_imports)))";
+
+impl QueryFragment<MultiBackend> for NotStaged {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
+        out.push_sql(match out.backend() {
+            MultiBackend::Sqlite(_) => NOT_STAGED,
+            MultiBackend::Postgres(_) => "TRUE",
+        });
+        Ok(())
+    }
+}
+
+impl Expression for NotStaged {
+    type SqlType = Bool;
+}
+impl<T> AppearsOnTable<T> for NotStaged {}
+impl<T> SelectableExpression<T> for NotStaged {}
+impl ValidGrouping<()> for NotStaged {
+    type IsAggregate = is_aggregate::Never;
+}
+
+/// A load that was not announced yet.
+#[derive(QueryableByName)]
+struct Unannounced {
+    #[diesel(sql_type = BigInt)]
+    n: i64,
+    #[diesel(sql_type = IdSql)]
+    id: Id,
+    #[diesel(sql_type = Nullable<Text>)]
+    organiser_id: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    carrier_id: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    created_by: Option<String>,
+    #[diesel(sql_type = JsonSql)]
+    document: Json,
+}
+
+#[derive(QueryableByName)]
+struct ImportId {
+    #[diesel(sql_type = IdSql)]
+    id: Id,
+}
+
+/// Begins an import in several transactions.
+pub(crate) fn begin_import(c: &mut AnyConnection, import: Id) -> Result<(), Error> {
+    let AnyConnection::Sqlite(c) = c else { return Ok(()) };
+    diesel::sql_query("INSERT INTO running_imports VALUES ($1)").bind::<IdSql, _>(import).execute(c)?;
+    Ok(())
+}
+
+/// Stores loads of a running import, which nobody sees yet.
+pub(crate) fn stage(c: &mut AnyConnection, import: Id, rows: &[LoadRow]) -> Result<(), Error> {
+    let (AnyConnection::Sqlite(c), Some(first)) = (c, rows.first()) else { return Ok(()) };
+    rows.iter().try_for_each(|row| InsertLoad(row).execute(c).map(drop))?;
+    // The loads of this transaction have the highest numbers.
+    let staged =
+        "INSERT INTO staged_loads SELECT n, $1 FROM loads WHERE n >= (SELECT n FROM loads WHERE id = $2)";
+    diesel::sql_query(staged).bind::<IdSql, _>(import).bind::<IdSql, _>(first.id()).execute(c)?;
+    Ok(())
+}
+
+/// Makes the loads of an import visible.
+///
+/// # Errors
+/// 500 if the import is not running, which is a bug.
+pub(crate) fn finish_import(c: &mut AnyConnection, import: Id) -> Result<(), Error> {
+    let AnyConnection::Sqlite(c) = c else { return Ok(()) };
+    match end_import(c, import)? {
+        0 => Err(Error::Internal(anyhow::anyhow!("an import ended before its last transaction"))),
+        _ => Ok(()),
+    }
+}
+
+fn end_import(c: &mut SqliteConnection, import: Id) -> QueryResult<usize> {
+    diesel::sql_query("DELETE FROM running_imports WHERE id = $1").bind::<IdSql, _>(import).execute(c)
+}
+
+/// Returns true if visible loads were not announced yet.
+pub(crate) fn has_unannounced(c: &mut AnyConnection) -> Result<bool, Error> {
+    let AnyConnection::Sqlite(c) = c else { return Ok(false) };
+    let found = format!("EXISTS (SELECT 1 FROM staged_loads WHERE NOT {IS_RUNNING})");
+    Ok(diesel::select(diesel::dsl::sql::<Bool>(&found)).get_result(c)?)
+}
+
+/// The columns and tables of [`Unannounced`].
+const UNANNOUNCED: &str = "SELECT n, id, organiser_id, carrier_id, created_by, document \
+     FROM staged_loads JOIN loads USING (n) WHERE";
+
+/// Stores the deliveries of the events of some visible loads that were not announced yet, oldest first. Returns the
+/// number of deliveries.
+pub(crate) fn announce(c: &mut AnyConnection) -> Result<usize, Error> {
+    let AnyConnection::Sqlite(sqlite) = c else { return Ok(0) };
+    let query = format!("{UNANNOUNCED} NOT {IS_RUNNING} ORDER BY n LIMIT {ANNOUNCED_AT_ONCE}");
+    let loads: Vec<Unannounced> = diesel::sql_query(query).load(sqlite)?;
+    emit_created(c, &loads)
+}
+
+/// Announces a load before the caller's transaction changes it.
+pub(super) fn announce_one(c: &mut AnyConnection, load: Id) -> Result<(), Error> {
+    let AnyConnection::Sqlite(sqlite) = c else { return Ok(()) };
+    let query = diesel::sql_query(format!("{UNANNOUNCED} id = $1")).bind::<IdSql, _>(load);
+    let loads: Vec<Unannounced> = query.load(sqlite)?;
+    emit_created(c, &loads).map(drop)
+}
+
+/// Stores the deliveries of the events that these loads were created.
+fn emit_created(c: &mut AnyConnection, loads: &[Unannounced]) -> Result<usize, Error> {
+    let (AnyConnection::Sqlite(sqlite), Some(first), Some(last)) = (&mut *c, loads.first(), loads.last())
+    else {
+        return Ok(0);
+    };
+    // All others between these two belong to running imports.
+    let delete = format!("DELETE FROM staged_loads WHERE n BETWEEN $1 AND $2 AND NOT {IS_RUNNING}");
+    diesel::sql_query(delete).bind::<BigInt, _>(first.n).bind::<BigInt, _>(last.n).execute(sqlite)?;
+    let subjects: Vec<_> = loads.iter().map(Unannounced::subject).collect();
+    webhooks::emit_many(c, CREATED, "load", &subjects)
+}
+
+impl Unannounced {
+    fn subject(&self) -> Subject<'_> {
+        let organisations =
+            [&self.organiser_id, &self.carrier_id].map(|id| id.as_deref().unwrap_or_default());
+        let cause = self.created_by.as_deref().unwrap_or_default();
+        Subject { organisations, cause, id: self.id, document: &self.document, details: "", users: &[] }
+    }
+}
+
+/// Returns the ids of the imports that have not ended.
+pub(crate) fn running_imports(c: &mut AnyConnection) -> Result<Vec<Id>, Error> {
+    let AnyConnection::Sqlite(c) = c else { return Ok(Vec::new()) };
+    let running: Vec<ImportId> = diesel::sql_query("SELECT id FROM running_imports").load(c)?;
+    Ok(running.into_iter().map(|import| import.id).collect())
+}
+
+/// Deletes some of the loads of an import that failed, and at last the import. Returns true if there are more.
+pub(crate) fn discard(c: &mut AnyConnection, import: Id) -> Result<bool, Error> {
+    let AnyConnection::Sqlite(c) = c else { return Ok(false) };
+    let batch =
+        format!("(SELECT n FROM staged_loads WHERE import_id = $1 ORDER BY n LIMIT {ANNOUNCED_AT_ONCE})");
+    let mut count = 0;
+    for statement in [
+        format!("DELETE FROM load_creators WHERE load_id IN (SELECT id FROM loads WHERE n IN {batch})"),
+        format!("DELETE FROM loads WHERE n IN {batch}"),
+        format!("DELETE FROM staged_loads WHERE n IN {batch}"),
+    ] {
+        count = diesel::sql_query(statement).bind::<IdSql, _>(import).execute(c)?;
+    }
+    if count == 0 {
+        end_import(c, import)?;
+    }
+    Ok(count > 0)
+}
