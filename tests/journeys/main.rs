@@ -18,7 +18,9 @@ use testkit::{App, Backend, User};
 
 /// Returns a minimal photograph: the first bytes of a JPEG, then a text that distinguishes it from others.
 fn photograph(text: &str) -> Vec<u8> {
-    [b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01", text.as_bytes()].concat()
+    let header = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00";
+    let scan = b"\xff\xda\x00\x08\x01\x01\x00\x00\x3f\x00";
+    [header, &scan[..], text.as_bytes(), b"\xff\xd9"].concat()
 }
 
 /// The three services, each with its own database.

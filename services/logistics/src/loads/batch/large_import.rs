@@ -1,5 +1,5 @@
-//! How the loads of a large import are stored on SQLite (`loads::store::staged`): hidden, in several transactions between
-//! which other writes run. The transaction of the import then makes them visible.
+//! How the loads of a large import are stored on SQLite (`loads::store::staged`): hidden, in several transactions
+//! between which other writes run. The transaction of the import then makes them visible.
 
 use std::collections::HashSet;
 use std::sync::Arc;
