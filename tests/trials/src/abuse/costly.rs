@@ -24,10 +24,15 @@ pub fn run(services: &Services<'_>) -> Result<()> {
     send(
         logistics,
         "60 KiB of parameters or of one header",
-        heads(logistics, "/v1/loads", "406"),
+        heads(logistics, "/v1/loads", "406", "200"),
         heads_limit,
     )?;
-    send(system, "60 KiB of parameters or of one header", heads(system, large_file, "200"), heads_limit)?;
+    send(
+        system,
+        "60 KiB of parameters or of one header",
+        heads(system, large_file, "200", "400"),
+        heads_limit,
+    )?;
     unknown_paths(logistics)
 }
 
@@ -96,22 +101,23 @@ fn bodies(target: &Target<'_>) -> Vec<Case<String>> {
     all.map(case).into()
 }
 
-/// Requests of a path with 60 KiB of parameters or of one header. `accept` is the status for unknown media types.
-fn heads(target: &Target<'_>, path: &str, accept: &'static str) -> Vec<Case<String>> {
+/// Requests of a path with 60 KiB of parameters or of one header. `accept` is the status for unknown media types,
+/// `filters` that for `f:status`.
+fn heads(target: &Target<'_>, path: &str, accept: &'static str, filters: &'static str) -> Vec<Case<String>> {
     let get = |path: &str, headers: &[(&str, &str)]| target.head("GET", path, headers);
     let header = |name: &'static str, text: &str, status| {
         (name, get(path, &[(name, &text.repeat(60_000 / text.len()))]), status)
     };
-    let parameters = |name: &'static str, text: &str| {
+    let parameters = |name: &'static str, text: &str, status| {
         let query = text.repeat(60_000 / text.len());
-        (name, get(&format!("{path}?{query}"), &[]), "200")
+        (name, get(&format!("{path}?{query}"), &[]), status)
     };
     let ranges = format!("bytes={}0-0", "0-0,".repeat(15_000));
     vec![
-        parameters("unknown parameters", "a=b&"),
-        parameters("tags", "f:status=completed&"),
-        parameters("percent", "query=%25%25&"),
-        parameters("equals", "="),
+        parameters("unknown parameters", "a=b&", "200"),
+        parameters("filters", "f:status=completed&", filters),
+        parameters("percent", "query=%25%25&", "200"),
+        parameters("equals", "=", "200"),
         header("accept", "a/b;q=0.1,", accept),
         header("accept-encoding", "gzip;q=0.1,", "200"),
         header("range", "0-0,", "200"),

@@ -55,8 +55,8 @@ fn loads(target: &Target<'_>, size: usize) -> Vec<Case<Pieces>> {
     vec![
         case("header", get() + "x: ", "y", "431"),
         case("headers", get(), "a: b\r\n", "431"),
-        case("path", "GET /v1/loads?query=".into(), "a", "431"),
-        case("method", String::new(), "G", "431"),
+        case("path", "GET /v1/loads?query=".into(), "a", "414"),
+        case("method", String::new(), "G", "414"),
         case("JSON", post(&[announced]), " ", "413"),
         ("chunked JSON", chunks, "413"),
         case("expected JSON", post(&[announced, ("expect", "100-continue")]), " ", "413"),

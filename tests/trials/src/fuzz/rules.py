@@ -49,6 +49,7 @@ RULES_BEYOND_SCHEMA = [
     (r"(list_regions|search_addresses)(_public)?", r"countryISO", "enum"),
     (r"update_settings", r"logging\.level", "enum"),
     (LISTING, PRICES + r"\.currency", "enum"),
+    (LISTING, r"location\.address\.countryISO", "enum"),
     (LISTING, r"properties\.sexes", "enum"),  # a comma-separated list
     (r"update_settings", r"logging\.filter", "format"),  # tracing directives
     (r"search_(loads|listings)", r"limit", "range"),  # at most 100 for JSON, a million for CSV

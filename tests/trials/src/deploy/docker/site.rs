@@ -76,7 +76,7 @@ fn check_redirect(trial: &Trial<'_>, project: &Project<'_>) -> Result<()> {
     let status = status.split(' ').take(2).collect::<Vec<_>>().join(" ");
     let location = headers.lines().find_map(|line| line.strip_prefix("location: "));
     let found = format!("{} {}", status.trim_end(), location.unwrap_or_default().trim_end());
-    let expected = "http/2 301 /system/";
+    let expected = "http/1.1 301 /system/";
     trial.expect(found == expected, format!("redirect of {url}"), found, expected)
 }
 
