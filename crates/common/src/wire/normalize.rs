@@ -61,7 +61,15 @@ pub fn normalize_line(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || !text.contains(is_removable) {
         return nfc(text.trim());
     }
-    nfc(without_removable(text).trim()).into_owned().into()
+    let mut line = text.to_owned();
+    loop {
+        let next = nfc(without_removable(&line).trim()).into_owned();
+        if next == line {
+            return line.into();
+        }
+        // NFC can move marks away from a joiner, which then joins nothing.
+        line = next;
+    }
 }
 
 /// Removes invisible characters from a line, except joiners between two characters that they join. Separators of lines
@@ -178,6 +186,12 @@ mod tests {
                 prop_assert!(line.contains(char::is_control) || line.trim() == line, "{text:?}");
             }
         }
+    }
+
+    #[test]
+    fn joiners_whose_neighbours_nfc_moves_are_removed() {
+        assert!(is_stable("\u{301}\u{94d}\u{200c}\u{915}"));
+        assert!(is_stable("\u{915}\u{200c}\u{94d}\u{200c}\u{20d2}"));
     }
 
     #[test]
