@@ -16,3 +16,5 @@ pub(crate) const COMPLETED_LOAD: &str = "01955bf1-6c00-7a10-8000-000000000005";
 pub(crate) const NOTIFICATION: &str = "01955bf1-6c00-7a10-8000-000000000006";
 /// Claim `sub` of a driver.
 pub(crate) const DRIVER: &str = "driver-megan";
+/// An organisation that the examples block.
+pub(crate) const BLOCKED_ORGANISATION: &str = "unwanted-haulage";

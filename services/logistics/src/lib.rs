@@ -8,6 +8,7 @@ mod config;
 mod examples;
 mod loads;
 mod notifications;
+mod organisations;
 mod personal_data;
 mod schema;
 mod webhook_events;
@@ -74,6 +75,7 @@ impl Service for Logistics {
         ("commodities", "The catalogue of commodities"),
         ("loads", "Loads, their history, and proofs of their delivery"),
         ("notifications", "Sending loads to drivers and carriers, and the log of these notifications"),
+        ("organisations", "Organisations that the caller's organisation has blocked"),
         ("webhooks", "Webhooks of organisations, and their deliveries"),
     ];
     type Settings = Settings;
@@ -93,6 +95,7 @@ impl Service for Logistics {
     fn routes(v1: &mut ServiceConfig) {
         notifications::routes(v1);
         loads::routes(v1);
+        organisations::routes(v1);
         commodities::handlers::routes(v1);
         webhooks::routes(v1);
     }

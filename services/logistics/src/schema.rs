@@ -106,6 +106,21 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    /// The organisations that an organisation has blocked.
+    organisation_blocks (organisation_id, blocked_id) {
+        /// The organisation that blocks.
+        organisation_id -> Text,
+        /// The organisation that is blocked, and may not name the other one as organiser or carrier.
+        blocked_id -> Text,
+        /// UUIDv7: the order of lists.
+        id -> database::IdSql,
+        /// 1 to 1,000, different for each block of an organisation.
+        slot -> Integer,
+        blocked_at -> database::TimestampSql,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(loads, load_drivers, notifications);
 
 diesel::table! {

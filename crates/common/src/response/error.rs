@@ -27,6 +27,9 @@ pub enum Error {
     /// 403 `forbidden` with `body.reason`, and the message.
     #[error("{1}")]
     Restricted(Reason, &'static str),
+    /// 403 `forbidden` with an entry for each forbidden field, the members of their `body`, and the message.
+    #[error("{1}")]
+    ForbiddenFields(ValidationErrors, &'static str),
     /// 404 `not_found`
     #[error("The resource was not found.")]
     NotFound,
@@ -107,11 +110,14 @@ impl Error {
         if exists { Self::Forbidden(message) } else { Self::NotFound }
     }
 
-    /// Adds a member to the `body` of a 409 `conflict` or a 400 `validation_failed`. Other errors are returned
-    /// unchanged.
+    /// Adds a member to the `body` of a 409 `conflict`, a 400 `validation_failed` or a 403 with entries. Other errors
+    /// are returned unchanged.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        if let Self::Conflict(_, body) | Self::Validation(ValidationErrors { body, .. }) = &mut self {
+        if let Self::Conflict(_, body)
+        | Self::Validation(ValidationErrors { body, .. })
+        | Self::ForbiddenFields(ValidationErrors { body, .. }, _) = &mut self
+        {
             body.insert(name.to_owned(), value.into());
         }
         self
@@ -122,7 +128,9 @@ impl Error {
             Self::Validation(_) => (400, ErrorCode::ValidationFailed),
             Self::MalformedBody(_) => (400, ErrorCode::MalformedBody),
             Self::Unauthenticated(_) => (401, ErrorCode::Unauthenticated),
-            Self::Forbidden(_) | Self::Restricted(..) => (403, ErrorCode::Forbidden),
+            Self::Forbidden(_) | Self::Restricted(..) | Self::ForbiddenFields(..) => {
+                (403, ErrorCode::Forbidden)
+            }
             Self::NotFound => (404, ErrorCode::NotFound),
             Self::MethodNotAllowed(_) => (405, ErrorCode::MethodNotAllowed),
             Self::NotAcceptable(_) => (406, ErrorCode::NotAcceptable),
@@ -146,14 +154,16 @@ impl Error {
         let mut body = match self {
             Self::Conflict(_, members) => members.clone(),
             Self::Restricted(reason, _) => Map::from_iter([("reason".to_owned(), json!(reason))]),
-            Self::Validation(errors) => errors.body.clone(),
+            Self::Validation(errors) | Self::ForbiddenFields(errors, _) => errors.body.clone(),
             Self::CommitUnknown(_) => Map::from_iter([("outcome".to_owned(), json!("unknown"))]),
             Self::PreconditionFailed(revision) => Map::from_iter([("revision".to_owned(), json!(revision))]),
             _ => Map::new(),
         };
         body.insert("requestId".into(), json!(request_id));
-        let validation =
-            if let Self::Validation(errors) = self { errors.iter().cloned().collect() } else { vec![] };
+        let validation = match self {
+            Self::Validation(errors) | Self::ForbiddenFields(errors, _) => errors.iter().cloned().collect(),
+            _ => vec![],
+        };
         let mut response = HttpResponse::build(self.status_code());
         for (name, value) in self.headers() {
             response.insert_header((name, value));
@@ -350,7 +360,7 @@ pub struct ErrorBody {
     /// `requestId`, and the members that the code documents.
     #[schema(value_type = ErrorDetails)]
     body: Map<String, Value>,
-    /// One entry for each invalid field.
+    /// One entry for each invalid or forbidden field.
     validation: Vec<FieldError>,
 }
 

@@ -26,6 +26,8 @@ pub enum Code {
     Inconsistent,
     /// The virus scanner refused the file; `data.signature`.
     Infected,
+    /// The caller may not use the value; `data.reason`. Only with 403.
+    Forbidden,
 }
 
 /// An invalid field.

@@ -1,7 +1,7 @@
 //! The load: its document and status.
 
 use common::wire::{FileReference, Warning, WeightMeasure};
-use common::{Error, Reason};
+use common::{Caller, Error, Reason};
 use database::{Id, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -161,6 +161,16 @@ impl Load {
     /// Returns the ids of the organiser and the carrier, each once.
     pub fn parties(&self) -> Vec<&str> {
         parties(self.organiser.as_ref(), self.carrier.as_ref())
+    }
+
+    /// Returns the organisation in whose name the caller creates or changes the load: the caller's own. For an `admin`
+    /// who acts for no party of the load, it is the organiser, or else the carrier.
+    pub fn principal<'a>(&'a self, caller: &'a Caller) -> Option<&'a str> {
+        let own = caller.organisation.as_ref().map(|own| own.id.as_str());
+        if caller.admin && !own.is_some_and(|own| self.parties().contains(&own)) {
+            return self.parties().first().copied();
+        }
+        own
     }
 
     /// Returns the id of the carrier.

@@ -4,6 +4,7 @@
 mod acceptance;
 mod authorization;
 mod batch;
+mod block_list;
 mod cancel;
 mod checked_in_files;
 mod commands;

@@ -1,29 +1,14 @@
 //! Rows whose loads exist already (docs/api/batches.md, "Rows that exist").
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 use common::validation::{Code, FieldError, ValidationErrors};
 use common::{Caller, Error};
 use database::{AnyConnection, Id, Timestamp};
 use serde_json::json;
 
+use super::row_identity::RowIdentity;
 use crate::loads::store::{find_created, find_readable_ids};
-
-/// What identifies the load of a valid row, and where the row is.
-#[derive(Debug)]
-pub(crate) struct RowIdentity {
-    /// The load that the column `id` names.
-    pub(crate) id: Option<Id>,
-    pub(crate) reference: String,
-    pub(crate) delivery_at: Timestamp,
-    /// The number of the row in the batch, from 0.
-    pub(crate) index: usize,
-    /// The line in its file.
-    pub(crate) line: u64,
-    /// The name of its file if there are several.
-    pub(crate) file: Option<Arc<str>>,
-}
 
 /// Why the load of a row exists already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,15 +81,9 @@ fn error(row: &RowIdentity, reason: Existing) -> FieldError {
         ),
         Existing::EarlierRow => ("reference", "occurs in an earlier row with the same delivery date", None),
     };
-    let mut data = serde_json::Map::from_iter([("line".to_owned(), json!(row.line))]);
-    data.extend(load.map(|id| ("loadId".to_owned(), json!(id))));
-    data.extend(row.file.as_deref().map(|file| ("file".to_owned(), json!(file))));
-    FieldError {
-        path: format!("rows[{}].{column}", row.index),
-        message: message.to_owned(),
-        code: Code::Inconsistent,
-        data,
-    }
+    let mut error = row.error(column, Code::Inconsistent, message);
+    error.data.extend(load.map(|id| ("loadId".to_owned(), json!(id))));
+    error
 }
 
 #[cfg(test)]
@@ -113,7 +92,7 @@ mod tests {
 
     fn row(index: usize, id: Option<Id>, reference: &str, date: &str) -> RowIdentity {
         let delivery_at = Timestamp::parse(date).unwrap();
-        RowIdentity { id, reference: reference.into(), delivery_at, index, line: 2, file: None }
+        RowIdentity { id, reference: reference.into(), delivery_at, index, line: 2, file: None, naming: None }
     }
 
     #[test]

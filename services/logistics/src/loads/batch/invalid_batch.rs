@@ -5,8 +5,9 @@ use std::sync::Arc;
 use common::Error;
 use common::validation::ValidationErrors;
 
-use super::existing::{Existing, RowIdentity, refuse_existing};
+use super::existing::{Existing, refuse_existing};
 use super::model::{MAX_ERRORS, rows_error};
+use super::row_identity::RowIdentity;
 
 /// A batch that is not stored because of errors in its rows.
 pub(crate) struct InvalidBatch {

@@ -6,6 +6,7 @@
 //! 4. [`PreparedImport::commit`](large_import::PreparedImport::commit) stores the loads of other imports in one
 //!    transaction, or makes the hidden ones visible.
 
+mod blocked;
 mod disk;
 mod existing;
 mod header;
@@ -16,6 +17,7 @@ mod model;
 mod options;
 mod queue;
 mod row;
+mod row_identity;
 mod staged_import;
 mod store;
 mod table;

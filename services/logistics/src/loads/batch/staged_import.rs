@@ -9,11 +9,13 @@ use common::wire::Warning;
 use common::{Caller, Error, JsonResponse};
 use database::{AnyConnection, Id, Json};
 
+use super::blocked::check_not_blocked;
 use super::disk::disk_error;
-use super::existing::{RowIdentity, find_existing, refuse_existing};
+use super::existing::{find_existing, refuse_existing};
 use super::model::{BatchResult, Import, MAX_ERRORS, rows_error};
 use super::options::IfExists;
 use super::queue::Slot;
+use super::row_identity::RowIdentity;
 use super::store::{record, refuse_repeat, serialize_lookups};
 use crate::loads::model::Load;
 use crate::loads::party::Creator;
@@ -29,7 +31,7 @@ pub(crate) struct StagedImport {
     caller: Caller,
     dry_run: bool,
     ids: Vec<Id>,
-    /// What identifies the loads, unless `ifExists` is `create`.
+    /// What identifies the loads, in their order.
     identities: Vec<RowIdentity>,
     warnings: Vec<Warning>,
     /// The documents, one per line.
@@ -93,7 +95,8 @@ impl StagedImport {
     /// Can be called again if the transaction is retried.
     ///
     /// # Errors
-    /// 400 for rows that exist already and are refused, 409 if a content was imported before.
+    /// 400 for rows that exist already and are refused, 403 for new ones that name an organisation that has blocked the
+    /// one in whose name they are sent, 409 if a content was imported before.
     pub(super) fn commit(
         &mut self,
         c: &mut AnyConnection,
@@ -120,6 +123,8 @@ impl StagedImport {
     /// Those of [`Self::commit`].
     pub(super) fn check(&self, c: &mut AnyConnection) -> Result<Vec<bool>, Error> {
         let is_new = self.find_new(c)?;
+        let new_rows = self.identities.iter().zip(&is_new).filter(|(_, is_new)| **is_new);
+        check_not_blocked(c, new_rows.map(|(row, _)| row))?;
         refuse_repeat(c, &self.import)?;
         Ok(is_new)
     }

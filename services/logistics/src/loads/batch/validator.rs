@@ -9,13 +9,13 @@ use common::{Caller, Error};
 use serde_json::json;
 
 use super::Batches;
-use super::existing::RowIdentity;
 use super::header::{HeaderRow, NamedCells};
 use super::hidden_rows::HiddenRows;
 use super::invalid_batch::InvalidBatch;
 use super::model::{Import, MAX_ERRORS};
 use super::options::{CellOptions, IfExists, TextEncoding};
 use super::row::{RowContext, reword_errors};
+use super::row_identity::{Namings, RowIdentity};
 use super::staged_import::StagedImport;
 use super::table::{Budget, TableError, TableReader, TableRow, cell_name};
 use super::upload::{LoadBatchForm, UploadedFile, parse_form};
@@ -41,8 +41,9 @@ struct BatchValidator<'a> {
     options: CellOptions,
     encoding: TextEncoding,
     if_exists: IfExists,
-    /// What identifies the loads of valid rows, unless `ifExists` is `create`.
+    /// What identifies the loads of valid rows.
     identities: Vec<RowIdentity>,
+    namings: Namings,
 }
 
 /// The result of a validation.
@@ -113,6 +114,7 @@ pub(crate) fn validate(
         encoding,
         if_exists,
         identities: Vec::new(),
+        namings: Namings::default(),
     };
     let has_several_files = form.files.len() > 1;
     // An empty file already has an error.
@@ -214,16 +216,15 @@ impl BatchValidator<'_> {
             if !self.is_own(&load) {
                 self.first_foreign_row.get_or_insert(self.rows);
             }
-            if self.if_exists != IfExists::Create {
-                self.identities.push(RowIdentity {
-                    id,
-                    reference: load.reference.clone(),
-                    delivery_at: load.delivery_date,
-                    index: self.rows,
-                    line: row.line,
-                    file: table.file.clone(),
-                });
-            }
+            self.identities.push(RowIdentity {
+                id,
+                reference: load.reference.clone(),
+                delivery_at: load.delivery_date,
+                index: self.rows,
+                line: row.line,
+                file: table.file.clone(),
+                naming: self.namings.find(&load, self.context.caller),
+            });
             // After an error nothing will be stored.
             let is_valid_so_far = self.errors.is_empty() && self.first_foreign_row.is_none();
             return if is_valid_so_far { self.import.add(&load) } else { Ok(()) };

@@ -4,4 +4,4 @@ mod form;
 mod model;
 
 pub(super) use form::{CancelForm, LoadPatch};
-pub(super) use model::{apply, check, validate};
+pub(super) use model::{apply, check_rights, check_state, new_carrier, validate};

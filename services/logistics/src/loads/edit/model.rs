@@ -65,16 +65,14 @@ pub(crate) fn validate(patch: &MergePatch<LoadPatch>, catalogue: &Catalogue, err
     }
 }
 
-/// Checks that the caller may make this patch, that the load is upcoming, and the condition of the request, in this
-/// order.
+/// Checks that the caller may make this patch.
 ///
 /// # Errors
-/// 403, 409 or 412.
-pub(crate) fn check(
+/// 403 otherwise.
+pub(crate) fn check_rights(
     patch: &MergePatch<LoadPatch>,
     stored: &StoredLoad,
     caller: &Caller,
-    condition: &Precondition,
 ) -> Result<(), Error> {
     if !stored.is_managed_by(caller) {
         if !stored.is_carried_by(caller) {
@@ -86,8 +84,22 @@ pub(crate) fn check(
             ));
         }
     }
+    Ok(())
+}
+
+/// Checks that the load is upcoming, and then the condition of the request.
+///
+/// # Errors
+/// 409 or 412 otherwise.
+pub(crate) fn check_state(stored: &StoredLoad, condition: &Precondition) -> Result<(), Error> {
     stored.load.check_upcoming()?;
     condition.check(stored.revision)
+}
+
+/// Returns the organisation that the patch makes the carrier, unless it is the carrier already.
+pub(crate) fn new_carrier<'a>(patch: &'a MergePatch<LoadPatch>, load: &Load) -> Option<&'a str> {
+    let carrier = patch.members.carrier_id.as_deref();
+    carrier.filter(|carrier| load.carrier_id() != Some(carrier))
 }
 
 /// Applies a validated patch. `files` are the complete references of the files that it names.

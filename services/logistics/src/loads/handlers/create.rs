@@ -12,6 +12,7 @@ use crate::loads::form::{CarrierForm, FOREIGN_LOAD, LoadForm, OrganiserForm};
 use crate::loads::model::Load;
 use crate::loads::party::Creator;
 use crate::loads::store;
+use crate::organisations::{NamedBy, check_not_blocked};
 
 /// Create a new load (organiser form)
 #[utoipa::path(operation_id = "create_load_as_organiser", tag = "loads", security(("bearer" = [])),
@@ -57,8 +58,13 @@ async fn create<F: LoadForm>(
     }
     let run = idempotency.run_effect(&app.db, fingerprint, async || {
         let found = app.files.look_up(caller, form.files()).await?;
+        let owner = form.owner_id().to_owned();
         let load = form.into_load(&app.commodities, caller, found.references()?)?;
         let share = found.share(caller, load.id, &load.parties(), &load.parties());
+        // A read of its own, so that the insert stays one round trip. A block that is stored meanwhile comes too late.
+        if let Some(naming) = NamedBy::another_party(&load.parties(), &owner) {
+            app.db.read(move |c| check_not_blocked(c, &naming)).await?;
+        }
         let is_statement = share.is_none() && load.files.is_empty();
         let creator = Creator::of(caller);
         let effect = move |c: &mut _| {

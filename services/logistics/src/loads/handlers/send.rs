@@ -6,15 +6,17 @@ use common::files::{self, FoundFiles};
 use common::validation::{Code, ValidationErrors};
 use common::wire::ActionResult;
 use common::{Body, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse};
-use database::Id;
+use database::{AnyConnection, Id};
 use serde_json::json;
 
 use crate::Logistics;
 use crate::loads::history::{self, Change, Changes, EventType, NewEvent, changes};
+use crate::loads::model::Load;
 use crate::loads::party::parties;
 use crate::loads::send::{Recipient, SendToCarrier, SendToDriver, file_owners, may_share_files};
 use crate::loads::store;
 use crate::notifications::{self, NewNotification};
+use crate::organisations::{NamedBy, check_not_blocked};
 
 /// Send a load to a driver
 ///
@@ -38,7 +40,8 @@ pub(super) async fn send_to_driver(
 /// Send a load to a carrier
 ///
 /// Notifies the carrier. A load without carrier gets this one, which may then read it and its organiser's files. While
-/// a notification of the same load and carrier is pending, returns its id and stores no other.
+/// a notification of the same load and carrier is pending, returns its id and stores no other. A carrier that has
+/// blocked the sender is 403 with the `reason` `blocked`.
 #[utoipa::path(operation_id = "send_load_to_carrier", tag = "notifications", security(("bearer" = [])),
     request_body = SendToCarrier, extensions(("x-one-or-array" = json!(true))),
     responses((status = 200, body = ActionResult), ErrorResponses))]
@@ -70,8 +73,13 @@ async fn send(
     let unknown = || ValidationErrors::one("loadId", Code::UnknownReference, "names no load");
     let id = Id::parse(load_id).ok_or_else(unknown)?;
     let run = idempotency.run_with_output(&app.db, fingerprint, async || {
-        let reader = caller.clone();
-        let before = app.db.read(move |c| store::find_own(c, &reader, id)).await;
+        let (reader, sent_to) = (caller.clone(), recipient.clone());
+        let read = move |c: &mut _| {
+            let before = store::find_own(c, &reader, id)?;
+            check_recipient(c, &reader, &before, &sent_to)?;
+            Ok(before)
+        };
+        let before = app.db.read(read).await;
         let before = before.map_err(|e| if matches!(e, Error::NotFound) { unknown().into() } else { e })?;
         let mut load = before.clone();
         recipient.check_and_assign(&mut load)?;
@@ -86,6 +94,7 @@ async fn send(
         Ok(move |c: &mut _| {
             // Reads again: another request may have assigned a carrier, or cancelled the load.
             let before = store::lock_own(c, &caller, id)?;
+            check_recipient(c, &caller, &before, &recipient)?;
             let mut load = before.clone();
             let is_assigned = recipient.check_and_assign(&mut load)?;
             if is_assigned {
@@ -130,4 +139,22 @@ async fn send(
     app.webhooks.wake();
     app.shares.share(share.flatten()).await;
     Ok(response)
+}
+
+/// Checks that a carrier has not blocked the organisation that sends it the load.
+///
+/// # Errors
+/// 403 otherwise.
+fn check_recipient(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    load: &Load,
+    recipient: &Recipient,
+) -> Result<(), Error> {
+    match (recipient, load.principal(caller)) {
+        (Recipient::Carrier { id, .. }, Some(sender)) => {
+            check_not_blocked(c, &NamedBy { named: id.clone(), by: sender.to_owned() })
+        }
+        _ => Ok(()),
+    }
 }

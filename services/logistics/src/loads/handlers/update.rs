@@ -15,6 +15,7 @@ use crate::loads::model::Load;
 use crate::loads::send::{file_owners, may_share_files};
 use crate::loads::store::{self, Update};
 use crate::loads::stored_load::StoredLoad;
+use crate::organisations::{NamedBy, check_not_blocked};
 
 /// Edit a load
 ///
@@ -56,7 +57,11 @@ pub(super) async fn update(
     let effect = move |c: &mut _| {
         // Reads again: another request may have changed the load.
         let stored = store::find_stored(c, &caller, id)?;
-        edit::check(&requested, &stored, &caller, &condition)?;
+        edit::check_rights(&requested, &stored, &caller)?;
+        if let Some(naming) = new_carrier(&caller, &stored.load, &requested) {
+            check_not_blocked(c, &naming)?;
+        }
+        edit::check_state(&stored, &condition)?;
         let (before, mut load) = (&stored.load, stored.load.clone());
         edit::apply(&requested, &mut load, &service.commodities, &caller, &files.named.references()?)?;
         let changes = changes(before, &load);
@@ -99,6 +104,12 @@ async fn find(app: &Logistics, caller: &Caller, path: &PathId) -> Result<StoredL
     app.db.read(move |c| store::find_stored(c, &reader, id)).await
 }
 
+/// Returns the new carrier that the patch names, if the load was not carried by it before.
+fn new_carrier(caller: &Caller, load: &Load, patch: &MergePatch<LoadPatch>) -> Option<NamedBy> {
+    let (named, by) = (edit::new_carrier(patch, load)?, load.principal(caller)?);
+    Some(NamedBy { named: named.to_owned(), by: by.to_owned() })
+}
+
 /// Checks the request against the present load, and looks up the files.
 async fn prepare(
     app: &Logistics,
@@ -108,7 +119,11 @@ async fn prepare(
     requested: &MergePatch<LoadPatch>,
 ) -> Result<PatchedFiles, Error> {
     let stored = found?;
-    edit::check(requested, &stored, caller, condition)?;
+    edit::check_rights(requested, &stored, caller)?;
+    if let Some(naming) = new_carrier(caller, &stored.load, requested) {
+        app.db.read(move |c| check_not_blocked(c, &naming)).await?;
+    }
+    edit::check_state(&stored, condition)?;
     let (before, mut load) = (&stored.load, stored.load.clone());
     let named = app.files.look_up_added(caller, requested.members.files(), &before.files).await?;
     edit::apply(requested, &mut load, &app.commodities, caller, &named.references()?)?;

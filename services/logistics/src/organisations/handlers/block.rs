@@ -1,0 +1,55 @@
+//! `PUT /v1/organisations/{id}/block` and `DELETE /v1/organisations/{id}/block`.
+
+use actix_web::web::{Data, Path};
+use actix_web::{delete, put};
+use common::validation::{Code, ValidationErrors};
+use common::wire::ActionResult;
+use common::{Authorized, Error, ErrorResponses, JsonResponse, Member};
+
+use crate::Logistics;
+use crate::examples;
+use crate::organisations::model::parse_id;
+use crate::organisations::store;
+
+/// Block an organisation
+///
+/// It can then not name the caller's organisation as organiser or carrier of new loads and in changes (403, `reason`
+/// `blocked`). Loads that exist stay. Blocking it again changes nothing.
+#[utoipa::path(operation_id = "block_organisation", tag = "organisations", security(("bearer" = [])),
+    params(("id" = String, Path, description = "The id of the organisation to block",
+        example = json!(examples::BLOCKED_ORGANISATION))),
+    responses((status = 200, body = ActionResult), ErrorResponses))]
+#[put("/organisations/{id}/block")]
+pub(super) async fn block(
+    caller: Authorized<Member>,
+    path: Path<String>,
+    app: Data<Logistics>,
+) -> Result<JsonResponse, Error> {
+    let id = parse_id(path.into_inner())?;
+    if caller.acts_for(&id) {
+        let message = "is your own organisation, which cannot be blocked";
+        return Err(ValidationErrors::one("id", Code::Inconsistent, message).into());
+    }
+    let own = caller.organisation_id_or_empty().to_owned();
+    app.db.write(move |c| store::block(c, &own, &id)).await?;
+    JsonResponse::json(&ActionResult::new("The organisation is blocked."))
+}
+
+/// End a block
+///
+/// Ending what is no block changes nothing.
+#[utoipa::path(operation_id = "unblock_organisation", tag = "organisations", security(("bearer" = [])),
+    params(("id" = String, Path, description = "The id of the blocked organisation",
+        example = json!(examples::BLOCKED_ORGANISATION))),
+    responses((status = 200, body = ActionResult), ErrorResponses))]
+#[delete("/organisations/{id}/block")]
+pub(super) async fn unblock(
+    caller: Authorized<Member>,
+    path: Path<String>,
+    app: Data<Logistics>,
+) -> Result<JsonResponse, Error> {
+    let id = parse_id(path.into_inner())?;
+    let own = caller.organisation_id_or_empty().to_owned();
+    app.db.write(move |c| store::unblock(c, &own, &id)).await?;
+    JsonResponse::json(&ActionResult::new("The organisation is not blocked."))
+}

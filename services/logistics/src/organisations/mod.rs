@@ -1,0 +1,9 @@
+//! Organisations, as far as others deal with them: the block list (docs/api/loads.md, "Block list").
+
+mod handlers;
+mod model;
+mod store;
+
+pub(crate) use handlers::routes;
+pub(crate) use model::NamedBy;
+pub(crate) use store::{check_not_blocked, find_blocked};
