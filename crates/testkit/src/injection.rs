@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
+
 use crate::operation::operations;
 use crate::{App, User};
 
@@ -114,4 +116,66 @@ pub async fn assert_parameters_resist_injection(app: &App, user: &User, foreign:
         }
     }
     assert!(sent > values.len(), "no operation has parameters");
+}
+
+/// Asserts that no operation accepts a control character in a text of its body or in its path: 400, and 404 for paths
+/// and resources that do not exist.
+///
+/// # Panics
+/// If a response has another status or reveals internals.
+pub async fn assert_control_characters_are_refused(app: &App) {
+    let mut user = User::of("grain");
+    user.claims["roles"] = json!(["admin"]);
+    for operation in operations(app).await {
+        for name in &operation.query {
+            let path = format!("{}?{name}=a%00b", operation.path());
+            let response = app.call(&operation.method, &path).by(&user).send().await;
+            let context = format!("{} {name}: {} {}", operation.id, response.status, response.text());
+            // 403 for links without a signature.
+            assert!(matches!(response.status, 400 | 403 | 404), "{context}");
+        }
+        let context = |part: &str| format!("{} {part:?}", operation.id);
+        if operation.pattern.contains('{') {
+            let segment = |s: &str| if s.starts_with('{') { "a%00b".to_owned() } else { s.to_owned() };
+            let path = operation.pattern.split('/').map(segment).collect::<Vec<_>>().join("/");
+            let request = app.call(&operation.method, &path).by(&user);
+            let request =
+                if operation.example.is_null() { request } else { request.json(&operation.example) };
+            let response = request.send().await;
+            response.assert_no_internals();
+            assert_eq!(response.status, 404, "{}: {}", context(&path), response.text());
+        }
+        for pointer in texts(&operation.body, String::new()) {
+            for text in ["a\u{0}b", "\u{0}", "a\u{7}b", "\u{1b}[2J"] {
+                let mut body = operation.body.clone();
+                *body.pointer_mut(&pointer).expect("a text") = text.into();
+                let response =
+                    app.call(&operation.method, &operation.path()).by(&user).json(&body).send().await;
+                response.assert_no_internals();
+                let is_refused = matches!(response.status, 400 | 404);
+                assert!(
+                    is_refused,
+                    "{} {text:?}: {} {}",
+                    context(&pointer),
+                    response.status,
+                    response.text()
+                );
+            }
+        }
+    }
+}
+
+/// Returns the JSON pointers of all texts in a value.
+fn texts(value: &Value, pointer: String) -> Vec<String> {
+    match value {
+        Value::String(_) => vec![pointer],
+        Value::Array(items) => {
+            let items = items.iter().enumerate();
+            items.flat_map(|(index, item)| texts(item, format!("{pointer}/{index}"))).collect()
+        }
+        Value::Object(members) => {
+            members.iter().flat_map(|(name, member)| texts(member, format!("{pointer}/{name}"))).collect()
+        }
+        _ => Vec::new(),
+    }
 }

@@ -47,7 +47,7 @@ pub use client::{TestRequest, TestResponse};
 pub use database::{Backend, TestDatabase, execute, execute_on_server, options};
 pub use erased_user::ErasedUser;
 pub use executed_plan::ExecutedPlan;
-pub use injection::assert_parameters_resist_injection;
+pub use injection::{assert_control_characters_are_refused, assert_parameters_resist_injection};
 pub use log_privacy::{PERSONAL_DATA, user_with_personal_data};
 pub use no_internals::assert_errors_hide_internals;
 pub use pgbouncer::PgBouncer;

@@ -17,6 +17,10 @@ pub(crate) struct Operation {
     pub(crate) pattern: String,
     /// Names of the query parameters.
     pub(crate) query: Vec<String>,
+    /// The example of the JSON body: `null` without such a body.
+    pub(crate) example: Value,
+    /// The example, with every text of its schema.
+    pub(crate) body: Value,
     /// Whether the document requires a bearer token.
     pub(crate) secured: bool,
 }
@@ -46,7 +50,10 @@ pub(crate) async fn operations(app: &App) -> Vec<Operation> {
             let parameters = operation["parameters"].as_array().into_iter().flatten();
             let query = parameters.filter(|p| p["in"] == "query");
             let bearer = |s: &Value| s.get("bearer").is_some();
+            let content = &operation["requestBody"]["content"]["application/json"];
             operations.push(Operation {
+                example: content["example"].clone(),
+                body: with_all_texts(&document, &content["schema"], content["example"].clone()),
                 id: operation["operationId"].as_str().expect("an operation id").to_owned(),
                 method: method.to_uppercase(),
                 pattern: pattern.clone(),
@@ -57,4 +64,22 @@ pub(crate) async fn operations(app: &App) -> Vec<Operation> {
     }
     assert!(!operations.is_empty(), "the document has no operations");
     operations
+}
+
+/// Adds the members of a schema that are texts to an example, if it is an object.
+fn with_all_texts(document: &Value, schema: &Value, mut example: Value) -> Value {
+    let schema = match schema["$ref"].as_str() {
+        Some(path) => document.pointer(path.trim_start_matches('#')).expect("a schema"),
+        None => schema,
+    };
+    let is_text = |schema: &Value| {
+        let kind = &schema["type"];
+        kind == "string" || kind.as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "string"))
+    };
+    if let (Some(properties), Some(members)) = (schema["properties"].as_object(), example.as_object_mut()) {
+        for (name, _) in properties.iter().filter(|(_, schema)| is_text(schema)) {
+            members.entry(name.clone()).or_insert("a".into());
+        }
+    }
+    example
 }

@@ -119,7 +119,7 @@ text!(
     Reason, 1..=1000, LINE, Line
 );
 text!(
-    /// The text of a query parameter: up to 1,000 characters.
+    /// The text of a query parameter, or of a list of ids in which others are ignored: up to 1,000 characters.
     QueryText, 0..=1000, LINE, Line
 );
 

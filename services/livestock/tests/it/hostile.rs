@@ -20,6 +20,10 @@ testkit::on_both! {
         }
     }
 
+    async fn control_characters_are_refused(backend) {
+        testkit::assert_control_characters_are_refused(&start(backend).await).await;
+    }
+
     async fn errors_hide_internals(backend) {
         let broken = match backend {
             Backend::Postgres => "DROP TABLE livestock.listings, livestock.webhooks, livestock.saved_searches CASCADE",

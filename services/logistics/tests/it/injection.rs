@@ -15,6 +15,10 @@ testkit::on_both! {
         assert_eq!(all.as_array().unwrap().len(), 3, "no load was deleted");
     }
 
+    async fn control_characters_are_refused(backend) {
+        testkit::assert_control_characters_are_refused(&app(backend).await).await;
+    }
+
     async fn errors_hide_internals(backend) {
         let schema = if backend == Backend::Postgres { "logistics." } else { "" };
         let break_sql = format!("DROP TABLE {schema}loads; DROP TABLE {schema}webhooks");

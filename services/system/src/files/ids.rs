@@ -1,9 +1,11 @@
 //! Lists of ids in requests.
 
+use std::ops::Deref;
+
 use database::Id;
 
 /// Returns the ids among texts without duplicates, in their order.
-pub(super) fn distinct_ids(texts: &[String]) -> Vec<Id> {
+pub(super) fn distinct_ids(texts: &[impl Deref<Target = str>]) -> Vec<Id> {
     let mut ids = Vec::with_capacity(texts.len());
     for id in texts.iter().filter_map(|id| Id::parse(id)) {
         if !ids.contains(&id) {

@@ -24,7 +24,7 @@ const MAX_IDS: usize = 100;
 #[into_params(parameter_in = Query)]
 struct IdsParameter {
     /// Comma-separated, at most 100.
-    #[param(required = true, min_length = 1, example = json!([examples::LOAD, examples::COMPLETED_LOAD].join(",")))]
+    #[param(required = true, min_length = 1, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$", example = json!([examples::LOAD, examples::COMPLETED_LOAD].join(",")))]
     ids: String,
 }
 

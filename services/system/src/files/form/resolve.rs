@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Deref;
 
 use common::validation::{Code, ValidationErrors};
-use common::wire::{ExternalId, Reference, StoredId};
+use common::wire::{ExternalId, QueryText, Reference, StoredId};
 use database::Id;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -23,7 +23,7 @@ use crate::files::sharing::Sharing;
 pub(in crate::files) struct ResolveFiles {
     /// Ids of files. Texts that are not UUIDs are ignored.
     #[schema(required = true, min_items = 1, max_items = 50)]
-    ids: Vec<String>,
+    ids: Vec<QueryText>,
     /// Shares the caller's own files among these with these organisations (up to 50 in a call). A file is shared with
     /// at most 200 organisations; if one of these files would exceed that, nothing is shared.
     share_with: Option<ShareWith>,

@@ -2,6 +2,7 @@
 
 use actix_web::get;
 use actix_web::web::Data;
+use common::wire::QueryText;
 use common::{Error, ErrorResponses, JsonResponse, Query};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -23,7 +24,7 @@ const LINK_SECONDS: i64 = 2 * 3600;
 struct ImageLinkParams {
     /// Ids of files, repeated or comma-separated. Texts that are not UUIDs are ignored.
     #[param(required = true, min_items = 1, max_items = 50, example = json!([examples::FILE]))]
-    ids: Vec<String>,
+    ids: Vec<QueryText>,
 }
 
 /// Get links to public images

@@ -1,5 +1,6 @@
 //! The bodies of the operations that make links.
 
+use common::wire::QueryText;
 use database::Id;
 use serde::Deserialize;
 use utoipa::{PartialSchema, ToSchema};
@@ -33,7 +34,7 @@ pub(in crate::files) struct LinksForm {
     /// Ids of files. Texts that are not UUIDs are ignored.
     #[serde(default)]
     #[schema(required = true, min_items = 1, max_items = 50)]
-    ids: Vec<String>,
+    ids: Vec<QueryText>,
     #[serde(flatten)]
     link: LinkForm,
 }

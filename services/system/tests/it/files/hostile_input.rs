@@ -99,6 +99,10 @@ testkit::on_both! {
         assert_eq!(files.get(&User::of("mart"), &foreign).await.bytes, b"FOREIGN-7");
     }
 
+    async fn control_characters_are_refused(backend) {
+        testkit::assert_control_characters_are_refused(&start(backend).await.app).await;
+    }
+
     async fn errors_hide_internals(backend) {
         let files = start(backend).await;
         let schema = if backend == Backend::Postgres { "system." } else { "" };

@@ -89,6 +89,7 @@ fn check_hsts(trial: &Trial<'_>, project: &Project<'_>) -> Result<()> {
         let url = format!("https://{host}:{port}/system/healthz");
         let headers =
             curl(project, &["--resolve", &resolve, "--output", "/dev/null", "--dump-header", "-", &url])?;
+        let headers = headers.to_lowercase();
         let value = headers.lines().find_map(|line| line.strip_prefix("strict-transport-security: "));
         found.push(format!("{host} {}", value.map_or("none", str::trim_end)));
     }
