@@ -99,6 +99,8 @@ testkit::on_both! {
         let deleted = register(&app, "haul", &receiver.url(), &["load.created"]).await;
         create_load(&app).await;
         receiver.wait_for(2).await;
+        // The first attempt is recorded after its request.
+        wait_until(async || deliveries(&app, &kept).await[0]["lastError"] == "status 500").await;
         app.call("DELETE", &path(&deleted)).by(&haul).send().await.ok();
         app.call("PATCH", &path(&kept)).by(&haul).json(&json!({"status": "disabled"})).send().await.ok();
         let all = wait_for(&app, &kept, 1, "failed").await;
