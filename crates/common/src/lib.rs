@@ -44,8 +44,8 @@ pub use response::table_cell::TableCell;
 pub use response::validation;
 pub use response::xlsx::Workbook;
 pub use search::{
-    Cursor, IdBatch, ListParams, PageParams, PageRequest, ResultPage, SortDefinition, Sorting, offset_links,
-    parse_words, stream_by_ids, stream_pages,
+    Cursor, IdBatch, ListParams, OffsetParams, PageParams, PageRequest, ResultPage, SortDefinition, Sorting,
+    offset_links, parse_words, stream_by_ids, stream_pages,
 };
 pub use service::cli;
 pub use service::{Running, Service, ServiceContext, migrations, openapi, start};

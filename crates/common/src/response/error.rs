@@ -61,7 +61,7 @@ pub enum Error {
     #[error("The requested range lies outside the content of {0} bytes.")]
     RangeNotSatisfiable(u64),
     /// 429 `rate_limited`; seconds until the next request is admitted.
-    #[error("Too many requests from this address: try again in {0} s.")]
+    #[error("Too many requests: try again in {0} s.")]
     RateLimited(u64),
     /// 500 `internal`: a defect of the service. The cause is logged and not sent.
     #[error("An internal error occurred: the log has details under the request id.")]

@@ -21,7 +21,7 @@ fn names(known: &EntityTag, revision: i64) -> bool {
 }
 
 /// The `If-Match` header of a request that changes a resource (RFC 9110, section 13.1.1).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Precondition(Option<IfMatch>);
 
 impl Precondition {

@@ -2,6 +2,7 @@
 
 mod cursor;
 mod links;
+mod offset_params;
 mod page;
 mod result_page;
 mod sort;
@@ -10,6 +11,7 @@ mod words;
 
 pub use cursor::Cursor;
 pub use links::offset_links;
+pub use offset_params::OffsetParams;
 pub use page::{ListParams, PageParams, PageRequest};
 pub use result_page::ResultPage;
 pub use sort::{SortDefinition, Sorting};

@@ -11,7 +11,7 @@ use crate::response::validation::{Code, ValidationErrors};
 use crate::wire::QueryText;
 
 /// The default number of rows on a page.
-const DEFAULT_LIMIT: i64 = 20;
+pub(super) const DEFAULT_LIMIT: i64 = 20;
 
 /// Query parameters that every paged search has besides its filters (docs/api/lists.md).
 #[derive(Debug, Default, Deserialize, IntoParams)]
